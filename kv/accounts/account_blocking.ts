@@ -1,4 +1,6 @@
-/** Blocking an account: its sign-in and its keys stop everywhere within two seconds; its money stays. */
+/**
+ * Blocks accounts: sign-in and API keys stop on all instances within two seconds; the money stays.
+ */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account } from "./accounts.ts";
@@ -8,9 +10,9 @@ import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Blocks an account, or lets it go on.
+ * Blocks or unblocks an account.
  *
- * @returns the account as it is now; `undefined` if there is none or it was deleted
+ * @returns the changed account; `undefined` if it does not exist or was deleted
  * @throws {GatewayError} `overloaded` if others kept changing it at the same time
  */
 export async function setBlocked(

@@ -1,4 +1,7 @@
-/** What an account signs in with: its e-mail address, its password, and identities at OpenID providers. */
+/**
+ * Changes what an account signs in with: e-mail address, password, and identities at OpenID
+ * providers.
+ */
 import { normaliseEmail } from "../../core/accounts/email_address.ts";
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
@@ -12,7 +15,7 @@ import {
 } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Ties one more sign-in to an account. Returns `false` if it is already tied to another one. */
+/** Adds an identity to an account. Returns `false` if it belongs to another account. */
 export async function addIdentity(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -37,9 +40,10 @@ export async function addIdentity(
 }
 
 /**
- * Gives an account another e-mail address. The caller has proven that it is theirs.
+ * Changes the e-mail address of an account. The caller must have proven that they own it.
  *
- * @returns `taken` if another account has it, `changed_meanwhile` if the account's address is no longer `from`
+ * @returns `taken` if another account has it, `changed_meanwhile` if the account's address is no
+ * longer `from`
  */
 export async function changeEmail(
   kv: KeyValueStore,
@@ -65,7 +69,7 @@ export async function changeEmail(
   });
 }
 
-/** The encoded password hash, if the account has a password. */
+/** Reads the encoded password hash, if the account has a password. */
 export async function getPasswordHash(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -73,7 +77,9 @@ export async function getPasswordHash(
   return (await kv.get<string>(accountPasswordKey(accountId))).value ?? undefined;
 }
 
-/** Sets the password hash, unless the account was deleted meanwhile: then nothing is written and `false` returned. */
+/**
+ * Sets the password hash. Returns `false` and writes nothing if the account was deleted meanwhile.
+ */
 export async function setPasswordHash(
   kv: KeyValueStore,
   accountId: AccountId,

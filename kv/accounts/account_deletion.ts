@@ -1,4 +1,4 @@
-/** Deleting an account. */
+/** Deletes accounts. */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { writeAccount } from "./account_writes.ts";
 import type { Account } from "./accounts.ts";
@@ -15,9 +15,9 @@ import {
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Drops the person and keeps the number: e-mail address, password, identities, preferences and the buyer of invoices
- * go (invoices that exist must be kept by law), the id stays because ledger rows and receipts name it. The address is
- * free for a new account at once.
+ * Removes the personal data of an account and keeps its id, which ledger rows and receipts name.
+ * E-mail address, password, identities, preferences and the buyer of invoices are deleted; issued
+ * invoices must be kept by law. The address can be used for a new account at once.
  */
 export async function forgetPerson(
   kv: KeyValueStore,

@@ -1,11 +1,11 @@
 /**
- * Accounts: who a customer is. Money, keys and receipts live elsewhere and outlast the person. How one signs in is in
- * `account_credentials.ts`.
+ * Creates, reads and changes accounts: the persons. Money, keys and receipts are stored elsewhere
+ * and outlast the person; `account_credentials.ts` has what they sign in with.
  *
  * - Folder `kv/accounts/`: rows of people: accounts, credentials, sessions, mailed tokens, second
  *   factors, rate limits.
  * - In: account ids, hashes and verdicts from `core/accounts/`, the time.
- * - Out: accounts and sessions, or why a change was refused.
+ * - Out: accounts and sessions, or the reason for a refused change.
  * - Never: moves money, or stores a password or token other than as a hash, or a second factor
  *   unsealed.
  */
@@ -26,43 +26,52 @@ import {
 } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** A sign-in at an OpenID provider that is tied to an account. */
+/** An identity at an OpenID provider that belongs to an account. */
 export interface Identity {
   readonly issuer: string;
   readonly subject: string;
 }
 
-/** One customer. Holds no secret. */
+/** The row of one customer. Contains no secret. */
 export interface Account {
   readonly id: AccountId;
   readonly createdAtMs: number;
-  /** Normalised. Absent for accounts made by the operator without one, and for deleted ones. */
+  /**
+   * Normalised e-mail address. Absent for deleted accounts, and for accounts that the operator
+   * created without one.
+   */
   readonly email?: string;
   readonly locale?: Locale;
   readonly identities?: readonly Identity[];
-  /** Calls and sign-in are refused from here on. */
+  /** Set while calls and sign-in are refused. */
   readonly blockedAtMs?: number;
   readonly blockedReason?: string;
-  /** The person is gone; the id stays because the ledger names it. */
+  /** Set once the personal data is deleted. The id stays because the ledger names it. */
   readonly deletedAtMs?: number;
-  /** A mail is sent when the balance falls below this. Absent: never. */
+  /** A mail warns when the balance falls below this amount. Absent: no warning. */
   readonly lowBalanceMicroVnd?: bigint;
-  /** Set when that mail went out, cleared when the balance is above again: one mail per fall. */
+  /**
+   * Set when that mail was queued, cleared when the balance is above the amount again: one mail per
+   * fall.
+   */
   readonly lowBalanceMailedAtMs?: number;
 }
 
-/** What a new account starts with. */
+/** The data of a new account. */
 export interface NewAccount {
   readonly nowMs: number;
   readonly email?: string;
   readonly locale?: Locale;
-  /** Encoded scrypt hash; absent for accounts that sign in elsewhere or were made by the operator. */
+  /**
+   * Encoded scrypt hash; absent for accounts that use an OpenID provider or that the operator
+   * created.
+   */
   readonly passwordHash?: string;
   readonly identity?: Identity;
 }
 
 /**
- * Makes an account, or returns `undefined` if the e-mail address or the identity already has one.
+ * Creates an account, or returns `undefined` if the e-mail address or the identity belongs to one.
  *
  * @throws {InvariantError} if `email` is not in its normalised form
  */
@@ -100,7 +109,7 @@ export async function tryCreateAccount(
 }
 
 /**
- * Makes an account.
+ * Creates an account.
  *
  * @throws {GatewayError} `invalid_request` if the e-mail address already has one
  */
@@ -121,7 +130,7 @@ export async function getAccount(
   return (await kv.get<Account>(accountKey(accountId))).value ?? undefined;
 }
 
-/** Looks an account up by its normalised e-mail address. */
+/** Finds an account by its normalised e-mail address. */
 export async function findAccountByEmail(
   kv: KeyValueStore,
   email: string,
@@ -130,7 +139,7 @@ export async function findAccountByEmail(
   return value === null ? undefined : await getAccount(kv, value);
 }
 
-/** Looks an account up by who an OpenID provider says it is. */
+/** Finds an account by an identity at an OpenID provider. */
 export async function findAccountByIdentity(
   kv: KeyValueStore,
   identity: Identity,
@@ -141,7 +150,7 @@ export async function findAccountByIdentity(
   return value === null ? undefined : await getAccount(kv, value);
 }
 
-/** All accounts, oldest first, a page at a time. `next`: what to give as `after` for the following page. */
+/** Lists all accounts, oldest first, page by page. `next` is the `after` of the following page. */
 export async function listAccounts(
   kv: KeyValueStore,
   options: { readonly limit: number; readonly after?: AccountId },
@@ -153,7 +162,7 @@ export async function listAccounts(
   return { accounts, next: accounts.length < limit ? undefined : accounts.at(-1)?.id };
 }
 
-/** The fields that their owner changes. `undefined` as a value clears the field. */
+/** The fields that an owner can change. `undefined` as a value clears the field. */
 export type AccountChange = {
   readonly [
     Field in "locale" | "lowBalanceMicroVnd" | "lowBalanceMailedAtMs"
@@ -161,7 +170,7 @@ export type AccountChange = {
 };
 
 /**
- * Changes some fields of an account and returns it as it is now; `undefined` if there is no such account.
+ * Changes fields of an account and returns the changed account; `undefined` if it does not exist.
  *
  * @throws {GatewayError} `overloaded` if others kept changing it at the same time
  */

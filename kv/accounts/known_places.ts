@@ -1,25 +1,34 @@
 /**
- * Where an account has signed in before: browsers, known by a cookie of their own, and network addresses. Tries from
- * there have a budget of their own, so that strangers who guess from elsewhere cannot use it up. A known place
- * opens nothing: there a password is looked at that would be refused unread elsewhere.
+ * Remembers where an account has signed in: browsers, recognized by a cookie, and network
+ * addresses. Sign-in attempts from known places have a budget of their own, so that strangers who
+ * guess passwords elsewhere cannot use it up. A known place grants no access; it only means that
+ * the password is checked there while other places are refused unread.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { knownPlaceKey, knownPlacesPrefix } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** A browser or an address as the store knows it: the hash of the cookie's token, or of the address. */
+/**
+ * A browser or an address as the store keeps it: the hash of the cookie's token, or of the address.
+ */
 export type PlaceHash = string;
 
 interface KnownPlace {
   readonly seenAtMs: number;
 }
 
-/** A place that was not signed in from for half a year is a stranger's again. */
+/** Milliseconds after which a place without sign-in is forgotten: half a year. */
 export const knownPlaceMs = 180 * 86_400_000;
-/** Browsers and addresses per account: some devices at some networks. The one not seen for longest goes first. */
+/**
+ * Most browsers and addresses per account: some devices in some networks. The one unused for
+ * longest is dropped first.
+ */
 const placesPerAccount = 40;
 
-/** Whether each place is known to the account, in one read. An account that does not exist knows none. */
+/**
+ * Reads, for each place, whether the account has signed in from it. An account that does not exist
+ * knows no place.
+ */
 export async function areKnownPlaces(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -32,7 +41,7 @@ export async function areKnownPlaces(
   return rows.map(({ value }) => value !== null && nowMs < value.seenAtMs + knownPlaceMs);
 }
 
-/** Notes that somebody has just signed in from these places. */
+/** Adds places after a successful sign-in from them. */
 export async function rememberPlaces(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -51,7 +60,10 @@ export async function rememberPlaces(
   for (const { key } of oldest) await kv.delete(key);
 }
 
-/** Makes every place a stranger's: after a change of password or address, and when the person is gone. */
+/**
+ * Forgets all places of an account: after a change of password or address, and when the account is
+ * deleted.
+ */
 export async function forgetPlaces(kv: KeyValueStore, accountId: AccountId): Promise<void> {
   for await (const { key } of kv.list({ prefix: knownPlacesPrefix(accountId) })) {
     await kv.delete(key);

@@ -1,15 +1,21 @@
-/** Counters that slow guessing down, shared by all instances. For people's clicks, never for API calls. */
+/**
+ * Counts attempts against guessing, for all instances together. For requests of people, never for
+ * API calls.
+ */
 import { hashSecret } from "../../core/accounts/secret_token.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { rateLimitKey } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Attempts of a check-and-set on a rate counter; losing them all means a flood, which is refused. */
+/**
+ * Attempts of a check-and-set on a counter; if all fail there is a flood, and the request is
+ * refused.
+ */
 const rateLimitWriteAttempts = 5;
 
-/** `count` tries per window of `windowMs`. */
+/** A rule: `count` attempts per window of `windowMs`. */
 export interface RateRule {
-  /** Part of the key. */
+  /** Names the counter; part of its store key. */
   readonly name: string;
   readonly count: number;
   readonly windowMs: number;
@@ -20,10 +26,10 @@ export type RateVerdict =
   | { readonly allowed: false; readonly retryAfterSeconds: number };
 
 /**
- * Counts one try of `subject` (an IP address, an e-mail address; stored hashed) and tells whether it is allowed.
- *
- * Fixed windows: at the border of two, twice the count can pass, which is good enough against guessing and costs one
- * read and one write. If many tries collide the try is refused: a flood is what the rule is against.
+ * Counts an attempt of `subject` (an IP address or an e-mail address, stored as a hash) and returns
+ * whether it is allowed. Windows are fixed, so twice the count can pass at the border of two; that
+ * suffices against guessing and costs one read and one write. If too many attempts collide, the
+ * attempt is refused, since the rule exists against floods.
  *
  * @example
  * ```ts
@@ -60,7 +66,7 @@ export async function countTry(
   return outcome === "conflict" ? refused : outcome.done;
 }
 
-/** Forgets the tries of `subject` in the present window. */
+/** Resets the counter of `subject` in the current window. */
 export async function forgetTries(
   kv: KeyValueStore,
   rule: RateRule,

@@ -1,6 +1,7 @@
 /**
- * The operators' second factor: one sealed TOTP secret per account, and the sessions that have passed it. A code counts
- * once: the time step of the last one is kept and only later ones are accepted (RFC 6238 section 5.2).
+ * Stores the second factor of operators: one sealed TOTP secret per account, and the sessions that
+ * have shown a code. A code counts once: the time step of the last one is stored and only later
+ * ones are accepted (RFC 6238 section 5.2).
  */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { operatorSessionKey, secondFactorKey } from "../schema/keys.ts";
@@ -8,21 +9,24 @@ import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Milliseconds for which a second factor is valid: an operator shows a code once per working day and browser.
+ * Milliseconds for which a session needs no further code: an operator shows one per working day and
+ * browser.
  */
 const secondFactorMs = 12 * 3_600_000;
 
-/** The stored factor. The secret is sealed with the master keys. */
+/** The row of a second factor. Its secret is sealed with the master keys. */
 export interface SecondFactor {
   readonly sealedSecret: string;
   readonly createdAtMs: number;
-  /** Set once a first code was right: before that it protects nothing and may be made anew. */
+  /**
+   * Set once the first code was right. Before that the factor protects nothing and may be replaced.
+   */
   readonly confirmedAtMs?: number;
-  /** Time step of the last code that was accepted. */
+  /** Time step of the last accepted code. */
   readonly lastStep: number;
 }
 
-/** A session that has shown a code. */
+/** The row of a session that has shown a code. */
 interface OperatorSession {
   readonly accountId: AccountId;
   readonly passedAtMs: number;
@@ -35,7 +39,7 @@ export async function getSecondFactor(
   return await kv.get<SecondFactor>(secondFactorKey(accountId));
 }
 
-/** Keeps a new secret, unless a confirmed one is there. Returns whether it was kept. */
+/** Stores a new secret unless a confirmed one exists. Returns whether it was stored. */
 export async function offerSecondFactor(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -49,10 +53,10 @@ export async function offerSecondFactor(
 }
 
 /**
- * Uses up a right code and lets the session in. `false` if the code was used before, here or at the same moment
- * elsewhere.
+ * Uses up a right code and lets the session pass. `false` if the code was used before, also by a
+ * simultaneous request.
  *
- * @param step the time step of the code, from the check of the code itself
+ * @param step time step of the code, as its verification returned it
  */
 export async function passSecondFactor(
   kv: KeyValueStore,
@@ -87,7 +91,10 @@ export async function passSecondFactor(
   return (await operation.commit()).ok;
 }
 
-/** Whether a session has shown a code not too long ago. The store may keep the row longer, so the time is looked at. */
+/**
+ * Whether a session has shown a code within `secondFactorMs`. The store may keep the row longer, so
+ * the time is checked.
+ */
 export async function hasPassedSecondFactor(
   kv: KeyValueStore,
   sessionId: string,
@@ -99,7 +106,10 @@ export async function hasPassedSecondFactor(
     nowMs < value.passedAtMs + secondFactorMs;
 }
 
-/** For an operator who has lost the device: the next visit enrols anew. Run from the machine, not from a page. */
+/**
+ * Deletes the second factor of an operator who has lost the device; the next visit enrols again.
+ * For the command line only, not for a page.
+ */
 export async function forgetSecondFactor(kv: KeyValueStore, accountId: AccountId): Promise<void> {
   await kv.delete(secondFactorKey(accountId));
 }

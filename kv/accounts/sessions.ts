@@ -1,4 +1,4 @@
-/** Signed-in browsers. The token is in the browser's cookie; the store has only its hash. */
+/** Stores sessions of signed-in browsers. The cookie has the token, the store only its hash. */
 import type { AccountId } from "../../core/lib/ids.ts";
 import {
   isSessionAlive,
@@ -15,13 +15,13 @@ import {
 } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Signed-in browsers of one account: a person has a handful. Beyond it the oldest is signed out. */
+/** Most sessions of one account: a person has a few browsers. Beyond it the oldest session ends. */
 export const sessionsPerAccount = 20;
 
-/** Session rows read for a list: expired rows may remain among the valid ones. */
+/** Most session rows read for a list, since expired rows may remain among the valid ones. */
 const maxSessionsListed = 200;
 
-/** What is known when somebody signs in. */
+/** The facts of a new session. */
 export interface NewSession {
   readonly accountId: AccountId;
   readonly nowMs: number;
@@ -35,8 +35,9 @@ function hashToken(token: string): Promise<string> {
 }
 
 /**
- * Opens a session under a fresh token. Always fresh: a token that a browser brought along is never taken over, so an
- * attacker cannot plant one (session fixation). Beyond {@linkcode sessionsPerAccount} the oldest one ends.
+ * Opens a session with a new token. A token that a browser brings along is never adopted, so an
+ * attacker cannot plant one (session fixation). Beyond {@linkcode sessionsPerAccount} the oldest
+ * session ends.
  */
 export async function openSession(
   kv: KeyValueStore,
@@ -65,7 +66,10 @@ export async function openSession(
   return { token, session };
 }
 
-/** The session of a cookie's token, if it still counts. Notes the time of this click now and then. */
+/**
+ * Finds the session of a cookie's token, if it is still valid. Stores the time of the request now
+ * and then.
+ */
 export async function findSession(
   kv: KeyValueStore,
   token: string,
@@ -78,12 +82,12 @@ export async function findSession(
   if (!needsTouch(session, nowMs)) return session;
   const touched: Session = { ...session, lastSeenAtMs: nowMs };
   const expireIn = Math.max(0, Math.ceil(session.createdAtMs + sessionAbsoluteMs - nowMs));
-  // Losing this race means that another click wrote the time, or that the session was just closed.
+  // A conflict means that another request stored the time, or that the session was just closed.
   await kv.atomic().check(entry).set(entry.key, touched, { expireIn }).commit();
   return touched;
 }
 
-/** Ends the session of a cookie's token. Ending one that does not exist is fine. */
+/** Ends the session of a cookie's token. Does nothing if it does not exist. */
 export async function closeSession(kv: KeyValueStore, token: string): Promise<void> {
   const key = sessionKey(await hashToken(token));
   const { value } = await kv.get<Session>(key);
@@ -92,7 +96,7 @@ export async function closeSession(kv: KeyValueStore, token: string): Promise<vo
   await atomic.commit();
 }
 
-/** Ends one session of the account from afar. Returns `false` if the account has no such session. */
+/** Ends a session of the account by its id. Returns `false` if the account has no such session. */
 export async function closeSessionById(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -105,7 +109,7 @@ export async function closeSessionById(
   return true;
 }
 
-/** The living sessions of an account, newest first. */
+/** Lists the valid sessions of an account, newest first. */
 export async function listSessions(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -122,7 +126,10 @@ export async function listSessions(
   return sessions.sort((a, b) => b.createdAtMs - a.createdAtMs);
 }
 
-/** Ends every session of the account, except the one given (after a change of password: the browser that made it). */
+/**
+ * Ends all sessions of an account except the given one, e.g. that of the browser that changed the
+ * password.
+ */
 export async function closeSessionsOf(
   kv: KeyValueStore,
   accountId: AccountId,

@@ -1,16 +1,19 @@
-/** Single-use secrets with an end: tokens sent by mail, and the state of a sign-in at an OpenID provider. */
+/**
+ * Issues and redeems single-use secrets that expire: tokens sent by mail, and the state of a
+ * sign-in at an OpenID provider.
+ */
 import type { AccountId, InvoiceId } from "../../core/lib/ids.ts";
 import { hashSecret, newSecretToken } from "../../core/accounts/secret_token.ts";
 import type { Locale } from "../../core/accounts/locale.ts";
 import { mailTokenKey, signInFlowKey } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Milliseconds for which the link of a sign-up works: mail may wait a night. */
+/** Milliseconds for which the link of a sign-up works: mail may be delayed for a night. */
 const signUpMailMs = 24 * 3_600_000;
 
 /**
- * Milliseconds for which the link of a forgotten password or a sign-in works: it opens an account that holds
- * money, and its owner is waiting for it.
+ * Milliseconds for which the link of a password reset or a sign-in works. It opens an account that
+ * has money, and its owner is waiting for it.
  */
 export const resetMailMs = 30 * 60_000;
 
@@ -18,21 +21,24 @@ export const resetMailMs = 30 * 60_000;
 const changeEmailMailMs = 24 * 3_600_000;
 
 /**
- * Milliseconds for a sign-in at an OpenID provider: a person needs a minute or two, and ten leave room for a
- * forgotten password there.
+ * Milliseconds for a sign-in at an OpenID provider: a person needs a minute or two; ten are enough
+ * for a password reset there.
  */
 const signInFlowMs = 10 * 60_000;
 
-/** Characters of a token that is looked up: those made here have 43. */
+/** Most characters of a token that is looked up; tokens issued here have 43. */
 const maxTokenChars = 64;
 
-/** What the holder of a mailed token may do: once, unless it says otherwise. */
+/** What a mailed token permits. Single use unless stated otherwise. */
 export type MailGrant =
   | {
     readonly purpose: "sign_up";
     readonly email: string;
     readonly locale: Locale;
-    /** Of the password typed at sign-up. The account exists only once the address is proven. */
+    /**
+     * Hash of the password typed at sign-up. The account is created only once the address is
+     * proven.
+     */
     readonly passwordHash: string;
     /** Hash of a cookie of the browser that signed up: see `routes/dashboard/sign_up.tsx`. */
     readonly browserHash: string;
@@ -41,17 +47,20 @@ export type MailGrant =
   | {
     readonly purpose: "reset_password";
     readonly accountId: AccountId;
-    /** {@linkcode passwordMark} when the mail was sent: any change of password ends older mails. */
+    /**
+     * {@linkcode passwordMark} at the time of the mail: changing the password invalidates older
+     * mails.
+     */
     readonly passwordMark: string;
   }
   | {
     readonly purpose: "sign_in";
     readonly accountId: AccountId;
-    /** As of a reset. */
+    /** As for a reset. */
     readonly passwordMark: string;
     readonly next: string;
   }
-  /** Shows one invoice and its files, as often as wanted. */
+  /** Shows one invoice and its files, as often as wanted until it expires. */
   | { readonly purpose: "invoice_files"; readonly invoiceId: InvoiceId }
   | {
     readonly purpose: "change_email";
@@ -60,7 +69,7 @@ export type MailGrant =
     readonly newEmail: string;
   };
 
-/** Stands for the present password without telling anything about it. */
+/** Computes a mark that changes with the password and reveals nothing about it. */
 export function passwordMark(passwordHash: string | undefined): Promise<string> {
   return hashSecret("password-mark", passwordHash ?? "");
 }
@@ -68,10 +77,13 @@ export function passwordMark(passwordHash: string | undefined): Promise<string> 
 export type MailPurpose = MailGrant["purpose"];
 export type MailGrantOf<Purpose extends MailPurpose> = Extract<MailGrant, { purpose: Purpose }>;
 
-/** An accountant may open the mail at the end of the month that it came in. */
+/**
+ * Milliseconds for which the mail of an invoice works: an accountant may open it at the end of the
+ * month.
+ */
 const invoiceFilesMs = 30 * 86_400_000;
 
-/** How long each kind of mail works. */
+/** Milliseconds for which each kind of mail works. */
 const mailGrantMs: Readonly<Record<MailPurpose, number>> = {
   sign_up: signUpMailMs,
   reset_password: resetMailMs,
@@ -85,7 +97,7 @@ interface Expiring<T> {
   readonly value: T;
 }
 
-/** Writes a grant and returns the token that goes into the mail: the only copy of it. */
+/** Stores a grant and returns the token for the mail, which is stored only as a hash. */
 export async function issueMailToken(
   kv: KeyValueStore,
   grant: MailGrant,
@@ -99,14 +111,17 @@ export async function issueMailToken(
   return token;
 }
 
-/** A grant that was looked at but not used yet. */
+/** A grant that was read but not used yet. */
 export interface OpenGrant<Grant> {
   readonly grant: Grant;
-  /** Uses it up. `false` if somebody else did meanwhile: exactly one caller gets `true`. */
+  /** Uses the grant up. Returns `true` to exactly one caller. */
   use(): Promise<boolean>;
 }
 
-/** Looks at the grant of a token without using it up. `undefined`: wrong, used, expired or of another purpose. */
+/**
+ * Reads the grant of a token without using it up. `undefined` if the token is wrong, used, expired,
+ * or of another purpose.
+ */
 export async function readMailToken<Purpose extends MailPurpose>(
   kv: KeyValueStore,
   purpose: Purpose,
@@ -131,11 +146,14 @@ function isGrantOf<Purpose extends MailPurpose>(
   return grant.purpose === purpose;
 }
 
-/** What is remembered between leaving for an OpenID provider and coming back. */
+/** What is stored between the redirect to an OpenID provider and the return. */
 export interface SignInFlow {
   readonly codeVerifier: string;
   readonly nonce: string;
-  /** Hash of a cookie of the browser that left: a stolen link back is of no use in another browser. */
+  /**
+   * Hash of a cookie of the browser that left, so that a stolen return link does not work in
+   * another browser.
+   */
   readonly browserHash: string;
   readonly next: string;
 }
@@ -152,7 +170,7 @@ export async function saveSignInFlow(
   });
 }
 
-/** Takes the flow of a state out of the store; a second taker gets `undefined`. */
+/** Removes the flow of a state from the store and returns it; a second caller gets `undefined`. */
 export async function takeSignInFlow(
   kv: KeyValueStore,
   state: string,

@@ -1,7 +1,7 @@
 /**
- * What is done to API keys: made, changed, revoked, given a new secret; each in one atomic with the indexes.
- *
- * At most {@linkcode activeKeysPerAccount} are active, enforced by check-and-set on the list of active ids.
+ * Creates, changes, revokes and rotates API keys; each change is one atomic write with its indexes.
+ * At most {@linkcode activeKeysPerAccount} keys are active, enforced by check-and-set on the list
+ * of active ids.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -23,22 +23,22 @@ import { bumpKeysEpoch } from "../operators/control.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
-/** Active API keys of one account. */
+/** Most active API keys of one account. */
 export const activeKeysPerAccount = 10;
 
 /**
- * Attempts of a check-and-set on an account's list of keys: two keys made in the same moment collide. Losing
- * more often than there are keys means a fault.
+ * Attempts of a check-and-set on the list of keys of an account, for which simultaneous creations
+ * compete. More failures than there are keys mean a bug.
  */
 const apiKeyWriteAttempts = 12;
 
 /**
- * Milliseconds for which a new secret is shown again when its page is reloaded; later only for the password.
- * Time enough to copy it, and short for a browser left unattended.
+ * Milliseconds for which reloading the page shows a new secret again; later it takes the password.
+ * Long enough to copy it, and short for a browser left unattended.
  */
 const madeSecretShownMs = 10 * 60_000;
 
-/** What a form made when it was sent first: the key, and by its hash which of the key's secrets. */
+/** The secret that a form created when it was first sent: the key, and the hash of that secret. */
 export interface MadeByForm {
   readonly keyId: ApiKeyId;
   readonly hash: string;
@@ -51,7 +51,7 @@ export interface NewSecret {
   readonly secret: string;
 }
 
-/** The form was sent before: nothing was made this time. */
+/** The form was sent before, so nothing was created this time. */
 export interface SentBefore {
   readonly ok: false;
   readonly reason: "sent";
@@ -61,10 +61,16 @@ export interface SentBefore {
 export type CreateApiKeyResult =
   | NewSecret
   | SentBefore
-  /** `limit`: all places are taken by active keys. `conflict`: others kept changing the list; try again. */
+  /**
+   * `limit`: the account has as many active keys as it may. `conflict`: others kept changing the
+   * list; try again.
+   */
   | { readonly ok: false; readonly reason: "limit" | "conflict" };
 
-/** Lets a form make something once: returns what it has made before, or adds to `operation` that it makes this. */
+/**
+ * Claims a form, so that it creates something once: returns what it created before, or adds the
+ * claim to `operation`.
+ */
 async function claimForm(
   kv: KeyValueStore,
   operation: AtomicWrite,
@@ -79,9 +85,9 @@ async function claimForm(
 }
 
 /**
- * Creates a key. The secret is returned once here; later only {@linkcode revealApiKey} shows it.
+ * Creates a key. Returns the secret; later only {@linkcode revealApiKey} shows it.
  *
- * @param options.formId the form that was sent: sent twice it makes one key
+ * @param options.formId id of the submitted form; a form sent twice creates one key
  */
 export async function createApiKey(
   kv: KeyValueStore,
@@ -124,8 +130,9 @@ export async function createApiKey(
 }
 
 /**
- * Shows the secret that a form has made, while it is fresh: to whoever sends the form again, which takes the session it
- * was made in. `undefined`: too late, or the key has another secret or is no longer active.
+ * Shows the secret that a form created again, to the session that sends the form again within
+ * `madeSecretShownMs`. `undefined` if that time is over, the key has another secret, or it is no
+ * longer active.
  */
 export async function revealMadeByForm(
   kv: KeyValueStore,
@@ -172,7 +179,7 @@ async function changeApiKey(
   throw new GatewayError("overloaded", "The key is being changed by others; try again");
 }
 
-/** Revokes a key for good. Idempotent; `undefined` if there is no such key. */
+/** Revokes a key for good. Idempotent; returns `undefined` if there is no such key. */
 export async function revokeApiKey(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -187,7 +194,7 @@ export async function revokeApiKey(
   );
 }
 
-/** Replaces what the owner may set: name, expiry, models, addresses, limits. */
+/** Replaces the settings of a key: name, expiry, models, addresses, limits. */
 export async function updateApiKey(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -211,10 +218,11 @@ export async function updateApiKey(
 }
 
 /**
- * Gives a key a new secret; the former works for `graceMs` more. `undefined` if the key is not there or not active.
+ * Gives a key a new secret; the previous one works for another `graceMs`. Returns `undefined` if
+ * the key does not exist or is not active.
  *
- * @param options.formId the form that was sent: sent twice it makes one secret. A second one would end the grace of the
- * secret that programs still use
+ * @param options.formId id of the submitted form; a form sent twice creates one secret, since a
+ * second one would end the grace period of the secret that programs still use
  */
 export async function rotateApiKey(
   kv: KeyValueStore,
@@ -224,7 +232,7 @@ export async function rotateApiKey(
   options: { readonly nowMs: number; readonly graceMs: number; readonly formId?: string },
 ): Promise<NewSecret | SentBefore | undefined> {
   const { nowMs, graceMs, formId } = options;
-  invariant(Number.isFinite(graceMs) && graceMs >= 0, "a grace has an end");
+  invariant(Number.isFinite(graceMs) && graceMs >= 0, "a grace period is finite");
   const secret = newApiKey();
   const hash = await hashApiKey(secret);
   const sealed = await seal(masterKeys, secret, sealOwner(accountId, keyId));
@@ -234,7 +242,7 @@ export async function rotateApiKey(
     const made = { keyId, hash, atMs: nowMs };
     sent = await claimForm(kv, operation, { accountId, formId }, made);
     if (sent !== undefined) return undefined;
-    // An older secret still in its grace ends now: at most two secrets open one key.
+    // An older secret that is still in its grace period ends now: a key has at most two secrets.
     if (record.previous !== undefined) operation.delete(apiKeyByHashKey(record.previous.hash));
     operation.set(apiKeyByHashKey(hash), { accountId, keyId } satisfies HashIndex);
     return {

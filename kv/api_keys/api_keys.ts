@@ -1,6 +1,6 @@
 /**
- * API keys of an account, as they lie in the store. The secret is there twice: as SHA-256 (to verify) and sealed (so its
- * owner can see it again).
+ * Reads the API keys of an account. A row has the secret as SHA-256, to verify it, and sealed, to
+ * show it to its owner again.
  *
  * - Folder `kv/api_keys/`: rows of API keys, the directory of callers in memory, and the spending
  *   limits of keys.
@@ -13,10 +13,10 @@ import { type MasterKeys, open } from "../../core/api_keys/seal.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** API keys of an account that lists show, revoked ones included. Keys in use are shown in any case. */
+/** Most API keys of an account in a list, revoked ones included. Active keys are always listed. */
 export const maxKeysListed = 1_000;
 
-/** What the owner may set on a key. */
+/** The settings of a key. */
 export interface ApiKeyOptions {
   readonly name: string;
   readonly expiresAtMs?: number;
@@ -26,7 +26,10 @@ export interface ApiKeyOptions {
   readonly allowedIps?: readonly string[];
   readonly dailyLimitMicroVnd?: bigint;
   readonly monthlyLimitMicroVnd?: bigint;
-  /** The key reads no balance, and usage and receipts of its own calls only. Absent: it reads the whole account. */
+  /**
+   * If set, the key cannot read the balance, and reads usage and receipts of its own calls only. If
+   * absent, it reads the whole account.
+   */
   readonly readsOnlyOwnCalls?: true;
 }
 
@@ -35,33 +38,33 @@ export interface ApiKeyRecord extends ApiKeyOptions {
   readonly accountId: AccountId;
   readonly createdAtMs: number;
   readonly revokedAtMs?: number;
-  /** Start and end of the key, for display. */
+  /** First and last characters of the secret, for display. */
   readonly masked: string;
   readonly hash: string;
-  /** Absent on keys made before sealing existed: usable, but not shown again. */
+  /** Absent on keys created before secrets were sealed: they work but cannot be shown again. */
   readonly sealed?: string;
-  /** After a rotation the former secret works until the grace period ends. */
+  /** The previous secret, which works until the grace period after a rotation ends. */
   readonly previous?: { readonly hash: string; readonly untilMs: number };
 }
 
-/** The row under which a secret is found. */
+/** The index row that finds a key by the hash of its secret. */
 export interface HashIndex {
   readonly accountId: AccountId;
   readonly keyId: ApiKeyId;
 }
 
-/** What a sealed secret is bound to, so that ciphertexts cannot be swapped. */
+/** Returns the text that a sealed secret is bound to, so that ciphertexts cannot be swapped. */
 export function sealOwner(accountId: AccountId, keyId: ApiKeyId): string {
   return `${accountId}/${keyId}`;
 }
 
-/** Tells whether a key may be used at `nowMs`. */
+/** Whether a key may be used at `nowMs`. */
 export function isActive(record: ApiKeyRecord, nowMs: number): boolean {
   return record.revokedAtMs === undefined &&
     (record.expiresAtMs === undefined || record.expiresAtMs > nowMs);
 }
 
-/** One key of an account, revoked ones too. */
+/** Reads one key of an account, revoked keys included. */
 export async function getApiKey(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -71,7 +74,7 @@ export async function getApiKey(
 }
 
 /**
- * The keys of an account, oldest first: all that are in use, and of the revoked ones the newest, up to
+ * Lists the keys of an account, oldest first: all active ones, and the newest revoked ones, up to
  * `maxKeysListed`.
  */
 export async function listApiKeys(
@@ -90,7 +93,7 @@ export async function listApiKeys(
   return [...await readApiKeys(kv, accountId, older), ...listed];
 }
 
-/** Those of the keys that there are, in the order asked for. */
+/** Reads several keys; returns those that exist, in the order of the ids. */
 export async function readApiKeys(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -104,7 +107,10 @@ export async function readApiKeys(
   return records;
 }
 
-/** The key behind a hash, revoked ones too; the caller decides with {@linkcode isUsableSecret}. */
+/**
+ * Finds a key by the hash of a secret, revoked keys included; the caller decides with {@linkcode
+ * isUsableSecret}.
+ */
 export async function findApiKeyByHash(
   kv: KeyValueStore,
   hash: string,
@@ -113,14 +119,19 @@ export async function findApiKeyByHash(
   return index === null ? undefined : await getApiKey(kv, index.accountId, index.keyId);
 }
 
-/** Tells whether the secret with this hash opens the key at `nowMs`: the current one, or the former in its grace. */
+/**
+ * Whether the secret with this hash may be used at `nowMs`: the current one, or the previous one in
+ * its grace period.
+ */
 export function isUsableSecret(record: ApiKeyRecord, hash: string, nowMs: number): boolean {
   if (!isActive(record, nowMs)) return false;
   return record.hash === hash ||
     (record.previous?.hash === hash && record.previous.untilMs > nowMs);
 }
 
-/** Shows a key again. `undefined`: no ciphertext is stored, or its master key is gone. */
+/**
+ * Decrypts the secret of a key. `undefined` if no ciphertext is stored or its master key is gone.
+ */
 export async function revealApiKey(
   masterKeys: MasterKeys,
   record: ApiKeyRecord,

@@ -1,4 +1,7 @@
-/** From the key in a request to who is calling: in memory while warm, so that a call costs no store round trip. */
+/**
+ * Finds the caller behind the key of a request. Cached, so that a call usually needs no store
+ * access.
+ */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../core/api_keys/api_key.ts";
@@ -7,28 +10,28 @@ import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "
 import type { Control } from "../operators/control.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Callers remembered per instance, at about 1 KB each. */
+/** Callers cached per instance, at about 1 KB each. */
 const maxAuthCacheEntries = 50_000;
 
-/** Who is calling. */
+/** The caller behind a key. */
 export interface Principal {
   readonly accountId: AccountId;
   readonly key: ApiKeyRecord;
   readonly secretHash: string;
-  /** Catalogue ids as a set, made once; `undefined` = every model. */
+  /** The ids of allowed models as a set, built once; `undefined` allows every model. */
   readonly allowedModels: ReadonlySet<string> | undefined;
 }
 
 export interface KeyDirectory {
   /**
-   * The caller behind a key, or `undefined` if the key is unknown, revoked, expired or its account is blocked.
-   * Answers without a promise while the cache is warm.
+   * Returns the caller behind a key, or `undefined` if the key is unknown, revoked or expired, or
+   * its account is blocked. Synchronous on a cache hit.
    */
   lookup(secret: string): Principal | undefined | Promise<Principal | undefined>;
-  /** Whether a caller that was let in may still call, by the clock alone. */
+  /** Whether a caller that was admitted may still call, judged by the clock alone. */
   isUsableNow(principal: Principal): boolean;
   /**
-   * The caller as the store has it now; `undefined` if it may not call any more.
+   * Reads the caller from the store; `undefined` if it may not call any more.
    *
    * @throws if the store does not answer
    */
@@ -36,8 +39,9 @@ export interface KeyDirectory {
 }
 
 /**
- * Opens the directory. A revocation holds at once on this instance (after `control.refresh()`) and within
- * `controlStaleMs` on all others, also when the store does not answer: then nothing is served from memory.
+ * Opens the directory. A revocation takes effect at once on this instance (after
+ * `control.refresh()`) and within `controlStaleMs` on all others. If the store does not answer that
+ * long, the cache is not used.
  */
 export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clock): KeyDirectory {
   const cache = new Map<string, Principal>();
@@ -50,7 +54,8 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
   }
 
   async function load(secret: string): Promise<Principal | undefined> {
-    // The epoch is read before the record: a change in between leaves an entry under an old epoch, never a stale one.
+    // The epoch is read before the record, so a change in between leaves an entry with an old
+    // epoch, which is never used.
     if (control.freshKeysEpoch() === undefined) await control.catchUp();
     const epoch = control.freshKeysEpoch();
     const secretHash = await hashApiKey(secret);

@@ -1,11 +1,13 @@
 /**
- * Rows of idempotency keys (`Idempotency-Key`): a call is charged once, however often the client sends it.
+ * Stores idempotency keys (`Idempotency-Key`): a call is charged once, however often the client
+ * sends it.
  *
- * A call claims its key before it asks a provider, and the commit that charges the call rewrites the row. So a claim
- * that is pending was not charged, and the row of a charged call names it. A process that dies in between leaves a
- * pending claim, which expires when the call could no longer run.
+ * A call claims its key before it asks a provider, and the commit that charges the call rewrites
+ * the row. So a claim that is pending was not charged, and the row of a charged call names it. A
+ * process that dies in between leaves a pending claim, which expires when the call could no longer
+ * run.
  *
- * - Folder `kv/calls/`: rows of calls that a client may send again (`Idempotency-Key`).
+ * - Folder `kv/calls/`: rows of idempotency keys.
  * - In: the hashes of key and body, the request id.
  * - Out: whether the key is free, claimed by a running call, or charged, and rows for the commit
  *   that charges the call.
@@ -20,14 +22,13 @@ import type { RowWriter } from "../wallet/mod.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Milliseconds for which an ended call is remembered under its idempotency key: a day, as clients and vendors
- * agree on.
+ * Milliseconds for which a key is remembered after its call: a day, as clients and vendors agree.
  */
 export const idempotencyKeptMs = 24 * 3_600_000;
 
 /**
- * Milliseconds for which a call under way holds its idempotency key. A later one may then run under it, as
- * the first cannot be running any more.
+ * Milliseconds for which a running call keeps its claim. After that the call cannot be running any
+ * more, and a later one may claim the key.
  */
 export const idempotencyClaimMs = 16 * 60_000;
 
@@ -39,7 +40,7 @@ interface IdempotencyRow {
   readonly expiresAtMs: number;
   /** The video task that the call created; absent while the call runs. */
   readonly videoId: VideoId | undefined;
-  /** A call that was charged has ended. */
+  /** Set once the call was charged and has ended. */
   readonly isOver?: true;
 }
 
