@@ -1,6 +1,6 @@
 /**
- * What operators see and change by program: routes, maintenance and claims on providers. Behind a key of its own
- * (`GATEWAY_OPERATOR_KEY`); without one these paths do not exist. Changes reach every instance within two seconds.
+ * The operator's API: routes, maintenance and claims on providers, behind the key in `GATEWAY_OPERATOR_KEY`. Without
+ * that key these paths do not exist. Changes reach every instance within two seconds.
  *
  * - Folder `routes/operator/api/`: the operator's API: routes, maintenance, claims on providers.
  * - In: requests with the operator's key.
@@ -68,7 +68,7 @@ export function createOperatorApi(gateway: Gateway): Hono {
   const requireKey = requireOperatorKey(gateway);
   const act = () => ({ operator: operatorProgram, nowMs: clock.nowMs() });
 
-  /** The JSON of a body; nothing at all counts as an empty object. */
+  /** Reads the JSON of a body; an empty body counts as an empty object. */
   async function readJson(context: Context): Promise<unknown> {
     const bytes = await readRequestBody(context.req.raw, deadlines, {
       maxBytes: maxOperatorBodyBytes,

@@ -6,8 +6,8 @@ import { errorResponse } from "../../http/error_response.ts";
 import type { Gateway } from "../../api/gateway.ts";
 
 /**
- * Lets only those through who send `Authorization: Bearer` with the operator's key. To everyone who sends nothing, and
- * where no key is configured, the path does not exist.
+ * Admits only requests with the operator's key as `Authorization: Bearer`. Without a sent or a configured key the path
+ * does not exist.
  */
 export function requireOperatorKey(
   { config, clock }: Pick<Gateway, "config" | "clock">,

@@ -1,4 +1,4 @@
-/** The account that a command names: by id or by e-mail address. */
+/** Finds the account that a command names by id or by e-mail address. */
 import { GatewayError } from "../../../core/errors.ts";
 import { type AccountId, parseId } from "../../../core/lib/ids.ts";
 import { findAccountByEmail, getAccount } from "../../../kv/accounts/accounts.ts";

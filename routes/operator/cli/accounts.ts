@@ -1,4 +1,4 @@
-/** What the command line does with accounts: making and showing them, their wallets, their second factor. */
+/** Commands on accounts: creation, display, wallets, second factors. */
 import type { Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../core/errors.ts";
@@ -87,7 +87,7 @@ export function addAccountRoutes(
   });
 }
 
-/** Adds `POST /accounts/{account}/credit`: gives or, with a minus, takes. */
+/** Adds `POST /accounts/{account}/credit`: credits a wallet or, with a negative amount, debits it. */
 export function addCreditRoute(
   app: Hono,
   { kv, clock, wallet }: Pick<AdminDeps, "kv" | "clock" | "wallet">,

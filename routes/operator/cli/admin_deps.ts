@@ -14,6 +14,6 @@ export interface AdminDeps {
   readonly control: Control;
   readonly wallet: WalletEngine;
   readonly receivingAccounts: readonly ReceivingAccount[];
-  /** Where the service runs on the same thread: whole readings of the store let its calls pass. */
+  /** Set if the service runs on the same thread: full scans of the store then yield to its calls. */
   readonly beginReading?: BeginReading;
 }

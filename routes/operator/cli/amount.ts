@@ -1,10 +1,10 @@
-/** Amounts of the admin command: read as the pages read them, said back so that a slip is seen. */
+/** Reads amounts of the admin command as the pages do, and repeats them in its answer so that a slip is noticed. */
 import { formatVnd, microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
 import { parseWrittenAmount } from "../../../core/payments/statement_csv.ts";
 
 /**
- * An amount as an operator types it, in whole VND: `50.000` is what it is in the operator's forms. `undefined` for
- * nothing, for fractions and for anything unclear.
+ * Parses an amount in whole VND as an operator types it: `50.000` means what it means in the operator's forms.
+ * `undefined` for an empty text, fractions and anything ambiguous.
  *
  * @example
  * ```ts
@@ -23,13 +23,13 @@ export function readTypedVnd(text: string): bigint | undefined {
   return isWhole ? amountMicroVnd : undefined;
 }
 
-/** Thousands apart by spaces: a dot or a comma would mean a fraction to half of the readers. */
+/** Formats an amount with spaces between thousands: half of the readers would take a dot or a comma for a fraction. */
 function spaced(amountMicroVnd: bigint): string {
   return `${formatVnd(amountMicroVnd).replace(/\B(?=(\d{3})+(?!\d))/g, " ")} VND`;
 }
 
 /**
- * What a command did, in words.
+ * Describes what a command did.
  *
  * @param amountMicroVnd above 0 for a credit
  *

@@ -1,4 +1,4 @@
-/** The books as the command line sees them: proved, written out, and their derived sums made anew. */
+/** Commands on the whole store: verification, export, rebuilding of derived sums. */
 import type { Hono } from "hono";
 import { z } from "zod";
 import { inVnd } from "../../../core/billing/vnd_json.ts";

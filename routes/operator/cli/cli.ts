@@ -1,5 +1,5 @@
 /**
- * `deno task admin …`: commands for the operator, on the store of the configured gateway.
+ * Runs the commands of `deno task admin` on the store of the configured gateway.
  *
  * - Folder `routes/operator/cli/`: the commands of `deno task admin`, as an app that a socket or
  *   the process itself reaches.
@@ -23,10 +23,10 @@ import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const encoder = new TextEncoder();
 
-/** What a command takes from the world: time, and where it writes; the process's own, or a test's. */
+/** What a command needs of its environment: time and output, of the process or of a test. */
 export interface CommandWorld {
   readonly clock: Clock;
-  /** Gets what was asked for. Awaited, so that whoever reads slowly is not run over. */
+  /** Gets the output. Awaited, so that a slow reader is not overrun. */
   write(bytes: Uint8Array): void | Promise<void>;
   error(text: string): void;
 }
@@ -64,7 +64,7 @@ function initOf({ method, body }: AdminRequest): RequestInit {
   return { method, body: JSON.stringify(body), headers: { "content-type": "application/json" } };
 }
 
-/** Asks the server that has the store. */
+/** Sends the command to the server that has the store open. */
 async function runAtServer(
   socketPath: string,
   command: AdminRequest,
@@ -84,7 +84,7 @@ async function runAtServer(
   return await tell(command, call.response, world);
 }
 
-/** Runs the command in this process, which is alone on the store. */
+/** Runs the command in this process, which has the store to itself. */
 async function runHere(
   kv: KeyValueStore,
   config: Config,
@@ -109,7 +109,7 @@ async function runHere(
       wallet,
       receivingAccounts: config.topup.receivingAccounts,
     });
-    // Told to its end before the store closes under it.
+    // The answer is written completely before the store closes.
     return await tell(command, await app.request(command.path, initOf(command)), world);
   } finally {
     await wallet.close();
@@ -117,27 +117,27 @@ async function runHere(
   }
 }
 
-/** Whoever has no answer would type the command again: under an id of its own it would move the money twice. */
+/** Explains how to repeat a command whose answer was lost: typed again with a new id, it would move the money twice. */
 function howToRepeat({ operationId }: AdminRequest): string {
   return operationId === undefined
     ? ""
     : `Money may have moved. Repeat the command with --operation ${operationId}: it never counts twice\n`;
 }
 
-/** Writes the answer down and returns the exit code. */
+/** Writes the answer and returns the exit code. */
 async function tell(
   command: AdminRequest,
   response: Response,
   world: CommandWorld,
 ): Promise<number> {
-  // The store may have failed behind the commit: what went wrong may be no more than the answer.
+  // The store may have failed after the commit, so perhaps only the answer is missing.
   if (response.status >= 500) world.error(howToRepeat(command));
   try {
     if (command.path !== "/export" || !response.ok) return await tellJson(response, world);
     for await (const bytes of response.body ?? []) await world.write(bytes);
     return 0;
   } catch {
-    // The server ended before its answer did, or nobody takes what is written.
+    // The server ended before its answer was complete, or the output does not take it.
     const problem = "The answer broke off before its end: what was written is not all of it";
     world.error(`${problem}\n${howToRepeat(command)}`);
     return 1;

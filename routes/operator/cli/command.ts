@@ -1,6 +1,6 @@
 /**
- * What was typed after `deno task admin`, as one request to the admin app. Whatever is not understood to its last word
- * is refused: a command that moves money must not do a part of what was meant.
+ * Parses the arguments of `deno task admin` into one request to the admin app. A command that is not understood to its
+ * last word is refused: a command that moves money must not do a part of what was meant.
  */
 import {
   type AdminRequest,
@@ -13,7 +13,7 @@ import {
 export type AdminCommand =
   | { readonly kind: "request"; readonly request: AdminRequest }
   | { readonly kind: "help" }
-  /** `usage` is that of the command that was meant, or of all if none was recognised. */
+  /** `usage` describes the command that was meant, or all commands if none was recognised. */
   | { readonly kind: "refused"; readonly problem: string; readonly usage: string };
 
 interface Split {
@@ -23,8 +23,8 @@ interface Split {
 }
 
 /**
- * Tells words from options. Not `parseArgs` of `node:util`: to it the amount `-50000` is a row of options. `undefined`:
- * help was asked for.
+ * Separates words from options. `parseArgs` of `node:util` would take the amount `-50000` for a row of options.
+ * `undefined`: help was requested.
  */
 function split(args: readonly string[]): Split | undefined {
   const words: string[] = [];
@@ -34,7 +34,7 @@ function split(args: readonly string[]): Split | undefined {
     if (arg === "--help" || arg === "-h" || arg === "help") return undefined;
     const option = /^--([a-z-]+)(?:=(.*))?$/s.exec(arg);
     if (option === null) {
-      // A dash before a digit is a minus.
+      // A dash before a digit is a minus sign.
       if (/^-(?!\s*\d)/.test(arg)) return { words, options, problem: `Unknown option "${arg}"` };
       words.push(arg);
       continue;
@@ -71,7 +71,7 @@ function problemOf(form: CommandForm, { words, options }: Split): string | undef
 }
 
 /**
- * Reads a command.
+ * Parses a command.
  *
  * @example
  * ```ts

@@ -1,27 +1,27 @@
-/** The commands of `deno task admin`, one form each: what is typed, what it is for, what it asks of the admin app. */
+/** The commands of `deno task admin`: syntax, help text, and request to the admin app of each. */
 
 /** A request to the admin app. */
 export interface AdminRequest {
   readonly method: "GET" | "POST" | "DELETE";
   readonly path: string;
   readonly body?: unknown;
-  /** Of what moves money: repeated under this id, it never counts twice. */
+  /** The operation id of a command that moves money: repeated with it, the command counts once. */
   readonly operationId?: string;
-  /** Makes the store where there is none yet: what an operator does before the first start. */
+  /** Creates the store if there is none: what an operator does before the first start. */
   readonly makesStore?: true;
 }
 
 export interface CommandOption {
   readonly name: string;
-  /** Stands for the value in the help text. */
+  /** The placeholder of the value in the help text. */
   readonly value: string;
   readonly needed?: true;
 }
 
-/** How one command is written. */
+/** The syntax of one command. */
 export interface CommandForm {
   readonly words: readonly string[];
-  /** What follows the words; all of it is needed. */
+  /** The operands after the words; all are required. */
   readonly operands: readonly string[];
   readonly options: readonly CommandOption[];
   readonly about: string;
@@ -168,7 +168,7 @@ export const commandForms: readonly CommandForm[] = [
   },
 ];
 
-/** The line that shows how a command is written. */
+/** Formats the syntax of a command as one line. */
 export function formLine({ words, operands, options }: CommandForm): string {
   const named = options.map(({ name, value, needed }) =>
     needed === true ? `--${name} ${value}` : `[--${name} ${value}]`
@@ -176,7 +176,7 @@ export function formLine({ words, operands, options }: CommandForm): string {
   return [...words, ...operands, ...named].join(" ");
 }
 
-/** The whole help text. */
+/** Builds the help text. */
 export function adminUsage(): string {
   const column = 33;
   const lines = commandForms.flatMap((form) => {

@@ -1,4 +1,4 @@
-/** What the command line does with API keys. */
+/** Commands on API keys. */
 import type { Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../core/errors.ts";

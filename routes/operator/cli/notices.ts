@@ -1,4 +1,4 @@
-/** What the command line may do with bank notices. Crediting them is left to the operator's pages, which ask twice. */
+/** Commands on bank notices. They do not credit: the operator's pages do, which ask twice. */
 import type { Hono } from "hono";
 import { GatewayError } from "../../../core/errors.ts";
 import { bankSources, isEventId } from "../../../core/payments/bank_event.ts";
@@ -7,7 +7,7 @@ import { resolveBankEvent } from "../../../kv/payments/bank_resolution.ts";
 import { commandLine } from "../../../kv/operators/operator_audit.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 
-/** The notice that `sepay:92704` names. */
+/** Parses the name of a notice, such as `sepay:92704`. */
 function noticeOf(text: string): BankEventRef {
   const [name, ...rest] = text.split(":");
   const source = bankSources.find((one) => one === name);
@@ -25,7 +25,7 @@ const refusals = {
   busy: "it has just changed; try again",
 } as const;
 
-/** Adds `POST /notices/{source}:{id}/return`: back under review, whatever it was taken for. */
+/** Adds `POST /notices/{source}:{id}/return`: puts a notice back under review, whatever was decided about it. */
 export function addNoticeRoutes(
   app: Hono,
   { kv, clock, receivingAccounts }: Pick<AdminDeps, "kv" | "clock" | "receivingAccounts">,

@@ -1,4 +1,4 @@
-/** What the command line does with dead letters: work of the outbox that was given up. */
+/** Commands on dead letters: work of the outbox that was given up. */
 import type { Hono } from "hono";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
@@ -28,7 +28,7 @@ interface TemplateName {
   readonly id: string;
 }
 
-/** The letter that `mail:ID` names. */
+/** Parses the name of a dead letter, such as `mail:ID`. */
 function letterOf(text: string): TemplateName {
   const [name, ...rest] = text.split(":");
   const queue = queues.find((one) => one.name === name);
@@ -63,7 +63,7 @@ async function revive(kv: KeyValueStore, clock: Clock, { queue, id }: TemplateNa
   throw new GatewayError("invalid_request", `It was not revived: ${why}`);
 }
 
-/** Adds `/outbox`: the dead letters, and what becomes of them. */
+/** Adds `/outbox`: lists dead letters, revives and deletes them. */
 export function addOutboxRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv" | "clock">): void {
   app.get("/outbox", async () => {
     const letters: ReturnType<typeof shown>[] = [];

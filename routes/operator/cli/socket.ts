@@ -1,19 +1,21 @@
-/** The Unix socket through which `deno task admin` reaches a running server. Its file mode is the access control. */
+/**
+ * The Unix socket on which a running server takes commands of `deno task admin`. The file mode is its access control.
+ */
 import type { Config } from "../../../core/config/config.ts";
 import { keepServing } from "../../server/keep_serving.ts";
 
-/** Where the socket of a gateway with this configuration lies: beside its store. */
+/** Returns the path of the socket: beside the store of this configuration. */
 export function adminSocketPath(config: Config): string {
   return config.store.kind === "file" ? `${config.store.path}.admin.sock` : "";
 }
 
-/** Serves the admin app on the socket. Returns what stops it. */
+/** Serves the admin app on the socket and returns a function that stops it. */
 export async function serveAdminSocket(
   path: string,
   handle: (request: Request) => Response | Promise<Response>,
 ): Promise<{ stop(): Promise<void> }> {
   async function listen(): Promise<Deno.HttpServer<Deno.UnixAddr>> {
-    // A socket file left by a killed process; nobody else can be behind it, since we hold the store's lock.
+    // The file was left by a killed process: this process holds the lock of the store, so no other one serves it.
     await Deno.remove(path).catch((error) => {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     });
@@ -21,7 +23,7 @@ export async function serveAdminSocket(
     await Deno.chmod(path, 0o600);
     return server;
   }
-  // Whatever keeps connections away here keeps them from the service too, whose log tells of it.
+  // What stops connections here stops those of the service, too, which logs it.
   const { shutdown } = keepServing(await listen(), { listenAgain: listen, onTrouble() {} });
   return {
     async stop() {
@@ -31,7 +33,7 @@ export async function serveAdminSocket(
   };
 }
 
-/** A call of the admin app; disposing of it closes its connection, so read the answer first. */
+/** The answer of the admin app. Read it before disposing of it, which closes its connection. */
 export interface AdminCall extends Disposable {
   readonly response: Response;
 }

@@ -1,33 +1,33 @@
-/** Readings of the whole store beside the service: each has its own slices, a deadline, and ends with its client. */
+/** Paces full scans of the store beside the service: each yields to calls, has a deadline, and ends with its client. */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { sleepUnless } from "../../../core/lib/time/sleep.ts";
 import { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 
-/** Longest reading. A store of a hundred million receipts takes about an hour at half of the thread. */
+/** Longest scan. A store of a hundred million receipts takes about an hour at half of the thread. */
 export const longestReadingMs = 4 * 3_600_000;
 
-/** One reading. */
+/** A scan in progress. */
 export interface StoreReading extends Disposable {
   readonly slices: TimeSlices;
-  /** Waits as long, or fails when the reading ends. */
+  /** Waits, or fails when the scan is ended. */
   readonly pause: (durationMs: number) => Promise<void>;
-  /** Aborted when the reading ends before it is whole. */
+  /** Aborted when the scan is ended early. */
   readonly signal: AbortSignal;
 }
 
 export interface StoreReadingsOptions {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
-  /** Aborted when the process should stop: no reading outlives it. */
+  /** Aborted when the process should stop; scans end with it. */
   readonly stopping: AbortSignal;
 }
 
-/** Begins a reading for a client, whose signal is aborted when it leaves. */
+/** Begins a scan for a client, whose signal is aborted when it leaves. */
 export type BeginReading = (client: AbortSignal) => StoreReading;
 
-/** Makes what begins the readings of one server. */
+/** Creates the function that begins the scans of one server. */
 export function storeReadings({ clock, deadlines, stopping }: StoreReadingsOptions): BeginReading {
   return (client) => {
     const ending = new AbortController();

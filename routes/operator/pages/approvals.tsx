@@ -1,4 +1,4 @@
-/** `/operator/approvals`: what waits for a second pair of eyes, and what was decided. */
+/** `/operator/approvals`: requests that wait for a second operator, and those that were decided. */
 import { Hono } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
 import {
@@ -35,7 +35,7 @@ const shownApprovals = 100;
 
 interface ShownApproval {
   readonly approval: Approval;
-  /** Absent where an earlier version decided, or where the account is gone. */
+  /** Absent if an earlier version stored the decision, or the account was deleted. */
   readonly money: ShownMoney | undefined;
 }
 
@@ -79,7 +79,7 @@ async function approvalsPage(c: OperatorContext, deps: OperatorDeps, problem?: s
   );
 }
 
-/** Why this operator may not approve; `undefined` if they may. */
+/** Explains why this operator may not approve; `undefined` if they may. */
 function hindrance(
   { approval: { requestedBy }, money }: ShownApproval,
   me: Operator,
@@ -202,7 +202,7 @@ async function decide(c: OperatorContext, deps: OperatorDeps, verdict: "approve"
   return doneAt(c, "/operator/approvals", verdict === "approve" ? "approved" : "refused");
 }
 
-/** The approvals. */
+/** Registers the pages of approvals. */
 function createApprovalPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/approvals", (c) => approvalsPage(c, deps));

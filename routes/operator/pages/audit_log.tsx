@@ -1,4 +1,4 @@
-/** `/operator/audit`: every act of every operator, newest first. */
+/** `/operator/audit`: all acts of operators, newest first. */
 import { Hono } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
 import { listAuditLines } from "../../../kv/operators/operator_audit.ts";
@@ -67,7 +67,7 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
   );
 }
 
-/** The audit log. */
+/** Registers the page of the audit log. */
 function createAuditPages(deps: OperatorDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>().get("/operator/audit", (c) => auditPage(c, deps));
 }

@@ -1,4 +1,4 @@
-/** `/operator/claims`: what providers reported beyond what their customers paid, per day, provider and route. */
+/** `/operator/claims`: the usage that providers reported beyond what customers paid, per day, provider and route. */
 import { Hono } from "hono";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { type DayClaims, providerOfRoute, readClaims } from "../../../kv/ledger/provider_claims.ts";
@@ -104,7 +104,7 @@ function ClaimTable({ claims, locale }: { claims: readonly DayClaims[]; locale: 
   );
 }
 
-/** Claims on providers. */
+/** Registers the page of claims. */
 function createClaimsPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/claims", (c) => claimsPage(c, deps));

@@ -1,4 +1,4 @@
-/** Words of the page about claims on providers. */
+/** Texts of the page about claims on providers. */
 import { englishCount } from "../../dashboard/format.ts";
 import { defineTexts } from "../../dashboard/i18n.ts";
 

@@ -1,4 +1,4 @@
-/** What the operator's pages need of the world. */
+/** What the operator's pages need of the gateway. */
 import type { MasterKeys } from "../../../core/api_keys/seal.ts";
 import type { RouteReport } from "../../../core/routing/router.ts";
 import type { TopupSettings } from "../../../core/payments/settings.ts";
@@ -10,7 +10,7 @@ import type { WalletEngine } from "../../../kv/wallet/mod.ts";
 import type { PageDeps } from "../../dashboard/page_deps.ts";
 import type { SepayPollResult } from "../../payments/sepay_poll.ts";
 
-/** Everything for the pages under `/operator`. */
+/** The dependencies of all pages under `/operator`. */
 export interface OperatorDeps extends PageDeps {
   readonly wallet: Pick<WalletEngine, "balance">;
   readonly topup: TopupSettings;
@@ -25,12 +25,12 @@ export interface OperatorDeps extends PageDeps {
   readonly hintMail: () => void;
 }
 
-/** Reads balances with what the running calls hold. */
+/** Returns a function that reads balances, including money that running calls reserve. */
 export function balanceIn({ wallet }: Pick<OperatorDeps, "wallet">): BalanceOf {
   return async (accountId) => (await wallet.balance(accountId)).totalMicroVnd;
 }
 
-/** What one operator may do without a second. */
+/** Returns what one operator may do without a second. */
 export function aloneIn({ topup }: Pick<OperatorDeps, "topup">): Authority {
   return { kind: "alone", limitMicroVnd: topup.approvalAboveMicroVnd };
 }

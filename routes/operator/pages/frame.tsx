@@ -10,7 +10,7 @@ import { frameTexts } from "./texts.ts";
 
 export type OperatorContext = Context<DashboardEnv>;
 
-/** The words after an act, named in the address: anything else there is not shown. */
+/** The message after an act, named in the address; other values there are ignored. */
 export type Done = keyof typeof frameTexts["en"]["done"];
 
 function isDone(text: string | undefined): text is Done {
@@ -23,13 +23,13 @@ export async function renderOperatorPage(
   options: {
     /** Absent: the label of the page's entry in the navigation. */
     readonly title?: string;
-    /** The entry that the page stands under, where that is not the one its path belongs to. */
+    /** The entry that the page belongs to, if it is not the one of its path. */
     readonly under?: string;
     readonly lead?: Child;
     readonly actions?: Child;
     /** What went wrong with the form that was sent. */
     readonly problem?: string | undefined;
-    /** For a page that says itself, elsewhere than at its top, what went wrong. */
+    /** The status of a page that shows its problem elsewhere than at its top. */
     readonly status?: 400;
   },
   body: Child,
@@ -62,13 +62,13 @@ export async function renderOperatorPage(
   );
 }
 
-/** After an act: back to a page that says so. A reload then repeats nothing. */
+/** Redirects after an act to a page that reports it, so that a reload repeats nothing. */
 export function doneAt(c: OperatorContext, path: string, done: Done): Response {
   const mark = path.includes("?") ? "&" : "?";
   return c.redirect(`${path}${mark}done=${done}`, 303);
 }
 
-/** Who acts. */
+/** Returns the operator who sent the request. */
 export function operatorOf(c: OperatorContext): Operator {
   const { account } = c.get("signedIn");
   return { accountId: account.id, email: account.email ?? account.id };

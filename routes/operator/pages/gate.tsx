@@ -1,6 +1,6 @@
 /**
- * Who may see the operator's pages: an account named in `GATEWAY_OPERATORS` whose session has shown a one-time code in
- * the last twelve hours. To everybody else the pages do not exist.
+ * Admits to the operator's pages: an account named in `GATEWAY_OPERATORS` whose session has entered a one-time code in
+ * the last twelve hours. For all others the pages do not exist.
  */
 import { Hono, type MiddlewareHandler } from "hono";
 import { raw } from "hono/html";
@@ -35,16 +35,19 @@ import { frameTexts } from "./texts.ts";
 import { newTotpSecret, totpStep, totpUri } from "./totp.ts";
 
 const factorPath = "/operator/second-factor";
-/** A million codes, three of them right at any time: six tries in ten minutes leave no hope. */
+/**
+ * Tries of one-time codes: a million codes exist and three are valid at any time, so six tries in ten minutes are not
+ * enough to guess one.
+ */
 const codeRule: RateRule = { name: "second_factor", count: 6, windowMs: 600_000 };
 
-/** Lets operators through; the pages are 404 for all others. */
+/** Admits operators; all others get a 404. */
 const requireOperator: MiddlewareHandler<DashboardEnv> = async (c, next) => {
   if (!c.get("signedIn").isOperator) return await notFoundPage(c);
   return await next();
 };
 
-/** Lets sessions through that have shown a code. */
+/** Admits sessions that have entered a code. */
 function requireSecondFactor(deps: OperatorDeps): MiddlewareHandler<DashboardEnv> {
   return async (c, next) => {
     const { account, session } = c.get("signedIn");
@@ -62,12 +65,12 @@ function sealOwner(accountId: string): string {
 /** The second factor of the visitor. */
 type Factor =
   | { readonly kind: "known"; readonly secret: string; readonly confirmed: boolean }
-  /** Sealed with a master key that is gone: no code can be right, and only the machine's owner can help. */
+  /** Sealed with a master key that is gone: no code can be verified, and only the machine's owner can help. */
   | { readonly kind: "unreadable" }
-  /** Somebody else wrote it at this moment. */
+  /** Another request changed it at this moment. */
   | { readonly kind: "busy" };
 
-/** The one that is kept, or a new one while none is confirmed. */
+/** Reads the stored second factor, or offers a new one until one is confirmed. */
 async function factorOf(c: OperatorContext, deps: OperatorDeps): Promise<Factor> {
   const { id } = c.get("signedIn").account;
   const { value } = await getSecondFactor(deps.kv, id);
@@ -83,7 +86,7 @@ async function factorOf(c: OperatorContext, deps: OperatorDeps): Promise<Factor>
   return kept ? { kind: "known", secret, confirmed: false } : { kind: "busy" };
 }
 
-/** Instead of a form that would refuse every code. */
+/** The page shown in place of a form that would refuse every code. */
 async function unreadablePage(c: OperatorContext) {
   const t = frameTexts[c.get("visitor").locale].factor;
   const { id, email } = c.get("signedIn").account;
@@ -149,7 +152,7 @@ async function checkCode(c: OperatorContext, deps: OperatorDeps) {
   const secret = entry.value === null
     ? undefined
     : await open(deps.masterKeys, entry.value.sealedSecret, sealOwner(account.id));
-  // There is none, or it cannot be read: whatever was typed, the page says what to do now.
+  // There is no readable secret: the page explains what to do, whatever was typed.
   if (secret === undefined) return await factorPage(c, deps, t.anew);
   const code = (await readForm(c)).text("code");
   const step = totpStep(secret, code, nowMs);
@@ -168,7 +171,7 @@ async function checkCode(c: OperatorContext, deps: OperatorDeps) {
   return c.redirect(returnPath(c.req.query("next"), "/operator"), 303);
 }
 
-/** The guard of everything under `/operator`, and the page that lets one in. */
+/** Builds the guard of everything under `/operator` and the page that asks for the code. */
 export function createOperatorGate(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.use("/operator", requireAccount, requireOperator);

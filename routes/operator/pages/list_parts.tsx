@@ -1,9 +1,9 @@
-/** What the operator's lists have in common. */
+/** Shared parts of the operator's lists. */
 import { Empty, SubmitButton, TextField } from "../../dashboard/components/mod.ts";
 import type { Locale } from "../../dashboard/i18n.ts";
 import { frameTexts } from "./texts.ts";
 
-/** Stands where a list would be. */
+/** The message in place of an empty list. */
 export function NothingHere({ locale }: { locale: Locale }) {
   const t = frameTexts[locale];
   return (
@@ -13,7 +13,7 @@ export function NothingHere({ locale }: { locale: Locale }) {
   );
 }
 
-/** Searches the list of the page itself. */
+/** The search form of a list. */
 export function SearchForm({ query, hint, locale }: {
   query: string;
   hint: string;

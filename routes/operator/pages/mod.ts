@@ -40,12 +40,12 @@ const pages: readonly OperatorPage[] = [
 ];
 
 /**
- * Everything under `/operator`: only for accounts named in `GATEWAY_OPERATORS`, with a second factor. The gate comes
- * first; a page that is added behind it is guarded without doing anything for it.
+ * Builds everything under `/operator`: only for accounts named in `GATEWAY_OPERATORS`, with a second factor. The gate
+ * comes first and guards every page behind it.
  */
 export function createOperatorPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const mounted = pages.map(({ link, routes }) => ({ link, app: routes(deps) }));
-  // Below `/operator`: the second segment of a path tells the page.
+  // Below `/operator` the second segment of a path decides which page it belongs to.
   const navigation = navigationOf(
     mounted.map(({ link, app }) => ({ entry: link, paths: servedPaths(app) })),
     1,

@@ -1,4 +1,4 @@
-/** The money of an operator's act as people read it: from, to, memo, order, balance before and after, evidence. */
+/** Shows the money that an operator's act moves: from, to, memo, order, balance before and after, evidence. */
 import type { Child } from "hono/jsx";
 import type { BankEvent } from "../../../core/payments/bank_event.ts";
 import { type Account, getAccount } from "../../../kv/accounts/accounts.ts";
@@ -14,16 +14,16 @@ import { noticePath } from "./payments/notice_views.tsx";
 import { frameTexts } from "./texts.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
-/** With the rows that its ids name; whatever is gone is shown by its id. */
+/** A movement with the rows that its ids name; a missing row is shown by its id. */
 export interface ShownMoney extends MovedMoney {
   readonly account: Account | undefined;
   readonly order: TopupOrder | undefined;
   readonly event: BankEvent | undefined;
-  /** Whose file the notice is a row of. */
+  /** The operator who imported the file that the notice comes from. */
   readonly importedBy: string | undefined;
 }
 
-/** Looks up what the ids of a movement name. */
+/** Reads the rows that the ids of a movement name. */
 export async function lookUpMoney(kv: KeyValueStore, money: MovedMoney): Promise<ShownMoney> {
   const [account, order, event] = await Promise.all([
     getAccount(kv, money.accountId),
@@ -39,7 +39,7 @@ export async function lookUpMoney(kv: KeyValueStore, money: MovedMoney): Promise
   };
 }
 
-/** A memo longer than this is cut here; the page of its notice has all of it. */
+/** Characters of a memo shown here; the page of its notice has all of it. */
 const memoChars = 160;
 
 function fromText(
@@ -75,7 +75,7 @@ function evidenceText({ notice, event }: ShownMoney, locale: Locale) {
   return [`${notice.source}:${notice.id}`, event?.reference].filter(Boolean).join(", ");
 }
 
-/** Name and text of each fact, in the order in which one checks them. */
+/** Lists name and text of each fact, in the order in which one checks them. */
 function factsOf(money: ShownMoney, locale: Locale): readonly (readonly [string, string])[] {
   const t = accountTexts[locale];
   const facts: readonly (readonly [string, string])[] = [
@@ -92,12 +92,12 @@ function factsOf(money: ShownMoney, locale: Locale): readonly (readonly [string,
   return facts.filter(([, text]) => text !== "");
 }
 
-/** The facts as lines of text: for the dialog that asks before the money moves. */
+/** Formats the facts as lines of text, for the dialog before the money moves. */
 export function moneyLines(money: ShownMoney, locale: Locale): string {
   return factsOf(money, locale).map(([name, text]) => `${name}: ${text}`).join("\n");
 }
 
-/** The facts as a list, with links to the account and to the notice. */
+/** The facts as a list, with links to the account and the notice. */
 export function MoneyFacts({ money, locale, more = [] }: {
   money: ShownMoney;
   locale: Locale;

@@ -1,4 +1,4 @@
-/** `/operator`: sums of the whole service, what waits for a person, and the proof of the ledger. */
+/** `/operator`: sums of the whole service, open work, and the verification of the ledger. */
 import { Hono } from "hono";
 import { listApprovals } from "../../../kv/operators/approvals.ts";
 import { listReviews, listUnmatched } from "../../../kv/payments/bank_events.ts";
@@ -33,7 +33,7 @@ const operatorFiguresMs = 60_000;
 /** More than this many of anything is shown as "100+". */
 const countedRows = 100;
 
-/** Figures cost a scan: several operators looking at once share one. */
+/** Caches the figures, which cost a scan: several operators share one. */
 type FiguresOf = () => Promise<OperatorFigures>;
 
 function cachedFigures(deps: OperatorDeps): FiguresOf {
@@ -43,7 +43,7 @@ function cachedFigures(deps: OperatorDeps): FiguresOf {
     if (known === undefined || nowMs - known.atMs > operatorFiguresMs) {
       const figures = readOperatorFigures(deps.kv, nowMs);
       known = { atMs: nowMs, figures };
-      // A scan that failed is not kept.
+      // A failed scan is not cached.
       figures.catch(() => known = undefined);
     }
     return known.figures;
@@ -87,7 +87,7 @@ async function todos(deps: OperatorDeps, locale: Locale): Promise<Todo[]> {
     .map(([href, text, count]) => ({ href, text: text(counted(count, locale)) }));
 }
 
-/** Routes that a fault or an operator has taken out. */
+/** The routes that a fault or an operator has taken out of use. */
 function routesDown(deps: OperatorDeps): number {
   return deps.routes().filter(({ switched, operations }) =>
     switched !== undefined || Object.values(operations).some(({ state }) => state === "open")
@@ -151,7 +151,7 @@ function Figures({ figures, locale }: { figures: OperatorFigures; locale: Locale
   );
 }
 
-/** What the proof came to. */
+/** The result of the verification. */
 interface Proof {
   readonly accounts: number;
   readonly receipts: number;
@@ -196,7 +196,7 @@ function ProofNotice({ proof, locale }: { proof: Proof; locale: Locale }) {
   );
 }
 
-/** The overview. */
+/** Registers the overview. */
 function createOverviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   const figuresOf = cachedFigures(deps);

@@ -1,9 +1,12 @@
-/** Why an operator does something: asked wherever an act moves money or shuts somebody out, and kept in the audit log. */
+/**
+ * The field for an operator's reason: required by every act that moves money or blocks somebody, and kept in the audit
+ * log.
+ */
 import { TextField } from "../../dashboard/components/mod.ts";
 import type { Locale } from "../../dashboard/i18n.ts";
 import { frameTexts } from "./texts.ts";
 
-/** `id`: only where the page has a second one. */
+/** `id` is needed only for the second field of a page. */
 export function ReasonField({ locale, id }: { locale: Locale; id?: string }) {
   return (
     <TextField

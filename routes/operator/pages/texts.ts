@@ -1,4 +1,4 @@
-/** Words that all operator pages share. */
+/** Texts shared by all operator pages. */
 import { defineTexts } from "../../dashboard/i18n.ts";
 
 export const frameTexts = defineTexts({

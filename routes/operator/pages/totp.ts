@@ -1,11 +1,11 @@
-/** One-time codes (RFC 6238: SHA-1, six digits, 30 seconds, which is what every authenticator app does). */
+/** Generates and verifies one-time codes (RFC 6238: SHA-1, six digits, 30 seconds, as all authenticator apps do). */
 import { Secret, TOTP } from "otpauth";
 
 const periodSeconds = 30;
-/** One step either way for clocks that are a little off. */
+/** Accepted steps before and after the current one, for clocks that are slightly off. */
 const stepsOff = 1;
 
-/** A new secret in base32. Always the machine's own randomness. */
+/** Generates a secret in base32 with the runtime's cryptographic randomness. */
 export function newTotpSecret(): string {
   return new Secret({ size: 20 }).base32;
 }
@@ -21,13 +21,13 @@ function totpOf(secret: string, email: string, issuer: string): TOTP {
   });
 }
 
-/** What the QR code of an enrolment holds. */
+/** Builds the address in the QR code of an enrolment. */
 export function totpUri(secret: string, email: string, issuer: string): string {
   return totpOf(secret, email, issuer).toString();
 }
 
 /**
- * Checks a code.
+ * Verifies a code.
  *
  * @returns the time step it belongs to, so that it can be used up; `undefined` if it is wrong
  *

@@ -1,4 +1,4 @@
-/** What operators do to an account: block it, or give and take money. */
+/** Handles the acts on an account: blocking, and changes of its wallet. */
 import { microVndPerVnd } from "../../../../core/billing/micro_vnd.ts";
 import { parseWrittenAmount } from "../../../../core/payments/statement_csv.ts";
 import { setBlocked } from "../../../../kv/accounts/account_blocking.ts";
@@ -11,7 +11,7 @@ import { aloneIn, balanceIn, type OperatorDeps } from "../deps.ts";
 import { doneAt, type OperatorContext, operatorOf } from "../frame.tsx";
 import { frameTexts } from "../texts.ts";
 
-/** Blocks an account, or opens it again. */
+/** Blocks or unblocks an account. */
 export async function block(c: OperatorContext, deps: OperatorDeps, blocked: boolean) {
   const account = await accountOf(c, deps);
   if (account === undefined) return await notFoundPage(c);
@@ -24,7 +24,7 @@ export async function block(c: OperatorContext, deps: OperatorDeps, blocked: boo
   return doneAt(c, `/operator/accounts/${account.id}`, blocked ? "blocked" : "unblocked");
 }
 
-/** Changes a wallet at once, or asks a second operator where one alone may not move as much. */
+/** Changes a wallet, or requests the approval of a second operator above the limit of one. */
 export async function adjust(c: OperatorContext, deps: OperatorDeps) {
   const account = await accountOf(c, deps);
   if (account === undefined || account.deletedAtMs !== undefined) return await notFoundPage(c);

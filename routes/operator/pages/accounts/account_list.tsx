@@ -1,4 +1,4 @@
-/** `/operator/accounts`: all customers, and the search for one. */
+/** `/operator/accounts`: the list of customers, with a search. */
 import { normaliseEmail } from "../../../../core/accounts/email_address.ts";
 import { parseId } from "../../../../core/lib/ids.ts";
 import { parseOrderCode } from "../../../../core/payments/order_code.ts";
@@ -20,7 +20,7 @@ import { frameTexts } from "../texts.ts";
 
 const pageRows = 50;
 
-/** The account that a search means. */
+/** Finds the account that a search names. */
 async function findAccount(deps: OperatorDeps, query: string): Promise<Account | undefined> {
   const id = parseId("account", query);
   if (id !== undefined) return await getAccount(deps.kv, id);

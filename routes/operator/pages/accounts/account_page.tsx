@@ -1,4 +1,4 @@
-/** `/operator/accounts/:id`: the wallet of one customer, what moved in it, and the forms to change it or to block. */
+/** `/operator/accounts/:id`: one customer's wallet and statement, with the forms to change or block it. */
 import { parseId } from "../../../../core/lib/ids.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { type Account, getAccount } from "../../../../kv/accounts/accounts.ts";
@@ -31,7 +31,7 @@ import { ReasonField } from "../reason_field.tsx";
 
 const statementMs = 90 * 86_400_000;
 
-/** The account that the path names. */
+/** Finds the account that the path names. */
 export async function accountOf(
   c: OperatorContext,
   deps: OperatorDeps,
@@ -48,7 +48,7 @@ export function AccountState({ account, locale }: { account: Account; locale: Lo
     : <Badge tone="bad">{t.blocked}</Badge>;
 }
 
-/** `problem`: why the form that was sent did nothing. */
+/** `problem` explains why the form that was sent had no effect. */
 export async function accountPage(
   c: OperatorContext,
   deps: OperatorDeps,
@@ -122,7 +122,7 @@ function AdjustCard({ account, deps, visitor }: {
         action={`/operator/accounts/${account.id}/adjust`}
         confirm={t.adjustConfirm}
       >
-        {/* A form sent twice moves money once. */}
+        {/* A form that is sent twice moves money once. */}
         <FormIdField />
         <TextField name="amount" label={t.adjustField} required maxlength={20} />
         <ReasonField locale={visitor.locale} />

@@ -1,4 +1,4 @@
-/** Words of the pages about accounts, approvals and the audit log. */
+/** Texts of the pages about accounts, approvals and the audit log. */
 import type { OperatorAct } from "../../../../kv/operators/operator_audit.ts";
 import { defineTexts } from "../../../dashboard/i18n.ts";
 

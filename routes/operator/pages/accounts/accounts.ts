@@ -1,5 +1,5 @@
 /**
- * The operator's pages about accounts: find a customer, read the statement, block, give or take money.
+ * The operator's pages about accounts: search, statement, blocking, changes of a wallet.
  *
  * - Folder `routes/operator/pages/accounts/`: the operator's pages about customers.
  * - In: searches, and forms with a reason.
@@ -16,7 +16,7 @@ import type { OperatorDeps } from "../deps.ts";
 import type { OperatorPage } from "../page.ts";
 import { accountsLabel } from "./account_texts.ts";
 
-/** The pages of accounts. */
+/** Registers the pages of accounts. */
 function createAccountsPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/accounts", (c) => accountListPage(c, deps));

@@ -14,7 +14,7 @@ import { operatorInvoiceTexts } from "./invoice_texts.ts";
 import { frameTexts } from "../texts.ts";
 
 const shownInvoices = 200;
-/** One export; the rest waits for the next. */
+/** Requests in one export; the rest follows in the next. */
 const exportedInvoices = 1_000;
 
 const states: readonly InvoiceState[] = [
@@ -89,7 +89,7 @@ export async function exportQueue(c: OperatorContext, deps: OperatorDeps) {
       operator: operatorOf(c),
       nowMs: deps.clock.nowMs(),
     });
-    // One that somebody moved or rejected just now is left out.
+    // A request that was moved or rejected meanwhile is left out.
     if (moved.ok) invoices.push(moved.invoice);
   }
   const name = `invoices-${vietnamDay(deps.clock.nowMs())}.${format}`;

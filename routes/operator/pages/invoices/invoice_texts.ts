@@ -1,4 +1,4 @@
-/** Words of the operator's invoice pages. */
+/** Texts of the operator's invoice pages. */
 import { defineTexts } from "../../../dashboard/i18n.ts";
 
 export const operatorInvoiceTexts = defineTexts({

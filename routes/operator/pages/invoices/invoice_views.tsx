@@ -1,4 +1,4 @@
-/** Invoice requests as operators see them. */
+/** The table of invoice requests on the operator's pages. */
 import type { Invoice } from "../../../../core/invoices/invoice.ts";
 import { DataTable, Time } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/i18n.ts";

@@ -13,7 +13,7 @@ import { parseDay } from "../../../usage_api/days.ts";
 import { operatorInvoiceTexts } from "./invoice_texts.ts";
 import { ReasonField } from "../reason_field.tsx";
 
-/** What may be done next. Issued invoices are never edited, only replaced. */
+/** The forms of the next possible states. Issued invoices are never edited, only replaced. */
 export function MoveForms({ invoice, visitor, today }: {
   invoice: Invoice;
   visitor: Visitor;

@@ -1,5 +1,6 @@
 /**
- * `/operator/bank`: the journal, second sources, the comparison of bank and ledger, and the export of paid top-ups.
+ * `/operator/bank`: the journal of notices, second sources, the comparison of bank and ledger, and the export of paid
+ * top-ups.
  *
  * - Folder `routes/operator/pages/payments/`: the operator's pages about bank notices and top-ups.
  * - In: decisions of operators, statement files.
@@ -33,7 +34,7 @@ export const bankPath = "/operator/bank";
 
 const pageRows = 50;
 
-/** A place in the journal as part of an address. */
+/** Writes a position in the journal as a query parameter. */
 function markText(row: BankEventRow): string {
   return `${row.receivedAtMs}:${row.event.source}:${row.event.id}`;
 }
@@ -107,7 +108,7 @@ async function pollNow(c: OperatorContext, deps: OperatorDeps) {
   return await bankPage(c, deps, { polled });
 }
 
-/** The bank pages. */
+/** Registers the bank pages. */
 function createBankPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get(bankPath, (c) => bankPage(c, deps));

@@ -1,4 +1,4 @@
-/** The export of paid top-ups, for the books. */
+/** Exports paid top-ups for accounting. */
 import { formatVnd } from "../../../../core/billing/micro_vnd.ts";
 import { vietnamDay, vietnamIsoTime } from "../../../../core/lib/time/vietnam_time.ts";
 import { csvFile } from "../../../../core/lib/csv.ts";
@@ -14,8 +14,8 @@ import type { OperatorDeps } from "../deps.ts";
 import type { OperatorContext } from "../frame.tsx";
 
 /**
- * Credited transfers of a period, oldest first, whoever asked for an invoice or not. A notice may be credited long after
- * it came, so the whole journal is read.
+ * Reads the credited transfers of a period, oldest first, with or without an invoice request. A notice may be credited
+ * long after it arrived, so the whole journal is read.
  */
 async function creditedRows(
   deps: OperatorDeps,
@@ -40,7 +40,7 @@ async function creditedRows(
   }
 }
 
-/** Answers with the credited transfers of the days that are asked for, as CSV. */
+/** Answers with the credited transfers of the requested days as CSV. */
 export async function topupsCsv(c: OperatorContext, deps: OperatorDeps) {
   const today = vietnamDay(deps.clock.nowMs());
   const fromDay = parseDay(c.req.query("from")) ?? `${today.slice(0, 7)}-01`;

@@ -1,4 +1,4 @@
-/** Words of the pages about bank notices. */
+/** Texts of the pages about bank notices. */
 import type { BankEventState, ReviewReason } from "../../../../kv/payments/bank_events.ts";
 import { englishCount } from "../../../dashboard/format.ts";
 import { defineTexts } from "../../../dashboard/i18n.ts";

@@ -1,4 +1,4 @@
-/** Parts of the bank page: what may be done there, and what the last act found. */
+/** Parts of the bank page: its forms, and the result of the last act. */
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import type { TopupCheck } from "../../../../kv/payments/topup_checks.ts";
 import {
@@ -22,12 +22,12 @@ import { bankTexts } from "./bank_texts.ts";
 import type { OperatorDeps } from "../deps.ts";
 import { unreadablePath } from "./unreadable.tsx";
 
-/** What the last act found. */
+/** The result of the last act. */
 export interface BankResults {
   readonly imported?: ImportResult;
   readonly polled?: SepayPollResult;
   readonly checked?: TopupCheck;
-  /** Notices that are in none of the sums that were checked. */
+  /** Notices that are in none of the sums that were compared. */
   readonly unreadable?: number;
   readonly problem?: string;
 }
@@ -90,7 +90,7 @@ function CheckResult({ checked, locale }: { checked: TopupCheck; locale: Locale 
   );
 }
 
-/** Everything that an operator may start here. */
+/** The forms of the bank page. */
 export function BankActs({ deps, visitor }: { deps: OperatorDeps; visitor: Visitor }) {
   const t = bankTexts[visitor.locale];
   return (

@@ -1,4 +1,4 @@
-/** Orders that a broken memo may have meant: for people to look at, never acted on by the machine. */
+/** Finds orders that a damaged memo may have meant, as suggestions for operators only. */
 import type { BankEvent } from "../../../../core/payments/bank_event.ts";
 import { nearCodes } from "../../../../core/payments/near_codes.ts";
 import { type Account, getAccount } from "../../../../kv/accounts/accounts.ts";
@@ -8,7 +8,7 @@ import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
 /** Open orders searched for near misses of a damaged memo. */
 const maxNearMissOrders = 2_000;
 
-/** One guess, and what speaks for it. */
+/** A suggestion with its reason. */
 export interface LikelyOrder {
   readonly order: TopupOrder;
   readonly account: Account | undefined;
@@ -16,11 +16,14 @@ export interface LikelyOrder {
   readonly sameAmount: boolean;
 }
 
-/** An order of the same amount is a guess only if it was made not long before the money came. */
+/** Time before the transfer within which an order of the same amount is a suggestion. */
 const sameAmountMs = 2 * 86_400_000;
 const shown = 10;
 
-/** The best guesses: a code one slip away first, then open orders of the same amount, the latest first. */
+/**
+ * Returns the best suggestions: codes with one typing error first, then open orders of the same amount, the latest
+ * first.
+ */
 export async function findLikelyOrders(
   kv: KeyValueStore,
   event: BankEvent,
@@ -31,7 +34,7 @@ export async function findLikelyOrders(
   const guesses = entries.flatMap(({ value: order }) => {
     if (order === null) return [];
     const agoMs = event.time.atMs - order.createdAtMs;
-    // A statement that tells days only puts the money at the start of its day.
+    // A statement without times dates money at the start of its day.
     const inTime = agoMs > -86_400_000 && agoMs < sameAmountMs;
     const sameAmount = order.askedMicroVnd === event.amountMicroVnd && inTime;
     const nearCode = near.has(order.code);

@@ -1,4 +1,4 @@
-/** Bank notices as tables and facts. */
+/** Tables and fact lists of bank notices. */
 import type { Child } from "hono/jsx";
 import type {
   BankEventRef,
@@ -38,7 +38,7 @@ export function StateBadge({ state, locale }: { state: BankEventState; locale: L
   return <Badge tone={tones[state.kind]}>{bankTexts[locale].states[state.kind]}</Badge>;
 }
 
-/** Why a notice is where it is. */
+/** Explains the state of a notice. */
 function stateDetail(state: BankEventState, locale: Locale): string {
   switch (state.kind) {
     case "received":
@@ -98,7 +98,7 @@ export function NoticeTable({ rows, label, locale }: {
   );
 }
 
-/** Everything that is known of one notice. */
+/** The fact list of one notice. */
 export function NoticeFacts({ row, title, locale }: {
   row: BankEventRow;
   title: Child;

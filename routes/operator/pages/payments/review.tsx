@@ -1,4 +1,4 @@
-/** The review queue, and the page of one notice with every decision about it. */
+/** The review queue, and the page of one notice with the forms of every decision. */
 import { Hono } from "hono";
 import { normaliseEmail } from "../../../../core/accounts/email_address.ts";
 import { parseId } from "../../../../core/lib/ids.ts";
@@ -80,7 +80,7 @@ function parseSource(text: string | undefined): BankSource | undefined {
   return bankSources.find((source) => source === text);
 }
 
-/** The notice that a path names. */
+/** Parses the notice that the path names. */
 function refOf(c: OperatorContext): BankEventRef | undefined {
   const source = parseSource(c.req.param("source"));
   const id = c.req.param("id") ?? "";
@@ -112,7 +112,7 @@ async function noticePage(c: OperatorContext, deps: OperatorDeps, problem?: stri
   );
 }
 
-/** Whose money it is, as typed: an order code, an account id or an e-mail address. */
+/** Parses the owner of the money as typed: an order code, an account id or an e-mail address. */
 async function targetOf(deps: OperatorDeps, typed: string): Promise<AssignTarget | undefined> {
   const code = parseOrderCode(typed.toUpperCase());
   if (code !== undefined) return { kind: "order", code };
@@ -155,7 +155,7 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
   return doneAt(c, "/operator/approvals", "asked");
 }
 
-/** Reads a decision; the name of what is missing otherwise. */
+/** Reads a decision from the form, or the name of the missing field. */
 function verdictOf(form: PostedForm): Verdict | "reason" | "not_same" {
   const note = form.text("note");
   switch (form.text("verdict")) {
@@ -193,7 +193,7 @@ async function resolve(c: OperatorContext, deps: OperatorDeps) {
   return doneAt(c, noticePath(ref), "resolved");
 }
 
-/** `/operator/review` and the pages of single notices. */
+/** Registers `/operator/review` and the pages of single notices. */
 function createReviewPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = createUnreadablePages(deps);
   const path = "/operator/notices/:source/:id";

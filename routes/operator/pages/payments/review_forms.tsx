@@ -1,4 +1,4 @@
-/** The forms of a notice: one click on a likely order, any order or account, and the decisions that move no money. */
+/** The forms of a notice: suggested orders, any order or account, and decisions that move no money. */
 import type { Child } from "hono/jsx";
 import type { BankEventRow } from "../../../../kv/payments/bank_events.ts";
 import { mayReturn } from "../../../../kv/payments/bank_resolution.ts";
@@ -21,11 +21,11 @@ import { frameTexts } from "../texts.ts";
 interface FormProps {
   readonly row: BankEventRow;
   readonly visitor: Visitor;
-  /** Path of the notice. */
+  /** The path of the notice. */
   readonly action: string;
 }
 
-/** Near misses, each with its button. */
+/** The suggested orders, each with its button. */
 export function LikelyCard(
   { row, visitor, action, likely }: FormProps & { readonly likely: readonly LikelyOrder[] },
 ) {
@@ -91,7 +91,7 @@ export function LikelyCard(
   );
 }
 
-/** Any order or account, with a reason. */
+/** The form that credits any order or account, with a reason. */
 export function AssignCard({ row, visitor, action }: FormProps) {
   const t = bankTexts[visitor.locale];
   const amount = formatMoney(row.event.amountMicroVnd, visitor.locale);
@@ -127,12 +127,12 @@ function VerdictForm({ visitor, action, verdict, children, button }: {
   );
 }
 
-/** One field of a decision; ids differ because several decisions stand side by side. */
+/** A field of a decision. Its id is unique because several decisions are on the page. */
 function NoteField(field: { id: string; name: string; label: string; value?: string }) {
   return <TextField {...field} required maxlength={500} />;
 }
 
-/** What else may be decided, by the state of the notice. */
+/** The other decisions that the state of the notice allows. */
 export function VerdictCard({ row, visitor, action }: FormProps) {
   const t = bankTexts[visitor.locale];
   const { state } = row;

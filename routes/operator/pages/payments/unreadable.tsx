@@ -1,4 +1,4 @@
-/** Notices of the bank that could not be read: a page of them, oldest first, each set aside with a note. */
+/** The page of bank notices that could not be parsed, oldest first, each set aside with a note. */
 import { Hono } from "hono";
 import { bankSources } from "../../../../core/payments/bank_event.ts";
 import {
@@ -49,7 +49,7 @@ function NoticeCard({ notice, visitor }: { notice: UnreadableNotice; visitor: Vi
 async function unreadableList(c: OperatorContext, deps: OperatorDeps, problem?: string) {
   const visitor = c.get("visitor");
   const t = bankTexts[visitor.locale];
-  // Those set aside leave the list, so the next ones move up: there is nothing to page through.
+  // Notices that are set aside leave the list, so it needs no paging.
   const notices = await listUnreadable(deps.kv);
   return await renderOperatorPage(
     c,
@@ -82,7 +82,7 @@ async function setAside(c: OperatorContext, deps: OperatorDeps) {
   return doneAt(c, unreadablePath, "resolved");
 }
 
-/** `/operator/review/unreadable`. */
+/** Registers `/operator/review/unreadable`. */
 export function createUnreadablePages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get(unreadablePath, (c) => unreadableList(c, deps));

@@ -1,17 +1,20 @@
-/** Which routes `/operator/service` lists: words to look for, all or only those in trouble, and the one last changed. */
+/**
+ * The filter of `/operator/service`: search words, all routes or only those in trouble, and the route that was changed
+ * last.
+ */
 import type { RouteReport } from "../../../../core/routing/router.ts";
 
 export interface RouteFilter {
   readonly search: string;
   readonly onlyTrouble: boolean;
-  /** The row that was acted on, by {@linkcode rowOf}: it is listed whatever else is looked for. */
+  /** The row that was changed, by {@linkcode rowOf}: it is listed whatever the search. */
   readonly row: string | undefined;
 }
 
-/** Longer searches are cut. */
+/** Characters of a search; the rest is cut. */
 const searchChars = 100;
 
-/** Names a row of the list. A route may serve several models under one id, so the model belongs to it. */
+/** Builds the id of a row. A route may serve several models under one id, so the model is part of it. */
 export function rowOf({ model, route }: RouteReport): string {
   return `${model}:${route.id}`;
 }
@@ -25,7 +28,7 @@ export function readRouteFilter(field: (name: string) => string | undefined): Ro
   };
 }
 
-/** The address of the list, at the row that was changed. */
+/** Returns the address of the list, at the changed row. */
 export function changedRowPath({ search, onlyTrouble, row = "" }: RouteFilter): string {
   const query = new URLSearchParams({
     ...(search !== "" && { q: search }),
@@ -35,7 +38,7 @@ export function changedRowPath({ search, onlyTrouble, row = "" }: RouteFilter): 
   return `/operator/service?${query}#${encodeURIComponent(row)}`;
 }
 
-/** Whether calls do not reach a route as they should: switched, resting, on trial, hanging, or without a usable key. */
+/** Whether a route does not get its calls as usual: switched, resting, on trial, stuck, or without a usable key. */
 export function isInTrouble({ switched, operations, credentials }: RouteReport): boolean {
   return switched !== undefined ||
     Object.values(operations).some(({ state, stuck }) => state !== "closed" || stuck) ||
@@ -48,7 +51,7 @@ export interface RouteGroup {
   readonly inTrouble: number;
 }
 
-/** The routes that fit, by model, in the order of the catalogue. */
+/** Groups the matching routes by model, in the order of the catalogue. */
 export function routeGroups(
   reports: readonly RouteReport[],
   { search, onlyTrouble, row }: RouteFilter,

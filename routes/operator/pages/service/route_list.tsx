@@ -1,4 +1,4 @@
-/** The routes of `/operator/service`: a search, and a group for each model that opens where something is wrong. */
+/** The routes of `/operator/service`: a search, and a group per model that opens if something is wrong. */
 import { maxSwitchReasonChars } from "../../../../kv/operators/control.ts";
 import type { RouteReport } from "../../../../core/routing/router.ts";
 import {
@@ -18,12 +18,12 @@ import { type RouteFilter, type RouteGroup, routeGroups, rowOf } from "./route_f
 import { serviceTexts } from "./service_texts.ts";
 import { frameTexts } from "../texts.ts";
 
-/** A search that leaves no more models than this shows their routes at once. */
+/** Models up to which a search shows their routes open. */
 const openedModels = 5;
 
 interface ListProps {
   readonly filter: RouteFilter;
-  /** Why the act on `filter.row` was refused. */
+  /** The reason why the act on `filter.row` was refused. */
   readonly problem?: string | undefined;
   readonly visitor: Visitor;
 }
@@ -55,7 +55,7 @@ export function RouteList({ reports, ...list }: ListProps & {
   );
 }
 
-/** Applies as one types; without script by its button. */
+/** Applies while typing; without script by its button. */
 function RouteSearch({ filter, locale }: { filter: RouteFilter; locale: Locale }) {
   const t = serviceTexts[locale];
   return (
@@ -145,7 +145,7 @@ function SwitchBadge({ report, locale }: { report: RouteReport; locale: Locale }
   return <Badge tone={tone}>{serviceTexts[locale].states[state]}</Badge>;
 }
 
-/** One line per kind of call that the route has seen, and one where keys of its provider rest. */
+/** One line per kind of call that the route has served, and one if keys of its provider rest. */
 function Health({ report, locale }: { report: RouteReport; locale: Locale }) {
   const t = serviceTexts[locale];
   const { count, resting } = report.credentials;

@@ -38,7 +38,7 @@ async function servicePage(c: OperatorContext, deps: OperatorDeps, problem?: str
   );
 }
 
-/** The page after an act on a route that was refused: the reason is beside the route. */
+/** Shows the page after a refused act, with the reason beside the route. */
 async function refusedPage(c: OperatorContext, deps: OperatorDeps, problem: string) {
   const visitor = c.get("visitor");
   const form = await readForm(c);
@@ -115,7 +115,7 @@ async function changeRoute(c: OperatorContext, deps: OperatorDeps) {
   return c.redirect(changedRowPath(filter), 303);
 }
 
-/** Maintenance and routes. */
+/** Registers the page of maintenance and routes. */
 function createServicePages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/service", (c) => servicePage(c, deps));

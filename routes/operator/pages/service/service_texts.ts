@@ -1,4 +1,4 @@
-/** Words of the overview and of the page about routes and maintenance. */
+/** Texts of the overview and of the page about routes and maintenance. */
 import { englishCount } from "../../../dashboard/format.ts";
 import { defineTexts } from "../../../dashboard/i18n.ts";
 
