@@ -2,7 +2,8 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { attemptStream } from "../../core/calls/attempt.ts";
 import { CallControl } from "../../core/calls/call_control.ts";
-import { drainAfterEndMs, meteredStream } from "../../core/calls/metered_stream.ts";
+import { meteredStream } from "../../core/calls/metered_stream.ts";
+import { drainAfterEndMs } from "../../core/calls/provider_stream.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { defaultIdleMs } from "../../core/lib/http1/limits.ts";
 import type { Outcome } from "../../core/billing/receipt.ts";

@@ -10,7 +10,7 @@ import {
 import { maxAnswerBytes } from "../../wire/limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
-import type { StreamBound, StreamCut } from "../metered_stream.ts";
+import type { StreamBound, StreamCut } from "../stream_bounds.ts";
 
 /**
  * Bytes of JSON around one token of a whole answer: with the twenty most likely alternatives beside it, of 150 bytes

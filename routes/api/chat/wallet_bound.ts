@@ -1,6 +1,6 @@
 /** Lets a stream run as far as its wallet pays: its reservation grows with its output, and ends it when there is no more money. */
 import type { InitialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
-import type { StreamBound, StreamCut } from "../../../core/calls/metered_stream.ts";
+import type { StreamBound, StreamCut } from "../../../core/calls/stream_bounds.ts";
 import type { StreamReading } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { TokenUsage } from "../../../core/billing/token_usage.ts";

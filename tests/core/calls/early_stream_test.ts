@@ -4,7 +4,7 @@ import { attemptStream } from "../../../core/calls/attempt.ts";
 import { CallControl } from "../../../core/calls/call_control.ts";
 import { type Arrival, earlyStream } from "../../../core/calls/early_stream.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { drainAfterEndMs } from "../../../core/calls/metered_stream.ts";
+import { drainAfterEndMs } from "../../../core/calls/provider_stream.ts";
 import { keepAliveMs } from "../../../core/calls/limits.ts";
 import type { Outcome } from "../../../core/billing/receipt.ts";
 import { ManualTime } from "../../support/manual_time.ts";

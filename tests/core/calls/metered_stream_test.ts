@@ -2,13 +2,9 @@ import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import fc from "fast-check";
 import { attemptStream } from "../../../core/calls/attempt.ts";
 import { CallControl } from "../../../core/calls/call_control.ts";
-import {
-  drainAfterEndMs,
-  meteredStream,
-  type MeteredStreamInput,
-  type StreamBound,
-  type StreamCut,
-} from "../../../core/calls/metered_stream.ts";
+import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
+import { drainAfterEndMs } from "../../../core/calls/provider_stream.ts";
+import type { StreamBound, StreamCut } from "../../../core/calls/stream_bounds.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { StreamReading } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";

@@ -1,0 +1,53 @@
+/**
+ * The ways in which an answer stream ends: the outcome on its receipt, and the bytes that the client gets after it.
+ *
+ * `core/billing/outcome.ts` has what each outcome costs.
+ */
+import type { Outcome } from "../billing/receipt.ts";
+import type { GatewayError } from "../errors.ts";
+import type { StreamPipe } from "../wire/contract.ts";
+import type { StopReason } from "./call_control.ts";
+import type { StreamCut } from "./stream_bounds.ts";
+
+export interface StreamEnd {
+  readonly outcome: Outcome;
+  /** Makes the last bytes. Called once, when nothing more will be read. May throw if the pipe itself has failed. */
+  readonly lastBytes: () => Uint8Array;
+}
+
+/** The client closed the connection: what was produced is charged, and nobody reads any last bytes. */
+export const clientLeft: StreamEnd = {
+  outcome: "client_gone",
+  lastBytes: () => new Uint8Array(0),
+};
+
+/** The provider reported its end, or its body ended. */
+export function finished(pipe: StreamPipe): StreamEnd {
+  const tail = pipe.end();
+  const { state, sawOutput, usage } = pipe.reading;
+  const isEmpty = !sawOutput && usage === undefined;
+  return {
+    outcome: state === "completed" ? (isEmpty ? "empty" : "completed") : "broken",
+    lastBytes: () => tail,
+  };
+}
+
+/** A bound was reached. */
+export function cutShort(pipe: StreamPipe, { as, error, usage }: StreamCut): StreamEnd {
+  return {
+    outcome: "cut",
+    lastBytes: () => (as === "length" ? pipe.stopForLength(usage) : undefined) ?? pipe.fail(error),
+  };
+}
+
+/** The provider failed, the gateway stopped the call, or the client stopped reading until its time was up. */
+export function brokenOff(
+  pipe: StreamPipe,
+  error: GatewayError,
+  { stopped, hasLeft }: { readonly stopped: StopReason | undefined; readonly hasLeft: boolean },
+): StreamEnd {
+  return {
+    outcome: hasLeft ? "client_gone" : stopped === "access_ended" ? "cut" : "broken",
+    lastBytes: () => pipe.fail(error),
+  };
+}
