@@ -13,7 +13,8 @@ import { FalseReports } from "./false_reports.ts";
 import { LimitedCustomers } from "./limited_customers.ts";
 import { LatencyHistogram } from "./latency_histogram.ts";
 import { RecentCalls } from "./recent_calls.ts";
-import { type BreakerState, type HealthSample, RouteHealth } from "./route_health.ts";
+import type { BreakerState } from "./breaker.ts";
+import { type HealthSample, RouteHealth } from "./route_health.ts";
 import {
   type ModelStatus,
   type Operation,

@@ -2,11 +2,8 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { buildCatalog, type Model, type Route } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
-import {
-  breakerConsecutiveFailures,
-  breakerPauseMs,
-  stuckTries,
-} from "../../../core/routing/route_health.ts";
+import { breakerConsecutiveFailures, breakerPauseMs } from "../../../core/routing/breaker.ts";
+import { stuckTries } from "../../../core/routing/stuck_detector.ts";
 import { breakerPauseMaxMs } from "../../../core/routing/limits.ts";
 import { credentialRestMs } from "../../../core/routing/credentials.ts";
 import { LimitedCustomers } from "../../../core/routing/limited_customers.ts";

@@ -1,12 +1,12 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { healthWindowMs } from "../../../core/routing/health_window.ts";
-import { breakerPauseMaxMs } from "../../../core/routing/limits.ts";
 import {
   breakerConsecutiveFailures,
   breakerMinCalls,
   breakerPauseMs,
-  RouteHealth,
-} from "../../../core/routing/route_health.ts";
+} from "../../../core/routing/breaker.ts";
+import { healthWindowMs } from "../../../core/routing/health_window.ts";
+import { breakerPauseMaxMs } from "../../../core/routing/limits.ts";
+import { RouteHealth } from "../../../core/routing/route_health.ts";
 
 const failure = { ok: false, reason: "upstream_unreachable" } as const;
 const success = { ok: true, firstOutputMs: 100 } as const;

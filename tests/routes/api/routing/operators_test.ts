@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { breakerConsecutiveFailures } from "../../../../core/routing/route_health.ts";
+import { breakerConsecutiveFailures } from "../../../../core/routing/breaker.ts";
 import { maintenanceRetrySeconds } from "../../../../core/routing/limits.ts";
 import { controlStaleMs } from "../../../../kv/operators/control.ts";
 import { maxOperatorBodyBytes } from "../../../../routes/operator/api/app.ts";

@@ -1,0 +1,207 @@
+/**
+ * The circuit breaker of one route for one operation: takes a failing route out of use, and probes it again.
+ *
+ * `closed` lets every call through. Enough failures, or a pause that the provider asks for, make it `open`: no call goes
+ * to the route until the pause is over. Then one call is let through as a probe (`half_open`): its success closes the
+ * breaker, its failure opens it for a longer pause. Pauses double up to `breakerPauseMaxMs` and are spread at
+ * random, so that instances do not probe in step.
+ *
+ * Attempts overlap, so each end is judged with the time at which its attempt began: one that began before the breaker
+ * last changed tells nothing about the probe.
+ */
+import { HealthWindow } from "./health_window.ts";
+import { breakerPauseMaxMs } from "./limits.ts";
+
+export type BreakerState = "closed" | "open" | "half_open";
+
+/** How an attempt ended, as evidence for the breaker. */
+export type BreakerEvidence =
+  | { readonly ok: true }
+  | {
+    readonly ok: false;
+    /** Shown to operators: an error code of ours. */
+    readonly reason: string;
+    /** The provider asked for this pause: the route rests at once, but is probed before the pause ends. */
+    readonly retryAfterMs?: number;
+  };
+
+/** Calls in the window below which a share of failures means nothing. */
+export const breakerMinCalls = 10;
+
+/** Share of failures in the window that opens the breaker. */
+const breakerFailureShare = 0.5;
+
+/** Failures in a row that open the breaker, whatever the traffic. */
+export const breakerConsecutiveFailures = 3;
+
+/** Milliseconds of an open breaker's first pause; each failed probe doubles it. */
+export const breakerPauseMs = 1_000;
+
+/** Times that a pause doubles; the longest pause is reached before. */
+const mostDoublings = 16;
+/** Reports give the length of an attempt in whole milliseconds, so its start is known this well. */
+const startToleranceMs = 1;
+/** A failure that lies so long before now, with no probe since, says nothing about the route. */
+const forgottenAfterMs = 10 * 60_000;
+
+export class Breaker {
+  readonly #window = new HealthWindow();
+  #state: BreakerState = "closed";
+  #consecutiveFailures = 0;
+  #openings = 0;
+  #nextProbeMs = 0;
+  #probing = false;
+  /** When the breaker last opened or let a probe through. */
+  #changedAtMs = 0;
+  #pauseWasAsked = false;
+  /** Until then a success does not close the breaker: the route's reports are what was false. */
+  #distrustedUntilMs = -Infinity;
+  /** The end of the pause that the provider asked for. */
+  #askedUntilMs = 0;
+  #reason: string | undefined;
+
+  /** Why the last attempt failed; `undefined` once the breaker has closed. */
+  get reason(): string | undefined {
+    return this.#reason;
+  }
+
+  /** Monotonic time at which an open breaker lets a probe through. */
+  get nextProbeMs(): number {
+    return this.#nextProbeMs;
+  }
+
+  /** When calls may count on the route again: the end of the pause that the provider asked for, or the next probe. */
+  get readyMs(): number {
+    return this.pauseWasAsked ? Math.max(this.#askedUntilMs, this.#nextProbeMs) : this.#nextProbeMs;
+  }
+
+  /** The provider itself asked for the current pause (`retry-after`). */
+  get pauseWasAsked(): boolean {
+    return this.#state === "open" && this.#pauseWasAsked;
+  }
+
+  /** Whether the route may be tried now, and as what. */
+  availability(nowMs: number): "yes" | "probe" | "no" {
+    this.#expire(nowMs);
+    if (this.#state === "closed") return "yes";
+    if (nowMs < this.#nextProbeMs || this.#probing) return "no";
+    return "probe";
+  }
+
+  /** An attempt begins. When a probe is due, it is the probe. */
+  begin(nowMs: number): void {
+    if (this.#state === "closed" || nowMs < this.#nextProbeMs || this.#probing) return;
+    this.#state = "half_open";
+    this.#probing = true;
+    this.#changedAtMs = nowMs;
+  }
+
+  /** An attempt ended in a way that says nothing about the route. */
+  forget(startedMs: number): void {
+    if (!this.#isStale(startedMs)) this.#probing = false;
+  }
+
+  /** Whether the attempt that began then is the probe. */
+  isProbe(startedMs: number): boolean {
+    return this.#state === "half_open" && this.#probing && !this.#isStale(startedMs);
+  }
+
+  /**
+   * Counts how an attempt ended. Returns the new state if it changed.
+   *
+   * @param random from 0 up to 1, to spread pauses
+   */
+  judge(
+    evidence: BreakerEvidence,
+    nowMs: number,
+    random: number,
+    startedMs: number,
+  ): BreakerState | undefined {
+    const before = this.#state;
+    const stale = this.#isStale(startedMs);
+    if (!stale) this.#probing = false;
+    this.#window.advance(nowMs);
+    this.#window.count(evidence.ok ? "well" : "failed");
+    if (evidence.ok) {
+      // Of many calls in flight some succeed on a route that fails half of them: only the probe closes the breaker.
+      if (!stale) {
+        this.#consecutiveFailures = 0;
+        if (this.#state !== "closed" && nowMs >= this.#distrustedUntilMs) this.#close();
+      }
+    } else {
+      this.#consecutiveFailures++;
+      this.#reason = evidence.reason;
+      if (evidence.retryAfterMs !== undefined) {
+        this.#open(nowMs, Math.min(evidence.retryAfterMs, breakerPauseMaxMs), random);
+      } else if (!stale && (this.#state !== "closed" || this.#isFailing())) {
+        this.#open(nowMs, undefined, random);
+      }
+    }
+    return this.#state === before ? undefined : this.#state;
+  }
+
+  /** Opens for the longest pause, and again after each probe that fails. Returns the new state if it changed. */
+  distrust(reason: string, nowMs: number, random: number): BreakerState | undefined {
+    const before = this.#state;
+    this.#reason = reason;
+    this.#openings = Math.max(this.#openings, mostDoublings);
+    this.#open(nowMs, undefined, random);
+    this.#distrustedUntilMs = this.#nextProbeMs;
+    return this.#state === before ? undefined : this.#state;
+  }
+
+  /** State and counts for operators. */
+  view(nowMs: number) {
+    this.#expire(nowMs);
+    this.#window.advance(nowMs);
+    return {
+      state: this.#state,
+      windowCalls: this.#window.calls,
+      windowFailures: this.#window.failures,
+      consecutiveFailures: this.#consecutiveFailures,
+    };
+  }
+
+  /** Closes a breaker whose failures are long past; the next failure opens it again. */
+  #expire(nowMs: number): void {
+    if (this.#state !== "open" || nowMs - this.#nextProbeMs < forgottenAfterMs) return;
+    this.#close();
+    this.#consecutiveFailures = breakerConsecutiveFailures - 1;
+  }
+
+  #isStale(startedMs: number): boolean {
+    return this.#state !== "closed" && startedMs < this.#changedAtMs - startToleranceMs;
+  }
+
+  #isFailing(): boolean {
+    if (this.#consecutiveFailures >= breakerConsecutiveFailures) return true;
+    const { calls, failures } = this.#window;
+    return calls >= breakerMinCalls && failures / calls >= breakerFailureShare;
+  }
+
+  #open(nowMs: number, askedMs: number | undefined, random: number): void {
+    if (askedMs !== undefined) this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + askedMs);
+    // A last attempt on a route that rests (see the router) is no probe: the pause must not grow with traffic.
+    if (this.#state === "open" && nowMs < this.#nextProbeMs) {
+      this.#pauseWasAsked ||= askedMs !== undefined;
+      return;
+    }
+    const grown = breakerPauseMs * 2 ** Math.min(this.#openings, mostDoublings);
+    const ownMs = Math.min(grown, breakerPauseMaxMs) * (0.8 + 0.4 * random);
+    // Providers often ask for more than their limit lasts; a probe finds out earlier.
+    const pauseMs = Math.min(askedMs ?? Infinity, ownMs);
+    this.#openings++;
+    this.#pauseWasAsked = askedMs !== undefined;
+    if (this.#state !== "open") this.#changedAtMs = nowMs;
+    this.#state = "open";
+    this.#nextProbeMs = Math.max(this.#nextProbeMs, nowMs + pauseMs);
+  }
+
+  #close(): void {
+    this.#state = "closed";
+    this.#openings = 0;
+    this.#askedUntilMs = 0;
+    this.#reason = undefined;
+    this.#window.clear();
+  }
+}
