@@ -5,13 +5,7 @@
  * Not through the queues of the store: on a full disk the runtime's own reader of them ends the whole process, with
  * every call that runs, where everything else waits until there is room again.
  */
-import type { OutboxWorker } from "./outbox_worker.ts";
-
-/**
- * Milliseconds of an outbox worker's longest sleep: rows written by other processes are seen after it. One
- * list takes 50 µs.
- */
-export const outboxIdleMs = 1_000;
+import { outboxIdleMs, type OutboxWorker } from "./outbox_worker.ts";
 
 /** @example see {@linkcode createWakeUp} */
 export interface WakeUp {
