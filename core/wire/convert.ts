@@ -21,6 +21,7 @@ import { Warnings } from "./warnings.ts";
 import { echoOf } from "./responses/request_echo.ts";
 import { splitThinking } from "./fields/think_tags.ts";
 import { prepareTools } from "./tools/tool_preparation.ts";
+import { defined } from "../lib/defined.ts";
 
 /** A converted request, or the error for the client that sent it. */
 export type RequestConversion =
@@ -66,8 +67,7 @@ export function convertRequest(
     const memory: ConversionMemory = {
       ...prepared.memory,
       ...(decoded.legacyFunctions === true ? { legacyFunctions: true } : {}),
-      ...(decoded.groupedTools === undefined ? {} : { groupedTools: decoded.groupedTools }),
-      ...(decoded.searchTool === undefined ? {} : { searchTool: decoded.searchTool }),
+      ...defined({ groupedTools: decoded.groupedTools, searchTool: decoded.searchTool }),
       ...(capabilities.think_tags === "none" ? {} : { thinkTags: capabilities.think_tags }),
       ...(from === "responses" ? { echo: echoOf(body) } : {}),
       ...encoded.memory,

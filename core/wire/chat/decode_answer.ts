@@ -18,6 +18,7 @@ import { readChatAnswer } from "./answer_reading.ts";
 import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail, readThoughtSignature } from "./reasoning_details.ts";
 import { citeTexts, readAnnotations, readListedSources, unplacedSources } from "./sources.ts";
+import { defined } from "../../lib/defined.ts";
 
 export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): Answer {
   const reading = readChatAnswer(body);
@@ -43,7 +44,7 @@ export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): An
     ...(typeof body.id === "string" ? { id: body.id } : {}),
     blocks,
     stop: readFinishReason(choice.finish_reason, hasCalls, refusal),
-    ...(reading.usage === undefined ? {} : { usage: reading.usage }),
+    ...defined({ usage: reading.usage }),
     ...readTier(body.service_tier),
     ...readModeration(body.moderation),
   };

@@ -4,6 +4,7 @@ import { readDisplay, readEffort } from "../fields/common_fields.ts";
 import type { Effort, ReasoningRequest } from "../conversation/mod.ts";
 import { isEmpty, optionalCount, optionalObject, optionalString } from "../fields/fields.ts";
 import type { Warnings } from "../warnings.ts";
+import { defined } from "../../lib/defined.ts";
 
 /**
  * The one request that the vendor's `reasoning_effort`, the aggregators' `reasoning` and other vendors' `thinking` come
@@ -65,9 +66,7 @@ function readReasoning(body: JsonObject, warnings: Warnings): ReasoningRequest |
     ? "off"
     : undefined;
   return {
-    ...(mode === undefined ? {} : { mode }),
-    ...(effort === undefined ? {} : { effort }),
-    ...(budgetTokens === undefined ? {} : { budgetTokens }),
+    ...defined({ mode, effort, budgetTokens }),
     ...readDisplay(reasoning, "summary", path),
     path,
   };

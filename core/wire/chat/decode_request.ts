@@ -29,6 +29,7 @@ import { decodeChatMessages } from "./decode_messages.ts";
 import { decodeReasoning } from "./decode_reasoning.ts";
 import { decodeChatTools } from "./decode_tools.ts";
 import { chatMembers } from "./members.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** Fields that are read below, by name. Anything else becomes an extra. */
 const known = new Set([
@@ -78,10 +79,9 @@ export function decodeChatRequest(body: JsonObject): Conversation {
     model: requiredString(body, "model", "model"),
     ...decodeChatMessages(messages, warnings),
     ...decodeChatTools(body, warnings),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...defined({ maxTokens }),
     sampling: decodeSampling(body),
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(output === undefined ? {} : { output }),
+    ...defined({ reasoning, output }),
     stream: optionalBoolean(body, "stream", "stream") ?? false,
     streamUsage: options?.include_usage === true,
     ...readEndUser(body),
@@ -99,7 +99,7 @@ function decodeLogprobs(body: JsonObject, warnings: Warnings): Pick<Conversation
     if (top !== undefined && top > 0) warnings.add("top_logprobs");
     return {};
   }
-  return { logprobs: { path: "logprobs", ...(top === undefined ? {} : { top }) } };
+  return { logprobs: { path: "logprobs", ...defined({ top }) } };
 }
 
 /** What clients rely on and no other style can give. */
@@ -124,7 +124,7 @@ function decodeSampling(body: JsonObject): Sampling {
   const stop = decodeStop(body.stop);
   return {
     ...shared,
-    ...(topK === undefined ? {} : { topK }),
+    ...defined({ topK }),
     ...(stop.length === 0 ? {} : { stop }),
   };
 }
@@ -156,9 +156,7 @@ function decodeSchema(given: JsonObject, path: string): OutputFormat {
     type: "json_schema",
     path,
     schema,
-    ...(name === undefined ? {} : { name }),
-    ...(description === undefined ? {} : { description }),
-    ...(strict === undefined ? {} : { strict }),
+    ...defined({ name, description, strict }),
   };
 }
 

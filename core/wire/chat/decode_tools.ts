@@ -14,6 +14,7 @@ import { readHostedToolRequest } from "../tools/hosted_tools.ts";
 import type { Warnings } from "../warnings.ts";
 import { readChoiceWord, searchField } from "../tools/tool_fields.ts";
 import { decodeChatMark } from "./decode_parts.ts";
+import { defined } from "../../lib/defined.ts";
 
 type DecodedTools = Pick<
   Conversation,
@@ -47,7 +48,7 @@ export function decodeChatTools(body: JsonObject, warnings: Warnings): DecodedTo
       ...decodeSearch(body),
     ],
     ...decodeChoice(body.tool_choice),
-    ...(parallel === undefined ? {} : { parallelTools: parallel }),
+    ...defined({ parallelTools: parallel }),
   };
 }
 
@@ -84,9 +85,7 @@ function decodeFunction(value: Json | undefined, path: string): Tool {
     type: "function",
     path,
     name: requiredString(item, "name", `${path}.function.name`),
-    ...(description === undefined ? {} : { description }),
-    ...(schema === undefined ? {} : { schema }),
-    ...(strict === undefined ? {} : { strict }),
+    ...defined({ description, schema, strict }),
     ...decodeChatMark(item, `${path}.function`),
   };
 }
@@ -99,7 +98,7 @@ function decodeCustom(tool: JsonObject, path: string): Tool {
     type: "custom",
     path,
     name: requiredString(item, "name", `${path}.custom.name`),
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     ...(format === undefined ? {} : { format: flatFormat(format) }),
   };
 }

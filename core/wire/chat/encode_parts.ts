@@ -20,6 +20,7 @@ import {
   searchResultText,
 } from "../fields/media_blocks.ts";
 import type { Warnings } from "../warnings.ts";
+import { defined } from "../../lib/defined.ts";
 
 export interface TextPart extends JsonObject {
   type: "text";
@@ -92,7 +93,7 @@ export class PartWriter {
     const url = imageUrl(block, this.#capabilities);
     return {
       type: "image_url",
-      image_url: { url, ...(detail === undefined ? {} : { detail }) },
+      image_url: { url, ...defined({ detail }) },
       // The vendor refuses breakpoints on images.
       ...(this.#capabilities.cache_marks === "cache_control"
         ? this.mark(block)

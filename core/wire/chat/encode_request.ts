@@ -22,6 +22,7 @@ import { Warnings } from "../warnings.ts";
 import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.ts";
 import { encodeChatMessages } from "./encode_messages.ts";
 import { encodeChatTools } from "./encode_tools.ts";
+import { defined } from "../../lib/defined.ts";
 
 export function encodeChatRequest(
   given: Conversation,
@@ -132,7 +133,7 @@ function encodeSchema(
   if (strict === true && !enforced) warnings.add(`${path}.strict`);
   const json_schema = {
     name: name ?? "output",
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     schema,
     ...(isSaid ? { strict: enforced } : {}),
   };

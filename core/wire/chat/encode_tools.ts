@@ -23,6 +23,7 @@ import {
   warnOfRequested,
   writeParallelTools,
 } from "../tools/tool_fields.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body. */
 export function encodeChatTools(
@@ -54,7 +55,7 @@ function encodeTool(
   noteMark(tool, warnings);
   const named = {
     name: tool.name,
-    ...(tool.description === undefined ? {} : { description: tool.description }),
+    ...defined({ description: tool.description }),
   };
   if (tool.type === "custom") {
     return { type: "custom", custom: { ...named, ...customFormat(tool.format) } };

@@ -2,6 +2,7 @@
 import type { Block, CacheMark, Conversation, Turn } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import type { Warnings } from "../warnings.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** Most cache marks one request may hold, at every vendor that has them. */
 const cacheMarksPerRequest = 4;
@@ -47,7 +48,7 @@ export function noteMark(part: Markable, warnings: Warnings): void {
 
 /** A mark as Messages vendors write it, and the gateways that follow them. */
 export function ephemeralMark({ ttl }: CacheMark): { type: "ephemeral"; ttl?: "5m" | "1h" } {
-  return { type: "ephemeral", ...(ttl === undefined ? {} : { ttl }) };
+  return { type: "ephemeral", ...defined({ ttl }) };
 }
 
 /**

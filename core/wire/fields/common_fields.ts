@@ -12,6 +12,7 @@ import { invalid, oneOf, optionalNumber, optionalString, refuse } from "./fields
 import type { Warnings } from "../warnings.ts";
 import { knownTier } from "./service_tiers.ts";
 import { hashHex } from "../tools/short_hash.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** Longest name of an end user that Chat and Responses vendors take. */
 const endUserChars = 64;
@@ -26,8 +27,7 @@ export function readTemperatureAndTopP(
   const temperature = optionalNumber(body, "temperature", "temperature");
   const topP = optionalNumber(body, "top_p", "top_p");
   return {
-    ...(temperature === undefined ? {} : { temperature }),
-    ...(topP === undefined ? {} : { topP }),
+    ...defined({ temperature, topP }),
   };
 }
 

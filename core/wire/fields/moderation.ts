@@ -4,6 +4,7 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Moderation } from "../conversation/mod.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** Reads the member `moderation` of an answer of either style, as something to spread. */
 export function readModeration(value: Json | undefined): { readonly moderation?: Moderation } {
@@ -42,7 +43,7 @@ function listed(result: JsonObject): JsonObject {
   const { model } = result;
   return {
     type: "moderation_results",
-    ...(model === undefined ? {} : { model }),
+    ...defined({ model }),
     results: [result],
   };
 }

@@ -11,6 +11,7 @@ import { readMessagesAnswer } from "./answer_reading.ts";
 import { readCitations } from "./citations.ts";
 import { HostedCallReader } from "./hosted_calls.ts";
 import { readMessagesStop } from "./stop_reasons.ts";
+import { defined } from "../../lib/defined.ts";
 
 export function decodeMessagesAnswer(body: JsonObject, memory: ConversionMemory): Answer {
   const reading = readMessagesAnswer(body);
@@ -34,7 +35,7 @@ export function decodeMessagesAnswer(body: JsonObject, memory: ConversionMemory)
     ...(typeof body.id === "string" ? { id: body.id } : {}),
     blocks,
     stop: readMessagesStop(body, hasCalls),
-    ...(reading.usage === undefined ? {} : { usage: reading.usage }),
+    ...defined({ usage: reading.usage }),
     ...(typeof tier === "string" ? { serviceTier: neutralTier(tier) } : {}),
   };
 }

@@ -23,6 +23,7 @@ import {
 } from "../fields/fields.ts";
 import { unsealProof } from "../reasoning_seal.ts";
 import { HostedCallReader } from "./hosted_calls.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** A `content` field: a string or a list of blocks. */
 export function decodeContent(content: Json | undefined, path: string): Block[] {
@@ -138,8 +139,7 @@ function decodeDocument(block: JsonObject, path: string): DocumentBlock {
     type: "document",
     path,
     source: decodeDocumentSource(source, `${path}.source`),
-    ...(title === undefined ? {} : { title }),
-    ...(context === undefined ? {} : { context }),
+    ...defined({ title, context }),
     ...decodeCitations(block),
     ...decodeCache(block, path),
   };

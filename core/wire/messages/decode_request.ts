@@ -35,6 +35,7 @@ import { noteUnread } from "../fields/unread_members.ts";
 import { decodeCache, decodeContent, decodeText } from "./decode_blocks.ts";
 import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
 import { messagesMembers } from "./members.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** Fields that are read below, by name. Anything else becomes an extra. */
 const known = new Set([
@@ -84,13 +85,12 @@ export function decodeMessagesRequest(body: JsonObject): Conversation {
     ...decodeToolChoice(body),
     maxTokens,
     sampling: decodeSampling(body),
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(format === undefined ? {} : { output: format }),
+    ...defined({ reasoning, output: format }),
     stream: optionalBoolean(body, "stream", "stream") ?? false,
     streamUsage: true,
     ...decodeEndUser(body),
     ...decodeTier(body),
-    ...(cache === undefined ? {} : { automaticCache: cache }),
+    ...defined({ automaticCache: cache }),
     extras: decodeExtras(body, tools),
     warnings: warnings.list(),
   };
@@ -141,7 +141,7 @@ function decodeSampling(body: JsonObject): Sampling {
   const stop = optionalList(body, "stop_sequences", "stop_sequences");
   return {
     ...shared,
-    ...(topK === undefined ? {} : { topK }),
+    ...defined({ topK }),
     ...(stop === undefined || stop.length === 0 ? {} : { stop: stop.map(stopSequence) }),
   };
 }

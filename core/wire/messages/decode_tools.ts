@@ -13,6 +13,7 @@ import {
 import { readHostedToolRequest, readMcpServers } from "../tools/hosted_tools.ts";
 import { type ClientTool, clientTool } from "./client_tools.ts";
 import { decodeCache } from "./decode_blocks.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** The tools, and the MCP servers that stand beside them, where another vendor can be told of all of these. */
 export function decodeTools(tools: readonly Json[], servers: readonly Json[]): Tool[] {
@@ -51,9 +52,7 @@ function decodeTool(tool: JsonObject, path: string): Tool {
     type: "function",
     path,
     name: requiredString(tool, "name", `${path}.name`),
-    ...(description === undefined ? {} : { description }),
-    ...(schema === undefined ? {} : { schema }),
-    ...(strict === undefined ? {} : { strict }),
+    ...defined({ description, schema, strict }),
     ...decodeCache(tool, path),
   };
 }
@@ -82,10 +81,10 @@ function decodeHosted(kind: string, tool: JsonObject, path: string): HostedTool 
     style: "messages",
     path,
     kind,
-    ...(name === undefined ? {} : { name }),
+    ...defined({ name }),
     runs: clientRun.test(kind) ? "client" : "server",
     raw: tool,
-    ...(requested === undefined ? {} : { requested }),
+    ...defined({ requested }),
   };
 }
 

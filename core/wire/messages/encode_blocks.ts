@@ -23,6 +23,7 @@ import { refuse } from "../fields/fields.ts";
 import { carriedImage, refuseForeignFile, requireDocuments } from "../fields/media_blocks.ts";
 import type { Warnings } from "../warnings.ts";
 import { argumentsObject } from "../tools/tool_arguments.ts";
+import { defined } from "../../lib/defined.ts";
 
 const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
@@ -112,8 +113,7 @@ export class BlockWriter {
     return {
       type: "document",
       source: this.#documentSource(block),
-      ...(block.title === undefined ? {} : { title: block.title }),
-      ...(block.context === undefined ? {} : { context: block.context }),
+      ...defined({ title: block.title, context: block.context }),
       ...(block.citations === true ? { citations: { enabled: true } } : {}),
       ...this.mark(block),
     };

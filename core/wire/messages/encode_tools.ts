@@ -9,6 +9,7 @@ import type { Warnings } from "../warnings.ts";
 import { carriedChoice, type CarriedTool, isNamed, noteIdleChoice } from "../tools/tool_fields.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
 import { encodeHostedTools } from "./hosted_tools.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** Adds `tools` and `tool_choice` to the body; tells the values of `anthropic-beta` that they need. */
 export function encodeMessagesTools(
@@ -53,7 +54,7 @@ function encodeTool(
     allowsStrictMessages(inputSchema);
   return {
     name: tool.name,
-    ...(tool.description === undefined ? {} : { description: tool.description }),
+    ...defined({ description: tool.description }),
     input_schema: inputSchema,
     ...(strict ? { strict } : {}),
     ...writer.mark(tool),

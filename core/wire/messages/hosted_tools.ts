@@ -9,6 +9,7 @@ import type {
 } from "../conversation/mod.ts";
 import type { Warnings } from "../warnings.ts";
 import { carriedHosted, type CarriedTool, warnOfRequested } from "../tools/tool_fields.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** What a body with MCP servers needs in the header. */
 const mcpBeta = "mcp-client-2025-11-20";
@@ -80,7 +81,7 @@ function writeServer({ server, url, authorization }: McpRequest): JsonObject {
     type: "url",
     name: server,
     url,
-    ...(authorization === undefined ? {} : { authorization_token: authorization }),
+    ...defined({ authorization_token: authorization }),
   };
 }
 

@@ -13,6 +13,7 @@ import { readResponsesAnswer } from "./answer_reading.ts";
 import { readHostedItem } from "./hosted_items.ts";
 import { readItemProof } from "./reasoning_item.ts";
 import { readResponsesStop } from "./stop_reasons.ts";
+import { defined } from "../../lib/defined.ts";
 
 export function decodeResponsesAnswer(body: JsonObject, memory: ConversionMemory): Answer {
   const reading = readResponsesAnswer(body);
@@ -34,7 +35,7 @@ export function decodeResponsesAnswer(body: JsonObject, memory: ConversionMemory
       refusal: blocks.map((block) => block.type === "text" && block.refusal ? block.text : "")
         .join(""),
     }),
-    ...(reading.usage === undefined ? {} : { usage: reading.usage }),
+    ...defined({ usage: reading.usage }),
     ...(typeof tier === "string" && tier !== "" ? { serviceTier: tier } : {}),
     ...readModeration(body["moderation"]),
   };

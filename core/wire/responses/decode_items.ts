@@ -23,6 +23,7 @@ import { readItemProof } from "./reasoning_item.ts";
 import { readHostedItem } from "./hosted_items.ts";
 import { isClientSearch, keysOf, listed } from "./offered_tools.ts";
 import { type NameOf, searchToolName } from "./tool_groups.ts";
+import { defined } from "../../lib/defined.ts";
 
 export interface DecodedInput {
   /** Instructions before the first other item, in order. */
@@ -113,8 +114,8 @@ function decodeCall(
     type: "tool_call",
     path,
     id: requiredString(item, "call_id", `${path}.call_id`),
-    ...(itemId === undefined ? {} : { itemId }),
-    name: nameOf({ ...(group === undefined ? {} : { group }), name }),
+    ...defined({ itemId }),
+    name: nameOf({ ...defined({ group }), name }),
     input: type === "function_call"
       ? { kind: "json_text", text: text("arguments") }
       : { kind: "text", text: text("input") },

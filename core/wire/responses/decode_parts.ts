@@ -4,6 +4,7 @@ import { fileBlock, type PartBlock, readContent } from "../fields/content_parts.
 import type { CacheMark, DocumentBlock, ImageBlock } from "../conversation/mod.ts";
 import { dataUrl } from "../fields/data_url.ts";
 import { invalid, optionalString, refuse, requiredString } from "../fields/fields.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** A `content` or `output` field: a string or a list of parts. */
 export function decodeParts(content: Json | undefined, path: string): PartBlock[] {
@@ -43,7 +44,7 @@ function decodeMark(part: JsonObject, path: string): { readonly cache?: CacheMar
 function decodeImage(part: JsonObject, path: string): ImageBlock {
   const url = optionalString(part, "image_url", `${path}.image_url`);
   const detail = optionalString(part, "detail", `${path}.detail`);
-  const shared = { type: "image" as const, path, ...(detail === undefined ? {} : { detail }) };
+  const shared = { type: "image" as const, path, ...defined({ detail }) };
   if (url === undefined) {
     const id = requiredString(part, "file_id", `${path}.image_url`);
     return { ...shared, source: { kind: "file", style: "responses", id } };
@@ -58,7 +59,7 @@ function decodeFile(part: JsonObject, path: string): ImageBlock | DocumentBlock 
   const title = optionalString(part, "filename", `${path}.filename`);
   const content = optionalString(part, "file_data", `${path}.file_data`);
   const url = optionalString(part, "file_url", `${path}.file_url`);
-  const shared = { type: "document" as const, path, ...(title === undefined ? {} : { title }) };
+  const shared = { type: "document" as const, path, ...defined({ title }) };
   if (url !== undefined) return { ...shared, source: { kind: "url", url } };
   if (content === undefined) {
     const id = requiredString(part, "file_id", `${path}.file_data`);

@@ -37,6 +37,7 @@ import { decodeResponsesTools } from "./decode_tools.ts";
 import { encryptedReasoning, isMet, textLogprobs } from "./includes.ts";
 import { responsesMembers } from "./members.ts";
 import { offeredTools } from "./offered_tools.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** Fields that are read below, by name. Anything else becomes an extra. */
 const known = new Set([
@@ -83,10 +84,9 @@ export function decodeResponsesRequest(body: JsonObject): Conversation {
     system: [...instructionBlocks(instructions), ...system],
     turns,
     ...decodeResponsesTools(body, offered),
-    ...(maxTokens === undefined ? {} : { maxTokens }),
+    ...defined({ maxTokens }),
     sampling,
-    ...(reasoning === undefined ? {} : { reasoning }),
-    ...(output === undefined ? {} : { output }),
+    ...defined({ reasoning, output }),
     stream: optionalBoolean(body, "stream", "stream") ?? false,
     streamUsage: true,
     ...readEndUser(body),
@@ -144,7 +144,7 @@ function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningRequest
   };
   if (effort === undefined && display.display === undefined) return undefined;
   return {
-    ...(effort === undefined ? {} : { effort }),
+    ...defined({ effort }),
     ...display,
     ...(encrypted ? { encrypted } : {}),
     path: "reasoning",
@@ -165,9 +165,7 @@ function decodeSchema(format: JsonObject, path: string): OutputFormat {
     type: "json_schema",
     path,
     schema: requiredObject(format["schema"], `${path}.schema`),
-    ...(name === undefined ? {} : { name }),
-    ...(description === undefined ? {} : { description }),
-    ...(strict === undefined ? {} : { strict }),
+    ...defined({ name, description, strict }),
   };
 }
 

@@ -15,6 +15,7 @@ import { readChoiceWord } from "../tools/tool_fields.ts";
 import { readHostedToolRequest } from "../tools/hosted_tools.ts";
 import { isClientSearch, listed, type OfferedTools } from "./offered_tools.ts";
 import { keyText, type NameOf, searchToolName } from "./tool_groups.ts";
+import { defined } from "../../lib/defined.ts";
 
 /**
  * Reads what may be called and how.
@@ -32,9 +33,9 @@ export function decodeResponsesTools(
   return {
     tools: tools.list,
     ...decodeChoice(body["tool_choice"], nameOf, groups),
-    ...(parallel === undefined ? {} : { parallelTools: parallel }),
+    ...defined({ parallelTools: parallel }),
     ...(groups.size === 0 ? {} : { groupedTools: groups }),
-    ...(searchTool === undefined ? {} : { searchTool }),
+    ...defined({ searchTool }),
   };
 }
 
@@ -80,7 +81,7 @@ class ToolList {
       this.list.push(tool);
       return;
     }
-    const key = { ...(group === undefined ? {} : { group }), name: tool.name };
+    const key = { ...defined({ group }), name: tool.name };
     if (path.startsWith("input.") && this.#known.has(keyText(key))) return;
     this.#known.add(keyText(key));
     const name = this.#nameOf(key);
@@ -97,8 +98,7 @@ class ToolList {
       type: "function",
       path,
       name: searchToolName,
-      ...(description === undefined ? {} : { description }),
-      ...(schema === undefined ? {} : { schema }),
+      ...defined({ description, schema }),
     });
   }
 }
@@ -124,29 +124,28 @@ function decodeTool(tool: JsonObject, path: string): Tool {
       style: "responses",
       path,
       kind: type,
-      ...(name === undefined ? {} : { name }),
+      ...defined({ name }),
       runs: clientRun.has(type) ? "client" : "server",
       raw: tool,
-      ...(requested === undefined ? {} : { requested }),
+      ...defined({ requested }),
     };
   }
   const description = optionalString(tool, "description", `${path}.description`);
   const shared = {
     path,
     name: requiredString(tool, "name", `${path}.name`),
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
   };
   if (type === "custom") {
     const format = optionalObject(tool, "format", `${path}.format`);
-    return { type, ...shared, ...(format === undefined ? {} : { format }) };
+    return { type, ...shared, ...defined({ format }) };
   }
   const schema = optionalObject(tool, "parameters", `${path}.parameters`);
   const strict = optionalBoolean(tool, "strict", `${path}.strict`);
   return {
     type,
     ...shared,
-    ...(schema === undefined ? {} : { schema }),
-    ...(strict === undefined ? {} : { strict }),
+    ...defined({ schema, strict }),
   };
 }
 
@@ -174,7 +173,7 @@ function decodeNamed(entry: JsonObject, nameOf: NameOf, entryPath: string): stri
   const name = optionalString(entry, "name", `${entryPath}.name`);
   if (name === undefined) return requiredString(entry, "type", `${entryPath}.type`);
   const group = optionalString(entry, "namespace", `${entryPath}.namespace`);
-  return nameOf({ ...(group === undefined ? {} : { group }), name });
+  return nameOf({ ...defined({ group }), name });
 }
 
 function decodeAllowed(

@@ -22,6 +22,7 @@ import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.t
 import { encodeInput } from "./encode_items.ts";
 import { encodeResponsesTools } from "./encode_tools.ts";
 import { encryptedReasoning, textLogprobs } from "./includes.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** The vendor refuses a smaller cap. */
 const leastOutputTokens = 16;
@@ -122,7 +123,7 @@ function encodeReasoning(
   const hides = display === "omitted" || wanted === "none" || capabilities.efforts.length === 0;
   const summary = shows && !hides ? { summary: summaryWord(display) } : {};
   if (effort === undefined && Object.keys(summary).length === 0) return;
-  body["reasoning"] = { ...(effort === undefined ? {} : { effort }), ...summary };
+  body["reasoning"] = { ...defined({ effort }), ...summary };
 }
 
 function summaryWord(display: string | undefined): string {
@@ -141,7 +142,7 @@ function encodeSchema(
   return {
     type: "json_schema",
     name: name ?? "output",
-    ...(description === undefined ? {} : { description }),
+    ...defined({ description }),
     schema,
     ...(isSaid ? { strict: enforced } : {}),
   };

@@ -15,6 +15,7 @@ import {
   writeParallelTools,
 } from "../tools/tool_fields.ts";
 import { encodeHostedTools, hostedChoice } from "./hosted_tools.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body; tells what to ask for by `include`. */
 export function encodeResponsesTools(
@@ -52,10 +53,10 @@ function encodeTool(
   const named = {
     type: tool.type,
     name: tool.name,
-    ...(tool.description === undefined ? {} : { description: tool.description }),
+    ...defined({ description: tool.description }),
   };
   if (tool.type === "custom") {
-    return { ...named, ...(tool.format === undefined ? {} : { format: tool.format }) };
+    return { ...named, ...defined({ format: tool.format }) };
   }
   const parameters = functionParameters(tool.schema);
   // Said always: this vendor's default is strict, which would make every optional argument required.

@@ -10,6 +10,7 @@ import type {
 import type { Warnings } from "../warnings.ts";
 import { carriedHosted, type CarriedTool, warnOfRequested } from "../tools/tool_fields.ts";
 import { codeOutputs, searchSources } from "./includes.ts";
+import { defined } from "../../lib/defined.ts";
 
 export interface EncodedHosted {
   readonly carried: readonly CarriedTool[];
@@ -79,7 +80,7 @@ function writeMcp({ server, url, authorization, allowedTools }: McpRequest): Jso
     type: "mcp",
     server_label: server,
     server_url: url,
-    ...(authorization === undefined ? {} : { authorization }),
+    ...defined({ authorization }),
     ...(allowedTools === undefined ? {} : { allowed_tools: [...allowedTools] }),
     require_approval: "never",
   };

@@ -5,6 +5,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { optionalList, requiredObject } from "../fields/fields.ts";
 import { type NameOf, naming, type ToolKey } from "./tool_groups.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** An entry of one of the lists. */
 export interface OfferedTool {
@@ -61,7 +62,7 @@ export function keysOf(tool: JsonObject): ToolKey[] {
   const inner = Array.isArray(tool["tools"]) ? tool["tools"] : [];
   return inner.flatMap((one) => {
     const own = isJsonObject(one) ? text(one["name"]) : undefined;
-    return own === undefined ? [] : [{ ...(name === undefined ? {} : { group: name }), name: own }];
+    return own === undefined ? [] : [{ ...defined({ group: name }), name: own }];
   });
 }
 

@@ -2,6 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { HostedToolRequest, McpRequest, Told, WebSearchRequest } from "../conversation/mod.ts";
+import { defined } from "../../lib/defined.ts";
 
 /**
  * The requested behind an entry of `tools` that a provider runs; `undefined` for kinds that one vendor alone has. What only
@@ -76,9 +77,7 @@ function readSearch(tool: JsonObject, path: string): WebSearchRequest {
   const place = readLocation(location, at("user_location"));
   return {
     tool: "web_search",
-    ...(allowedDomains === undefined ? {} : { allowedDomains }),
-    ...(blockedDomains === undefined ? {} : { blockedDomains }),
-    ...(place === undefined ? {} : { location: place }),
+    ...defined({ allowedDomains, blockedDomains, location: place }),
     ...(typeof maxUses === "number" ? { maxUses: { value: maxUses, path: at("max_uses") } } : {}),
     ...(typeof size === "string" && asks("search_context_size", size)
       ? { contextSize: { value: size, path: at("search_context_size") } }
@@ -156,7 +155,7 @@ function readMcp(tool: JsonObject, path: string): McpRequest | undefined {
     server,
     url,
     ...(typeof authorization === "string" ? { authorization } : {}),
-    ...(allowedTools === undefined ? {} : { allowedTools }),
+    ...defined({ allowedTools }),
     others: [
       ...unread(tool, path, mcpMembers),
       ...(isJsonObject(allowed_tools)
@@ -202,7 +201,7 @@ function readMcpServer(
     server: name,
     url,
     ...(typeof token === "string" ? { authorization: token } : {}),
-    ...(allowedTools === undefined ? {} : { allowedTools }),
+    ...defined({ allowedTools }),
     others: [
       ...unread(server, path, serverMembers),
       ...unread(settings, `${path}.tool_configuration`, new Set(["allowed_tools", "enabled"])),

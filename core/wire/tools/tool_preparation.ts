@@ -33,6 +33,7 @@ import { Warnings } from "../warnings.ts";
 import { noteIdleChoice } from "./tool_fields.ts";
 import { toolIdFor } from "./tool_ids.ts";
 import { toolNameFor } from "./tool_names.ts";
+import { defined } from "../../lib/defined.ts";
 
 export interface PreparedTools {
   readonly conversation: Conversation;
@@ -125,7 +126,7 @@ class Preparation {
       name,
       ...(description.length > 0 ? { description: description.join("\n\n") } : {}),
       schema: schemaInObject({ type: "string" }, "input"),
-      ...(tool.cache === undefined ? {} : { cache: tool.cache }),
+      ...defined({ cache: tool.cache }),
     };
   }
 
