@@ -12,6 +12,7 @@
  *   without Deno.
  */
 import type { JsonObject } from "./lib/json/json.ts";
+import { defined } from "./lib/defined.ts";
 
 interface ErrorRow {
   readonly status: number;
@@ -170,10 +171,7 @@ export class GatewayError extends Error {
       cause,
       status,
       retry,
-      ...(param === undefined ? {} : { param }),
-      ...(providerCode === undefined ? {} : { providerCode }),
-      ...(retryAfterSeconds === undefined ? {} : { retryAfterSeconds }),
-      ...(vendorMembers === undefined ? {} : { vendorMembers }),
+      ...defined({ param, providerCode, retryAfterSeconds, vendorMembers }),
     });
   }
 
@@ -236,7 +234,7 @@ export function errorBody(error: GatewayError, style: ErrorStyle, requestId: str
       error: vendorOver({
         type: error.type,
         message: error.message,
-        ...(details === undefined ? {} : { details }),
+        ...defined({ details }),
       }, error),
       request_id: requestId,
     };

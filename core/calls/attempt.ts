@@ -13,6 +13,7 @@ import { UpstreamFailure } from "../upstream/transport.ts";
 import { type GrowingCounter, readBeginning, readWhole } from "./read_whole.ts";
 import { retryAfterSeconds } from "./retry_after.ts";
 import { decodeUtf8 } from "./request/json_body.ts";
+import { defined } from "../lib/defined.ts";
 
 /**
  * Milliseconds to wait for the body of a refusal, which usually follows its status at once; after that the
@@ -283,6 +284,6 @@ export async function startStream(
     pipe,
     preamble: joined(held),
     bodyEnded,
-    ...(unread === undefined ? {} : { unread }),
+    ...defined({ unread }),
   };
 }

@@ -29,6 +29,7 @@ import { ItemTap, type ItemVisitor, visitItems } from "./request/item_tap.ts";
 import type { JsonBody } from "./request/json_body.ts";
 import { withoutStore } from "./request/stored_answers.ts";
 import { providerRequest } from "./request/provider_request.ts";
+import { defined } from "../lib/defined.ts";
 
 /** A call as it came, before a route is chosen. */
 export interface ChatCall {
@@ -86,7 +87,7 @@ function pipeContext(call: ChatCall, route: Route): PipeContext {
 }
 
 function errorOptions(waitSeconds: number | undefined, native: boolean): ProviderErrorOptions {
-  return { native, ...(waitSeconds === undefined ? {} : { retryAfterSeconds: waitSeconds }) };
+  return { native, ...defined({ retryAfterSeconds: waitSeconds }) };
 }
 
 /** A reading whose error, if there is one, has the client's name of the model. */
@@ -226,7 +227,7 @@ function startConverted(
     upstreamModel: route.upstreamModel,
     maxOutputTokens: model.maxOutputTokens,
     allow: route.allow,
-    ...(call.documents === undefined ? {} : { documents: call.documents }),
+    ...defined({ documents: call.documents }),
   });
   if (!converted.ok) throw converted.error;
   const { body, memory } = converted.request;

@@ -1,3 +1,4 @@
+import { defined } from "../lib/defined.ts";
 /**
  * Vietnamese tax codes (MST).
  *
@@ -63,6 +64,6 @@ export function parseTaxCode(text: string): TaxCode | undefined {
   return {
     code: `${company}-${branch}`,
     kind: "branch",
-    ...(doubt === undefined ? {} : { doubt }),
+    ...defined({ doubt }),
   };
 }

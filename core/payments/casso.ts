@@ -16,6 +16,7 @@ import {
 } from "./bank_hook.ts";
 import { parseBankTime } from "./bank_time.ts";
 import { bankNoticeSkewMs, verifyHmacHex } from "./signature.ts";
+import { defined } from "../lib/defined.ts";
 
 const text = z.union([z.string().max(4_000), z.number()]).transform(String);
 const optionalText = text.nullish().transform((value) => value ?? "");
@@ -93,7 +94,7 @@ export function readCassoNotice(body: Uint8Array): BankNotice {
       time,
       memo: data.description,
       ...(data.reference === "" ? {} : { reference: data.reference }),
-      ...(balance === undefined ? {} : { balanceAfterMicroVnd: balance }),
+      ...defined({ balanceAfterMicroVnd: balance }),
       ...(Object.keys(payer).length === 0 ? {} : { payer }),
     }],
   };

@@ -6,6 +6,7 @@ import { secretText } from "../config/secret_text.ts";
 import type { ReceivingAccount } from "./receiving_account.ts";
 import type { SepaySecrets } from "./sepay.ts";
 import { type DatedVatRate, parseVatSchedule } from "../invoices/vat.ts";
+import { defined } from "../lib/defined.ts";
 
 /** µVND of the smallest top-up: a smaller one costs more in staff than it brings. */
 export const topupMinMicroVnd = 10_000_000_000n;
@@ -94,8 +95,7 @@ export function readTopupSettings(environment: Environment): TopupSettingsResult
     settings: {
       receivingAccounts: data.GATEWAY_BANK_ACCOUNTS,
       sepay: {
-        ...(data.SEPAY_WEBHOOK_SECRET !== undefined && { hmacSecret: data.SEPAY_WEBHOOK_SECRET }),
-        ...(data.SEPAY_WEBHOOK_API_KEY !== undefined && { apiKey: data.SEPAY_WEBHOOK_API_KEY }),
+        ...defined({ hmacSecret: data.SEPAY_WEBHOOK_SECRET, apiKey: data.SEPAY_WEBHOOK_API_KEY }),
       },
       sepayApiToken: data.SEPAY_API_TOKEN,
       cassoWebhookKey: data.CASSO_WEBHOOK_KEY,

@@ -7,6 +7,7 @@ import type { BankEvent } from "./bank_event.ts";
 import { parseBankTime } from "./bank_time.ts";
 import { parseCsv } from "../lib/csv.ts";
 import { type StatementColumn, statementColumns } from "./statement_columns.ts";
+import { defined } from "../lib/defined.ts";
 
 /** Movements in one statement import: a month of a busy account. */
 const maxStatementRows = 10_000;
@@ -151,7 +152,7 @@ function readRow(cells: Cells, hasCredit: boolean, account: string): BankEvent |
     time,
     memo: cells("memo"),
     ...(cells("reference") === "" ? {} : { reference: cells("reference") }),
-    ...(balance === undefined ? {} : { balanceAfterMicroVnd: balance }),
+    ...defined({ balanceAfterMicroVnd: balance }),
     ...(Object.keys(payer).length === 0 ? {} : { payer }),
   };
 }
