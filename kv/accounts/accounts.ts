@@ -25,6 +25,7 @@ import {
   lowBalanceWatchKey,
 } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** An identity at an OpenID provider that belongs to an account. */
 export interface Identity {
@@ -82,8 +83,7 @@ export async function tryCreateAccount(
   const account: Account = {
     id: newId("account", input.nowMs),
     createdAtMs: input.nowMs,
-    ...(input.email !== undefined && { email: input.email }),
-    ...(input.locale !== undefined && { locale: input.locale }),
+    ...defined({ email: input.email, locale: input.locale }),
     ...(input.identity !== undefined && { identities: [input.identity] }),
   };
   const atomic = kv.atomic()

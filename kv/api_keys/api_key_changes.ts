@@ -22,6 +22,7 @@ import { compareAndSet } from "../store/cas.ts";
 import { bumpKeysEpoch } from "../operators/control.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** Most active API keys of one account. */
 export const activeKeysPerAccount = 10;
@@ -209,9 +210,7 @@ export async function updateApiKey(
       createdAtMs,
       masked,
       hash,
-      ...(sealed === undefined ? {} : { sealed }),
-      ...(previous === undefined ? {} : { previous }),
-      ...(revokedAtMs === undefined ? {} : { revokedAtMs }),
+      ...defined({ sealed, previous, revokedAtMs }),
       ...options,
     };
   });

@@ -34,6 +34,7 @@ import {
 import { addAuditLine, type Operator, type OperatorAct } from "../operators/operator_audit.ts";
 import { getTopupOrder } from "../payments/topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** Orders on one invoice: two checks each, and an atomic may have ten. */
 const maxOrdersPerInvoice = 5;
@@ -97,7 +98,7 @@ export async function requestInvoice(
     state: "requested",
     changedAtMs: input.nowMs,
     files: [],
-    ...(replaces !== undefined && { replaces }),
+    ...defined({ replaces }),
   };
   const result = await operation
     .set(invoiceKey(id), invoice)

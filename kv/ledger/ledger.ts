@@ -17,6 +17,7 @@ import { compareAndSet } from "../store/cas.ts";
 import { ledgerKey, ledgerOperationKey } from "../schema/keys.ts";
 import { changeWallet, readWallet } from "../wallet/wallets.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /**
  * Characters of an operation id. It is part of a KV key, whose bound is 2 KiB; the longest made here has 60.
@@ -150,7 +151,7 @@ async function move(
     operationId,
     reason: reason.slice(0, maxReceiptTextChars),
     atMs,
-    ...(requestId === undefined ? {} : { requestId }),
+    ...defined({ requestId }),
   };
   let failure: unknown;
   const outcome = await compareAndSet<MovementResult>(async () => {

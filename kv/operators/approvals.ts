@@ -25,6 +25,7 @@ import {
   adjustWallet,
 } from "../wallet/wallet_adjustment.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** What waits. */
 export type PendingAct =
@@ -204,7 +205,7 @@ export async function decideApproval(
       subject: subjectOf(approval.act),
       detail: id,
       atMs: nowMs,
-      ...(approval.money !== undefined && { money: approval.money }),
+      ...defined({ money: approval.money }),
     });
     return (await operation.commit()).ok ? { ok: true } : { ok: false, why: "busy" };
   }

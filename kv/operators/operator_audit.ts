@@ -12,6 +12,7 @@ import type { BankSource } from "../../core/payments/bank_event.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import { operatorAuditKey, operatorAuditPrefix } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** Characters of the subject of a line in the operators' log: what was acted on. */
 const maxSubjectChars = 200;
@@ -113,7 +114,7 @@ export function addAuditLine(
     act: line.act,
     subject: line.subject.slice(0, maxSubjectChars),
     detail: line.detail.slice(0, maxDetailChars),
-    ...(line.money !== undefined && { money: line.money }),
+    ...defined({ money: line.money }),
   };
   operation.set(operatorAuditKey(id), row);
 }

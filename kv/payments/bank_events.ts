@@ -19,6 +19,7 @@ import {
 import type { Operator } from "../operators/operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** Characters of a notice that are kept for staff: at two bytes each within the 64 KiB of a row. */
 export const bankNoticeKeptChars = 30_000;
@@ -139,7 +140,7 @@ export async function journalBankEvent(
     raw: raw.slice(0, bankNoticeKeptChars),
     receivedAtMs: nowMs,
     state: { kind: "received" },
-    ...(importedBy !== undefined && { importedBy }),
+    ...defined({ importedBy }),
   };
   const written = await kv.atomic()
     .check({ key, versionstamp: null })

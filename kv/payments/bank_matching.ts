@@ -40,6 +40,7 @@ import {
   topupWriteAttempts,
 } from "./topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** Codes of one memo that are looked up: two are an accident, more are an attack. */
 const maxCodesPerMemo = 5;
@@ -190,7 +191,7 @@ async function decide(
     write(
       kv,
       entry,
-      { kind: "review", reason, ...(about !== undefined && { about }), atMs },
+      { kind: "review", reason, ...defined({ about }), atMs },
       (op) => addMovement(op, search),
     );
   if (verdict.kind === "doubtful") {

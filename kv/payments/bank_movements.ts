@@ -21,6 +21,7 @@ import {
   bankReferenceKey,
 } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** Characters of a memo by which movements are compared: banks cut theirs at 210 or sooner. */
 const comparedMemoChars = 200;
@@ -55,7 +56,7 @@ export function movementTraits(event: BankEvent): MovementTraits {
     reference: comparedReference(event.reference),
     codes: codesOfTexts([event.detectedCode, event.memo, event.fullText]),
     memo: foldVietnamese(event.memo).replace(/[^A-Z0-9]/g, "").slice(0, comparedMemoChars),
-    ...(event.importId !== undefined && { importId: event.importId }),
+    ...defined({ importId: event.importId }),
   };
 }
 

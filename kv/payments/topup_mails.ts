@@ -4,6 +4,7 @@ import type { Account } from "../accounts/accounts.ts";
 import type { CreditedTransfer } from "./bank_matching.ts";
 import { addMail } from "../outbox/mail.ts";
 import type { AtomicWrite } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** "Your money has arrived." The id is that of the transfer: one mail each, however often the commit is tried. */
 export function mailCredited(
@@ -36,7 +37,7 @@ export function mailInvoiceSent(
     locale: account?.locale ?? "vi",
     invoiceId: invoice.id,
     invoiceNumber: invoice.issued.number,
-    ...(code !== undefined && { orderCode: code }),
+    ...defined({ orderCode: code }),
   };
   addMail(operation, job, { nowMs, id: `invoice:${invoice.id}` });
 }

@@ -14,6 +14,7 @@ import { listBatches } from "../store/batches.ts";
 import { listIndexed } from "./receipt_index.ts";
 import { readReceiptPages } from "./receipt_pages.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** Receipts on one page of a list, or read at once. */
 export const maxReceiptsPerRead = 500;
@@ -81,5 +82,5 @@ export async function listReceipts(
   const latest = [...ids].sort().reverse();
   const receipts = await readReceipts(kv, latest.slice(0, limit));
   const last = latest.length > limit ? latest[limit - 1] : undefined;
-  return { receipts, ...(last === undefined ? {} : { next: last }) };
+  return { receipts, ...defined({ next: last }) };
 }

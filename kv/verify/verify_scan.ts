@@ -42,6 +42,7 @@ import { type ProvedSums, sumId } from "./verify_sums.ts";
 import { walletRow } from "../wallet/wallets.ts";
 import { wholeKind } from "../store/whole_kind.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** What a scan adds up for one account. */
 export interface Tally {
@@ -121,7 +122,7 @@ export class Scan {
       } catch (error) {
         const detail = `${entry.key.join(" ")}: ${error instanceof Error ? error.message : error}`;
         this.problems.push({
-          ...(accountId === undefined ? {} : { accountId }),
+          ...defined({ accountId }),
           kind: "row",
           detail,
         });
