@@ -10,6 +10,7 @@
  */
 import * as oauth from "oauth4webapi";
 import type { Clock } from "../../core/lib/time/clock.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 /** Milliseconds of one request to an OpenID provider: a person is waiting. */
 const openIdMs = 10_000;
@@ -76,8 +77,7 @@ function requestOptions(issuer: URL, fetchNow: typeof fetch) {
         method: options.method,
         headers: options.headers,
         redirect: options.redirect,
-        ...(options.body !== undefined && { body: options.body }),
-        ...(options.signal !== undefined && { signal: options.signal }),
+        ...defined({ body: options.body, signal: options.signal }),
       }),
     [oauth.allowInsecureRequests]: issuer.protocol === "http:" && isLoopback(issuer),
     signal: () => AbortSignal.timeout(openIdMs),

@@ -22,6 +22,7 @@ import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import type { CallObserver, CallTiming, TryTiming } from "./telemetry.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 const scope = "gateway";
 
@@ -238,10 +239,10 @@ function callAttributes(receipt: Receipt, timing: CallTiming | undefined): Attri
     "gateway.usage.estimated": receipt.estimated,
     "gateway.attempts": receipt.attempts.length,
     "http.response.status_code": receipt.status,
-    ...(receipt.route === undefined ? {} : { "gateway.route": receipt.route }),
-    ...(receipt.firstOutputMs === undefined
-      ? {}
-      : { "gateway.first_output.ms": receipt.firstOutputMs }),
+    ...defined({
+      "gateway.route": receipt.route,
+      "gateway.first_output.ms": receipt.firstOutputMs,
+    }),
   };
 }
 

@@ -7,6 +7,7 @@ import type { ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
 import type { PostedForm } from "../form_data.ts";
 import { parseDay, shiftDay } from "../../usage_api/days.ts";
 import type { KeyTexts } from "./texts.ts";
+import { defined } from "../../../core/lib/defined.ts";
 
 /** The fields as text, to fill the form again. */
 export interface KeyFormValues {
@@ -141,8 +142,7 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
     ...(day !== undefined && { expiresAtMs: endOfDayMs(day) }),
     ...(values.models.length > 0 && { allowedModels: values.models }),
     ...(ranges.length > 0 && { allowedIps: ranges }),
-    ...(daily !== undefined && { dailyLimitMicroVnd: daily }),
-    ...(monthly !== undefined && { monthlyLimitMicroVnd: monthly }),
+    ...defined({ dailyLimitMicroVnd: daily, monthlyLimitMicroVnd: monthly }),
   };
   const isLimited = Object.keys(limits).length > 0;
   const readsOnlyOwnCalls = values.reading === "own" || (values.reading === "" && isLimited);

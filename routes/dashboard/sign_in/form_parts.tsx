@@ -7,6 +7,7 @@ import { renderPage } from "../frame/layout.tsx";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import type { SignInDeps } from "./deps.ts";
 import { signInTexts } from "./texts.ts";
+import { defined } from "../../../core/lib/defined.ts";
 
 /** The pages to start from carry on where the visitor wanted to go. */
 export function nextQuery(next: string | undefined): string {
@@ -24,7 +25,7 @@ export function formPage(
   body: Child,
 ) {
   const status = refused ? 422 : 200;
-  return renderPage(c, { title, narrow: true, status, ...(lead !== undefined && { lead }) }, body);
+  return renderPage(c, { title, narrow: true, status, ...defined({ lead }) }, body);
 }
 
 /** The address that one signs in with. */

@@ -35,6 +35,7 @@ import { mailSentPage, TokenField } from "./mail_pages.tsx";
 import { clientAddress, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../page.ts";
+import { defined } from "../../../core/lib/defined.ts";
 
 interface SignUpForm {
   readonly email?: string;
@@ -208,7 +209,7 @@ async function verify(c: Context<DashboardEnv>, deps: SignInDeps) {
     return await verifyPage(c, {
       token,
       askPassword: true,
-      ...(passwordError !== undefined && { passwordError }),
+      ...defined({ passwordError }),
     });
   }
   if (!await open.use()) return await deadLinkPage(c);

@@ -3,6 +3,7 @@ import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { knownPlaceMs } from "../../../kv/accounts/known_places.ts";
 import { sessionAbsoluteMs } from "../../../core/accounts/session_rules.ts";
+import { defined } from "../../../core/lib/defined.ts";
 
 /**
  * `session`: signed in. `visitor`: ties the forms of somebody who is not signed in to their browser.
@@ -37,7 +38,7 @@ export function createCookies(baseUrl: string): Cookies {
         ...place,
         httpOnly: true,
         sameSite: "Lax",
-        ...(maxAge !== undefined && { maxAge }),
+        ...defined({ maxAge }),
       });
     },
     remove(c, name) {

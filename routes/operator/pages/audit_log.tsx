@@ -10,6 +10,7 @@ import { type OperatorContext, renderOperatorPage } from "./frame.tsx";
 import { lookUpMoney, MoneyFacts } from "./moved_money.tsx";
 import { frameTexts } from "./texts.ts";
 import type { OperatorPage } from "./page.ts";
+import { defined } from "../../../core/lib/defined.ts";
 
 const auditRows = 100;
 
@@ -22,7 +23,7 @@ async function auditPage(c: OperatorContext, deps: OperatorDeps) {
   const before = parseId("audit", c.req.query("before") ?? "");
   const lines = await listAuditLines(deps.kv, {
     count: auditRows,
-    ...(before !== undefined && { before }),
+    ...defined({ before }),
   });
   const rows = await Promise.all(
     lines.map(async (line) => ({

@@ -7,6 +7,7 @@ import { currentEntry } from "../../dashboard/frame/navigation.ts";
 import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import type { Operator } from "../../../kv/operators/operator_audit.ts";
 import { frameTexts } from "./texts.ts";
+import { defined } from "../../../core/lib/defined.ts";
 
 export type OperatorContext = Context<DashboardEnv>;
 
@@ -44,8 +45,7 @@ export async function renderOperatorPage(
     {
       title: options.title ?? current?.label[locale] ?? "",
       status: options.status ?? (options.problem === undefined ? 200 : 400),
-      ...(options.lead !== undefined && { lead: options.lead }),
-      ...(options.actions !== undefined && { actions: options.actions }),
+      ...defined({ lead: options.lead, actions: options.actions }),
     },
     <>
       <nav class="subnav" aria-label={t.navigation}>

@@ -17,6 +17,7 @@ import type { OperatorDeps } from "../deps.ts";
 import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
 import { SearchForm } from "../list_parts.tsx";
 import { frameTexts } from "../texts.ts";
+import { defined } from "../../../../core/lib/defined.ts";
 
 const pageRows = 50;
 
@@ -44,7 +45,7 @@ export async function accountListPage(c: OperatorContext, deps: OperatorDeps) {
   const after = parseId("account", c.req.query("after") ?? "");
   const page = await listAccounts(deps.kv, {
     limit: pageRows,
-    ...(after !== undefined && { after }),
+    ...defined({ after }),
   });
   return await renderOperatorPage(
     c,

@@ -12,6 +12,7 @@ import { type OperatorContext, operatorOf, renderOperatorPage } from "../frame.t
 import { InvoiceTable } from "./invoice_views.tsx";
 import { operatorInvoiceTexts } from "./invoice_texts.ts";
 import { frameTexts } from "../texts.ts";
+import { defined } from "../../../../core/lib/defined.ts";
 
 const shownInvoices = 200;
 /** Requests in one export; the rest follows in the next. */
@@ -37,7 +38,7 @@ export async function queuePage(c: OperatorContext, deps: OperatorDeps) {
   const state = parseState(c.req.query("state"));
   const invoices = await listInvoices(deps.kv, {
     count: shownInvoices,
-    ...(state !== undefined && { state }),
+    ...defined({ state }),
   });
   const names = invoiceTexts[visitor.locale].states;
   return await renderOperatorPage(

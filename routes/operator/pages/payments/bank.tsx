@@ -29,6 +29,7 @@ import { type OperatorContext, operatorOf, renderOperatorPage } from "../frame.t
 import { NoticeTable } from "./notice_views.tsx";
 import { frameTexts } from "../texts.ts";
 import type { OperatorPage } from "../page.ts";
+import { defined } from "../../../../core/lib/defined.ts";
 
 export const bankPath = "/operator/bank";
 
@@ -54,7 +55,7 @@ async function bankPage(c: OperatorContext, deps: OperatorDeps, results: BankRes
   const before = parseMark(c.req.query("before") ?? "");
   const rows = await listBankEvents(deps.kv, {
     count: pageRows,
-    ...(before !== undefined && { before }),
+    ...defined({ before }),
   });
   const last = rows.length === pageRows ? rows.at(-1) : undefined;
   return await renderOperatorPage(

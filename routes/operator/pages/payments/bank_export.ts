@@ -12,6 +12,7 @@ import { csvDownloadHeaders } from "../../../http/csv_download.ts";
 import { parseDay } from "../../../usage_api/days.ts";
 import type { OperatorDeps } from "../deps.ts";
 import type { OperatorContext } from "../frame.tsx";
+import { defined } from "../../../../core/lib/defined.ts";
 
 /**
  * Reads the credited transfers of a period, oldest first, with or without an invoice request. A notice may be credited
@@ -27,7 +28,7 @@ async function creditedRows(
   for (;;) {
     const page = await listBankEvents(deps.kv, {
       count: 500,
-      ...(before !== undefined && { before }),
+      ...defined({ before }),
     });
     for (const row of page) {
       if (row.state.kind !== "credited") continue;
