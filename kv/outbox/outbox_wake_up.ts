@@ -5,7 +5,7 @@
  * Not through the queues of the store: on a full disk the runtime's own reader of them ends the whole process, with
  * every call that runs, where everything else waits until there is room again.
  */
-import { outboxIdleMs, type OutboxWorker } from "./outbox_worker.ts";
+import type { OutboxWorker } from "./outbox_worker.ts";
 
 /** @example see {@linkcode createWakeUp} */
 export interface WakeUp {
