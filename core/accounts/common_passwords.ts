@@ -1,8 +1,9 @@
 /**
- * Passwords of ten characters and more that guessers try first, in English and Vietnamese. Lower case.
+ * Passwords of ten characters and more that attackers try first, in English and Vietnamese, lower
+ * case.
  *
- * Short on purpose: sign-in is limited in rate, so only the first few hundred guesses of an attacker matter, and the
- * minimum length already removes most of those.
+ * The list is short on purpose: sign-in is rate-limited, so only the first few hundred guesses
+ * matter, and the minimum length already removes most of those.
  */
 export const commonPasswords: ReadonlySet<string> = new Set([
   "0123456789",

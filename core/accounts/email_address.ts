@@ -1,19 +1,24 @@
-/** E-mail addresses as people type them, and as the store knows them. */
+/** Validates e-mail addresses and brings them to the form that the store uses. */
 
 /** The longest address that can be delivered to (RFC 5321, section 4.5.3.1.3 less the brackets). */
 const longestAddressChars = 254;
 const longestLocalPartChars = 64;
 
-/** Letters, digits and the marks of RFC 5322 `atext`, in dot-separated runs. No quoted local parts: nobody has one. */
+/**
+ * Letters, digits and the marks of RFC 5322 `atext`, in dot-separated runs. No quoted local parts:
+ * none is in use.
+ */
 const localPart = /^[a-z0-9!#$%&'*+/=?^_`{|}~-]+(?:\.[a-z0-9!#$%&'*+/=?^_`{|}~-]+)*$/;
 const domainLabel = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?$/;
 
 /**
- * Brings an address to the one form under which it is stored and compared. Returns `undefined` if it is none.
+ * Normalises an address to the one form under which it is stored and compared; `undefined` if it is
+ * not an address.
  *
- * Trimmed, NFKC, lower case: no provider in use tells `Ann@` from `ann@`, but people type both. Dots and `+tags` are
- * kept: they mean something at some providers, and two customers must never be merged. Only ASCII is accepted, so
- * that a look-alike letter cannot pose as another customer's address, nor a line break reach a mail header.
+ * Trimmed, NFKC, lower case: no provider in use distinguishes `Ann@` from `ann@`, but people type
+ * both. Dots and `+tags` are kept: they matter at some providers, and two customers must never be
+ * merged. Only ASCII is accepted, so that a look-alike letter cannot imitate another customer's
+ * address, and no line break reaches a mail header.
  *
  * @example
  * ```ts

@@ -1,4 +1,7 @@
-/** Whose mail an address is: for telling that two accounts may belong to one person, never for letting somebody in. */
+/**
+ * Finds the mailbox of an address, to detect that two accounts may belong to one person; never to
+ * grant access.
+ */
 
 /** Providers that deliver an address with and without dots to the same mailbox, under their one name. */
 const dotlessDomains: ReadonlyMap<string, string> = new Map([
@@ -7,7 +10,8 @@ const dotlessDomains: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The mailbox behind a normalised address: without its `+tag`, and without dots where the provider ignores them.
+ * Returns the mailbox behind a normalised address: without its `+tag`, and without dots where the
+ * provider ignores them.
  *
  * @example
  * ```ts
@@ -21,7 +25,7 @@ export function mailboxOf(email: string): string {
   if (at < 0) return email;
   const domain = email.slice(at + 1);
   const tagAt = email.indexOf("+");
-  // A local part that begins with a plus has no other name.
+  // A local part that begins with a plus has no name before its tag.
   const local = email.slice(0, tagAt > 0 && tagAt < at ? tagAt : at);
   const dotless = dotlessDomains.get(domain);
   return dotless === undefined ? `${local}@${domain}` : `${local.replaceAll(".", "")}@${dotless}`;

@@ -1,7 +1,10 @@
-/** Which passwords are accepted. Length first; no rules about kinds of characters (NIST SP 800-63B, section 3.1.1). */
+/**
+ * Decides which passwords are accepted: by length, without rules about kinds of characters (NIST SP
+ * 800-63B, section 3.1.1).
+ */
 import { commonPasswords } from "./common_passwords.ts";
 
-/** Why a password is refused. Pages turn it into a sentence. */
+/** Why a password is refused; pages turn the code into a sentence. */
 export type PasswordProblem = "too_short" | "too_long" | "too_common" | "too_simple" | "like_email";
 
 const fewestChars = 10;
@@ -10,17 +13,18 @@ const mostChars = 128;
 const fewestDifferentChars = 5;
 
 /**
- * Brings a password to the form that is hashed: NFKC, so that the same keys typed on two systems give the same bytes.
- * Nothing is trimmed or cut.
+ * Normalises a password to the form that is hashed: NFKC, so that the same keys typed on two
+ * systems give the same bytes. Nothing is trimmed or cut.
  */
 export function normalisePassword(password: string): string {
   return password.normalize("NFKC");
 }
 
 /**
- * Tells why a password is refused, or `undefined` if it is fine.
+ * Returns why a password is refused, or `undefined` if it is accepted.
  *
- * @param email normalised address of the account: a password that holds its name is the first one tried
+ * @param email normalised address of the account: a password that contains its name is among the
+ * first guesses
  *
  * @example
  * ```ts
@@ -43,7 +47,7 @@ export function passwordProblem(password: string, email: string): PasswordProble
   return undefined;
 }
 
-/** `abcdefghij`, `9876543210`: every step is the same. */
+/** Whether every step between characters is the same, as in `abcdefghij` and `9876543210`. */
 function isRun(text: string): boolean {
   const step = text.charCodeAt(1) - text.charCodeAt(0);
   if (Math.abs(step) > 1) return false;

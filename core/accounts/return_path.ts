@@ -1,12 +1,14 @@
-/** Where to go after signing in. */
+/** The page to open after signing in. */
 
 import { parseUrl } from "../lib/runtime/mod.ts";
 
 /**
- * A path of this site out of a `next` parameter, or `fallback` for anything that could lead elsewhere.
+ * Reads a path of this site from a `next` parameter; `fallback` for anything that could lead
+ * elsewhere.
  *
- * Only printable ASCII without the backslash is looked at: browsers drop tabs and line breaks and read `\` as `/`.
- * Then the path is resolved, and must still be of this origin. The fragment is dropped.
+ * Only printable ASCII without the backslash is accepted: browsers drop tabs and line breaks and
+ * read `\` as `/`. The path is then resolved and must still be of this origin. The fragment is
+ * dropped.
  *
  * @example
  * ```ts

@@ -1,19 +1,23 @@
-/** Opaque secrets that only their holder knows: session cookies, tokens in mails. */
+/** Opaque secrets that only their holder has: session cookies, tokens in mails. */
 import { encodeBase64Url } from "../lib/runtime/mod.ts";
 import { sha256 } from "../lib/sha256.ts";
 
-/** 256 bits: cannot be guessed, so one fast hash is enough to store them. */
+/** 256 bits cannot be guessed, so one fast hash is enough to store them. */
 const tokenBytes = 32;
 
-/** A new secret in base64url. Always the machine's own randomness: a test has no reason to choose a secret. */
+/**
+ * Creates a secret in base64url, always from the machine's own random source: a test has no reason
+ * to choose one.
+ */
 export function newSecretToken(): string {
   return encodeBase64Url(crypto.getRandomValues(new Uint8Array(tokenBytes)));
 }
 
 /**
- * What the store keeps instead of the secret: SHA-256 in base64url.
+ * Hashes a secret for the store: SHA-256 in base64url.
  *
- * @param purpose separates kinds of secrets: the hash of a session cookie never matches a mail token
+ * @param purpose separates kinds of secrets: the hash of a session cookie never matches a mail
+ * token
  *
  * @example
  * ```ts

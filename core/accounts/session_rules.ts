@@ -1,5 +1,5 @@
 /**
- * When a signed-in browser stops being one. Pure; the store is `kv/accounts/sessions.ts`.
+ * Decides when a session ends. Pure; the store is `kv/accounts/sessions.ts`.
  *
  * - Folder `core/accounts/`: the rules of accounts: addresses, passwords, secret tokens, the life
  *   of a session.
@@ -9,28 +9,35 @@
  */
 import type { AccountId } from "../lib/ids.ts";
 
-/** Signed out after this long without a click. */
+/** A session without a click for this long ends. */
 const sessionIdleMs = 7 * 24 * 3_600_000;
-/** Signed out after this long whatever happens. */
+/** A session of this age ends, whether it is used or not. */
 export const sessionAbsoluteMs = 30 * 24 * 3_600_000;
-/** The time of the last click is written at most this often: a page view is a read, not a write. */
+/**
+ * The time of the last click is written at most this often, so that a page view is a read and not a
+ * write.
+ */
 const touchEveryMs = 15 * 60_000;
 
-/** One signed-in browser. Holds no secret: the token is known to the browser alone. */
+/** One signed-in browser. Contains no secret: only the browser has the token. */
 export interface Session {
-  /** For lists and for signing out from afar. Not the token and not derived from it. */
+  /**
+   * Identifies the session in lists and for signing out remotely. Neither the token nor derived
+   * from it.
+   */
   readonly id: string;
   readonly accountId: AccountId;
   readonly createdAtMs: number;
   readonly lastSeenAtMs: number;
   readonly method: "password" | "openid" | "mail";
-  /** `Chrome, Windows`: so that people can tell their browsers apart. */
+  /** The browser as its owner recognises it, such as `Chrome, Windows`. */
   readonly device: string;
   readonly address: string;
 }
 
 /**
- * Whether a session still counts. The store may keep an expired row for another minute, so this is always asked.
+ * Whether a session is still valid. Always check it: the store may keep an expired row for another
+ * minute.
  *
  * @example
  * ```ts
@@ -73,7 +80,8 @@ const systems: readonly (readonly [RegExp, string])[] = [
 ];
 
 /**
- * Names a browser from its `user-agent`, roughly. Only words of ours come out, never text of the header.
+ * Names a browser from its `user-agent`, roughly. The result is made of fixed names, never of text
+ * of the header.
  *
  * @example
  * ```ts

@@ -1,4 +1,6 @@
-/** IP address ranges in CIDR form (RFC 4632, RFC 4291): what the owner of a key may allow. */
+/**
+ * IP address ranges in CIDR form (RFC 4632, RFC 4291), from which an owner allows a key to be used.
+ */
 import { isInNetwork, parseClientAddress } from "../lib/net/ip_address.ts";
 
 interface Range {
@@ -16,13 +18,14 @@ function parseRange(text: string): Range | undefined {
   return { network, prefixBits: Number(prefixText) };
 }
 
-/** Tells whether a text is an address or a range that can be allowed. */
+/** Whether a text is an address or a range that can be allowed. */
 export function isAddressRange(text: string): boolean {
   return parseRange(text) !== undefined;
 }
 
 /**
- * Tells whether `address` lies in one of `ranges`. An address or range that cannot be read allows nothing.
+ * Whether `address` is in one of `ranges`. An address or range that cannot be parsed allows
+ * nothing.
  *
  * @example
  * ```ts

@@ -1,8 +1,8 @@
 /**
  * The API key: `sk-` + 43 base62 characters (256 random bits) + 6 of checksum.
  *
- * The checksum is no secret: it lets us refuse mistyped and invented keys without a look at the store, and lets
- * secret scanners recognise ours.
+ * The checksum is public: with it mistyped and invented keys are refused without reading the store,
+ * and secret scanners recognise keys of the gateway.
  *
  * - Folder `core/api_keys/`: the form of API keys, how they are sealed at rest, and the address
  *   ranges that owners allow.
@@ -37,7 +37,7 @@ function checksum(secret: string): string {
 }
 
 /**
- * Makes a new key from the platform's secure random source.
+ * Creates a key from the platform's secure random source.
  *
  * @example
  * ```ts
@@ -52,27 +52,28 @@ export function newApiKey(): string {
   while (secret.length < secretLength) {
     crypto.getRandomValues(bytes);
     for (const byte of bytes) {
-      // 248 = 4 × 62: larger bytes are thrown away, so every character is equally likely.
+      // 248 = 4 × 62: larger bytes are discarded, so that every character is equally likely.
       if (byte < 248 && secret.length < secretLength) secret += alphabet[byte % 62];
     }
   }
   return `sk-${secret}${checksum(secret)}`;
 }
 
-/** Tells whether a text can be one of our keys at all. Says nothing about whether it is active. */
+/** Whether a text has the form of a key. Says nothing about whether the key is active. */
 export function isWellFormedApiKey(text: string): boolean {
   return form.test(text) &&
     checksum(text.slice(3, 3 + secretLength)) === text.slice(3 + secretLength);
 }
 
 /**
- * The index under which a key is found: SHA-256 in hex. A key has 256 random bits, so no slow hash is needed.
+ * Hashes a key for the index under which it is found: SHA-256 in hex. A key has 256 random bits, so
+ * no slow hash is needed.
  */
 export async function hashApiKey(key: string): Promise<string> {
   return await sha256Hex(key);
 }
 
-/** What lists show instead of the key: enough to tell keys apart. */
+/** Masks a key for lists, leaving enough to distinguish keys. */
 export function maskApiKey(key: string): string {
   return `${key.slice(0, 7)}…${key.slice(-4)}`;
 }

@@ -1,13 +1,14 @@
 /**
- * Secrets at rest: AES-256-GCM under a master key, so that an owner can see a key again and the store alone is useless.
+ * Encrypts secrets at rest (AES-256-GCM under a master key), so that an owner can see a key again
+ * and the store alone reveals nothing.
  *
- * Text form: `v1.<masterKeyId>.<iv>.<ciphertext>`, base64url. The additional data names the owner, so a ciphertext
- * moved to another record does not open.
+ * Text form: `v1.<masterKeyId>.<iv>.<ciphertext>`, base64url. The additional data names the owner,
+ * so a ciphertext moved to another record does not decrypt.
  */
 import { decodeBase64Url, encodeBase64Url } from "../lib/runtime/mod.ts";
 import { sha256 } from "../lib/sha256.ts";
 
-/** The master keys, newest first: the first seals, all open. */
+/** The master keys, newest first: the first encrypts, all decrypt. */
 export interface MasterKeys {
   readonly sealing: MasterKey;
   readonly byId: ReadonlyMap<string, MasterKey>;
@@ -25,7 +26,7 @@ function bytesOf(text: string): Uint8Array<ArrayBuffer> | undefined {
   return /^[A-Za-z0-9_-]*$/.test(text) ? decodeBase64Url(text) : undefined;
 }
 
-/** Makes the text of a new master key: 32 random bytes in base64url. */
+/** Creates the text of a new master key: 32 random bytes in base64url. */
 export function newMasterKey(): string {
   return encodeBase64Url(crypto.getRandomValues(new Uint8Array(32)));
 }
@@ -48,7 +49,7 @@ function masterKeyBytes(text: string): MasterKeyBytes {
 }
 
 /**
- * What keeps a list of master keys from being read; `undefined` if nothing does. Never contains a key.
+ * Describes why a list of master keys cannot be read; `undefined` if it can. Never contains a key.
  *
  * @example
  * ```ts
@@ -102,7 +103,10 @@ export async function seal(keys: MasterKeys, secret: string, owner: string): Pro
   }`;
 }
 
-/** Decrypts. Returns `undefined` if the master key is gone, the text was changed, or it belongs to another owner. */
+/**
+ * Decrypts a sealed secret; `undefined` if the master key is gone, the text was changed, or it
+ * belongs to another owner.
+ */
 export async function open(
   keys: MasterKeys,
   sealed: string,

@@ -1,5 +1,5 @@
 /**
- * Everything the operator sets, read once at start. Pure: environment and file text come in as values.
+ * Reads everything the operator sets, once, at start. Pure: environment and file text are values.
  *
  * - Folder `core/config/`: the settings of the operator, each with what can be wrong with it.
  * - In: environment variables and the text of `gateway.json`, as values.
@@ -24,8 +24,8 @@ export interface Config {
   readonly store: StoreLocation;
   readonly region: string | undefined;
   /**
-   * Public address of this service, without a trailing slash; for links and snippets. Undefined: the address it listens
-   * on, which with port 0 nobody knows before.
+   * Public address of this service, without a trailing slash; for links and snippets. Undefined:
+   * the address it listens on, which with port 0 is not known beforehand.
    */
   readonly baseUrl: string | undefined;
   /** Text of `GATEWAY_MASTER_KEYS`; undefined = generate beside a local store. */
@@ -33,7 +33,7 @@ export interface Config {
   /** E-mail addresses of operators, lower-case. */
   readonly operators: readonly string[];
   readonly mail: MailSettings;
-  /** Whom customers turn to; undefined: pages and mails name nobody. */
+  /** The support contact for customers; undefined: pages and mails name none. */
   readonly support: SupportContact | undefined;
   /** Bearer secret of `/operator/*` JSON and `/metrics`; undefined = those are off. */
   readonly operatorKey: string | undefined;
@@ -44,15 +44,15 @@ export interface Config {
   readonly providerKeys: Readonly<Record<string, readonly string[]>>;
   /** Header in which a trusted proxy names the client's address; undefined = the socket's own address counts. */
   readonly clientAddressHeader: string | undefined;
-  /** Money that comes in by bank, and invoices. */
+  /** Top-ups by bank transfer, and invoices. */
   readonly topup: TopupSettings;
   /** Sign-in at an OpenID provider, if one is configured. */
   readonly openId: OpenIdConfig | undefined;
   /** How long calls are still accepted after SIGTERM while `/readyz` answers 503. */
   readonly stopDelayMs: number;
-  /** How long streams may run on after the socket has closed. */
+  /** How long streams may continue after the socket has closed. */
   readonly drainMs: number;
-  /** Spans and metrics go out through the runtime's exporter (`OTEL_DENO`). */
+  /** Whether spans and metrics are sent by the runtime's exporter (`OTEL_DENO`). */
   readonly telemetry: boolean;
 }
 
@@ -61,7 +61,7 @@ export interface OpenIdConfig {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Stands on the button. */
+  /** The label of the sign-in button. */
   readonly label: string;
 }
 
@@ -76,7 +76,7 @@ const openIdSchema = z.object({
   OIDC_LABEL: z.string().min(1).default("OpenID"),
 });
 
-/** All of it or none of it: half a configuration is a mistake. */
+/** Reads the settings of OpenID: all of them or none, since half a configuration is a mistake. */
 function readOpenId(environment: Environment, problems: string[]): OpenIdConfig | undefined {
   const names = ["OIDC_ISSUER", "OIDC_CLIENT_ID", "OIDC_CLIENT_SECRET"];
   if (names.every((name) => environment[name] === undefined)) return undefined;
@@ -113,10 +113,11 @@ function readProviderKeys(
 }
 
 /**
- * Reads the configuration, or names every problem at once.
+ * Reads the configuration, or returns every problem at once.
  *
  * @param environment e.g. `Deno.env.toObject()`; a blank variable counts as not set
- * @param file text of `gateway.json`, or of what `GATEWAY_CONFIG` names in its place, or why it could not be read
+ * @param file text of `gateway.json`, or of what `GATEWAY_CONFIG` names in its place, or why it
+ * could not be read
  */
 export function readConfig(
   environment: Environment,

@@ -1,4 +1,4 @@
-/** The environment variables of the configuration, each with what is wrong with it. */
+/** Reads the environment variables of the configuration and describes what is wrong with each. */
 import { z } from "zod";
 import { normaliseEmail } from "../accounts/email_address.ts";
 import { type Environment, issueLines, wholeNumber } from "./environment.ts";
@@ -69,7 +69,7 @@ const variablesSchema = z.object({
 
 export type Variables = z.infer<typeof variablesSchema>;
 
-/** What is wrong with variables together. */
+/** Lists the problems of variables in combination. */
 function jointProblems(environment: Environment): string[] {
   const problems: string[] = [];
   const { HOST: host, GATEWAY_BASE_URL: baseUrl, GATEWAY_KV: kv } = environment;
@@ -89,7 +89,7 @@ function jointProblems(environment: Environment): string[] {
     problems.push(`environment ${name}: must be set when GATEWAY_KV is a remote store`);
   }
   if (kind === "remote") {
-    // The runtime reads the token by itself, and breaks down over a line end.
+    // The runtime reads the token itself, and fails on a line end.
     const problem = secretProblem(environment["DENO_KV_ACCESS_TOKEN"] ?? "");
     if (problem !== undefined) problems.push(`environment DENO_KV_ACCESS_TOKEN: ${problem}`);
   }
@@ -97,7 +97,7 @@ function jointProblems(environment: Environment): string[] {
 }
 
 /**
- * Reads the variables, or names everything that is wrong with them.
+ * Reads the variables, or returns all their problems.
  *
  * @param environment what is set, see `setVariables`
  */

@@ -1,11 +1,12 @@
-/** Environment variables as every part of the configuration reads them. */
+/** Reads environment variables for every part of the configuration. */
 import { z } from "zod";
 
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**
- * The variables that are set. One that is empty or blank counts as not set, since that is what `PORT= deno task start`
- * and an unfilled line of a service file mean; `Number("")` would make 0 of it.
+ * Returns the variables that are set. An empty or blank one counts as not set, since that is what
+ * `PORT= deno task start` and an unfilled line of a service file mean; `Number("")` would turn it
+ * into 0.
  *
  * @example
  * ```ts
@@ -20,14 +21,14 @@ export function setVariables(environment: Environment): Environment {
   );
 }
 
-/** A whole number in decimal digits, nothing else: `Number` would take `0x50` and `1e3`. */
+/** A schema for whole numbers in decimal digits; `Number` would also accept `0x50` and `1e3`. */
 export function wholeNumber(least: number, most: number) {
   const message = `must be a whole number from ${least} to ${most}`;
   return z.string().trim().regex(/^\d{1,15}$/, message).transform(Number)
     .pipe(z.int(message).min(least, message).max(most, message));
 }
 
-/** One line per issue, without the values. */
+/** Writes one line per issue, without the values. */
 export function issueLines(prefix: string, error: z.ZodError): string[] {
   return error.issues.map((issue) => {
     const path = issue.path.map(String).join(".");

@@ -1,6 +1,8 @@
 /**
- * Proxies that the environment names. The runtime reads them by itself (for `fetch`: provider driver, mail service,
- * OpenID, bank movements) and passes over one it cannot read without a word: calls would leave by another way.
+ * Checks the proxies that the environment names.
+ *
+ * The runtime reads them itself (for `fetch`: provider driver, mail service, OpenID, bank
+ * movements) and silently skips one that it cannot parse: calls would then bypass the proxy.
  */
 import { parseUrl } from "../lib/runtime/mod.ts";
 
@@ -18,13 +20,13 @@ function proxyProblem(text: string): string | undefined {
   if (url === null || url.hostname === "" || url.hash !== "" || url.search !== "") {
     return "is not an address of a proxy; %, #, /, ? and @ in user and password must be percent-encoded";
   }
-  // The runtime knows no user without a password.
+  // The runtime does not accept a user without a password.
   return url.username !== "" && !/:.*@/.test(address.slice(address.indexOf("://") + 3))
     ? "has a user but no password"
     : undefined;
 }
 
-/** One line for each proxy that would be passed over; none holds any of its text. */
+/** Lists the proxies that would be skipped, one line each, without their text. */
 export function proxyProblems(
   environment: Readonly<Record<string, string | undefined>>,
 ): string[] {

@@ -1,12 +1,15 @@
-/** Secrets that come in by the environment. No text of a problem ever holds one. */
+/** Secrets from the environment. The text of a problem never contains one. */
 import { z } from "zod";
 
-/** RFC 9110 section 5.5: what a header carries without doubt. A space inside a secret is a slip of the clipboard. */
+/**
+ * RFC 9110 section 5.5: the characters that every header may carry. A space inside a secret is a
+ * copying mistake.
+ */
 const visibleAscii = /^[\x21-\x7e]*$/;
 
 /**
- * Takes the one line end off that files of mounted secrets end with. Nothing else is trimmed: what looks like part of a
- * secret may be one.
+ * Removes the one line end at the end of a mounted secret file. Nothing else is trimmed: what looks
+ * like padding may be part of the secret.
  *
  * @example
  * ```ts
@@ -19,14 +22,17 @@ export function withoutLineEnd(text: string): string {
   return text.replace(/\r?\n$/, "");
 }
 
-/** What is wrong with a secret, or `undefined`. The text never holds it. */
+/**
+ * Describes what is wrong with a secret, or returns `undefined`. The text never contains the
+ * secret.
+ */
 export function secretProblem(secret: string): string | undefined {
   return visibleAscii.test(secret)
     ? undefined
     : "must be visible ASCII characters: no spaces, line breaks or accents";
 }
 
-/** A secret of at least so many characters, without the line end of its file. */
+/** A schema for secrets of at least `minChars` characters, without the line end of their file. */
 export function secretText(minChars: number): z.ZodType<string, string> {
   const length = `must have at least ${minChars} character${minChars === 1 ? "" : "s"}`;
   return z.string().transform(withoutLineEnd).pipe(

@@ -8,17 +8,20 @@ export type StoreLocation =
   | { readonly kind: "file"; readonly path: string }
   /** A KV Connect server: several instances may share it. */
   | { readonly kind: "remote"; readonly url: string }
-  /** A PostgreSQL server, also several hosts of which one takes writes. The address may hold a password. */
+  /**
+   * A PostgreSQL server, possibly several hosts of which one accepts writes. The address may
+   * contain a password.
+   */
   | { readonly kind: "postgres"; readonly url: string };
 
-/** `problem` holds nothing of what was read. */
+/** A location, or a `problem` that repeats nothing of the text. */
 export type StoreLocationResult =
   | { readonly ok: true; readonly store: StoreLocation }
   | { readonly ok: false; readonly problem: string };
 
 const refused = (problem: string): StoreLocationResult => ({ ok: false, problem });
 
-/** Several hosts, `one:5432,two:5432`, are no URL: each is looked at alone. */
+/** Several hosts, `one:5432,two:5432`, do not form a URL: each is checked on its own. */
 function postgresLocation(text: string): StoreLocationResult {
   const [, scheme = "", user = "", hosts = "", rest = ""] =
     /^(postgres(?:ql)?:\/\/)((?:[^@/?#]*@)?)([^/?#]+)(.*)$/.exec(text) ?? [];
@@ -32,7 +35,7 @@ function postgresLocation(text: string): StoreLocationResult {
 }
 
 /**
- * Reads where the store is.
+ * Parses the location of the store.
  *
  * @example
  * ```ts

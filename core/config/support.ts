@@ -1,11 +1,11 @@
-/** Whom customers turn to: what the pages and mails name, and nothing where the operator has set nothing. */
+/** The support contact that pages and mails show, if the operator has set one. */
 import { parseUrl } from "../lib/runtime/mod.ts";
 import { normaliseEmail } from "../accounts/email_address.ts";
 
 export interface SupportContact {
-  /** As people read it, also where there are no links. */
+  /** The contact as text, also for places without links. */
   readonly text: string;
-  /** As a link. */
+  /** The contact as a link. */
   readonly href: string;
 }
 
@@ -36,7 +36,10 @@ export function readSupport(text: string): ReadSupport {
   return { ok: true, support: { text: url.href, href: url.href } };
 }
 
-/** What an address may hold and a link may not (`?`, `&`, `%`) is encoded. */
+/**
+ * Encodes an address as a `mailto:` link; `?`, `&` and `%` are allowed in the address and not in
+ * the link.
+ */
 function mailtoOf(email: string): string {
   return `mailto:${encodeURIComponent(email).replace("%40", "@")}`;
 }

@@ -1,4 +1,4 @@
-/** Lays a letter out as plain text and as HTML that every mail reader shows. */
+/** Lays out a mail as plain text and as HTML that every mail client displays. */
 import type { Locale } from "../accounts/locale.ts";
 import type { RenderedMail } from "./templates.ts";
 import type { Mail } from "./mail.ts";
@@ -14,7 +14,7 @@ function escapeHtml(text: string): string {
 }
 
 /**
- * Makes a mail of a letter.
+ * Composes a mail from its rendered parts.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ export function composeMail(
   return {
     id: to.id,
     to: to.to,
-    // Header lines end at a line break: none may come through from a number or a reason typed by somebody.
+    // A line break ends a header line, so none may come in from a number or a typed reason.
     subject: letter.subject.replace(/\s+/g, " ").trim(),
     text: plainText(letter, to.locale),
     html: html(letter, to.locale),

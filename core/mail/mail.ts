@@ -1,18 +1,24 @@
 /**
- * A mail, and whatever sends it.
+ * The interfaces of a mail and of the mailer that sends it.
  *
- * - Folder `core/mail/`: mails: what they say in both languages, how they are laid out, what
- *   `MAIL_URL` means.
+ * - Folder `core/mail/`: mails: their texts in both languages, their layout, the meaning of
+ *   `MAIL_URL`.
  * - In: a mail job with its values, and the operator's settings.
  * - Out: subject, text and HTML of a mail, and the interface of a mailer.
  * - Never: sends a mail (`routes/mail/` does), or puts a secret token into a job.
  */
 
-/** Milliseconds for each step with a mail server; the outbox tries again, so a long wait gains nothing. */
+/**
+ * Milliseconds for each step with a mail server. The outbox tries again, so a longer wait gains
+ * nothing.
+ */
 export const mailStepMs = 20_000;
 
 export interface Mail {
-  /** The same for every attempt to send the same mail: receivers and providers may drop repeats by it. */
+  /**
+   * The same for every attempt to send the same mail, so that receivers and providers can drop
+   * repeats.
+   */
   readonly id: string;
   readonly to: string;
   readonly subject: string;
@@ -21,13 +27,16 @@ export interface Mail {
 }
 
 export interface Mailer {
-  /** Resolves when somebody else has taken the responsibility for the mail; rejects when it should be tried again. */
+  /**
+   * Resolves when the next server has taken responsibility for the mail; rejects if it should be
+   * tried again.
+   */
   send(mail: Mail): Promise<void>;
 }
 
 /**
- * A mail that nobody took. Its `name` is a word of ours that says why, for the log and for dead letters: the message of
- * a mail server may hold addresses.
+ * The error for a mail that no server accepted. Its `name` is a code of this project that gives the
+ * reason, for the log and for dead letters: a mail server's message may contain addresses.
  *
  * @example
  * ```ts

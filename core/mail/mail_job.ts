@@ -1,7 +1,9 @@
 /**
- * A mail that is to be sent, as it waits in the outbox. It holds no secret that opens anything: links with tokens are
- * made when the mail is sent. Whether an address has an account is looked up only then, too: the page that took the
- * request does the same work for every address.
+ * A mail to be sent, in the form in which it waits in the outbox.
+ *
+ * It contains no secret: links with tokens are created when the mail is sent. Only then is it
+ * looked up whether an address has an account, so that the page which took the request does the
+ * same work for every address.
  */
 import { z } from "zod";
 import type { AccountId, InvoiceId } from "../lib/ids.ts";
@@ -24,9 +26,9 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
     browserHash: z.string(),
     next: z.string(),
   }),
-  /** What a sign-up becomes when the address has an account. */
+  /** A sign-up with an address that has an account already. */
   z.object({ ...everyJob, kind: z.literal("already_registered") }),
-  /** Asked for by anybody; sent only if the address has an account. */
+  /** Anyone may request it; sent only if the address has an account. */
   z.object({ ...everyJob, kind: z.literal("reset_password") }),
   z.object({ ...everyJob, kind: z.literal("sign_in_link"), next: z.string() }),
   z.object({ ...everyJob, kind: z.literal("password_changed") }),
@@ -49,7 +51,7 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
   z.object({
     ...everyJob,
     kind: z.literal("invoice_issued"),
-    /** Absent in jobs of earlier versions, whose mails lead to the pages behind the sign-in. */
+    /** Absent in jobs of earlier versions, whose mails link to the pages behind the sign-in. */
     invoiceId: invoiceId.optional(),
     invoiceNumber: z.string(),
     orderCode: z.string().optional(),

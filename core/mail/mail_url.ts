@@ -1,11 +1,14 @@
-/** Reads `MAIL_URL` once, at start: what is wrong with it shows there and not when the first customer waits for a mail. */
+/**
+ * Reads `MAIL_URL` once, at start, so that mistakes in it show there and not when the first
+ * customer waits for a mail.
+ */
 import { parseUrl } from "../lib/runtime/mod.ts";
 import { holdsControls, percentEncodeHint, userInformation } from "../config/address.ts";
 import { secretProblem, withoutLineEnd } from "../config/secret_text.ts";
 
-/** How mails leave. */
+/** How mails are sent. */
 export type MailSettings =
-  /** Written to the log, links included: for a developer's machine only. */
+  /** Written to the log, links included; for a developer's machine only. */
   | { readonly kind: "log" }
   | SmtpSettings
   | HttpMailSettings;
@@ -13,7 +16,7 @@ export type MailSettings =
 /** A server that speaks SMTP. */
 export interface SmtpSettings {
   readonly kind: "smtp";
-  /** A name, or an address without brackets. */
+  /** A host name, or an IP address without brackets. */
   readonly host: string;
   readonly port: number;
   /** TLS from the first byte; otherwise STARTTLS. */
@@ -23,30 +26,32 @@ export interface SmtpSettings {
   readonly from: string | undefined;
 }
 
-/** A mail service that takes one POST of JSON per mail. */
+/** A mail service that accepts one POST of JSON per mail. */
 export interface HttpMailSettings {
   readonly kind: "https";
   /** Without key and sender. */
   readonly url: string;
-  /** Travels as `Authorization: Bearer`. */
+  /** Sent as `Authorization: Bearer`. */
   readonly key: string | undefined;
   readonly from: string | undefined;
 }
 
-/** `problem` never holds any of the text that was read: a password is part of it. */
+/**
+ * The settings, or a `problem` that repeats nothing of the text, since a password is part of it.
+ */
 export type MailSettingsResult =
   | { readonly ok: true; readonly mail: MailSettings }
   | { readonly ok: false; readonly problem: string };
 
 const refused = (problem: string): MailSettingsResult => ({ ok: false, problem });
 
-/** A bare address, or one in angle brackets behind a name. */
+/** A bare address, or a name followed by an address in angle brackets. */
 const sender = /^(?:[^<>\p{Cc}]*<[^<>@\s]+@[^<>@\s]+>|[^<>@\s]+@[^<>@\s]+)$/u;
 /** A name, an IPv4 address, or an IPv6 address in brackets. */
 const hostname = /^(?:[A-Za-z0-9._-]+|\[[0-9A-Fa-f:.]+\])$/;
 
 /**
- * Reads the address of the mail server or service.
+ * Parses the address of the mail server or service.
  *
  * @example
  * ```ts
@@ -79,7 +84,7 @@ export function readMailUrl(text: string): MailSettingsResult {
 
 function readServer(url: URL, from: string | undefined): MailSettingsResult {
   if (!hostname.test(url.hostname)) return refused("must name a host");
-  // A bare / or ? in a password ends the host early: what follows it looks like a path or a query.
+  // A bare / or ? in a password ends the host early: the rest looks like a path or a query.
   if (!["", "/"].includes(url.pathname) || url.search !== "") {
     return refused(`must hold nothing behind the host but ?from=; ${percentEncodeHint}`);
   }

@@ -1,4 +1,4 @@
-/** What mails say, in both languages. Plain sentences; the layout is in `compose.ts`. */
+/** The texts of mails in both languages. Plain sentences; the layout is in `compose.ts`. */
 import type { Locale } from "../accounts/locale.ts";
 import { formatMoney } from "../billing/display.ts";
 import type { MailJob } from "./mail_job.ts";
@@ -7,7 +7,7 @@ import type { MailJob } from "./mail_job.ts";
 export interface RenderedMail {
   readonly subject: string;
   readonly paragraphs: readonly string[];
-  /** The one thing to do. */
+  /** The one action that the mail offers. */
   readonly action?: { readonly label: string; readonly url: string };
   /** In small print. */
   readonly note?: string;
@@ -21,7 +21,9 @@ type Writer<Kind extends MailJob["kind"]> = (
 ) => RenderedMail;
 type Writers = { readonly [Kind in MailJob["kind"]]: Writer<Kind> };
 
-/** Where the link of each mail leads; `#token=…` is added where the mail carries one. */
+/**
+ * The page to which the link of each mail leads; `#token=…` is added where the mail carries one.
+ */
 export const letterPaths: Readonly<Record<MailJob["kind"], string>> = {
   sign_up: "/verify",
   already_registered: "/sign-in",
@@ -229,10 +231,10 @@ function write<Kind extends MailJob["kind"]>(
 }
 
 /**
- * Writes the letter of a job in its language.
+ * Renders the mail of a job in its language.
  *
- * @param url where its link leads, token included
- * @param support whom to turn to, if there is somebody
+ * @param url the target of its link, token included
+ * @param support the support contact, if one is set
  */
 export function renderTemplate(job: MailJob, url: string, support?: string): RenderedMail {
   return write(writers[job.locale], job, url, support);
