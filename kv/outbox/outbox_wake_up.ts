@@ -5,12 +5,16 @@
  * Not through the queues of the store: on a full disk the runtime's own reader of them ends the whole process, with
  * every call that runs, where everything else waits until there is room again.
  */
-import type { OutboxWorker } from "./outbox_worker.ts";
+
+/** A worker, as far as it can be woken. */
+interface Nudged {
+  nudge(): void;
+}
 
 /** @example see {@linkcode createWakeUp} */
 export interface WakeUp {
   /** Registers the worker of a queue; returns how to remove it. */
-  add(queue: string, worker: Pick<OutboxWorker, "nudge">): () => void;
+  add(queue: string, worker: Nudged): () => void;
   /** Call after the commit that wrote the row, never before; the worker itself sees when it is due. Never throws. */
   nudge(queue: string): void;
 }
@@ -32,7 +36,7 @@ export interface WakeUp {
  * ```
  */
 export function createWakeUp(): WakeUp {
-  const workers = new Map<string, Set<Pick<OutboxWorker, "nudge">>>();
+  const workers = new Map<string, Set<Nudged>>();
   return {
     add(queue, worker) {
       const set = workers.get(queue) ?? new Set();
