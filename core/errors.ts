@@ -1,8 +1,9 @@
 /**
- * Every error a client can meet, in one table (docs/api.md#errors).
+ * Every error that a client can receive, in one table (docs/api.md#errors).
  *
- * `type` is the same word in every style; Chat-style clients also read `code` and `param`, Messages-style clients
- * `request_id`. {@linkcode errorBody} is the only place that turns an error into wire form.
+ * `type` is the same in every style; Chat-style clients also read `code` and `param`,
+ * Messages-style clients `request_id`. {@linkcode errorBody} is the only place that turns an error
+ * into wire form.
  *
  * - Folder `core/`: the rules of the gateway on Web standards alone; its own two files hold the
  *   table of errors and the shared bounds.
@@ -17,11 +18,14 @@ import { defined } from "./lib/defined.ts";
 interface ErrorRow {
   readonly status: number;
   readonly type: string;
-  /** Value of `x-should-retry`: the SDKs obey it before they look at the status. */
+  /** The value of `x-should-retry`, which SDKs follow before they look at the status. */
   readonly retry: boolean;
-  /** `error.details` of the Messages style, which its SDKs read and act upon. */
+  /** `error.details` of the Messages style, which its SDKs evaluate. */
   readonly messagesDetails?: JsonObject;
-  /** `error.code` of a failed Responses answer. Absent: `server_error`, at which agents send the request again. */
+  /**
+   * `error.code` of a failed Responses answer. Absent: `server_error`, after which agents repeat
+   * the request.
+   */
   readonly responsesCode?: string;
 }
 
@@ -41,7 +45,10 @@ export const errorTable = {
     retry: false,
     responsesCode: "invalid_prompt",
   },
-  /** State that a provider would keep. The Messages SDKs know the refusal and send the whole conversation then. */
+  /**
+   * State that a provider would keep. The Messages SDKs know this error and then send the whole
+   * conversation.
+   */
   thread_unsupported: {
     status: 400,
     type: "invalid_request_error",
@@ -68,9 +75,11 @@ export const errorTable = {
     retry: false,
     responsesCode: "insufficient_quota",
   },
-  /** The money is there, but calls in flight hold it: the same call works when they end. */
+  /**
+   * The balance suffices, but calls in flight have reserved it: the same call works when they end.
+   */
   balance_on_hold: { status: 429, type: "rate_limit_error", retry: true },
-  /** A limit that the owner set on this key. */
+  /** The limit that the owner set on this key. */
   spending_limit_reached: {
     status: 402,
     type: "insufficient_balance",
@@ -81,12 +90,17 @@ export const errorTable = {
   not_found: { status: 404, type: "not_found_error", retry: false },
   model_not_found: { status: 404, type: "not_found_error", retry: false },
   method_not_allowed: { status: 405, type: "invalid_request_error", retry: false },
-  /** A WebSocket was asked for. Agents that know both ways take this status as the advice to use HTTP. */
+  /**
+   * A WebSocket was requested. Agents that support both take this status as the advice to use HTTP.
+   */
   websocket_unsupported: { status: 426, type: "invalid_request_error", retry: false },
   request_timeout: { status: 408, type: "invalid_request_error", retry: false },
-  /** The same `Idempotency-Key`, and its first request has not ended. */
+  /** The same `Idempotency-Key` as a request that has not ended. */
   order_under_way: { status: 409, type: "invalid_request_error", retry: true },
-  /** The same `Idempotency-Key`: its request was answered and charged, and the answer is not there any more. */
+  /**
+   * The same `Idempotency-Key` as a request that was answered and charged, and whose answer is no
+   * longer kept.
+   */
   already_answered: { status: 409, type: "invalid_request_error", retry: false },
   request_too_large: {
     status: 413,
@@ -105,9 +119,9 @@ export const errorTable = {
   internal_error: { status: 500, type: "api_error", retry: true },
   upstream_unreachable: { status: 502, type: "api_error", retry: true },
   maintenance: { status: 503, type: "service_unavailable", retry: true },
-  /** So many large bodies are held that another one does not fit, or no connection can be opened any more. */
+  /** The memory for large bodies is full, or no connection can be opened. */
   busy: { status: 503, type: "service_unavailable", retry: true },
-  /** The routes that offer what was asked for are out of service; others of the model are not. */
+  /** The routes with the requested feature are out of service; others of the model are not. */
   feature_unavailable: { status: 503, type: "service_unavailable", retry: true },
   /** The provider's own 503. */
   service_unavailable: { status: 503, type: "service_unavailable", retry: true },
@@ -120,9 +134,12 @@ export type ErrorCode = keyof typeof errorTable;
 export interface GatewayErrorOptions extends ErrorOptions {
   /** The request field at fault, e.g. `messages.0.content`. */
   readonly param?: string;
-  /** The provider's own word for the error (`unsupported_value`, `invalid_image_url`), for clients that read codes. */
+  /**
+   * The provider's own error code (`unsupported_value`, `invalid_image_url`), for clients that read
+   * codes.
+   */
   readonly providerCode?: string;
-  /** Sent as `retry-after`. */
+  /** The value of `retry-after`. */
   readonly retryAfterSeconds?: number;
   /** Overrides the table where a provider's own status must be kept (its 4xx on the caller's request). */
   readonly status?: number;
@@ -133,7 +150,8 @@ export interface GatewayErrorOptions extends ErrorOptions {
 }
 
 /**
- * The one typed error. Its message goes to the client as it stands: it must name no secret, host or upstream body.
+ * The one typed error. Its message is sent to the client unchanged, so it must name no secret, host
+ * or upstream body.
  *
  * @example
  * ```ts
@@ -164,7 +182,7 @@ export class GatewayError extends Error {
     this.vendorMembers = options.vendorMembers;
   }
 
-  /** The same error with another message, or with members of the provider's error object. */
+  /** Copies the error with another message, or with members of the provider's error object. */
   reworded(message: string, vendorMembers = this.vendorMembers): GatewayError {
     const { code, cause, param, providerCode, retryAfterSeconds, status, retry } = this;
     return new GatewayError(code, message, {
@@ -187,12 +205,12 @@ export class GatewayError extends Error {
   }
 }
 
-/** How the caller expects errors: the shape follows the endpoint, never the upstream. */
+/** The error format that the caller expects: it follows the endpoint, never the upstream. */
 export type ErrorStyle = "messages" | "chat";
 
 /**
- * The status that a client gets, which is also the one that receipts, logs and metrics tell. The two vendors say
- * "overloaded" with different statuses, and each SDK knows its own.
+ * Returns the status that a client gets, which receipts, logs and metrics show as well. The two
+ * vendors use different statuses for "overloaded", and each SDK knows its own.
  *
  * @example
  * ```ts
@@ -206,7 +224,7 @@ export function wireStatus(error: GatewayError, style: ErrorStyle): number {
   return error.status === 529 && style === "chat" ? 503 : error.status;
 }
 
-/** Members of the provider's that say something, over ours. */
+/** Merges members of the provider's error that have a value over those of the gateway. */
 function vendorOver(ours: JsonObject, { vendorMembers = {} }: GatewayError): JsonObject {
   const merged: JsonObject = { ...ours };
   for (const [name, value] of Object.entries(vendorMembers)) {
@@ -216,8 +234,8 @@ function vendorOver(ours: JsonObject, { vendorMembers = {} }: GatewayError): Jso
 }
 
 /**
- * The body of an error answer: the same envelope everywhere, with extra members per style. What a provider of the
- * caller's style says beyond the message stands in its own words.
+ * Builds the body of an error answer: the same envelope everywhere, with additional members per
+ * style. What a provider of the caller's style adds beyond the message keeps its own wording.
  *
  * @example
  * ```ts

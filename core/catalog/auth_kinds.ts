@@ -1,6 +1,7 @@
 /**
- * The ways in which a provider's key travels: `auth` in `gateway.json`. The schema, its description and the requests
- * to providers follow from this one table.
+ * The ways in which a provider's key is sent: `auth` in `gateway.json`.
+ *
+ * The schema, its description and the requests to providers follow from this one table.
  */
 
 interface AuthKindRow {
@@ -26,13 +27,13 @@ function rowOf(kind: AuthKind): AuthKindRow {
   return rows.get(kind)!;
 }
 
-/** Names the header, lower-case, that carries the key of a provider. */
+/** Returns the name, lower-case, of the header that carries the key of a provider. */
 export function credentialHeaderName(kind: AuthKind): string {
   return rowOf(kind).header;
 }
 
 /**
- * The header, name and value, that carries a provider's key.
+ * Builds the header, name and value, that carries a provider's key.
  *
  * @example
  * ```ts
@@ -46,7 +47,7 @@ export function credentialHeader(kind: AuthKind, secret: string): [string, strin
   return [header, scheme === undefined ? secret : `${scheme} ${secret}`];
 }
 
-/** The description of `auth` in the schema: every kind by its header. */
+/** Describes `auth` for the schema: every kind with its header. */
 export function describeAuthKinds(): string {
   const names = [...rows.values()].map(({ header, scheme }) =>
     scheme === undefined

@@ -1,12 +1,12 @@
 /**
- * The catalogue in memory: built once from `gateway.json`, read on every call.
+ * The catalogue in memory, built once from `gateway.json` and read on every call.
  *
  * - Folder `core/catalog/`: the catalogue: providers, models, aliases, prices and routes of
  *   `gateway.json`.
  * - In: the text of `gateway.json` and the environment.
  * - Out: a `Catalog`, or every problem of the file at once.
- * - Never: reads a file or the network, or holds a secret in its schema: the file names
- *   environment variables.
+ * - Never: reads a file or the network, or holds a secret in its schema: the file names environment
+ *   variables.
  */
 import { defaultFirstOutputMs } from "../routing/limits.ts";
 import type { Model, ModelKind, Route, RouteStyle } from "./model.ts";
@@ -15,7 +15,10 @@ import type { GatewayFile, ModelEntry, ProviderEntry, WalletRules } from "./sche
 
 export type { Model, ModelKind, Route, RouteStyle };
 
-/** Which model a name means. `mappedFrom` is the name that was sent when it is not the model's id. */
+/**
+ * The model that a name selects. `mappedFrom` is the name that was sent if it is not the model's
+ * id.
+ */
 export type Resolution =
   | { readonly found: true; readonly model: Model; readonly mappedFrom: string | undefined }
   | { readonly found: false };
@@ -26,16 +29,17 @@ export interface Catalog {
   readonly listRate: number;
   readonly defaultModel: Model;
   readonly wallet: WalletRules;
-  /** By id or alias, whatever the kind. */
+  /** Finds a model of any kind by its id or an alias. */
   find(name: string): Model | undefined;
   /**
-   * The model for a name sent to an endpoint of `kind`. An unknown name means the default premium model on chat
-   * endpoints and nothing elsewhere. A known model of another kind is returned as it is.
+   * Selects the model for a name sent to an endpoint of `kind`. An unknown name selects the default
+   * premium model on chat endpoints and nothing elsewhere. A known model of another kind is
+   * returned as it is.
    */
   resolve(name: string, kind: ModelKind): Resolution;
 }
 
-/** Models that leave these out are served within bounds that current chat models have. */
+/** The bounds for models that name none: what current chat models have. */
 const defaultContextWindow = 128_000;
 const defaultMaxOutputTokens = 16_384;
 
@@ -69,7 +73,7 @@ function buildRoutes(entry: ModelEntry): Route[] {
   });
 }
 
-/** A model of the file, its routes spread out. */
+/** Builds a model of the file, with one route for each style. */
 export function buildModel(entry: ModelEntry): Model {
   return {
     id: entry.id,
@@ -83,14 +87,14 @@ export function buildModel(entry: ModelEntry): Model {
     price: entry.price,
     routes: buildRoutes(entry),
     hedge: entry.hedge,
-    // Chat begins within seconds; a picture takes as long as it takes.
+    // Chat begins within seconds; the time of a picture is not known beforehand.
     slowAfterMs: entry.slowAfterMs ?? (entry.kind === "chat" ? defaultFirstOutputMs : undefined),
     videoRules: entry.videoRules,
   };
 }
 
 /**
- * Builds the catalogue, or names everything that is wrong with the file at once.
+ * Builds the catalogue, or returns everything that is wrong with the file.
  *
  * @param file parsed by `gatewayFileSchema`
  */

@@ -8,7 +8,7 @@ export type RouteStyle = Style | "images" | "speech" | "videos";
 
 /** One way to reach a model. */
 export interface Route {
-  /** `provider/model`, with `#style` where the provider speaks several: stable, shown to operators. */
+  /** `provider/model`, with `#style` if the provider speaks several: stable, shown to operators. */
   readonly id: string;
   readonly provider: string;
   /** The provider's name of the model. */
@@ -18,7 +18,7 @@ export interface Route {
   readonly priority: number;
   readonly weight: number;
   readonly countTokens: boolean;
-  /** What may cost the operator more than tokens here. */
+  /** The billable features that the operator allows on this route. */
   readonly allow: ReadonlySet<BillableFeature>;
   readonly capabilities: RouteCapabilities & {
     readonly videoAdapter?: unknown;
@@ -38,7 +38,7 @@ export interface Model {
   readonly price: CataloguePrice;
   readonly routes: readonly Route[];
   readonly hedge: boolean;
-  /** Time to the first output; `undefined`: nobody knows how long this kind of model may take. */
+  /** Time to the first output; `undefined`: not known for this kind of model. */
   readonly slowAfterMs: number | undefined;
   readonly videoRules: Readonly<Record<string, unknown>> | undefined;
 }

@@ -1,15 +1,21 @@
-/** What is wrong with a catalogue beyond the shape of its parts: names, references, prices that do not fit. */
+/** Checks a catalogue beyond the shape of its parts: names, references, prices that do not fit. */
 import type { CataloguePrice } from "../billing/price.ts";
 import { videoModelProblems } from "../media/video/model_rules.ts";
 import type { Model, ModelKind, RouteStyle } from "./model.ts";
 
-/** A model whose own shape is wrong: all that is known of it are the names it claims and the providers it asks for. */
+/**
+ * A model whose shape is wrong: only the names that it claims and the providers that it refers to
+ * are known.
+ */
 export interface UnreadModel {
   readonly names: readonly string[];
   readonly routeProviders: readonly string[];
 }
 
-/** A catalogue as far as it could be read. What is undefined is not checked: its shape is wrong, which is said already. */
+/**
+ * A catalogue as far as it could be read. Undefined parts are not checked: their wrong shape is
+ * reported already.
+ */
 export interface CatalogParts {
   readonly providerNames: ReadonlySet<string> | undefined;
   /** In the order of the file. */
@@ -55,7 +61,7 @@ function modelProblems(model: Model, path: string): string[] {
     if (model.kind !== "chat" && route.allow.size > 0) {
       problems.push(`${path}.routes: "allow" has no meaning for models of kind ${model.kind}`);
     }
-    if (routeIds.has(route.id)) problems.push(`${path}.routes: "${route.id}" is there twice`);
+    if (routeIds.has(route.id)) problems.push(`${path}.routes: "${route.id}" appears twice`);
     routeIds.add(route.id);
   }
   if (!unitsOfKind[model.kind].includes(model.price.unit)) {
@@ -70,11 +76,11 @@ function modelProblems(model: Model, path: string): string[] {
       }
     }
   }
-  // A route of several styles is several routes with the same mistake.
+  // A route with several styles is several routes with the same mistake.
   return [...new Set(problems)];
 }
 
-/** Everything that is wrong, one line each, with the place in the file. */
+/** Lists all problems, one line each, with the place in the file. */
 export function catalogProblems(parts: CatalogParts): string[] {
   const problems: string[] = [];
   const kinds = new Map<string, ModelKind | "unread">();

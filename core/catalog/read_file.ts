@@ -1,4 +1,4 @@
-/** Reads `gateway.json` and names everything that is wrong with it, in its shape and beyond. */
+/** Reads `gateway.json` and lists everything that is wrong with it, in its shape and beyond. */
 import { z } from "zod";
 import { issueLines } from "../config/environment.ts";
 import { buildCatalog, buildModel, type Catalog } from "./catalog.ts";
@@ -6,9 +6,12 @@ import { type CatalogParts, catalogProblems, type UnreadModel } from "./problems
 import { environmentName, gatewayFileSchema, modelSchema } from "./schema.ts";
 
 export interface ReadGatewayFile {
-  /** Undefined if there is any problem. */
+  /** The catalogue; undefined if there is any problem. */
   readonly catalog: Catalog | undefined;
-  /** Environment variables with the secrets of each provider by its name, also where the rest of it is wrong. */
+  /**
+   * The environment variables with the secrets of each provider, by its name, even if the rest of
+   * it is wrong.
+   */
   readonly secretNames: Readonly<Record<string, readonly string[]>>;
   readonly problems: readonly string[];
 }
@@ -23,7 +26,7 @@ const claims = z.object({
   routes: z.array(z.object({ provider: word }).catch({})).catch([]),
 });
 
-/** What can be said of a model of a wrong shape. */
+/** Reads what can be used of a model with a wrong shape. */
 function claimsOf(raw: unknown): UnreadModel {
   const read = claims.safeParse(raw);
   if (!read.success) return { names: [], routeProviders: [] };
@@ -36,7 +39,7 @@ function claimsOf(raw: unknown): UnreadModel {
 
 const secretClaims = z.object({ kind: z.unknown().optional(), apiKeyEnv: z.unknown().optional() });
 
-/** The variables that a provider names for its secrets. */
+/** Returns the variables that a provider names for its secrets. */
 function secretNamesOf(raw: unknown): string[] {
   const read = secretClaims.safeParse(raw);
   if (!read.success || read.data.kind === "sandbox") return [];
@@ -51,7 +54,7 @@ function secretNames(providers: Readonly<Record<string, unknown>>): ReadGatewayF
   return Object.fromEntries(named.filter(([, names]) => names.length > 0));
 }
 
-/** What can be checked although the shape of something is wrong. */
+/** Collects what can be checked although the shape of another part is wrong. */
 function readableParts(raw: unknown): CatalogParts & Pick<ReadGatewayFile, "secretNames"> {
   const file = anyRecord.catch({}).parse(raw);
   const rawProviders = anyRecord.safeParse(file["providers"]);
@@ -71,7 +74,7 @@ function readableParts(raw: unknown): CatalogParts & Pick<ReadGatewayFile, "secr
 /**
  * Reads the file.
  *
- * @param name what the problems call it
+ * @param name the name of the file in the problems
  *
  * @example
  * ```ts

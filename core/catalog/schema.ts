@@ -23,17 +23,19 @@ export const environmentName = z.string().regex(/^[A-Z][A-Z0-9_]*$/)
 const sandboxProvider = z.strictObject({
   kind: z.literal("sandbox").describe("The built-in provider: deterministic, free, no network."),
   strict: z.boolean().default(false)
-    .describe("Refuse what the real vendors would refuse, in their words."),
+    .describe("Refuse what the real vendors would refuse, with their messages."),
 });
 
 const timeouts = z.strictObject({
   connectMs: z.int().min(10).max(60_000).default(defaultConnectMs)
-    .describe("A connection that is not up in this time has failed. Not with `driver: fetch`."),
+    .describe(
+      "A connection that is not open after this time has failed. No effect with `driver: fetch`.",
+    ),
   firstOutputMs: z.int().min(100).max(maxCallMs).optional()
     .describe(
-      "A stream without output, an answer that is not whole, speech without a byte or a video that is not accepted " +
-        "after this long moves the call on, even from the last route. All but whole answers also obey the model's " +
-        "`slowAfterMs`.",
+      "The call goes to the next route, or fails on the last one, if after this time a stream has no output, an " +
+        "answer is not whole, speech has no byte, or a video is not accepted. The model's `slowAfterMs` also " +
+        "applies, except to whole answers.",
     ),
   idleMs: z.int().min(100).max(maxCallMs).optional()
     .describe(
@@ -50,7 +52,10 @@ const routeStyleSchema = z.enum([
   "videos",
 ]);
 
-/** Written for every request by what it asks; a second line of that name would be a request of its own kind. */
+/**
+ * Set for every request by its content; a second line of that name would make it a request of
+ * another kind.
+ */
 const ownHeaders: ReadonlySet<string> = new Set(["accept", "accept-encoding", "content-type"]);
 
 const fixedHeaderName = z.string().regex(/^[a-z0-9-]+$/).refine(
@@ -64,11 +69,14 @@ const httpProvider = z.strictObject({
     "Without `/v1`; the path of each style is appended.",
   ),
   apiKeyEnv: z.union([environmentName, z.array(environmentName).min(1).max(16)])
-    .describe("One key, or several that are rotated; one that is refused rests alone."),
+    .describe(
+      "One key, or several that are used in turn; a refused key is paused without the others.",
+    ),
   auth: z.enum(authKinds.map(({ name }) => name)).default("bearer").describe(describeAuthKinds()),
   headers: z.record(
     fixedHeaderName,
-    // RFC 9110 section 5.5, less what servers read differently: tabs, and bytes above ASCII.
+    // RFC 9110 section 5.5, without what servers interpret differently: tabs, and bytes above
+    // ASCII.
     z.string().regex(/^[\x20-\x7e]*$/, "must be visible ASCII characters and spaces"),
   ).default({})
     .describe("Fixed headers added to every request, lower-case names. No secrets."),
@@ -81,12 +89,12 @@ const httpProvider = z.strictObject({
     .describe('Other paths per style, e.g. `{ "chat": "/openai/v1/chat/completions" }`.'),
   timeouts: timeouts.prefault({}),
   unresolvedNames: z.boolean().default(false).describe(
-    "Passes URLs of pictures and files on without asking where their names lead. For gateways " +
-      "without name servers: the provider itself must refuse names that lead inside.",
+    "Forwards URLs of pictures and files without resolving their names. For gateways " +
+      "without name servers: the provider itself must refuse names of private addresses.",
   ),
 }).refine(({ auth, headers }) => headers[credentialHeaderName(auth)] === undefined, {
   path: ["headers"],
-  message: "must not hold the header that carries the key",
+  message: "must not contain the header that carries the key",
 });
 
 export const providerSchema = z.discriminatedUnion("kind", [sandboxProvider, httpProvider]);
@@ -122,8 +130,8 @@ const routeSchema = z.strictObject({
   countTokens: z.boolean().default(false)
     .describe("The provider counts tokens at /v1/messages/count_tokens."),
   allow: z.array(z.enum(billableFeatures)).default([]).describe(
-    "Chat: what this route lets through although the provider charges more than tokens for it. " +
-      "Customers are not charged for it; see docs/operations.md. Everything else of this kind is refused.",
+    "Chat: features that this route allows although the provider charges more than tokens for them. " +
+      "Customers are not charged for them; see docs/operations.md. All other such features are refused.",
   ),
   facts: routeCapabilitiesSchema.extend({
     videoAdapter: z.unknown().optional()
@@ -131,7 +139,7 @@ const routeSchema = z.strictObject({
     image_edits: z.enum(["form", "json"]).optional()
       .describe("How a provider takes the pictures of an edit: as files (default) or as JSON."),
   }).default({})
-    .describe("What conversion must know of this route; see docs/conversion.md."),
+    .describe("What the model behind this route accepts; see docs/conversion.md."),
 });
 
 export const modelSchema = z.strictObject({
@@ -140,45 +148,45 @@ export const modelSchema = z.strictObject({
   family: z.string().min(1).max(64),
   displayName: z.string().min(1).max(128).optional(),
   contextWindow: z.int().positive().max(maxReportedTokens).optional()
-    .describe("As the provider has it: reports of usage far beyond it are not believed."),
+    .describe("As stated by the provider: reports of usage far beyond it are not believed."),
   maxOutputTokens: z.int().positive().max(maxOutputTokensOfCall).optional()
-    .describe("The same for output; and what is reserved for a call that names no bound."),
+    .describe("The same for output; also reserved for a call that sets no bound."),
   vision: z.boolean().default(false),
   aliases: z.array(name).default([]),
   price: priceSchema,
   routes: z.array(routeSchema).min(1).max(32),
   hedge: z.boolean().default(false)
     .describe(
-      "After the model's p95 to first output start a second route; the first to produce wins.",
+      "Starts a second route after the model's 95th percentile of the time to first output; the first output wins.",
     ),
   slowAfterMs: z.int().min(100).max(maxCallMs).optional()
     .describe(
-      "A stream of chat without output after this long gets a second route beside the first, which goes on; the first " +
-        "output wins. Speech without a byte or a video that is not accepted moves on. Default for chat 30 s.",
+      "A chat stream without output after this time gets a second route while the first continues; the first output " +
+        "wins. Speech without a byte, or a video that is not accepted, goes to the next route. Default for chat 30 s.",
     ),
   videoRules: videoRulesSchema.optional()
     .describe("What a video model accepts; see docs/media.md."),
 });
 
-/** VND. More is a loan, not slack for calls in flight. */
+/** VND. A larger debt would be a loan, not slack for calls in flight. */
 const mostDebtVnd = 1_000_000;
 const debt = z.int().min(0).max(mostDebtVnd);
 
 const walletSchema = z.strictObject({
   outgrown: z.enum(["length", "error"]).default("length").describe(
-    "How a stream ends that the wallet cannot pay any further: `length` with the style's own stop for length " +
+    "How a stream ends once the wallet cannot pay for more: `length` with the style's own stop for length " +
       "(`max_tokens`, `length`, `max_output_tokens`), `error` with an error event.",
   ),
   debtVnd: z.strictObject({
     toppedUp: debt.default(2_000).describe("Accounts that have topped up."),
     others: debt.default(0).describe("All others: their calls never cost more than they have."),
   }).prefault({}).describe(
-    "Most that an account may owe, so that calls in flight do not stand in each other's way when the balance is " +
-      "nearly used up. The next top-up pays it first.",
+    "Most that an account may owe, so that calls in flight do not block each other when the balance is " +
+      "nearly used up. The next top-up repays it first.",
   ),
 });
 
-/** What holds where the file says nothing. */
+/** The rules that apply where the file sets none. */
 export const defaultWalletRules: WalletRules = walletSchema.parse({});
 
 export const gatewayFileSchema = z.strictObject({

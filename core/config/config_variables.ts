@@ -41,7 +41,7 @@ const operators = z.string().transform((text, context) => {
     const email = normaliseEmail(part);
     if (email !== undefined) addresses.push(email);
     else {
-      const message = `"${part.trim()}" is no e-mail address; commas stand between several`;
+      const message = `"${part.trim()}" is not an e-mail address; separate several by commas`;
       context.addIssue({ code: "custom", message });
     }
   }
@@ -74,7 +74,7 @@ function jointProblems(environment: Environment): string[] {
   const problems: string[] = [];
   const { HOST: host, GATEWAY_BASE_URL: baseUrl, GATEWAY_KV: kv } = environment;
   if (host !== undefined && baseUrl === undefined && localAddress(host.trim(), 80) === undefined) {
-    problems.push("environment HOST: is no part of a URL; name the address in GATEWAY_BASE_URL");
+    problems.push("environment HOST: cannot be part of a URL; set the address in GATEWAY_BASE_URL");
   }
   const location = kv === undefined ? undefined : readStoreLocation(kv);
   const kind = location?.ok === true ? location.store.kind : undefined;

@@ -47,7 +47,7 @@ function postgresLocation(text: string): StoreLocationResult {
  */
 export function readStoreLocation(text: string): StoreLocationResult {
   if (text === ":memory:") return { ok: true, store: { kind: "memory" } };
-  if (holdsControls(text)) return refused("must not hold line breaks or control characters");
+  if (holdsControls(text)) return refused("must not contain line breaks or control characters");
   if (!text.includes("://")) return { ok: true, store: { kind: "file", path: text } };
   if (/^postgres(ql)?:\/\//.test(text)) return postgresLocation(text);
   const url = parseUrl(text);
@@ -58,7 +58,7 @@ export function readStoreLocation(text: string): StoreLocationResult {
   }
   if (url.username !== "" || url.password !== "") {
     return refused(
-      "must not hold user or password: the token of the store is DENO_KV_ACCESS_TOKEN",
+      "must not contain user or password: the token of the store is DENO_KV_ACCESS_TOKEN",
     );
   }
   return { ok: true, store: { kind: "remote", url: text } };

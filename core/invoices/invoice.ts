@@ -1,5 +1,5 @@
 /**
- * Requests for VAT invoices: what they hold, and how a filled-in form becomes one.
+ * Requests for VAT invoices: their contents, and how a filled-in form becomes one.
  *
  * - Folder `core/invoices/`: VAT invoices: tax codes, tax rates by date, the states of a request,
  *   exports.
@@ -14,44 +14,44 @@ import { parseTaxCode, type TaxCode } from "./tax_code.ts";
 import { splitVat, type VatRate, type VatSplit } from "./vat.ts";
 import { vndInWords } from "./vnd_in_words.ts";
 
-/** The buyer as printed. A snapshot: later changes of the account do not reach an invoice. */
+/** The buyer as printed. A snapshot: later changes of the account do not change an invoice. */
 export interface InvoiceBuyer {
   readonly type: "company" | "person";
-  /** Digits, a branch with its hyphen. Absent for persons who gave none. */
+  /** Digits; a branch with its hyphen. Absent for persons who gave none. */
   readonly taxCode?: string;
   /** The customer confirmed a code whose check failed. */
   readonly taxCodeConfirmed?: true;
-  /** Company, or the person's name. */
+  /** The company's or the person's name. */
   readonly legalName: string;
   readonly address: string;
-  /** Where the invoice goes. */
+  /** The address to which the invoice is sent. */
   readonly email: string;
   readonly phone?: string;
 }
 
-/** The buyer as set in the account: whatever of it the customer has filled in. */
+/** The buyer as set in the account, as far as the customer has filled it in. */
 export type InvoiceSettings = Partial<InvoiceBuyer>;
 
-/** How much of an order's money an invoice is about: an order that is paid again may have several. */
+/** How much of an order's money an invoice covers: an order that is paid again may have several. */
 export interface InvoicePart {
   readonly code: OrderCode;
   readonly amountMicroVnd: bigint;
-  /** The issued invoice whose place it takes. */
+  /** The issued invoice that this part replaces. */
   readonly replaces?: InvoiceId;
 }
 
-/** What the invoice is about: orders paid, or (for accountants who invoice by usage) a month. */
+/** What the invoice covers: paid orders, or (for accountants who invoice by usage) a month. */
 export type InvoiceBasis =
   | {
     readonly kind: "orders";
     readonly codes: readonly OrderCode[];
-    /** One per code. Absent on requests made while an order could have one invoice only. */
+    /** One per order code. Absent on requests made while an order could have only one invoice. */
     readonly parts?: readonly InvoicePart[];
   }
   /** `2026-11`, Vietnam time. */
   | { readonly kind: "month"; readonly month: string };
 
-/** What the provider and the tax authority gave. */
+/** What the invoicing provider and the tax authority assigned. */
 export interface IssuedInvoice {
   readonly number: string;
   readonly series: string;
@@ -61,7 +61,7 @@ export interface IssuedInvoice {
   readonly lookupCode?: string;
 }
 
-/** A file that the operator attached. Its bytes lie under `fileId`. */
+/** A file that the operator attached; its bytes are stored under `fileId`. */
 export interface InvoiceFile {
   readonly fileId: string;
   readonly name: string;
@@ -70,7 +70,7 @@ export interface InvoiceFile {
   readonly parts: number;
 }
 
-/** Where a request stands. `replaced` was issued and then superseded; the new request names it. */
+/** The state of a request. `replaced` was issued and then superseded; the new request names it. */
 export type InvoiceState =
   | "requested"
   | "exported"
@@ -79,7 +79,7 @@ export type InvoiceState =
   | "rejected"
   | "replaced";
 
-/** One request. Sums, rate and buyer are frozen when it is made. */
+/** One request. Sums, rate and buyer are fixed when it is made. */
 export interface Invoice extends VatSplit {
   readonly id: InvoiceId;
   readonly accountId: AccountId;
@@ -100,7 +100,7 @@ export interface Invoice extends VatSplit {
   readonly replaces?: InvoiceId;
 }
 
-/** The moves that are allowed. Issued invoices are never edited, only replaced. */
+/** The allowed changes of state. Issued invoices are never edited, only replaced. */
 const moves: Readonly<Record<InvoiceState, readonly InvoiceState[]>> = {
   requested: ["exported", "issued", "rejected"],
   exported: ["issued", "rejected"],
@@ -110,12 +110,12 @@ const moves: Readonly<Record<InvoiceState, readonly InvoiceState[]>> = {
   replaced: [],
 };
 
-/** Whether a request may go from one state to another. */
+/** Whether a request may change from one state to another. */
 export function mayMoveInvoice(from: InvoiceState, to: InvoiceState): boolean {
   return moves[from].includes(to);
 }
 
-/** The sums of an invoice for what was received under its orders. */
+/** Computes the sums of an invoice for what was received under its orders. */
 export function invoiceSums(
   receivedMicroVnd: bigint,
   rate: VatRate,
@@ -124,7 +124,7 @@ export function invoiceSums(
   return { ...splitVat(grossVnd, rate), amountInWords: vndInWords(grossVnd) };
 }
 
-/** The form as typed. */
+/** The form of a buyer, as typed. */
 export interface BuyerForm {
   readonly type: string;
   readonly taxCode: string;
@@ -136,7 +136,7 @@ export interface BuyerForm {
   readonly confirmed: boolean;
 }
 
-/** What is wrong with a field. `confirm` is only a warning: the same form with the tick goes through. */
+/** The problem of a field. `confirm` is only a warning: the same form with the tick is accepted. */
 export type BuyerProblem =
   | { readonly field: "taxCode"; readonly what: "required" | "form" }
   | { readonly field: "taxCode"; readonly what: "confirm"; readonly doubt: TaxCode["doubt"] }
@@ -159,7 +159,7 @@ export type SettingsResult =
   | { readonly ok: true; readonly settings: InvoiceSettings }
   | { readonly ok: false; readonly problems: readonly BuyerProblem[] };
 
-/** Checks a form of settings: like that of a request, but nothing is required. */
+/** Checks a form of account settings: like that of a request, but nothing is required. */
 export function readSettingsForm(form: BuyerForm): SettingsResult {
   const { buyer, problems } = checkBuyer(form);
   const wrong = problems.filter(({ what }) => what !== "required");
@@ -168,7 +168,7 @@ export function readSettingsForm(form: BuyerForm): SettingsResult {
   const isNamed = legalName !== "" || given.taxCode !== undefined;
   const settings = {
     ...given,
-    // What kind of buyer it is says something only about one that is named.
+    // The kind of buyer matters only if one is named.
     ...(isNamed && { type }),
     ...(legalName !== "" && { legalName }),
     ...(address !== "" && { address }),
@@ -178,14 +178,15 @@ export function readSettingsForm(form: BuyerForm): SettingsResult {
 }
 
 /**
- * Checks a filled-in form. Name and address are required as soon as there is a tax code: providers refuse without.
+ * Checks a filled-in form. Name and address are required if there is a tax code: providers refuse
+ * without.
  */
 export function readBuyerForm(form: BuyerForm): BuyerResult {
   const { buyer, problems } = checkBuyer(form);
   return problems.length > 0 ? { ok: false, problems } : { ok: true, buyer };
 }
 
-/** The buyer of a form and everything that is wrong with it; a field that is wrong is not to be used. */
+/** Reads the buyer of a form and all its problems; a field with a problem must not be used. */
 function checkBuyer(
   form: BuyerForm,
 ): { readonly buyer: InvoiceBuyer; readonly problems: readonly BuyerProblem[] } {

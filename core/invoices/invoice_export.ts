@@ -1,4 +1,7 @@
-/** Invoice requests as the operator's invoicing provider takes them: CSV for its import page, JSON for its API. */
+/**
+ * Exports invoice requests for the operator's invoicing provider: CSV for its import page, JSON for
+ * its API.
+ */
 import { vietnamDay } from "../lib/time/vietnam_time.ts";
 import { csvFile } from "../lib/csv.ts";
 import type { Invoice } from "./invoice.ts";
@@ -38,7 +41,10 @@ function basisText(invoice: Invoice): string {
   return invoice.basis.kind === "orders" ? invoice.basis.codes.join(" ") : invoice.basis.month;
 }
 
-/** One row per line item (each invoice has one line), with the mark that lets Excel read Vietnamese. */
+/**
+ * Writes one row per line item (each invoice has one line), with the mark that lets Excel read
+ * Vietnamese.
+ */
 export function invoicesAsCsv(invoices: readonly Invoice[]): string {
   const rows = invoices.map((invoice) => [
     invoice.id,
@@ -72,7 +78,7 @@ export function invoicesAsCsv(invoices: readonly Invoice[]): string {
   return csvFile([header, ...rows]);
 }
 
-/** The same as JSON. Sums are whole đồng as decimal strings. */
+/** Writes the same as JSON. Sums are whole đồng as decimal strings. */
 export function invoicesAsJson(invoices: readonly Invoice[]): string {
   const list = invoices.map((invoice) => ({
     reference_code: invoice.id,

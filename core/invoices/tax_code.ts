@@ -1,18 +1,20 @@
 import { defined } from "../lib/defined.ts";
 /**
- * Vietnamese tax codes (MST).
+ * Checks Vietnamese tax codes (MST).
  *
- * 10 digits: a company. 13 = 10 + `-001`..`-999`: a branch. 12 digits: the personal id, which replaced the tax code of
- * individuals and household businesses on 2025-07-01 (Circular 86/2024). A failed check is a warning: the tax
- * authority is the judge, so a customer may confirm and go on.
+ * 10 digits: a company. 13 = 10 + `-001`..`-999`: a branch. 12 digits: the personal id, which
+ * replaced the tax code of individuals and household businesses on 2025-07-01 (Circular 86/2024).
+ *
+ * A failed check is a warning: the tax authority decides, so a customer may confirm the code and
+ * continue.
  */
 
-/** What is odd about a code of the right form. */
+/** The check that a code of the right form failed. */
 export type TaxCodeDoubt = "check_digit" | "branch_number" | "personal_id";
 
 /** A code of the right form. */
 export interface TaxCode {
-  /** Digits only, a branch with its hyphen. */
+  /** Digits only; a branch with its hyphen. */
   readonly code: string;
   readonly kind: "company" | "branch" | "personal";
   /** Present when a check failed: ask for confirmation. */
@@ -28,14 +30,15 @@ function companyCodeIsSound(code: string): boolean {
   return 10 - sum % 11 === Number(code[9]);
 }
 
-/** Province 001–096, then century and sex, then the year. There is no check digit. */
+/** Checks province (001–096), then century and sex, then the year. There is no check digit. */
 function personalIdIsSound(code: string): boolean {
   const province = Number(code.slice(0, 3));
   return province >= 1 && province <= 96;
 }
 
 /**
- * Reads a tax code with or without its hyphen and with stray spaces. `undefined` if it has not 10, 12 or 13 digits.
+ * Parses a tax code, with or without its hyphen and with stray spaces. `undefined` unless it has
+ * 10, 12 or 13 digits.
  *
  * @example
  * ```ts

@@ -1,8 +1,9 @@
 /**
- * Value added tax of a sum that includes it.
+ * Splits value added tax off a sum that includes it.
  *
- * The rate is never in the code: it is a dated setting of the operator, since the law changes it by date (8 % instead
- * of 10 % until 2026-12-31, Resolution 204/2025/QH15) and the operator's accountant decides which class applies.
+ * The rate is never in the code: it is a dated setting of the operator, since the law changes it by
+ * date (8 % instead of 10 % until 2026-12-31, Resolution 204/2025/QH15) and the operator's
+ * accountant decides which class applies.
  */
 import { invariant } from "../lib/assert.ts";
 import { vietnamDay } from "../lib/time/vietnam_time.ts";
@@ -10,27 +11,28 @@ import { vietnamDay } from "../lib/time/vietnam_time.ts";
 /** A percentage, or one of the two classes without tax: `KCT` not subject to it, `KKKNT` not declared. */
 export type VatRate = { readonly percent: number } | { readonly untaxed: "KCT" | "KKKNT" };
 
-/** One line of the setting: the rate that holds from a day on. */
+/** One line of the setting: the rate that applies from a day on. */
 export interface DatedVatRate {
   /** First day in Vietnam, `2026-01-01`. */
   readonly from: string;
   readonly rate: VatRate;
 }
 
-/** Reads `8`, `10`, `KCT` or `KKKNT`. */
+/** Parses `8`, `10`, `KCT` or `KKKNT`. */
 export function parseVatRate(text: string): VatRate | undefined {
   if (text === "KCT" || text === "KKKNT") return { untaxed: text };
   const match = /^(\d{1,2})%?$/.exec(text);
   return match === null ? undefined : { percent: Number(match[1]) };
 }
 
-/** `8%`, `KCT`, `KKKNT`: as invoices print it. */
+/** Writes a rate as invoices print it: `8%`, `KCT`, `KKKNT`. */
 export function formatVatRate(rate: VatRate): string {
   return "percent" in rate ? `${rate.percent}%` : rate.untaxed;
 }
 
 /**
- * Reads the whole setting, such as `2025-07-01=8,2027-01-01=10`. `undefined` if any part is malformed or out of order.
+ * Parses the whole setting, such as `2025-07-01=8,2027-01-01=10`. `undefined` if any part is
+ * malformed or out of order.
  *
  * @example
  * ```ts
@@ -53,13 +55,13 @@ export function parseVatSchedule(text: string): DatedVatRate[] | undefined {
   return lines;
 }
 
-/** The rate that holds at a moment; `undefined` before the first line. */
+/** Returns the rate that applies at a moment; `undefined` before the first line. */
 export function vatRateAt(schedule: readonly DatedVatRate[], atMs: number): VatRate | undefined {
   const day = vietnamDay(atMs);
   return schedule.filter((line) => line.from <= day).at(-1)?.rate;
 }
 
-/** A sum taken apart. `netVnd + vatVnd = grossVnd`, always. */
+/** A sum split into net and tax; `netVnd + vatVnd = grossVnd`, always. */
 export interface VatSplit {
   readonly grossVnd: bigint;
   readonly netVnd: bigint;

@@ -1,10 +1,12 @@
-/** Sums in Vietnamese words, as invoices print them. */
+/** Writes sums in Vietnamese words, as invoices print them. */
 import { invariant } from "../lib/assert.ts";
 
 const digits = ["không", "một", "hai", "ba", "bốn", "năm", "sáu", "bảy", "tám", "chín"] as const;
 const scales = ["", "nghìn", "triệu"] as const;
 
-/** One group of three digits. A group below another names its empty hundreds ("không trăm"). */
+/**
+ * Writes one group of three digits. After another group, empty hundreds are named ("không trăm").
+ */
 function groupInWords(group: number, isFirst: boolean): string {
   const hundreds = Math.floor(group / 100);
   const tens = Math.floor(group / 10) % 10;
@@ -21,7 +23,7 @@ function groupInWords(group: number, isFirst: boolean): string {
   return words.join(" ");
 }
 
-/** Words of a number below 10⁹ ("tỷ"). */
+/** Writes a number below 10⁹ ("tỷ"). */
 function belowBillion(value: number, isFirst: boolean): string {
   const words: string[] = [];
   for (let scale = 2; scale >= 0; scale--) {
@@ -34,7 +36,7 @@ function belowBillion(value: number, isFirst: boolean): string {
 }
 
 /**
- * A whole sum in words, with a capital and the unit.
+ * Writes a whole sum in words, with a capital and the unit.
  *
  * @example
  * ```ts
