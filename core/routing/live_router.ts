@@ -1,54 +1,45 @@
-/** Routing by health: breakers, observed speed, credentials and the operator's switches. Clock and random injected. */
-import { invariant } from "../lib/assert.ts";
+/**
+ * The router of a running gateway: orders routes by health, speed, region and the operator's switches, and learns from
+ * every attempt.
+ *
+ * It combines the parts of this folder: {@linkcode HealthTable} (breakers, speed, stuck routes), {@linkcode
+ * ProviderAccess} (credentials), {@linkcode CustomerLimits} (rate limits of single customers), {@linkcode Hedging} and
+ * {@linkcode RecentCalls} (the public status). Clock and random numbers are injected, so tests and simulations decide
+ * them.
+ */
 import { type Hedge, isRouteFault } from "../calls/attempt_loop.ts";
 import type { RouteAccess } from "../calls/chat_exchange.ts";
 import type { AttemptResult } from "../calls/route_attempt.ts";
-import type { Catalog, Model, Route } from "../catalog/catalog.ts";
-import type { Clock } from "../lib/time/clock.ts";
+import type { Model, Route } from "../catalog/catalog.ts";
 import type { GatewayError } from "../errors.ts";
-import type { Transport } from "../upstream/transport.ts";
-import { type Choice, formerFirst, orderRoutes } from "./choose.ts";
-import { Credentials } from "./credentials.ts";
-import { FalseReports } from "./false_reports.ts";
-import { LimitedCustomers } from "./limited_customers.ts";
-import { LatencyHistogram } from "./latency_histogram.ts";
-import { RecentCalls } from "./recent_calls.ts";
 import type { BreakerState } from "./breaker.ts";
-import { type HealthSample, RouteHealth } from "./route_health.ts";
-import {
-  type ModelStatus,
-  type Operation,
-  operations,
-  type RouteEvent,
-  type RouteQuery,
-  type Router,
-  type RouteReport,
+import { type Choice, formerFirst, orderRoutes } from "./choose.ts";
+import { CustomerLimits } from "./customer_limits.ts";
+import { FalseReports } from "./false_reports.ts";
+import { HealthTable, routeReports } from "./health_table.ts";
+import { Hedging } from "./hedging.ts";
+import { ProviderAccess, type ProviderAccessOptions } from "./provider_access.ts";
+import { RecentCalls } from "./recent_calls.ts";
+import type { HealthSample, RouteHealth } from "./route_health.ts";
+import type {
+  ModelStatus,
+  Operation,
+  RouteEvent,
+  RouteQuery,
+  Router,
+  RouteReport,
 } from "./router.ts";
 
-/** First outputs measured before hedging starts: a p95 of fewer is a guess. */
-export const hedgeMinSamples = 20;
-
-/**
- * Milliseconds that a probe of a route in trouble gets before a working route starts beside it. No client
- * pays for probes.
- */
-export const probeHedgeMs = 2_000;
-
-export interface LiveRouterOptions {
-  readonly catalog: Catalog;
-  readonly providerKeys: Readonly<Record<string, readonly string[]>>;
-  /** The transport of a provider, by its name. */
-  readonly transportOf: (provider: string) => Transport;
-  readonly clock: Clock;
+export interface LiveRouterOptions extends ProviderAccessOptions {
   /** From 0 up to 1. */
   readonly random: () => number;
   readonly region: string | undefined;
   /** The operator's switch of a route, by its id. */
-  readonly switchOf: (routeId: string) => "disabled" | "draining" | undefined;
+  readonly switchOf: (routeId: string) => RouteReport["switched"];
   readonly onEvent: (event: RouteEvent) => void;
 }
 
-/** An `internal_error` is a bug of ours: one strange request must not take routes out for everybody. */
+/** An `internal_error` is a defect of ours: one strange request must not take routes out for everybody. */
 function harmsHealth(error: GatewayError): boolean {
   return isRouteFault(error) && error.code !== "internal_error";
 }
@@ -56,41 +47,21 @@ function harmsHealth(error: GatewayError): boolean {
 /** Shown to operators as the reason why a route rests. */
 const falseReportReason = "false_reports";
 
-const keyRefusals: ReadonlySet<number> = new Set([401, 403]);
-
-/** Traffic of its own has had its chance to probe a route by then. */
+/** Milliseconds after which a due probe is overdue: by then the route's own traffic could have been the probe. */
 const overdueProbeMs = 30_000;
 
 export class LiveRouter implements Router {
   readonly #options: LiveRouterOptions;
-  readonly #health = new Map<Route, Map<Operation, RouteHealth>>();
-  readonly #firstOutput = new Map<string, LatencyHistogram>();
-  readonly #credentials = new Map<string, Credentials>();
-  readonly #limited = new Map<Route, LimitedCustomers>();
+  readonly #access: ProviderAccess;
+  readonly #health = new HealthTable();
+  readonly #hedging = new Hedging();
+  readonly #customerLimits = new CustomerLimits();
   readonly #recentCalls = new Map<string, RecentCalls>();
   readonly #falseReports = new Map<Route, FalseReports>();
 
   constructor(options: LiveRouterOptions) {
     this.#options = options;
-    for (const provider of Object.keys(options.catalog.providers)) {
-      this.#credentials.set(provider, new Credentials(options.providerKeys[provider] ?? []));
-    }
-  }
-
-  #healthOf(route: Route, operation: Operation): RouteHealth {
-    let byOperation = this.#health.get(route);
-    if (byOperation === undefined) this.#health.set(route, byOperation = new Map());
-    let health = byOperation.get(operation);
-    if (health === undefined) byOperation.set(operation, health = new RouteHealth());
-    return health;
-  }
-
-  #histogramOf(model: Model): LatencyHistogram {
-    let histogram = this.#firstOutput.get(model.id);
-    if (histogram === undefined) {
-      this.#firstOutput.set(model.id, histogram = new LatencyHistogram());
-    }
-    return histogram;
+    this.#access = new ProviderAccess(options);
   }
 
   candidates(model: Model, wanted: RouteQuery): readonly Route[] {
@@ -100,8 +71,8 @@ export class LiveRouter implements Router {
     let soonest: { route: Route; health: RouteHealth } | undefined;
     for (const route of model.routes) {
       if (this.#options.switchOf(route.id) !== undefined) continue;
-      if (this.#restMs(route, wanted.customer, nowMs) > 0) continue;
-      const health = this.#healthOf(route, wanted.operation);
+      if (this.#customerLimits.restMs(route, wanted.customer, nowMs) > 0) continue;
+      const health = this.#health.of(route, wanted.operation);
       const availability = health.availability(nowMs);
       if (availability !== "no") {
         const choice = {
@@ -109,7 +80,7 @@ export class LiveRouter implements Router {
           firstOutputMs: health.firstOutputMs(nowMs),
           inFlight: health.inFlight,
         };
-        // When a probe is due is the breaker's to say.
+        // A due probe may go to a stuck route: the breaker decides about probes.
         const hangs = availability === "yes" && health.isStuck(nowMs);
         (hangs ? stuck : open).push(choice);
       } else if (soonest === undefined || health.nextProbeMs < soonest.health.nextProbeMs) {
@@ -117,7 +88,7 @@ export class LiveRouter implements Router {
       }
     }
     if (open.length === 0 && stuck.length === 0) {
-      // All rest. One last try is better than a certain refusal, unless the provider itself asked for the pause.
+      // All rest. One last attempt is better than a certain refusal, unless the provider itself asked for the pause.
       return soonest === undefined || soonest.health.pauseWasAsked ? [] : [soonest.route];
     }
     const { region, random } = this.#options;
@@ -128,13 +99,13 @@ export class LiveRouter implements Router {
     if (wanted.former === undefined || ordered.length < 2) return ordered;
     const mayLead = (route: Route) =>
       open.some((choice) => choice.route === route) &&
-      this.#healthOf(route, wanted.operation).availability(nowMs) === "yes";
+      this.#health.of(route, wanted.operation).availability(nowMs) === "yes";
     return formerFirst(ordered, wanted.former, mayLead);
   }
 
   /**
-   * A route whose probe has been due for long because calls never come that far: the first message of a conversation
-   * probes it. Only a stream of chat does, which has a second route beside it.
+   * Finds a route whose probe is long overdue because calls never get that far down the order. The first message of a
+   * conversation probes it, and only a chat stream, which gets a second route beside the probe.
    */
   #overdueProbe(
     ordered: readonly Route[],
@@ -143,68 +114,28 @@ export class LiveRouter implements Router {
   ): Route | undefined {
     if (operation !== "chat_stream" || former !== undefined) return undefined;
     return ordered.slice(1).find((route) => {
-      const health = this.#healthOf(route, operation);
+      const health = this.#health.of(route, operation);
       return health.availability(nowMs) === "probe" &&
         nowMs - health.nextProbeMs >= overdueProbeMs;
     });
   }
 
   begin(route: Route, operation: Operation): RouteAccess {
-    this.#healthOf(route, operation).begin(this.#options.clock.monotonicMs());
+    this.#health.of(route, operation).begin(this.#options.clock.monotonicMs());
     return this.access(route);
   }
 
   access(route: Route): RouteAccess {
-    const { catalog, clock, transportOf } = this.#options;
-    const provider = catalog.providers[route.provider];
-    const credentials = this.#credentials.get(route.provider);
-    invariant(provider !== undefined && credentials !== undefined, `No provider ${route.provider}`);
-    const secret = credentials.take(clock.monotonicMs());
-    let refused = false;
-    return {
-      provider,
-      secret,
-      transport: transportOf(route.provider),
-      onStatus(status, retryAfterSeconds) {
-        if (secret === undefined) return;
-        const nowMs = clock.monotonicMs();
-        if (keyRefusals.has(status)) {
-          refused = true;
-          credentials.refused(secret, nowMs);
-        } else if (status === 429) {
-          refused = true;
-          const retryAfterMs = retryAfterSeconds === undefined
-            ? undefined
-            : retryAfterSeconds * 1000;
-          credentials.limited(secret, nowMs, retryAfterMs);
-        } else if (status < 300) credentials.worked(secret);
-      },
-      mayRepeat: () => refused && credentials.hasFresh(clock.monotonicMs()),
-    };
-  }
-
-  /** While a customer rests on a route that limited it: what is left of the time that the provider asked for. */
-  #restMs(route: Route, customer: string | undefined, nowMs: number): number {
-    const limited = customer === undefined ? undefined : this.#limited.get(route);
-    if (limited === undefined || customer === undefined) return 0;
-    const restMs = limited.restMs(customer, nowMs);
-    return restMs === 0 ? 0 : Math.max(restMs, limited.askedMs(customer, nowMs));
+    return this.#access.of(route);
   }
 
   /** Whether a failure is a rate limit that only its own customer met, as far as is known. */
-  #isOneCustomers(
-    route: Route,
-    { code, retryAfterSeconds }: GatewayError,
-    customer: string | undefined,
-  ): boolean {
-    if (customer === undefined || code !== "rate_limit_exceeded") return false;
+  #isCustomersOwnLimit(route: Route, error: GatewayError, customer: string | undefined): boolean {
+    if (customer === undefined || error.code !== "rate_limit_exceeded") return false;
     const nowMs = this.#options.clock.monotonicMs();
-    // With another key left the limit is that key's.
-    if (this.#credentials.get(route.provider)?.hasFresh(nowMs)) return false;
-    let limited = this.#limited.get(route);
-    if (limited === undefined) this.#limited.set(route, limited = new LimitedCustomers());
-    const askedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000;
-    return !limited.refused(customer, askedMs, nowMs);
+    // With another key left, the limit is that key's.
+    if (this.#access.hasFreshKey(route, nowMs)) return false;
+    return this.#customerLimits.refused(route, customer, error, nowMs);
   }
 
   report(
@@ -215,50 +146,51 @@ export class LiveRouter implements Router {
     customer?: string,
   ): void {
     const { clock, random } = this.#options;
-    const health = this.#healthOf(route, operation);
+    const health = this.#health.of(route, operation);
     const nowMs = clock.monotonicMs();
     const startedMs = nowMs - result.ms;
     switch (result.kind) {
       case "stopped":
         return health.forget(startedMs);
       case "beaten":
-        // Counted as if it had answered now: left out, the p95 would sink with every hedge, and hedges grow with it.
-        this.#histogramOf(model).add(result.ms);
-        return this.#tell(
+        // Counted as if it had answered now. Without it, the p95 would fall with every hedge, and hedges would multiply.
+        this.#hedging.measured(model, result.ms);
+        return this.#announce(
           route,
           operation,
           health.beaten(nowMs, random(), startedMs, result.silent),
         );
       case "failed": {
-        if (!harmsHealth(result.error) || this.#isOneCustomers(route, result.error, customer)) {
+        if (
+          !harmsHealth(result.error) || this.#isCustomersOwnLimit(route, result.error, customer)
+        ) {
           return health.forget(startedMs);
         }
-        const sample = this.#failureOf(route, result.error);
+        const sample = this.#failedSample(route, result.error);
         const changed = health.end(sample, nowMs, random(), startedMs);
-        return this.#tell(route, operation, changed);
+        return this.#announce(route, operation, changed);
       }
       case "ok": {
-        if (operation === "chat_stream") this.#histogramOf(model).add(result.ms);
-        this.#limited.get(route)?.worked(customer, nowMs);
+        if (operation === "chat_stream") this.#hedging.measured(model, result.ms);
+        this.#customerLimits.worked(route, customer, nowMs);
         const sample = { ok: true, firstOutputMs: result.ms } as const;
         const changed = health.end(sample, nowMs, random(), startedMs);
-        return this.#tell(route, operation, changed);
+        return this.#announce(route, operation, changed);
       }
     }
   }
 
-  #tell(route: Route, operation: Operation, changed: BreakerState | undefined): void {
+  #announce(route: Route, operation: Operation, changed: BreakerState | undefined): void {
     if (changed === undefined) return;
-    const { reason } = this.#healthOf(route, operation);
+    const { reason } = this.#health.of(route, operation);
     this.#options.onEvent({ route: route.id, operation, state: changed, reason });
   }
 
-  #failureOf(route: Route, error: GatewayError): HealthSample {
+  #failedSample(route: Route, error: GatewayError): HealthSample {
     const asked = error.code === "rate_limit_exceeded" ? error.retryAfterSeconds : undefined;
-    const credentials = this.#credentials.get(route.provider);
-    // With another key left the provider's pause is that key's, not the route's.
+    // With another key left, the provider's pause is that key's, not the route's.
     const rests = asked !== undefined && asked > 0 &&
-      !credentials?.hasFresh(this.#options.clock.monotonicMs());
+      !this.#access.hasFreshKey(route, this.#options.clock.monotonicMs());
     return {
       ok: false,
       reason: error.code,
@@ -272,7 +204,7 @@ export class LiveRouter implements Router {
     if (error?.code === "rate_limit_exceeded") {
       const others = model.routes.some((route) =>
         this.#options.switchOf(route.id) === undefined &&
-        this.#healthOf(route, operation).availability(nowMs) === "yes"
+        this.#health.of(route, operation).availability(nowMs) === "yes"
       );
       if (others) return;
     }
@@ -282,7 +214,7 @@ export class LiveRouter implements Router {
   }
 
   noteThroughput(route: Route, operation: Operation, outputTokens: number, ms: number): void {
-    this.#healthOf(route, operation).noteThroughput(outputTokens, ms);
+    this.#health.of(route, operation).noteThroughput(outputTokens, ms);
   }
 
   noteFalseReport(route: Route): void {
@@ -292,25 +224,14 @@ export class LiveRouter implements Router {
     const nowMs = clock.monotonicMs();
     if (!reports.note(nowMs)) return;
     for (const operation of ["chat", "chat_stream"] as const) {
-      const health = this.#healthOf(route, operation);
-      this.#tell(route, operation, health.distrust(falseReportReason, nowMs, random()));
+      const health = this.#health.of(route, operation);
+      this.#announce(route, operation, health.distrust(falseReportReason, nowMs, random()));
     }
   }
 
   hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined {
     if (first === undefined || operation !== "chat_stream") return undefined;
-    const { clock } = this.#options;
-    const health = this.#healthOf(first, operation);
-    const nowMs = clock.monotonicMs();
-    if (health.availability(nowMs) !== "yes" || health.isStuck(nowMs)) {
-      return { afterMs: Math.max(probeHedgeMs, 2 * (health.usualFirstOutputMs ?? 0)) };
-    }
-    const histogram = this.#histogramOf(model);
-    if (model.hedge && histogram.count >= hedgeMinSamples) {
-      const p95Ms = histogram.quantileMs(0.95);
-      if (p95Ms !== undefined) return { afterMs: p95Ms };
-    }
-    return { afterMs: health.stuckAfterMs, when: () => health.isStuck(clock.monotonicMs()) };
+    return this.#hedging.hedge(model, this.#health.of(first, operation), this.#options.clock);
   }
 
   retryAfterSeconds(model: Model, operation: Operation, customer?: string): number | undefined {
@@ -318,11 +239,11 @@ export class LiveRouter implements Router {
     let soonestMs = Infinity;
     for (const route of model.routes) {
       if (this.#options.switchOf(route.id) !== undefined) continue;
-      const health = this.#healthOf(route, operation);
+      const health = this.#health.of(route, operation);
       const readyMs = health.availability(nowMs) === "no" ? health.readyMs : nowMs;
       soonestMs = Math.min(
         soonestMs,
-        Math.max(readyMs, nowMs + this.#restMs(route, customer, nowMs)),
+        Math.max(readyMs, nowMs + this.#customerLimits.restMs(route, customer, nowMs)),
       );
     }
     return Number.isFinite(soonestMs)
@@ -331,56 +252,21 @@ export class LiveRouter implements Router {
   }
 
   reports(): RouteReport[] {
-    const { catalog, clock, switchOf } = this.#options;
-    const nowMs = clock.monotonicMs();
-    const wallOffsetMs = clock.nowMs() - nowMs;
-    return catalog.models.flatMap((model) =>
-      model.routes.map((route): RouteReport => {
-        const views: RouteReport["operations"] = {};
-        for (const operation of operations) {
-          const health = this.#health.get(route)?.get(operation);
-          if (health !== undefined) views[operation] = health.view(nowMs, wallOffsetMs);
-        }
-        const credentials = this.#credentials.get(route.provider);
-        return {
-          model: model.id,
-          route,
-          switched: switchOf(route.id),
-          operations: views,
-          credentials: {
-            count: credentials?.count ?? 0,
-            resting: credentials?.resting(nowMs) ?? 0,
-          },
-        };
-      })
-    );
-  }
-
-  #stateOfRoutes(inService: readonly Route[], nowMs: number): ModelStatus["state"] {
-    let allWell = inService.length > 0;
-    let someWorks = false;
-    for (const route of inService) {
-      const known = [...this.#health.get(route)?.values() ?? []];
-      const states = known.map((health) => health.availability(nowMs));
-      if (states.some((state) => state !== "yes")) allWell = false;
-      if (states.length === 0 || states.some((state) => state !== "no")) someWorks = true;
-    }
-    return allWell ? "up" : someWorks ? "degraded" : "down";
+    return routeReports({ ...this.#options, health: this.#health, access: this.#access });
   }
 
   status(model: Model): ModelStatus {
     const nowMs = this.#options.clock.monotonicMs();
-    // What an operator took out is no trouble as long as something is left.
+    // A route that an operator took out does not degrade the model as long as another is left.
     const inService = model.routes.filter((route) =>
       this.#options.switchOf(route.id) === undefined
     );
-    // Callers know best. Where there were none of late, the routes must do.
+    // What callers got decides; without recent callers, the state of the routes.
     const seen = inService.length === 0 ? undefined : this.#recentCalls.get(model.id)?.state(nowMs);
-    const histogram = this.#firstOutput.get(model.id);
     return {
-      state: seen ?? this.#stateOfRoutes(inService, nowMs),
-      p50FirstOutputMs: histogram?.quantileMs(0.5),
-      p95FirstOutputMs: histogram?.quantileMs(0.95),
+      state: seen ?? this.#health.stateOf(inService, nowMs),
+      p50FirstOutputMs: this.#hedging.quantileMs(model, 0.5),
+      p95FirstOutputMs: this.#hedging.quantileMs(model, 0.95),
     };
   }
 }
