@@ -3,10 +3,18 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-answer and docs/conversion.md#answers.
  */
+import { everyMember } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
-import type { Answer, AnswerText, ReasoningBlock, ToolCallBlock } from "../conversation/mod.ts";
+import type {
+  Answer,
+  AnswerText,
+  Placed,
+  ReasoningBlock,
+  Stop,
+  ToolCallBlock,
+} from "../conversation/mod.ts";
 import { chatModeration } from "../fields/moderation.ts";
 import { knownTier } from "../fields/service_tiers.ts";
 import { writeAnnotation } from "./annotations.ts";
@@ -14,6 +22,29 @@ import { argumentsText } from "./encode_messages.ts";
 import { writeFinishReason } from "./finish_reasons.ts";
 import { detailFor } from "./reasoning_details.ts";
 import { writeChatUsage } from "./write_usage.ts";
+
+// What becomes of each member of an answer here. A new member does not compile until it has a row.
+everyMember<
+  Answer,
+  | "blocks"
+  | "stop"
+  | "usage"
+  | "serviceTier"
+  | "moderation"
+  // For the log; the client gets an id in its own form.
+  | "id"
+>();
+everyMember<
+  AnswerText,
+  keyof Placed | "type" | "text" | "refusal" | "citations" | "logprobs"
+>();
+everyMember<
+  Stop,
+  | "reason"
+  | "explanation"
+  // The style has no member for it.
+  | "sequence"
+>();
 
 export function encodeChatAnswer(
   answer: Answer,

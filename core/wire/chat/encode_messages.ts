@@ -3,11 +3,13 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-messages.
  */
+import { everyMember } from "../../lib/every_member.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type {
   Block,
   Conversation,
+  Placed,
   ReasoningBlock,
   ToolCallBlock,
   ToolResultBlock,
@@ -23,18 +25,44 @@ import { requirePrefill } from "../fields/prefill.ts";
 import { type MediaPart, type Part, PartWriter, type TextPart } from "./encode_parts.ts";
 import { replayReasoning, thoughtSignatures } from "./reasoning_details.ts";
 
+// What becomes of each member of a block here. A new member does not compile until it has a row.
+everyMember<Turn, "role" | "blocks" | "path">();
+everyMember<ReasoningBlock, keyof Placed | "type" | "text" | "proof">();
+everyMember<
+  ToolCallBlock,
+  | keyof Placed
+  | "type"
+  | "id"
+  | "name"
+  | "input"
+  // Of the Responses style only.
+  | "itemId"
+>();
+everyMember<
+  ToolResultBlock,
+  | keyof Placed
+  | "type"
+  | "callId"
+  | "content"
+  | "isError"
+  // normalizeTurns() found the call by it.
+  | "name"
+  // One role holds the results of all kinds of tools.
+  | "custom"
+>();
+
 /** All messages of a conversation, instructions first. */
 export function encodeChatMessages(
-  conversation: Conversation,
+  { system: instructions, turns }: Pick<Conversation, "system" | "turns">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   moreInstructions: readonly string[],
 ): JsonObject[] {
   const writer = new MessageWriter(capabilities, warnings);
-  const system = withInstructions(conversation.system, moreInstructions);
+  const system = withInstructions(instructions, moreInstructions);
   const messages = writer.system(system);
-  for (const turn of conversation.turns) messages.push(...writer.turn(turn));
-  const lastTurn = conversation.turns.at(-1);
+  for (const turn of turns) messages.push(...writer.turn(turn));
+  const lastTurn = turns.at(-1);
   if (lastTurn?.role === "assistant") writer.prefill(lastTurn, messages.at(-1));
   return messages;
 }

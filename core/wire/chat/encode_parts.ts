@@ -1,9 +1,12 @@
 /** Writes content blocks as Chat content: strings, text parts, images, files. */
+import { everyMember } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { CacheMarkCounter, ephemeralMark, type Markable, noteMark } from "../fields/cache_marks.ts";
 import type {
   DocumentBlock,
   ImageBlock,
+  Placed,
+  SearchResultBlock,
   TextBlock,
   ToolResultContent,
 } from "../conversation/mod.ts";
@@ -30,6 +33,32 @@ export interface MediaPart extends JsonObject {
   type: "image_url" | "file";
 }
 export type Part = TextPart | MediaPart;
+
+// What becomes of each member of a block here. A new member does not compile until it has a row.
+everyMember<
+  TextBlock,
+  | keyof Placed
+  | "type"
+  | "text"
+  // In a history a refusal is text like any other.
+  | "refusal"
+>();
+everyMember<ImageBlock, keyof Placed | "type" | "source" | "detail">();
+everyMember<
+  DocumentBlock,
+  | keyof Placed
+  | "type"
+  | "source"
+  | "title"
+  | "context"
+  | "citations"
+  // The title always goes out.
+  | "titlePath"
+>();
+everyMember<
+  SearchResultBlock,
+  keyof Placed | "type" | "source" | "title" | "texts" | "citations"
+>();
 
 /** Writes the parts of one request. */
 export class PartWriter {

@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-request and docs/conversion.md#requests-messages-client-chat-model.
  */
+import { everyMember, type MembersRead, noneLeft } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import {
@@ -11,7 +12,7 @@ import {
   writeTemperatureAndTopP,
 } from "../fields/common_fields.ts";
 import type { ConversionOptions, Style } from "../contract.ts";
-import type { Conversation } from "../conversation/mod.ts";
+import type { Conversation, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { effortOf, nearestEffort, noteReasoning } from "../fields/effort.ts";
 import { carryExtras, stopPath } from "../fields/extras.ts";
@@ -23,6 +24,48 @@ import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.t
 import { encodeChatMessages } from "./encode_messages.ts";
 import { encodeChatTools } from "./encode_tools.ts";
 import { defined } from "../../lib/defined.ts";
+
+/**
+ * The fields of a conversation that go into a Chat request. A new field does not compile until a step below reads it,
+ * or the last rows say why it goes no further.
+ */
+type CarriedField =
+  | MembersRead<
+    | typeof encodeChatMessages
+    | typeof encodeChatTools
+    | typeof encodeSampling
+    | typeof encodeReasoning
+    | typeof carryExtras
+    | typeof writeEndUserAndTier
+    | typeof writeLogprobs
+  >
+  | "maxTokens"
+  | "output"
+  | "stream"
+  // placeAutomaticMark() turns it into the mark of a block.
+  | "automaticCache"
+  // The route's own name of the model goes out.
+  | "model"
+  // Of the answer only: the client gets it in the form that it asked for.
+  | "legacyFunctions"
+  | "groupedTools"
+  | "searchTool"
+  | "streamUsage"
+  // The caller of the encoder adds them to those of the encoder.
+  | "warnings";
+
+everyMember<Conversation, CarriedField>();
+everyMember<
+  ReasoningRequest,
+  | "mode"
+  | "effort"
+  | "budgetTokens"
+  | "display"
+  | "path"
+  | "effortPath"
+  // Encrypted reasoning comes in `reasoning_details` unasked.
+  | "encrypted"
+>();
 
 export function encodeChatRequest(
   given: Conversation,
@@ -66,7 +109,7 @@ export function encodeChatRequest(
   };
 }
 
-function endsWithAssistant(conversation: Conversation): boolean {
+function endsWithAssistant(conversation: Pick<Conversation, "turns">): boolean {
   return conversation.turns.at(-1)?.role === "assistant";
 }
 
@@ -74,13 +117,14 @@ function endsWithAssistant(conversation: Conversation): boolean {
 const openDisplays: ReadonlySet<string> = new Set(["auto", "summarized"]);
 
 function encodeSampling(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "from" | "sampling">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   body: JsonObject,
 ): void {
-  const { topK, stop } = conversation.sampling;
-  writeTemperatureAndTopP(conversation.sampling, capabilities, warnings, body);
+  const { topK, stop, temperature, topP, ...rest } = conversation.sampling;
+  noneLeft(rest);
+  writeTemperatureAndTopP({ temperature, topP }, capabilities, warnings, body);
   if (topK !== undefined) {
     if (capabilities.sampling !== "fixed" && capabilities.extra_fields.includes("top_k")) {
       body.top_k = topK;
@@ -97,12 +141,11 @@ function encodeSampling(
 }
 
 function encodeReasoning(
-  conversation: Conversation,
+  { reasoning }: Pick<Conversation, "reasoning">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   body: JsonObject,
 ): void {
-  const { reasoning } = conversation;
   const withTools = body.tools !== undefined && capabilities.effort_with_tools === "none" &&
     capabilities.efforts.length > 0;
   const wanted = reasoning === undefined ? undefined : effortOf(reasoning);
@@ -123,10 +166,11 @@ function encodeReasoning(
 }
 
 function encodeSchema(
-  { schema, name, description, strict, path }: SchemaFormat,
+  { type: _, schema, name, description, strict, path, ...rest }: SchemaFormat,
   from: Style,
   warnings: Warnings,
 ): JsonObject {
+  noneLeft(rest);
   const enforced = strict !== false && allowsStrictChat(schema);
   // Both styles leave a schema that says nothing unenforced; a Messages client has no other word for it.
   const isSaid = strict !== undefined || from === "messages";

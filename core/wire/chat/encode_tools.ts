@@ -1,11 +1,15 @@
 /** Writes tools and tool choice as Chat fields. */
+import { everyMember, noneLeft } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { noteMark } from "../fields/cache_marks.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type {
   Conversation,
+  CustomTool,
+  FunctionTool,
   HostedTool,
   HostedToolRequest,
+  Placed,
   Tool,
   ToolChoice,
   WebSearchRequest,
@@ -25,9 +29,16 @@ import {
 } from "../tools/tool_fields.ts";
 import { defined } from "../../lib/defined.ts";
 
+// What becomes of each member of a tool here. A new member does not compile until it has a row.
+everyMember<FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">();
+everyMember<CustomTool, keyof Placed | "type" | "name" | "description" | "format">();
+
+/** The fields of a conversation that this file reads. */
+type ToolFields = Pick<Conversation, "from" | "tools" | "toolChoice" | "parallelTools">;
+
 /** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body. */
 export function encodeChatTools(
-  conversation: Conversation,
+  conversation: ToolFields,
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   warnings: Warnings,
@@ -80,7 +91,7 @@ function customFormat(format: JsonObject | undefined): JsonObject {
 
 /** Models of this style search by a field of the request, where they do at all. They cannot be made to. */
 function encodeHosted(
-  conversation: Conversation,
+  conversation: ToolFields,
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   warnings: Warnings,
@@ -98,7 +109,17 @@ function encodeHosted(
 }
 
 function writeSearchOptions(requested: WebSearchRequest, warnings: Warnings): JsonObject {
-  const { contextSize, location, allowedDomains, blockedDomains, maxUses, others } = requested;
+  const {
+    tool: _,
+    contextSize,
+    location,
+    allowedDomains,
+    blockedDomains,
+    maxUses,
+    others,
+    ...rest
+  } = requested;
+  noneLeft(rest);
   warnOfRequested([allowedDomains, blockedDomains, maxUses], warnings);
   for (const path of others) warnings.add(path);
   return {

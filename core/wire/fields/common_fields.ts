@@ -33,7 +33,10 @@ export function readTemperatureAndTopP(
 
 /** Chat and Responses: writes `temperature` and `top_p` as far as the model takes them. */
 export function writeTemperatureAndTopP(
-  { temperature, topP }: Sampling,
+  { temperature, topP }: {
+    readonly temperature: number | undefined;
+    readonly topP: number | undefined;
+  },
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   body: JsonObject,
@@ -119,7 +122,7 @@ export function readServiceTier(body: JsonObject): Pick<Conversation, "serviceTi
 
 /** Chat and Responses: writes end user and service tier where the route knows the fields. */
 export function writeEndUserAndTier(
-  { from, endUser, serviceTier }: Conversation,
+  { from, endUser, serviceTier }: Pick<Conversation, "from" | "endUser" | "serviceTier">,
   capabilities: ResolvedCapabilities,
   body: JsonObject,
 ): void {
@@ -151,7 +154,7 @@ function shortenIdentifier(body: JsonObject): void {
  * @throws {GatewayError} `conversion_refused` where the route has none: clients that ask for them rely on them
  */
 export function writeLogprobs(
-  { logprobs }: Conversation,
+  { logprobs }: Pick<Conversation, "logprobs">,
   capabilities: ResolvedCapabilities,
   write: (top: number | undefined) => void,
 ): void {

@@ -11,7 +11,7 @@ import type { Warnings } from "../warnings.ts";
  * @throws {GatewayError} `conversion_refused` naming a field that must not be lost
  */
 export function carryExtras(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "from" | "extras">,
   capabilities: ResolvedCapabilities,
   body: JsonObject,
   warnings: Warnings,
@@ -47,6 +47,6 @@ export function renderForeign(block: ForeignBlock, warnings: Warnings): string |
 }
 
 /** The client's name for its list of stop sequences. */
-export function stopPath(conversation: Conversation): string {
+export function stopPath(conversation: Pick<Conversation, "from">): string {
   return conversation.from === "messages" ? "stop_sequences" : "stop";
 }

@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#messages-answer and docs/conversion.md#answers.
  */
+import { everyMember } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
@@ -11,7 +12,9 @@ import type {
   AnswerBlock,
   AnswerText,
   HostedCallBlock,
+  Placed,
   ReasoningBlock,
+  Stop,
 } from "../conversation/mod.ts";
 import { sealProof } from "../reasoning_seal.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";
@@ -21,6 +24,30 @@ import { divideAtSources } from "./cited_text.ts";
 import { hostedUse, writeHostedCall } from "./hosted_calls.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
 import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
+
+// What becomes of each member of an answer here. A new member does not compile until it has a row.
+everyMember<
+  Answer,
+  | "blocks"
+  | "stop"
+  | "usage"
+  | "serviceTier"
+  // For the log; the client gets an id in its own form.
+  | "id"
+  // No Messages client can ask for it.
+  | "moderation"
+>();
+everyMember<
+  AnswerText,
+  | keyof Placed
+  | "type"
+  | "text"
+  | "refusal"
+  | "citations"
+  // No Messages client can ask for them.
+  | "logprobs"
+>();
+everyMember<Stop, "reason" | "explanation" | "sequence">();
 
 export function encodeMessagesAnswer(answer: Answer, context: PipeContext): JsonObject {
   const ids = new CallIds(context.requestId, "toolu_", wordId);

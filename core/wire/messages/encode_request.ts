@@ -3,11 +3,17 @@
  *
  * See docs/internals/WIRE_FORMATS.md#messages-request and docs/conversion.md#requests-chat-client-messages-model.
  */
+import { everyMember, type MembersRead } from "../../lib/every_member.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { ephemeralMark } from "../fields/cache_marks.ts";
 import { writeLogprobs } from "../fields/common_fields.ts";
 import type { ConversionMemory, ConversionOptions } from "../contract.ts";
-import type { Conversation, OutputFormat, ToolChoice } from "../conversation/mod.ts";
+import type {
+  Conversation,
+  OutputFormat,
+  ReasoningRequest,
+  ToolChoice,
+} from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { carryExtras } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
@@ -28,6 +34,57 @@ const maxUnstreamedOutputTokens = 21_333;
 
 /** Name of the tool that stands for a structured answer at models that have no other way. */
 const answerTool = "structured_answer";
+
+/**
+ * The fields of a conversation that go into a Messages request. A new field does not compile until a step below reads
+ * it, or the last rows say why it goes no further.
+ */
+type CarriedField =
+  | MembersRead<
+    | typeof outputCap
+    | typeof encodeMessagesTools
+    | typeof encodeMessagesTurns
+    | typeof encodeThinking
+    | typeof encodeMessagesSampling
+    | typeof encodeIdentity
+    | typeof writeLogprobs
+    | typeof carryExtras
+  >
+  | "system"
+  // encodeFormat()
+  | "output"
+  // The route's own name of the model goes out.
+  | "model"
+  // Of the answer only: the client gets it in the form that it asked for.
+  | "legacyFunctions"
+  | "groupedTools"
+  | "searchTool"
+  | "streamUsage"
+  // The caller of the encoder adds them to those of the encoder.
+  | "warnings";
+
+everyMember<Conversation, CarriedField>();
+everyMember<
+  ReasoningRequest,
+  | "mode"
+  | "effort"
+  | "budgetTokens"
+  | "display"
+  | "path"
+  | "effortPath"
+  // Signatures of thinking come unasked.
+  | "encrypted"
+>();
+everyMember<
+  Extract<OutputFormat, { readonly type: "json_schema" }>,
+  | "type"
+  | "schema"
+  | "description"
+  | "path"
+  // The style's format has no name, and is always enforced.
+  | "name"
+  | "strict"
+>();
 
 export function encodeMessagesRequest(
   given: Conversation,
@@ -75,7 +132,7 @@ export function encodeMessagesRequest(
 
 /** Messages must name a cap: the client's, or all that the model gives. */
 function outputCap(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "maxTokens" | "stream">,
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
 ): number {
@@ -161,8 +218,13 @@ function answerChoice({ tools, toolChoice }: Conversation, path: string): ToolCh
   return hasOwn ? { type: "required", path } : { type: "tool", name: answerTool, path };
 }
 
-function encodeIdentity(conversation: Conversation, body: JsonObject): void {
-  const { endUser, serviceTier, automaticCache } = conversation;
+function encodeIdentity(
+  { endUser, serviceTier, automaticCache }: Pick<
+    Conversation,
+    "endUser" | "serviceTier" | "automaticCache"
+  >,
+  body: JsonObject,
+): void {
   if (endUser !== undefined) body.metadata = { user_id: endUser.id };
   if (serviceTier?.tier === "auto") body.service_tier = "auto";
   if (serviceTier?.tier === "default") body.service_tier = "standard_only";

@@ -1,4 +1,5 @@
 /** Writes how much the model shall think, and what that forbids elsewhere, as Messages fields. */
+import { noneLeft } from "../../lib/every_member.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Conversation } from "../conversation/mod.ts";
 import {
@@ -22,7 +23,7 @@ const hidden = "omitted";
  * @returns whether the model will think
  */
 export function encodeThinking(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "reasoning" | "toolChoice">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   body: JsonObject,
@@ -88,13 +89,14 @@ function startsWith(message: Json | undefined, types: readonly string[]): boolea
 
 /** Adds temperature, top_p, top_k and the stop sequences, as far as the model takes them. */
 export function encodeMessagesSampling(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "sampling">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   body: JsonObject,
   thinks: boolean,
 ): void {
-  const { temperature, topP, topK, stop } = conversation.sampling;
+  const { temperature, topP, topK, stop, ...rest } = conversation.sampling;
+  noneLeft(rest);
   const fixed = capabilities.sampling === "fixed" || thinks;
   if (temperature !== undefined) {
     if (!fixed) body.temperature = Math.min(temperature, 1);

@@ -1,7 +1,16 @@
 /** Writes tools and tool choice as Messages fields. */
+import { everyMember } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
-import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
+import type {
+  Conversation,
+  CustomTool,
+  FunctionTool,
+  HostedTool,
+  Placed,
+  Tool,
+  ToolChoice,
+} from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
 import { allowsStrictMessages } from "../tools/json_schema.ts";
@@ -11,9 +20,21 @@ import type { BlockWriter } from "./encode_blocks.ts";
 import { encodeHostedTools } from "./hosted_tools.ts";
 import { defined } from "../../lib/defined.ts";
 
+// What becomes of each member of a tool here. A new member does not compile until it has a row.
+everyMember<FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">();
+everyMember<
+  CustomTool,
+  | keyof Placed
+  | "type"
+  | "name"
+  | "description"
+  // prepareTools() puts the grammar into the description.
+  | "format"
+>();
+
 /** Adds `tools` and `tool_choice` to the body; tells the values of `anthropic-beta` that they need. */
 export function encodeMessagesTools(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "tools" | "toolChoice" | "parallelTools">,
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   writer: BlockWriter,

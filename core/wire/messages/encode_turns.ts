@@ -10,7 +10,7 @@ import type { BlockWriter } from "./encode_blocks.ts";
 
 /** All messages of a conversation. The leading instructions stand in `system`, not here. */
 export function encodeMessagesTurns(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "from" | "turns">,
   capabilities: ResolvedCapabilities,
   writer: BlockWriter,
   warnings: Warnings,

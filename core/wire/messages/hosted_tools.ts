@@ -1,4 +1,5 @@
 /** Writes hosted tools as Messages knows them. */
+import { noneLeft } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type {
@@ -22,7 +23,7 @@ export interface EncodedHosted {
 
 /** The hosted tools that go out. Adds to the body what they need beside `tools`. */
 export function encodeHostedTools(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "tools" | "toolChoice">,
   options: ConversionOptions,
   warnings: Warnings,
   body: JsonObject,
@@ -60,7 +61,18 @@ function writeTool(requested: HostedToolRequest, warnings: Warnings): JsonObject
 
 /** The first version, which all models that search know. */
 function writeSearch(requested: WebSearchRequest, warnings: Warnings): JsonObject {
-  const { allowedDomains, blockedDomains, location, maxUses, contextSize } = requested;
+  const {
+    tool: _,
+    allowedDomains,
+    blockedDomains,
+    location,
+    maxUses,
+    contextSize,
+    // writeTool() names them.
+    others: _others,
+    ...rest
+  } = requested;
+  noneLeft(rest);
   // The vendor takes one of the two lists.
   const blocked = allowedDomains === undefined ? blockedDomains : undefined;
   warnOfRequested([contextSize, blocked === undefined ? blockedDomains : undefined], warnings);

@@ -18,7 +18,7 @@ import type {
   StreamEvent,
 } from "../conversation/mod.ts";
 import type { StreamEncoder } from "../stream/dialect.ts";
-import { BlockSequencer } from "../stream/sequencer.ts";
+import { type BlockEvent, BlockSequencer } from "../stream/sequencer.ts";
 import { wordId } from "../tools/tool_ids.ts";
 import { writeCitation } from "./citations.ts";
 import { CitedText } from "./cited_text.ts";
@@ -118,7 +118,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
   }
 
   /** Events of the live block, strictly one block after another. */
-  #write(event: StreamEvent): void {
+  #write(event: BlockEvent): void {
     switch (event.type) {
       case "refusal":
         if (this.#refusal.length < maxRefusalChars) {
@@ -142,8 +142,11 @@ export class MessagesStreamEncoder implements StreamEncoder {
         return this.#cited.cite(event.citation);
       case "hosted_call":
         return this.#hostedCall(event.id, event.call);
-      default:
+      // It ran inside the provider's call; what it led to is in the text.
+      case "foreign":
         return;
+      default:
+        return event satisfies never;
     }
   }
 

@@ -3,11 +3,12 @@
  *
  * See docs/internals/WIRE_FORMATS.md#responses.
  */
+import { everyMember } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
-import type { Answer, AnswerText, ToolCallBlock } from "../conversation/mod.ts";
+import type { Answer, AnswerText, Placed, Stop, ToolCallBlock } from "../conversation/mod.ts";
 import { hostedItem, hostedItemKind, isHostedItem } from "./hosted_items.ts";
 import {
   annotation,
@@ -22,6 +23,29 @@ import {
 import { responseObject } from "./response_object.ts";
 import { writeResponsesStop } from "./stop_reasons.ts";
 import { nameMembers } from "./tool_groups.ts";
+
+// What becomes of each member of an answer here. A new member does not compile until it has a row.
+everyMember<
+  Answer,
+  | "blocks"
+  | "stop"
+  | "usage"
+  | "serviceTier"
+  | "moderation"
+  // For the log; the client gets an id in its own form.
+  | "id"
+>();
+everyMember<
+  AnswerText,
+  keyof Placed | "type" | "text" | "refusal" | "citations" | "logprobs"
+>();
+everyMember<
+  Stop,
+  | "reason"
+  | "explanation"
+  // The style has no stop sequences.
+  | "sequence"
+>();
 
 export function encodeResponsesAnswer(
   answer: Answer,

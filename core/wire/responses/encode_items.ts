@@ -1,9 +1,11 @@
 /** Writes the turns of a conversation as Responses input items. */
+import { everyMember } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type {
   Block,
   Conversation,
+  Placed,
   ReasoningBlock,
   ToolCallBlock,
   ToolResultBlock,
@@ -24,6 +26,31 @@ import { replayItem } from "./reasoning_item.ts";
 /** Longest call id the vendor takes. */
 const callIdChars = 64;
 
+// What becomes of each member of a block here. A new member does not compile until it has a row.
+everyMember<Turn, "role" | "blocks" | "path">();
+everyMember<ReasoningBlock, keyof Placed | "type" | "text" | "proof">();
+everyMember<
+  ToolCallBlock,
+  | keyof Placed
+  | "type"
+  | "id"
+  | "name"
+  | "input"
+  // With the ids of items the vendor asks for the reasoning items that were beside them.
+  | "itemId"
+>();
+everyMember<
+  ToolResultBlock,
+  | keyof Placed
+  | "type"
+  | "callId"
+  | "content"
+  | "isError"
+  | "custom"
+  // normalizeTurns() found the call by it.
+  | "name"
+>();
+
 export interface EncodedInput {
   readonly instructions?: string;
   readonly input: JsonObject[];
@@ -34,19 +61,19 @@ export interface EncodedInput {
  * marks, which a string cannot hold, or where the vendor looks for a word in the input only.
  */
 export function encodeInput(
-  conversation: Conversation,
+  { system: own, turns, output }: Pick<Conversation, "system" | "turns" | "output">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   moreInstructions: readonly string[],
 ): EncodedInput {
   const writer = new ItemWriter(capabilities, warnings);
-  const system = withInstructions(conversation.system, moreInstructions);
-  const asItem = conversation.output?.type === "json_object" ||
+  const system = withInstructions(own, moreInstructions);
+  const asItem = output?.type === "json_object" ||
     (capabilities.cache_marks === "breakpoint" &&
       system.some((block) => block.cache !== undefined));
   const input = asItem ? writer.system(system) : [];
-  for (const turn of conversation.turns) input.push(...writer.turn(turn));
-  const lastTurn = conversation.turns.at(-1);
+  for (const turn of turns) input.push(...writer.turn(turn));
+  const lastTurn = turns.at(-1);
   if (lastTurn?.role === "assistant") {
     requirePrefill(lastTurn.path, capabilities);
     warnings.add(lastTurn.path);

@@ -1,7 +1,15 @@
 /** Writes content blocks as Responses content parts. */
+import { everyMember } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { CacheMarkCounter, type Markable, noteMark } from "../fields/cache_marks.ts";
-import type { DocumentBlock, ImageBlock, ToolResultContent } from "../conversation/mod.ts";
+import type {
+  DocumentBlock,
+  ImageBlock,
+  Placed,
+  SearchResultBlock,
+  TextBlock,
+  ToolResultContent,
+} from "../conversation/mod.ts";
 import { writeDataUrl } from "../fields/data_url.ts";
 import { renderForeign } from "../fields/extras.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
@@ -18,6 +26,25 @@ import type { Warnings } from "../warnings.ts";
 export interface InputPart extends JsonObject {
   type: "input_text" | "input_image" | "input_file";
 }
+
+// What becomes of each member of a block here. A new member does not compile until it has a row.
+everyMember<
+  TextBlock,
+  | keyof Placed
+  | "type"
+  | "text"
+  // In a history a refusal is text like any other.
+  | "refusal"
+>();
+everyMember<ImageBlock, keyof Placed | "type" | "source" | "detail">();
+everyMember<
+  DocumentBlock,
+  keyof Placed | "type" | "source" | "title" | "titlePath" | "context" | "citations"
+>();
+everyMember<
+  SearchResultBlock,
+  keyof Placed | "type" | "source" | "title" | "texts" | "citations"
+>();
 
 /** Writes the parts of one request. */
 export class InputPartWriter {

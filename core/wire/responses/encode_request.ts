@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#responses and docs/conversion.md#responses.
  */
+import { everyMember, type MembersRead, noneLeft } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import {
@@ -11,7 +12,7 @@ import {
   writeTemperatureAndTopP,
 } from "../fields/common_fields.ts";
 import type { ConversionOptions, Style } from "../contract.ts";
-import type { Conversation } from "../conversation/mod.ts";
+import type { Conversation, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { effortOf, nearestEffort, noteReasoning } from "../fields/effort.ts";
 import { carryExtras, stopPath } from "../fields/extras.ts";
@@ -26,6 +27,47 @@ import { defined } from "../../lib/defined.ts";
 
 /** The vendor refuses a smaller cap. */
 const leastOutputTokens = 16;
+
+/**
+ * The fields of a conversation that go into a Responses request. A new field does not compile until a step below reads
+ * it, or the last rows say why it goes no further.
+ */
+type CarriedField =
+  | MembersRead<
+    | typeof encodeInput
+    | typeof encodeResponsesTools
+    | typeof encodeCap
+    | typeof encodeSampling
+    | typeof encodeReasoning
+    | typeof carryVerbosity
+    | typeof writeEndUserAndTier
+    | typeof writeLogprobs
+  >
+  | "stream"
+  // placeAutomaticMark() turns it into the mark of a block.
+  | "automaticCache"
+  // The route's own name of the model goes out.
+  | "model"
+  // Of the answer only: the client gets it in the form that it asked for.
+  | "legacyFunctions"
+  | "groupedTools"
+  | "searchTool"
+  | "streamUsage"
+  // The caller of the encoder adds them to those of the encoder.
+  | "warnings";
+
+everyMember<Conversation, CarriedField>();
+everyMember<
+  ReasoningRequest,
+  | "mode"
+  | "effort"
+  | "budgetTokens"
+  | "display"
+  | "path"
+  | "effortPath"
+  // Always asked for, so that the reasoning can be sent back.
+  | "encrypted"
+>();
 
 export function encodeResponsesRequest(
   given: Conversation,
@@ -72,7 +114,7 @@ export function encodeResponsesRequest(
 }
 
 function encodeCap(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "from" | "maxTokens">,
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   warnings: Warnings,
@@ -85,30 +127,30 @@ function encodeCap(
   body["max_output_tokens"] = Math.max(cap, leastOutputTokens);
 }
 
-function capPath(conversation: Conversation): string {
+function capPath(conversation: Pick<Conversation, "from">): string {
   return conversation.from === "messages" ? "max_tokens" : "max_completion_tokens";
 }
 
 function encodeSampling(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "from" | "sampling">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   body: JsonObject,
 ): void {
-  const { topK, stop } = conversation.sampling;
-  writeTemperatureAndTopP(conversation.sampling, capabilities, warnings, body);
+  const { topK, stop, temperature, topP, ...rest } = conversation.sampling;
+  noneLeft(rest);
+  writeTemperatureAndTopP({ temperature, topP }, capabilities, warnings, body);
   if (topK !== undefined) warnings.add("top_k");
   // The style has no stop sequences at all.
   if (stop !== undefined && stop.length > 0) warnings.add(stopPath(conversation));
 }
 
 function encodeReasoning(
-  conversation: Conversation,
+  { reasoning }: Pick<Conversation, "reasoning">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   body: JsonObject,
 ): void {
-  const { reasoning } = conversation;
   if (reasoning === undefined) return;
   const wanted = effortOf(reasoning);
   const effort = wanted === undefined ? undefined : nearestEffort(wanted, capabilities.efforts);
@@ -131,10 +173,11 @@ function summaryWord(display: string | undefined): string {
 }
 
 function encodeSchema(
-  { schema, name, description, strict, path }: SchemaFormat,
+  { type: _, schema, name, description, strict, path, ...rest }: SchemaFormat,
   from: Style,
   warnings: Warnings,
 ): JsonObject {
+  noneLeft(rest);
   const enforced = strict !== false && allowsStrictChat(schema);
   // Both styles leave a schema that says nothing unenforced; a Messages client has no other word for it.
   const isSaid = strict !== undefined || from === "messages";
@@ -149,7 +192,7 @@ function encodeSchema(
 }
 
 /** The vendor takes `json_object` only when the input says the word. */
-function mentionsJson(conversation: Conversation): boolean {
+function mentionsJson(conversation: Pick<Conversation, "system" | "turns">): boolean {
   const says = (text: string): boolean => /json/i.test(text);
   return conversation.system.some((block) => says(block.text)) ||
     conversation.turns.some((turn) =>
@@ -159,7 +202,7 @@ function mentionsJson(conversation: Conversation): boolean {
 
 /** Chat's top-level `verbosity` stands inside `text` here; all other extras keep their place. */
 function carryVerbosity(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "from" | "extras">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   body: JsonObject,

@@ -1,8 +1,17 @@
 /** Writes tools and tool choice as Responses fields. */
+import { everyMember } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { noteMark } from "../fields/cache_marks.ts";
 import type { ConversionOptions } from "../contract.ts";
-import type { Conversation, HostedTool, Tool, ToolChoice } from "../conversation/mod.ts";
+import type {
+  Conversation,
+  CustomTool,
+  FunctionTool,
+  HostedTool,
+  Placed,
+  Tool,
+  ToolChoice,
+} from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat, functionParameters } from "../tools/json_schema.ts";
 import type { Warnings } from "../warnings.ts";
@@ -17,9 +26,16 @@ import {
 import { encodeHostedTools, hostedChoice } from "./hosted_tools.ts";
 import { defined } from "../../lib/defined.ts";
 
+// What becomes of each member of a tool here. A new member does not compile until it has a row.
+everyMember<FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">();
+everyMember<CustomTool, keyof Placed | "type" | "name" | "description" | "format">();
+
+/** The fields of a conversation that this file reads. */
+type ToolFields = Pick<Conversation, "from" | "tools" | "toolChoice" | "parallelTools">;
+
 /** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body; tells what to ask for by `include`. */
 export function encodeResponsesTools(
-  conversation: Conversation,
+  conversation: ToolFields,
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   warnings: Warnings,

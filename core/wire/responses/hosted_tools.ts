@@ -1,4 +1,5 @@
 /** Writes hosted tools as Responses knows them. */
+import { noneLeft } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type {
@@ -21,7 +22,7 @@ export interface EncodedHosted {
 
 /** The hosted tools that go out. Adds to the body what they need beside `tools`. */
 export function encodeHostedTools(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "tools" | "toolChoice">,
   options: ConversionOptions,
   warnings: Warnings,
   body: JsonObject,
@@ -61,7 +62,19 @@ function writeTool(requested: HostedToolRequest, warnings: Warnings): JsonObject
 }
 
 function writeSearch(requested: WebSearchRequest, warnings: Warnings): JsonObject {
-  const { allowedDomains, blockedDomains, location, contextSize } = requested;
+  const {
+    tool: _,
+    allowedDomains,
+    blockedDomains,
+    location,
+    contextSize,
+    // encodeHostedTools() writes it beside the tools.
+    maxUses: _maxUses,
+    // writeTool() names them.
+    others: _others,
+    ...rest
+  } = requested;
+  noneLeft(rest);
   warnOfRequested([blockedDomains], warnings);
   return {
     type: "web_search",
@@ -75,7 +88,9 @@ function writeSearch(requested: WebSearchRequest, warnings: Warnings): JsonObjec
   };
 }
 
-function writeMcp({ server, url, authorization, allowedTools }: McpRequest): JsonObject {
+function writeMcp(requested: McpRequest): JsonObject {
+  const { tool: _, others: _others, server, url, authorization, allowedTools, ...rest } = requested;
+  noneLeft(rest);
   return {
     type: "mcp",
     server_label: server,

@@ -106,7 +106,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     this.#text += sseEventText(`{${head},${members}}`, type);
   }
 
-  #block(event: StreamEvent): void {
+  #block(event: BlockEvent): void {
     switch (event.type) {
       case "text":
       case "refusal":
@@ -142,6 +142,12 @@ export class ResponsesStreamEncoder implements StreamEncoder {
         if (this.#open instanceof OpenMessage) this.#open.endBlock();
         // Each block of reasoning has its own proof, so it is an item of its own.
         else if (this.#open instanceof OpenReasoning) this.#close("completed");
+        return;
+      // It ran inside the provider's call; what it led to is in the text.
+      case "foreign":
+        return;
+      default:
+        return event satisfies never;
     }
   }
 

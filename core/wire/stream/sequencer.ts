@@ -9,7 +9,6 @@ import { GatewayError } from "../../errors.ts";
 import { bufferedBlockBytes } from "../limits.ts";
 import { citationChars } from "../fields/citations.ts";
 import type { StreamEvent } from "../conversation/mod.ts";
-import type { EventSink } from "./dialect.ts";
 
 /** An event that belongs to a block. */
 export type BlockEvent = Extract<StreamEvent, { readonly block: number }>;
@@ -30,14 +29,14 @@ function textLength(event: BlockEvent): number {
 }
 
 export class BlockSequencer {
-  readonly #write: EventSink;
+  readonly #write: (event: BlockEvent) => void;
   /** The live block, or -1. */
   #live = -1;
   /** Later blocks in rising order; almost always empty. */
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
 
-  constructor(write: EventSink) {
+  constructor(write: (event: BlockEvent) => void) {
     this.#write = write;
   }
 

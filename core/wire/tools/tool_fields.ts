@@ -24,7 +24,7 @@ import type { Warnings } from "../warnings.ts";
  */
 export function dropHostedTool(
   tool: HostedTool,
-  { tools, toolChoice }: Conversation,
+  { tools, toolChoice }: Pick<Conversation, "tools" | "toolChoice">,
   warnings: Warnings,
   carried: readonly HostedTool[] = [],
 ): void {
@@ -81,7 +81,7 @@ export function isNamed(tool: HostedTool, name: string): boolean {
  * @param has whether the target's style has a tool for the request
  */
 export function carriedHosted(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "tools" | "toolChoice">,
   { allow }: ConversionOptions,
   warnings: Warnings,
   has: (requested: HostedToolRequest) => boolean,
@@ -148,7 +148,7 @@ export function isCustomTool(tools: readonly Tool[], name: string): boolean {
 
 /** Chat and Responses: writes the request for one tool call at a time. */
 export function writeParallelTools(
-  conversation: Conversation,
+  conversation: Pick<Conversation, "from" | "parallelTools">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   body: JsonObject,
@@ -159,7 +159,7 @@ export function writeParallelTools(
 }
 
 /** The client's name for the requested. */
-function parallelPath(conversation: Conversation): string {
+function parallelPath(conversation: Pick<Conversation, "from">): string {
   return conversation.from === "messages"
     ? "tool_choice.disable_parallel_tool_use"
     : "parallel_tool_calls";
