@@ -1,19 +1,21 @@
-/** The last day of availability, shared by all instances: each writes its own row per hour. */
+/**
+ * Stores the availability of the last day for all instances: each writes a row of its own per hour.
+ */
 import type { InstanceId } from "../../core/lib/ids.ts";
 import type { AvailabilityCounts } from "../../core/routing/availability.ts";
 import { availabilityHourPrefix, availabilityKey } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Hours that the public status covers. */
+/** Hours that the public status page covers. */
 const availabilityHours = 24;
 
-/** Milliseconds that rows of availability are kept: two hours longer than they are read. */
+/** Milliseconds after which rows of availability expire: two hours longer than they are read. */
 const availabilityExpireMs = 26 * 3_600_000;
 
-/** Rows of availability read for one status: instances × hours, where a restart is a new instance. */
+/** Most rows read for one status: instances × hours, where each restart is a new instance. */
 const maxAvailabilityRows = 10_000;
 
-/** Writes what an instance counted in an hour; each write replaces the former. */
+/** Writes the counts of an instance for an hour, replacing its earlier row. */
 export async function writeAvailability(
   kv: KeyValueStore,
   instanceId: InstanceId,
@@ -25,7 +27,7 @@ export async function writeAvailability(
   });
 }
 
-/** Reads the last day up to and with `hour`, as far as it was written; one entry per instance and hour. */
+/** Reads the rows of the last day up to and including `hour`; one entry per instance and hour. */
 export async function readAvailability(
   kv: KeyValueStore,
   hour: number,

@@ -1,9 +1,10 @@
 /**
  * Writes receipts into the index and the day sums, each exactly once.
  *
- * A receipt's place in the index and its day sum change in one atomic that checks the version of the day sum. So whoever wants to
- * add a receipt reads the day sum first and the index after it: either it finds the receipt there and leaves it
- * out, or the page comes later and then the check fails. No lock is needed, and any number may try at once.
+ * The index page and the day sum of a receipt change in one atomic write that checks the version of
+ * the day sum. A process that adds a receipt reads the day sum first and the index second. If
+ * another process has indexed the receipt, this one either finds it in the index and skips it, or
+ * its check fails. So no lock is needed, and any number of processes may try at once.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
@@ -16,25 +17,29 @@ import { groupReceipts, type RollupGroup } from "./rollup_group.ts";
 import { addUsage, noUsage, rollupCellKey, type UsageSum, usageSum } from "./rollups.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** A day sum as the store has it. */
+/** A day sum as it is stored, with its version. */
 export interface KnownSum {
   readonly sum: UsageSum;
   readonly versionstamp: string | null;
 }
 
 export interface IndexWriteOptions {
-  /** Only while this instance still has the right to index its own batches … */
+  /** Set to write only while this instance may still index its own batches. */
   readonly owner?: { readonly instanceId: InstanceId; readonly versionstamp: string };
-  /** … in which case sums it wrote itself need not be read, nor the index rows. */
+  /**
+   * Sums that this instance wrote itself, used with `owner`: they need not be read again, nor the
+   * index.
+   */
   readonly cache?: Map<string, KnownSum>;
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
-  /** Waits between tries. */
+  /** Waits between attempts. */
   readonly pause?: (delayMs: number) => Promise<void>;
 }
 
 /**
- * Indexes one chunk. `lost`: another process took the right to index these batches, and will.
- * `conflict`: the store failed or others were faster each time; nothing is half done, try again later.
+ * Indexes one chunk. `lost`: another process has taken over these batches and will index them.
+ * `conflict`: the store failed or other processes were faster in every attempt; nothing was
+ * written, so try again later.
  */
 export async function writeIndex(
   kv: KeyValueStore,
@@ -53,7 +58,7 @@ export async function writeIndex(
         return { done: "written" };
       }
     } catch {
-      // The answer was lost: the next try reads everything, in the order that makes it safe.
+      // The answer was lost. The next attempt reads everything again, in the safe order.
     }
     for (const group of chunk) cache?.delete(group.id);
     return owner && await isLost(kv, owner, options) ? { done: "lost" } : "again";
@@ -87,7 +92,7 @@ async function readSums(
   return sums;
 }
 
-/** The chunk without the receipts that are in the index. To be called after the sums were read. */
+/** Removes receipts that are already in the index. Call it after the sums were read. */
 async function withoutIndexed(
   kv: KeyValueStore,
   chunk: readonly RollupGroup[],
@@ -110,7 +115,7 @@ async function withoutIndexed(
   return groups;
 }
 
-/** One atomic. Returns the new sums, or `undefined` when a check failed. */
+/** Commits one atomic write. Returns the new sums, or `undefined` if a check failed. */
 async function commitIndex(
   kv: KeyValueStore,
   groups: readonly RollupGroup[],

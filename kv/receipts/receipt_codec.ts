@@ -1,22 +1,23 @@
 /**
- * The stored form of a receipt: one JSON text of a tuple. Against the object itself it is 300 bytes instead of 750 and
- * saves a tenth of the time of a settlement; ten million of them fit in 4 GB. Where the texts lie is the business of
- * `receipt_pages.ts`.
+ * Encodes a receipt as one JSON text of a tuple. Compared with a stored object it takes 300 bytes
+ * instead of 750 and saves a tenth of the time of a settlement; ten million receipts fit in 4 GB.
+ * `receipt_pages.ts` stores the texts.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../core/lib/ids.ts";
 import type { TokenUsage } from "../../core/billing/token_usage.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
 
-/** Attempts kept on a receipt: more are never made for one call. */
+/** Most attempts on a receipt; a call never makes more. */
 export const maxReceiptAttempts = 16;
 
 /**
- * Characters of one text on a receipt: names are far shorter, but clients choose the name that was mapped.
+ * Most characters of a text on a receipt. Names are far shorter, but clients choose the name that
+ * was mapped.
  */
 export const maxReceiptTextChars = 256;
 
-/** First element of the tuple. A new shape gets a new number; old ones stay readable for ever. */
+/** First element of the tuple. A new shape gets a new number; old ones stay readable. */
 const version = 1;
 
 type StoredPrice = [unit: "token", in_: string, out: string, read: string, write: string] | [
@@ -46,7 +47,7 @@ type Stored = [
   cost: string,
   shortfall: string,
   attempts: [route: string, outcome: string, ms: number][],
-  /** Only where there is one. */
+  /** Only if there is a claim. */
   claim?: string,
 ];
 
@@ -72,7 +73,7 @@ function appliedPrice(stored: StoredPrice): AppliedPrice {
   };
 }
 
-/** The text of a receipt. The request id is not in it. */
+/** Encodes a receipt without its request id. */
 export function encodeReceipt(receipt: Receipt): string {
   const { usage } = receipt;
   const stored: Stored = [
@@ -103,7 +104,7 @@ export function encodeReceipt(receipt: Receipt): string {
 }
 
 /**
- * Reads what {@linkcode encodeReceipt} wrote, parsed.
+ * Decodes the parsed JSON of {@linkcode encodeReceipt}.
  *
  * @throws {InvariantError} if it is not a receipt
  */
@@ -176,8 +177,8 @@ function isBounded({ model, style, mappedFrom, route, attempts }: Receipt): bool
 const clip = (text: string): string => text.slice(0, maxReceiptTextChars);
 
 /**
- * The same receipt with every text and list inside its bound, so that its row can never be too large to be written:
- * a write that fails would tear the commit it is in.
+ * Shortens texts and lists of a receipt to their bounds, so that its row always fits: a row that
+ * the store refuses would fail the whole commit.
  */
 export function boundReceipt(receipt: Receipt): Receipt {
   if (isBounded(receipt)) return receipt;

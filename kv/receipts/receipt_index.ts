@@ -1,9 +1,10 @@
 /**
- * The index of receipts by account: pages of request ids.
+ * Indexes receipts by account, in pages of request ids.
  *
- * A row per receipt would double the cost of a call on the store. A page holds the ids that were indexed together and
- * that share a bucket, the first digits of their time (1.3 seconds). Its key ends in its newest id, so the pages of a
- * bucket lie together and listing by id sorts one bucket at a time, however late some of its calls ended.
+ * A row per receipt would double what a call costs the store. A page has the ids that were indexed
+ * together and share a bucket, i.e. the first digits of their time (1.3 seconds). Its key ends in
+ * its newest id, so the pages of a bucket are neighbours, and a list sorts one bucket at a time,
+ * however late some of its calls ended.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
@@ -25,7 +26,7 @@ export interface CallsOfAccount {
   readonly requestIds: readonly RequestId[];
 }
 
-/** Adds the pages of these calls to an atomic. They must not be indexed yet. */
+/** Adds the index pages of these calls to an atomic write. The calls must not be indexed yet. */
 export function writePages(op: AtomicWrite, calls: Iterable<CallsOfAccount>): void {
   const pages = new Map<string, { accountId: AccountId; newest: RequestId; rest: string[] }>();
   for (const { accountId, requestIds } of calls) {
@@ -45,14 +46,18 @@ export function writePages(op: AtomicWrite, calls: Iterable<CallsOfAccount>): vo
   }
 }
 
-/** @throws {InvariantError} if the row is not a page */
+/**
+ * Decodes the request ids of a page.
+ *
+ * @throws {InvariantError} if the row is not a page
+ */
 export function pageIds({ key, value }: Deno.KvEntry<unknown>): RequestId[] {
   invariant(typeof value === "string", "not a page of the receipt index");
   const bucket = bucketOf(newestOnIndexPage(key));
   return value.split(",").map((rest) => `${bucket}${rest}` as RequestId);
 }
 
-/** The indexed calls of an account, the latest first, before `before` if that is given. */
+/** Lists the indexed calls of an account, the latest first, starting before `before` if given. */
 export async function* listIndexed(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -79,7 +84,7 @@ export async function* listIndexed(
   yield* inOrder();
 }
 
-/** Which of an account's calls are in the index. */
+/** Returns those of the given calls that are in the index. */
 export async function indexedAmong(
   kv: KeyValueStore,
   accountId: AccountId,

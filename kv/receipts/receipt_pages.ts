@@ -1,10 +1,11 @@
 /**
- * How receipts lie in the store: several to a row, a *page*.
+ * Stores receipts, several to a row: a *page*.
  *
- * A row costs as much time as everything else that a settlement does, so the receipts of one commit whose calls began
- * in the same bucket of time, the first eight of the nine digits of their ids (36 ms), share one. The key of a page is
- * its newest id: pages ascend in time and append, and a receipt is found by its id alone, among the pages from that
- * id to the end of its bucket. Calls that lasted differently long have pages of their own and are read by their key.
+ * Writing a row takes as long as everything else in a settlement. So the receipts of one commit
+ * whose calls started in the same bucket of time (the first eight of the nine time digits of their
+ * ids, 36 ms) share a row. The key of a page is its newest id. Keys ascend with time, so rows are
+ * appended, and the id of a receipt suffices to find it, among the pages from that id to the end of
+ * its bucket. Receipts that are alone in their bucket are read by their key.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
@@ -14,7 +15,8 @@ import { decodeReceipt, encodeReceipt } from "./receipt_codec.ts";
 import { type AtomicWrite, keysPerRead, type KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Characters on one page of receipts: two bytes each at worst, and the store's bound for a value is 64 KiB.
+ * Most characters on one page of receipts: at most two bytes each, and a value of the store has at
+ * most 64 KiB.
  */
 export const maxReceiptPageChars = 30_000;
 
@@ -23,25 +25,25 @@ const bucketChars = 12;
 /** Sorts after every id of a bucket. */
 const bucketEnd = "~";
 
-/** The bucket of time that a call began in; its receipt shares a page with others of the same only. */
+/** Returns the time bucket in which a call started; only receipts of one bucket share a page. */
 export function pageBucketOf(requestId: RequestId): string {
   return requestId.slice(0, bucketChars);
 }
 
-/** A row that is about to be written. */
+/** A row that is being filled. */
 interface Page {
   newest: RequestId;
   /** The JSON texts of its receipts, joined by commas. */
   text: string;
 }
 
-/** Lays receipts onto pages; each is ready to be written when all are laid. */
+/** Distributes receipts over pages, which are written when all receipts are placed. */
 export class ReceiptPageLayout {
-  /** The page of each bucket that has room. */
+  /** The page of each bucket that still has room. */
   readonly #open = new Map<string, Page>();
   readonly #pages: Page[] = [];
 
-  /** Lays one receipt down. Returns the characters it takes, for the bounds of the commit. */
+  /** Places one receipt. Returns the characters it takes, for the bounds of the commit. */
   add(receipt: Receipt): number {
     const { requestId } = receipt;
     const text = `["${requestId}",${encodeReceipt(receipt)}]`;
@@ -58,15 +60,15 @@ export class ReceiptPageLayout {
     return text.length;
   }
 
-  /** Adds the rows to an atomic. May be called again when that one was not applied. */
+  /** Adds the rows to an atomic write. May be called again if that write was not applied. */
   write(op: AtomicWrite): void {
     for (const { newest, text } of this.#pages) op.set(receiptPageKey(newest), `[${text}]`);
   }
 }
 
 /**
- * The receipts of a page, or those of them that are `wanted`: a full one has a hundred, each of which costs more to
- * unpack than to skip.
+ * Decodes the receipts of a page, or only those that are `wanted`: a full page has a hundred, and
+ * decoding one costs more than skipping it.
  *
  * @throws {InvariantError} if the row is not a page
  */
@@ -78,7 +80,7 @@ export function decodeReceiptPage(
   const rows: unknown = JSON.parse(value);
   invariant(Array.isArray(rows), "not a page of receipts");
   const newest = newestOnReceiptPage(key);
-  // The first form of the row: one receipt, bare, its id in the key.
+  // The first form of the row: a single receipt, with its id in the key.
   if (typeof rows[0] === "number") {
     return wanted?.has(newest) === false ? [] : [decodeReceipt(newest, rows)];
   }
@@ -87,12 +89,12 @@ export function decodeReceiptPage(
     const requestId = row[0] as RequestId;
     if (wanted?.has(requestId) === false) return [];
     const isFound = requestId <= newest && pageBucketOf(requestId) === pageBucketOf(newest);
-    invariant(isFound, `receipt ${requestId} lies on a page on which nobody looks for it`);
+    invariant(isFound, `receipt ${requestId} is on a page where it cannot be found`);
     return decodeReceipt(requestId, row[1]);
   });
 }
 
-/** The keys between which the page of a call lies, and those of later calls of the same bucket. */
+/** Selects the pages that may contain a call: from its id to the end of its bucket. */
 function pagesFrom(requestId: RequestId): Deno.KvListSelector {
   return {
     start: receiptPageKey(requestId),
@@ -101,8 +103,8 @@ function pagesFrom(requestId: RequestId): Deno.KvListSelector {
 }
 
 /**
- * The receipts of these calls that exist, by id. Pages of one receipt, the usual case, are read by their key, ten at
- * a time; what is not found like that is looked for in its bucket.
+ * Reads the receipts of these calls that exist, by id. Pages of one receipt, the usual case, are
+ * read by their key, ten at a time; the others are searched in their bucket.
  */
 export async function readReceiptPages(
   kv: KeyValueStore,
@@ -120,10 +122,10 @@ export async function readReceiptPages(
       if (entry.versionstamp !== null) take(entry);
     }
   }
-  // The oldest of a bucket first: its reading passes the pages of all the others.
+  // The oldest of a bucket first, since its search passes the pages of all others.
   for (const requestId of [...wanted].sort()) {
     if (found.has(requestId)) continue;
-    // It lies on the first nearly always; a page is up to 50 KB.
+    // It is nearly always on the first page; a page has up to 50 KB.
     for await (const entry of kv.list<unknown>(pagesFrom(requestId), { batchSize: 2 })) {
       take(entry);
       if (found.has(requestId)) break;

@@ -1,6 +1,7 @@
 /**
- * Reading receipts. A receipt is there, by its id, from the moment its call was settled; in the list of its account it
- * is found through the index, or, for a second or so, through the batch row of its commit. Readers see both.
+ * Reads receipts. A receipt can be read by its id as soon as its call is settled. Lists of an
+ * account find it through the index, or for about a second through the batch row of its commit; the
+ * functions here read both.
  *
  * - Folder `kv/receipts/`: receipts, their index by account, and the sums per day that are derived
  *   from them.
@@ -16,10 +17,10 @@ import { readReceiptPages } from "./receipt_pages.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
-/** Receipts on one page of a list, or read at once. */
+/** Most receipts on one page of a list, or in one read. */
 export const maxReceiptsPerRead = 500;
 
-/** The receipt of a call, if it was settled. Whose it is must be checked by the caller. */
+/** Reads the receipt of a call, if it was settled. The caller checks whose it is. */
 export async function readReceipt(
   kv: KeyValueStore,
   requestId: RequestId,
@@ -27,7 +28,7 @@ export async function readReceipt(
   return (await readReceiptPages(kv, [requestId])).get(requestId);
 }
 
-/** The receipts of these calls that exist, in the same order. */
+/** Reads the receipts of these calls that exist, in the same order. */
 export async function readReceipts(
   kv: KeyValueStore,
   requestIds: readonly RequestId[],
@@ -37,7 +38,10 @@ export async function readReceipts(
     .filter((receipt) => receipt !== undefined);
 }
 
-/** Ids of an account's calls that are settled but may not be in the index yet; some may be in both. */
+/**
+ * Reads the ids of settled calls of an account that may not be in the index yet; some may be in
+ * both.
+ */
 export async function readTail(kv: KeyValueStore, accountId: AccountId): Promise<RequestId[]> {
   const tail: RequestId[] = [];
   for await (const { parts } of listBatches(kv)) {
@@ -48,12 +52,12 @@ export async function readTail(kv: KeyValueStore, accountId: AccountId): Promise
 
 export interface ReceiptPage {
   readonly receipts: readonly Receipt[];
-  /** Pass as `before` to read on; absent at the end. */
+  /** The `before` of the following page; absent at the end. */
   readonly next?: RequestId;
 }
 
 /**
- * The receipts of an account, the latest call first (by the time the request came in).
+ * Lists the receipts of an account, the latest call first, by the time its request arrived.
  *
  * @example
  * ```ts
@@ -71,7 +75,7 @@ export async function listReceipts(
 ): Promise<ReceiptPage> {
   const limit = Math.min(page.limit, maxReceiptsPerRead);
   const { before } = page;
-  // The tail first: what leaves it afterwards is in the index when that is read.
+  // The tail is read first: what leaves it afterwards is in the index by the time that is read.
   const tail = await readTail(kv, accountId);
   const ids = new Set(before === undefined ? tail : tail.filter((id) => id < before));
   let listed = 0;

@@ -1,23 +1,23 @@
 /**
- * Receipts on their way into the index, gathered by the day sum they belong to. Kept as ids and one sum: receipts that
- * wait would be most of what the garbage collector has to carry, and nobody looks at them one by one.
+ * Groups receipts for the index by the day sum that they belong to. A group keeps ids and one sum,
+ * since whole receipts that wait would be most of the work of the garbage collector.
  */
 import type { RequestId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import type { Writable } from "../../core/lib/writable.ts";
 import { addReceipt, noUsage, type RollupCell, rollupCell, type UsageSum } from "./rollups.ts";
 
-/** Receipts per index commit: a page each at most, a few in practice. */
+/** Most receipts per index commit: at most a page each, a few pages in practice. */
 export const indexReceiptsPerCommit = 500;
 
-/** Day sums per index commit: one check each beside the indexer's own. */
+/** Most day sums per index commit: each needs a check, beside the check of the indexer. */
 export const rollupRowsPerCommit = 9;
 
 export function rollupGroupId({ accountId, day, keyId, model }: RollupCell): string {
   return `${accountId} ${day} ${keyId} ${model}`;
 }
 
-/** Receipts of one day sum; at most as many as one commit of the index takes. */
+/** Receipts of one day sum, at most as many as one index commit takes. */
 export class RollupGroup {
   readonly id: string;
   readonly cell: RollupCell;
@@ -29,7 +29,7 @@ export class RollupGroup {
     this.cell = cell;
   }
 
-  /** What the receipts add up to. */
+  /** The sum of the receipts. */
   get sum(): UsageSum {
     return this.#sum;
   }
@@ -44,7 +44,7 @@ export class RollupGroup {
   }
 }
 
-/** Groups receipts by day sum; groups of one account lie together. */
+/** Groups receipts by day sum; groups of one account are neighbours. */
 export function groupReceipts(receipts: Iterable<Receipt>): RollupGroup[] {
   const groups: RollupGroup[] = [];
   const open = new Map<string, RollupGroup>();
@@ -62,7 +62,10 @@ export function groupReceipts(receipts: Iterable<Receipt>): RollupGroup[] {
   return groups.sort((one, other) => one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
 }
 
-/** Takes the first groups that fit one atomic off the list: not too many, and no day sum twice. */
+/**
+ * Removes the first groups that fit one atomic write from the list: bounded in number, and no day
+ * sum twice.
+ */
 export function takeChunk<Group extends RollupGroup>(groups: Group[]): Group[] {
   const ids = new Set<string>();
   let size = 0;
@@ -77,7 +80,7 @@ export function takeChunk<Group extends RollupGroup>(groups: Group[]): Group[] {
   return groups.splice(0, ids.size);
 }
 
-/** Cuts groups into pieces that fit one atomic each. */
+/** Splits groups into chunks that fit one atomic write each. */
 export function chunkGroups(groups: readonly RollupGroup[]): RollupGroup[][] {
   const rest = [...groups];
   const chunks: RollupGroup[][] = [];

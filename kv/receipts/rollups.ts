@@ -1,6 +1,6 @@
 /**
- * Day sums: what an account used per day, key and model. Derived from receipts by the indexer, never the source of
- * money; they can be thrown away and built again.
+ * Computes day sums: what an account used per day, key and model. The indexer derives them from
+ * receipts; they never move money and can be rebuilt.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
@@ -9,10 +9,10 @@ import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { Writable } from "../../core/lib/writable.ts";
 import { rollupKey } from "../schema/keys.ts";
 
-/** The stored value, and what readers add up. All but the money are safe integers. */
+/** The stored sum. All members but the money are safe integers. */
 export interface UsageSum {
   readonly calls: number;
-  /** Calls that ended `failed`; they are free. */
+  /** Calls that ended as `failed`; they are free. */
   readonly failedCalls: number;
   readonly estimatedCalls: number;
   readonly inputTokens: number;
@@ -23,13 +23,13 @@ export interface UsageSum {
   readonly costMicroVnd: bigint;
   readonly shortfallMicroVnd: bigint;
   readonly latencyMs: number;
-  /** Sum over the calls that had an output … */
+  /** Sum of the times to first output, over the calls that had an output. */
   readonly firstOutputMs: number;
-  /** … and how many those are. */
+  /** Number of calls that had an output. */
   readonly firstOutputCalls: number;
 }
 
-/** What one row stands for. */
+/** What one row is the sum of. */
 export interface RollupCell {
   readonly accountId: AccountId;
   /** `YYYY-MM-DD`, Vietnam time. */
@@ -45,12 +45,15 @@ export interface DayRange {
   readonly toDay: string;
 }
 
-/** Sorts after every key of the day and before the next day: the end of a list up to a day, with the day. */
+/**
+ * Returns the end of a key range that includes a last day: it sorts after every key of that day and
+ * before the next day.
+ */
 export function endOfDays(lastDay: string): string {
   return `${lastDay}~`;
 }
 
-/** No calls at all. */
+/** The sum of no calls. */
 export const noUsage: UsageSum = {
   calls: 0,
   failedCalls: 0,
@@ -67,7 +70,7 @@ export const noUsage: UsageSum = {
   firstOutputCalls: 0,
 };
 
-/** The row that a receipt belongs to. By the start of the call, which never changes. */
+/** Returns the cell of a receipt, by the start of its call, which never changes. */
 export function rollupCell(receipt: Receipt): RollupCell {
   const { accountId, keyId, model } = receipt;
   return { accountId, day: vietnamDay(receipt.startedAtMs), keyId, model };
@@ -77,7 +80,7 @@ export function rollupCellKey(cell: RollupCell): Deno.KvKey {
   return rollupKey(cell.accountId, cell.day, cell.keyId, cell.model);
 }
 
-/** Adds a receipt to a sum in place. */
+/** Adds a receipt to a sum, in place. */
 export function addReceipt(total: Writable<UsageSum>, receipt: Receipt): void {
   invariant(receipt.costMicroVnd >= 0n, "a receipt never lowers a sum");
   const { usage } = receipt;
@@ -100,14 +103,14 @@ export function addReceipt(total: Writable<UsageSum>, receipt: Receipt): void {
   }
 }
 
-/** The sum with the receipts added. */
+/** Returns the sum with the receipts added. */
 export function addReceipts(sum: UsageSum, receipts: Iterable<Receipt>): UsageSum {
   const total = { ...sum };
   for (const receipt of receipts) addReceipt(total, receipt);
   return total;
 }
 
-/** Both together. */
+/** Adds two sums. */
 export function addUsage(one: UsageSum, other: UsageSum): UsageSum {
   return {
     calls: one.calls + other.calls,
@@ -126,7 +129,7 @@ export function addUsage(one: UsageSum, other: UsageSum): UsageSum {
   };
 }
 
-/** Whether two sums say the same. */
+/** Whether two sums are equal. */
 export function sameUsage(one: UsageSum, other: UsageSum): boolean {
   return one.calls === other.calls && one.failedCalls === other.failedCalls &&
     one.estimatedCalls === other.estimatedCalls && one.inputTokens === other.inputTokens &&
@@ -137,7 +140,11 @@ export function sameUsage(one: UsageSum, other: UsageSum): boolean {
     one.firstOutputMs === other.firstOutputMs && one.firstOutputCalls === other.firstOutputCalls;
 }
 
-/** @throws {InvariantError} if the row is not a sum */
+/**
+ * Validates a stored sum.
+ *
+ * @throws {InvariantError} if the row is not a sum
+ */
 export function usageSum(value: unknown): UsageSum {
   invariant(
     typeof value === "object" && value !== null && "costMicroVnd" in value &&

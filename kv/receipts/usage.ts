@@ -1,4 +1,4 @@
-/** Reading and rebuilding what accounts used per day, key and model. */
+/** Reads and rebuilds what accounts used per day, key and model. */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "../wallet/limits.ts";
 import {
@@ -26,26 +26,26 @@ import {
 } from "./rollups.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** What readers add up: the sums of receipts, and what of their cost went back. */
+/** A sum of receipts, and how much of its cost was refunded. */
 export interface Usage extends UsageSum {
   readonly refundedMicroVnd: bigint;
 }
 
-/** What one key used of one model on one day. */
+/** The usage of one model by one key on one day. */
 export interface UsageRow extends RollupCell {
   readonly usage: Usage;
 }
 
-/** Nothing used, nothing given back. */
+/** Usage of nothing. */
 export const nothingUsed: Usage = { ...noUsage, refundedMicroVnd: 0n };
 
-/** Both together. */
+/** Adds two usages. */
 export function addUp(one: Usage, other: Usage): Usage {
   const refundedMicroVnd = one.refundedMicroVnd + other.refundedMicroVnd;
   return { ...addUsage(one, other), refundedMicroVnd };
 }
 
-/** What calls cost in the end. */
+/** Computes the cost of calls less what was refunded. */
 export function netCostMicroVnd({ costMicroVnd, refundedMicroVnd }: Usage): bigint {
   return costMicroVnd - refundedMicroVnd;
 }
@@ -58,9 +58,9 @@ function cellId({ day, keyId, model }: RollupCell): string {
 type SumRow = RollupCell & { readonly usage: UsageSum };
 
 /**
- * Usage in a range of days, calls of this very second included, ordered by day, key and model.
- *
- * Refunds are read first: the receipt of a call is there before its refund, so none is seen without its call.
+ * Reads the usage of a range of days, including calls settled this second, ordered by day, key and
+ * model. Refunds are read first: a receipt exists before its refund, so no refund is read without
+ * its call.
  */
 export async function readUsage(
   kv: KeyValueStore,
@@ -81,8 +81,8 @@ export async function readUsage(
 }
 
 /**
- * Day sums and the calls that are not in them yet are read one after the other; should the indexer move calls in
- * between, the reading is repeated.
+ * Reads day sums, then the calls that are not in them yet; repeats both if the indexer moved calls
+ * in between.
  */
 async function readSums(
   kv: KeyValueStore,
@@ -124,17 +124,17 @@ async function readRows(
   return rows;
 }
 
-/** What building day sums anew came to. */
+/** The result of rebuilding day sums. */
 export interface RebuiltRollups {
-  /** Rows that were wrong. */
+  /** Number of rows that were wrong. */
   readonly corrected: number;
-  /** The indexer changed a row in each try: nothing is known of that one. */
+  /** Set if the indexer changed a row during every attempt, so that the row was not checked. */
   readonly isMoving: boolean;
 }
 
 /**
- * Computes the day sums of an account anew from its indexed receipts and corrects the rows that differ. Safe on a live
- * store: a row that the indexer changes meanwhile is left to the next try.
+ * Recomputes the day sums of an account from its indexed receipts and corrects rows that differ.
+ * Safe beside a live service: a row that the indexer changes meanwhile is left to the next attempt.
  */
 export async function rebuildRollups(
   kv: KeyValueStore,
@@ -142,7 +142,7 @@ export async function rebuildRollups(
 ): Promise<RebuiltRollups> {
   let corrected = 0;
   for (let attempt = 0; attempt < walletWriteAttempts; attempt++) {
-    // Versions first, receipts after: a receipt indexed in between changes the version.
+    // Versions are read before receipts: a receipt indexed in between changes the version.
     const stored = new Map<string, Deno.KvEntry<unknown>>();
     for await (const entry of kv.list<unknown>({ prefix: rollupsOfPrefix(accountId) })) {
       stored.set(cellId(daySumCellOf(entry.key)), entry);
@@ -159,11 +159,13 @@ export async function rebuildRollups(
   return { corrected, isMoving: true };
 }
 
-/** {@linkcode rebuildRollups} for every account, one after the other. */
+/**
+ * Runs {@linkcode rebuildRollups} for every account, one after the other.
+ */
 export async function rebuildAllRollups(kv: KeyValueStore, signal?: AbortSignal): Promise<{
   readonly accounts: number;
   readonly corrected: number;
-  /** Accounts that were in use the whole time. */
+  /** Accounts whose rows kept changing. */
   readonly moving: readonly AccountId[];
 }> {
   let accounts = 0;
