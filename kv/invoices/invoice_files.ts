@@ -1,4 +1,7 @@
-/** Files of an invoice, cut into parts that fit the store. The bytes come first, the row that names them last. */
+/**
+ * Stores the files of an invoice in parts that fit the store. The bytes are written first, the row
+ * that names them last.
+ */
 import type { InvoiceId } from "../../core/lib/ids.ts";
 import { sha256Hex } from "../../core/lib/sha256.ts";
 import type { InvoiceFile } from "../../core/invoices/invoice.ts";
@@ -8,19 +11,19 @@ import type { Operator } from "../operators/operator_audit.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Bytes of one row of an invoice file: a value holds 64 KiB, and the rest is room for the store's own
- * framing.
+ * Bytes per row of an invoice file: a value has at most 64 KiB, and the rest is for the framing of
+ * the store.
  */
 const invoiceFilePartBytes = 60_000;
 
-/** Bytes of one invoice file: a signed invoice is under 500 KB. */
+/** Most bytes of one invoice file: a signed invoice is under 500 KB. */
 const maxInvoiceFileBytes = 2 * 1024 * 1024;
 
 export type AttachResult =
   | { readonly ok: true; readonly file: InvoiceFile }
   | { readonly ok: false; readonly why: "missing" | "type" | "size" | "count" | "busy" };
 
-/** The type of a file by its first bytes: what it calls itself proves nothing. */
+/** Detects the type of a file from its first bytes; its name proves nothing. */
 function fileType(bytes: Uint8Array): InvoiceFile["type"] | undefined {
   const head = new TextDecoder().decode(bytes.subarray(0, 64));
   if (head.startsWith("%PDF-")) return "application/pdf";
@@ -29,18 +32,18 @@ function fileType(bytes: Uint8Array): InvoiceFile["type"] | undefined {
     : undefined;
 }
 
-/** A file name without paths, control characters and quotes. */
+/** Removes paths, control characters and quotes from a file name. */
 function tidyName(name: string, type: InvoiceFile["type"]): string {
   const plain = name.split(/[/\\]/).at(-1)!.replace(/[^\p{L}\p{N}._ -]/gu, "").trim().slice(-100);
   return plain === "" ? `invoice.${type === "application/pdf" ? "pdf" : "xml"}` : plain;
 }
 
-/** By content, so that a form sent twice attaches its file once. */
+/** Computes the id of a file from its content, so that a form sent twice attaches its file once. */
 async function fileIdOf(bytes: Uint8Array<ArrayBuffer>): Promise<string> {
   return (await sha256Hex(bytes)).slice(0, 24);
 }
 
-/** Attaches a PDF or XML file to a request. The same file is there once. */
+/** Attaches a PDF or XML file to a request, the same file only once. */
 export async function attachInvoiceFile(
   kv: KeyValueStore,
   input: {
@@ -82,7 +85,7 @@ export async function attachInvoiceFile(
   return kept ? { ok: true, file } : { ok: false, why: "busy" };
 }
 
-/** The bytes of a file; `undefined` if a part is missing. */
+/** Reads the bytes of a file; `undefined` if a part is missing. */
 export async function readInvoiceFile(
   kv: KeyValueStore,
   id: InvoiceId,

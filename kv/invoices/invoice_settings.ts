@@ -1,4 +1,4 @@
-/** Who invoices of an account usually go to, as set in the account: fills the form of a request. */
+/** Stores the usual buyer of the invoices of an account, which fills the form of a request. */
 import type { AccountId } from "../../core/lib/ids.ts";
 import type { InvoiceBuyer, InvoiceSettings } from "../../core/invoices/invoice.ts";
 import { accountKey, invoiceProfileKey, invoiceSettingsKey } from "../schema/keys.ts";
@@ -12,7 +12,7 @@ export async function getInvoiceSettings(
   return (await kv.get<InvoiceSettings>(invoiceSettingsKey(accountId))).value ?? {};
 }
 
-/** Sets them as a whole. `false` if the account is gone, or was changed at the same moment. */
+/** Replaces the settings. `false` if the account is gone or changed at the same time. */
 export async function setInvoiceSettings(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -20,12 +20,15 @@ export async function setInvoiceSettings(
 ): Promise<boolean> {
   const account = await kv.get<Account>(accountKey(accountId));
   if (account.value === null || account.value.deletedAtMs !== undefined) return false;
-  // Deleted in between, the person's data would stay.
+  // Without the check, the data of a person deleted in between would stay.
   const operation = kv.atomic().check(account).set(invoiceSettingsKey(accountId), settings);
   return (await operation.commit()).ok;
 }
 
-/** What the next request begins with: what is set in the account, and for the rest the buyer of the last request. */
+/**
+ * Returns the initial data of the next request: the settings of the account, completed from the
+ * buyer of the last request.
+ */
 export async function usualBuyer(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -35,7 +38,7 @@ export async function usualBuyer(
     invoiceSettingsKey(accountId),
   ]);
   if (settings.value?.taxCode === undefined) return { ...last.value, ...settings.value };
-  // The name, address and confirmation of another tax code say nothing about this one.
+  // Name, address and confirmation of another tax code do not apply to this one.
   const isSame = last.value?.taxCode === settings.value.taxCode;
   return isSame ? { ...last.value, ...settings.value } : settings.value;
 }

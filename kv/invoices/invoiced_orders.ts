@@ -1,6 +1,7 @@
 /**
- * How much of an order's money its invoices hold. An order can be paid again after its invoice was asked for: the rest
- * is a sale of its own and gets an invoice of its own, and no đồng is ever on two that count.
+ * Keeps how much money of an order is on invoices. An order can be paid again after its invoice was
+ * requested: the rest is a sale of its own with an invoice of its own, and no đồng is ever on two
+ * invoices that count.
  */
 import type { InvoiceId } from "../../core/lib/ids.ts";
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
@@ -10,11 +11,14 @@ import { invoiceKey, invoiceOfOrderKey } from "../schema/keys.ts";
 import { getTopupOrder, type TopupOrder } from "../payments/topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
-/** The row of an order. Its version is what keeps two requests from taking the same money. */
+/** The row of an order. Its version keeps two requests from taking the same money. */
 interface InvoicedOrder {
-  /** On requests that are neither rejected nor replaced. */
+  /** The amount on requests that are neither rejected nor replaced. */
   readonly heldMicroVnd: bigint;
-  /** Parts of issued invoices that were replaced, oldest first: the next request takes the first one's place. */
+  /**
+   * Parts of issued invoices that were replaced, oldest first. The next request replaces the first
+   * one.
+   */
   readonly replaced: readonly ReplacedPart[];
 }
 
@@ -23,7 +27,7 @@ interface ReplacedPart {
   readonly amountMicroVnd: bigint;
 }
 
-/** The row as it was while an order could have one invoice only. */
+/** The form of the row while an order could have one invoice only. */
 interface FormerInvoicedOrder {
   readonly invoiceId: InvoiceId;
   readonly released: boolean;
@@ -32,10 +36,13 @@ interface FormerInvoicedOrder {
 
 type StoredRow = InvoicedOrder | FormerInvoicedOrder;
 
-/** What the next request for an order is about. */
+/** The part of an order that its next request is about. */
 export type OpenInvoicePart = Omit<InvoicePart, "code">;
 
-/** How much of an order an invoice holds. One of before its parts were noted held all that had been received. */
+/**
+ * Returns the part of an order that an invoice has. An invoice from before parts were recorded has
+ * all that had been received.
+ */
 function heldOf(invoice: Invoice | null, order: TopupOrder): OpenInvoicePart {
   const basis = invoice?.basis.kind === "orders" ? invoice.basis : undefined;
   const noted = basis?.parts?.find(({ code }) => code === order.code);
@@ -64,7 +71,10 @@ async function currentForm(
   return { heldMicroVnd: 0n, replaced };
 }
 
-/** The place of a replaced invoice goes first; then what no invoice holds, if that is a đồng at least. */
+/**
+ * Returns the part for the next request: that of a replaced invoice first, then what is on no
+ * invoice, if that is at least one đồng.
+ */
 function openPart(order: TopupOrder, row: InvoicedOrder): OpenInvoicePart | undefined {
   const [first] = row.replaced;
   if (first !== undefined) {
@@ -74,7 +84,10 @@ function openPart(order: TopupOrder, row: InvoicedOrder): OpenInvoicePart | unde
   return amountMicroVnd < microVndPerVnd ? undefined : { amountMicroVnd };
 }
 
-/** What the next request for an order would be about; `undefined` when invoices hold all that was received. */
+/**
+ * Reads the part that the next request for an order would be about; `undefined` if everything
+ * received is on invoices.
+ */
 export async function openInvoicePart(
   kv: KeyValueStore,
   order: TopupOrder,
@@ -84,7 +97,7 @@ export async function openInvoicePart(
 }
 
 /**
- * Adds to an atomic: a new request takes the open part of an order. One check.
+ * Adds to an atomic write: a new request takes the open part of an order. Needs one check.
  *
  * @returns the part; `undefined`, with nothing added, if there is none
  */
@@ -106,8 +119,8 @@ export async function takeInvoicePart(
 }
 
 /**
- * Adds to an atomic: an invoice was rejected, or issued and replaced, so a new request may take its parts. One check per
- * order.
+ * Adds to an atomic write: an invoice was rejected, or issued and replaced, so a new request may
+ * take its parts. Needs one check per order.
  */
 export async function releaseInvoiceParts(
   kv: KeyValueStore,
@@ -123,7 +136,8 @@ export async function releaseInvoiceParts(
     const row = await currentForm(kv, order, entry.value);
     const { amountMicroVnd, replaces } = heldOf(invoice, order);
     const heldMicroVnd = row.heldMicroVnd - amountMicroVnd;
-    // A rejected request that was to replace an invoice leaves that one to be replaced still.
+    // After the rejection of a request that was to replace an invoice, that invoice can still be
+    // replaced.
     const toReplace = why === "replaced" ? invoice.id : replaces;
     const again = toReplace === undefined ? [] : [{ invoiceId: toReplace, amountMicroVnd }];
     const released: InvoicedOrder = {

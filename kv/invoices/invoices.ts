@@ -1,11 +1,12 @@
 /**
- * Invoice requests. What was received under an order is on one invoice that counts, held by check-and-set; what arrives
- * later is on a further one. An issued invoice is replaced, never edited.
+ * Handles requests for invoices. Money received under an order is on exactly one invoice that
+ * counts, enforced by check-and-set; money that arrives later is on a further one. An issued
+ * invoice is replaced, never edited.
  *
  * - Folder `kv/invoices/`: rows of VAT invoices: requests, their parts of orders, files, the
  *   buyer's usual data.
  * - In: checked requests from `core/invoices/`, decisions and files of operators.
- * - Out: invoices in their states, and refusals.
+ * - Out: invoices with their states, and refusals.
  * - Never: moves money, or edits an invoice that was issued: it is replaced.
  */
 import { invariant } from "../../core/lib/assert.ts";
@@ -36,19 +37,19 @@ import { getTopupOrder } from "../payments/topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
-/** Orders on one invoice: two checks each, and an atomic may have ten. */
+/** Most orders on one invoice: each needs two checks, and an atomic write may have ten. */
 const maxOrdersPerInvoice = 5;
 
-/** Files of one invoice: PDF and XML, and their corrections. */
+/** Most files of one invoice: PDF and XML, and their corrections. */
 export const maxInvoiceFiles = 6;
 
-/** What a new request holds. */
+/** The data of a new request. */
 export interface NewInvoice {
   readonly accountId: AccountId;
   readonly codes: readonly OrderCode[];
   readonly buyer: InvoiceBuyer;
   readonly note: string;
-  /** The rate at this moment, from the operator's dated setting. */
+  /** The current VAT rate, from the dated setting of the operator. */
   readonly rate: VatRate;
   readonly itemName: string;
   readonly nowMs: number;
@@ -56,12 +57,16 @@ export interface NewInvoice {
 
 export type NewInvoiceResult =
   | { readonly ok: true; readonly invoice: Invoice }
-  /** `order`: not this account's, unpaid, or below one đồng. `taken`: all of it has an invoice. `busy`: try again. */
+  /**
+   * `order`: an order is not of this account, unpaid, or below one đồng. `taken`: everything is on
+   * an invoice already. `busy`: try again.
+   */
   | { readonly ok: false; readonly why: "order" | "taken" | "busy" };
 
 /**
- * Requests an invoice for paid orders of one account; the sums are frozen at what has been received by now and is on no
- * other invoice. While a replaced invoice waits for its successor, the request is about that one's part only.
+ * Requests an invoice for paid orders of one account. Its sums are frozen at what has been received
+ * so far and is on no other invoice. While a replaced invoice waits for its successor, the request
+ * is about the part of that invoice only.
  */
 export async function requestInvoice(
   kv: KeyValueStore,
@@ -108,7 +113,7 @@ export async function requestInvoice(
   return result.ok ? { ok: true, invoice } : { ok: false, why: "busy" };
 }
 
-/** The buyer of the last request, to fill the next form. */
+/** Reads the buyer of the last request, to fill the next form. */
 export async function getInvoiceProfile(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -123,7 +128,7 @@ export async function getInvoice(
   return await kv.get<Invoice>(invoiceKey(id));
 }
 
-/** Requests of one account, newest first. */
+/** Lists the requests of one account, newest first. */
 export async function listAccountInvoices(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -138,7 +143,7 @@ export async function listAccountInvoices(
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
 }
 
-/** Requests of everybody, newest first, optionally in one state only. */
+/** Lists all requests, newest first, optionally of one state only. */
 export async function listInvoices(
   kv: KeyValueStore,
   options: { readonly count: number; readonly state?: InvoiceState },
@@ -152,7 +157,7 @@ export async function listInvoices(
   return invoices;
 }
 
-/** One act of an operator on a request. */
+/** An act of an operator on a request. */
 export type InvoiceMove =
   | { readonly to: "exported" | "sent" }
   | { readonly to: "issued"; readonly issued: IssuedInvoice }
@@ -166,12 +171,15 @@ const acts: Readonly<Record<InvoiceMove["to"], OperatorAct>> = {
   replaced: "invoice_replaced",
 };
 
-/** What the operator's act came to. `refused`: the request is in a state that does not allow it. */
+/** The result of an operator's act. `refused`: the state of the request does not allow it. */
 export type InvoiceMoveResult =
   | { readonly ok: true; readonly invoice: Invoice }
   | { readonly ok: false; readonly why: "missing" | "refused" | "busy" };
 
-/** Moves a request on; a rejection or replacement frees its part of the orders for a new request. */
+/**
+ * Changes the state of a request. A rejection or replacement frees its part of the orders for a new
+ * request.
+ */
 export async function moveInvoice(
   kv: KeyValueStore,
   input: {
@@ -212,7 +220,7 @@ export async function moveInvoice(
   return (await operation.commit()).ok ? { ok: true, invoice } : { ok: false, why: "busy" };
 }
 
-/** Puts a changed list of files into the row. Used by invoice_files.ts, after the bytes are in the store. */
+/** Stores the changed list of files. For `invoice_files.ts`, after the bytes are in the store. */
 export async function setInvoiceFiles(
   kv: KeyValueStore,
   entry: Deno.KvEntry<Invoice>,

@@ -1,10 +1,9 @@
 /**
- * The ledger: money that moved without a call. Top-ups, refunds, demo money, corrections. Every line is written in one
- * atomic with the wallet and with the operation id that caused it, so each cause moves money once, however often it is
- * reported. Lines never change.
+ * Moves money that does not belong to a call: top-ups, refunds, demo money, corrections. Each line
+ * of the ledger is written in one atomic write with the wallet and the operation id of its cause,
+ * so each cause moves money once, however often it is reported. Lines never change.
  *
- * - Folder `kv/ledger/`: money that moved without a call, claims on providers, refunds,
- *   statements.
+ * - Folder `kv/ledger/`: money that moved without a call, claims on providers, refunds, statements.
  * - In: a movement with the operation id of its cause.
  * - Out: lines of the ledger, sums of claims and refunds, statements.
  * - Never: changes or deletes a line, or moves money twice for one operation id.
@@ -20,19 +19,20 @@ import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
 /**
- * Characters of an operation id. It is part of a KV key, whose bound is 2 KiB; the longest made here has 60.
+ * Most characters of an operation id. It is part of a store key, which has at most 2 KiB; the
+ * longest id made here has 60.
  */
 const maxOperationIdChars = 200;
 
-/** Why money moved. */
+/** The reason for a movement. */
 export type LedgerKind =
-  /** The customer paid in. */
+  /** A payment of the customer. */
   | "topup"
   /** An operator's correction. */
   | "admin"
   /** Play money of a sandbox install. */
   | "demo"
-  /** Money back for a call that was charged, e.g. a video that failed. */
+  /** A refund of a call that was charged, e.g. of a video that failed. */
   | "refund";
 
 /** A line of the ledger. */
@@ -42,19 +42,19 @@ export interface LedgerEntry {
   /** Positive for credits, negative for debits. */
   readonly amountMicroVnd: bigint;
   readonly kind: LedgerKind;
-  /** Unique cause: two movements never share one. */
+  /** Identifies the cause; two movements never share one. */
   readonly operationId: string;
-  /** For people; no secrets. */
+  /** For people. Contains no secrets. */
   readonly reason: string;
   readonly atMs: number;
-  /** The call it refers to. */
+  /** The call that the line refers to. */
   readonly requestId?: RequestId;
 }
 
-/** What to move. */
+/** A movement to make. */
 export interface Movement {
   readonly accountId: AccountId;
-  /** Above 0, for debits too. */
+  /** Greater than 0, also for debits. */
   readonly amountMicroVnd: bigint;
   readonly kind: LedgerKind;
   /** At most 200 characters, e.g. `refund:req_…`. */
@@ -63,28 +63,31 @@ export interface Movement {
   readonly atMs: number;
   readonly requestId?: RequestId;
   /**
-   * Adds checks and rows of the caller to the same atomic. May run several times, each time after the wallet was read.
-   * At most seven checks: three are taken, and a denokv server allows ten.
+   * Adds checks and rows of the caller to the same atomic write. May run several times, each time
+   * after the wallet was read. At most seven checks: the ledger needs three, and denokv allows ten.
    */
   readonly attach?: (op: AtomicWrite, entry: LedgerEntry) => void | Promise<void>;
 }
 
 export type MovementResult =
-  /** `duplicate`: this operation was applied before; nothing moved now. */
+  /** `duplicate`: the operation was applied before, and nothing moved now. */
   | { readonly status: "applied" | "duplicate"; readonly entry: LedgerEntry }
-  /** The operation id was used for something else. */
+  /** The operation id was used for another movement. */
   | { readonly status: "mismatch"; readonly entry: LedgerEntry }
-  /** A debit of more than is available; leased money is not. */
+  /** The wallet has less than the debit; leased money cannot be debited. */
   | { readonly status: "insufficient"; readonly availableMicroVnd: bigint }
-  /** A check of the caller failed, or the wallet changed too often: nothing moved. */
+  /** A check of the caller failed, or the wallet changed too often. Nothing moved. */
   | { readonly status: "conflict" };
 
-/** What the operation ids of the gateway's own movements begin with: notices, adjustments, refunds, demo money. */
+/**
+ * Prefixes of the operation ids that the gateway makes itself: notices, adjustments, refunds, demo
+ * money.
+ */
 const ownOperationPrefixes = ["in:", "adj:", "refund:", "demo:"];
 
 /**
- * Whether only the gateway itself may move money under this operation id. Taken by hand, the movement that it belongs
- * to could never be carried out.
+ * Whether an operation id is reserved for the gateway itself. If a person used it, the movement
+ * that it belongs to could never happen.
  *
  * @example
  * ```ts
@@ -97,7 +100,7 @@ export function isOwnOperationId(operationId: string): boolean {
 }
 
 /**
- * Puts money into a wallet, once per operation id.
+ * Credits a wallet, once per operation id.
  *
  * @example
  * ```ts
@@ -124,7 +127,7 @@ export async function credit(kv: KeyValueStore, movement: Movement): Promise<Mov
 }
 
 /**
- * Takes money out of a wallet, once per operation id, and never more than is available.
+ * Debits a wallet, once per operation id, and never more than it has.
  *
  * @throws if the store does not answer; calling again with the same operation id is safe
  */
@@ -138,7 +141,7 @@ async function move(
   amountMicroVnd: bigint,
 ): Promise<MovementResult> {
   const { accountId, kind, operationId, reason, atMs, requestId } = movement;
-  invariant(movement.amountMicroVnd > 0n, "a movement moves more than nothing");
+  invariant(movement.amountMicroVnd > 0n, "the amount of a movement is greater than 0");
   invariant(
     operationId.length > 0 && operationId.length <= maxOperationIdChars,
     "an operation id has 1 to 200 characters",
@@ -160,7 +163,7 @@ async function move(
       return await tryToMove(kv, entry, movement.attach);
     } catch (error) {
       if (error instanceof InvariantError) throw error;
-      // The answer was lost; the next try finds the operation's row if it was applied.
+      // The answer was lost; the next attempt finds the row of the operation if it was applied.
       failure = error;
       return "again";
     }
@@ -182,7 +185,7 @@ async function tryToMove(
   const earlier = await kv.get<LedgerEntry>(ledgerOperationKey(operationId));
   if (earlier.value !== null) return { done: repeated(earlier.value, entry) };
   const availableMicroVnd = wallet.availableMicroVnd + entry.amountMicroVnd;
-  // A credit may leave a debt; a debit never makes one.
+  // A credit may leave the wallet in debt; a debit never puts it there.
   if (availableMicroVnd < 0n && entry.amountMicroVnd < 0n) {
     return { done: { status: "insufficient", availableMicroVnd: wallet.availableMicroVnd } };
   }
@@ -201,12 +204,12 @@ async function tryToMove(
   ]);
   if (now[0].value !== null) return { done: repeated(now[0].value, entry) };
   const unchanged = (await readWallet(kv, accountId)).versionstamp === wallet.versionstamp;
-  // Our own checks would have held: it was one of the caller's.
+  // The checks of the ledger hold, so a check of the caller failed.
   return unchanged ? { done: { status: "conflict" } } : "again";
 }
 
 function repeated(earlier: LedgerEntry, entry: LedgerEntry): MovementResult {
-  // Our own line: it was applied and the answer was lost.
+  // The line of this very movement: it was applied, and the answer was lost.
   if (earlier.ledgerId === entry.ledgerId) return { status: "applied", entry: earlier };
   const same = earlier.accountId === entry.accountId &&
     earlier.amountMicroVnd === entry.amountMicroVnd && earlier.kind === entry.kind &&

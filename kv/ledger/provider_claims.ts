@@ -1,6 +1,6 @@
 /**
- * Claims on providers: what they reported beyond what their customers paid, per day and route. A row for each commit that
- * settled such calls, written in that commit, so that the rows always add up to the receipts.
+ * Sums claims on providers: what they reported beyond what their customers paid, per day and route.
+ * Each commit that settles such calls writes a row, so the rows always equal the receipts.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
@@ -11,13 +11,13 @@ import { claimCellOf, claimDaysRange, claimKey } from "../schema/keys.ts";
 import type { DayRange } from "../receipts/rollups.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
-/** What some calls add up to. */
+/** A sum over calls. */
 export interface ClaimSum {
   readonly calls: number;
   readonly claimMicroVnd: bigint;
 }
 
-/** What a sum is the sum of. */
+/** The day and route of a sum. */
 export interface ClaimCell {
   /** `YYYY-MM-DD`, Vietnam time, of the start of the call. */
   readonly day: string;
@@ -27,7 +27,7 @@ export interface ClaimCell {
 
 export interface DayClaims extends ClaimCell, ClaimSum {}
 
-/** Rows that are read for a page or an answer: years of them where providers are truthful. */
+/** Most rows read for a page or an answer: years of claims, if providers report truthfully. */
 const mostRowsRead = 20_000;
 
 /** Adds up the claims of receipts by day and route. */
@@ -49,7 +49,7 @@ export class ClaimSums {
     });
   }
 
-  /** The latest day first, the largest claim of a day before the others. */
+  /** Returns the sums, the latest day first, and within a day the largest claim first. */
   inOrder(): DayClaims[] {
     return [...this.#sums.values()].sort((one, other) =>
       one.day === other.day
@@ -61,7 +61,7 @@ export class ClaimSums {
   }
 }
 
-/** Adds the rows of a commit to it. */
+/** Adds the claims of a commit to it. */
 export function writeClaims(
   op: AtomicWrite,
   commit: { readonly instanceId: InstanceId; readonly commit: number },
@@ -74,7 +74,11 @@ export function writeClaims(
   }
 }
 
-/** @throws {InvariantError} if the row is none of claims */
+/**
+ * Decodes a row of claims.
+ *
+ * @throws {InvariantError} if the row is none of claims
+ */
 export function claimSum({ value }: Deno.KvEntry<unknown>): ClaimSum {
   invariant(
     typeof value === "object" && value !== null && "calls" in value && "claimMicroVnd" in value &&
@@ -85,7 +89,7 @@ export function claimSum({ value }: Deno.KvEntry<unknown>): ClaimSum {
   return { calls: Number(value.calls), claimMicroVnd: value.claimMicroVnd };
 }
 
-/** The claims of some days, by day and route. */
+/** Reads the claims of some days, by day and route. */
 export async function readClaims(
   kv: KeyValueStore,
   range: DayRange,
@@ -100,7 +104,7 @@ export async function readClaims(
   return { claims: sums.inOrder(), isPartial: rows >= mostRowsRead };
 }
 
-/** The provider of a route, by its id. */
+/** Returns the provider of a route, from its id. */
 export function providerOfRoute(route: string): string {
   return route.split("/", 1)[0] ?? route;
 }

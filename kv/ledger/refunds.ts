@@ -1,9 +1,8 @@
 /**
- * Money back for calls that were charged: a line of the ledger that names the call, once for each call, and a sum per
- * day, key and model, written in the same atomic. So a key's limits and the usage pages know of a refund without
- * looking through the ledger; the sums of receipts stay what they are, since receipts never change.
- *
- * A refund counts on the day of its call, whenever it came.
+ * Refunds calls that were charged. A refund is a ledger line that names the call, once per call,
+ * and an addition to a sum per day, key and model, in the same atomic write. So key limits and
+ * usage pages know of a refund without searching the ledger; sums of receipts do not change, since
+ * receipts never change. A refund counts on the day of its call, whenever it was made.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
@@ -18,14 +17,14 @@ interface RefundSum {
   readonly refundedMicroVnd: bigint;
 }
 
-/** The cause of a refund in the ledger: one for each call, for ever. */
+/** Returns the operation id of a refund: one per call, forever. */
 export function refundOperationId(requestId: RequestId): string {
   return `refund:${requestId}`;
 }
 
 /**
- * Gives back what a call cost. The caller's checks and rows go into the same atomic: at most six checks, since the
- * ledger takes three and the sum one.
+ * Refunds the cost of a call. Checks and rows of the caller go into the same atomic write: at most
+ * six checks, since the ledger needs three and the sum one.
  *
  * @throws if the store does not answer; calling again is safe
  */
@@ -50,7 +49,10 @@ export async function refundCall(
   });
 }
 
-/** The sum changes only together with its wallet, so two refunds at once meet there and one is tried anew. */
+/**
+ * Adds a refund to its sum. The sum changes only together with its wallet, so of two simultaneous
+ * refunds one fails its check there and is repeated.
+ */
 async function addToSum(
   kv: KeyValueStore,
   op: AtomicWrite,
@@ -63,7 +65,7 @@ async function addToSum(
 }
 
 /**
- * What went back, as a row says; nothing where there is none.
+ * Decodes a sum of refunds; 0 if there is no row.
  *
  * @throws {InvariantError} if the row is not such a sum
  */
@@ -78,12 +80,12 @@ export function refundSum(entry: Deno.KvEntryMaybe<unknown>): bigint {
   return value.refundedMicroVnd;
 }
 
-/** What went back of the calls of one day, key and model. */
+/** The refunds of the calls of one day, key and model. */
 export interface RefundRow extends RollupCell {
   readonly refundedMicroVnd: bigint;
 }
 
-/** The refunds of calls in a range of days. */
+/** Reads the refunds of calls in a range of days. */
 export async function readRefunds(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -101,8 +103,8 @@ export async function readRefunds(
 }
 
 /**
- * The refunds of these calls, by request id. Only videos can be refunded: other calls are paid when their result is
- * there, so nothing is looked up for them.
+ * Reads the refunds of these calls, by request id. Only videos can be refunded (other calls are
+ * charged when their result exists), so only they are looked up.
  */
 export async function readRefundsOf(
   kv: KeyValueStore,

@@ -1,6 +1,6 @@
 /**
- * The statement of a wallet: every line of the ledger, and what calls cost per day, so that the lines add up to the
- * balance. Days are Vietnam's.
+ * Builds the statement of a wallet: every ledger line and the cost of calls per day, so that the
+ * lines add up to the balance. Days are days in Vietnam.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
@@ -11,12 +11,12 @@ import { readUsage } from "../receipts/usage.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Ledger lines of one period in a statement; older ones are only added up. One top-up every four minutes of a
- * quarter.
+ * Most ledger lines of one period in a statement; older ones are only summed. Enough for a top-up
+ * every four minutes of a quarter.
  */
 export const maxStatementLines = 20_000;
 
-/** One line. `balanceMicroVnd` is the sum of everything up to and including it. */
+/** One line. `balanceMicroVnd` is the sum of all lines up to and including it. */
 export type StatementLine =
   | {
     readonly kind: "ledger";
@@ -24,7 +24,7 @@ export type StatementLine =
     readonly entry: LedgerEntry;
     readonly balanceMicroVnd: bigint;
   }
-  /** The calls of a day; they stand after the day's other lines. */
+  /** The calls of a day, after the other lines of the day. */
   | {
     readonly kind: "usage";
     readonly day: string;
@@ -43,17 +43,20 @@ export interface Period {
 export interface Statement extends Period {
   readonly openingMicroVnd: bigint;
   /**
-   * When the opening balance held: as the first day began, or just before the first line that is shown, which may be in
-   * the middle of a later day.
+   * Where the opening balance applies: at the start of the first day, or just before the first line
+   * shown, which may be in the middle of a later day.
    */
   readonly opensAt: "day" | "line";
   readonly lines: readonly StatementLine[];
   readonly closingMicroVnd: bigint;
-  /** There is more in the period than is shown: its oldest lines are in the opening balance. Choose a shorter one. */
+  /**
+   * Set if the period has more lines than are shown: the oldest are part of the opening balance.
+   * Choose a shorter period.
+   */
   readonly truncated: boolean;
 }
 
-/** A movement before it has a running balance. */
+/** A movement without running balance. */
 export type Move =
   | { readonly kind: "ledger"; readonly day: string; readonly entry: LedgerEntry }
   | {
@@ -64,8 +67,8 @@ export type Move =
   };
 
 /**
- * The ledger up to the end of a period: lines of the period, at most `maxStatementLines` of the newest, and the sum
- * of all that come before them. However long an account lives, only lines of the period stay in memory.
+ * Reads the ledger up to the end of a period: the newest `maxStatementLines` lines of the period,
+ * and the sum of all earlier ones. Memory is bounded however old the account is.
  */
 async function readLedger(
   kv: KeyValueStore,
@@ -86,7 +89,8 @@ async function readLedger(
     if (day > toDay) continue;
     if (day < fromDay) addEarlier([value]);
     else entries.push(value);
-    // Twice as many before half of them go: to shift line by line would copy the list again and again.
+    // Lets the list grow to twice the bound before it drops half: dropping line by line would copy
+    // the list every time.
     if (entries.length === 2 * maxStatementLines) {
       addEarlier(entries.slice(0, maxStatementLines));
       entries = entries.slice(maxStatementLines);
@@ -102,12 +106,12 @@ async function readLedger(
   };
 }
 
-/** What a movement adds to the balance. */
+/** Returns what a movement adds to the balance. */
 export function changeOf(move: Move): bigint {
   return move.kind === "ledger" ? move.entry.amountMicroVnd : -move.costMicroVnd;
 }
 
-/** What calls cost, by day. */
+/** Reads the cost of calls, by day. */
 async function readUsageMoves(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -125,8 +129,8 @@ async function readUsageMoves(
 }
 
 /**
- * Reads the statement of a period. Everything before it is added up into the opening balance, so the closing balance of
- * a period that ends today is the balance of the wallet.
+ * Reads the statement of a period. Everything before it is summed in the opening balance, so the
+ * closing balance of a period that ends today is the balance of the wallet.
  */
 export async function readStatement(
   kv: KeyValueStore,
@@ -144,7 +148,7 @@ export async function readStatement(
     ...entries.map((entry): Move => ({ kind: "ledger", day: vietnamDay(entry.atMs), entry })),
     ...usage.filter(({ day }) => day >= shownFrom),
   ].filter((move) => changeOf(move) !== 0n);
-  // The sort is stable: within a day ledger lines keep their order and stand before the calls.
+  // The sort is stable: within a day ledger lines keep their order and precede the calls.
   moves.sort((left, right) => left.day < right.day ? -1 : left.day > right.day ? 1 : 0);
   let balanceMicroVnd = openingMicroVnd;
   const lines = moves.map((move): StatementLine => {
@@ -161,7 +165,7 @@ export async function readStatement(
   };
 }
 
-/** The last lines of a statement, with the balance that held just before them. */
+/** Returns the last lines of a statement, with the balance just before them. */
 export function lastLines(statement: Statement, count: number): Statement {
   const before = statement.lines.at(-count - 1);
   return before === undefined ? statement : {
@@ -172,7 +176,7 @@ export function lastLines(statement: Statement, count: number): Statement {
   };
 }
 
-/** The day on which the opening balance held. */
+/** Returns the day of the opening balance. */
 export function openingDay({ opensAt, fromDay, lines }: Statement): string {
   return opensAt === "day" ? fromDay : lines[0]?.day ?? fromDay;
 }

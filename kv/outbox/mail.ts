@@ -1,14 +1,17 @@
-/** The queue of mails. A mail is added in the atomic of what it tells about, and sent by a worker with retries. */
+/**
+ * Queues mails. A mail is added in the same atomic write as the change that it reports; a worker
+ * sends it, with retries.
+ */
 import { type MailJob, mailJobSchema } from "../../core/mail/mail_job.ts";
 import { addToOutbox, type OutboxQueue } from "./outbox.ts";
 import type { AtomicWrite } from "../store/key_value_store.ts";
 
-/** Milliseconds of a claim on a mail: far above what a mail server takes at its worst. */
+/** Milliseconds of a claim on a mail: far longer than a mail server takes. */
 const mailClaimMs = 2 * 60_000;
 
 /**
- * Attempts to send one mail, over nearly seven hours with the pauses below; a server that is down longer
- * needs a person.
+ * Attempts to send one mail, over nearly seven hours with the pauses below. A server that is down
+ * longer needs a person.
  */
 const mailAttempts = 8;
 
@@ -32,8 +35,8 @@ export const mailQueue: OutboxQueue<MailJob> = {
 };
 
 /**
- * A payload as it may be shown or leave the store. The mail of a sign-up carries hashes of the password and of the
- * browser, since there is no account yet that could have them.
+ * Removes secrets from a payload before it is shown or exported: the mail of a sign-up has hashes
+ * of password and browser, since no account exists yet that could have them.
  */
 export function withoutSignUpSecrets(payload: unknown): unknown {
   if (typeof payload !== "object" || payload === null) return payload;
@@ -42,9 +45,10 @@ export function withoutSignUpSecrets(payload: unknown): unknown {
 }
 
 /**
- * Adds a mail to an atomic that the caller commits. Call `wakeUp.nudge(mailQueue.name)` afterwards to send it at once.
+ * Adds a mail to an atomic write that the caller commits. Call `wakeUp.nudge(mailQueue.name)`
+ * afterwards to send it at once.
  *
- * @param mail.id the same id twice is one mail; left out: a new one each time
+ * @param mail.id two mails with the same id are one mail; if left out, every mail is new
  */
 export function addMail(
   operation: AtomicWrite,

@@ -1,12 +1,14 @@
 /**
- * Work that must happen after a commit: mail to send, video tasks to ask for. A row is written in the same atomic as
- * the business change, so neither can exist without the other.
+ * Queues work that must follow a commit: mails to send, video tasks to poll. A row is written in
+ * the same atomic write as the change that causes it, so neither can exist without the other.
  *
- * Rows lie under the time they are due. To claim a row is to move it, by check-and-set, to the time the claim ends:
- * a worker that dies leaves a row that simply becomes due again. So delivery is at least once, and a handler with an
- * effect that must happen once finishes its claim in the same atomic as that effect (`outbox_claims.ts`).
+ * Rows are sorted by the time they are due. A worker claims a row by moving it, by check-and-set,
+ * to the time the claim ends; if the worker dies, the row becomes due again. So delivery is at
+ * least once. A handler whose effect must happen once finishes its claim in the same atomic write
+ * as the effect (`outbox_claims.ts`).
  *
- * Not the queues of the store: those exist on a local one only, and end the process on a full disk.
+ * Queues of Deno KV are not used: they exist on a local store only, and end the process if the disk
+ * is full.
  *
  * - Folder `kv/outbox/`: work after a commit: rows, claims, workers, dead letters.
  * - In: rows that a business change adds to its own commit.
@@ -16,39 +18,45 @@
 import { outboxQueuePrefix, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** One kind of work. A constant of the module that owns the work. */
+/** One kind of work; a constant of the module that owns it. */
 export interface OutboxQueue<Payload> {
-  /** Part of the key: never rename a queue that has rows. */
+  /** Part of the store key: never rename a queue that has rows. */
   readonly name: string;
-  /** Reads what was stored. Throws on rows of another shape; those go to the dead letters. Zod's `parse` fits. */
+  /**
+   * Validates a stored payload. Throws on another shape, which makes the row a dead letter. The
+   * `parse` of a Zod schema fits.
+   */
   readonly parse: (stored: unknown) => Payload;
-  /** How long a claim holds. Must be longer than the longest run of the handler. */
+  /** Milliseconds of a claim; must be longer than the longest run of the handler. */
   readonly claimMs: number;
-  /** Claims of one row, crashed ones included, before it becomes a dead letter. */
+  /** Claims of one row before it becomes a dead letter, including those of workers that died. */
   readonly maxAttempts: number;
-  /** Pause after the first, second … failed attempt; the last one repeats. Spread by half, so rows do not march. */
+  /**
+   * Pause after the first, second … failed attempt; the last one repeats. Spread by half, so that
+   * rows do not retry in step.
+   */
   readonly backoffMs: readonly number[];
 }
 
-/** What lies in the store. `payload` is what {@linkcode OutboxQueue.parse} reads. */
+/** A stored row. `payload` is what {@linkcode OutboxQueue.parse} validates. */
 export interface StoredOutboxRow {
   readonly payload: unknown;
   readonly createdAtMs: number;
   readonly attempts: number;
 }
 
-/** A new row. The payload is plain data under 60 KB (the store's bound is 64 KiB). */
+/** A new row. The payload is plain data under 60 KB, since a value has at most 64 KiB. */
 export interface NewOutboxRow<Payload> {
   /** Unique in its queue. */
   readonly id: string;
   readonly payload: Payload;
   readonly nowMs: number;
-  /** Default: at once. */
+  /** By default at once. */
   readonly dueAtMs?: number;
 }
 
 /**
- * Adds a row to an atomic that the caller commits.
+ * Adds a row to an atomic write that the caller commits.
  *
  * @example
  * ```ts
@@ -78,7 +86,7 @@ export function addToOutbox<Payload>(
   operation.set(outboxRowKey(queue.name, row.dueAtMs ?? row.nowMs, row.id), stored);
 }
 
-/** When the next row of the queue is due; `undefined` if there is none. */
+/** Reads when the next row of the queue is due; `undefined` if there is none. */
 export async function nextDueAtMs<Payload>(
   kv: KeyValueStore,
   queue: OutboxQueue<Payload>,

@@ -1,4 +1,7 @@
-/** Work on rows of the outbox: a row is claimed, and then done, postponed or tried again, by one worker at a time. */
+/**
+ * Claims rows of the outbox, and finishes, postpones or retries them; one worker has a row at a
+ * time.
+ */
 import { invariant } from "../../core/lib/assert.ts";
 import { outboxDueSelector, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
 import type { OutboxQueue, StoredOutboxRow } from "./outbox.ts";
@@ -6,17 +9,20 @@ import { bury } from "./outbox_dead_letters.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Outbox rows that one worker claims at once: enough to keep its lanes busy, few enough that no claim
+ * Rows that one worker claims at once: enough to keep its lanes busy, few enough that no claim
  * expires.
  */
 const maxOutboxClaims = 32;
 
-/** A row that is ours until {@linkcode claimedUntilMs}. */
+/** A row that belongs to this worker until {@linkcode claimedUntilMs}. */
 export interface OutboxClaim<Payload> {
   readonly id: string;
   readonly payload: Payload;
   readonly createdAtMs: number;
-  /** 1 for the first try. Counts claims, so a row that kills its worker runs out of them too. */
+  /**
+   * 1 for the first attempt. Claims are counted, so a row that kills its workers runs out of
+   * attempts too.
+   */
   readonly attempt: number;
   readonly claimedUntilMs: number;
   readonly versionstamp: string;
@@ -29,9 +35,8 @@ function isStoredRow(value: unknown): value is StoredOutboxRow {
 }
 
 /**
- * Claims up to `count` due rows, oldest first. Rows that another worker takes meanwhile are left out.
- *
- * Rows that cannot be read or that have used up their attempts become dead letters here.
+ * Claims up to `count` due rows, oldest first, except rows that another worker takes meanwhile.
+ * Rows that cannot be read or have no attempts left become dead letters.
  */
 export async function claimDue<Payload>(
   kv: KeyValueStore,
@@ -95,7 +100,8 @@ function claimKey<Payload>(queue: OutboxQueue<Payload>, claim: OutboxClaim<Paylo
 }
 
 /**
- * Adds to an atomic: the work is done, and only if the claim is still ours. One check of the ten an atomic may have.
+ * Adds to an atomic write: the work is done. The write fails if the claim was lost. Needs one check
+ * of the ten that an atomic write may have.
  */
 export function finishClaim<Payload>(
   operation: AtomicWrite,
@@ -107,8 +113,8 @@ export function finishClaim<Payload>(
 }
 
 /**
- * Adds to an atomic: this step went well, the next one is due at `dueAtMs`. Attempts start again at 0.
- * Only if the claim is still ours.
+ * Adds to an atomic write: this step succeeded, and the next one is due at `dueAtMs`. Attempts
+ * start at 0 again. The write fails if the claim was lost.
  */
 export function postponeClaim<Payload>(
   operation: AtomicWrite,
@@ -126,10 +132,11 @@ export function postponeClaim<Payload>(
 }
 
 /**
- * The attempt failed: the row is due again after the queue's back-off, or becomes a dead letter.
+ * Ends a failed attempt: the row is due again after the back-off of the queue, or becomes a dead
+ * letter.
  *
  * @param failure.random 0 (included) to 1: spreads the pause
- * @param failure.reason a word of ours for the dead letter; never a provider's text
+ * @param failure.reason a fixed word for the dead letter, never the text of a provider
  * @returns `lost` if another worker has taken the row meanwhile
  */
 export async function retryClaim<Payload>(

@@ -1,20 +1,20 @@
-/** Rows of the outbox that were given up. */
+/** Stores dead letters: rows of the outbox that were given up. */
 import { outboxDeadKey, outboxDeadPrefix, outboxRowKey } from "../schema/keys.ts";
 import type { OutboxQueue, StoredOutboxRow } from "./outbox.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
-/** A row that was given up. Kept until an operator removes or revives it. */
+/** A row that was given up, kept until an operator deletes or revives it. */
 export interface DeadLetter {
   readonly id: string;
   readonly payload: unknown;
   readonly createdAtMs: number;
   readonly diedAtMs: number;
   readonly attempts: number;
-  /** A word of ours, never a provider's text. */
+  /** A fixed word, never the text of a provider. */
   readonly reason: string;
 }
 
-/** Adds to an atomic that takes the row away: it becomes a dead letter. */
+/** Adds a dead letter to the atomic write that deletes the row. */
 export function bury<Payload>(
   operation: AtomicWrite,
   queue: OutboxQueue<Payload>,
@@ -40,7 +40,7 @@ function isDeadLetter(value: unknown): value is DeadLetter {
   return typeof value === "object" && value !== null && "reason" in value && "payload" in value;
 }
 
-/** The rows that were given up, at most `count` of them. */
+/** Lists dead letters, at most `count` of them. */
 export async function listDeadLetters<Payload>(
   kv: KeyValueStore,
   queue: OutboxQueue<Payload>,
@@ -55,8 +55,8 @@ export async function listDeadLetters<Payload>(
 }
 
 /**
- * Puts a dead letter back into its queue, due at once, with fresh attempts. `unreadable`: it would die again at once, so
- * it is left where it is. `busy`: somebody else has just revived or removed it.
+ * Moves a dead letter back into its queue, due at once, with its attempts reset. `unreadable`: its
+ * payload is invalid, so it stays. `busy`: another operator has just revived or deleted it.
  */
 export async function reviveDeadLetter<Payload>(
   kv: KeyValueStore,
@@ -80,7 +80,7 @@ export async function reviveDeadLetter<Payload>(
   return result.ok ? "revived" : "busy";
 }
 
-/** Removes a dead letter for good. `false` if there is none of that id. */
+/** Deletes a dead letter. `false` if there is none of that id. */
 export async function forgetDeadLetter<Payload>(
   kv: KeyValueStore,
   queue: OutboxQueue<Payload>,

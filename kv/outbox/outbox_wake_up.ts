@@ -1,9 +1,9 @@
 /**
- * Wakes outbox workers of this process early. Only ever a hint: a worker that never hears one finds its rows within
- * `outboxIdleMs`, and so do those of other processes.
+ * Wakes outbox workers of this process early. It is only a hint: without it a worker finds its rows
+ * within `outboxIdleMs`, as workers of other processes do.
  *
- * Not through the queues of the store: on a full disk the runtime's own reader of them ends the whole process, with
- * every call that runs, where everything else waits until there is room again.
+ * Queues of Deno KV are not used: on a full disk their reader in the runtime ends the process with
+ * all running calls, while everything else waits until there is space again.
  */
 
 /** A worker, as far as it can be woken. */
@@ -11,16 +11,19 @@ interface Nudged {
   nudge(): void;
 }
 
-/** @example see {@linkcode createWakeUp} */
+/** Connects writers and workers; see {@linkcode createWakeUp}. */
 export interface WakeUp {
-  /** Registers the worker of a queue; returns how to remove it. */
+  /** Registers the worker of a queue; returns a function that removes it. */
   add(queue: string, worker: Nudged): () => void;
-  /** Call after the commit that wrote the row, never before; the worker itself sees when it is due. Never throws. */
+  /**
+   * Wakes the worker of a queue. Call it after the commit that wrote the row, never before; the
+   * worker reads when the row is due. Never throws.
+   */
   nudge(queue: string): void;
 }
 
 /**
- * Connects the writers of rows with the workers of their queue.
+ * Creates the connection between writers of rows and workers of their queue.
  *
  * @example
  * ```ts

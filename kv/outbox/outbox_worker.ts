@@ -14,28 +14,35 @@ import type { KeyValueStore } from "../store/key_value_store.ts";
  */
 export const outboxIdleMs = 1_000;
 
-/** Rows that one run of a queue handles, so that a cron run ends even if rows come faster than they go. */
+/**
+ * Most rows that one run of a queue handles, so that a cron run ends even if rows arrive faster
+ * than they are handled.
+ */
 const maxOutboxRunRows = 10_000;
 
-/** A queue together with what is done for each of its rows. */
+/** A queue and the handler of its rows. */
 export interface OutboxWork<Payload> {
   readonly queue: OutboxQueue<Payload>;
-  /** Handlers that run at the same time in this process. */
+  /** Handlers that may run at the same time in this process. */
   readonly lanes: number;
   /**
-   * Does the work of one row. Returns `done` when the row can go, or `settled` when the handler itself finished or
-   * postponed the claim in an atomic of its own (or found it lost). Throws when the row should be tried again.
+   * Handles one row. Returns `done` if the row can be deleted, or `settled` if the handler itself
+   * finished or postponed the claim in an atomic write (or found it lost). Throws if the row should
+   * be retried.
    */
   handle(claim: OutboxClaim<Payload>): Promise<"done" | "settled">;
 }
 
-/** What a worker needs of the world. */
+/** What a worker needs. */
 export interface OutboxWorld {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
-  /** 0 (included) to 1. */
+  /** Returns a number from 0 (included) to 1 (excluded). */
   readonly random: () => number;
-  /** Told of each failed attempt; for logs and counters. `error` may hold anything: log its name only. */
+  /**
+   * Called for each failed attempt, for logs and counters. `error` may contain anything: log its
+   * name only.
+   */
   readonly onFailure?: (failure: OutboxFailure) => void;
 }
 
@@ -48,9 +55,8 @@ export interface OutboxFailure {
 }
 
 /**
- * Works until nothing is due, then returns the number of rows that were handled. What cron and tests call.
- *
- * A store that fails makes it reject; claims in flight are waited for first.
+ * Handles rows until nothing is due, and returns their number. For cron and tests. Rejects if the
+ * store fails, after the running handlers have ended.
  */
 export async function runDue<Payload>(
   world: OutboxWorld,
@@ -82,7 +88,10 @@ export async function runDue<Payload>(
   return handled;
 }
 
-/** Never rejects: a row whose outcome could not be written becomes due again when its claim ends. */
+/**
+ * Handles one claim. Never rejects: a row whose outcome could not be written becomes due again when
+ * its claim ends.
+ */
 async function handleClaim<Payload>(
   world: OutboxWorld,
   work: OutboxWork<Payload>,
@@ -111,9 +120,12 @@ async function handleClaim<Payload>(
 
 /** A worker that runs until it is stopped. */
 export interface OutboxWorker {
-  /** Something became due earlier than the worker may think. Cheap; losing one costs `idleMs` at most. */
+  /**
+   * Says that a row may be due earlier than the worker knows. Cheap; a lost nudge costs at most
+   * `idleMs`.
+   */
   nudge(): void;
-  /** Claims nothing more and waits for the handlers in flight. */
+  /** Stops claiming and waits for the running handlers. */
   stop(): Promise<void>;
 }
 
@@ -134,8 +146,8 @@ const timerSleep: Sleep = (ms, signal) =>
   });
 
 /**
- * Starts a worker: it runs what is due, then sleeps until the next row is due, a nudge comes, or
- * {@linkcode outboxIdleMs} have passed (rows written by other processes are seen then).
+ * Starts a worker: it handles what is due, then sleeps until the next row is due, a nudge arrives,
+ * or {@linkcode outboxIdleMs} have passed (rows written by other processes are seen then).
  */
 export function startOutboxWorker<Payload>(
   world: OutboxWorld,
@@ -147,7 +159,8 @@ export function startOutboxWorker<Payload>(
 
   const loop = async () => {
     while (!stopping.signal.aborted) {
-      // A nudge during the run must not be lost: the controller it aborts is the one slept on afterwards.
+      // A nudge during the run must not be lost, so the sleep afterwards uses the controller that
+      // it aborts.
       nap = new AbortController();
       let pauseMs: number = outboxIdleMs;
       try {
@@ -157,7 +170,7 @@ export function startOutboxWorker<Payload>(
           pauseMs = Math.min(pauseMs, Math.max(dueAtMs - world.clock.nowMs(), 0));
         }
       } catch (error) {
-        // The store failed. Rows are safe; look again after the pause.
+        // The store failed. The rows are safe; try again after the pause.
         const { name } = work.queue;
         world.onFailure?.({ queue: name, id: "", attempt: 0, fate: "unknown", error });
       }

@@ -159,9 +159,7 @@ export async function rebuildRollups(
   return { corrected, isMoving: true };
 }
 
-/**
- * Runs {@linkcode rebuildRollups} for every account, one after the other.
- */
+/** Runs {@linkcode rebuildRollups} for every account, one after the other. */
 export async function rebuildAllRollups(kv: KeyValueStore, signal?: AbortSignal): Promise<{
   readonly accounts: number;
   readonly corrected: number;

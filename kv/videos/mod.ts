@@ -1,8 +1,8 @@
 /**
- * Video tasks: rows, state changes with their money, and the polls that drive them.
+ * Stores video tasks: rows, state changes with their money, and the polls that cause them.
  *
  * - Folder `kv/videos/`: video tasks as rows, with their charges and polls.
- * - In: accepted tasks, what providers answer to polls, cancellations.
+ * - In: accepted tasks, answers of providers to polls, cancellations.
  * - Out: tasks of their owner, refunds, polls in the outbox.
  * - Never: stores a prompt, or ends a task outside the commit that carries its refund.
  */

@@ -1,6 +1,6 @@
 /**
- * Asks providers how their tasks are, and writes down what follows. Runs from the outbox: any number of pollers, in any
- * number of processes, each may die at any point.
+ * Polls providers for the state of their tasks and stores the result. Runs from the outbox: any
+ * number of pollers, in any number of processes, each of which may die at any point.
  */
 import { advance, isFinal, pollPauseMs, type VideoSighting } from "../../core/media/video/task.ts";
 import { addToOutbox } from "../outbox/outbox.ts";
@@ -12,18 +12,19 @@ import { commitStep } from "./transitions.ts";
 import type { AtomicWrite } from "../store/key_value_store.ts";
 
 /**
- * Milliseconds of the pauses after a provider did not know a task for the first, second, third time in a row:
- * new tasks take a moment to be known everywhere. After a fourth time the task is lost.
+ * Milliseconds to wait after a provider did not know a task for the first, second, third time in a
+ * row: new tasks may take a moment to be known everywhere. After the fourth time the task counts as
+ * lost.
  */
 const unknownVideoPausesMs = [2_000, 5_000, 15_000] as const;
 
-/** Polls of video tasks at the same time in one process. */
+/** Simultaneous polls of video tasks in one process. */
 const videoPollLanes = 16;
 
-/** Milliseconds past its deadline after which the sweep takes the poll of an open task for lost. */
+/** Milliseconds past the deadline of an open task after which the sweep treats its poll as lost. */
 const videoSweepGraceMs = 10 * 60_000;
 
-/** What a provider answered. */
+/** The answer of a provider. */
 export type VideoAnswer =
   | {
     readonly kind: "seen";
@@ -34,7 +35,7 @@ export type VideoAnswer =
   | { readonly kind: "unknown" };
 
 /**
- * Asks the provider of a task. Bounded in time by its implementation, well under `videoPollClaimMs`.
+ * Asks the provider of a task. The implementation bounds the time, well under `videoPollClaimMs`.
  *
  * @throws when there is no usable answer
  */
@@ -53,7 +54,7 @@ export function videoPollWork(world: VideoPollWorld): OutboxWork<VideoPoll> {
   };
 }
 
-/** Handles every poll that is due, then returns their number. Cron calls this where no worker runs. */
+/** Handles all polls that are due and returns their number. For cron, where no worker runs. */
 export async function pollDueTasks(world: VideoPollWorld, stop?: AbortSignal): Promise<number> {
   return await runDue(world, videoPollWork(world), stop);
 }
@@ -105,8 +106,9 @@ async function pollTask(
 }
 
 /**
- * Times in a row that the provider did not know the task, this one included. Every other answer breaks the row: one
- * that says something of the task by being written down, one that says nothing by being an attempt of its own.
+ * Counts how often in a row the provider did not know the task, this time included. Any other
+ * answer resets the count: one about the task by being stored, one about nothing by being an
+ * attempt of its own.
  */
 function unknownInARow(claim: OutboxClaim<VideoPoll>): number {
   return claim.attempt === 1 ? (claim.payload.unknownTimes ?? 0) + 1 : 1;
@@ -126,7 +128,9 @@ function reportUnknown(
   });
 }
 
-/** The provider has had its time: a last answer counts if it is an end, everything else fails the task. */
+/**
+ * Ends a task past its deadline: a last answer counts if it is final; anything else fails the task.
+ */
 function endOverdue(step: ReturnType<typeof advance>, nowMs: number): ReturnType<typeof advance> {
   return isFinal(step.task.state) ? step : advance(step.task, { kind: "deadline" }, nowMs);
 }
@@ -137,23 +141,26 @@ async function askOnce(
   overdue: boolean,
 ): Promise<VideoAnswer | undefined> {
   if (!overdue) return await world.ask(task);
-  // A provider that does not even answer must not keep an overdue task alive.
+  // A provider that does not answer at all must not keep an overdue task open.
   return await world.ask(task).catch(() => undefined);
 }
 
-/** The provider answered that there is no such task; it is asked again a few times. */
+/** Thrown if the provider says that there is no such task; it is asked again a few times. */
 class UnknownTaskError extends Error {
   override name = "UnknownTaskError";
 }
 
-/** Another poller or the owner was faster, or the claim ended; the next attempt sees what came of it. */
+/**
+ * Thrown if another poller or the owner was faster, or the claim ended; the next attempt reads the
+ * result.
+ */
 class RowChangedError extends Error {
   override name = "RowChangedError";
 }
 
 /**
- * Belt and braces: an open task that is well past its deadline although polls should have ended it gets a new poll.
- * Finds something only if a poll row was lost, e.g. in a store that was restored from a backup.
+ * Adds a poll for open tasks well past their deadline, which polls should have ended. Finds some
+ * only if a poll row was lost, e.g. in a store restored from a backup.
  *
  * @returns how many polls were added
  */

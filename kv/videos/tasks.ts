@@ -1,4 +1,4 @@
-/** Video tasks as rows: written with their charge, read by their owner only. */
+/** Stores video tasks: written together with their charge, read by their owner only. */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, VideoId } from "../../core/lib/ids.ts";
 import { isFinal, pollPauseMs, type VideoTask } from "../../core/media/video/task.ts";
@@ -15,31 +15,33 @@ import type { Attachment } from "../wallet/mod.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Milliseconds of a claim on a poll of a video task: twice what the poll itself may take, so that no two run
- * at once.
+ * Milliseconds of a claim on a poll: twice the longest duration of a poll, so that two never run at
+ * once.
  */
 export const videoPollClaimMs = 60_000;
 
 /**
- * Attempts of one poll, practically unlimited: a provider that does not answer is asked until the task's
- * deadline, and a failing store until it works again, since money depends on it.
+ * Attempts of one poll, practically unlimited: a provider is asked until the deadline of the task,
+ * and a failing store until it works again, since money depends on it.
  */
 const videoPollAttempts = 1_000_000;
 
-/** Milliseconds of the pauses after polls that failed. */
+/** Milliseconds between attempts of a poll that failed. */
 const videoPollPausesMs = [2_000, 5_000, 15_000, 30_000, 60_000] as const;
 
-/** Video tasks on one page of a list: what the video API allows. */
+/** Most video tasks on one page of a list, as the video API allows. */
 export const maxVideoListRows = 100;
 
-/** Open video tasks that one sweep looks at; the polls do the work, the sweep only finds lost ones. */
+/**
+ * Most open video tasks that one sweep reads; polls do the work, the sweep only finds lost ones.
+ */
 const maxVideoSweepRows = 10_000;
 
-/** A poll that is due: which task, and whose. */
+/** The payload of a poll: the task and its account. */
 export interface VideoPoll {
   readonly accountId: AccountId;
   readonly videoId: VideoId;
-  /** Times that the provider did not know the task when it was last asked; absent: it did. */
+  /** How often in a row the provider did not know the task; absent: it did last time. */
   readonly unknownTimes?: number;
 }
 
@@ -54,7 +56,7 @@ function readPoll(stored: unknown): VideoPoll {
     : poll;
 }
 
-/** The polls. */
+/** The outbox queue of polls. */
 export const videoPolls: OutboxQueue<VideoPoll> = {
   name: "video-polls",
   parse: readPoll,
@@ -63,13 +65,13 @@ export const videoPolls: OutboxQueue<VideoPoll> = {
   backoffMs: videoPollPausesMs,
 };
 
-/** The row of the index of tasks that have not ended. */
+/** The index row of a task that has not ended. */
 export interface OpenVideo {
   readonly accountId: AccountId;
   readonly deadlineAtMs: number;
 }
 
-/** A task as it was read, with what a check needs. */
+/** A task as it was read, with the version that a check needs. */
 export interface VideoTaskRow {
   readonly task: VideoTask;
   readonly key: Deno.KvKey;
@@ -77,8 +79,9 @@ export interface VideoTaskRow {
 }
 
 /**
- * The rows of a new task, for the settlement that charges it: the task, its place in the index, its first poll. They
- * become visible together with the receipt or not at all; and so does what is known of its order, if it has a key.
+ * Returns the rows of a new task for the settlement that charges it: the task, its index entry, its
+ * first poll, and its idempotency key if it has one. They become visible together with the receipt
+ * or not at all.
  */
 export function newTaskRows(task: VideoTask, claim?: ClaimedKey): Attachment {
   invariant(task.state === "queued", "a new task is queued");
@@ -99,13 +102,13 @@ export function newTaskRows(task: VideoTask, claim?: ClaimedKey): Attachment {
   };
 }
 
-/** Tells a task from anything else that may lie in a row. */
+/** Whether a stored value is a video task. */
 export function isVideoTask(value: unknown): value is VideoTask {
   return typeof value === "object" && value !== null && "id" in value && "state" in value &&
     "costMicroVnd" in value && typeof value.costMicroVnd === "bigint";
 }
 
-/** A task of this account; `undefined` for a foreign id as for one that never was. */
+/** Reads a task of this account; `undefined` for a foreign id, as for an unknown one. */
 export async function readVideo(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -117,15 +120,15 @@ export async function readVideo(
   return { task: entry.value, key: entry.key, versionstamp: entry.versionstamp };
 }
 
-/** How a list is asked for. */
+/** The query of a list. */
 export interface VideoListQuery {
   readonly limit: number;
   readonly order: "asc" | "desc";
-  /** The last id of the page before. */
+  /** The last id of the previous page. */
   readonly after: VideoId | undefined;
 }
 
-/** The tasks of an account by time of creation, one page of them. */
+/** Lists the tasks of an account by time of creation, one page of them. */
 export async function listVideos(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -143,16 +146,18 @@ export async function listVideos(
 }
 
 /**
- * Removes an ended task from its owner's list. `false` if it changed meanwhile.
+ * Deletes an ended task. `false` if it changed meanwhile.
  *
  * @throws {InvariantError} if the task has not ended: cancel it instead
  */
 export async function forgetVideo(kv: KeyValueStore, row: VideoTaskRow): Promise<boolean> {
-  invariant(isFinal(row.task.state), "only ended tasks are forgotten");
+  invariant(isFinal(row.task.state), "only ended tasks are deleted");
   return (await kv.atomic().check(row).delete(row.key).commit()).ok;
 }
 
-/** Open tasks whose deadline passed before `deadlineBeforeMs`; a bounded number of them. */
+/**
+ * Lists open tasks whose deadline passed before `deadlineBeforeMs`, at most `maxVideoSweepRows`.
+ */
 export async function listOverdueVideos(
   kv: KeyValueStore,
   deadlineBeforeMs: number,

@@ -1,6 +1,7 @@
 /**
- * State changes of a task. The new state, the refund and the end of the poll that found it out go into one atomic, so
- * two pollers, or a poller and a cancelling owner, never refund twice and never lose a refund.
+ * Changes the state of a task. The new state, the refund and the end of the poll that caused it are
+ * one atomic write, so two pollers, or a poller and a cancelling owner, never refund twice and
+ * never lose a refund.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
@@ -12,16 +13,18 @@ import { refundCall } from "../ledger/refunds.ts";
 import type { VideoTaskRow } from "./tasks.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
-/** Rows and checks of the caller for the same atomic, e.g. the end of its claim. At most five checks. */
+/**
+ * Adds rows and checks of the caller to the same atomic write, e.g. the end of its claim. At most
+ * five checks.
+ */
 export type AlsoCommit = (operation: AtomicWrite) => void;
 
 /**
- * Writes a step.
+ * Writes a step. The refund is the charge on the receipt, which is less than the price if the
+ * wallet could not pay all of it.
  *
- * The refund is what the receipt says was charged, which can be less than the price when the wallet ran dry.
- *
- * @returns the task as it is stored now, or `undefined` if the row or a check of the caller was no longer as it was
- *   read: nothing was written then
+ * @returns the stored task, or `undefined` if the row or a check of the caller failed and nothing
+ * was written
  * @throws if the store does not answer; reading the task again and repeating the step is safe
  */
 export async function commitStep(

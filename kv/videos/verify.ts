@@ -1,4 +1,7 @@
-/** Proves the video tasks of a store right: every end has its money, every open task will be looked at again. */
+/**
+ * Verifies the video tasks of a store: every ended task has its money, every open task will be
+ * polled again.
+ */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
@@ -18,7 +21,7 @@ import { refundOperationId } from "../ledger/refunds.ts";
 import { isVideoTask, type OpenVideo } from "./tasks.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Something that is not as it must be. */
+/** A violated invariant. */
 export interface VideoProblem {
   readonly accountId: AccountId;
   readonly kind: "video";
@@ -26,8 +29,8 @@ export interface VideoProblem {
 }
 
 /**
- * Checks each task against its receipt, its refund and the index of open tasks. May run beside a live service: a task
- * and the rows that change with it are read at one moment.
+ * Checks each task against its receipt, its refund and the index of open tasks. May run beside a
+ * live service: a task and the rows that change with it are read at one moment.
  */
 export async function* verifyVideos(kv: KeyValueStore): AsyncGenerator<VideoProblem> {
   for await (
@@ -47,7 +50,10 @@ export async function* verifyVideos(kv: KeyValueStore): AsyncGenerator<VideoProb
   yield* openWithoutTask(kv);
 }
 
-/** Tasks that were paid and have not ended cannot be removed: one that is open but not there was lost. */
+/**
+ * Finds index entries of open tasks without a task: open tasks cannot be deleted, so such a task
+ * was lost.
+ */
 async function* openWithoutTask(kv: KeyValueStore): AsyncGenerator<VideoProblem> {
   const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, {
     batchSize: listBatchRows,

@@ -67,9 +67,7 @@ export class Backoff {
     return this.pause(longestMs * (0.5 + this.#random() / 2));
   };
 
-  /**
-   * Waits `delayMs`. Throws {@linkcode StoppedError} once stopped.
-   */
+  /** Waits `delayMs`. Throws {@linkcode StoppedError} once stopped. */
   readonly pause = (delayMs: number): Promise<void> =>
     new Promise((resolve, reject) => {
       const refuse = () => reject(new StoppedError("The wallet engine was stopped"));
@@ -85,9 +83,7 @@ export class Backoff {
       this.#stops.add(stop);
     });
 
-  /**
-   * Ends all waits with {@linkcode StoppedError}, also future ones.
-   */
+  /** Ends all waits with {@linkcode StoppedError}, also future ones. */
   stop(): void {
     this.#stopped = true;
     const stops = [...this.#stops];

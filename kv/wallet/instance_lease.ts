@@ -39,9 +39,7 @@ export interface InstanceLeaseDeps {
   readonly ttlMs: number;
   /** Bounds a store call in time. */
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
-  /**
-   * Waits before retry `attempt`. Throws {@linkcode StoppedError} if stopped.
-   */
+  /** Waits before retry `attempt`. Throws {@linkcode StoppedError} if stopped. */
   readonly backoff: (attempt: number) => Promise<void>;
 }
 

@@ -79,9 +79,7 @@ export class LeaseBook {
     return lease;
   }
 
-  /**
-   * Returns the lease on a wallet and counts a user, until {@linkcode leave}.
-   */
+  /** Returns the lease on a wallet and counts a user, until {@linkcode leave}. */
   join(accountId: AccountId): Lease {
     const lease: OwnLease = this.lease(accountId);
     lease.users++;

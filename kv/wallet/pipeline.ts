@@ -80,9 +80,7 @@ export class Pipeline {
     return this.#index;
   }
 
-  /**
-   * The error that stopped the pipeline for good: a bug, or {@linkcode stop}.
-   */
+  /** The error that stopped the pipeline for good: a bug, or {@linkcode stop}. */
   get failure(): unknown {
     return this.#failure;
   }
