@@ -77,6 +77,11 @@ export function rowsOfKindPrefix(kind: RowKind): StoreKey {
   return [kind];
 }
 
+/** The kind of a row, as a text: a store may have rows of kinds that this version does not know. */
+export function kindOfKey(key: Deno.KvKey): string {
+  return String(key[0]);
+}
+
 /** The account of a row that lies under its account: wherever there is one, it follows the kind. */
 export function accountOfKey(key: Deno.KvKey): AccountId {
   return String(key[1]) as AccountId;

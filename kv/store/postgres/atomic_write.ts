@@ -1,4 +1,5 @@
 /** Collects the checks and writes of one commit, within the bounds that Deno KV has. */
+import { kindOfKey } from "../../schema/keys.ts";
 import type { AtomicWrite } from "../key_value_store.ts";
 import { encodeValue } from "../stored_value.ts";
 import { encodeKey } from "../tuple_key.ts";
@@ -89,7 +90,7 @@ export class PostgresAtomicWrite implements AtomicWrite {
       throw new TypeError(`Total mutation size too large (max ${mutationBytesMax} bytes)`);
     }
     this.#writes.set(encoded.toHex(), { key: encoded, value, lifeMs });
-    this.#kinds.add(String(key[0]));
+    this.#kinds.add(kindOfKey(key));
     return this;
   }
 
