@@ -6,7 +6,7 @@
  */
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
-import { discardRequestBody } from "./request_body.ts";
+import { discardRequestBody } from "./discard_body.ts";
 
 /**
  * Bodies of one address (IPv6: of one /64) that are thrown away at the same time: a program with a wrong key sends some

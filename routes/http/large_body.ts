@@ -1,0 +1,207 @@
+/**
+ * Reads request bodies that are large or of unknown length.
+ *
+ * Before such a body is kept, its admission is asked: once for the sender, then for each step of memory. While the body
+ * waits for memory nothing is read and its pace is not judged. A body that comes too slowly is cut off, so that it does
+ * not keep memory from others.
+ */
+import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
+import { GatewayError } from "../../core/errors.ts";
+import { uncountedBodyBytes } from "../../core/calls/read_whole.ts";
+import { brokenOff, tooLarge, tooSlow } from "./body_errors.ts";
+import { countedStepBytes, type Pieces, piecesOf } from "./body_pieces.ts";
+import { discard, discardRequestBody } from "./discard_body.ts";
+import { requestBodyMs } from "./small_body.ts";
+
+/**
+ * A large body must bring this many bytes in each `paceWindowMs`: 64 kbit/s, which the slowest mobile lines have. Whoever
+ * sends more slowly only keeps memory from others.
+ */
+const paceWindowBytes = 160 * 1024;
+const paceWindowMs = 20_000;
+
+/** The buffer of a body is at most this many times as long as what arrived: what is only declared costs no memory. */
+const aheadFactor = 4;
+
+/** What a body above `uncountedBodyBytes` asks before it is kept; who gave it gets it back. */
+export interface BodyAdmission {
+  /** Asked once, before anything beyond that is read. Throws or rejects where the caller may not send so much. */
+  begin(declaredBytes: number | undefined): Promise<void> | undefined;
+  /** Asked before bytes are kept; a promise where they have to be waited for. */
+  grow(bytes: number): Promise<void> | undefined;
+  /** The body is whole. */
+  whole(): void;
+  /** The body was given up. */
+  release(): void;
+}
+
+/** Cuts off a body that comes more slowly than `paceWindowBytes`; stands still while the body waits for room. */
+class Pace {
+  readonly #deadline: Deadline;
+  #newBytes = 0;
+
+  constructor(deadlines: Deadlines, onSlow: () => void) {
+    this.#deadline = deadlines.create(() => {
+      if (this.#newBytes < paceWindowBytes) onSlow();
+      else this.begin();
+    });
+  }
+
+  begin(): void {
+    this.#newBytes = 0;
+    this.#deadline.arm(paceWindowMs);
+  }
+
+  came(bytes: number): void {
+    this.#newBytes += bytes;
+  }
+
+  end(): void {
+    this.#deadline.disarm();
+  }
+}
+
+/** The body so far. It grows as bytes come, so that a large body is in memory once and a declared length is not. */
+class GrowingBody {
+  readonly #expectedBytes: number;
+  #buffer: Uint8Array;
+  #length = 0;
+  #countedBytes = 0;
+
+  /** @param expectedBytes what it may grow to */
+  constructor(expectedBytes: number) {
+    this.#expectedBytes = expectedBytes;
+    this.#buffer = new Uint8Array(Math.min(expectedBytes, uncountedBodyBytes));
+  }
+
+  get length(): number {
+    return this.#length;
+  }
+
+  /** Bytes to take room for before so many more are added; 0 mostly. */
+  uncounted(bytes: number): number {
+    const length = this.#length + bytes;
+    if (length <= uncountedBodyBytes || length <= this.#countedBytes) return 0;
+    const counted = Math.ceil(length / countedStepBytes) * countedStepBytes;
+    return Math.min(counted, Math.max(this.#expectedBytes, length)) - this.#countedBytes;
+  }
+
+  counted(bytes: number): void {
+    this.#countedBytes += bytes;
+  }
+
+  add(piece: Uint8Array): void {
+    const length = this.#length + piece.length;
+    if (length > this.#buffer.length) {
+      const larger = Math.max(length, Math.min(this.#expectedBytes, length * aheadFactor));
+      const grown = new Uint8Array(larger);
+      grown.set(this.#buffer.subarray(0, this.#length));
+      this.#buffer = grown;
+    }
+    this.#buffer.set(piece, this.#length);
+    this.#length = length;
+  }
+
+  bytes(): Uint8Array {
+    return this.#buffer.subarray(0, this.#length);
+  }
+}
+
+interface SlowRead {
+  readonly maxBytes: number;
+  /** At most `maxBytes`; the admission has been asked if it is large. */
+  readonly declaredBytes: number | undefined;
+  readonly admission: BodyAdmission | undefined;
+}
+
+/** Reads the pieces of a body, each only when there is room for it. */
+async function readPieces(
+  pieces: Pieces,
+  pace: Pace,
+  { maxBytes, declaredBytes, admission }: SlowRead,
+): Promise<Uint8Array> {
+  const body = new GrowingBody(declaredBytes ?? maxBytes);
+  let isAdmitted = declaredBytes !== undefined;
+  if (isAdmitted) pace.begin();
+  for (;;) {
+    const piece = await pieces.read();
+    if (piece === undefined) break;
+    pace.came(piece.length);
+    if (body.length + piece.length > maxBytes) throw tooLarge(maxBytes);
+    const uncounted = body.uncounted(piece.length);
+    if (uncounted > 0) {
+      const begun = isAdmitted ? undefined : admission?.begin(undefined);
+      if (begun !== undefined) await begun;
+      if (!isAdmitted) pace.begin();
+      isAdmitted = true;
+      const waiting = admission?.grow(uncounted);
+      if (waiting !== undefined) {
+        pace.end();
+        await waiting;
+        pace.begin();
+      }
+      body.counted(uncounted);
+    }
+    body.add(piece);
+  }
+  admission?.whole();
+  return body.bytes();
+}
+
+export async function readSlowly(
+  request: Request,
+  deadlines: Deadlines,
+  options: SlowRead,
+): Promise<Uint8Array> {
+  if (request.body === null) return new Uint8Array(0);
+  const pieces = piecesOf(request.body);
+  let timedOut = false;
+  const cutOff = () => {
+    timedOut = true;
+    pieces.cancel().catch(() => {});
+  };
+  const deadline = deadlines.create(cutOff);
+  const pace = new Pace(deadlines, cutOff);
+  deadline.arm(requestBodyMs);
+  try {
+    const bytes = await readPieces(pieces, pace, options);
+    // A cancelled reader ends like a body that was whole.
+    if (timedOut) throw tooSlow();
+    return bytes;
+  } catch (error) {
+    options.admission?.release();
+    if (!(error instanceof GatewayError)) throw timedOut ? tooSlow() : brokenOff(error);
+    pace.end();
+    if (!timedOut) await discard(pieces).catch(() => {});
+    throw error;
+  } finally {
+    pace.end();
+    deadline.disarm();
+  }
+}
+
+/** Refuses a body of which nothing was read yet. */
+export async function refuse(
+  request: Request,
+  deadlines: Deadlines,
+  refusal: unknown,
+): Promise<never> {
+  await discardRequestBody(request, deadlines);
+  throw refusal;
+}
+
+/** Reads a large body: who sends it is asked for first, then for how long it is. */
+export async function readLarge(
+  request: Request,
+  deadlines: Deadlines,
+  options: SlowRead,
+): Promise<Uint8Array> {
+  try {
+    const waiting = options.admission?.begin(options.declaredBytes);
+    if (waiting !== undefined) await waiting;
+  } catch (refusal) {
+    options.admission?.release();
+    return await refuse(request, deadlines, refusal);
+  }
+  return await readSlowly(request, deadlines, options);
+}
