@@ -17,12 +17,9 @@ import {
   unmatchedBankEventsPrefix,
 } from "../schema/keys.ts";
 import type { Operator } from "../operators/operator_audit.ts";
-import { keepUnreadable } from "./unreadable_notices.ts";
+import { bankNoticeKeptChars, keepUnreadable } from "./unreadable_notices.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
-
-/** Characters of a notice that are kept for staff: at two bytes each within the 64 KiB of a row. */
-export const bankNoticeKeptChars = 30_000;
 
 /** Names a notice. */
 export interface BankEventRef {

@@ -4,7 +4,6 @@
  */
 import type { BankSource } from "../../core/payments/bank_event.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
-import { bankNoticeKeptChars } from "./bank_events.ts";
 import { sha256 } from "../../core/lib/sha256.ts";
 import {
   closedUnreadableNoticeKey,
@@ -13,6 +12,9 @@ import {
 } from "../schema/keys.ts";
 import { addAuditLine, type Operator } from "../operators/operator_audit.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+
+/** Characters of a notice that are kept for staff: at two bytes each within the 64 KiB of a row. */
+export const bankNoticeKeptChars = 30_000;
 
 /** Unreadable notices that staff see; a bank whose format changed is noticed long before. */
 const maxUnreadableNoticesListed = 1_000;

@@ -1,11 +1,8 @@
+import { bankNoticeKeptChars } from "../../../kv/payments/unreadable_notices.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
-import {
-  bankNoticeKeptChars,
-  getBankEvent,
-  listReviews,
-} from "../../../kv/payments/bank_events.ts";
+import { getBankEvent, listReviews } from "../../../kv/payments/bank_events.ts";
 import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
 import { cancelTopupOrder, getTopupOrder, listTopupPayments } from "../../../kv/payments/topups.ts";
 import { notice, topupWorld, withoutReference } from "../../support/topup_world.ts";
