@@ -1,7 +1,7 @@
 /** How a route is picked: as the gateway does it, and two plain ways beside it. */
 import type { Hedge } from "../../core/calls/attempt_loop.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
-import { defaultWalletRules } from "../../core/catalog/schema.ts";
+import { gatewayFileSchema } from "../../core/catalog/schema.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
 import { type Scenario, second } from "./scenarios.ts";
@@ -50,7 +50,7 @@ export function modelOf(scenario: Scenario): Model {
 function healthPolicy(model: Model, now: () => number, random: () => number): Policy {
   const router = new LiveRouter({
     catalog: {
-      wallet: defaultWalletRules,
+      wallet: gatewayFileSchema.shape.wallet.parse({}),
       models: [model],
       providers: { simulated: { kind: "sandbox", strict: false } },
       listRate: 1,

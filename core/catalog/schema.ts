@@ -186,9 +186,6 @@ const walletSchema = z.strictObject({
   ),
 });
 
-/** The rules that apply where the file sets none. */
-export const defaultWalletRules: WalletRules = walletSchema.parse({});
-
 export const gatewayFileSchema = z.strictObject({
   $schema: z.string().optional(),
   listRate: z.int().positive().default(22_000)

@@ -11,7 +11,7 @@ import type { Style } from "./style.ts";
  * The fields that Chat and Responses, being of one vendor, both have beyond those that every style has. Logprobs and
  * verbosity are written differently in each; the others are the same member.
  */
-export const sharedFields = [
+const sharedFields = [
   "logprobs",
   "metadata",
   "moderation",
@@ -23,8 +23,6 @@ export const sharedFields = [
   "user",
   "verbosity",
 ] as const;
-
-export type SharedField = typeof sharedFields[number];
 
 const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 

@@ -113,14 +113,6 @@ export async function requestInvoice(
   return result.ok ? { ok: true, invoice } : { ok: false, why: "busy" };
 }
 
-/** Reads the buyer of the last request, to fill the next form. */
-export async function getInvoiceProfile(
-  kv: KeyValueStore,
-  accountId: AccountId,
-): Promise<InvoiceBuyer | undefined> {
-  return (await kv.get<InvoiceBuyer>(invoiceProfileKey(accountId))).value ?? undefined;
-}
-
 export async function getInvoice(
   kv: KeyValueStore,
   id: InvoiceId,

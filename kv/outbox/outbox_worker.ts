@@ -12,7 +12,7 @@ import type { KeyValueStore } from "../store/key_value_store.ts";
  * Milliseconds of an outbox worker's longest sleep: rows written by other processes are seen after it. One
  * list takes 50 µs.
  */
-export const outboxIdleMs = 1_000;
+const outboxIdleMs = 1_000;
 
 /**
  * Most rows that one run of a queue handles, so that a cron run ends even if rows arrive faster

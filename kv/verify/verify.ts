@@ -41,8 +41,6 @@ const verifyRowsPerPass = 200_000;
 /** Problems that a verification report lists; beyond it only their number. */
 const maxVerifyProblems = 1_000;
 
-export type { Problem } from "./verify_account.ts";
-
 export interface VerifyReport {
   /** No problem was found. Accounts that were `moving` all the time are not proved right by it. */
   readonly ok: boolean;

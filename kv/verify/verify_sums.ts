@@ -37,9 +37,6 @@ export interface ProvedSums {
   readonly unwritten: ReadonlyMap<string, RollupCell>;
 }
 
-/** Nothing is known: everything is read. */
-export const nothingProved: ProvedSums = { versions: new Map(), unwritten: new Map() };
-
 interface DaySum {
   readonly cell: RollupCell;
   readonly sum: UsageSum;

@@ -12,12 +12,11 @@ export {
   newTaskRows,
   readVideo,
   type VideoListQuery,
-  type VideoPoll,
   videoPolls,
   type VideoTaskRow,
 } from "./tasks.ts";
-export { type AlsoCommit, commitStep } from "./transitions.ts";
-export { verifyVideos, type VideoProblem } from "./verify.ts";
+export { commitStep } from "./transitions.ts";
+export { verifyVideos } from "./verify.ts";
 export {
   type AskProvider,
   pollDueTasks,

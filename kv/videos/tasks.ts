@@ -18,7 +18,7 @@ import type { KeyValueStore } from "../store/key_value_store.ts";
  * Milliseconds of a claim on a poll: twice the longest duration of a poll, so that two never run at
  * once.
  */
-export const videoPollClaimMs = 60_000;
+const videoPollClaimMs = 60_000;
 
 /**
  * Attempts of one poll, practically unlimited: a provider is asked until the deadline of the task,

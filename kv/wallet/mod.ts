@@ -23,7 +23,6 @@ export type {
   Attachment,
   Balance,
   Extension,
-  IndexProgress,
   ReceiptDraft,
   Refusal,
   Reservation,

@@ -2,7 +2,7 @@
 import { formatDecimal } from "../../core/billing/display.ts";
 import type { Locale } from "./i18n.ts";
 
-export { formatDecimal, formatMoney, formatMoneyShort } from "../../core/billing/display.ts";
+export { formatMoney, formatMoneyShort } from "../../core/billing/display.ts";
 
 /** All times on pages are shown in this zone; the machine-readable form is beside them. */
 const displayTimeZone = "Asia/Ho_Chi_Minh";

@@ -28,9 +28,9 @@ const maxPageFormBytes = 256 * 1024;
 /** Bytes of a form of the operator: the PDF of an invoice or a month of bank statement. */
 const maxOperatorFormBytes = 8 * 1024 * 1024;
 
-export type { DashboardDeps, Dispatch, ModelStatus } from "./deps.ts";
+export type { DashboardDeps, Dispatch } from "./deps.ts";
 export type { PageDeps } from "./page_deps.ts";
-export type { DashboardEnv, SignedIn, Visitor } from "./visitor/visitor.ts";
+export type { DashboardEnv } from "./visitor/visitor.ts";
 
 /**
  * Whether a request is for a page. A client that sends an API key is never answered with a page: with a wrong base

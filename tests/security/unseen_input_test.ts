@@ -2,19 +2,19 @@
 import { assert, assertEquals, assertThrows } from "../support/assert.ts";
 import { readChatRequest } from "../../core/calls/request/chat_request.ts";
 import { hostedToolsAskedFor } from "../../core/calls/request/billable_features.ts";
-import { inputTokensBound } from "../../core/calls/bounds/input_bound.ts";
+import { inputBound } from "../../core/calls/bounds/input_bound.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Json, JsonObject } from "../../core/lib/json/json.ts";
 
 const context = 1_000_000;
 const bound = (body: JsonObject, style: Style = "chat") =>
-  inputTokensBound({
+  inputBound({
     body,
     bodyBytes: JSON.stringify(body).length,
     contextWindow: context,
     hostedTools: hostedToolsAskedFor({ style, body }).length,
-  });
+  }).tokens;
 const says = (part: JsonObject): JsonObject => ({ messages: [{ role: "user", content: [part] }] });
 
 Deno.test("a document that is only named may fill the whole context", () => {

@@ -164,25 +164,22 @@ export interface InputBound {
 }
 
 /**
- * An upper bound of the input tokens of a request: a token has at least one byte, a picture counts as
- * `tokensPerImage`, what the provider fetches itself counts as much as the context holds, and nothing is larger than
- * that. What is not held here could be had for nothing by many calls at once on a small balance.
+ * Computes an upper bound of the input tokens of a request, and of what a provider may report for it.
  *
- * Short bodies are bounded by their length; in long ones the base64 of pictures is left out, which would reserve a
- * fortune.
+ * A token has at least one byte, a picture counts as `tokensPerImage`, what the provider fetches itself counts as much as
+ * the context holds, and no request counts as more than that. Many calls at once on a small balance would get for free
+ * what is not reserved here.
+ *
+ * Short bodies are bounded by their length; in long ones the base64 of pictures is left out, which would reserve far too
+ * much.
  *
  * @example
  * ```ts
- * import { inputTokensBound } from "./input_bound.ts";
+ * import { inputBound } from "./input_bound.ts";
  * const prompt = { body: { model: "m" }, bodyBytes: 13, contextWindow: 1_000_000, hostedTools: 0 };
- * if (inputTokensBound(prompt) !== 13) throw new Error("short bodies count by length");
+ * if (inputBound(prompt).tokens !== 13) throw new Error("short bodies count by length");
  * ```
  */
-export function inputTokensBound(prompt: Prompt): number {
-  return inputBound(prompt).tokens;
-}
-
-/** The same, with what a report of the provider may be at most. */
 export function inputBound(prompt: Prompt): InputBound {
   const { bodyBytes, contextWindow } = prompt;
   const unseen = unseenOf(prompt);

@@ -11,5 +11,5 @@
 export { type ExactNumber, exactNumber, isExactNumber, stringifyExactly } from "./exact_numbers.ts";
 export { decodeBase64, decodeBase64Url, encodeBase64, encodeBase64Url } from "./base64.ts";
 export { decodeHex, encodeHex } from "./hex.ts";
-export { type Deferred, startPromise, withResolvers } from "./promises.ts";
+export { startPromise, withResolvers } from "./promises.ts";
 export { parseUrl } from "./urls.ts";

@@ -30,7 +30,7 @@ export function takesData(
 }
 
 /** Whether a route takes documents, but cannot fetch them itself. */
-export function takesDocumentData(style: Style, given: RouteCapabilities): boolean {
+function takesDocumentData(style: Style, given: RouteCapabilities): boolean {
   const capabilities = resolveCapabilities(style, given);
   return capabilities.files &&
     (style === "chat" || (style === "messages" && capabilities.images === "base64"));

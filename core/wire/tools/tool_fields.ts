@@ -22,7 +22,7 @@ import type { Warnings } from "../warnings.ts";
  *
  * @throws {GatewayError} `conversion_refused` where the client relies on the tool
  */
-export function dropHostedTool(
+function dropHostedTool(
   tool: HostedTool,
   { tools, toolChoice }: Pick<Conversation, "tools" | "toolChoice">,
   warnings: Warnings,
@@ -40,7 +40,7 @@ export function dropHostedTool(
  *
  * @throws {GatewayError} `conversion_refused` where the caller runs it, or it is forced
  */
-export function noteHostedTool(
+function noteHostedTool(
   tool: HostedTool,
   choice: ToolChoice | undefined,
   warnings: Warnings,

@@ -106,7 +106,7 @@ export function askProviderOf(gateway: Gateway, stop?: AbortSignal): AskProvider
 }
 
 /** The operator has removed the way to a task. */
-export class NoRouteError extends Error {
+class NoRouteError extends Error {
   override name = "NoRouteError";
 }
 

@@ -110,7 +110,7 @@ const tones: Readonly<Record<ReturnType<typeof orderStatus>, BadgeTone>> = {
   expired: "neutral",
 };
 
-export function OrderBadge({ order, nowMs, locale }: {
+function OrderBadge({ order, nowMs, locale }: {
   order: TopupOrder;
   nowMs: number;
   locale: Locale;

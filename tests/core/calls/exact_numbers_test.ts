@@ -4,7 +4,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { attemptAnswer } from "../../../core/calls/attempt.ts";
 import { type ChatCall, startChatExchange } from "../../../core/calls/chat_exchange.ts";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
-import { exactBoundBodyBytes, inputTokensBound } from "../../../core/calls/bounds/input_bound.ts";
+import { exactBoundBodyBytes, inputBound } from "../../../core/calls/bounds/input_bound.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { buildCatalog, type Route } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
@@ -211,7 +211,7 @@ Deno.test("such numbers count by their digits, and more of them than the bound a
   const digits = "9".repeat(exactBoundBodyBytes);
   const body = parseJsonBody(new TextEncoder().encode(`{"messages":[{"a":${digits}}]}`));
   const prompt = { body: body.value, bodyBytes: body.bytes.length, hostedTools: 0 };
-  assert(inputTokensBound({ ...prompt, contextWindow: Infinity }) > digits.length);
+  assert(inputBound({ ...prompt, contextWindow: Infinity }).tokens > digits.length);
   assert(roughInputTokens(body.value) >= digits.length / 4);
 
   const many = `{"a":[${`${long},`.repeat(maxExactNumbers)}${long}]}`;

@@ -4,9 +4,9 @@ import { invoicesAsCsv, invoicesAsJson } from "../../../core/invoices/invoice_ex
 import { parseCsv } from "../../../core/lib/csv.ts";
 import type { OrderCode } from "../../../core/payments/order_code.ts";
 import { attachInvoiceFile, readInvoiceFile } from "../../../kv/invoices/invoice_files.ts";
+import { usualBuyer } from "../../../kv/invoices/invoice_settings.ts";
 import {
   getInvoice,
-  getInvoiceProfile,
   listAccountInvoices,
   listInvoices,
   moveInvoice,
@@ -57,7 +57,7 @@ Deno.test("a request freezes sums, rate and buyer", async () => {
   assertEquals(invoice.amountInWords, "Hai trăm nghìn đồng");
   assertEquals((await getInvoice(kv, invoice.id)).value, invoice);
   assertEquals(await listAccountInvoices(kv, ann.id, 10), [invoice]);
-  assertEquals((await getInvoiceProfile(kv, ann.id))?.taxCode, "0100233488");
+  assertEquals((await usualBuyer(kv, ann.id)).taxCode, "0100233488");
   // More money under the same order later does not change what was frozen.
   await world.intake.take(notice(order.code, { at: "2026-11-20 16:00:00" }), "{}");
   assertEquals((await getInvoice(kv, invoice.id)).value?.grossVnd, 200_000n);

@@ -5,7 +5,6 @@ import { verifyStore } from "../../../kv/verify/verify.ts";
 import {
   checkIndexedCalls,
   type DaySums,
-  nothingProved,
   type ProvedSums,
   readDaySums,
 } from "../../../kv/verify/verify_sums.ts";
@@ -51,6 +50,8 @@ function sortedSums(sums: DaySums) {
   if (first === undefined || last === undefined) throw new Error("two days were called on");
   return [first, last] as const;
 }
+
+const nothingProved: ProvedSums = { versions: new Map(), unwritten: new Map() };
 
 const versionsOf = (sums: DaySums) =>
   new Map([...sums].map(([id, { versionstamp }]) => [id, versionstamp]));

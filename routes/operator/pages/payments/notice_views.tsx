@@ -34,7 +34,7 @@ export function noticePath({ source, id }: BankEventRef): string {
   return `/operator/notices/${source}/${encodeURIComponent(id)}`;
 }
 
-export function StateBadge({ state, locale }: { state: BankEventState; locale: Locale }) {
+function StateBadge({ state, locale }: { state: BankEventState; locale: Locale }) {
   return <Badge tone={tones[state.kind]}>{bankTexts[locale].states[state.kind]}</Badge>;
 }
 

@@ -39,7 +39,7 @@ export function changedRowPath({ search, onlyTrouble, row = "" }: RouteFilter): 
 }
 
 /** Whether a route does not get its calls as usual: switched, resting, on trial, stuck, or without a usable key. */
-export function isInTrouble({ switched, operations, credentials }: RouteReport): boolean {
+function isInTrouble({ switched, operations, credentials }: RouteReport): boolean {
   return switched !== undefined ||
     Object.values(operations).some(({ state, stuck }) => state !== "closed" || stuck) ||
     (credentials.count > 0 && credentials.resting === credentials.count);
