@@ -1,9 +1,11 @@
 /**
- * Which addresses the gateway may fetch from on behalf of a stranger: public unicast, and nothing else.
+ * Decides which addresses the gateway may fetch from on behalf of a client: public unicast and
+ * nothing else.
  *
- * Sources: the IANA special-purpose registries for IPv4 and IPv6 (RFC 6890 and its updates). Where an IPv6 address
- * carries an IPv4 one (mapped, compatible, NAT64, 6to4, Teredo, ISATAP), it is refused whatever it carries: nobody
- * serves pictures there, and each form is a way around a check of the other family.
+ * Sources: the IANA special-purpose registries for IPv4 and IPv6 (RFC 6890 and its updates). An
+ * IPv6 address that contains an IPv4 one (mapped, compatible, NAT64, 6to4, Teredo, ISATAP) is
+ * always refused: such addresses serve no pictures, and each form is a way around the check of the
+ * other family.
  */
 import { isInNetwork, parseIpAddress } from "../lib/net/ip_address.ts";
 
@@ -30,7 +32,7 @@ const refusedIpv4: readonly (readonly [address: string, prefix: number])[] = [
   ["240.0.0.0", 4], // reserved, broadcast
 ];
 
-/** Ranges inside the global unicast block 2000::/3 that are refused all the same. */
+/** Ranges inside the global unicast block 2000::/3 that are refused nevertheless. */
 const refusedIpv6: readonly (readonly [address: string, prefix: number])[] = [
   ["2001::", 23], // protocol assignments: Teredo, ORCHID, benchmarks …
   ["2001:db8::", 32], // documentation
@@ -49,7 +51,10 @@ function inAny(
   });
 }
 
-/** ISATAP (RFC 5214) hides an IPv4 address behind `::5efe:` in the lower half of any prefix. */
+/**
+ * Detects ISATAP (RFC 5214), which hides an IPv4 address behind `::5efe:` in the lower half of any
+ * prefix.
+ */
 function isIsatap(address: Uint8Array): boolean {
   return (address[8]! & 0xfc) === 0 && address[9] === 0 && address[10] === 0x5e &&
     address[11] === 0xfe;

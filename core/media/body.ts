@@ -1,4 +1,7 @@
-/** Bodies of media requests: JSON or a form, kept as they came so that they can go on unchanged. */
+/**
+ * Bodies of media requests, JSON or a form, kept as received so that they can be forwarded
+ * unchanged.
+ */
 import { type JsonBody, parseJsonBody } from "../calls/request/json_body.ts";
 import { GatewayError } from "../errors.ts";
 import { fieldsOfForm, fieldsOfJson, type MediaFields } from "./fields.ts";
@@ -34,9 +37,10 @@ export function readMediaBody(bytes: Uint8Array, contentType: string): MediaBody
 }
 
 /**
- * The fields of a body, whatever its form.
+ * Returns the fields of a body in either format.
  *
- * @throws {GatewayError} `invalid_request` for a form that spells a field that decides the cost in another way
+ * @throws {GatewayError} `invalid_request` for a form with another spelling of a field that decides
+ * the cost
  */
 export function fieldsOfBody(body: MediaBody): MediaFields {
   return body.kind === "json" ? fieldsOfJson(body.json.value) : fieldsOfForm(body.parts);

@@ -1,4 +1,4 @@
-/** Events of media streams: what pictures and speech have in common. */
+/** What streams of pictures and of speech have in common. */
 import type { StreamReading } from "../wire/contract.ts";
 import { frameJson } from "../wire/stream/frame_json.ts";
 import { readProviderError } from "../wire/errors/provider_error.ts";
@@ -13,14 +13,17 @@ import { stringifyExactly } from "../lib/runtime/mod.ts";
 const typeKey = jsonKey("type");
 const errorKey = jsonKey("error");
 
-/** How a stream of media tells an error. */
+/** Encodes an error event of a media stream. */
 export function mediaErrorEvent(error: GatewayError, requestId: string): Uint8Array {
   return encodeSseEvent(stringifyExactly(errorBody(error, "chat", requestId)), "error");
 }
 
 /**
- * What meters of media streams have in common: bytes pass as they came, and an error is taken out of the stream. Of an
- * event only the few members are read that say what it is; what it holds may be a whole picture, and is stepped over.
+ * The common part of meters of media streams: bytes pass unchanged, and an error is taken out of
+ * the stream.
+ *
+ * Only the few members that identify an event are read; its contents may be a whole picture and are
+ * skipped.
  */
 export abstract class MediaMeter implements StreamMeter {
   readonly reading: StreamReading = newStreamReading();
@@ -37,7 +40,7 @@ export abstract class MediaMeter implements StreamMeter {
     return "drop";
   }
 
-  /** Reads an event that tells no error. */
+  /** Reads an event that is not an error. */
   protected abstract readEvent(type: string): FrameFate;
 
   #typeOf(frame: SseFrame): string {

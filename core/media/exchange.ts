@@ -1,6 +1,7 @@
 /**
- * A media call on one route, for the loop that also tries the routes of chat calls. What commits such a call to a route
- * is the endpoint's: a whole answer, the first bytes of audio, an accepted task.
+ * Runs a media call on one route, for the attempt loop that chat calls use as well. The endpoint
+ * decides what commits the call to a route: a whole answer, the first bytes of audio, an accepted
+ * task.
  *
  * - Folder `core/media/`: what images, speech and videos share: request fields, forms, references,
  *   guarded fetching.
@@ -18,13 +19,13 @@ import type { UpstreamExchange, UpstreamRequest, UpstreamResponse } from "../ups
 import { decodeMediaRefusal } from "./refusal.ts";
 import type { UpstreamBodyTools } from "./upstream_body.ts";
 
-/** What an endpoint asks of a route, and what it takes for an answer. */
+/** What an endpoint sends to a route, and what it accepts as an answer. */
 export interface MediaWork<Value> {
   /**
-   * Makes ready what is sent to a route, without a word to its provider: pictures behind URLs are fetched here, in the
-   * client's time.
+   * Prepares what is sent to a route, without contacting its provider: pictures behind URLs are
+   * fetched here, in the client's time.
    *
-   * @returns how to ask, once it is known who
+   * @returns the request, as a function of the credential
    * @throws {GatewayError} when this route cannot carry the call
    */
   readonly prepare: (
@@ -39,12 +40,12 @@ export interface MediaWork<Value> {
   readonly receive: (asked: MediaExchange) => Promise<Value>;
 }
 
-/** A route that was asked. */
+/** A route to which the request was sent. */
 export interface MediaExchange extends BegunTry {
   readonly route: Route;
   readonly access: RouteAccess;
   readonly exchange: UpstreamExchange;
-  /** Where a large answer is counted. */
+  /** Counts the bytes of a large answer. */
   readonly counter: GrowingCounter;
   /** See {@linkcode answered}. */
   readonly answered: () => Promise<UpstreamResponse>;
@@ -53,7 +54,10 @@ export interface MediaExchange extends BegunTry {
 export interface MediaStart {
   readonly route: Route;
   readonly tools: UpstreamBodyTools;
-  /** Begins the try, in the moment in which its request goes out: what comes before is no time of the route's. */
+  /**
+   * Begins the attempt, at the moment when its request is sent: time before that does not count for
+   * the route.
+   */
   readonly begin: () => RouteAccess;
   readonly control: CallControl;
   readonly time: AttemptTime;

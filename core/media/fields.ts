@@ -1,4 +1,4 @@
-/** The fields of a media request, the same whether they came as JSON or as a form. */
+/** The fields of a media request, in one form for JSON and multipart bodies. */
 import { refuseOtherSpelling } from "../calls/request/decisive_fields.ts";
 import { GatewayError } from "../errors.ts";
 import type { Json, JsonObject } from "../lib/json/json.ts";
@@ -12,8 +12,9 @@ type FieldValue =
   | { readonly kind: "file"; readonly bytes: Uint8Array };
 
 /**
- * All values by name. A repeated field of a form gives several, JSON one (maybe an array); `null` gives none.
- * The spellings that SDKs use in forms (`image[]`, `input_reference[image_url]`) lie under the plain name.
+ * All values by name. A repeated field of a form gives several values, JSON one (possibly an
+ * array); `null` gives none. The spellings that SDKs use in forms (`image[]`,
+ * `input_reference[image_url]`) are under the plain name.
  */
 export type MediaFields = ReadonlyMap<string, readonly FieldValue[]>;
 
@@ -21,7 +22,7 @@ function refuse(field: string, why: string): never {
   throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
 }
 
-/** Fields of a JSON body. */
+/** Reads the fields of a JSON body. */
 export function fieldsOfJson(body: JsonObject): MediaFields {
   const fields = new Map<string, readonly FieldValue[]>();
   for (const [name, value] of Object.entries(body)) {
@@ -32,10 +33,10 @@ export function fieldsOfJson(body: JsonObject): MediaFields {
 }
 
 /**
- * Fields of a form.
+ * Reads the fields of a form.
  *
- * @throws {GatewayError} `invalid_request` for another spelling of a field that decides the cost: a form goes on to the
- * provider as it came, and that may read `n[]` or `N` as `n`
+ * @throws {GatewayError} `invalid_request` for another spelling of a field that decides the cost: a
+ * form is forwarded unchanged, and the provider may read `n[]` or `N` as `n`
  */
 export function fieldsOfForm(parts: readonly FormPart[]): MediaFields {
   const fields = new Map<string, FieldValue[]>();
@@ -60,7 +61,7 @@ function singleValue(fields: MediaFields, field: string): FieldValue | undefined
 }
 
 /**
- * A field that is text. `undefined` if it is absent.
+ * Reads a text field; `undefined` if it is absent.
  *
  * @throws {GatewayError} `invalid_request` that names the field
  */
@@ -73,7 +74,7 @@ export function textField(fields: MediaFields, field: string): string | undefine
 }
 
 /**
- * The name of the model, which every request must have.
+ * Reads the name of the model, which every request must have.
  *
  * @throws {GatewayError} `invalid_request` that names the field
  */
@@ -87,8 +88,8 @@ export function modelField(fields: MediaFields): string {
 }
 
 /**
- * A field that is a whole number of `min` or more, as a JSON number or as its plain digits (forms have only text, and
- * one vendor's SDK sends `"8"`). `undefined` if it is absent, `invalid` if it is anything else.
+ * Reads a whole number of `min` or more, as a JSON number or as plain digits (forms have only text,
+ * and one vendor's SDK sends `"8"`). `undefined` if it is absent, `invalid` if it is anything else.
  */
 export function wholeNumberField(
   fields: MediaFields,
@@ -106,7 +107,7 @@ export function wholeNumberField(
 }
 
 /**
- * A field that is `true` or `false`, as JSON or as its word. `undefined` if it is absent.
+ * Reads a field that is `true` or `false`, as JSON or as text; `undefined` if it is absent.
  *
  * @throws {GatewayError} `invalid_request` that names the field
  */
@@ -119,7 +120,10 @@ export function booleanField(fields: MediaFields, field: string): boolean | unde
   refuse(field, "must be true or false");
 }
 
-/** The values of a field that may have several: a repeated field of a form, or an array of JSON. */
+/**
+ * Returns the values of a field that may have several: a repeated field of a form, or an array of
+ * JSON.
+ */
 function manyValues(fields: MediaFields, field: string): readonly FieldValue[] {
   return (fields.get(field) ?? []).flatMap((value) =>
     value.kind === "json" && Array.isArray(value.value)
@@ -128,13 +132,13 @@ function manyValues(fields: MediaFields, field: string): readonly FieldValue[] {
   );
 }
 
-/** How many pictures a field has, before any of them is looked at. */
+/** Counts the pictures of a field without reading them. */
 export function referenceCount(fields: MediaFields, field: string): number {
   return manyValues(fields, field).length;
 }
 
 /**
- * All pictures of a field, in their order.
+ * Reads all pictures of a field, in their order.
  *
  * @throws {GatewayError} `invalid_request` that names the field
  */

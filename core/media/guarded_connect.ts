@@ -1,10 +1,10 @@
 /**
- * Connects to public addresses only, and to the very address that was checked.
+ * Connects only to public addresses, and to exactly the address that was checked.
  *
- * The name is resolved once. Every address of the answer must be public, else none is used: a name that points inside
- * and outside at once is an attack. The socket is then opened to the checked address, not to the name, so a name
- * server that answers differently the second time (DNS rebinding) is never asked a second time. TLS still verifies
- * the name.
+ * The name is resolved once. Every address of the answer must be public, else none is used: a name
+ * with both public and private addresses is an attack. The socket is then opened to the checked
+ * address, not to the name, so a name server that would answer differently the second time (DNS
+ * rebinding) is not asked again. TLS still verifies the name.
  */
 import { maxResolvedAddresses } from "./limits.ts";
 import type { Connect, Connection } from "../upstream/connection.ts";
@@ -12,23 +12,23 @@ import { UpstreamFailure } from "../upstream/transport.ts";
 import { parseIpAddress } from "../lib/net/ip_address.ts";
 import { isPublicAddress } from "./address.ts";
 
-/** All addresses of a name, of both families; empty or rejected if there are none. */
+/** Resolves all addresses of a name, of both families; empty or rejected if there are none. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;
 
-/** Where to open the socket. */
+/** The address to which a socket is opened. */
 export interface DialTarget {
   /** An IP address, never a name. */
   readonly address: string;
   readonly port: number;
-  /** For TLS: the name to ask for and to verify. `undefined` for plain connections. */
+  /** For TLS: the name to send and to verify. `undefined` for plain connections. */
   readonly serverName: string | undefined;
 }
 
-/** Opens a socket to an address; for TLS with the handshake done. */
+/** Opens a socket to an address; with TLS, completes the handshake. */
 export type Dial = (target: DialTarget, signal: AbortSignal) => Promise<Connection>;
 
 /**
- * A {@linkcode Connect} for URLs that strangers give.
+ * Creates a {@linkcode Connect} for URLs that clients name.
  *
  * @example
  * ```ts

@@ -1,8 +1,9 @@
 /**
- * Fetches a picture or a document that a client names by URL, when a route needs its bytes.
+ * Fetches a picture or a document that a client names by URL, for a route that needs its bytes.
  *
- * Bounds: public addresses at every hop (`guarded_connect.ts`), few redirects, few bytes, little time, and
- * the first bytes must be those of what is asked for. No cookie, credential or header of the client is sent.
+ * Bounds: public addresses at every hop (`guarded_connect.ts`), few redirects, few bytes, little
+ * time, and the first bytes must be those of the expected type. No cookie, credential or header of
+ * the client is sent.
  */
 import { joined } from "../lib/bytes/byte_parts.ts";
 import type { ByteCounter } from "../lib/bytes/byte_budget.ts";
@@ -20,26 +21,26 @@ const maxRedirects = 3;
 const remoteMediaMs = 20_000;
 
 export interface GuardedFetchWorld {
-  /** Must be built on a guarded connect: this function checks URLs, that one checks addresses. */
+  /** Must use a guarded connect: this function checks URLs, that one checks addresses. */
   readonly transport: Transport;
   readonly deadlines: Deadlines;
 }
 
 export interface GuardedFetchOptions {
-  /** Named in errors. */
+  /** The field that errors name. */
   readonly field: string;
   readonly accepts: ReadonlySet<string>;
   /** Default: a picture. */
   readonly kind?: RemoteKind;
   readonly maxBytes?: number;
   readonly totalMs?: number;
-  /** Counts what is read, and may refuse it. */
+  /** Counts the bytes that are read, and may refuse them. */
   readonly counter?: ByteCounter;
 }
 
 export type RemoteKind = "picture" | "document";
 
-/** What a server is asked for, and how a refusal speaks of it. */
+/** What is requested from the server, and what errors call it. */
 const kinds: Readonly<Record<RemoteKind, { readonly accept: string; readonly word: string }>> = {
   picture: { accept: "image/*", word: "an image" },
   document: { accept: "application/pdf", word: "a PDF document" },
@@ -55,12 +56,13 @@ function refusal(field: string, why: string): GatewayError {
 }
 
 /**
- * Fetches `text`, or says why not.
+ * Fetches the URL `text`, or throws the reason.
  *
- * What went wrong on the network is told in one sentence for all causes: a client must not learn from the difference
- * which names and ports exist inside.
+ * All network failures have one message: a client must not learn from the difference which names
+ * and ports exist inside the network.
  *
- * @throws {GatewayError} `invalid_request` that names the field; what the counter throws when the bytes do not fit
+ * @throws {GatewayError} `invalid_request` that names the field; what the counter throws when the
+ * bytes do not fit
  */
 export async function fetchRemoteMedia(
   world: GuardedFetchWorld,
@@ -132,7 +134,7 @@ async function readMedia(
     if (length > maxBytes) throw tooLarge();
     options.counter?.take(view.length);
     chunks.push(view.slice());
-    // As soon as the type can be told, so that nothing else is downloaded in full.
+    // Checked as soon as the type is known, so that nothing else is downloaded in full.
     if (mediaType === undefined && length >= sniffBytes) {
       mediaType = acceptedType(joined(chunks), options);
     }

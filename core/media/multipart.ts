@@ -1,6 +1,6 @@
 /**
- * `multipart/form-data` (RFC 7578, RFC 2046) over bytes that are in memory: read as views, one field changed in place,
- * or written anew. No copy of a file is made to read a form.
+ * Reads and writes `multipart/form-data` (RFC 7578, RFC 2046) in memory: parts are views, one field
+ * can be replaced in place, and reading a form copies no file.
  */
 import { type ByteParts, withFewPieces } from "../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../errors.ts";
@@ -22,7 +22,7 @@ export interface FormPart {
   readonly body: Uint8Array;
 }
 
-/** A part and where its body lies in the form. */
+/** A part and the place of its body in the form. */
 interface LocatedPart extends FormPart {
   readonly start: number;
   readonly end: number;
@@ -36,7 +36,7 @@ function refuse(why: string): never {
 }
 
 /**
- * The boundary of a `content-type`, or `undefined` if it is not `multipart/form-data`.
+ * Returns the boundary of a `content-type`, or `undefined` if it is not `multipart/form-data`.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ function matchesAt(bytes: Uint8Array, at: number, pattern: Uint8Array): boolean 
   return true;
 }
 
-/** Finds `pattern`, which begins with a byte that is rare in text, from `from` on; -1 if there is none. */
+/** Finds `pattern`, whose first byte is rare in text, at or after `from`; -1 if there is none. */
 function indexOfBytes(bytes: Uint8Array, pattern: Uint8Array, from: number): number {
   const first = pattern[0]!;
   for (let at = bytes.indexOf(first, from); at >= 0; at = bytes.indexOf(first, at + 1)) {
@@ -99,7 +99,8 @@ function locateParts(bytes: Uint8Array, boundary: string): LocatedPart[] {
     const headLength = indexOfBytes(headArea, blankLine, 0);
     if (headLength < 0) refuse("a part has no end of its headers");
     const start = at + headLength + blankLine.length;
-    // An empty body has its delimiter right behind the blank line, whose last line break belongs to it.
+    // An empty body has its delimiter directly after the blank line, whose line break belongs to
+    // the delimiter.
     const end = indexOfBytes(bytes, delimiter, start - 2);
     if (end < 0) refuse("it ends too early");
     const bodyEnd = Math.max(end, start);
@@ -131,12 +132,15 @@ function readHead(head: string): Omit<FormPart, "body"> {
   return { name, fileName, contentType };
 }
 
-/** One parameter, its value quoted or not. Browsers escape a quote as %22 (WHATWG HTML), older clients as \". */
+/**
+ * One parameter, with its value quoted or not. Browsers escape a quote as %22 (WHATWG HTML), older
+ * clients as \".
+ */
 const parameterPattern = /;[ \t]*([^\s;="]+)=(?:"((?:[^"\\]|\\.)*)"|([^;\s"]*))[ \t]*/y;
 
 /**
- * The parameters of a `content-disposition`, all of it read from front to end: a form goes on to the provider as it
- * came, so a name must not be one thing here and another there.
+ * Reads all parameters of a `content-disposition` strictly: the form is forwarded unchanged, so a
+ * name must not mean one thing here and another at the provider.
  */
 function readParameters(value: string): ReadonlyMap<string, string> {
   const parameters = new Map<string, string>();
@@ -145,7 +149,7 @@ function readParameters(value: string): ReadonlyMap<string, string> {
     parameterPattern.lastIndex = at;
     const match = parameterPattern.exec(value);
     const key = match?.[1]?.toLowerCase() ?? "";
-    // A trailing semicolon is all that may stand there besides.
+    // Nothing but a trailing semicolon may be left.
     if (match === null && /^;[ \t]*$/.test(value.slice(at))) break;
     if (match === null || parameters.has(key) || key === "name*") at = -1;
     else {
@@ -177,15 +181,17 @@ export function readForm(bytes: Uint8Array, boundary: string): FormPart[] {
   return locateParts(bytes, boundary);
 }
 
-/** The text of a part. */
+/** Decodes the text of a part. */
 export function partText(part: FormPart): string {
   return utf8.decode(part.body);
 }
 
 /**
- * The same form, byte for byte, but for the body of the one field `name`. Boundary and all files stay as they are.
+ * Replaces the body of the one field `name`; every other byte of the form stays, boundary and files
+ * included.
  *
- * @throws {GatewayError} `invalid_request` if the form is malformed or does not have the field exactly once
+ * @throws {GatewayError} `invalid_request` if the form is malformed or does not have the field
+ * exactly once
  */
 export function replaceField(
   bytes: Uint8Array,
@@ -202,11 +208,11 @@ export function replaceField(
   return withFewPieces(pieces, singleWriteBytes);
 }
 
-/** A part to be written. */
+/** A part to write. */
 export interface NewFormPart {
   readonly name: string;
   readonly body: string | Uint8Array;
-  /** Makes it a file. */
+  /** Makes the part a file. */
   readonly fileName?: string;
   readonly contentType?: string;
 }

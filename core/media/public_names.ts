@@ -1,7 +1,9 @@
 /**
- * Judges the names in URLs that a provider will fetch, by the rules of the guarded fetcher: every address of a name must
- * be public. The provider asks its own name servers later, so this stops names that lead inside, not a server that
- * answers differently each time.
+ * Checks the names in URLs that a provider will fetch, by the rules of the guarded fetcher: every
+ * address of a name must be public.
+ *
+ * The provider resolves the name again later, so this stops names of private addresses, not a name
+ * server that answers differently each time.
  */
 import type { Clock } from "../lib/time/clock.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
@@ -10,11 +12,11 @@ import { maxResolvedAddresses } from "./limits.ts";
 import { isPublicAddress } from "./address.ts";
 import type { Resolve } from "./guarded_connect.ts";
 
-/** Time for one name; name servers answer within tens of milliseconds. */
+/** Time to resolve one name; name servers answer within tens of milliseconds. */
 const resolveMs = 3_000;
-/** How long a verdict holds: agents send the same picture with every turn. */
+/** How long a result is reused: agents send the same picture with every turn. */
 const verdictMs = 60_000;
-/** Verdicts that are kept: about 100 KB. */
+/** Results that are kept: about 100 KB. */
 const mostVerdicts = 1_000;
 
 interface Verdict {
@@ -36,7 +38,7 @@ export class PublicNames {
     this.#deadlines = world.deadlines;
   }
 
-  /** Whether a host (as `URL.hostname` gives it) leads to public addresses, and to nothing else. Never rejects. */
+  /** Whether all addresses of a host (as `URL.hostname` gives it) are public. Never rejects. */
   isPublic(host: string): Promise<boolean> {
     const literal = host.startsWith("[") ? host.slice(1, -1) : host;
     if (parseIpAddress(literal) !== undefined) return Promise.resolve(isPublicAddress(literal));
@@ -60,7 +62,7 @@ export class PublicNames {
         .slice(0, maxResolvedAddresses);
       return addresses.length > 0 && addresses.every(isPublicAddress);
     } catch {
-      // A failure is no verdict: the next call asks again.
+      // A failure is not kept: the next call resolves the name again.
       this.#verdicts.delete(host);
       return false;
     } finally {

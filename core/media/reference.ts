@@ -1,4 +1,4 @@
-/** A picture that a client hands over: as an address, as base64 in JSON, or as a file of a form. */
+/** A picture from a client: a URL, base64 in JSON, or a file of a form. */
 import { decodeBase64, encodeBase64 } from "../lib/runtime/mod.ts";
 import { GatewayError } from "../errors.ts";
 import { isJsonObject, type Json } from "../lib/json/json.ts";
@@ -11,10 +11,13 @@ import {
   sniffMediaType,
 } from "./sniff.ts";
 
-/** `field` is where the client put it: what is wrong with it may only be found when a route needs its bytes. */
+/**
+ * A picture with the field in which the client sent it, since a mistake in it may be found only
+ * when a route needs its bytes.
+ */
 export type MediaReference =
   | { readonly kind: "url"; readonly field: string; readonly url: string }
-  /** Checked at its first bytes only; {@linkcode referenceBytes} decodes the whole. */
+  /** Only its first bytes are checked; {@linkcode referenceBytes} decodes the whole. */
   | {
     readonly kind: "base64";
     readonly field: string;
@@ -82,9 +85,9 @@ function readDataUrl(text: string, field: string): MediaReference {
   return readBase64(text.slice(comma + 1), field);
 }
 
-/** The first bytes decide what it is; the type a data URL claims is not looked at. */
+/** Reads base64. The first bytes decide the type; the type that a data URL names is ignored. */
 function readBase64(text: string, field: string): MediaReference {
-  // Providers know the plain alphabet only.
+  // Providers accept only the standard alphabet.
   const base64 = /[-_]/.test(text) ? text.replaceAll("-", "+").replaceAll("_", "/") : text;
   const head = bytesOf(base64.slice(0, sniffChars));
   if (head === undefined) refuse(field, "must be an http(s) URL, a data URL or base64");
@@ -92,7 +95,7 @@ function readBase64(text: string, field: string): MediaReference {
 }
 
 /**
- * Reads one file of a form. The bytes are kept as a view, not copied.
+ * Reads one file of a form. The bytes are a view, not a copy.
  *
  * @throws {GatewayError} `invalid_request` that names `field`
  */
@@ -109,13 +112,13 @@ function imageTypeOf(bytes: Uint8Array, field: string): MediaType {
   return mediaType;
 }
 
-/** Reads base64 that may have any padding, also a wrong one. */
+/** Decodes base64 with any padding, even a wrong one. */
 function bytesOf(base64: string): Uint8Array | undefined {
   return decodeBase64(base64.replace(/=+$/, ""));
 }
 
 /**
- * The bytes of a reference that is not a URL.
+ * Returns the bytes of a reference that is not a URL.
  *
  * @throws {GatewayError} `invalid_request` that names its field if the base64 is broken
  */
@@ -124,7 +127,7 @@ export function referenceBytes(reference: Exclude<MediaReference, { kind: "url" 
   return bytesOf(reference.base64) ?? refuse(reference.field, "is not valid base64");
 }
 
-/** The reference as text for a JSON body: its URL, or a data URL. */
+/** Writes the reference as text for a JSON body: its URL, or a data URL. */
 export function referenceText(reference: MediaReference): string {
   switch (reference.kind) {
     case "url":
@@ -136,7 +139,10 @@ export function referenceText(reference: MediaReference): string {
   }
 }
 
-/** A file name for forms. The client's own name is not passed on: it may say where or who the client is. */
+/**
+ * Creates a file name for forms. The client's own name is not forwarded: it may reveal where or who
+ * the client is.
+ */
 export function referenceFileName(mediaType: MediaType, index: number): string {
   return `reference_${index + 1}.${fileExtension(mediaType)}`;
 }

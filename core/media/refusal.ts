@@ -1,10 +1,10 @@
-/** A provider's answer that is no success, in our terms. */
+/** Reads a provider's error answer to a media call. */
 import { readProviderError } from "../wire/errors/provider_error.ts";
 import { GatewayError } from "../errors.ts";
 import { tryParseExactly } from "../lib/json/exact_json.ts";
 import type { Json } from "../lib/json/json.ts";
 
-/** The JSON of a body; `undefined` if it is none. */
+/** Parses the JSON of a body; `undefined` if it is not JSON. */
 export function parseJson(bytes: Uint8Array): Json | undefined {
   try {
     return tryParseExactly(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
@@ -13,7 +13,10 @@ export function parseJson(bytes: Uint8Array): Json | undefined {
   }
 }
 
-/** Turns a refusal into an error; `waitSeconds` is how long the provider asks to be left alone. */
+/**
+ * Converts a refusal into an error; `waitSeconds` is the time for which the provider asks not to be
+ * called.
+ */
 export function decodeMediaRefusal(
   status: number,
   text: string,

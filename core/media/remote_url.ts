@@ -1,11 +1,14 @@
-/** What a URL from a client must look like before anybody, we or a provider, is asked to fetch it. */
+/** Checks the form of a URL from a client before the gateway or a provider fetches it. */
 import { parseIpAddress } from "../lib/net/ip_address.ts";
 import { isPublicAddress } from "./address.ts";
 
-/** Characters of a URL that a client may give: what browsers and CDNs agree on. */
+/** Characters of a URL from a client: what browsers and CDNs accept. */
 const maxMediaUrlChars = 8_192;
 
-/** Why a URL was refused, in words for the client. They name nothing the client did not send. */
+/**
+ * Why a URL was refused, as a message for the client. It repeats nothing that the client did not
+ * send.
+ */
 export type RemoteUrlProblem =
   | "is not a URL"
   | "is too long"
@@ -14,14 +17,16 @@ export type RemoteUrlProblem =
   | "must use port 80, 443, 8080 or 8443"
   | "must point to a public address";
 
-/** Web servers live here. Everything else inside a network (databases, caches, mail) lives elsewhere. */
+/**
+ * The ports of web servers. Everything else inside a network (databases, caches, mail) uses others.
+ */
 const allowedPorts: ReadonlySet<string> = new Set(["", "80", "443", "8080", "8443"]);
 
 /**
- * Checks all that can be told without asking a name server.
+ * Checks everything that needs no name server.
  *
- * The URL parser has turned decimal, octal, hexadecimal and full-width forms of an address into the plain one by now
- * (WHATWG URL, host parsing), so one check of the plain form sees them all.
+ * The URL parser has normalised decimal, octal, hexadecimal and full-width forms of an address
+ * (WHATWG URL, host parsing), so one check of the plain form covers them all.
  *
  * @example
  * ```ts
@@ -49,7 +54,7 @@ export function parseRemoteUrl(text: string): URL | RemoteUrlProblem {
   return url;
 }
 
-/** The host without the brackets of IPv6 and without the dot of a fully qualified name. */
+/** Returns the host without the brackets of IPv6 and without the dot of a fully qualified name. */
 function hostOf(url: URL): string {
   const { hostname } = url;
   if (hostname.startsWith("[")) return hostname.slice(1, -1);

@@ -1,4 +1,7 @@
-/** Media types by their first bytes. What a client or a server says of a file is never believed. */
+/**
+ * Detects media types by their first bytes. The type that a client or a server names is never
+ * trusted.
+ */
 
 export type ImageMediaType = "image/png" | "image/jpeg" | "image/webp" | "image/gif";
 export type MediaType = ImageMediaType | "video/mp4" | "application/pdf";
@@ -11,10 +14,10 @@ export const imageMediaTypes: ReadonlySet<string> = new Set<ImageMediaType>([
   "image/gif",
 ]);
 
-/** The documents that chat models take. */
+/** The document types that chat models accept. */
 export const documentMediaTypes: ReadonlySet<string> = new Set<MediaType>(["application/pdf"]);
 
-/** Bytes that {@linkcode sniffMediaType} needs to see at most. */
+/** The number of first bytes that {@linkcode sniffMediaType} needs. */
 export const sniffBytes = 12;
 
 const extensions: Record<MediaType, string> = {
@@ -26,7 +29,7 @@ const extensions: Record<MediaType, string> = {
   "application/pdf": "pdf",
 };
 
-/** The usual file extension, without the dot. */
+/** Returns the usual file extension, without the dot. */
 export function fileExtension(mediaType: MediaType): string {
   return extensions[mediaType];
 }
@@ -40,10 +43,11 @@ function hasAscii(bytes: Uint8Array, at: number, text: string): boolean {
 }
 
 /**
- * The media type of a file, from its first {@linkcode sniffBytes} bytes; `undefined` for anything we do not take.
+ * Detects the media type of a file from its first {@linkcode sniffBytes} bytes; `undefined` for
+ * unsupported types.
  *
- * Signatures: PNG (ISO/IEC 15948), JPEG (ITU T.81), GIF89a, RIFF/WEBP, ISO base media `ftyp` (ISO/IEC 14496-12), PDF
- * (ISO 32000).
+ * Signatures: PNG (ISO/IEC 15948), JPEG (ITU T.81), GIF89a, RIFF/WEBP, ISO base media `ftyp`
+ * (ISO/IEC 14496-12), PDF (ISO 32000).
  *
  * @example
  * ```ts

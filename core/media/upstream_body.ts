@@ -1,4 +1,4 @@
-/** A request body for a provider, and what making one may need. */
+/** Request bodies for media providers, and what building one may need. */
 import type { ByteParts } from "../lib/bytes/byte_parts.ts";
 import type { ByteCounter } from "../lib/bytes/byte_budget.ts";
 import type { MediaType } from "./sniff.ts";
@@ -8,7 +8,7 @@ export interface UpstreamBody {
   readonly bytes: ByteParts;
 }
 
-/** What the body of a provider needs of the world. */
+/** What building a body needs from outside. */
 export interface UpstreamBodyTools {
   /** Fetches a picture that is given by URL. */
   readonly fetchImage: (
@@ -16,19 +16,22 @@ export interface UpstreamBodyTools {
     field: string,
     counter?: ByteCounter,
   ) => Promise<{ readonly mediaType: MediaType; readonly bytes: Uint8Array }>;
-  /** Random, unlike anything in a body: 24 characters or more. */
+  /** Returns a random boundary of 24 characters or more, which occurs in no body. */
   readonly newBoundary: () => string;
 }
 
-/** Tools that fetch nothing: whatever is behind a URL counts as a picture. For finding out what else is wrong. */
+/**
+ * Replaces fetching by a stand-in that takes everything behind a URL for a picture, to find the
+ * other mistakes of a request.
+ */
 export function withoutFetching(tools: UpstreamBodyTools): UpstreamBodyTools {
   const picture = { mediaType: "image/png", bytes: new Uint8Array(0) } as const;
   return { ...tools, fetchImage: () => Promise.resolve(picture) };
 }
 
 /**
- * The same tools for one call: a picture that could not be fetched for one route is not fetched again for the next.
- * What was fetched is not kept, since ten pictures may be 200 MB; `counter` counts it.
+ * Remembers for one call which pictures could not be fetched, so that the next route does not try
+ * again. Fetched pictures are not kept, since ten may be 200 MB; `counter` counts them.
  */
 export function toolsOfCall(tools: UpstreamBodyTools, counter: ByteCounter): UpstreamBodyTools {
   const failures = new Map<string, unknown>();

@@ -1,4 +1,4 @@
-/** What an image answer holds, told without decoding its megabytes of base64. */
+/** Reads image answers without decoding their megabytes of base64. */
 import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
 
 const dataKey = jsonKey("data");
@@ -6,22 +6,22 @@ const base64Key = jsonKey("b64_json");
 const urlKey = jsonKey("url");
 const errorKey = jsonKey("error");
 
-/** What matters of an image answer. */
+/** The parts of an image answer that decide the charge. */
 export interface ImageAnswerReading {
-  /** Images that are really there: elements of `data` with a non-empty `b64_json` or `url`. */
+  /** The images that exist: elements of `data` with a non-empty `b64_json` or `url`. */
   readonly images: number;
   /**
-   * `data` is a list of pictures, or an empty one. What is written in another way may hold pictures that nobody counted:
-   * delivered, they would be free.
+   * Whether `data` is a list of pictures, or an empty one. Any other form may contain pictures that
+   * were not counted, and delivering them would make them free.
    */
   readonly isUsable: boolean;
-  /** A 200 whose body is an error object in truth. */
+  /** Whether the body of a 200 is in fact an error object. */
   readonly hasError: boolean;
 }
 
 /**
- * Counts the images of a whole answer (`{ data: [{ b64_json | url }], … }`). `undefined` if the bytes are no such
- * JSON. Only structure is looked at; base64 is stepped over, never copied.
+ * Counts the images of a whole answer (`{ data: [{ b64_json | url }], … }`); `undefined` if the
+ * bytes are not such JSON. Only the structure is read; base64 is skipped, never copied.
  *
  * @example
  * ```ts
@@ -69,7 +69,7 @@ function findImages(cursor: JsonCursor): FoundImages {
   return { images, isUsable: !isStrange && (images > 0 || elements === 0) };
 }
 
-/** Where the object of a picture stands, braces included. */
+/** The place of a picture's object, braces included. */
 export interface PicturePlace {
   readonly start: number;
   readonly end: number;
@@ -96,7 +96,7 @@ export function findPictures(bytes: Uint8Array, atMost: number): readonly Pictur
   return places;
 }
 
-/** Walks through one element of `data`. */
+/** Reads one element of `data`; returns whether it is an image. */
 function isImage(cursor: JsonCursor): boolean {
   let present = false;
   while (cursor.nextMember()) {

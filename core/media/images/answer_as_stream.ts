@@ -1,6 +1,8 @@
 /**
- * A whole image answer for a client that asked for a stream. Some providers ignore `stream`: the pictures are made and
- * paid for, so the client gets them as the events it waits for, one for each picture.
+ * Converts a whole image answer into the stream that the client requested.
+ *
+ * Some providers ignore `stream`: the pictures are made and paid for, so the client gets them as
+ * events, one for each picture.
  */
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import type { StartedStream } from "../../calls/attempt.ts";
@@ -20,11 +22,11 @@ const nothing = new Uint8Array(0);
 
 const createdKey = jsonKey("created");
 const usageKey = jsonKey("usage");
-/** What answers say of all their pictures, and events of each. */
+/** The members of an answer that apply to all its pictures, and are in the event of each. */
 const sharedKeys = ["background", "output_format", "quality", "size"].map((name) =>
   [name, jsonKey(name)] as const
 );
-/** Bytes of one such value; more is none of these. */
+/** Bytes of one such value; a larger value is not one of these. */
 const valueBytes = 4_096;
 
 interface AboutPictures {
@@ -32,7 +34,7 @@ interface AboutPictures {
   readonly usage: Json | undefined;
 }
 
-/** Steps over the value; `undefined` when it only looked like JSON. */
+/** Parses the value at the cursor; `undefined` if it only resembles JSON. */
 function parsed(cursor: JsonCursor): Json | undefined {
   try {
     return cursor.takeValue();
@@ -65,7 +67,10 @@ function readAbout(bytes: Uint8Array, nowSeconds: number): AboutPictures {
   return { shared, usage };
 }
 
-/** An event with the members of a picture as they came, and ours behind them: of two with one name the last holds. */
+/**
+ * Builds an event from the members of a picture as received and then those of the gateway: of two
+ * with one name the last one counts.
+ */
 function eventOf(bytes: Uint8Array, { start, end }: PicturePlace, own: JsonObject): Uint8Array {
   const type = String(own["type"]);
   const head = encoder.encode(`event: ${type}\ndata: {`);
@@ -75,14 +80,14 @@ function eventOf(bytes: Uint8Array, { start, end }: PicturePlace, own: JsonObjec
   event.set(head);
   event.set(members, head.length);
   event.set(tail, head.length + members.length);
-  // Between members JSON may have line breaks; in an event they would end the line.
+  // JSON may have line breaks between members; in an event they would end the line.
   for (let at = head.length; at < head.length + members.length; at++) {
     if (event[at]! < 0x20) event[at] = 0x20;
   }
   return event;
 }
 
-/** Has nothing to read any more: only the last event waits for its settlement. */
+/** A pipe without input: only the last event waits for settlement. */
 class WrittenPipe implements StreamPipe {
   readonly reading = { ...newStreamReading(), sawOutput: true, state: "completed" as const };
   readonly #last: Uint8Array;
@@ -121,8 +126,9 @@ export interface WholeAnswer extends Pick<StartedStream, "exchange" | "body"> {
 }
 
 /**
- * Makes the stream of `image_generation.completed` (or `image_edit.completed`) events, of as many pictures as were asked
- * for at most, as streams of providers end there too. `undefined` if the answer holds none.
+ * Creates the stream of `image_generation.completed` (or `image_edit.completed`) events, at most
+ * one per requested picture, as the streams of providers end there too. `undefined` if the answer
+ * has no picture.
  */
 export function answerAsStream(
   { bytes, request, requestId, nowSeconds, exchange, body }: WholeAnswer,
@@ -132,7 +138,7 @@ export function answerAsStream(
   const kind = request.endpoint === "edits" ? "image_edit" : "image_generation";
   const own = { type: `${kind}.completed`, ...shared };
   const events = places.map((place, index) => {
-    // A report of the whole call, so it is told once.
+    // The report is about the whole call, so only one event has it.
     const isLast = index === places.length - 1;
     return eventOf(bytes, place, isLast && usage !== undefined ? { ...own, usage } : own);
   });

@@ -1,8 +1,8 @@
 /**
- * One try of an image route: a whole answer, or a stream up to its first picture.
+ * One attempt on an image route: a whole answer, or a stream up to its first picture.
  *
- * - Folder `core/media/images/`: image calls: requests, provider bodies, answers whole or
- *   streamed, charges.
+ * - Folder `core/media/images/`: image calls: requests, provider bodies, answers whole or streamed,
+ *   charges.
  * - In: a read image request and one route.
  * - Out: images as the provider sent them, counted, and what they cost.
  * - Never: decodes the pixels of an image, or settles the call.
@@ -33,7 +33,7 @@ export interface ImageWorkInput {
   readonly nowSeconds: number;
 }
 
-/** What an image call asks of its routes. */
+/** Describes an image call for its routes. */
 export function imageWork(input: ImageWorkInput): MediaWork<ImageResult> {
   const { request } = input;
   return {

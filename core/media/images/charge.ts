@@ -1,15 +1,15 @@
-/** What an image call costs: the images that came, whatever was asked for (outcome table). */
+/** Prices image calls by the images that were delivered, whatever was requested (outcome table). */
 import { costOfUnits } from "../../billing/price.ts";
 import type { AppliedPrice, Outcome } from "../../billing/receipt.ts";
 
 export interface ImageEnd {
   readonly outcome: Outcome;
   readonly price: AppliedPrice;
-  /** Images asked for: never more than these are charged. */
+  /** Images requested: never more than these are charged. */
   readonly asked: number;
-  /** Images that came whole. */
+  /** Images that arrived completely. */
   readonly finished: number;
-  /** Images of which at least a preview came. */
+  /** Images of which at least a preview arrived. */
   readonly begun: number;
 }
 
@@ -21,9 +21,10 @@ export interface ImageCharge {
 /**
  * Prices the end of an image call.
  *
- * Finished images are charged. A client that leaves while an image is in the making pays for that one too: its preview
- * was delivered and its provider charges for it; so does one whose key is revoked meanwhile. When the provider breaks off, an unfinished image is free.
- * A price per request is charged once if at least one image counts.
+ * Finished images are charged. A client that leaves during an image pays for that one too, since
+ * its preview was delivered and the provider charges for it; so does one whose key is revoked
+ * meanwhile. If the provider breaks off, an unfinished image is free. A price per request is
+ * charged once if at least one image counts.
  *
  * @example
  * ```ts

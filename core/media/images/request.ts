@@ -39,7 +39,7 @@ export type ImageEndpoint = "generations" | "edits";
 export interface ImageRequest {
   readonly endpoint: ImageEndpoint;
   readonly model: string;
-  /** Images asked for; bounds the charge. */
+  /** Images requested; bounds the charge. */
   readonly count: number;
   readonly stream: boolean;
   /** In the order of {@linkcode referenceFields}, then of the request. Only on edits. */
@@ -48,7 +48,10 @@ export interface ImageRequest {
   readonly body: MediaBody;
 }
 
-/** Where a reference may stand: four names that clients use, and the SDK's list of its JSON form. */
+/**
+ * The fields that may contain a reference: four names that clients use, and the SDK's list of its
+ * JSON form.
+ */
 export const referenceFields = [
   "image",
   "image_url",
@@ -62,9 +65,10 @@ function refuse(field: string, why: string): never {
 }
 
 /**
- * Reads an image request. What is not checked here goes to the provider as it is.
+ * Reads an image request. Fields that are not checked here are forwarded unchanged.
  *
- * @throws {GatewayError} `invalid_request`, `invalid_json` or `unsupported_media_type`, naming the field at fault
+ * @throws {GatewayError} `invalid_request`, `invalid_json` or `unsupported_media_type`, naming the
+ * field at fault
  */
 export function readImageRequest(
   endpoint: ImageEndpoint,
@@ -89,7 +93,10 @@ export function readImageRequest(
   };
 }
 
-/** In a form `extra_body` is a text that a provider may or may not take for an object: no client needs it. */
+/**
+ * Refuses `extra_body` in a form: it is a text that a provider may or may not parse as an object,
+ * and no client needs it.
+ */
 function refuseMerged(body: MediaBody): void {
   if (body.kind === "json") return refuseMergedFields(body.json.value);
   if (body.parts.some(({ name }) => name === mergedField)) {
@@ -113,7 +120,7 @@ function readCount(fields: MediaFields): number {
   return count;
 }
 
-/** Providers know their own sizes; only what no model makes is refused here. */
+/** Refuses sizes that no model makes; providers check their own. */
 function checkSize(fields: MediaFields): void {
   const size = textField(fields, "size");
   if (size === undefined || size === "auto") return;
@@ -128,7 +135,7 @@ function checkSize(fields: MediaFields): void {
   }
 }
 
-/** Each preview costs the provider's price of tokens, so its number is bounded like `n`. */
+/** Bounds the number of previews like `n`, since the provider charges tokens for each. */
 function checkPartialImages(fields: MediaFields): void {
   const count = wholeNumberField(fields, "partial_images", 0) ?? 0;
   if (count === "invalid" || count > maxPartialImages) {

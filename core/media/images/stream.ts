@@ -1,4 +1,4 @@
-/** Streamed images: bytes pass as they came; previews and finished images are counted on the way. */
+/** Pipes streamed images: bytes pass unchanged, previews and finished images are counted. */
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
 import type { StreamPipe } from "../../wire/contract.ts";
 import type { FrameFate } from "../../wire/stream/reading.ts";
@@ -7,9 +7,9 @@ import { mediaErrorEvent, MediaMeter } from "../events.ts";
 const nothing = new Uint8Array(0);
 
 interface ImageStreamCounts {
-  /** Images that came whole. */
+  /** Images that arrived completely. */
   readonly finished: number;
-  /** Images of which at least a preview came. */
+  /** Images of which at least a preview arrived. */
   readonly begun: number;
 }
 
@@ -51,12 +51,13 @@ class ImageMeter extends MediaMeter {
 }
 
 /**
- * A pipe for a stream of `image_generation.*` or `image_edit.*` events.
+ * Creates a pipe for a stream of `image_generation.*` or `image_edit.*` events.
  *
- * The stream is whole when as many images came as were asked for; its last event is held back until the caller has
- * settled. A provider that ends cleanly with fewer images has finished too: the charge goes by what came.
+ * The stream is complete when as many images arrived as were requested; its last event is held back
+ * until the caller has settled. A provider that ends cleanly with fewer images has finished too:
+ * the charge follows what arrived.
  *
- * @param expected images asked for
+ * @param expected images requested
  */
 export function createImagePipe(expected: number, requestId: string): ImagePipe {
   const meter = new ImageMeter(expected);

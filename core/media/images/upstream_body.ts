@@ -1,8 +1,9 @@
 /**
- * The body that goes to the provider: the client's own bytes wherever its provider can read them, else written anew.
+ * Builds the body for the provider of an image call: the client's own bytes where the provider can
+ * read them, otherwise a new body.
  *
- * A route's capability `image_edits` says what its provider takes: `form` (files; the default) or `json`
- * (`images: [{ image_url }]`, URLs allowed).
+ * A route's capability `image_edits` names what its provider accepts: `form` (files; the default)
+ * or `json` (`images: [{ image_url }]`, URLs allowed).
  */
 import { withFields } from "../../calls/request/changed_body.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
@@ -23,7 +24,7 @@ import { type ImageRequest, referenceFields } from "./request.ts";
 const rewritten: ReadonlySet<string> = new Set([...referenceFields, "mask", "model"]);
 
 /**
- * Makes the body for a route.
+ * Builds the body for a route.
  *
  * @throws {GatewayError} `invalid_request` when a reference cannot be fetched or is not a picture
  */
@@ -44,7 +45,9 @@ export async function imageUpstreamBody(
     : await formBody(request, route.upstreamModel, tools);
 }
 
-/** The client's bytes with only the model's name exchanged, if the provider can read them. */
+/**
+ * Returns the client's bytes with only the model's name replaced, if the provider can read them.
+ */
 function unchangedBody(
   request: ImageRequest,
   upstreamModel: string,
@@ -64,7 +67,7 @@ function unchangedBody(
   return { contentType: `multipart/form-data; boundary="${body.boundary}"`, bytes };
 }
 
-/** Whether all references stand in `images` as the SDK's JSON form has them. */
+/** Whether all references are in `images`, as in the SDK's JSON form. */
 function usesOnlyImageList({ body, references }: ImageRequest): boolean {
   if (body.kind !== "json") return false;
   const { images, mask } = body.json.value;
@@ -75,7 +78,7 @@ function usesOnlyImageList({ body, references }: ImageRequest): boolean {
     (mask === undefined || mask === null || isStandard(mask));
 }
 
-/** Whether all references are files under the names that providers know. */
+/** Whether all references are files under the names that providers accept. */
 function usesOnlyFiles({ body }: ImageRequest): boolean {
   if (body.kind !== "form") return false;
   return body.parts.every(({ name, fileName }) => {
@@ -96,7 +99,10 @@ function jsonBody(request: ImageRequest, upstreamModel: string): UpstreamBody {
   };
 }
 
-/** What the client sent besides references and model. Forms have only text; providers' JSON wants real types. */
+/**
+ * Returns the fields besides references and model. Forms have only text; JSON for providers needs
+ * the real types.
+ */
 function otherFields({ body }: ImageRequest): JsonObject {
   const fields: JsonObject = {};
   if (body.kind === "json") {
@@ -139,7 +145,10 @@ async function formBody(
   return { contentType: form.contentType, bytes: form.body };
 }
 
-/** One at a time: ten large pictures at once would cost ten times the memory for little time. */
+/**
+ * Fetches one picture at a time: ten large ones at once would take ten times the memory and save
+ * little time.
+ */
 async function filePart(
   name: string,
   reference: MediaReference,

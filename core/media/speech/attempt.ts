@@ -1,5 +1,5 @@
 /**
- * One try of a speech route, up to the first bytes of audio.
+ * One attempt on a speech route, up to the first bytes of audio.
  *
  * - Folder `core/media/speech/`: speech calls: requests, and audio as bytes or as events.
  * - In: a read speech request and one route.
@@ -19,7 +19,7 @@ import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../../upstr
 import { AudioAsEvents, createSpeechPipe } from "./events.ts";
 import type { SpeechRequest } from "./request.ts";
 
-/** Speech has begun: the route is committed. */
+/** The beginning of speech, which commits the call to the route. */
 export type SpeechResult =
   | StartedAudio
   | { readonly kind: "events"; readonly started: StartedStream };
@@ -32,11 +32,14 @@ interface StartedAudio {
   readonly contentType: string;
 }
 
-/** What providers send; anything else is no audio and must not be shown under a type of its own choosing. */
+/**
+ * The audio types of providers. Anything else is not audio and must not be delivered under a type
+ * that the provider chose.
+ */
 const audioTypes =
   /^(?:audio\/[a-z0-9.+-]+|(?:application|binary)\/octet-stream|application\/ogg|text\/event-stream)\s*(?:;|$)/i;
 
-/** What a speech call asks of its routes. */
+/** Describes a speech call for its routes. */
 export function speechWork(request: SpeechRequest, requestId: string): MediaWork<SpeechResult> {
   return {
     prepare(route) {
@@ -59,7 +62,7 @@ export function speechWork(request: SpeechRequest, requestId: string): MediaWork
   };
 }
 
-/** Success is binary, so JSON in a 200 is an error in truth. */
+/** Reads the audio type. Success is binary, so JSON in a 200 is in fact an error. */
 async function audioTypeOf(response: UpstreamResponse): Promise<string> {
   const contentType = response.header("content-type")?.trim() || "audio/mpeg";
   if (audioTypes.test(contentType)) return contentType;

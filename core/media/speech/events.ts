@@ -1,4 +1,7 @@
-/** Speech as events (`stream_format: "sse"`): the provider's own, or audio of one that ignores the request for a stream. */
+/**
+ * Speech as events (`stream_format: "sse"`): the provider's own events, or events made of plain
+ * audio if the provider ignores the request for a stream.
+ */
 import { encodeBase64 } from "../../lib/runtime/mod.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
 import type { StreamPipe } from "../../wire/contract.ts";
@@ -20,7 +23,10 @@ class SpeechMeter extends MediaMeter {
   }
 }
 
-/** A pipe for a stream of `speech.audio.*` events. One that ends cleanly after some audio has finished too. */
+/**
+ * Creates a pipe for a stream of `speech.audio.*` events. A stream that ends cleanly after some
+ * audio has finished too.
+ */
 export function createSpeechPipe(requestId: string): StreamPipe {
   const meter = new SpeechMeter();
   return new BytePipe(meter, {
@@ -29,7 +35,7 @@ export function createSpeechPipe(requestId: string): StreamPipe {
   });
 }
 
-/** Makes the events that the client waits for out of plain audio. */
+/** Creates from plain audio the events that the client requested. */
 export class AudioAsEvents implements StreamPipe {
   readonly reading = newStreamReading();
   readonly #requestId: string;

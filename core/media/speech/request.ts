@@ -1,7 +1,6 @@
 /**
- * Reads `POST /v1/audio/speech`. What is not checked here goes to the provider as it is.
- *
- * See docs/media.md#speech.
+ * Reads `POST /v1/audio/speech`. Fields that are not checked here are forwarded unchanged. See
+ * docs/media.md#speech.
  */
 import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
 import { type JsonBody, parseJsonBody } from "../../calls/request/json_body.ts";
@@ -13,7 +12,7 @@ const maxSpeechInputChars = 40_000;
 
 export interface SpeechRequest {
   readonly model: string;
-  /** The client asked for events instead of audio. */
+  /** Whether the client requested events instead of audio. */
   readonly events: boolean;
   readonly body: JsonBody;
 }

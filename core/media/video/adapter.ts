@@ -1,12 +1,14 @@
 /**
- * How a provider of videos is spoken to, as data: paths, where our fields go, what its states mean.
+ * Describes a provider of videos as data: paths, the places of the request's fields, the meaning of
+ * its states.
  *
- * The `/v1/videos` dialect is one such description, built in. Providers with other submit and poll shapes get one in
- * `gateway.json`, under the capability `videoAdapter` of their route; see docs/media.md.
+ * The `/v1/videos` dialect is one such description, built in. Providers with other requests and
+ * answers are described in `gateway.json`, by the capability `videoAdapter` of their route; see
+ * docs/media.md.
  */
 import { z } from "zod";
 
-/** `a.b.0.c`: members by name, elements by number. */
+/** A path such as `a.b.0.c`: members by name, elements by number. */
 const pointer = z.string().regex(/^[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)*$/).max(256);
 
 const path = z.string().regex(/^(?:\/|\{videos\})[\x21-\x7e]*$/).max(512)
@@ -45,7 +47,7 @@ const fieldsSchema = z.strictObject({
   lastFrame: pictureTarget.optional(),
   inputVideo: valueTarget.optional(),
 }).describe(
-  "Where each of our fields goes. A field without a place that the client sends is refused.",
+  "The place of each field of the request. A field without a place is refused if a client sends it.",
 );
 
 const videoStates = z.enum(["queued", "in_progress", "completed", "failed", "cancelled"]);
@@ -59,13 +61,15 @@ export const videoAdapterSchema = z.strictObject({
     fields: fieldsSchema,
     fixed: z.record(pointer, z.union([z.string(), z.number(), z.boolean()])).default({})
       .describe("Sent with every request, by pointer."),
-    id: pointer.describe("Where the answer has the id of the task."),
+    id: pointer.describe("The place of the task's id in the answer."),
   }),
   poll: z.strictObject({
     path,
     state: pointer,
     states: z.record(z.string().max(64), videoStates)
-      .describe("The provider's words for our states, in lower case. Others mean in_progress."),
+      .describe(
+        "The provider's states, in lower case, and what they mean here. Others mean in_progress.",
+      ),
     progress: pointer.optional().describe("0 to 100."),
     completedAt: pointer.optional().describe("Unix seconds, milliseconds, or ISO 8601."),
     expiresAt: pointer.optional(),
@@ -75,11 +79,11 @@ export const videoAdapterSchema = z.strictObject({
   content: z.union([
     z.strictObject({ path }),
     z.strictObject({
-      url: pointer.describe("Where the poll's answer has the address of the file."),
+      url: pointer.describe("The place of the file's URL in the answer to a poll."),
     }),
   ]),
   cancel: z.strictObject({ method: z.enum(["DELETE", "POST"]).default("DELETE"), path }).optional()
-    .describe("Left out: the provider cannot cancel, so a cancelled task is not refunded."),
+    .describe("Absent: the provider cannot cancel, so a cancelled task is not refunded."),
 });
 
 /** A provider's shape, with all defaults filled in. */
@@ -129,9 +133,10 @@ const standardVideoAdapter: VideoAdapter = videoAdapterSchema.parse({
 });
 
 /**
- * The adapter of a route: its capability `videoAdapter`, or the standard dialect.
+ * Returns the adapter of a route: its capability `videoAdapter`, or the standard dialect.
  *
- * @throws {z.ZodError} if the capability is malformed; the configuration is checked for that when it is read
+ * @throws {z.ZodError} if the capability is malformed; the configuration is checked for that when
+ * it is read
  */
 export function videoAdapterOf(capabilities: Readonly<Record<string, unknown>>): VideoAdapter {
   const written = capabilities["videoAdapter"];

@@ -1,4 +1,4 @@
-/** One try of a video route: the task submitted and accepted, or not. */
+/** One attempt on a video route: the task submitted and accepted, or not. */
 import { readWhole } from "../../calls/read_whole.ts";
 import { GatewayError } from "../../errors.ts";
 import type { MediaExchange, MediaWork } from "../exchange.ts";
@@ -9,10 +9,13 @@ import type { VideoRequest } from "./request.ts";
 import { videoSubmitBody } from "./submit_body.ts";
 import { submitRequest } from "./upstream_requests.ts";
 
-/** Bytes of a provider's answer to a submit or a poll of a video: a small object. */
+/** Bytes of a provider's answer to a submission or a poll of a video: a small object. */
 export const maxVideoAnswerBytes = 1024 * 1024;
 
-/** What the creation of a video asks of its routes; the value is the provider's id of the accepted task. */
+/**
+ * Describes the creation of a video for its routes; the value is the provider's id of the accepted
+ * task.
+ */
 export function videoWork(request: VideoRequest): MediaWork<string> {
   return {
     async prepare(route, tools) {
@@ -34,7 +37,7 @@ async function receiveTask({ route, answered }: MediaExchange): Promise<string> 
   }
   const { state, error } = readSighting(adapter, answer, 0);
   if (state === "failed" || state === "cancelled") {
-    // Accepted and refused in one answer: as good as a 400, and nothing is charged.
+    // Accepted and refused in one answer: equivalent to a 400, and nothing is charged.
     throw new GatewayError(
       "content_policy_violation",
       error?.message ?? "The provider refused to make this video",

@@ -1,8 +1,8 @@
-/** `a.b.0.c` into JSON that came from a provider, and into JSON that goes to one. */
+/** Reads and writes JSON of providers at paths such as `a.b.0.c`. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 /**
- * The value at a pointer; `undefined` if any step of the way is missing.
+ * Returns the value at a path; `undefined` if any step is missing.
  *
  * @example
  * ```ts
@@ -21,7 +21,10 @@ export function readPointer(value: Json, pointer: string): Json | undefined {
   return current;
 }
 
-/** Sets the value at a pointer, making the objects on the way. Pointers come from the operator, not from clients. */
+/**
+ * Sets the value at a path and creates the objects on the way. Paths come from the operator, not
+ * from clients.
+ */
 export function writePointer(target: JsonObject, pointer: string, value: Json): void {
   const steps = pointer.split(".");
   const last = steps.pop() ?? pointer;

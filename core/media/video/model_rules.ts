@@ -1,4 +1,4 @@
-/** The video side of the catalogue: which rules a model has, and what is wrong with how they are written. */
+/** Finds and checks the video rules of the catalogue's models. */
 import { z } from "zod";
 import type { Model } from "../../catalog/model.ts";
 import { invariant } from "../../lib/assert.ts";
@@ -13,9 +13,10 @@ import {
 const known = new WeakMap<Model, VideoRules>();
 
 /**
- * The rules of a video model of the catalogue.
+ * Returns the rules of a video model of the catalogue.
  *
- * @throws {InvariantError} if there are none: {@linkcode videoModelProblems} refuses such a model when it is read
+ * @throws {InvariantError} if there are none: {@linkcode videoModelProblems} refuses such a model
+ * when it is read
  */
 export function videoRulesOf(model: Model): VideoRules {
   let rules = known.get(model);
@@ -33,8 +34,8 @@ function issuesOf(prefix: string, error: z.ZodError): string[] {
 }
 
 /**
- * Everything that is wrong with a video model: its rules, its prices for them, the adapters of its routes. One sentence
- * each; empty for models of other kinds.
+ * Lists everything that is wrong with a video model: its rules, its prices for them, the adapters
+ * of its routes. One sentence each; empty for models of other kinds.
  */
 export function videoModelProblems(model: Model): string[] {
   if (model.kind !== "video") return [];

@@ -1,7 +1,6 @@
 /**
- * Video tasks in the shape that the SDKs' `videos.*` calls read.
- *
- * See docs/internals/WIRE_FORMATS.md#video-object.
+ * Writes video tasks in the form that the SDKs' `videos.*` calls read. See
+ * docs/internals/WIRE_FORMATS.md#video-object.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { VideoTask } from "./task.ts";
@@ -11,10 +10,11 @@ function unixSeconds(ms: number | undefined): number | null {
 }
 
 /**
- * The object that `POST`, `GET` and the list show.
+ * Writes the object that `POST`, `GET` and the list return.
  *
- * `prompt` is always null: prompts are not stored. `cancelled` is a state of this API; SDKs that only know
- * `completed` and `failed` should stop at anything that is neither `queued` nor `in_progress`.
+ * `prompt` is always null: prompts are not stored. `cancelled` is a state of this API; SDKs that
+ * only know `completed` and `failed` should stop at any state that is neither `queued` nor
+ * `in_progress`.
  */
 export function videoObject(task: VideoTask): JsonObject {
   return {
@@ -34,7 +34,7 @@ export function videoObject(task: VideoTask): JsonObject {
   };
 }
 
-/** One page of a list, newest or oldest first as asked. */
+/** Writes one page of a list, newest or oldest first as requested. */
 export function videoList(tasks: readonly VideoTask[], hasMore: boolean): JsonObject {
   return {
     object: "list",
@@ -45,7 +45,10 @@ export function videoList(tasks: readonly VideoTask[], hasMore: boolean): JsonOb
   };
 }
 
-/** The answer of `DELETE`. `status` and `refunded` are ours; the SDKs read the rest. */
+/**
+ * Writes the answer of `DELETE`. The SDKs do not read `status` and `refunded`, which are additions
+ * of this gateway.
+ */
 export function videoDeleted(task: VideoTask): JsonObject {
   return {
     id: task.id,

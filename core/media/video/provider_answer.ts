@@ -1,21 +1,26 @@
-/** What providers answer to submits and polls, in our terms. Nothing a provider says is believed beyond its bounds. */
+/** Reads providers' answers to submissions and polls. Every value is checked against a bound. */
 import { publicMessage } from "../../wire/errors/provider_error.ts";
 import { idText, type Json } from "../../lib/json/json.ts";
 import type { VideoAdapter } from "./adapter.ts";
 import { readPointer } from "./json_pointer.ts";
 import type { VideoError, VideoSighting, VideoState } from "./task.ts";
 
-/** Longest id of a task that we store; the longest in use have some 100 characters. */
+/** Longest task id that is stored; the longest in use have some 100 characters. */
 const upstreamIdChars = 512;
 
-/** The id of the task in the answer to a submit; `undefined` if there is none that can be used. */
+/**
+ * Reads the id of the task from the answer to a submission; `undefined` if there is no usable one.
+ */
 export function readUpstreamId(adapter: VideoAdapter, answer: Json): string | undefined {
   const id = idText(readPointer(answer, adapter.submit.id));
   if (id === undefined || id === "" || id.length > upstreamIdChars) return undefined;
   return id;
 }
 
-/** A provider may say when a file ends at most this far away; anything else is a mistake of units. */
+/**
+ * A provider may announce the end of a file at most this far ahead; anything later is a mistake of
+ * units.
+ */
 const expiryBoundMs = 400 * 24 * 3_600_000;
 
 function readTimeMs(value: Json | undefined, nowMs: number): number | undefined {
@@ -32,7 +37,7 @@ function readTimeMs(value: Json | undefined, nowMs: number): number | undefined 
 function readState(adapter: VideoAdapter, answer: Json): VideoState {
   const word = readPointer(answer, adapter.poll.state);
   const key = typeof word === "string" ? word.toLowerCase() : "";
-  // An unknown word means that it still runs: the deadline ends what never ends.
+  // An unknown state counts as running: the deadline ends a task that never does.
   return Object.hasOwn(adapter.poll.states, key)
     ? adapter.poll.states[key] ?? "in_progress"
     : "in_progress";
@@ -53,7 +58,7 @@ function readError(adapter: VideoAdapter, answer: Json): VideoError | undefined 
   };
 }
 
-/** Reads the answer to a poll (or to a submit, where it has the same shape). */
+/** Reads the answer to a poll (or to a submission with the same form). */
 export function readSighting(adapter: VideoAdapter, answer: Json, nowMs: number): VideoSighting {
   const { progress, completedAt, expiresAt } = adapter.poll;
   const percent = progress === undefined ? undefined : readPointer(answer, progress);

@@ -19,13 +19,16 @@ import { type AspectRatio, aspectRatios, type VideoRules } from "./rules.ts";
 /** A request that its model accepts. */
 export interface VideoRequest {
   readonly prompt: string;
-  /** As asked for. */
+  /** As requested. */
   readonly seconds: number | undefined;
-  /** What the price goes by: `seconds`, or the model's default. */
+  /** The length that is billed: `seconds`, or the model's default. */
   readonly billedSeconds: number;
-  /** What the provider and the client are told: the same, or the nearest length that the model can make. */
+  /**
+   * The length for the provider and the client: the same, or the nearest one that the model can
+   * make.
+   */
   readonly sentSeconds: number;
-  /** `<W>x<H>`: as asked for, or picked by the aspect ratio, or the model's default. */
+  /** `<W>x<H>`: as requested, or chosen by the aspect ratio, or the model's default. */
   readonly size: string;
   readonly aspectRatio: AspectRatio;
   /** `undefined` for models without this parameter. */
@@ -33,9 +36,12 @@ export interface VideoRequest {
   readonly inputReferences: readonly MediaReference[];
   readonly lastFrame: MediaReference | undefined;
   readonly inputVideoUrl: string | undefined;
-  /** Fields that this endpoint does not know. They are not sent on: a stranger's field might change the price. */
+  /**
+   * Fields that this endpoint does not know. They are not forwarded: an unknown field might change
+   * the price.
+   */
   readonly unknownFields: readonly string[];
-  /** Fields that were followed as nearly as the model can. */
+  /** Fields that the model can follow only approximately. */
   readonly approximatedFields: readonly string[];
 }
 
@@ -56,7 +62,7 @@ function refuse(field: string, why: string): never {
   throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
 }
 
-/** `a`, `a or b`, `a, b or c`. */
+/** Joins words as `a`, `a or b`, `a, b or c`. */
 function either(words: readonly string[]): string {
   if (words.length < 2) return words.join("");
   return `${words.slice(0, -1).join(", ")} or ${words.at(-1)}`;
@@ -65,8 +71,9 @@ function either(words: readonly string[]): string {
 /**
  * Checks a request against the rules of its model.
  *
- * `aspect_ratio` without `size` picks the first size of that ratio, or the nearest one where the model has none; both
- * given and in conflict is an error. `image_url` is another name for `input_reference`.
+ * `aspect_ratio` without `size` selects the first size of that ratio, or the nearest one if the
+ * model has none; both given and in conflict is an error. `image_url` is another name for
+ * `input_reference`.
  *
  * @example
  * ```ts
@@ -118,7 +125,10 @@ function isAllowed(rules: VideoRules, seconds: number): boolean {
   return rules.seconds.some(({ from, to }) => from <= seconds && seconds <= to);
 }
 
-/** Of two lengths that are equally near the longer one: nobody gets less than is billed. */
+/**
+ * Returns the nearest length; of two equally near ones the longer, so that a client gets no less
+ * than is billed.
+ */
 function nearestSeconds(rules: VideoRules, seconds: number): number {
   const lengths = rules.seconds.map(({ from, to }) => Math.min(Math.max(seconds, from), to));
   return lengths.reduce((best, length) => {
@@ -163,17 +173,21 @@ function readShape(
   return { size: chosen.size, aspectRatio: chosen.ratio, isNearest: false };
 }
 
-/** The size whose shape differs least, by the factor between the two; the first of those that are equally near. */
+/**
+ * Returns the size whose aspect ratio differs least, by the factor between the two; the first of
+ * equally near ones.
+ */
 function nearestSize({ sizes }: VideoRules, ratio: AspectRatio): VideoRules["sizes"][number] {
   const distance = ({ size }: VideoRules["sizes"][number]) =>
     Math.abs(Math.log(shapeOf(size, "x") / shapeOf(ratio, ":")));
   return sizes.reduce((best, rule) => {
-    // Shapes that mirror each other are equally near to a square, but for the last digit of a double.
+    // Ratios that mirror each other are equally near to a square, except for the last digit of a
+    // double.
     return distance(best) - distance(rule) > 1e-9 ? rule : best;
   });
 }
 
-/** Width by height. */
+/** Divides width by height. */
 function shapeOf(text: string, separator: string): number {
   const [width, height] = text.split(separator).map(Number);
   return width! / height!;

@@ -1,7 +1,6 @@
 /**
- * What a video model accepts, as data (docs/media.md#rules-of-a-video-model).
- *
- * A model of `gateway.json` names one of the four built-in profiles, or carries rules of its own.
+ * The rules of what a video model accepts, as data (docs/media.md#rules-of-a-video-model). A model
+ * of `gateway.json` names one of the four built-in profiles or has rules of its own.
  */
 import { z } from "zod";
 
@@ -19,7 +18,7 @@ const maxVideoReferences = 16;
  */
 const maxVideoDeadlineMinutes = 60;
 
-/** The shapes a client may ask for by `aspect_ratio`. */
+/** The values of `aspect_ratio` that a client may request. */
 export const aspectRatios = ["9:16", "16:9", "1:1", "3:4", "4:3", "21:9"] as const;
 export type AspectRatio = typeof aspectRatios[number];
 
@@ -36,18 +35,18 @@ const sizeRule = z.strictObject({
 /** Rules written out in full. */
 const ownVideoRulesSchema = z.strictObject({
   seconds: z.array(secondsRange).min(1).max(32)
-    .describe("Whole seconds that may be asked for; both ends belong to a range."),
+    .describe("Whole seconds that may be requested; ranges include both ends."),
   defaultSeconds: z.int().min(1).max(maxVideoSeconds).default(5)
     .describe("Billed when `seconds` is left out. The nearest length in `seconds` is made."),
   sizes: z.array(sizeRule).min(1).max(32)
-    .describe("The first is the default; the first of a ratio is what `aspect_ratio` picks."),
+    .describe("The first is the default; the first of a ratio is what `aspect_ratio` selects."),
   maxInputReferences: z.int().min(0).max(maxVideoReferences),
   lastFrame: z.boolean().default(false),
   inputVideo: z.boolean().default(false),
   resolutions: z.array(z.string().regex(/^\d{3,4}p$/)).max(8).default([])
     .describe("The first is the default. Empty: the model has no such parameter."),
   deadlineMinutes: z.int().min(1).max(24 * 60).default(maxVideoDeadlineMinutes)
-    .describe("A task without an end after this long fails and is refunded."),
+    .describe("A task that is unfinished after this time fails and is refunded."),
 });
 
 /** What a video model may accept. All sizes are `<W>x<H>` in pixels. */
@@ -56,7 +55,7 @@ export type VideoRules = z.infer<typeof ownVideoRulesSchema>;
 const portraitAndLandscape: VideoRules["sizes"] = [
   { size: "720x1280", ratio: "9:16" },
   { size: "1280x720", ratio: "16:9" },
-  // 4:7 and 7:4 in truth: no ratio of the list is nearer.
+  // 4:7 and 7:4 in fact: no ratio of the list is nearer.
   { size: "1024x1792", ratio: "9:16" },
   { size: "1792x1024", ratio: "16:9" },
 ];
@@ -115,7 +114,7 @@ const profileSchema = z.strictObject({
 export const videoRulesSchema = z.union([profileSchema, ownVideoRulesSchema]);
 
 /**
- * Resolves what `gateway.json` says.
+ * Resolves the rules as written in `gateway.json`.
  *
  * @example
  * ```ts
@@ -134,9 +133,11 @@ interface PriceTier {
 }
 
 /**
- * Checks that every length a client may be billed for has exactly one price. Returns one sentence per problem.
+ * Checks that every length a client may be billed for has exactly one price; returns one sentence
+ * per problem.
  *
- * Called when the configuration is read: a length without a price must not be found out by a customer.
+ * Called when the configuration is read, so that an operator and not a customer finds a length
+ * without a price.
  *
  * @example
  * ```ts

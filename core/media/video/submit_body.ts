@@ -1,4 +1,4 @@
-/** The body of a submit: our fields laid out as the provider's adapter says. */
+/** Builds the body of a submission, with fields in the places that the provider's adapter names. */
 import { GatewayError } from "../../errors.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -45,7 +45,7 @@ function valuesOf(
   };
 }
 
-/** What the client sent and this provider has no place for. The same shape every time, so it is an error. */
+/** Refuses fields for which this provider has no place. They would otherwise have no effect. */
 function refuseHomeless(request: VideoRequest, fields: Fields): void {
   const homeless = (field: string): never => {
     throw new GatewayError("invalid_request", `${field}: is not supported by this model`, {
@@ -76,9 +76,10 @@ function valueFields(request: VideoRequest, adapter: VideoAdapter, upstreamModel
 }
 
 /**
- * Makes the body of a submit.
+ * Builds the body of a submission.
  *
- * @throws {GatewayError} `invalid_request` when a picture cannot be fetched or has no place at this provider
+ * @throws {GatewayError} `invalid_request` when a picture cannot be fetched or has no place at this
+ * provider
  */
 export async function videoSubmitBody(
   request: VideoRequest,

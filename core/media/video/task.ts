@@ -1,6 +1,6 @@
 /**
- * The life of a video task (docs/media.md#states), as pure functions: what was known, what was seen, and
- * what follows. Money follows from here too, so it is decided in one place.
+ * The states of a video task (docs/media.md#states) as pure functions of the known state and an
+ * event. Refunds follow from the same functions.
  *
  * ```text
  * queued ──> in_progress ──> completed
@@ -8,17 +8,17 @@
  *    └────────────┴─┴──────> cancelled   refund if the provider had not started
  * ```
  *
- * - Folder `core/media/video/`: video tasks: rules of models, provider adapters as data, states
- *   and what follows from them.
+ * - Folder `core/media/video/`: video tasks: rules of models, provider adapters as data, states and
+ *   what follows from them.
  * - In: requests, answers of providers to submits and polls.
  * - Out: requests for providers, the next state of a task, and what is charged or refunded.
- * - Never: polls or stores by itself; `kv/videos/` does.
+ * - Never: polls or stores; `kv/videos/` does.
  */
 import type { AccountId, ApiKeyId, LedgerId, RequestId, VideoId } from "../../lib/ids.ts";
 
 export type VideoState = "queued" | "in_progress" | "completed" | "failed" | "cancelled";
 
-/** Why a task failed, in words for the client. */
+/** Why a task failed, as a message for the client. */
 export interface VideoError {
   readonly code: string;
   readonly message: string;
@@ -33,9 +33,11 @@ export interface VideoTask {
   readonly requestId: RequestId;
   /** Catalogue id. */
   readonly model: string;
-  /** Pins the provider: polls, downloads and deletes go back to where the task was made. */
+  /** Fixes the provider: polls, downloads and deletions go to where the task was created. */
   readonly route: string;
-  /** Pins the credential the same way: the name of its environment variable, never the secret. */
+  /**
+   * Fixes the credential in the same way: the name of its environment variable, never the secret.
+   */
   readonly credential: string | undefined;
   /** The provider's id of the task. */
   readonly upstreamId: string;
@@ -46,9 +48,9 @@ export interface VideoTask {
   readonly completedAtMs: number | undefined;
   /** When the provider removes the file, if it said so. */
   readonly expiresAtMs: number | undefined;
-  /** A task without an end fails after this. */
+  /** The time at which an unfinished task fails. */
   readonly deadlineAtMs: number;
-  /** As asked for or as billed. */
+  /** As requested or as billed. */
   readonly seconds: number;
   readonly size: string;
   readonly error: VideoError | undefined;
@@ -58,7 +60,7 @@ export interface VideoTask {
   readonly refundId: LedgerId | undefined;
 }
 
-/** What a provider says of a task, in our terms. */
+/** The state of a task as its provider reports it. */
 export interface VideoSighting {
   readonly state: VideoState;
   readonly progress: number | undefined;
@@ -67,19 +69,19 @@ export interface VideoSighting {
   readonly error: VideoError | undefined;
 }
 
-/** Something that happened to a task. */
+/** An event of a task. */
 export type VideoEvent =
   | { readonly kind: "seen"; readonly sighting: VideoSighting }
-  /** The provider does not know the task any more. */
+  /** The provider no longer knows the task. */
   | { readonly kind: "lost" }
   | { readonly kind: "deadline" }
-  /** The owner cancelled. `confirmed`: the provider took it back before it had started. */
+  /** The owner cancelled. `confirmed`: the provider cancelled it before it had started. */
   | { readonly kind: "cancel"; readonly confirmed: boolean };
 
-/** What follows from an event. */
+/** The effects of an event. */
 export interface VideoStep {
   readonly task: VideoTask;
-  /** The charge goes back to the wallet, in the same commit as the new state. */
+  /** Whether the charge is refunded, in the same commit as the new state. */
   readonly refund: boolean;
 }
 
@@ -88,7 +90,7 @@ export function isFinal(state: VideoState): boolean {
   return state === "completed" || state === "failed" || state === "cancelled";
 }
 
-/** Order of the states that lead forward: a late or confused answer never leads back. */
+/** The order of states: a late or contradictory answer never leads back. */
 const rank: Record<VideoState, number> = {
   queued: 0,
   in_progress: 1,
@@ -98,9 +100,8 @@ const rank: Record<VideoState, number> = {
 };
 
 /**
- * Applies an event.
- *
- * A provider that cancels on its own (moderation, its own time-out) has failed the task: the owner gets the money back.
+ * Applies an event. A provider that cancels on its own (moderation, its own time-out) has failed
+ * the task: the owner is refunded.
  *
  * @returns the task as it is now; the same object if nothing changed
  */
@@ -158,7 +159,7 @@ function applySighting(task: VideoTask, seen: VideoSighting, nowMs: number): Vid
     case "queued":
     case "in_progress": {
       const state = rank[seen.state] > rank[task.state] ? seen.state : task.state;
-      // 100 means done to those who watch; only `completed` may say it.
+      // Clients take 100 for done, so only `completed` may report it.
       const told = Number.isFinite(seen.progress) ? Math.floor(seen.progress ?? 0) : 0;
       const progress = Math.min(99, Math.max(task.progress, told));
       const expiresAtMs = seen.expiresAtMs ?? task.expiresAtMs;
@@ -170,8 +171,8 @@ function applySighting(task: VideoTask, seen: VideoSighting, nowMs: number): Vid
 }
 
 /**
- * How long to wait before the provider is asked again: often while the task is young (sandboxes and short clips end in
- * seconds), seldom later. A provider's own `retry-after` comes first, within bounds.
+ * Computes the pause before the next poll: short while the task is young (sandboxes and short clips
+ * end in seconds), longer later. A provider's own `retry-after` takes precedence, within bounds.
  *
  * @example
  * ```ts

@@ -1,11 +1,11 @@
-/** Requests to a provider of videos: one function per thing that can be asked. */
+/** Builds requests to a provider of videos, one function per operation. */
 import { providerRequest } from "../../calls/request/provider_request.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
 import type { UpstreamRequest } from "../../upstream/transport.ts";
 import type { UpstreamBody } from "../upstream_body.ts";
 import type { VideoAdapter } from "./adapter.ts";
 
-/** Where a task lives: the provider, the credential that made it, and the shape in which it is spoken to. */
+/** The place of a task: the provider, the credential that created it, and the adapter. */
 export interface VideoUpstream {
   readonly provider: ProviderEntry;
   readonly secret: string | undefined;
@@ -42,35 +42,41 @@ function requestTo(
     const paths = { ...provider.paths, videos: full };
     return providerRequest({ ...common, provider: { ...provider, paths } });
   }
-  // The sandbox speaks the standard dialect only.
+  // The sandbox supports only the standard dialect.
   return providerRequest({ ...common, provider, subpath: full.slice(standardPath.length) });
 }
 
-/** Submits a task. */
+/** Builds the request that submits a task. */
 export function submitRequest(upstream: VideoUpstream, body: UpstreamBody): UpstreamRequest {
   return requestTo(upstream, upstream.adapter.submit.path, { method: "POST", body });
 }
 
-/** Asks how a task is. */
+/** Builds the request for the state of a task. */
 export function pollRequest(upstream: VideoUpstream, id: string): UpstreamRequest {
   return requestTo(upstream, upstream.adapter.poll.path, { method: "GET", id });
 }
 
-/** Takes a task back; `undefined` if the provider cannot. */
+/** Builds the request that cancels a task; `undefined` if the provider cannot. */
 export function cancelRequest(upstream: VideoUpstream, id: string): UpstreamRequest | undefined {
   const { cancel } = upstream.adapter;
   if (cancel === undefined) return undefined;
   return requestTo(upstream, cancel.path, { method: cancel.method, id });
 }
 
-/** Which part of a finished task is asked for; the names are those of the `/v1/videos` dialect. */
+/**
+ * The parts of a finished task that can be requested; the names are those of the `/v1/videos`
+ * dialect.
+ */
 export const videoVariants = ["video", "thumbnail", "spritesheet"] as const;
 export type VideoVariant = typeof videoVariants[number];
 
-/** Headers of a download that a provider may see: all that ranges need, nothing that names the client. */
+/**
+ * The headers of a download that a provider may see: what ranges need, nothing that identifies the
+ * client.
+ */
 export type RangeHeaders = readonly (readonly [name: "range" | "if-range", value: string])[];
 
-/** Downloads the file where the provider serves it under the task. */
+/** Builds the request for the file where the provider serves it under the task. */
 export function contentRequest(
   upstream: VideoUpstream,
   path: string,
