@@ -20,7 +20,7 @@ export interface Origin {
   readonly address: string;
 }
 
-/** The length of the gateway's browser tokens; any other text is ignored. */
+/** Whether a text has the form of the gateway's browser tokens: 43 characters of base64url. */
 export function isBrowserToken(token: string | undefined): token is string {
   return token !== undefined && /^[\w-]{43}$/.test(token);
 }

@@ -1,6 +1,6 @@
 /**
- * Style sheets and scripts, served from memory under names that hold their hash: a browser may keep them for ever, and
- * a new version has a new name. They come as text imports, so a fresh install has them without a build step, a CDN or a
+ * Serves style sheets and scripts from memory, under names that contain their hash: browsers may cache them for ever,
+ * and a new version has a new name. They are text imports, so a fresh install needs no build step, no CDN and no
  * permission to read files.
  */
 import { createHash } from "node:crypto";
@@ -24,12 +24,12 @@ import favicon from "./static/favicon.svg" with { type: "text" };
 const css = "text/css; charset=utf-8";
 const script = "text/javascript; charset=utf-8";
 
-/** Links that look like buttons stay links: Pico knows them by a role that would make them lie to screen readers. */
+/** Pico styles links as buttons by `role="button"`, which is wrong for screen readers: a class does it here. */
 const pico = picoCss.replaceAll("[role=button]", ".button");
 
 /**
- * Dark colours hold where the visitor chose them, and where the visitor chose nothing and the system is dark. One rule
- * cannot have both conditions, so the one that is written is said twice.
+ * Dark colours apply if the visitor chose them, and if the visitor chose nothing and the system is dark. One rule
+ * cannot have both conditions, so the written one is repeated.
  */
 const darkBySystem = `@media only screen and (prefers-color-scheme: dark) {
 ${darkThemeCss.replace('[data-theme="dark"]', ":root:not([data-theme])")}}`;
@@ -60,7 +60,7 @@ interface Asset {
 
 let built: ReadonlyMap<string, Asset> | undefined;
 
-/** Built on first use: a process that serves only the API never pays for it. */
+/** Builds the assets on first use, so that a process that serves only the API does not pay for them. */
 function assets(): ReadonlyMap<string, Asset> {
   built ??= new Map(
     Object.entries(sources).map(([name, { type, text }]) => {
@@ -75,7 +75,7 @@ function assets(): ReadonlyMap<string, Asset> {
   return built;
 }
 
-/** The path of an asset, hash included. */
+/** Returns the path of an asset, hash included. */
 export function assetPath(name: AssetName): string {
   return assets().get(name)!.path;
 }

@@ -1,4 +1,4 @@
-/** What the pages need of the world. */
+/** What the customer's pages need of the gateway. */
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { TopupSettings } from "../../core/payments/settings.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
@@ -6,24 +6,24 @@ import type { Control } from "../../kv/operators/control.ts";
 import type { WalletEngine } from "../../kv/wallet/mod.ts";
 import type { SignInDeps } from "./sign_in/deps.ts";
 
-/** Whether a model answers right now, by the state of its routes. */
+/** The availability of a model, by the state of its routes. */
 export type ModelStatus = "up" | "degraded" | "down";
 
-/** Sends a request into the gateway's own API, on behalf of somebody at `clientAddress`. */
+/** Sends a request to the gateway's own API on behalf of a client at `clientAddress`. */
 export type Dispatch = (request: Request, clientAddress: string) => Response | Promise<Response>;
 
-/** Everything for the pages of this folder. */
+/** The dependencies of all pages in this folder. */
 export interface DashboardDeps extends SignInDeps {
   readonly wallet: Pick<WalletEngine, "balance">;
   readonly masterKeys: MasterKeys;
-  /** Told after keys were changed, so that it holds at once on this instance. */
+  /** Refreshed after a key was changed, so that the change applies at once on this instance. */
   readonly control: Pick<Control, "refresh">;
   readonly catalog: Catalog;
   readonly topup: TopupSettings;
-  /** What the operator has set up: pages promise nothing else. */
+  /** The services that the operator has configured; pages offer nothing else. */
   readonly offers: { readonly bankTransfer: boolean; readonly invoices: boolean };
   /** Absent: every model counts as up. */
   readonly modelStatus?: ((modelId: string) => ModelStatus) | undefined;
-  /** The gateway's own API, for the playground: the same way that a call from outside takes. */
+  /** The gateway's own API, for the playground. Its calls are handled like calls from outside. */
   readonly dispatch: Dispatch;
 }

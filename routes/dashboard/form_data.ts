@@ -1,21 +1,21 @@
-/** Reads posted forms. Hono keeps the parsed form, so it may be read as often as needed. */
+/** Reads posted forms. Hono caches the parsed form, so it can be read again. */
 import type { Context } from "hono";
 import type { DashboardEnv } from "./visitor/visitor.ts";
 
 export interface PostedForm {
   /** A single field, trimmed; empty if it is not there. */
   text(name: string): string;
-  /** A single field just as it was typed: for passwords. */
+  /** A single field exactly as typed: for passwords. */
   exact(name: string): string;
-  /** Every value of a field that may repeat. */
+  /** All values of a field that can repeat. */
   all(name: string): string[];
   file(name: string): File | undefined;
-  /** What `FormIdField` put there; `undefined` if something else is sent in its place. */
+  /** The value of `FormIdField`; `undefined` for any other text. */
   formId(): string | undefined;
 }
 
 /**
- * The form of a request as the browser sent it; `undefined` where the body is no form, is malformed, or was cut off.
+ * Parses the form of a request; `undefined` if the body is no form, malformed or incomplete.
  *
  * @throws {Error} of Hono's `bodyLimit` where the body is too large, which that middleware answers
  */
@@ -30,7 +30,7 @@ export async function parseForm<Env extends DashboardEnv>(
   }
 }
 
-/** Reads the form of a request; anything that is no form counts as an empty one. */
+/** Reads the form of a request; a body that is no form counts as an empty one. */
 export async function readForm<Env extends DashboardEnv>(c: Context<Env>): Promise<PostedForm> {
   const form = await parseForm(c) ?? new FormData();
   const exact = (name: string): string => {

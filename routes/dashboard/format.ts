@@ -1,21 +1,21 @@
-/** Numbers, money and times as people read them. */
+/** Formats numbers, money and times for people. */
 import { formatDecimal } from "../../core/billing/display.ts";
 import type { Locale } from "./i18n.ts";
 
 export { formatMoney, formatMoneyShort } from "../../core/billing/display.ts";
 
-/** All times on pages are shown in this zone; the machine-readable form is beside them. */
+/** The time zone of all times on pages; the machine-readable form is beside them. */
 const displayTimeZone = "Asia/Ho_Chi_Minh";
 
 const tags: Readonly<Record<Locale, string>> = { vi: "vi-VN", en: "en-GB" };
 
-/** A count with separators. */
+/** Formats a count with separators. */
 export function formatCount(count: number | bigint, locale: Locale): string {
   return formatDecimal(count.toString(), locale);
 }
 
 /**
- * A count with its English noun. Vietnamese nouns have one form.
+ * Formats a count with its English noun. Vietnamese nouns have one form.
  *
  * @param count as {@linkcode formatCount} wrote it
  *
@@ -30,13 +30,13 @@ export function englishCount(count: string, one: string, many: string): string {
   return `${count} ${count === "1" ? one : many}`;
 }
 
-/** `1.2 s` from a second up, `340 ms` below. */
+/** Formats a duration: `1.2 s` from one second, `340 ms` below. */
 export function formatDuration(ms: number, locale: Locale): string {
   if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;
   return `${formatDecimal((ms / 1000).toFixed(ms < 10_000 ? 2 : 1), locale)}\u00a0s`;
 }
 
-/** Day and second in {@linkcode displayTimeZone}. */
+/** Formats day and time to the second in {@linkcode displayTimeZone}. */
 export function formatDateTime(atMs: number, locale: Locale): string {
   return new Intl.DateTimeFormat(tags[locale], {
     timeZone: displayTimeZone,
@@ -50,7 +50,7 @@ export function formatDateTime(atMs: number, locale: Locale): string {
   }).format(atMs);
 }
 
-/** Day in {@linkcode displayTimeZone}. */
+/** Formats a day in {@linkcode displayTimeZone}. */
 export function formatDate(atMs: number, locale: Locale): string {
   return new Intl.DateTimeFormat(tags[locale], {
     timeZone: displayTimeZone,

@@ -1,15 +1,15 @@
-/** Vietnamese and English. Each page keeps its own texts beside its markup; this file chooses between them. */
+/** Chooses between Vietnamese and English. Each page keeps its own texts beside its markup. */
 import type { Locale } from "../../core/accounts/locale.ts";
 
 export type { Locale };
 
 export const locales: readonly Locale[] = ["vi", "en"];
 
-/** The name of each language in itself. */
+/** The name of each language in that language. */
 export const localeNames: Readonly<Record<Locale, string>> = { vi: "Tiếng Việt", en: "English" };
 
 /**
- * Declares the texts of a page in both languages. The compiler refuses a text that one of them lacks.
+ * Declares the texts of a page in both languages; a text that one of them lacks does not compile.
  *
  * @example
  * ```ts
@@ -27,13 +27,13 @@ export function defineTexts<Texts extends object>(
   return tables;
 }
 
-/** Reads a locale that came from outside. */
+/** Parses a locale from outside. */
 export function parseLocale(text: string | undefined): Locale | undefined {
   return locales.find((locale) => locale === text);
 }
 
 /**
- * The best of our languages for an `accept-language` header; English for everybody we have no words for.
+ * Chooses a language for an `accept-language` header; English if it names neither.
  *
  * @example
  * ```ts

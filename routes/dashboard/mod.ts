@@ -1,5 +1,5 @@
 /**
- * All pages. Mounted at `/`; paths of the API are none of its business.
+ * Builds the dashboard from its pages and mounts it behind the API.
  *
  * - Folder `routes/dashboard/`: the customer's pages, with what all of them share: texts, formats,
  *   forms, assets.
@@ -33,9 +33,8 @@ export type { PageDeps } from "./page_deps.ts";
 export type { DashboardEnv } from "./visitor/visitor.ts";
 
 /**
- * Whether a request is for a page. A client that sends an API key is never answered with a page: with a wrong base
- * address it must see a 404. `/models` is both a page and what such a client asks for, so there the
- * caller must say that it reads HTML.
+ * Whether a request is for a page. A client that sends an API key never gets a page: with a wrong base address it must
+ * see a 404. `/models` is both a page and what such a client asks for, so there the request must accept HTML.
  *
  * @param pageRoots the first path segments of all pages
  */
@@ -46,12 +45,12 @@ function isPageRequest(request: Request, pageRoots: ReadonlySet<string>): boolea
   const readsHtml = (headers.get("accept") ?? "").includes("text/html");
   if (root === "models") return readsHtml;
   if (root === "" || pageRoots.has(root)) return true;
-  // Unknown paths: people get a page, programs the JSON of the API.
+  // For unknown paths browsers get a page and programs the JSON of the API.
   return readsHtml && request.method === "GET" && root !== "v1";
 }
 
 /**
- * Puts the dashboard behind the API: requests that no route before has answered and that are for a page.
+ * Mounts the dashboard behind the API: it gets requests for pages that no earlier route has answered.
  *
  * @example
  * ```ts
@@ -98,7 +97,7 @@ export function createDashboard(
   app.notFound(notFoundPage);
   const formLimit = bodyLimit({ maxSize: maxPageFormBytes, onError: tooLargePage });
   app.route("/", createAssetRoutes());
-  // Behind the assets, which bring their own encodings. Event streams and what says `no-transform` stay as they are.
+  // The assets before this have their own encodings. Event streams and `no-transform` answers stay as they are.
   app.use(compress());
   app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps), provideNavigation(pages));
   app.use("/operator/*", bodyLimit({ maxSize: maxOperatorFormBytes, onError: tooLargePage }));
@@ -111,7 +110,7 @@ export function createDashboard(
   return app;
 }
 
-/** Hands the navigation to the frame of every page. */
+/** Provides the navigation for the frame of every page. */
 function provideNavigation(pages: readonly MountedPage[]): MiddlewareHandler<DashboardEnv> {
   const navigation = navigationOf(
     pages.map(({ navigation, app }) => ({ entry: navigation, paths: servedPaths(app) })),
@@ -123,7 +122,7 @@ function provideNavigation(pages: readonly MountedPage[]): MiddlewareHandler<Das
   };
 }
 
-/** First path segments of the pages whose forms need no session. */
+/** Returns the first path segments of the pages whose forms need no session. */
 function publicFormRoots(pages: readonly MountedPage[]): ReadonlySet<string> {
   const paths = pages.filter(({ isPublicForm }) => isPublicForm === true)
     .flatMap(({ app }) => servedPaths(app));

@@ -1,4 +1,4 @@
-/** `/models`: every model with its price, for everybody. */
+/** `/models`: the list of models with their prices, also for visitors. */
 import { type Context, Hono } from "hono";
 import type { Model, ModelKind } from "../../core/catalog/catalog.ts";
 import { formatDecimal } from "../../core/billing/display.ts";
@@ -96,7 +96,7 @@ interface PriceLine {
   readonly list: string;
 }
 
-/** A price as lines: one, or one per length of a video. */
+/** Formats a price as lines: one, or one per length of a video. */
 function priceLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
   const t = texts[locale];
   const money = (vnd: number) => formatMoney(fromVnd(vnd), locale);

@@ -1,6 +1,6 @@
 /**
- * How a page of the dashboard is declared: once, in its own file, with its entry in the navigation and its handlers.
- * `pages.ts` lists the declarations. What needs the paths of pages takes them from the handlers.
+ * Declares a page of the dashboard: once, in its own file, with its navigation entry and its handlers. `pages.ts` lists
+ * the declarations; the paths of pages are derived from the handlers.
  */
 import type { Hono } from "hono";
 import type { NavigationEntry } from "./frame/navigation.ts";
@@ -16,20 +16,20 @@ export interface PageDeclaration<Deps> {
   readonly routes: (deps: Deps) => Hono<DashboardEnv>;
 }
 
-/** A page with everything that it needs. */
+/** A page with its dependencies. */
 export interface MountedPage {
   readonly navigation?: NavigationEntry | undefined;
   readonly isPublicForm?: true | undefined;
   readonly app: Hono<DashboardEnv>;
 }
 
-/** Gives a page what it needs. */
+/** Binds a page to its dependencies. */
 export function mountPage<Deps>(page: PageDeclaration<Deps>, deps: Deps): MountedPage {
   const { navigation, isPublicForm } = page;
   return { navigation, isPublicForm, app: page.routes(deps) };
 }
 
-/** The paths that an app serves, middleware left out. */
+/** Lists the paths that an app serves, without middleware. */
 export function servedPaths(
   { routes }: { readonly routes: readonly { readonly path: string }[] },
 ): string[] {

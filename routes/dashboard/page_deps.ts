@@ -3,7 +3,7 @@ import type { SupportContact } from "../../core/config/support.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
-/** Enough to know who is looking. Every sub-app of the dashboard gets at least this. */
+/** What is needed to identify the visitor. Every page gets at least this. */
 export interface PageDeps {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
@@ -11,10 +11,10 @@ export interface PageDeps {
   readonly baseUrl: string;
   /** E-mail addresses of operators, lower-case. */
   readonly operators: readonly string[];
-  /** No real provider is configured: play money. */
+  /** No real provider is configured: the wallet has play money. */
   readonly sandbox: boolean;
-  /** Whom customers turn to. Absent: no page names anybody. */
+  /** The support contact. Absent: no page names one. */
   readonly support?: SupportContact | undefined;
-  /** The operator's words on the maintenance that is under way, if there is one. */
+  /** Returns the operator's message about the current maintenance, if there is one. */
   readonly maintenance?: (() => string | undefined) | undefined;
 }

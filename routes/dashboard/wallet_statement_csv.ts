@@ -1,4 +1,4 @@
-/** The statement of a wallet, as CSV. */
+/** Writes the statement of a wallet as CSV. */
 import { csvFile } from "../../core/lib/csv.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
@@ -24,7 +24,7 @@ function lineCells(line: StatementLine): string[] {
   const isLedger = line.kind === "ledger";
   return [
     line.day,
-    // Calls are added up by the day: their sum has no time.
+    // Calls are summed per day, so their line has no time.
     isLedger ? vietnamIsoTime(line.entry.atMs) : "",
     isLedger ? line.entry.kind : "usage",
     isLedger ? line.entry.reason : "",
@@ -39,7 +39,7 @@ function balanceCells(day: string, kind: string, microVnd: bigint): string[] {
   return [day, "", kind, "", "", "", "", formatVnd(microVnd)];
 }
 
-/** Writes a statement as a file, oldest line first, between its two balances. */
+/** Writes a statement, oldest line first, between opening and closing balance. */
 export function statementCsv(statement: Statement): string {
   const opening = statement.opensAt === "day" ? "opening_balance" : "balance_before";
   return csvFile([

@@ -11,8 +11,8 @@ export interface SmtpMailerOptions {
 }
 
 /**
- * The safe part of a nodemailer error: its code (`EAUTH`) and the server's status (`535`). The text
- * may hold addresses.
+ * Converts a nodemailer error to a failure with its code (`EAUTH`) and the server's status (`535`), without its text,
+ * which may hold addresses.
  */
 function failureOf(cause: unknown): MailFailure {
   const read = z.object({

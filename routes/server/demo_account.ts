@@ -30,8 +30,8 @@ async function demoKey(
 }
 
 /**
- * Tries of one start: instances that start at the same moment on a shared store all find the
- * account missing, and one of them creates it.
+ * Finds the demo account or creates it. Instances that start at the same moment on a shared store all find it missing,
+ * and one of them creates it.
  */
 async function demoAccount(kv: KeyValueStore, nowMs: number): Promise<Account> {
   const account = await findAccountByEmail(kv, demoEmail) ??

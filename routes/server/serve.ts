@@ -48,7 +48,7 @@ function listeningOn(config: Config, { hostname, port }: Deno.NetAddr): Listenin
   return { address, nearby: localAddress(config.host, port) ?? address };
 }
 
-/** The lines that the start prints. `secret` is a key of the demo account. */
+/** Composes the lines that the start prints. `secret` is a key of the demo account. */
 function banner(mode: Config["mode"], { address, nearby }: Listening, secret?: string): string[] {
   const lines = [`Gateway listening on ${address} (${mode} mode)`];
   if (secret === undefined) return lines;

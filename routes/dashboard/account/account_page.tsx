@@ -1,4 +1,4 @@
-/** `/account`: who you are, how you sign in, which browsers do, and how to leave. */
+/** `/account`: the account's data, credentials, sessions and deletion. */
 import type { Context } from "hono";
 import type { Session } from "../../../core/accounts/session_rules.ts";
 import { formatMoney } from "../../../core/billing/display.ts";
@@ -27,7 +27,7 @@ import type { DashboardEnv, SignedIn, Visitor } from "../visitor/visitor.ts";
 import { InvoiceDetailsCard } from "./invoice_details.tsx";
 import { accountTexts } from "./texts.ts";
 
-/** What happened just before the page is shown. */
+/** The result of the act before the page is shown. */
 export interface AccountPageState {
   readonly notice?: string;
   readonly errors?: {
@@ -38,7 +38,7 @@ export interface AccountPageState {
     readonly confirmation?: string;
     readonly deletionPassword?: string;
   };
-  /** The invoice details as they were sent, and what is wrong with them. */
+  /** The invoice details as posted, and what is wrong with them. */
   readonly invoice?: { readonly form: BuyerForm; readonly problems: readonly BuyerProblem[] };
 }
 

@@ -1,4 +1,4 @@
-/** Changing the password and the e-mail address. Both ask for the present password, and tell about it by mail. */
+/** Changes the password and the e-mail address. Both ask for the current password and send a mail about the change. */
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
@@ -32,7 +32,7 @@ async function queueMail(deps: DashboardDeps, job: MailJob): Promise<void> {
   deps.hintMail();
 }
 
-/** Checks the present password once more. Returns what to say if it does not fit. */
+/** Verifies the current password. Returns the message to show if it is wrong. */
 export async function passwordRefusal(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
@@ -131,7 +131,8 @@ async function confirmNewEmail(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { account, session } = c.get("signedIn");
   const token = (await readForm(c)).text("token");
   const open = await readMailToken(deps.kv, "change_email", token, deps.clock.nowMs());
-  // Only the account that asked, in a browser where it is signed in: a link sent to a stranger changes nothing.
+  // Only the account that requested it, in a browser where it is signed in: a link in a stranger's hands changes
+  // nothing.
   if (open === undefined || open.grant.accountId !== account.id || !await open.use()) {
     return await confirmPage(c, t.linkDead);
   }

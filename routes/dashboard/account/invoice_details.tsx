@@ -1,4 +1,4 @@
-/** Tax code, name, address and mail for invoices, as set in the account. */
+/** The form of the usual invoice details: tax code, name, address and mail. */
 import type { BuyerForm, BuyerProblem } from "../../../core/invoices/invoice.ts";
 import { Card, PostForm, SubmitButton } from "../components/mod.ts";
 import { BuyerFields } from "../invoices/invoices_form.tsx";

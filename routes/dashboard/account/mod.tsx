@@ -1,5 +1,5 @@
 /**
- * `/account`.
+ * `/account`: registers the page and handles its acts.
  *
  * - Folder `routes/dashboard/account/`: the page of the account: credentials, sessions, invoice
  *   data, leaving.
@@ -31,7 +31,7 @@ import { createCredentialPages, passwordRefusal } from "./credentials.tsx";
 import { accountTexts } from "./texts.ts";
 import type { PageDeclaration } from "../page.ts";
 
-/** What a redirect back to the page may announce. */
+/** The messages that a redirect back to the page can show. */
 const announcements = {
   password: "passwordChanged",
   link: "linkSent",
@@ -57,7 +57,10 @@ async function saveInvoiceDetails(c: Context<DashboardEnv>, deps: DashboardDeps)
   return c.redirect("/account?done=invoice", 303);
 }
 
-/** The person goes, the numbers stay. In this order, so that a crash in between leaves nothing that still opens. */
+/**
+ * Deletes the person's data and keeps the amounts. The order leaves no working credential behind if the process crashes
+ * in between.
+ */
 async function deleteAccount(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const t = accountTexts[c.get("visitor").locale];
   const { account } = c.get("signedIn");

@@ -1,4 +1,4 @@
-/** The building blocks of pages: notices, figures, badges, copy buttons, times and money. */
+/** Building blocks of pages: notices, figures, badges, copy buttons, times and money. */
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { vietnamIsoTime } from "../../../core/lib/time/vietnam_time.ts";
 import { formatDate, formatDateTime, formatMoney, formatMoneyShort } from "../format.ts";
@@ -14,7 +14,7 @@ const noticeIcons = {
   danger: "warning",
 } as const;
 
-/** A message above the content. Failures are announced at once, everything else politely. */
+/** A message above the content. Screen readers announce failures at once, other messages politely. */
 export function Notice({ tone, title, children }: PropsWithChildren<{
   tone: NoticeTone;
   title?: string;
@@ -36,7 +36,7 @@ export function Badge({ tone, children }: PropsWithChildren<{ tone: BadgeTone }>
   return <span class={`badge ${tone}`}>{children}</span>;
 }
 
-/** One figure with its name. */
+/** A figure with its label. */
 export function Stat(
   { label, note, children }: PropsWithChildren<{ label: string; note?: Child }>,
 ) {
@@ -74,7 +74,7 @@ export function Card({ title, actions, children, id }: PropsWithChildren<{
   );
 }
 
-/** What stands where a list would be, and what to do about it. */
+/** The message in place of an empty list, and what to do about it. */
 export function Empty({ title, children }: PropsWithChildren<{ title: string }>) {
   return (
     <div class="empty">
@@ -84,7 +84,7 @@ export function Empty({ title, children }: PropsWithChildren<{ title: string }>)
   );
 }
 
-/** One name and its value, inside `<dl class="facts">`. */
+/** A name and its value, inside `<dl class="facts">`. */
 export function Fact({ name, children }: PropsWithChildren<{ name: Child }>) {
   return (
     <>
@@ -94,7 +94,10 @@ export function Fact({ name, children }: PropsWithChildren<{ name: Child }>) {
   );
 }
 
-/** A table that scrolls sideways on a phone instead of breaking the page. Reachable by keyboard for that. */
+/**
+ * A table that scrolls sideways on a phone instead of widening the page. It is focusable, so that the keyboard can
+ * scroll it.
+ */
 export function TableFrame({ label, children }: PropsWithChildren<{ label: string }>) {
   return (
     <div class="table-frame" role="region" aria-label={label} tabindex={0}>
@@ -108,7 +111,7 @@ const copyTexts = defineTexts({
   vi: { copy: "Sao chép", copied: "Đã sao chép" },
 });
 
-/** Copies a text. Without script the button does nothing, so the text itself must stand beside it. */
+/** A button that copies a text. It needs script, so the text itself must be beside it. */
 export function CopyButton({ text, what, locale }: { text: string; what: string; locale: Locale }) {
   const t = copyTexts[locale];
   return (
@@ -125,12 +128,12 @@ export function CopyButton({ text, what, locale }: { text: string; what: string;
   );
 }
 
-/** A value to be copied, with its name: account numbers, memos, keys. */
+/** A value with its name and a copy button: account numbers, memos, keys. */
 export function CopyRow({ label, value, shown, locale }: {
   label: string;
-  /** What is copied. */
+  /** The text that is copied. */
   value: string;
-  /** What is shown, when it differs (an amount with separators). */
+  /** The text that is shown, if it differs (an amount with separators). */
   shown?: string;
   locale: Locale;
 }) {
@@ -153,7 +156,7 @@ export function CodeBlock({ code, what, locale }: { code: string; what: string; 
   );
 }
 
-/** A moment in the form of the language; whoever points at it reads it to the millisecond, in the same time zone. */
+/** A time in the form of the language; its title has milliseconds, in the same time zone. */
 export function Time(
   { atMs, locale, dateOnly }: { atMs: number; locale: Locale; dateOnly?: boolean },
 ) {
@@ -165,7 +168,7 @@ export function Time(
   );
 }
 
-/** Money, exact; `short` leaves small fractions to the title. */
+/** An exact amount of money; `short` moves small fractions to the title. */
 export function Money({ microVnd, locale, short }: {
   microVnd: bigint;
   locale: Locale;
@@ -179,7 +182,7 @@ export function Money({ microVnd, locale, short }: {
   );
 }
 
-/** Links to the pages before and after. */
+/** Links to the previous and the next page of a list. */
 export function Pager({ previous, next, locale }: {
   previous?: string | undefined;
   next?: string | undefined;

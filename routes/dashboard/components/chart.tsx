@@ -1,4 +1,4 @@
-/** A bar per day. Drawn by `chart.js`; without script the same figures stand in the table below it. */
+/** A chart with one bar per day, drawn by `chart.js`; without script the table below it shows the same figures. */
 import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { formatDate, formatMoney, formatMoneyShort } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
@@ -16,7 +16,7 @@ const texts = defineTexts({
   vi: { table: "Xem dạng bảng", day: "Ngày", cost: "Chi phí", calls: "Lượt gọi" },
 });
 
-/** The assets that a page with a chart names. */
+/** The assets that a page with a chart needs. */
 export const chartAssets = { scripts: ["chart.js"], styles: ["chart.css"] } as const;
 
 export function DayChart({ bars, label, locale }: {

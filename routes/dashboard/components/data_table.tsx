@@ -1,17 +1,17 @@
-/** Lists as tables: a page says what stands in the columns, the markup is here. */
+/** Renders lists as tables: a page describes the columns, this file writes the markup. */
 import type { Child } from "hono/jsx";
 import { TableFrame } from "./blocks.tsx";
 
 export interface Column<Row> {
   readonly head: Child;
   /**
-   * Numbers stand to the right, texts that must not wrap on one line, buttons side by side. Long texts and ids wrap
-   * wherever they have to, so that the table keeps to the page.
+   * The layout of a column. Numbers are aligned right, one-line texts do not wrap, buttons are side by side. Long texts
+   * and ids wrap anywhere, so that the table fits the page.
    */
   readonly kind?: "number" | "one-line" | "buttons" | "long";
   /** Left out on a phone. */
   readonly wideOnly?: boolean;
-  /** The heading is only read out: buttons below it say themselves what they do. */
+  /** The heading is for screen readers only, since the buttons below it name their acts. */
   readonly hiddenHead?: boolean;
   readonly cell: (row: Row, at: number) => Child;
 }
@@ -21,7 +21,7 @@ export interface DataTableProps<Row> {
   readonly label: string;
   readonly columns: readonly Column<Row>[];
   readonly rows: readonly Row[];
-  /** What stands there without rows. */
+  /** The content if there are no rows. */
   readonly empty?: Child;
 }
 

@@ -1,15 +1,15 @@
-/** The parts of forms. Every field has its label, its hint and its error tied to it for screen readers. */
+/** Parts of forms. Label, hint and error are tied to each field for screen readers. */
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Visitor } from "../visitor/visitor.ts";
 
-/** The hidden field without which no form is accepted. */
+/** The hidden field with the CSRF token, without which no form is accepted. */
 export function CsrfField({ visitor }: { visitor: Visitor }) {
   return <input type="hidden" name="csrf" value={visitor.csrfToken} />;
 }
 
 /**
- * The id of one form on one page, for acts that must happen once however often the form is sent: by a double click, by a
- * reload of the page that answered. Read by `PostedForm.formId`.
+ * The hidden id of a form, for acts that must happen once even if the form is sent twice, by a double click or a
+ * reload. Read by `PostedForm.formId`.
  */
 export function FormIdField() {
   return <input type="hidden" name="form" value={crypto.randomUUID()} />;
@@ -18,7 +18,7 @@ export function FormIdField() {
 export interface FormProps {
   readonly visitor: Visitor;
   readonly action: string;
-  /** Asked in a dialog before the form is sent. */
+  /** The question of a dialog before the form is sent. */
   readonly confirm?: string | undefined;
   readonly class?: string | undefined;
   readonly id?: string | undefined;
@@ -44,7 +44,7 @@ export function PostForm(props: PropsWithChildren<FormProps>) {
 
 export interface FieldProps {
   readonly name: string;
-  /** Only where another form of the page has a field of this name: ids are unique, names need not be. */
+  /** Needed only if another form of the page has a field of this name: ids must be unique, names need not be. */
   readonly id?: string | undefined;
   readonly label: string;
   readonly hint?: Child;
@@ -123,7 +123,7 @@ export function TextField(props: TextFieldProps) {
   );
 }
 
-/** A password that must be given: the one that counts now, or one that is being chosen. */
+/** A required password field, for the current or a new password. */
 export function PasswordField(
   { of, ...field }: FieldProps & { readonly of: "now" | "future"; readonly autofocus?: boolean },
 ) {
@@ -131,7 +131,7 @@ export function PasswordField(
   return <TextField {...field} type="password" autocomplete={autocomplete} required />;
 }
 
-/** A file that must be given; `accept` names the kinds that the browser offers. */
+/** A required file field; `accept` names the kinds that the browser offers. */
 export function FileField(
   { name, label, accept }: Pick<FieldProps, "name" | "label"> & { readonly accept: string },
 ) {
@@ -187,7 +187,7 @@ export function CheckboxField(
   );
 }
 
-/** What a button does to the page: the one main action, an ordinary one, or one that cannot be undone. */
+/** The importance of a button: the main act, an ordinary one, or one that cannot be undone. */
 export type ButtonTone = "primary" | "plain" | "danger";
 
 export function SubmitButton(

@@ -1,4 +1,4 @@
-/** Line icons, drawn for this dashboard. Decoration only: the words beside them carry the meaning. */
+/** Line icons of the dashboard. They are decoration: the words beside them carry the meaning. */
 
 const shapes = {
   home: "M3.5 11 12 4l8.5 7M6 9.5V20h12V9.5M10 20v-5h4v5",
@@ -49,7 +49,7 @@ export function Icon({ name }: { name: IconName }) {
   );
 }
 
-/** The mark of the service: many lines into one. */
+/** The logo of the service: several lines that join. */
 export function Mark() {
   return (
     <svg

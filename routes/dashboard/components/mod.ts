@@ -1,5 +1,5 @@
 /**
- * Everything that pages are built of.
+ * Exports the building blocks of pages.
  *
  * - Folder `routes/dashboard/components/`: building blocks of pages: cards, tables, forms, charts,
  *   icons.

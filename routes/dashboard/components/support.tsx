@@ -1,11 +1,8 @@
-/** Whom to turn to, wherever a page tells people to. */
+/** The support address in sentences that ask people to write to it. */
 import type { Child } from "hono/jsx";
 import type { Visitor } from "../visitor/visitor.ts";
 
-/**
- * A sentence that ends in the address of support: nothing at all where the operator has named none, since a page must
- * not send people to nobody.
- */
+/** A sentence that ends with the support address; nothing if the operator has configured none. */
 export function AskSupport({ visitor, children }: { visitor: Visitor; children: Child }) {
   const { support } = visitor;
   if (support === undefined) return null;

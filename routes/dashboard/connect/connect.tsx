@@ -1,5 +1,5 @@
 /**
- * `/connect`: snippets to copy, each with the base address that its kind of client needs.
+ * `/connect`: code snippets, each with the base address that its kind of client needs.
  *
  * - Folder `routes/dashboard/connect/`: the page with code to copy for each kind of client.
  * - In: the public address of the gateway and its models.

@@ -1,4 +1,4 @@
-/** The code on the connect page. Kept apart, so that a test can run what customers copy. */
+/** The code of the connect page, in a file of its own so that a test can run what customers copy. */
 
 export interface Snippet {
   readonly name: string;
@@ -12,7 +12,7 @@ export interface Snippets {
 }
 
 /**
- * Snippets for a service at `baseUrl` (without a trailing slash).
+ * Builds the snippets for a service at `baseUrl` (without a trailing slash).
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** Pages for what goes wrong. */
+/** The error pages. */
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
@@ -70,7 +70,7 @@ export function notFoundPage(c: Context<DashboardEnv>): Response | Promise<Respo
   return messagePage(c, { status: 404, title: t.notFound, text: t.notFoundText });
 }
 
-/** Instead of a receipt that does not exist. */
+/** The page shown for a receipt that does not exist. */
 export function noReceiptPage(
   c: Context<DashboardEnv>,
   page: { readonly title: string; readonly text: string },
@@ -78,7 +78,7 @@ export function noReceiptPage(
   return messagePage(c, { status: 404, ...page });
 }
 
-/** A form without the right token or from another site, or a body that cannot be read as the form it claims to be. */
+/** Refuses a form without the right token or from another site, or a body that is not the form it claims to be. */
 export function forbiddenPage(
   c: Context<DashboardEnv>,
   why: RefusedForm,
@@ -95,10 +95,10 @@ export function tooLargePage(c: Context<DashboardEnv>): Response | Promise<Respo
   return messagePage(c, { status: 413, title: t.tooLarge, text: t.tooLargeText });
 }
 
-/** What passes by itself: a row that many change at once, a store that does not answer. */
+/** Errors that pass on their own: a row that many change at once, a store that does not answer. */
 const passing: ReadonlySet<string> = new Set<ErrorCode>(["overloaded", "maintenance"]);
 
-/** What a visitor sees of an exception: nothing of it, unless it was meant for them. */
+/** Answers an exception. It shows the message only of errors that are meant for visitors. */
 export function errorPage(error: unknown, c: Context<DashboardEnv>): Response | Promise<Response> {
   const t = texts[c.get("visitor").locale];
   if (error instanceof GatewayError && passing.has(error.code)) {

@@ -1,10 +1,10 @@
-/** The end of every page: support, language, theme, and the dialog that asks before an act. */
+/** The footer of every page (support, language, theme), and the dialog that asks before an act. */
 import { CsrfField } from "../components/form.tsx";
 import { localeNames, locales } from "../i18n.ts";
 import { themes, type Visitor } from "../visitor/visitor.ts";
 import { layoutTexts } from "./layout_texts.ts";
 
-/** Language and theme: plain forms, so they work without script. */
+/** The footer; language and theme are plain forms, which work without script. */
 export function Footer({ visitor }: { visitor: Visitor }) {
   const t = layoutTexts[visitor.locale];
   return (
@@ -51,7 +51,7 @@ export function Footer({ visitor }: { visitor: Visitor }) {
   );
 }
 
-/** Asked by `app.js` before a form with `data-confirm` goes out. */
+/** The dialog that `app.js` opens before it sends a form with `data-confirm`. */
 export function ConfirmDialog({ visitor }: { visitor: Visitor }) {
   const t = layoutTexts[visitor.locale];
   return (

@@ -1,5 +1,5 @@
 /**
- * The frame of every page: head, navigation, footer. Pages give a title and a body.
+ * Renders the frame of every page: head, navigation, footer. Pages give a title and a body.
  *
  * - Folder `routes/dashboard/frame/`: the frame around every page, and the pages for errors.
  * - In: a title, a body, the navigation, and who is looking.
@@ -22,22 +22,22 @@ export interface PageOptions {
   readonly title: string;
   /** No entry of the navigation is marked as the current one, whatever the path. */
   readonly outsideNavigation?: true;
-  /** Stands beside the heading. */
+  /** Shown beside the heading. */
   readonly actions?: Child;
   /** One sentence under the heading. */
   readonly lead?: Child;
-  /** Sign-in and its kin: one narrow card in the middle. */
+  /** A narrow card in the middle, as on the sign-in page. */
   readonly narrow?: boolean;
   /** The page draws its own heading (landing page). */
   readonly bare?: boolean;
-  /** Scripts beyond the usual ones. */
+  /** Scripts in addition to those of every page. */
   readonly scripts?: readonly AssetName[];
   readonly styles?: readonly AssetName[];
   readonly status?: ContentfulStatusCode;
 }
 
 /**
- * Answers with a page. The body is JSX: every value in it is escaped.
+ * Answers with a page. The body is JSX, which escapes every value in it.
  *
  * @example
  * ```tsx ignore

@@ -1,4 +1,4 @@
-/** Entries of a navigation, and which of them the path of a page belongs to. */
+/** Describes navigations: their entries, and the entry that a path belongs to. */
 import type { Locale } from "../../../core/accounts/locale.ts";
 import type { IconName } from "../components/icons.tsx";
 
@@ -31,11 +31,11 @@ export interface NavigationItem<Entry extends PageLink> {
 /** A navigation in the order in which it is shown. */
 export interface Navigation<Entry extends PageLink> {
   readonly items: readonly NavigationItem<Entry>[];
-  /** The segment of a path that decides: 0 is the first. */
+  /** The index of the path segment that decides: 0 is the first. */
   readonly depth: number;
 }
 
-/** The segment of a path at a depth; empty beyond its end. */
+/** Returns the segment of a path at an index; empty beyond its end. */
 export function segmentAt(path: string, depth: number): string {
   return path.slice(1).split("/")[depth] ?? "";
 }

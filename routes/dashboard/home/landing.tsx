@@ -1,4 +1,4 @@
-/** What people see who are not signed in. */
+/** The landing page of visitors who are not signed in. */
 import type { Context } from "hono";
 import type { DashboardDeps } from "../deps.ts";
 import { Badge, CodeBlock } from "../components/mod.ts";
@@ -76,7 +76,7 @@ const texts = defineTexts({
   },
 });
 
-/** A sentence of the headline breaks as a whole. */
+/** A sentence of the headline wraps as a whole. */
 function sentence(text: string) {
   return (
     <>

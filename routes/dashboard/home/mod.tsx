@@ -1,5 +1,5 @@
 /**
- * `/`: what an account has and used, and what to do next. Visitors see the landing page.
+ * `/`: balance, usage and next steps of an account. Visitors see the landing page.
  *
  * - Folder `routes/dashboard/home/`: the overview of an account, and the landing page of visitors.
  * - In: balance, usage, keys and receipts of the account.
@@ -145,7 +145,7 @@ function Step({ done, href, title, text, doneText }: {
   );
 }
 
-/** How money comes into a wallet here. */
+/** The way in which money reaches a wallet on this gateway. */
 function topUpText({ offers, sandbox }: DashboardDeps, locale: Locale): string {
   const { steps } = texts[locale];
   if (offers.bankTransfer) return steps.topUpText;

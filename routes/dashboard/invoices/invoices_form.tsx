@@ -1,4 +1,4 @@
-/** The form of an invoice request, with what is wrong beside each field. */
+/** The form of an invoice request, with errors beside each field. */
 import type { BuyerForm, BuyerProblem, InvoiceSettings } from "../../../core/invoices/invoice.ts";
 import type { TopupOrder } from "../../../kv/payments/topups.ts";
 import {
@@ -14,7 +14,7 @@ import type { Locale } from "../i18n.ts";
 import { invoiceTexts } from "./invoices_texts.ts";
 import type { Visitor } from "../visitor/visitor.ts";
 
-/** A form before anything was typed: the usual buyer, and at least the e-mail address of the account. */
+/** Fills a new form with the usual buyer, or at least the e-mail address of the account. */
 export function blankForm(usual: InvoiceSettings, email: string | undefined): BuyerForm {
   return {
     type: usual.type ?? "company",
@@ -27,7 +27,7 @@ export function blankForm(usual: InvoiceSettings, email: string | undefined): Bu
   };
 }
 
-/** The form as it was posted. */
+/** Reads the form as posted. */
 export function postedBuyer(form: PostedForm): BuyerForm {
   return {
     type: form.text("type"),
@@ -56,7 +56,7 @@ export interface BuyerProps {
   readonly form: BuyerForm;
   readonly problems: readonly BuyerProblem[];
   readonly locale: Locale;
-  /** Nothing has to be filled in: these are settings, no request. */
+  /** No field is required: the form edits settings, it is no request. */
   readonly optional?: boolean;
 }
 
@@ -87,7 +87,7 @@ export function InvoiceForm({ visitor, order, note, ...buyer }: {
   );
 }
 
-/** Everything about a buyer. */
+/** The fields of a buyer. */
 export function BuyerFields(props: BuyerProps) {
   return (
     <>
@@ -97,7 +97,7 @@ export function BuyerFields(props: BuyerProps) {
   );
 }
 
-/** Who stands on the invoice. A tax code that looks wrong may be confirmed. */
+/** The fields of the buyer's name and tax code. A tax code that looks wrong can be confirmed. */
 function TaxpayerFields(props: BuyerProps) {
   const { form, problems, locale } = props;
   const t = invoiceTexts[locale];
@@ -139,7 +139,7 @@ function TaxpayerFields(props: BuyerProps) {
   );
 }
 
-/** Where the buyer is, and where the invoice goes. */
+/** The fields of the buyer's address and mail. */
 function ContactFields(props: BuyerProps) {
   const { form, locale } = props;
   const t = invoiceTexts[locale];

@@ -44,14 +44,14 @@ import { layoutTexts } from "../frame/layout_texts.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import type { PageDeclaration } from "../page.ts";
 
-/** What the invoice pages need. */
+/** What the invoice pages need of the gateway. */
 export interface InvoiceDeps extends PageDeps {
   readonly topup: TopupSettings;
 }
 
 type PageContext = Context<DashboardEnv>;
 
-/** Paid orders looked at for money without an invoice, and requests shown. */
+/** Paid orders searched for money without an invoice, and requests shown. */
 const shownOrders = 50;
 const shownInvoices = 50;
 
@@ -96,7 +96,7 @@ async function listPage(c: PageContext, deps: InvoiceDeps) {
   );
 }
 
-/** A paid order of the visitor, named by a code from outside. */
+/** Finds a paid order of the visitor by a code from outside. */
 async function ownPaidOrder(
   c: PageContext,
   deps: InvoiceDeps,
@@ -177,7 +177,7 @@ async function sendRequest(c: PageContext, deps: InvoiceDeps) {
   return await formPage(c, deps, order, { form, note, refused });
 }
 
-/** The invoice of the path, if it is the visitor's own. */
+/** Finds the invoice of the path, if it belongs to the visitor. */
 async function ownInvoice(c: PageContext, deps: InvoiceDeps): Promise<Invoice | undefined> {
   const id = parseId("invoice", c.req.param("id") ?? "");
   if (id === undefined) return undefined;
@@ -214,7 +214,7 @@ async function download(c: PageContext, deps: InvoiceDeps) {
   return invoice === undefined ? await notFoundPage(c) : await fileResponse(c, deps.kv, invoice);
 }
 
-/** The invoice pages. */
+/** Registers the invoice pages. */
 export function createInvoicePages(deps: InvoiceDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.route("/", createSharedInvoicePages(deps));

@@ -1,6 +1,6 @@
 /**
- * `/invoices/shared`: where the link of an invoice mail leads. It goes to the buyer's accountant, who has no account
- * here, so the mailed token alone opens this one invoice and its files, until it expires.
+ * `/invoices/shared`: the page behind the link of an invoice mail. The buyer's accountant has no account, so the mailed
+ * token alone opens this one invoice and its files until it expires.
  */
 import { type Context, Hono } from "hono";
 import type { Invoice } from "../../../core/invoices/invoice.ts";
@@ -39,7 +39,7 @@ function askPage(c: PageContext, problem?: string) {
   );
 }
 
-/** What the posted token opens, or the words of a refusal. */
+/** Finds the invoice of the posted token, or answers with a refusal. */
 async function openShared(
   c: PageContext,
   deps: PageDeps,
@@ -73,7 +73,7 @@ async function showPage(c: PageContext, deps: PageDeps) {
   );
 }
 
-/** A download is a form too: so the token stands in no address and in no log. */
+/** The download is a form too, so that the token is in no address and no log. */
 function SharedFiles({ invoice, token, visitor }: {
   invoice: Invoice;
   token: string;
@@ -101,7 +101,7 @@ async function download(c: PageContext, deps: PageDeps) {
   return isThere ? await fileResponse(c, deps.kv, invoice) : await notFoundPage(c);
 }
 
-/** The pages behind the link of an invoice mail; no session is asked for. */
+/** Registers the pages behind the link of an invoice mail; they need no session. */
 export function createSharedInvoicePages(deps: PageDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .get(sharedPath, (c) => askPage(c))

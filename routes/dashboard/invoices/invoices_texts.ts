@@ -1,4 +1,4 @@
-/** Words of the invoice pages. */
+/** Texts of the invoice pages. */
 import type { InvoiceState } from "../../../core/invoices/invoice.ts";
 import { defineTexts } from "../i18n.ts";
 

@@ -1,4 +1,4 @@
-/** Parts of the invoice pages; some are also used on the operator's. */
+/** Parts of the invoice pages, partly shared with the operator's. */
 import type { Context } from "hono";
 import { microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
 import type { Invoice, InvoiceState } from "../../../core/invoices/invoice.ts";
@@ -37,13 +37,13 @@ function InvoiceBadge({ state, locale }: { state: InvoiceState; locale: Locale }
   return <Badge tone={tones[state]}>{invoiceTexts[locale].states[state]}</Badge>;
 }
 
-/** A paid order, and what the next invoice of it would be about. */
+/** A paid order, and the amounts of its next invoice. */
 export interface OpenOrder {
   readonly order: TopupOrder;
   readonly amountMicroVnd: bigint;
 }
 
-/** Paid orders that an invoice can be asked for. */
+/** The list of paid orders for which an invoice can be requested. */
 export function OpenOrders({ orders, locale }: { orders: readonly OpenOrder[]; locale: Locale }) {
   const t = invoiceTexts[locale];
   return (
@@ -85,7 +85,7 @@ export function OpenOrders({ orders, locale }: { orders: readonly OpenOrder[]; l
   );
 }
 
-/** Columns that customers and operators see alike. */
+/** The columns that customers and operators both see. */
 export function sharedInvoiceColumns(locale: Locale) {
   const t = invoiceTexts[locale];
   return {
@@ -102,7 +102,7 @@ export function sharedInvoiceColumns(locale: Locale) {
   } as const satisfies Record<string, Column<Invoice>>;
 }
 
-/** Requests with their states. */
+/** The table of requests with their states. */
 export function Requests({ invoices, locale }: { invoices: readonly Invoice[]; locale: Locale }) {
   const t = invoiceTexts[locale];
   const { buyer, total, state } = sharedInvoiceColumns(locale);
@@ -134,7 +134,7 @@ export function Requests({ invoices, locale }: { invoices: readonly Invoice[]; l
   );
 }
 
-/** Whole đồng as µVND, to be shown. */
+/** Converts whole đồng to µVND for display. */
 function vnd(wholeVnd: bigint): bigint {
   return microVndPerVnd * wholeVnd;
 }
@@ -143,7 +143,7 @@ function basisText(invoice: Invoice): string {
   return invoice.basis.kind === "orders" ? invoice.basis.codes.join(" ") : invoice.basis.month;
 }
 
-/** Everything that is or will be printed. Also used on the operator's page. */
+/** The data that is or will be printed on the invoice. Also used on the operator's page. */
 export function InvoiceFacts({ invoice, locale }: { invoice: Invoice; locale: Locale }) {
   const t = invoiceTexts[locale];
   const { buyer, issued } = invoice;
@@ -178,7 +178,7 @@ export function InvoiceFacts({ invoice, locale }: { invoice: Invoice; locale: Lo
 
 export function InvoiceFiles({ invoice, base, locale }: {
   invoice: Invoice;
-  /** Path before the id: the customer's or the operator's. */
+  /** The path before the id: the customer's or the operator's. */
   base: string;
   locale: Locale;
 }) {
@@ -196,7 +196,7 @@ export function InvoiceFiles({ invoice, base, locale }: {
   );
 }
 
-/** The file of the path as a download: never shown inside a page of ours. */
+/** Answers with the file of the path as a download; it is never displayed inside the dashboard. */
 export async function fileResponse(c: Context<DashboardEnv>, kv: KeyValueStore, invoice: Invoice) {
   const file = invoice.files.find(({ fileId }) => fileId === c.req.param("fileId"));
   const bytes = file === undefined ? undefined : await readInvoiceFile(kv, invoice.id, file);

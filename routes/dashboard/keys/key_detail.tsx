@@ -1,4 +1,4 @@
-/** One key: what it did, showing it again, its settings, rotating and revoking it. */
+/** The page of one key: its usage, its secret, its settings, rotation and revocation. */
 import type { Context } from "hono";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type ApiKeyRecord, isActive } from "../../../kv/api_keys/api_keys.ts";
@@ -30,13 +30,13 @@ import { type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.ts
 import { KeyState } from "./key_list.tsx";
 import { keyTexts } from "./texts.ts";
 
-/** What happened just before the page is shown. */
+/** The result of the act before the page is shown. */
 export interface KeyDetailState {
-  /** The key in full, after the password was given. */
+  /** The whole key, after the password was entered. */
   readonly secret?: string;
   readonly passwordError?: string;
   readonly noPassword?: boolean;
-  /** The password was right, but the master key that sealed the key is gone. */
+  /** The password was right, but the master key that sealed the API key is gone. */
   readonly unreadable?: boolean;
   readonly form?: { readonly values: KeyFormValues; readonly errors: KeyFormErrors };
   readonly saved?: boolean;

@@ -1,4 +1,4 @@
-/** The fields of a key: for a new one and for the settings of one that exists. */
+/** The form fields of a key, new or existing. */
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { SelectField, TextField } from "../components/mod.ts";
 import { formerModels, type KeyFormErrors, type KeyFormValues } from "./key_form.ts";
@@ -8,7 +8,7 @@ interface KeyFieldsProps {
   readonly values: KeyFormValues;
   readonly errors: KeyFormErrors;
   readonly catalog: Catalog;
-  /** The models that the key is limited to as it is. */
+  /** The models to which the key is limited now. */
   readonly models: readonly string[];
   readonly texts: KeyTexts;
   readonly today: string;

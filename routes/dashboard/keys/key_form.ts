@@ -1,4 +1,4 @@
-/** What people type into the form of a key, checked and turned into what is stored. */
+/** Validates the form of a key and converts it to the stored form. */
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { isAddressRange } from "../../../core/api_keys/address_ranges.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
@@ -9,7 +9,7 @@ import { parseDay, shiftDay } from "../../usage_api/days.ts";
 import type { KeyTexts } from "./texts.ts";
 import { defined } from "../../../core/lib/defined.ts";
 
-/** The fields as text, to fill the form again. */
+/** The fields as text, to show the form again. */
 export interface KeyFormValues {
   readonly name: string;
   readonly expiry: string;
@@ -17,11 +17,11 @@ export interface KeyFormValues {
   readonly monthlyLimit: string;
   readonly ips: string;
   readonly models: readonly string[];
-  /** What the key may read; empty: by its limits. */
+  /** The calls that the key may read; empty: decided by its limits. */
   readonly reading: "" | KeyReading;
 }
 
-/** What a key may read: the whole account, or its own calls only. */
+/** The calls that a key may read: those of the whole account, or its own only. */
 export type KeyReading = "account" | "own";
 
 export type KeyFormErrors = Partial<Record<keyof KeyFormValues, string>>;
@@ -42,14 +42,14 @@ export const emptyKeyForm: KeyFormValues = {
 
 const mostNameChars = 60;
 const mostRanges = 50;
-/** Above any wallet; keeps the number a safe integer. */
+/** Above any wallet, and small enough for a safe integer. */
 const mostVndDigits = 12;
 
 function wholeVnd(microVnd: bigint | undefined): string {
   return microVnd === undefined ? "" : (microVnd / 1_000_000n).toString();
 }
 
-/** The last moment of a day in Vietnam (UTC+7). */
+/** Returns the last moment of a day in Vietnam (UTC+7). */
 function endOfDayMs(day: string): number {
   return vietnamDayStartMs(shiftDay(day, 1));
 }
@@ -58,7 +58,7 @@ function readingOf(text: string): KeyFormValues["reading"] {
   return text === "account" || text === "own" ? text : "";
 }
 
-/** The fields that say what a key may do. */
+/** Fills the form with the limits of a key. */
 export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
   return {
     name: record.name,
@@ -71,13 +71,13 @@ export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
   };
 }
 
-/** Whether two keys read the same in the form. */
+/** Whether two keys have the same form. */
 export function isSameKeyForm(one: ApiKeyOptions, other: ApiKeyOptions): boolean {
   return JSON.stringify(keyFormOf(one)) === JSON.stringify(keyFormOf(other));
 }
 
 /**
- * Reads an amount as people write it in either language: `100000`, `100.000`, `100,000`, `100 000 ₫`.
+ * Parses an amount as people write it in either language: `100000`, `100.000`, `100,000`, `100 000 ₫`.
  *
  * @returns `undefined` for anything that is no whole number of VND above 0
  */
@@ -89,7 +89,7 @@ export function parseTypedVnd(text: string): bigint | undefined {
   return fromVnd(Number(plain));
 }
 
-/** Models of a key that left the catalogue: they still limit it, and may come back. */
+/** Models of the key that are no longer in the catalogue: they still limit it, and may return. */
 export function formerModels(models: readonly string[], catalog: Catalog): string[] {
   return models.filter((id) => catalog.find(id)?.id !== id);
 }
@@ -98,15 +98,15 @@ export interface KeyFormContext {
   readonly texts: KeyTexts;
   readonly catalog: Catalog;
   readonly nowMs: number;
-  /** The models of the key as it is; absent for a new one. */
+  /** The models of the key now; absent for a new one. */
   readonly models?: readonly string[] | undefined;
 }
 
 /**
- * Checks the form. Every problem is told at once.
+ * Validates the form and returns all problems at once.
  *
- * A key limited to models that all left the catalogue stays limited to them: no tick means every model, so ticks that
- * mean nothing are an error and never a key without a limit.
+ * A key that is limited to models which all left the catalogue stays limited to them. No tick means every model, so
+ * ticks of unknown models are an error and never a key without limits.
  */
 export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyFormResult {
   const { texts: t, catalog, nowMs } = context;

@@ -1,4 +1,4 @@
-/** The list of keys, with what each of them did lately. */
+/** The list of keys with their recent usage. */
 import type { Context } from "hono";
 import { activeKeysPerAccount } from "../../../kv/api_keys/api_key_changes.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
@@ -14,16 +14,16 @@ import { usageBy, usageSince } from "../../usage_api/summary.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { keyTexts } from "./texts.ts";
 
-/** How far back the last use of a key is looked for. */
+/** Days searched for the last use of a key. */
 const lastUseDays = 90;
-/** Newest receipts that tell the minute of the last use; before that the day must do. */
+/** Newest receipts searched for the minute of the last use; older uses are known by day. */
 const recentReceipts = 100;
 
 interface ListedKey {
   readonly record: ApiKeyRecord;
   readonly active: boolean;
   readonly usage: Usage;
-  /** To the minute if it was lately, else the start of that day. */
+  /** Returns the time of the last use: to the minute if it is recent, else the start of its day. */
   readonly lastUsed: { readonly atMs: number; readonly dateOnly: boolean } | undefined;
 }
 
@@ -129,7 +129,7 @@ function KeyTable({ keys, label, locale }: {
   );
 }
 
-/** `/keys`. `problem` is shown above the list. */
+/** Shows `/keys`, with `problem` above the list. */
 export async function keyListPage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,

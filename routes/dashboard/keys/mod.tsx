@@ -1,5 +1,5 @@
 /**
- * `/keys`: making, listing, showing, changing, rotating and revoking API keys.
+ * `/keys`: creates, lists, shows, changes, rotates and revokes API keys.
  *
  * - Folder `routes/dashboard/keys/`: the pages of API keys and their limits.
  * - In: forms of a signed-in customer.
@@ -60,7 +60,7 @@ type Page = Response | Promise<Response>;
 interface NewKeyState {
   readonly values: KeyFormValues;
   readonly errors?: KeyFormErrors;
-  /** Why nothing was made. */
+  /** The reason why no key was created. */
   readonly problem?: string;
 }
 
@@ -95,7 +95,7 @@ function newKeyPage(
   );
 }
 
-/** The page that shows a fresh secret: in the answer to the form, and for a short while to the same form again. */
+/** Shows a new secret: in the answer to the form, and for a short time to the same form again. */
 function secretPage(
   c: Context<DashboardEnv>,
   shown: { title: string; record: ApiKeyRecord; secret: string },
@@ -117,7 +117,7 @@ function secretPage(
   );
 }
 
-/** A form that was sent before makes nothing; it leads to what it has made. */
+/** A form that is sent again creates nothing and leads to the key that it created before. */
 async function madeBefore(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
@@ -156,7 +156,7 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
     case "conflict":
       return await keyListPage(c, deps, t.busy);
     case "sent": {
-      // A browser may go back to the form and send it with other fields: that is a request for another key.
+      // A browser can go back and send the form with other fields: that is a request for another key.
       const earlier = await getApiKey(deps.kv, account.id, made.made.keyId);
       if (earlier === undefined || isSameKeyForm(earlier, form.options)) {
         return await madeBefore(c, deps, made, t.createdTitle);
@@ -235,7 +235,7 @@ const revokeKey: KeyAction = async (c, deps, record) => {
   return c.redirect("/keys", 303);
 };
 
-/** Runs an action on a key of the signed-in account; a key of anybody else does not exist. */
+/** Runs an act on a key of the signed-in account; keys of others do not exist for it. */
 function onKey(deps: DashboardDeps, action: KeyAction, options: { readonly active: boolean }) {
   return async (c: Context<DashboardEnv>) => {
     const { account } = c.get("signedIn");

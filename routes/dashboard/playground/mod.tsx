@@ -1,6 +1,6 @@
 /**
- * `/playground`: ask a model, watch the answer stream in, see its receipt. The call takes the same way as any call from
- * outside, with one of the account's own keys, which never reaches the browser.
+ * `/playground`: sends a prompt to a model, streams the answer, links its receipt. The call goes through the API with
+ * one of the account's own keys, which never reaches the browser.
  *
  * - Folder `routes/dashboard/playground/`: the page that asks a model.
  * - In: a prompt and the choice of a key.
@@ -93,7 +93,7 @@ const texts = defineTexts({
   },
 });
 
-/** Long enough to try things; programs have the API. */
+/** Bounds of a prompt and an answer: enough to try a model; programs use the API. */
 const longestPromptChars = 20_000;
 const mostOutputTokens = 2_048;
 
@@ -181,7 +181,7 @@ async function renderPlaygroundPage(c: Context<DashboardEnv>, deps: DashboardDep
   );
 }
 
-/** Runs one call with a key of the account and streams the answer back as it comes. */
+/** Runs one call with a key of the account and streams the answer. */
 async function run(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
   const body = runBody.safeParse(await c.req.json().catch(() => undefined));
   const keyId = body.success ? parseId("apiKey", body.data.keyId) : undefined;

@@ -2,14 +2,14 @@ import type { OpenIdClient } from "../../auth/openid.ts";
 import type { PasswordHasher } from "../../auth/password_hash.ts";
 import type { PageDeps } from "../page_deps.ts";
 
-/** What the pages around signing in need. */
+/** What the sign-in pages need of the gateway. */
 export interface SignInDeps extends PageDeps {
   readonly passwords: PasswordHasher;
   /** Absent: no OpenID provider is configured. */
   readonly openId?: OpenIdClient | undefined;
   /**
-   * Told of what went wrong and is not shown. `page`: an exception behind a page, which is a bug. The others are expected,
-   * and a caller may provoke them: a refusal by the OpenID provider, a key sealed with a master key that is gone.
+   * Called with errors that no page shows. `page`: an unexpected exception. The others are expected and a caller may
+   * provoke them: a refusal by the OpenID provider, an API key sealed with a master key that is gone.
    */
   readonly report?:
     | ((what: "page" | "openid" | "showing a key", error: unknown) => void)

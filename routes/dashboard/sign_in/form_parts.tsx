@@ -1,4 +1,4 @@
-/** What the pages around signing in have in common. */
+/** Shared parts of the sign-in pages. */
 import type { Context } from "hono";
 import type { Child } from "hono/jsx";
 import { Card, Notice, type NoticeTone, TextField } from "../components/mod.ts";
@@ -9,7 +9,7 @@ import type { SignInDeps } from "./deps.ts";
 import { signInTexts } from "./texts.ts";
 import { defined } from "../../../core/lib/defined.ts";
 
-/** The pages to start from carry on where the visitor wanted to go. */
+/** Writes the query that carries the page to return to through the sign-in pages. */
 export function nextQuery(next: string | undefined): string {
   return next === undefined ? "" : `?next=${encodeURIComponent(next)}`;
 }
@@ -18,7 +18,7 @@ export function NextField({ next }: { next: string | undefined }) {
   return <input type="hidden" name="next" value={next ?? ""} />;
 }
 
-/** A narrow page with a form. `refused`: what was sent cannot be taken, and the form says why. */
+/** Renders a narrow page with a form. `refused`: the form was invalid and shows why. */
 export function formPage(
   c: Context<DashboardEnv>,
   { title, lead, refused }: { title: string; lead?: string; refused: boolean },
@@ -28,7 +28,7 @@ export function formPage(
   return renderPage(c, { title, narrow: true, status, ...defined({ lead }) }, body);
 }
 
-/** The address that one signs in with. */
+/** The field of the e-mail address. */
 export function EmailField({ value, error, autofocus, locale }: {
   value: string | undefined;
   error?: string | undefined;
@@ -49,7 +49,7 @@ export function EmailField({ value, error, autofocus, locale }: {
   );
 }
 
-/** The other way in, where the operator has set up a provider. */
+/** The button of the OpenID provider, if the operator has configured one. */
 export function OpenIdWay({ openId, next, locale }: {
   openId: SignInDeps["openId"];
   next: string | undefined;
@@ -67,7 +67,7 @@ export function OpenIdWay({ openId, next, locale }: {
   );
 }
 
-/** Here it goes no further: why, and where to go instead. */
+/** Shows a page without a form: the reason, and a link to another page. */
 export function deadEndPage(
   c: Context<DashboardEnv>,
   { title, tone = "danger", why, way }: {

@@ -1,6 +1,6 @@
 /**
- * Signing in by a mailed link, without a password: the way in that stays open while strangers who guess passwords have
- * used up what may be tried.
+ * Sign-in by a mailed link, without a password. It stays available while strangers who guess passwords have used up the
+ * budget of tries.
  */
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
@@ -49,7 +49,7 @@ function askPage(c: Context<DashboardEnv>, form: LinkForm) {
   );
 }
 
-/** Beside the refusal of one more password: the address is known already, so one click is enough. */
+/** The button shown with a refused password try; the address is known, so one click is enough. */
 export function LinkInstead({ email, next, visitor }: {
   email: string;
   next: string;
@@ -84,7 +84,7 @@ async function ask(c: Context<DashboardEnv>, deps: SignInDeps) {
     return await askPage(c, { email: typed, next, emailError: t.emailInvalid });
   }
   const mail = { kind: "sign_in_link", email, nowMs } as const;
-  // Beyond the budget no mail goes out, and the page says what it always says.
+  // Beyond the budget no mail is sent, and the page is the same as always.
   if ((await countOpeningMail(deps.kv, mail, originOf(c, deps))).allowed) {
     const atomic = deps.kv.atomic();
     addMail(atomic, { kind: "sign_in_link", to: email, locale, next }, { nowMs });
@@ -129,7 +129,7 @@ async function enter(c: Context<DashboardEnv>, deps: SignInDeps) {
   return c.redirect(returnPath(found.open.grant.next, "/"), 303);
 }
 
-/** `/sign-in/link` asks for the mail, `/sign-in/mail` is where its link leads. */
+/** Registers `/sign-in/link`, which requests the mail, and `/sign-in/mail`, where its link leads. */
 function createMailLinkPages(deps: SignInDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .get("/sign-in/link", (c) => askPage(c, { next: returnPath(c.req.query("next"), "/") }))

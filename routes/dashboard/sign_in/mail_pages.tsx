@@ -1,4 +1,4 @@
-/** What sign-up and reset have in common: the page that says "look into your mail", and the field for its token. */
+/** Shared parts of pages with mailed tokens: "check your mail", and the field for the token. */
 import type { Context } from "hono";
 import { Card, TextField } from "../components/mod.ts";
 import type { Locale } from "../i18n.ts";
@@ -24,7 +24,8 @@ export function mailSentPage(c: Context<DashboardEnv>, sentence: string) {
 }
 
 /**
- * The token of a mail. `app.js` fills it from the fragment of the link and hides it; without script it can be pasted.
+ * The field for the token of a mail. `app.js` fills it from the fragment of the link and hides it; without script it
+ * can be pasted.
  */
 export function TokenField({ token, locale }: { token: string | undefined; locale: Locale }) {
   const t = signInTexts[locale];

@@ -1,4 +1,4 @@
-/** Signing in at an OpenID provider: the way there and the way back. */
+/** Sign-in at an OpenID provider: the redirect to it, and the return. */
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { returnPath } from "../../../core/accounts/return_path.ts";
@@ -61,7 +61,10 @@ async function leave(c: Context<DashboardEnv>, deps: SignInDeps, openId: OpenIdC
   return c.redirect(target.href, 303);
 }
 
-/** The account of a person whom the provider vouches for: known by identity, else by verified address, else new. */
+/**
+ * Finds the account of a person whom the provider has identified: by identity, else by verified address, else a new
+ * one.
+ */
 async function accountOf(
   deps: SignInDeps,
   claims: OpenIdClaims,
@@ -107,7 +110,7 @@ async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps, openId: Open
   return c.redirect(flow.next, 303);
 }
 
-/** `/auth/openid/*`; without a configured provider there are no such paths. */
+/** Registers `/auth/openid/*`; without a configured provider they are pages that do not exist. */
 function createOpenIdPages(deps: SignInDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   const { openId } = deps;

@@ -1,4 +1,4 @@
-/** Whom a mailed link lets in: what a reset of the password and a sign-in by mail have in common. */
+/** Resolves the token of a mailed link, for password resets and sign-in by mail. */
 import { sameSecret } from "../../../core/lib/sha256.ts";
 import { getPasswordHash } from "../../../kv/accounts/account_credentials.ts";
 import { type Account, getAccount } from "../../../kv/accounts/accounts.ts";
@@ -17,7 +17,9 @@ export interface Openable<Purpose extends OpeningPurpose> {
   readonly account: Account & { readonly email: string };
 }
 
-/** The account that a token opens: still there, not blocked, and with the password it had when the mail was sent. */
+/**
+ * Finds the account that a token opens: it exists, is not blocked, and has the same password as when the mail was sent.
+ */
 export async function findOpenable<Purpose extends OpeningPurpose>(
   deps: SignInDeps,
   purpose: Purpose,

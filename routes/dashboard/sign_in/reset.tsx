@@ -1,4 +1,4 @@
-/** A forgotten password: ask for a mail, then choose a new one. */
+/** Resets a forgotten password: requests a mail, then sets a new password. */
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
 import { passwordProblem } from "../../../core/accounts/password_policy.ts";
@@ -130,7 +130,7 @@ async function reset(c: Context<DashboardEnv>, deps: SignInDeps) {
   return c.redirect("/", 303);
 }
 
-/** `/forgot` and `/reset`. */
+/** Registers `/forgot` and `/reset`. */
 function createResetPages(deps: SignInDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .get("/forgot", (c) => forgotPage(c, {}))

@@ -1,5 +1,5 @@
 /**
- * Signing in with a password, and signing out.
+ * Sign-in with a password, and sign-out.
  *
  * - Folder `routes/dashboard/sign_in/`: the pages around becoming signed in: passwords, mailed
  *   links, OpenID, sign-up, reset.
@@ -29,9 +29,9 @@ interface SignInForm {
   readonly email?: string;
   readonly next?: string | undefined;
   readonly error?: string;
-  /** No password is looked at for a while: the mailed link is the way in. */
+  /** Passwords are not checked for a while; the mailed link still works. */
   readonly isLimited?: boolean;
-  /** A form was sent after the session had ended: it did nothing. */
+  /** A form was sent after the session had ended, without effect. */
   readonly ended?: boolean;
 }
 
@@ -75,7 +75,7 @@ function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm
   );
 }
 
-/** The account that e-mail address and password belong to. Takes the same time whether or not there is one. */
+/** Finds the account of an e-mail address and password, in the same time whether or not there is one. */
 async function checkPassword(
   deps: SignInDeps,
   email: string | undefined,
@@ -113,7 +113,7 @@ async function signIn(c: Context<DashboardEnv>, deps: SignInDeps) {
   return c.redirect(next, 303);
 }
 
-/** `/sign-in` and `/sign-out`. */
+/** Registers `/sign-in` and `/sign-out`. */
 function createSignInPages(deps: SignInDeps): Hono<DashboardEnv> {
   const cookies = createCookies(deps.baseUrl);
   return new Hono<DashboardEnv>()

@@ -1,10 +1,10 @@
 /**
- * Signing up. An account exists only once its address is proven, so nobody can take an address that is not theirs.
+ * Sign-up. An account is created only after its address is proven, so nobody can take another person's address.
  *
- * The answer is the same for every address and takes the same time: whether it has an account already is found out when
- * the mail is sent. The mail's link finishes the sign-up at once in the browser that began it (told by a cookie);
- * elsewhere it asks for the chosen password. So a stranger who signs up with your address, hoping that you click, ends
- * with nothing: you do not know the password they chose.
+ * The answer and its timing are the same for every address; whether it has an account is checked when the mail is sent.
+ * In the browser that began the sign-up (known by a cookie) the mail's link finishes it at once; elsewhere it asks for
+ * the chosen password. So a stranger who signs up with your address and hopes that you click gains nothing: you do not
+ * know the password they chose.
  */
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";
@@ -104,7 +104,7 @@ async function signUp(c: Context<DashboardEnv>, deps: SignInDeps) {
   const passwordHash = await deps.passwords.hash(password);
   const browser = newSecretToken();
   createCookies(deps.baseUrl).write(c, "flow", browser);
-  // Beyond the limit no mail goes out, and the page says what it always says.
+  // Beyond the limit no mail is sent, and the page is the same as always.
   if (await mayMail(deps, email, clientAddress(c), nowMs)) {
     const browserHash = await hashSecret("flow-browser", browser);
     const atomic = deps.kv.atomic();
@@ -117,7 +117,7 @@ async function signUp(c: Context<DashboardEnv>, deps: SignInDeps) {
   return await mailSentPage(c, t.sentSignUp(email));
 }
 
-/** Whether one more mail of a sign-up may go to an address: one machine alone does not use up what all may cause. */
+/** Whether another sign-up mail may be sent to an address: one machine alone cannot use up the shared budget. */
 async function mayMail(
   { kv }: SignInDeps,
   email: string,
@@ -167,14 +167,14 @@ function deadLinkPage(c: Context<DashboardEnv>) {
   return deadEndPage(c, { title: t.verifyTitle, why: t.linkDead, way });
 }
 
-/** Somebody finished another sign-up with the same address meanwhile. */
+/** Another sign-up with the same address was finished meanwhile. */
 function alreadyTherePage(c: Context<DashboardEnv>) {
   const t = signInTexts[c.get("visitor").locale];
   const way = { href: "/sign-in", text: t.signInButton };
   return deadEndPage(c, { title: t.verifyTitle, tone: "info", why: t.alreadyThere, way });
 }
 
-/** Whether this browser began the sign-up, or its user knows the password that was chosen. */
+/** Whether this browser began the sign-up, or the chosen password was entered. */
 async function mayFinish(
   c: Context<DashboardEnv>,
   deps: SignInDeps,
@@ -224,7 +224,7 @@ async function verify(c: Context<DashboardEnv>, deps: SignInDeps) {
   return c.redirect(returnPath(grant.next, "/"), 303);
 }
 
-/** `/sign-up` and `/verify`. */
+/** Registers `/sign-up` and `/verify`. */
 function createSignUpPages(deps: SignInDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .get("/sign-up", (c) => {

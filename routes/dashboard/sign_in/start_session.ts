@@ -1,4 +1,4 @@
-/** The one way to become signed in: a fresh session, a fresh cookie, nothing left of the visitor before. */
+/** Starts sessions: a new session and a new cookie; nothing of the visitor before is kept. */
 import type { Context } from "hono";
 import { deviceName, type Session } from "../../../core/accounts/session_rules.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";
@@ -10,17 +10,17 @@ import { createCookies } from "../visitor/cookies.ts";
 import type { PageDeps } from "../page_deps.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 
-/** The IP address of the caller, as the server determined it. */
+/** Returns the IP address of the caller as the server determined it. */
 export function clientAddress(c: Context<DashboardEnv>): string {
   return c.env?.clientAddress ?? "127.0.0.1";
 }
 
-/** Where a request comes from, for the budgets of tries. */
+/** Returns the origin of a request, for the budgets of tries. */
 export function originOf(c: Context<DashboardEnv>, deps: Pick<PageDeps, "baseUrl">): Origin {
   return { browser: createCookies(deps.baseUrl).read(c, "browser"), address: clientAddress(c) };
 }
 
-/** Signs the browser in. Whatever session it had before ends. From now on the place is known. */
+/** Signs the browser in, ends its previous session, and remembers the place as known. */
 export async function startSession(
   c: Context<DashboardEnv>,
   deps: PageDeps,

@@ -1,4 +1,4 @@
-/** The calls of a range as a file, streamed: CSV for spreadsheets, JSON for programs. */
+/** Streams the calls of a range as a file: CSV for spreadsheets, JSON for programs. */
 import type { Context } from "hono";
 import { csvCell } from "../../../core/lib/csv.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
@@ -14,7 +14,7 @@ import type { DashboardEnv } from "../visitor/visitor.ts";
 import { readUsageFilter } from "./filter.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
-/** What a row of the file is made of. */
+/** The data of one row of the file. */
 interface ExportedCall {
   readonly receipt: Receipt;
   readonly keyName: string;
@@ -34,7 +34,7 @@ const csvRow = (cells: readonly string[]) => `${cells.map(csvCell).join(",")}\r\
 export const csvForm: FileForm = {
   headers: csvDownloadHeaders,
   extension: "csv",
-  // The mark tells spreadsheets that this is UTF-8.
+  // The byte order mark tells spreadsheets that the file is UTF-8.
   start: `\ufeff${csvRow(receiptColumns)}`,
   row: ({ receipt, keyName, refund }) => csvRow(receiptCells(receipt, keyName, refund)),
   end: "",
@@ -54,7 +54,7 @@ export const jsonForm: FileForm = {
   end: "\n]\n",
 };
 
-/** Rows joined into one chunk, so that a large file is not a million tiny writes. */
+/** Rows joined into one chunk, so that a large file is not written in a million small pieces. */
 const rowsPerChunk = 200;
 
 async function* fileText(

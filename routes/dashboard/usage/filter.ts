@@ -1,4 +1,4 @@
-/** The filter of the usage page, out of the query. */
+/** Reads the filter of the usage page from the query. */
 import type { Context } from "hono";
 import { parseId, type RequestId } from "../../../core/lib/ids.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
@@ -9,7 +9,7 @@ import type { DashboardEnv } from "../visitor/visitor.ts";
 
 export interface UsageFilter {
   readonly range: DayRange;
-  /** The range was cut to what fits. */
+  /** The range was cut to the longest possible one. */
   readonly cut: boolean;
   readonly keyId: string | undefined;
   readonly model: string | undefined;
@@ -32,7 +32,7 @@ export function readUsageFilter(c: Context<DashboardEnv>, nowMs: number): UsageF
   };
 }
 
-/** The filter as a query, for links to other pages of the list and to the export. */
+/** Writes the filter as a query, for links to other pages of the list and to the export. */
 export function usageQuery(filter: UsageFilter, before?: RequestId): string {
   const query = new URLSearchParams({ from: filter.range.fromDay, to: filter.range.toDay });
   if (filter.keyId !== undefined) query.set("key", filter.keyId);

@@ -1,5 +1,5 @@
 /**
- * `/usage` and `/receipts`.
+ * `/usage` and `/receipts`: registers the pages of usage and receipts.
  *
  * - Folder `routes/dashboard/usage/`: the pages of usage and receipts, and their export.
  * - In: a range of days and filters.

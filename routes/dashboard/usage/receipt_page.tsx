@@ -1,4 +1,4 @@
-/** `/receipts/:id`: everything that is known of one call. Also as a fragment, for the playground. */
+/** `/receipts/:id`: all data of one call, as a page or as a fragment for the playground. */
 import type { Context } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
 import type { AppliedPrice, Receipt } from "../../../core/billing/receipt.ts";
@@ -26,7 +26,7 @@ export async function receiptPage(
   const requestId = parseId("request", c.req.param("id") ?? "");
   const receipt = requestId === undefined ? undefined : await readReceipt(deps.kv, requestId);
   if (requestId === undefined) return await notFoundPage(c);
-  // Nor is there one of another account.
+  // The receipt of another account does not exist for this one.
   if (receipt === undefined || receipt.accountId !== account.id) {
     return await noReceiptPage(c, { title: t.noReceipt, text: t.noReceiptText });
   }
@@ -63,7 +63,7 @@ function priceText(price: AppliedPrice, locale: Locale): string {
   return input === output ? `${input} ${t.perMtok}` : t.inOut(input, output);
 }
 
-/** The words for a failure; a code that has none stands for itself. */
+/** The text for a failure; a code without a text is shown as it is. */
 function reasonOf({ attempts }: Receipt, reasons: Readonly<Record<string, string>>): string {
   const code = attempts.at(-1)?.outcome ?? "no_route";
   return (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? code;
@@ -142,7 +142,7 @@ function UsageFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
   );
 }
 
-/** That a call was moved to another route, and how long each took; whose routes they are is the operator's business. */
+/** The attempts of a call with their times. Which routes they used is known to the operator alone. */
 function Attempts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
   const t = usageTexts[locale];
   return (

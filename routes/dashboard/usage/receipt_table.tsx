@@ -1,4 +1,4 @@
-/** Calls as a table: on the overview and on the usage page. */
+/** The table of calls on the overview and on the usage page. */
 import { billedInputTokens } from "../../../core/billing/token_usage.ts";
 import type { RequestId } from "../../../core/lib/ids.ts";
 import type { Outcome, Receipt } from "../../../core/billing/receipt.ts";
@@ -22,7 +22,7 @@ export function OutcomeBadge({ receipt, locale }: { receipt: Receipt; locale: Lo
   return <Badge tone={outcomeTones[receipt.outcome]}>{t.outcomes[receipt.outcome]}</Badge>;
 }
 
-/** Tokens as `in + out`, or how many units. */
+/** Formats tokens as `in + out`, or a number of units. */
 function Amount({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
   const { usage } = receipt;
   if (receipt.price.unit !== "token" && usage === undefined) {

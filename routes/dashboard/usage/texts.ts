@@ -19,7 +19,7 @@ const outcomesVietnamese: Readonly<Record<Outcome, string>> = {
   cut: "Dừng sớm",
 };
 
-/** Why a call failed, by the code of its last attempt. */
+/** Reasons of failed calls, by the code of the last attempt. */
 const reasonsEnglish: Readonly<Record<string, string>> = {
   upstream_timeout: "The provider did not answer in time.",
   upstream_unreachable: "The provider could not be reached, or its answer could not be read.",

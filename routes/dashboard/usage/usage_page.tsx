@@ -1,4 +1,4 @@
-/** `/usage`: sums, chart and calls of a range of days. */
+/** `/usage`: totals, chart and calls of a range of days. */
 import type { Context } from "hono";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
@@ -67,7 +67,7 @@ export async function usagePage(
   const loaded = await loadUsagePage(c, deps);
   const { filter, rows, receipts, refunds, next, keyNames } = loaded;
   const mark = usageMark(loaded);
-  // A poll that would bring the same again gets nothing: what the reader has opened stays open.
+  // A poll without changes gets no content, so that what the reader has opened stays open.
   if (c.req.query("seen") === mark) return c.body(null, 204);
   return await renderPage(
     c,
@@ -120,16 +120,16 @@ export async function usagePage(
   );
 }
 
-/** Changes whenever a figure of the page does. */
+/** A text that changes whenever a figure of the page does. */
 function usageMark({ rows, receipts }: Loaded): string {
   const { calls, costMicroVnd, refundedMicroVnd } = totalUsage(rows);
   return [calls, costMicroVnd, refundedMicroVnd, receipts[0]?.requestId ?? ""].join("-");
 }
 
-/** How often an open page asks for new calls. */
+/** Interval in which an open page polls for new calls. */
 const pollEvery = "every 10s";
 
-/** The figures replace themselves; older pages of the list do not change. */
+/** Returns the attributes by which the figures refresh themselves; older pages of the list do not change. */
 function polling(filter: UsageFilter, mark: string): Record<string, string> {
   if (filter.before !== undefined) return {};
   return {

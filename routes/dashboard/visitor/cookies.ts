@@ -1,4 +1,7 @@
-/** The cookies of the dashboard. Over https the secret ones carry `__Host-`: no subdomain can plant or read them. */
+/**
+ * Reads and writes the cookies of the dashboard. Over https the secret ones have the prefix `__Host-`: no subdomain can
+ * set or read them.
+ */
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
 import { knownPlaceMs } from "../../../kv/accounts/known_places.ts";
@@ -6,8 +9,8 @@ import { sessionAbsoluteMs } from "../../../core/accounts/session_rules.ts";
 import { defined } from "../../../core/lib/defined.ts";
 
 /**
- * `session`: signed in. `visitor`: ties the forms of somebody who is not signed in to their browser.
- * `flow`: the same for a sign-up or a sign-in at another site that is under way. `browser`: has signed in before; opens
+ * `session`: a signed-in session. `visitor`: ties the forms of a visitor without a session to the browser. `flow`: the
+ * same for a sign-up or an OpenID sign-in in progress. `browser`: marks a browser that has signed in before; it grants
  * nothing, but its tries are counted apart from those of strangers.
  */
 export type SecretCookie = "session" | "visitor" | "flow" | "browser";
@@ -19,7 +22,7 @@ const maxAgeSeconds: Readonly<Record<SecretCookie, number | undefined>> = {
   browser: knownPlaceMs / 1000,
 };
 
-/** Reads and writes cookies for a site that is reached over https (`secure`) or, on a developer's machine, http. */
+/** Cookie access for a site over https (`secure`) or, on a developer's machine, http. */
 export interface Cookies {
   read(c: Context, name: SecretCookie): string | undefined;
   write(c: Context, name: SecretCookie, value: string): void;
@@ -47,7 +50,7 @@ export function createCookies(baseUrl: string): Cookies {
   };
 }
 
-/** Language and theme: no secrets, kept for a year. */
+/** Preferences (language and theme): not secret, kept for a year. */
 export function readPreference(c: Context, name: "locale" | "theme"): string | undefined {
   return getCookie(c, name);
 }

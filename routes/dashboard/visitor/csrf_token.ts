@@ -1,7 +1,6 @@
 /**
- * Masks the CSRF token of a page, with another pad for every response. Pages are compressed, and the length of a
- * compressed page that holds both a fixed secret and text of an attacker's choice gives the secret away (BREACH,
- * CVE-2013-3587).
+ * Masks the CSRF token with a new random pad in every response. Pages are compressed, and the length of a compressed
+ * page that contains both a fixed secret and an attacker's text reveals the secret (BREACH, CVE-2013-3587).
  */
 import { sameSecret } from "../../../core/lib/sha256.ts";
 
@@ -10,7 +9,7 @@ function xor(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
 }
 
 /**
- * The token as a page shows it: a random pad, then the token under it, in base64url.
+ * Masks a token: a random pad, then the token under it, in base64url.
  *
  * @example
  * ```ts
@@ -30,7 +29,7 @@ export function maskCsrfToken(token: string): string {
   return masked.toBase64({ alphabet: "base64url", omitPadding: true });
 }
 
-/** The token under its pad; `undefined` for a text that is none. */
+/** Unmasks a token; `undefined` for any other text. */
 function unmasked(shown: string): string | undefined {
   let masked;
   try {

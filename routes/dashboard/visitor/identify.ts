@@ -1,4 +1,7 @@
-/** Middleware of all pages: who is looking, in which language, and whether a form really came from our page. */
+/**
+ * The middleware of all pages: identifies the visitor, chooses the language, and checks that forms come from the
+ * gateway's own pages.
+ */
 import type { Context, MiddlewareHandler } from "hono";
 import { hashSecret, newSecretToken } from "../../../core/accounts/secret_token.ts";
 import { getAccount } from "../../../kv/accounts/accounts.ts";
@@ -15,7 +18,7 @@ function parseTheme(text: string | undefined): Theme {
   return themes.find((theme) => theme === text) ?? "auto";
 }
 
-/** The person behind a session cookie; a session of a blocked or deleted account ends here. */
+/** Finds the person behind a session cookie; the session of a blocked or deleted account ends here. */
 async function signedInBy(
   deps: PageDeps,
   token: string | undefined,
@@ -34,7 +37,7 @@ async function signedInBy(
   return { account, session, isOperator };
 }
 
-/** The secret that the forms of this browser are tied to; made now if it has none. */
+/** Returns the secret that ties forms to this browser; creates it if there is none. */
 function visitorSecret(c: Context, cookies: Cookies): string {
   const known = cookies.read(c, "visitor");
   if (known !== undefined && known.length >= 32) return known;
@@ -44,8 +47,8 @@ function visitorSecret(c: Context, cookies: Cookies): string {
 }
 
 /**
- * The page to come back to: this one, or for a form that was sent the one it stands on, as the browser tells. Never
- * another site's: only path and query are taken.
+ * Returns the page to come back to: the requested one or, for a posted form, the page of the form according to the
+ * browser. Only path and query are used, so it is never on another site.
  */
 function pagePath(c: Context): string {
   const isPage = c.req.method === "GET" || c.req.method === "HEAD";
@@ -53,7 +56,7 @@ function pagePath(c: Context): string {
   return page === null ? "/" : page.pathname + page.search;
 }
 
-/** Puts `visitor` (and `signedIn`) into the context. */
+/** Sets `visitor` in the context of the request. */
 export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv> {
   const cookies = createCookies(deps.baseUrl);
 
@@ -77,7 +80,7 @@ export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv>
     try {
       signedIn = await signedInBy(deps, token);
     } catch (error) {
-      // The store fails: the page that says so needs a visitor too.
+      // The error page for a failing store needs a visitor, too.
       await see(c, token ?? visitorSecret(c, cookies));
       throw error;
     }
@@ -95,14 +98,14 @@ function isCrossSite(c: Context, baseUrl: string): boolean {
   const header = c.req.header("origin");
   if (header === undefined) return false;
   const origin = URL.parse(header);
-  // "null", or nothing that a browser sends.
+  // "null", or something that no browser sends.
   if (origin === null) return true;
-  // The address that the browser used also counts: on a developer's machine it may differ from the public one.
+  // The address that the browser used counts, too: on a developer's machine it may differ from the public one.
   return origin.origin !== URL.parse(baseUrl)?.origin &&
     origin.host !== URL.parse(c.req.url)?.host;
 }
 
-/** `unreadable`: the body says that it is a form, and is none. */
+/** `unreadable`: the body claims to be a form and is none. */
 type SentToken = { readonly token: string | undefined } | "unreadable";
 
 async function sentCsrfToken(c: Context<DashboardEnv>): Promise<SentToken> {
@@ -118,17 +121,17 @@ async function sentCsrfToken(c: Context<DashboardEnv>): Promise<SentToken> {
   return { token: typeof field === "string" ? field : undefined };
 }
 
-/** Whether a form of a signed-in page comes after its session ended: its token is of that session. */
+/** Whether a form was sent after its session ended: its token belonged to that session. */
 function hasLostSession(c: Context<DashboardEnv>, publicForms: ReadonlySet<string>): boolean {
   return c.get("visitor").signedIn === undefined && !publicForms.has(segmentAt(c.req.path, 0));
 }
 
-/** Why a request that could change something was refused. */
+/** The reason why a mutation was refused. */
 export type RefusedForm = "forbidden" | "unreadable";
 
 /**
- * Refuses every request that could change something unless it comes from a page of ours in the same browser: origin
- * headers first, then the token that is tied to the session (or, before signing in, to the visitor cookie).
+ * Refuses mutations that do not come from a page of the gateway in the same browser: checks the origin headers, then
+ * the token that is tied to the session (or, before sign-in, to the visitor cookie).
  *
  * @param refuse answers a refused request
  * @param publicForms first path segments of the pages whose forms need no session
@@ -150,17 +153,17 @@ export function guardMutations(
   };
 }
 
-/** To the sign-in and back to the page; a form that was sent in vain is named there. */
+/** Redirects to the sign-in page and back afterwards; a form that was lost is mentioned there. */
 function sendToSignIn(c: Context<DashboardEnv>): Response {
   const query = new URLSearchParams({ next: c.get("visitor").path });
   if (c.req.method !== "GET" && c.req.method !== "HEAD") query.set("ended", "");
   const target = `/sign-in?${query}`;
-  // htmx would swap the sign-in page into a corner of the page: make it leave instead.
+  // htmx would insert the sign-in page into a part of the page; this header makes it navigate.
   if (c.req.header("hx-request") === "true") return c.body(null, 401, { "hx-redirect": target });
   return c.redirect(target, 303);
 }
 
-/** Lets only signed-in people through; others are sent to sign in and come back afterwards. */
+/** Admits only signed-in people; others are sent to sign in and come back afterwards. */
 export const requireAccount: MiddlewareHandler<DashboardEnv> = async (c, next) => {
   const { signedIn } = c.get("visitor");
   if (signedIn === undefined) return sendToSignIn(c);

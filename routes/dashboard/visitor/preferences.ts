@@ -1,4 +1,4 @@
-/** Language and theme, chosen in the footer of every page. */
+/** Stores the language and theme that the footer offers. */
 import { Hono } from "hono";
 import { returnPath } from "../../../core/accounts/return_path.ts";
 import { updateAccount } from "../../../kv/accounts/accounts.ts";
@@ -16,7 +16,7 @@ function createPreferences(deps: PageDeps): Hono<DashboardEnv> {
     if (locale !== undefined) {
       writePreference(c, "locale", locale);
       const { signedIn } = c.get("visitor");
-      // Mails follow the language of the pages.
+      // Mails are in the language of the pages.
       if (signedIn !== undefined) await updateAccount(deps.kv, signedIn.account.id, { locale });
     }
     const theme = themes.find((name) => name === form.text("theme"));

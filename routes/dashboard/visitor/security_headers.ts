@@ -1,10 +1,10 @@
-/** The headers that keep pages to themselves. */
+/** The security headers of pages. */
 import type { MiddlewareHandler } from "hono";
 import type { DashboardEnv } from "./visitor.ts";
 
 /**
- * Scripts and styles come from our own files only, nothing inline; nothing frames us; forms go nowhere else. `data:`
- * images are the small icons inside the style sheet.
+ * Scripts and styles come from the gateway's own files only, nothing inline; no frames; forms go nowhere else. `data:`
+ * images are the small icons in the style sheet.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",

@@ -1,5 +1,5 @@
 /**
- * Who is looking at a page: what every page, layout and form of the dashboard needs to know.
+ * The visitor of a page: what every page, layout and form needs to know.
  *
  * - Folder `routes/dashboard/visitor/`: who is looking at a page: cookies, sessions, CSRF,
  *   language, security headers.
@@ -21,35 +21,35 @@ export const themes: readonly Theme[] = ["auto", "light", "dark"];
 export interface SignedIn {
   readonly account: Account;
   readonly session: Session;
-  /** Named in `GATEWAY_OPERATORS`. The second factor is asked for by the operator pages themselves. */
+  /** Named in `GATEWAY_OPERATORS`. The operator's pages ask for the second factor themselves. */
   readonly isOperator: boolean;
 }
 
 export interface Visitor {
   readonly locale: Locale;
   readonly theme: Theme;
-  /** Goes into every form ({@linkcode CsrfField}) and into the header `x-csrf-token` of scripted requests. */
+  /** The token for every form ({@linkcode CsrfField}) and for the header `x-csrf-token` of scripted requests. */
   readonly csrfToken: string;
-  /** Path and query of the page, to come back to; for a form that was sent, of the page it stands on. */
+  /** Path and query of the page to come back to; for a posted form, of the page that it is on. */
   readonly path: string;
   readonly signedIn: SignedIn | undefined;
-  /** The gateway runs on the built-in provider and play money. */
+  /** The gateway runs on the built-in provider, with play money. */
   readonly sandbox: boolean;
-  /** What the operator says of the maintenance that is under way: API calls answer 503 meanwhile. */
+  /** The operator's message about the current maintenance, during which API calls get a 503. */
   readonly maintenance: string | undefined;
-  /** Whom to turn to; pages write it by `AskSupport`. */
+  /** The support contact; pages show it with `AskSupport`. */
   readonly support: SupportContact | undefined;
 }
 
-/** Hono's environment on all pages. */
+/** The Hono environment of all pages. */
 export interface DashboardEnv {
-  /** What the server tells of the connection; absent when a test calls the app without a socket. */
+  /** Data of the connection; absent if a test calls the app without a socket. */
   Bindings: { readonly clientAddress?: string };
   Variables: {
     visitor: Visitor;
-    /** Set by {@linkcode requireAccount}; pages behind it may rely on it. */
+    /** Set by {@linkcode requireAccount}, for the pages behind it. */
     signedIn: SignedIn;
-    /** What the frame of every page shows; absent where pages are served without the dashboard around them. */
+    /** The navigation of the frame; absent if pages are served without the dashboard around them. */
     navigation?: Navigation<NavigationEntry>;
     /** The operator's own navigation, below the frame's. */
     operatorNavigation?: Navigation<PageLink>;

@@ -1,4 +1,4 @@
-/** One top-up order: QR, account data to copy, and a state that updates by itself. */
+/** The page of a top-up order: QR code, account data to copy, and a state that refreshes itself. */
 import { raw } from "hono/html";
 import { microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
 import { orderVietQr } from "../../../core/payments/receiving_account.ts";
@@ -20,7 +20,7 @@ import type { Visitor } from "../visitor/visitor.ts";
 import { renderQr } from "./wallet_qr.ts";
 import { walletTexts } from "./wallet_texts.ts";
 
-/** What is shown of an order. */
+/** The data shown of an order. */
 export interface OrderView {
   readonly order: TopupOrder;
   readonly payments: readonly TopupPayment[];
@@ -30,20 +30,20 @@ export interface OrderView {
   readonly invoices: boolean;
 }
 
-/** Changes whenever something visible changes: a poll that brings the same mark brings no new page. */
+/** A text that changes with every visible change: a poll with the same mark gets no content. */
 export function orderMark(order: TopupOrder, nowMs: number): string {
   return `${orderStatus(order, nowMs)}-${order.receivedMicroVnd}`;
 }
 
-/** How often the open page asks: quickly while the money may come any second. */
+/** Returns the interval of polls: short while the money may arrive at any moment. */
 function pollEvery(status: ReturnType<typeof orderStatus>): string | undefined {
   if (status === "pending") return "every 3s";
   return status === "expired" ? "every 15s" : undefined;
 }
 
 /**
- * The order as a part of the page that replaces itself. The answer to a poll is empty until something changed, so
- * screen readers are not told the same again and again.
+ * The part of the page that refreshes itself. The answer to a poll is empty until something changed, so that screen
+ * readers do not repeat it.
  */
 export function OrderPanel({ view, visitor }: { view: OrderView; visitor: Visitor }) {
   const { order, nowMs } = view;

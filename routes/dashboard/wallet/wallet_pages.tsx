@@ -45,10 +45,10 @@ import { walletTexts } from "./wallet_texts.ts";
 import { NoTopUp, OrderTable, TopUpCard, WalletFigures } from "./wallet_views.tsx";
 import type { PageDeclaration } from "../page.ts";
 
-/** Movements on the wallet page; the statement has all of them. */
+/** Movements shown on the wallet page; the statement has all. */
 const shownLines = 10;
 
-/** What the wallet pages need. */
+/** What the wallet pages need of the gateway. */
 export interface WalletDeps extends PageDeps {
   readonly wallet: Pick<WalletEngine, "balance">;
   readonly topup: TopupSettings;
@@ -56,7 +56,7 @@ export interface WalletDeps extends PageDeps {
 
 type PageContext = Context<DashboardEnv>;
 
-/** An order costs us little, but a flood of them would hide the real ones from staff. */
+/** An order is cheap, but a flood of them would hide the real ones from staff. */
 const orderRule: RateRule = { name: "topup_order", count: 30, windowMs: 3_600_000 };
 const shownOrders = 20;
 
@@ -142,7 +142,7 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
   return await walletPage(c, deps, { amountError });
 }
 
-/** The order of the path, if it is the visitor's own. Somebody else's looks like none at all. */
+/** Finds the order of the path, if it belongs to the visitor; those of others do not exist for it. */
 async function ownOrder(c: PageContext, deps: WalletDeps): Promise<TopupOrder | undefined> {
   const code = parseOrderCode(c.req.param("code") ?? "");
   if (code === undefined) return undefined;
@@ -176,7 +176,10 @@ async function orderPage(c: PageContext, deps: WalletDeps) {
   );
 }
 
-/** The part of the page that changes; 204 while it has not, so that nothing flickers and nothing is read out again. */
+/**
+ * Answers a poll with the part of the page that changes, or 204 while nothing changed, so that nothing flickers or is
+ * read out again.
+ */
 async function orderPanel(c: PageContext, deps: WalletDeps) {
   const order = await ownOrder(c, deps);
   if (order === undefined) return c.body(null, 404);
@@ -197,7 +200,7 @@ interface ReadStatement {
   readonly balanceMicroVnd: bigint;
 }
 
-/** Ledger, usage and balance are read one after the other: read again when a call came in between. */
+/** Ledger, usage and balance are read one after the other; they are read again if a call came in between. */
 async function statementOf(c: PageContext, deps: WalletDeps): Promise<ReadStatement> {
   const { account } = c.get("signedIn");
   const today = vietnamDay(deps.clock.nowMs());
@@ -257,7 +260,7 @@ async function setLowBalance(c: PageContext, deps: WalletDeps) {
     mark > fromVnd(1_000_000_000);
   if (isWrong) return await walletPage(c, deps, { markError: t.badMark });
   const { account } = c.get("signedIn");
-  // A new mark may be warned about anew.
+  // A new limit may cause a new warning.
   const changed = await updateAccount(deps.kv, account.id, {
     lowBalanceMicroVnd: mark === 0n ? undefined : mark,
     lowBalanceMailedAtMs: undefined,
@@ -266,7 +269,7 @@ async function setLowBalance(c: PageContext, deps: WalletDeps) {
   return await walletPage(c, deps, { saved: true });
 }
 
-/** The wallet pages. */
+/** Registers the wallet pages. */
 export function createWalletPages(deps: WalletDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/wallet", requireAccount, (c) => walletPage(c, deps));

@@ -1,4 +1,4 @@
-/** The statement of a wallet, as a table. */
+/** The statement of a wallet as a table. */
 import {
   changeOf,
   openingDay,
@@ -16,7 +16,7 @@ function detailOf(line: StatementLine, locale: Locale): string {
     : walletTexts[locale].callsOf(formatCount(line.calls, locale));
 }
 
-/** The lines of a period, newest first, between its two balances. */
+/** The lines of a period, newest first, between opening and closing balance. */
 export function StatementTable({ statement, locale }: { statement: Statement; locale: Locale }) {
   const t = walletTexts[locale];
   if (statement.lines.length === 0) {
@@ -75,13 +75,13 @@ export function StatementTable({ statement, locale }: { statement: Statement; lo
   );
 }
 
-/** An opening balance is of the beginning of a day; what held between two lines of one is called otherwise. */
+/** Returns the label of the first balance: "opening" only at the beginning of a day. */
 function openingName({ opensAt }: Statement, locale: Locale): string {
   const t = walletTexts[locale];
   return opensAt === "day" ? t.opening : t.balanceBefore;
 }
 
-/** A day in Vietnam, which is where its sums begin and end. */
+/** A day in Vietnam, where daily sums begin and end. */
 function DayCell({ day, locale }: { day: string; locale: Locale }) {
   return (
     <td class="nowrap">

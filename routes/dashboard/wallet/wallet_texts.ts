@@ -1,4 +1,4 @@
-/** Words of the wallet pages. */
+/** Texts of the wallet pages. */
 import type { LedgerKind } from "../../../kv/ledger/ledger.ts";
 import { englishCount } from "../format.ts";
 import { defineTexts } from "../i18n.ts";

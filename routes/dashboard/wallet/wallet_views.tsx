@@ -1,4 +1,4 @@
-/** Parts of the wallet page: figures, the choice of an amount, the list of orders. */
+/** Parts of the wallet page: figures, amounts to choose, the list of orders. */
 import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../core/payments/settings.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import type { Balance } from "../../../kv/wallet/mod.ts";
@@ -27,7 +27,7 @@ import { layoutTexts } from "../frame/layout_texts.ts";
 import type { Visitor } from "../visitor/visitor.ts";
 import { walletTexts } from "./wallet_texts.ts";
 
-/** Round sums whose tax splits without a remainder at 8 and at 10 percent. */
+/** Round amounts whose tax is a whole number at 8 and at 10 percent. */
 const presetsVnd = [100_000, 200_000, 500_000, 1_000_000, 2_000_000] as const;
 
 export function WalletFigures({ balance, locale }: { balance: Balance; locale: Locale }) {
@@ -49,7 +49,7 @@ export function WalletFigures({ balance, locale }: { balance: Balance; locale: L
   );
 }
 
-/** One click on a usual sum, or a sum of one's own. */
+/** The choice of an amount: one click on a usual one, or any other. */
 export function TopUpCard({ visitor, error }: { visitor: Visitor; error: string | undefined }) {
   const { locale } = visitor;
   const t = walletTexts[locale];
@@ -83,7 +83,7 @@ export function TopUpCard({ visitor, error }: { visitor: Visitor; error: string 
   );
 }
 
-/** Where no bank account is set: how money comes into a wallet all the same, if there is a way. */
+/** Shown if no bank account is configured: other ways to fill the wallet, if there are any. */
 export function NoTopUp({ visitor, email }: { visitor: Visitor; email: string }) {
   const { locale } = visitor;
   const t = walletTexts[locale];
@@ -119,7 +119,7 @@ function OrderBadge({ order, nowMs, locale }: {
   return <Badge tone={tones[status]}>{walletTexts[locale].states[status]}</Badge>;
 }
 
-/** Orders of one customer. Only the customer has pages to link to. */
+/** The table of a customer's orders. Only the customer has pages to link to. */
 export function OrderTable({ orders, nowMs, locale, linked = true }: {
   orders: readonly TopupOrder[];
   nowMs: number;
