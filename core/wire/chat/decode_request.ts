@@ -24,11 +24,11 @@ import {
   requiredString,
 } from "../fields/fields.ts";
 import { Warnings } from "../warnings.ts";
-import { noteUnread } from "../fields/unread_members.ts";
+import { warnUnread } from "../fields/known_fields.ts";
 import { decodeChatMessages } from "./decode_messages.ts";
 import { decodeReasoning } from "./decode_reasoning.ts";
 import { decodeChatTools } from "./decode_tools.ts";
-import { chatMembers } from "./members.ts";
+import { chatFields } from "./known_fields.ts";
 import { defined } from "../../lib/defined.ts";
 
 /** Fields that are read below, by name. Anything else becomes an extra. */
@@ -73,7 +73,7 @@ export function decodeChatRequest(body: JsonObject): Conversation {
   const tier = readServiceTier(body);
   const logprobs = decodeLogprobs(body, warnings);
   const messages = optionalList(body, "messages", "messages") ?? invalid("messages", "is required");
-  noteUnread(body, chatMembers, warnings);
+  warnUnread(body, chatFields, warnings);
   return {
     from: "chat",
     model: requiredString(body, "model", "model"),

@@ -31,10 +31,10 @@ import {
   requiredString,
 } from "../fields/fields.ts";
 import { Warnings } from "../warnings.ts";
-import { noteUnread } from "../fields/unread_members.ts";
+import { warnUnread } from "../fields/known_fields.ts";
 import { decodeCache, decodeContent, decodeText } from "./decode_blocks.ts";
 import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
-import { messagesMembers } from "./members.ts";
+import { messagesFields } from "./known_fields.ts";
 import { defined } from "../../lib/defined.ts";
 
 /** Fields that are read below, by name. Anything else becomes an extra. */
@@ -73,7 +73,7 @@ export function decodeMessagesRequest(body: JsonObject): Conversation {
   const cache = decodeCache(body, "").cache;
   const format = decodeFormat(body, warnings);
   const reasoning = decodeReasoning(body);
-  noteUnread(body, messagesMembers, warnings);
+  warnUnread(body, messagesFields, warnings);
   const servers = optionalList(body, "mcp_servers", "mcp_servers") ?? [];
   const tools = decodeTools(optionalList(body, "tools", "tools") ?? [], servers);
   return {

@@ -31,11 +31,11 @@ import {
   requiredString,
 } from "../fields/fields.ts";
 import { Warnings } from "../warnings.ts";
-import { noteUnread } from "../fields/unread_members.ts";
+import { warnUnread } from "../fields/known_fields.ts";
 import { decodeInput } from "./decode_items.ts";
 import { decodeResponsesTools } from "./decode_tools.ts";
 import { encryptedReasoning, isMet, textLogprobs } from "./includes.ts";
-import { responsesMembers } from "./members.ts";
+import { responsesFields } from "./known_fields.ts";
 import { offeredTools } from "./offered_tools.ts";
 import { defined } from "../../lib/defined.ts";
 
@@ -77,7 +77,7 @@ export function decodeResponsesRequest(body: JsonObject): Conversation {
   const { encrypted, logprobs } = decodeInclude(body, warnings);
   const reasoning = decodeReasoning(body, encrypted);
   const output = decodeFormat(text);
-  noteUnread(body, responsesMembers, warnings);
+  warnUnread(body, responsesFields, warnings);
   return {
     from: "responses",
     model: requiredString(body, "model", "model"),

@@ -11,8 +11,8 @@ import { responsesRequest } from "../../../../sandbox/vendor_validators/response
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { otherStyles, styles } from "../../../conformance/recordings.ts";
 import { routes } from "../../../conformance/routes.ts";
-import { changedAt, memberPaths, objectPaths, type Step } from "./places.ts";
-import { membersOfRequest, membersOfSchema } from "./schema_members.ts";
+import { changedAt, fieldPaths, objectPaths, type Step } from "./places.ts";
+import { fieldsOfRequest, fieldsOfSchema } from "./schema_fields.ts";
 import { wholeRequests } from "./whole_requests.ts";
 
 /** What may go in silence, for no answer changes; docs/conversion.md says so too. */
@@ -91,7 +91,7 @@ function without(body: JsonObject, path: readonly Step[]): JsonObject {
 }
 
 /** The members of `body` that a conversion loses without a word. */
-function lostMembers(
+function lostFields(
   from: Style,
   to: Style,
   body: JsonObject,
@@ -102,7 +102,7 @@ function lostMembers(
   const { dropped } = whole.request;
   assert(!dropped.includes("more"), "too many warnings in one request to see what is missing");
   const sent = JSON.stringify(whole.request.body);
-  return memberPaths(body).flatMap((steps) => {
+  return fieldPaths(body).flatMap((steps) => {
     const path = steps.join(".");
     if (isSilent(from, path, capabilities) || dropped.some((name) => speaksOf(name, path))) {
       return [];
@@ -134,7 +134,7 @@ for (const from of styles) {
     Deno.test(`every member of a ${from} request is carried to ${to}, named or refused`, () => {
       for (const capabilities of routes[to]) {
         for (const body of wholeRequests[from]) {
-          assertEquals(lostMembers(from, to, body, capabilities), [], JSON.stringify(capabilities));
+          assertEquals(lostFields(from, to, body, capabilities), [], JSON.stringify(capabilities));
         }
       }
     });
@@ -151,8 +151,8 @@ const schemas = { messages: messagesRequest, chat: chatRequest, responses: respo
 
 for (const style of styles) {
   Deno.test(`the ${style} requests of these tests hold every member that the vendor knows`, () => {
-    const held = new Set(wholeRequests[style].flatMap((body) => membersOfRequest(body)));
-    const missing = membersOfSchema(schemas[style])
+    const held = new Set(wholeRequests[style].flatMap((body) => fieldsOfRequest(body)));
+    const missing = fieldsOfSchema(schemas[style])
       .filter((names) => !names.some((name) => held.has(name)));
     assertEquals(missing, []);
   });

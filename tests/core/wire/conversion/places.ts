@@ -19,15 +19,15 @@ function isFree(key: Step, value: Json): boolean {
 }
 
 /** The path of every member of every object, `messages.0.content.1.text` as a list of steps. */
-export function memberPaths(value: Json, path: readonly Step[] = []): Step[][] {
+export function fieldPaths(value: Json, path: readonly Step[] = []): Step[][] {
   if (Array.isArray(value)) {
-    return value.flatMap((item, i) => memberPaths(item, [...path, i]));
+    return value.flatMap((item, i) => fieldPaths(item, [...path, i]));
   }
   if (!isJsonObject(value)) return [];
   return Object.entries(value).flatMap(([key, member]) => {
     const here = [...path, key];
     if (member === undefined) return [];
-    return [here, ...(isFree(key, member) ? [] : memberPaths(member, here))];
+    return [here, ...(isFree(key, member) ? [] : fieldPaths(member, here))];
   });
 }
 

@@ -7,13 +7,13 @@ import type { Json } from "../../lib/json/json.ts";
 import {
   byKind,
   each,
-  type MemberCheck,
+  type FieldCheck,
   object,
   read,
   silent,
   textOr,
   unread,
-} from "../fields/unread_members.ts";
+} from "../fields/known_fields.ts";
 
 const isFalse = (value: Json) => value === false;
 
@@ -143,7 +143,7 @@ const toolChoice = byKind("type", {
 }, "function");
 
 /** The fields that hold more than one value. */
-export const chatMembers: ReadonlyMap<string, MemberCheck> = new Map([
+export const chatFields: ReadonlyMap<string, FieldCheck> = new Map([
   ["messages", each(message)],
   ["tools", each(tool)],
   ["tool_choice", toolChoice],

@@ -6,23 +6,23 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import type { Warnings } from "../warnings.ts";
 
 /** Looks at one value of a request and names what of it is not read. */
-export type MemberCheck = (value: Json, path: string, warnings: Warnings) => void;
+export type FieldCheck = (value: Json, path: string, warnings: Warnings) => void;
 
 /** The decoder reads the value, or it is the client's own JSON. */
-export const read: MemberCheck = () => {};
+export const read: FieldCheck = () => {};
 
 /** Nobody reads the value, and no answer changes for it. */
-export const silent: MemberCheck = () => {};
+export const silent: FieldCheck = () => {};
 
 /** Nobody reads the value: it is named, unless it asks for nothing. */
-export function unread(asksForNothing: (value: Json) => boolean = () => false): MemberCheck {
+export function unread(asksForNothing: (value: Json) => boolean = () => false): FieldCheck {
   return (value, path, warnings) => {
     if (!asksForNothing(value)) warnings.add(path);
   };
 }
 
 /** An object: what is not among `members` is named. So is a value that is no object, and was therefore not read. */
-export function object(members: Readonly<Record<string, MemberCheck>>): MemberCheck {
+export function object(members: Readonly<Record<string, FieldCheck>>): FieldCheck {
   const checks = new Map(Object.entries(members));
   return (value, path, warnings) => {
     if (!isJsonObject(value)) return warnings.add(path);
@@ -36,14 +36,14 @@ export function object(members: Readonly<Record<string, MemberCheck>>): MemberCh
 }
 
 /** A string that is read, or a value to be checked. */
-export function textOr(check: MemberCheck): MemberCheck {
+export function textOr(check: FieldCheck): FieldCheck {
   return (value, path, warnings) => {
     if (typeof value !== "string") check(value, path, warnings);
   };
 }
 
 /** A list of such values. Anything else is the decoder's affair: content may be a string. */
-export function each(item: MemberCheck): MemberCheck {
+export function each(item: FieldCheck): FieldCheck {
   return (value, path, warnings) => {
     if (Array.isArray(value)) value.forEach((one, i) => item(one, `${path}.${i}`, warnings));
   };
@@ -55,9 +55,9 @@ export function each(item: MemberCheck): MemberCheck {
  */
 export function byKind(
   key: string,
-  kinds: Readonly<Record<string, MemberCheck>>,
+  kinds: Readonly<Record<string, FieldCheck>>,
   usual?: string,
-): MemberCheck {
+): FieldCheck {
   const checks = new Map(Object.entries(kinds));
   return (value, path, warnings) => {
     if (!isJsonObject(value)) return;
@@ -72,16 +72,16 @@ export function byKind(
  * @example
  * ```ts
  * import { Warnings } from "../warnings.ts";
- * import { noteUnread, object, read } from "./unread_members.ts";
+ * import { warnUnread, object, read } from "./known_fields.ts";
  * const warnings = new Warnings();
  * const fields = new Map([["thinking", object({ type: read })]]);
- * noteUnread({ thinking: { type: "adaptive", depth: 3 }, seed: 1 }, fields, warnings);
+ * warnUnread({ thinking: { type: "adaptive", depth: 3 }, seed: 1 }, fields, warnings);
  * if (warnings.list().join() !== "thinking.depth") throw new Error(warnings.list().join());
  * ```
  */
-export function noteUnread(
+export function warnUnread(
   body: JsonObject,
-  fields: ReadonlyMap<string, MemberCheck>,
+  fields: ReadonlyMap<string, FieldCheck>,
   warnings: Warnings,
 ): void {
   for (const [name, check] of fields) {

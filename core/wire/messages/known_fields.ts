@@ -7,12 +7,12 @@ import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import {
   byKind,
   each,
-  type MemberCheck,
+  type FieldCheck,
   object,
   read,
   silent,
   unread,
-} from "../fields/unread_members.ts";
+} from "../fields/known_fields.ts";
 
 const mark = object({ type: read, ttl: read });
 const citations = object({ enabled: read });
@@ -99,7 +99,7 @@ const tool = byKind("type", {
 const format = object({ type: read, schema: read });
 
 /** The fields that hold more than one value. */
-export const messagesMembers: ReadonlyMap<string, MemberCheck> = new Map([
+export const messagesFields: ReadonlyMap<string, FieldCheck> = new Map([
   ["system", each(text)],
   ["messages", each(object({ role: read, content: each(block) }))],
   ["tools", each(tool)],

@@ -17,20 +17,20 @@ function named(holder: string, kind: string, name: string): string {
 }
 
 /** The members of a schema; where an object may be of several kinds, one name for each, of which any will do. */
-export function membersOfSchema(schema: unknown, holder = ""): string[][] {
+export function fieldsOfSchema(schema: unknown, holder = ""): string[][] {
   if (schema instanceof z.ZodOptional || schema instanceof z.ZodNullable) {
-    return membersOfSchema(schema.unwrap(), holder);
+    return fieldsOfSchema(schema.unwrap(), holder);
   }
-  if (schema instanceof z.ZodArray) return membersOfSchema(schema.element, holder);
+  if (schema instanceof z.ZodArray) return fieldsOfSchema(schema.element, holder);
   if (schema instanceof z.ZodUnion) {
-    return schema.options.flatMap((option) => membersOfSchema(option, holder));
+    return schema.options.flatMap((option) => fieldsOfSchema(option, holder));
   }
   if (!(schema instanceof z.ZodObject)) return [];
   const { shape } = schema;
   const kinds = tellers.map((teller) => wordsOf(shape[teller])).find((words) => words.length > 0);
   return Object.entries(shape).filter(([name]) => !isTeller(name)).flatMap(([name, member]) => [
     (kinds ?? [""]).map((kind) => named(holder, kind, name)),
-    ...membersOfSchema(member, name),
+    ...fieldsOfSchema(member, name),
   ]);
 }
 
@@ -43,14 +43,14 @@ function wordsOf(schema: unknown): string[] {
 }
 
 /** The members of a request. */
-export function membersOfRequest(value: Json, holder = ""): string[] {
-  if (Array.isArray(value)) return value.flatMap((item) => membersOfRequest(item, holder));
+export function fieldsOfRequest(value: Json, holder = ""): string[] {
+  if (Array.isArray(value)) return value.flatMap((item) => fieldsOfRequest(item, holder));
   if (!isJsonObject(value)) return [];
   const kind = tellers.map((teller) => value[teller]).find((word) => typeof word === "string");
   return Object.entries(value).flatMap(([name, member]) =>
     member === undefined ? [] : [
       named(holder, typeof kind === "string" ? kind : "", name),
-      ...membersOfRequest(member, name),
+      ...fieldsOfRequest(member, name),
     ]
   );
 }

@@ -7,12 +7,12 @@ import type { Json } from "../../lib/json/json.ts";
 import {
   byKind,
   each,
-  type MemberCheck,
+  type FieldCheck,
   object,
   read,
   silent,
   unread,
-} from "../fields/unread_members.ts";
+} from "../fields/known_fields.ts";
 
 const isFalse = (value: Json) => value === false;
 
@@ -112,7 +112,7 @@ const toolChoice = byKind("type", {
 }, "function");
 
 /** The fields that hold more than one value. */
-export const responsesMembers: ReadonlyMap<string, MemberCheck> = new Map([
+export const responsesFields: ReadonlyMap<string, FieldCheck> = new Map([
   ["input", each(item)],
   ["tools", each(tool)],
   ["tool_choice", toolChoice],
