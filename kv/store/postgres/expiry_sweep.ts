@@ -29,7 +29,7 @@ const deleteExpired = `
  *
  * @returns how many were deleted
  */
-export async function sweepExpired(pool: Pool): Promise<number> {
+async function sweepExpired(pool: Pool): Promise<number> {
   let deleted = 0;
   for (let statement = 0; statement < statementsMax; statement++) {
     const [row] = await pool.query(deleteExpired, []);
