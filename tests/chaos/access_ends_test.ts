@@ -1,4 +1,4 @@
-/** Who may call ends while a call runs: its stream ends, paid for what came, and the next call is refused. */
+/** Access ends while a call runs: its stream ends, charged for what was produced, and the next call is refused. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { formatVnd, fromVnd } from "../../core/billing/micro_vnd.ts";
 import {
@@ -19,7 +19,7 @@ const startVnd = 50_000;
 const said = `[[sandbox:pace 75]] ${"tell me of rivers ".repeat(40)}`;
 
 Deno.test(
-  "an account that is blocked and a key that is revoked while their calls stream: both end, paid for what came",
+  "an account is blocked and a key revoked while their calls stream: both streams end, charged for what was produced",
   processes,
   () =>
     withStoreFolder(async (folder) => {

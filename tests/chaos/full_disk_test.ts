@@ -1,4 +1,4 @@
-/** The store takes no writes exactly when calls end and money arrives. */
+/** The store refuses writes exactly when calls end and money arrives. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { getTopupOrder } from "../../kv/payments/topups.ts";
@@ -57,7 +57,7 @@ for (const killed of [false, true]) {
         assertEquals(await tell(2, 6), [503, 503, 503, 503]);
         const told = await credit().catch((error) => String(error));
         assert(String(told).includes("the store does not answer"), JSON.stringify(told));
-        // Long enough for the streams, of four steps each, to come to their ends and for every job that writes.
+        // Long enough for the streams, of four steps each, to end, and for every job that writes.
         await sleep(4_000);
         assertEquals(await Promise.race([...streams, sleep(0)]), undefined, "a call has ended");
         assertEquals((await beginStream(gateway, key, "hello")).status, 503);

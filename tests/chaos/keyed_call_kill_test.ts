@@ -1,4 +1,4 @@
-/** Calls under a key of their client, whose answers are lost as the process is killed: the retries pay for none twice. */
+/** Calls with an idempotency key whose answers are lost because the process is killed: no retry is charged twice. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
 
@@ -86,7 +86,7 @@ for (const killAfter of [5, 25]) {
           if (sent?.status === 200 || sent?.code === "already_answered") charged.add(number);
           else assert(sent === undefined || sent.code === "order_under_way", JSON.stringify(sent));
         }
-        // What the first process answered is known to the second.
+        // The second process knows what the first one answered.
         if (first[number]?.status === 200) assertEquals(second[number]?.code, "already_answered");
       }
       assert(first.includes(undefined), "answers were lost");

@@ -35,14 +35,14 @@ async function stream(
     onBegin();
     for await (const chunk of response.body!.pipeThrough(new TextDecoderStream())) text += chunk;
   } catch {
-    // The server was killed under us.
+    // The server was killed.
   }
   return requestId === undefined
     ? undefined
     : { requestId, complete: text.includes("data: [DONE]") };
 }
 
-/** Keeps `inFlight` streams going until the server dies; adds what became of each to `seen`. */
+/** Keeps `inFlight` streams running until the server dies; adds the outcome of each to `seen`. */
 async function load(gateway: StartedGateway, inFlight: number, seen: Seen[]): Promise<void> {
   let started = 0;
   let alive = true;

@@ -1,6 +1,6 @@
 /**
- * `kill -9` in the middle of everything that moves money without a call. Afterwards each thing is done once or not at
- * all, can be repeated by whoever did not get an answer, and never counts twice.
+ * `kill -9` during every act that moves money without a call. Afterwards each act is done once or not at all, can be
+ * repeated if its answer was lost, and never counts twice.
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import type { Invoice } from "../../core/invoices/invoice.ts";
@@ -58,7 +58,7 @@ async function countPaid(folder: string, orders: readonly TopupOrder[]): Promise
   });
 }
 
-/** One life of a gateway in which acts are begun; it is killed when so many of them are answered. */
+/** Starts a gateway and acts on it, and kills it when so many acts are answered. */
 async function killedLife(
   folder: string,
   answers: number,
@@ -126,7 +126,7 @@ Deno.test(
       for (const [act, answers] of [[assign, 9], [assign, Infinity], [approve, 5]] as const) {
         const done = await killedLife(folder, answers, act, env);
         const answered = done.filter(Boolean).length;
-        // Which of them are answered first, those that pay at once or those that wait, is up to the machine.
+        // The machine decides which are answered first: those that are credited at once or those that wait.
         assert(answered > 0, "nothing was answered before the kill");
         if (answers < done.length) assert(answered < done.length, "the kill came too late");
         const paid = await countPaid(folder, orders);

@@ -1,4 +1,4 @@
-/** Those who move the same money at the same moment, on the real process: one of them does, and the books agree. */
+/** Concurrent attempts to move the same money, on the real process: one succeeds, and the books agree. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { ApiKeyRecord } from "../../kv/api_keys/api_keys.ts";
@@ -145,7 +145,7 @@ for (const limit of ["dailyLimitMicroVnd", "monthlyLimitMicroVnd"] as const) {
 }
 
 Deno.test(
-  "sums that are none, broken, huge or negative move nothing; the largest that are taken stay exact",
+  "sums that are missing, malformed, huge or negative move nothing; the largest accepted ones stay exact",
   processes,
   () =>
     withStoreFolder(async (folder) => {

@@ -1,4 +1,6 @@
-/** More connections than the process may have files open: those that are there are served, and others come in again. */
+/**
+ * More connections than the process may open files: existing ones are served, and new ones are accepted again later.
+ */
 import { assert, assertEquals } from "../support/assert.ts";
 import { canLimit, limitOpenFiles, startGateway } from "../support/started_gateway.ts";
 import { beginStream, newPayer, withStoreFolder } from "../support/money_process.ts";
@@ -26,7 +28,7 @@ Deno.test({
     );
     const isTold = () => gateway.log.some((line) => line.includes("connections are refused"));
     await until(isTold, "the log tells that connections are refused");
-    // The strangers still hold theirs.
+    // The other clients still hold theirs.
     const ask = () =>
       beginStream(gateway, gateway.key, "is somebody there?").then(
         async (response) => response.ok && (await response.text()).includes("data: [DONE]"),
@@ -86,7 +88,7 @@ Deno.test({
           headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
           body: JSON.stringify({ model: "m", messages: [{ role: "user", content: "there?" }] }),
         });
-        // To its end: only then the connection is used again.
+        // Read to the end: only then is the connection reused.
         await response.bytes();
         return response.status;
       };

@@ -1,6 +1,6 @@
 /**
- * 200 streams at once on a wallet that can pay for three, with `kill -9` in the middle: all lives together never give out
- * more than the wallet has and may owe.
+ * 200 parallel streams on a wallet that can pay for three, with `kill -9` in between: all processes together never
+ * spend more than the wallet has and may owe.
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";

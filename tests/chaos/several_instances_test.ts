@@ -1,4 +1,4 @@
-/** Several gateways on one store, as their own processes: what one does holds for all, and the money is exact. */
+/** Several gateway processes on one store: what one does holds for all, and the money is exact. */
 import { assert, assertEquals } from "../support/assert.ts";
 import OpenAI from "openai";
 import { sleep } from "../../core/lib/time/sleep.ts";
@@ -29,7 +29,7 @@ async function newPayer({ admin }: StartedGateway, vnd: number): Promise<Payer> 
   return { id, keyId: made.id, key: made.key };
 }
 
-/** A call at 230 VND; what became of it. */
+/** A call at 230 VND, and its outcome. */
 async function call(
   { address }: StartedGateway,
   key: string,
@@ -59,7 +59,7 @@ async function assertVerified(gateway: StartedGateway): Promise<{ leasedVnd: str
   return JSON.parse(output);
 }
 
-/** What others have charged shows when they write their leases down, some half a second later. */
+/** Charges of other instances appear when they write their leases, some half a second later. */
 async function untilBalance({ admin }: StartedGateway, id: string, vnd: number): Promise<void> {
   await until(async () => {
     const { output } = await admin("account", "show", id);
@@ -79,7 +79,7 @@ Deno.test(
     const gateways = await startSeveral(store, 3);
     const [first] = gateways as [StartedGateway];
     const payer = await newPayer(first, 50 * 230);
-    // What another instance holds is money on hold, which comes back: only then is asking again worth it.
+    // Money in the lease of another instance comes back, so a retry can succeed only then.
     const insist = async (i: number) => {
       for (let tries = 0;; tries++) {
         const gateway = gateways[(i + tries) % gateways.length]!;
@@ -100,7 +100,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a key revoked at one instance is refused by another within two seconds; so does maintenance hold",
+  "a key revoked at one instance is refused by another within two seconds, and maintenance holds there too",
   processes,
   async () => {
     await using store = await startSharedStore();
@@ -147,7 +147,7 @@ Deno.test(
     await Promise.all(load);
     const exported = (await first.admin("export")).output;
     assertEquals(whole.filter((requestId) => !exported.includes(requestId)), []);
-    // Its lease ends a minute after its last sign of life; those of the others, once nobody uses them.
+    // Its lease ends a minute after its last heartbeat; those of the others, once they are idle.
     const isBack = async () => (await assertVerified(first)).leasedVnd === "0";
     await until(isBack, "everything is back in the wallet", 180_000);
     await endAll(gateways);
@@ -155,7 +155,7 @@ Deno.test(
 );
 
 Deno.test(
-  "answers of the store get lost and come twice: every call counts once, and its receipt is there",
+  "answers of the store are lost or come twice: every call counts once and has its receipt",
   processes,
   async () => {
     await using store = startFaultyStore();
@@ -186,7 +186,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a store that falls silent: 503 before long for whoever needs it, and the old order when it is back",
+  "a store that stops answering: 503 soon for every call that needs it, and normal service when it is back",
   processes,
   async () => {
     await using store = startFaultyStore();
@@ -208,7 +208,7 @@ Deno.test(
     const paths = ["/v1/models", "/v1/videos", "/v1/usage", "/usage", "/healthz"];
     assertEquals(await Promise.all(paths.map(status)), [503, 503, 503, 503, 200]);
     assertEquals((await call(first, key, "meanwhile")).outcome, "maintenance");
-    // Whatever waits for the store, a job, a worker, the ledger: none keeps the process.
+    // No job, worker or ledger write that waits for the store keeps the process from ending.
     assertEquals(await other.end("SIGTERM"), 0);
     store.fateOf = () => "answered";
     await until(async () => await status("/readyz") === 200, "it is ready again");

@@ -1,4 +1,4 @@
-/** Whoever reads the log of the process stops, or is gone: a pipe to a pager, a log driver that hangs. */
+/** The reader of the log stops reading or ends: a pipe to a pager, a log driver that hangs. */
 import { assertEquals } from "../support/assert.ts";
 import { beginStream } from "../support/money_process.ts";
 import { startGateway } from "../support/started_gateway.ts";

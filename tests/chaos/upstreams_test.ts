@@ -37,7 +37,7 @@ function styleOf(head: string): Style {
     : "chat";
 }
 
-/** A whole answer as the client gets it: with the name of the model that it sent. */
+/** A whole answer as the client gets it, with the model name that the client sent. */
 function namedWhole(style: Style): string {
   return told[style].whole.replace('"model":"premium-1"', `"model":"m-${style}"`);
 }
@@ -253,7 +253,7 @@ const impatient = {
 
 for (const [what, script] of Object.entries(broken)) {
   Deno.test(
-    `a provider that ${what}: the next one answers, unnoticed; alone it is one clean error`,
+    `a provider that ${what}: the next one answers, unnoticed; without another it is one clean error`,
     options,
     async () => {
       await using pair = await UnrulyWorld.open({
@@ -286,7 +286,7 @@ for (const [what, script] of Object.entries(broken)) {
 }
 
 Deno.test(
-  "an upstream that stalls after output: an error event within its idle time, charged for what came",
+  "an upstream that stalls after output: an error event within its idle time, charged for what was produced",
   options,
   async () => {
     for (const style of styles) {
@@ -326,7 +326,7 @@ Deno.test("an upstream that trickles one byte at a time is slow but whole", opti
 });
 
 Deno.test(
-  "invalid UTF-8 within the text reaches the client as it came, and counts",
+  "invalid UTF-8 within the text reaches the client unchanged, and is charged",
   options,
   async () => {
     const bytes = encoder.encode(told.chat.stream);
@@ -353,7 +353,8 @@ Deno.test(
   options,
   async () => {
     let served = 0;
-    // Each connection serves one answer, promises to stay, and is closed a moment later, often under the next request.
+    // Each connection serves one answer, announces keep-alive, and is closed a moment later, often during the next
+    // request.
     const fickle: Unruly = async (c, request) => {
       served++;
       await good(c, request);
@@ -369,8 +370,8 @@ Deno.test(
         if (answer.status !== 200) failed++;
         else if (i % 2 === 0) assertEquals(strictEnd(style, answer.bytes), "whole");
       });
-      // Our own client knows a dead connection before it writes to it and tries once more; `fetch` decides for itself
-      // and loses some under load. Whatever fails is a clean error that costs nothing.
+      // The gateway's client notices a dead connection before it writes to it and tries once more; `fetch` has its own
+      // rules and loses some calls under load. Every failure is a clean error that costs nothing.
       const mayFail = driver === "http1" ? 0 : calls / 4;
       assert(failed <= mayFail, `${driver}: ${failed} of ${calls} calls failed`);
       await world.checkBooks(calls);
@@ -378,7 +379,7 @@ Deno.test(
   },
 );
 
-Deno.test("the `fetch` driver sees the same trouble the same way", options, async () => {
+Deno.test("the `fetch` driver handles the same failures in the same way", options, async () => {
   for (
     const what of [
       "refuses connections",

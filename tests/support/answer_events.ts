@@ -1,6 +1,6 @@
 /**
- * Random answers for property tests, and the events of a stream that tells the same answer: text in random pieces,
- * parallel calls interleaved, ends as soon as a decoder would know them.
+ * Random answers for property tests, and the events of a stream with the same answer: text in random pieces, parallel
+ * calls interleaved, ends as soon as a decoder would know them.
  */
 import fc from "fast-check";
 import type {
@@ -79,7 +79,7 @@ export const arbitraryAnswer: fc.Arbitrary<Answer> = fc.record({
 });
 
 /**
- * The events of one block, its text cut at `cuts`. A block that says nothing has no events.
+ * The events of one block, its text cut at `cuts`. An empty block has no events.
  */
 function eventsOf(block: AnswerBlock, number: number, cuts: readonly number[]): StreamEvent[] {
   const pieces = (value: string, type: "text" | "reasoning" | "arguments"): StreamEvent[] =>
@@ -131,8 +131,8 @@ function cutAt(value: string, cuts: readonly number[]): string[] {
 }
 
 /**
- * A stream that tells `answer`. Runs of neighbouring calls are interleaved by `choices`: each picks which open call
- * gets its next event.
+ * A stream with the content of `answer`. Runs of neighbouring calls are interleaved by `choices`: each chooses the open
+ * call that gets the next event.
  */
 export function eventsOfAnswer(
   answer: Answer,
@@ -165,7 +165,7 @@ export function eventsOfAnswer(
   return events;
 }
 
-/** What a list of events adds up to, for comparison with a whole answer. Foreign blocks and paths are left out. */
+/** The content of a list of events, for comparison with a whole answer. Foreign blocks and paths are omitted. */
 export interface ToldAnswer {
   readonly blocks: readonly unknown[];
   readonly stop: Stop | undefined;

@@ -1,4 +1,4 @@
-/** Debian's Chromium, without a screen and without talking to anybody. */
+/** Debian's Chromium, headless and without network services of its own. */
 import { type Browser, chromium } from "playwright-core";
 
 const executablePath = "/usr/bin/chromium";
@@ -25,8 +25,8 @@ export function launchChromium(): Promise<Browser> {
 }
 
 /**
- * A test in the browser. Playwright keeps its connection and its child process to itself, so the sanitizers would
- * report it; the browser is closed at the end all the same.
+ * A test in the browser. Playwright keeps its connection and its child process open, which the sanitizers would report;
+ * the browser is still closed at the end.
  */
 export async function browserTest(
   name: string,

@@ -1,4 +1,4 @@
-/** A started gateway whose models each live behind one style only, on a sandbox as strict as the vendors. */
+/** A started gateway whose models each have one style only, on a sandbox as strict as the vendors. */
 import { type StartedGateway, startGateway } from "./started_gateway.ts";
 
 const styles = ["messages", "chat", "responses"] as const;

@@ -1,4 +1,4 @@
-/** A dashboard on a store in memory, with time that stands still and a mailbox to look into. */
+/** A dashboard on a store in memory, with fixed time and a readable mailbox. */
 import { Hono } from "hono";
 import { buildCatalog, type Catalog } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
@@ -27,7 +27,7 @@ export interface DashboardWorld extends AsyncDisposable {
   readonly baseUrl: string;
   /** Mails that were sent, oldest first. */
   readonly mails: Mail[];
-  /** What the log was told of. */
+  /** What was logged. */
   readonly reports: string[];
   /** Every page and form: method and path as registered, with its parameters. */
   readonly routes: readonly { readonly method: string; readonly path: string }[];

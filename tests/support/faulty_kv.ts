@@ -1,6 +1,6 @@
 /**
- * A store that fails on command: before a call took effect, or after it (the answer was lost). Or that falls silent:
- * the caller never hears again, as if its process had been killed at that call.
+ * A store that fails on command: before a call takes effect, after it (the answer is lost), or by never answering
+ * again, as if the process of the caller had been killed at that call.
  */
 import type { AtomicWrite, KeyValueStore } from "../../kv/store/key_value_store.ts";
 

@@ -1,4 +1,4 @@
-/** A whole gateway in this process, on a store in memory: for tests that need no socket. */
+/** A complete gateway in this process, on a store in memory, for tests that need no socket. */
 import { systemClock } from "../../core/lib/time/clock.ts";
 import { buildCatalog } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
@@ -22,7 +22,7 @@ export interface TestGateway extends AsyncDisposable {
   readonly log: string[];
   /** Serves one request, as if it came over a socket. */
   fetch(request: Request): Promise<Response>;
-  /** An account with a key and, if asked for, money. */
+  /** Creates an account with a key and, optionally, money. */
   customer(
     vnd?: number,
     limits?: Omit<ApiKeyOptions, "name">,

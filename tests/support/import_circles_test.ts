@@ -1,6 +1,6 @@
 /**
- * No file imports itself through others, not even for types: whoever reads a file can read first what it builds on.
- * Only the text of the sources is looked at, so type-only imports count like all others.
+ * No file imports itself through others, not even for types, so that the imports of a file can be read before it. The
+ * test reads the text of the sources, so type-only imports count like all others.
  */
 import { assertEquals } from "./assert.ts";
 

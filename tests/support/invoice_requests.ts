@@ -1,4 +1,4 @@
-/** Paid orders and invoice requests for tests, and what tests ask of them. */
+/** Paid orders and invoice requests for tests, with their queries. */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { type BuyerForm, type Invoice, readBuyerForm } from "../../core/invoices/invoice.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
@@ -8,7 +8,7 @@ import { type InvoiceMove, moveInvoice, requestInvoice } from "../../kv/invoices
 import { getTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
 import { notice, type TopupWorld } from "./topup_world.ts";
 
-/** A form that is right. */
+/** A valid form. */
 export const buyerForm: BuyerForm = {
   type: "company",
   taxCode: "0100233488",
@@ -19,7 +19,7 @@ export const buyerForm: BuyerForm = {
   confirmed: false,
 };
 
-/** The buyer of that form, changed as told. */
+/** The buyer of that form, with changes. */
 export function buyer(change: Partial<BuyerForm> = {}) {
   const read = readBuyerForm({ ...buyerForm, ...change });
   if (!read.ok) throw new Error(JSON.stringify(read.problems));
@@ -61,7 +61,7 @@ export async function openVnd(world: TopupWorld, code: OrderCode): Promise<bigin
 /** What the provider gave. */
 export const issued = { number: "00000012", series: "C26TAA", date: "2026-11-20" };
 
-/** Moves a request, and says what came of it. */
+/** Changes the state of a request and returns the outcome. */
 export async function moved(
   world: TopupWorld,
   invoice: Pick<Invoice, "id">,

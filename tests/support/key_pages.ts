@@ -1,4 +1,4 @@
-/** What tests do with the pages of API keys. */
+/** Actions of tests on the pages of API keys. */
 import { hashApiKey } from "../../core/api_keys/api_key.ts";
 import { findApiKeyByHash, isUsableSecret } from "../../kv/api_keys/api_keys.ts";
 import type { DashboardWorld } from "./dashboard_world.ts";

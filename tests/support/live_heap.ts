@@ -1,6 +1,6 @@
 /**
- * What another process keeps alive, asked through its inspector: resident memory says little, since an engine gives
- * back late what it does not need.
+ * Measures the live objects of another process through its inspector. Resident memory says little, because V8 returns
+ * unused memory late.
  */
 import { assert } from "./assert.ts";
 
@@ -38,7 +38,7 @@ export class LiveHeap implements Disposable {
 
   /** Collects all garbage and returns how much is left: objects and the contents of buffers. */
   async liveBytes(): Promise<number> {
-    // What the first collection frees may hold what only the second can.
+    // Objects that the first collection frees may still refer to others, which only the second frees.
     for (let i = 0; i < 2; i++) await this.#ask("HeapProfiler.collectGarbage");
     const { usedSize, backingStorageSize } = await this.#ask("Runtime.getHeapUsage");
     assert(usedSize !== undefined && backingStorageSize !== undefined, "no heap usage was told");

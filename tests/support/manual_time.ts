@@ -1,4 +1,4 @@
-/** Time that stands still until a test moves it: a clock and the timers on it. */
+/** A clock and timers that advance only when a test advances them. */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 
@@ -34,7 +34,7 @@ export class ManualTime implements Clock, Timer {
     return this.#waiting.size;
   }
 
-  /** Moves time on, firing what is due in order. */
+  /** Advances the time and fires what is due, in order. */
   advance(ms: number): void {
     const untilMs = this.#nowMs + ms;
     for (;;) {

@@ -1,4 +1,4 @@
-/** What a real decoder (`ffprobe`) makes of a file. Where it is not installed, its tests say so and are skipped. */
+/** Decodes a file with a real decoder (`ffprobe`). If it is not installed, its tests are reported as skipped. */
 import { assertEquals } from "./assert.ts";
 
 async function isInstalled(): Promise<boolean> {

@@ -1,4 +1,4 @@
-/** Attacks on the money of a gateway that runs as its own process: what it stores before and after, and who asks. */
+/** Tools for attacks on the money of a gateway process: its store before and after, and concurrent requests. */
 import { assertEquals } from "./assert.ts";
 import { type Account, createAccount } from "../../kv/accounts/accounts.ts";
 import { openSession } from "../../kv/accounts/sessions.ts";
@@ -16,7 +16,7 @@ import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 const hookSecret = "money-process-secret";
 const operatorEmails = ["first@example.com", "second@example.com"] as const;
 
-/** A gateway that takes notices and knows two operators. */
+/** A gateway that accepts bank notices and has two operators. */
 export function startMoneyGateway(
   folder: string,
   env: Readonly<Record<string, string>> = {},
@@ -35,7 +35,7 @@ export function startMoneyGateway(
   });
 }
 
-/** A folder of its own for a store, removed at the end. */
+/** Creates a folder for a store and removes it at the end. */
 export async function withStoreFolder(run: (folder: string) => Promise<void>): Promise<void> {
   const folder = await Deno.makeTempDir({ prefix: "gateway-money-" });
   try {
@@ -90,7 +90,7 @@ export async function seedOperators(kv: KeyValueStore): Promise<string[]> {
   }));
 }
 
-/** A signed-in browser in front of the process. */
+/** A signed-in browser for the process. */
 export class OperatorBrowser extends TestBrowser {
   #csrf: string | undefined;
 
@@ -134,7 +134,7 @@ export class OperatorBrowser extends TestBrowser {
   }
 }
 
-/** A transfer as the bank tells of it. */
+/** A transfer as the bank reports it. */
 export interface Transfer {
   readonly id: number;
   readonly memo: string;
@@ -147,7 +147,7 @@ export function noticeOfOrder({ code, askedMicroVnd }: TopupOrder, i: number): T
   return { id: 1_000 + i, memo, amountVnd: Number(askedMicroVnd / 1_000_000n) };
 }
 
-/** The books of a store that nobody has open are right. */
+/** Checks every invariant of a store that no process has open. */
 export async function assertSoundBooks(kv: KeyValueStore): Promise<void> {
   assertEquals((await verifyStore(kv)).problems, []);
   assertEquals((await checkTopups(kv, Date.now())).problems, []);
@@ -191,7 +191,7 @@ export async function sendNotice(address: string, transfer: Transfer): Promise<n
 }
 
 /**
- * Begins all acts at once and kills the process when `answers` of them are done.
+ * Starts all acts at once and kills the process when `answers` of them are done.
  *
  * @returns which acts were answered
  */
@@ -215,7 +215,7 @@ export async function killAmid(
   return done;
 }
 
-/** Asks the running process what `deno task admin` would ask, without starting a process for it. */
+/** Sends the request of an admin command to the running process, without starting a process for it. */
 export async function askAdmin<Answer>(
   gateway: StartedGateway,
   method: "GET" | "POST" | "DELETE",
@@ -240,7 +240,7 @@ export interface Payer {
   readonly key: string;
 }
 
-/** An account with a key and, if asked for, money. */
+/** Creates an account with a key and, optionally, money. */
 export async function newPayer(gateway: StartedGateway, vnd = 0): Promise<Payer> {
   const account = await askAdmin<{ id: AccountId }>(gateway, "POST", "/accounts", {});
   const keys = `/accounts/${account.id}/keys`;
@@ -261,7 +261,7 @@ export async function balanceVnd(gateway: StartedGateway, accountId: string): Pr
   return (await askAdmin<{ balanceVnd: string }>(gateway, "GET", path)).balanceVnd;
 }
 
-/** Begins a chat call that streams; the sandbox answers with what was said. */
+/** Starts a streaming chat call; the sandbox repeats the prompt. */
 export function beginStream(
   gateway: StartedGateway,
   key: string,

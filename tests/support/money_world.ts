@@ -46,7 +46,7 @@ export function receiptOf(accountId: AccountId, some: Partial<Receipt> = {}): Re
   return { ...draft, accountId, costMicroVnd: priceMicroVnd, shortfallMicroVnd: 0n, ...some };
 }
 
-/** Puts receipts into the store as a settlement does. */
+/** Writes receipts as a settlement does. */
 export async function storeReceipts(
   kv: KeyValueStore,
   receipts: readonly Receipt[],
@@ -81,7 +81,7 @@ export async function topUp(
   if (result.status !== "applied") throw new Error(result.status);
 }
 
-/** Reserves, whichever way the wallet engine answers. */
+/** Reserves and returns whatever the wallet engine answers. */
 export async function reserve(
   wallet: WalletEngine,
   accountId: AccountId,

@@ -1,4 +1,4 @@
-/** A real OpenID provider on this machine, by the npm package that others run in production. */
+/** A real OpenID provider on this machine: an npm package that is used in production elsewhere. */
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
 
@@ -6,9 +6,9 @@ export interface OpenIdIssuer extends AsyncDisposable {
   readonly issuer: string;
   readonly clientId: string;
   readonly clientSecret: string;
-  /** Who signs in next. */
+  /** The person who signs in next. */
   person: { readonly subject: string; readonly email?: string; readonly verified: boolean };
-  /** Signs in as {@linkcode person}, from the address we were sent to until it sends back. */
+  /** Signs in as {@linkcode person}: from the address of the redirect until the provider redirects back. */
   signIn(start: string): Promise<URL>;
 }
 

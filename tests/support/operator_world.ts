@@ -18,7 +18,7 @@ export interface OperatorWorld {
   readonly world: TopupWorld;
   readonly deps: OperatorDeps;
   readonly app: Hono<DashboardEnv>;
-  /** Mails that were hinted at. */
+  /** Mails whose delivery was requested. */
   readonly hints: () => number;
   switches: Switches;
   /** A signed-in browser without the second factor. */

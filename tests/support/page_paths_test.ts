@@ -50,7 +50,7 @@ function* pagesIn(folder: string): Generator<string> {
 }
 
 Deno.test("every path and link of a page leads to something", () => {
-  // The changelog names files as they were at the time of each version.
+  // The changelog names files by their paths at the time of each version.
   const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...pagesIn("docs/")];
   const problems = pages.flatMap((page) =>
     pathProblems(page, Deno.readTextFileSync(new URL(page, root)))

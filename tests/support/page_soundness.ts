@@ -2,14 +2,14 @@
 import axe from "axe-core";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 
-/** How a page is looked at. */
+/** Language, theme and width in which a page is tested. */
 export interface Look {
   readonly locale: "vi" | "en";
   readonly theme: "light" | "dark";
   readonly width: number;
 }
 
-/** These run in the page, so they are texts: here there is no `document`. */
+/** These run in the page and are therefore strings: this process has no `document`. */
 const noteViolations = `document.addEventListener("securitypolicyviolation", (event) => {
   const { dataset } = document.documentElement;
   dataset.violations = (dataset.violations ?? "") + event.violatedDirective + " " + event.blockedURI + "; ";
@@ -49,7 +49,7 @@ export async function problemsOf(page: Page, name: string): Promise<string[]> {
   if (wide > 0) problems.push(`${name}: ${wide} px wider than the screen`);
   const blocked = await page.evaluate<string>("document.documentElement.dataset.violations ?? ''");
   if (blocked !== "") problems.push(`${name}: the policy stopped ${blocked}`);
-  // The policy lets no script in but ours; the debugger's evaluation is not under it.
+  // The policy blocks foreign scripts; evaluation by the debugger is exempt from it.
   await page.evaluate(axe.source);
   const violations = await page.evaluate<string[]>(runAxe);
   return [...problems, ...violations.map((text) => `${name}: ${text}`)];

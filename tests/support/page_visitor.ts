@@ -8,7 +8,7 @@ import type { DashboardEnv } from "../../routes/dashboard/visitor/visitor.ts";
 import type { Account } from "../../kv/accounts/accounts.ts";
 import { openSession } from "../../kv/accounts/sessions.ts";
 
-/** The sub-app behind what the dashboard puts in front of it. */
+/** The sub-app behind the middleware of the dashboard. */
 export function pageApp(deps: PageDeps, pages: Hono<DashboardEnv>): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.notFound(notFoundPage);
@@ -42,7 +42,7 @@ async function pageOf(response: Response): Promise<Page> {
   const bytes = await response.bytes();
   return {
     status: response.status,
-    // The mark at the start of a file is part of what is tested.
+    // The byte order mark is part of the test.
     text: new TextDecoder("utf-8", { ignoreBOM: true }).decode(bytes),
     bytes,
     headers: response.headers,
@@ -50,7 +50,7 @@ async function pageOf(response: Response): Promise<Page> {
   };
 }
 
-/** Signs a browser in, or makes one of somebody who is not. */
+/** Creates a browser, signed in or not. */
 export async function visit(
   app: Hono<DashboardEnv>,
   deps: PageDeps,

@@ -11,7 +11,7 @@ const money = fc.bigInt({ min: 0n, max: 10n ** 18n });
 /** Objects as everyone writes them. */
 const plainly = { noNullPrototype: true } as const;
 
-/** Any receipt, whatever its names hold. Absent keys stay absent: the types allow no `undefined`. */
+/** Any receipt, with arbitrary names. Absent keys stay absent: the types allow no `undefined`. */
 export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   requestId: fc.nat().map((n) => newId("request", n)),
   accountId: fc.constant(newAccount()),

@@ -1,4 +1,4 @@
-/** What operators and clients can use is in the pages for them: variables, metrics, paths; and each command that can be typed is served. */
+/** The pages for operators and clients name every variable, metric and path; the admin app serves every command. */
 import { assert, assertEquals } from "./assert.ts";
 import { openTestGateway, testConfig } from "./gateway_in_process.ts";
 import { createAdminApp } from "../../routes/operator/cli/app.ts";
@@ -12,7 +12,7 @@ function pages(...paths: readonly string[]): string {
   return paths.map((path) => Deno.readTextFileSync(new URL(path, root))).join("\n");
 }
 
-/** A path of Hono as pages write it: `/v1/models/{id}`; of words that may stand in a place, the first. */
+/** A path of Hono as pages write it: `/v1/models/{id}`; the first of several alternatives. */
 function writtenPath(path: string): string {
   return path.replaceAll(/:\w+\{(\w+)\|[^}]*\}/g, "$1").replaceAll(/:(\w+)(?:\{[^}]*\})?/g, "{$1}");
 }

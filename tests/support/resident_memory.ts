@@ -4,7 +4,7 @@ export async function residentMegabytes(pid: number): Promise<number> {
   return Math.round(Number(/VmRSS:\s+(\d+) kB/.exec(status)?.[1]) / 1024);
 }
 
-/** Runs `work` and returns the most memory that the process had meanwhile. */
+/** Runs `work` and returns the peak memory of the process during it. */
 export async function peakDuring(pid: number, work: Promise<unknown>): Promise<number> {
   let done = false;
   const finished = work.finally(() => done = true);

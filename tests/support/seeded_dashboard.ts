@@ -1,4 +1,4 @@
-/** A dashboard behind a real socket, with a customer who has used it for a while: for looking at pages. */
+/** A dashboard behind a real socket, with a customer who has a history, for tests of how pages look. */
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { readTopupSettings, type TopupSettings } from "../../core/payments/settings.ts";

@@ -1,7 +1,7 @@
 /**
- * Time that a test can skip: timers run on the machine's clock, and where hours are skipped each fires in its turn, as
- * often as it would have, while the store is waited for between. Replaces `setTimeout` of the whole isolate, so one at a
- * time, in a test file of its own.
+ * Time that a test can skip. Timers run on the machine's clock; when hours are skipped, each timer fires in order and
+ * as often as it would have, and the test waits for the store in between. It replaces `setTimeout` of the whole
+ * isolate, so use one at a time, in a test file of its own.
  */
 import { setImmediate } from "node:timers";
 import { type Clock, systemClock } from "../../core/lib/time/clock.ts";
@@ -12,7 +12,7 @@ interface Pending {
   readonly handle: ReturnType<typeof setTimeout>;
 }
 
-/** Turns of the event loop in which the store is waited for; beyond it the test has a fault of its own. */
+/** Turns of the event loop to wait for the store; more indicate a defect of the test. */
 const longestWaitTurns = 200_000;
 
 export class SkippableTime implements Clock, Disposable {
@@ -53,7 +53,7 @@ export class SkippableTime implements Clock, Disposable {
     return this.#pending.size;
   }
 
-  /** Lets so much time go by, in which nothing comes from outside. */
+  /** Advances the time without any input from outside. */
   async skip(durationMs: number): Promise<void> {
     for (let leftMs = durationMs; leftMs > 0; leftMs -= this.#stepMs) {
       this.#skippedMs += Math.min(leftMs, this.#stepMs);
@@ -88,7 +88,7 @@ export class SkippableTime implements Clock, Disposable {
     return id;
   }
 
-  /** Waits until nobody waits for the store, and what followed from its answers has run. */
+  /** Waits until no call of the store is pending and the code after its answers has run. */
   async #rest(): Promise<void> {
     let quietTurns = 0;
     for (let turn = 0; quietTurns < 2; turn++) {
@@ -98,7 +98,7 @@ export class SkippableTime implements Clock, Disposable {
     }
   }
 
-  /** Counts the calls of stores that are under way. */
+  /** Counts the pending calls of stores. */
   #watchStore(): () => void {
     const counted = <This, Args extends unknown[], Result>(
       method: (this: This, ...args: Args) => Promise<Result>,

@@ -41,7 +41,7 @@ function read<T>(path: string): T {
   return JSON.parse(Deno.readTextFileSync(new URL(path, root)));
 }
 
-/** The graph of a module and of all it imports, with the configuration that `deno run` finds. */
+/** The graph of a module with everything it imports, under the configuration that `deno run` finds. */
 async function moduleGraph(path: string): Promise<ModuleGraph> {
   const { stdout } = await new Deno.Command(Deno.execPath(), {
     args: ["info", "--json", path],

@@ -1,4 +1,7 @@
-/** A gateway as a user starts it: its own process, its own store, a free port; and its demo key from the banner. */
+/**
+ * Starts a gateway as a user does, in a process with a store of its own and a free port, and reads the demo key from
+ * the banner.
+ */
 import { TextLineStream } from "./text_lines.ts";
 
 export interface StartedGateway extends AsyncDisposable {
@@ -20,9 +23,9 @@ export interface StartOptions {
   /** Where to keep the store; a new temporary folder by default, removed at the end. */
   readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** A free port for `LiveHeap`, which looks at what the process keeps. */
+  /** A free port for `LiveHeap`, which measures the live objects of the process. */
   readonly inspectorPort?: number;
-  /** What becomes of whoever reads its log, once it has said where it listens. */
+  /** How the reader of its log fails, after the line with the address. */
   readonly logReader?: "gone" | "stuck";
   /** Lets {@linkcode limitFileSize} act on it: a write beyond the limit is an error, not the end of the process. */
   readonly outlivesFileLimit?: boolean;
@@ -147,7 +150,7 @@ async function setLimit({ pid }: StartedGateway, limit: string): Promise<void> {
   if (!success) throw new Error("prlimit failed");
 }
 
-/** From now on files of the process may not grow beyond this: `0` is a full disk. Needs `prlimit` of util-linux. */
+/** Limits the size of files that the process writes from now on: `0` is a full disk. Needs `prlimit` of util-linux. */
 export async function limitFileSize(
   gateway: StartedGateway,
   bytes: number | "unlimited",
@@ -155,7 +158,7 @@ export async function limitFileSize(
   await setLimit(gateway, `--fsize=${bytes}:unlimited`);
 }
 
-/** From now on the process can open so many files and connections more. Needs `prlimit` too. */
+/** Limits how many more files and connections the process can open. Needs `prlimit` too. */
 export async function limitOpenFiles(
   gateway: StartedGateway,
   more: number | "none",

@@ -1,6 +1,6 @@
 /**
- * What every strict client does with the bytes of a stream, before it knows the style. Written apart from the gateway's
- * own reader on purpose: two readers that agree are worth more than one that agrees with itself.
+ * Reads the bytes of a stream for the strict client of every style. It shares no code with the gateway's reader on
+ * purpose: an error in one of them then shows as a difference.
  */
 
 /** The stream or answer is not what the client of its style accepts. */

@@ -37,7 +37,7 @@ export class ItemReader {
   readonly #summary: unknown[] = [];
   #argumentText = "";
   #argumentsDone = false;
-  /** The end of a hosted call was told. */
+  /** The end of a hosted call has arrived. */
   #ran = false;
 
   constructor(begun: StrictItem) {

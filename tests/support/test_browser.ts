@@ -1,4 +1,4 @@
-/** A browser without a screen: keeps cookies, follows redirects when told, fills forms that are really on the page. */
+/** A browser without rendering: keeps cookies, follows redirects on request, and fills forms that are on the page. */
 
 export interface LoadedPage {
   readonly status: number;
@@ -90,7 +90,7 @@ export class TestBrowser {
     return this.send(path, { headers: { "sec-fetch-site": "same-origin", ...headers } });
   }
 
-  /** Posts fields as they are, token or not. */
+  /** Posts fields unchanged, with or without the token. */
   post(
     path: string,
     fields: Readonly<Record<string, string>> | [string, string][],
@@ -103,7 +103,7 @@ export class TestBrowser {
     });
   }
 
-  /** Fills the form with this action on the page and sends it. Fields that it has and that are not given stay. */
+  /** Fills the form with this action on the page and sends it. Fields that are not given keep their values. */
   submit(
     page: LoadedPage,
     action: string,

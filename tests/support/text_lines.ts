@@ -1,4 +1,4 @@
-/** Splits text into lines, whatever the pieces it comes in. */
+/** Splits text into lines, wherever its pieces are cut. */
 export class TextLineStream extends TransformStream<string, string> {
   constructor() {
     let rest = "";

@@ -1,4 +1,4 @@
-/** Settings of money that comes in, with an account to pay to and a rate of tax. */
+/** Settings for top-ups, with a receiving account and a tax rate. */
 import { readTopupSettings, type TopupSettings } from "../../core/payments/settings.ts";
 import { receivingAccount } from "./topup_world.ts";
 

@@ -26,7 +26,7 @@ export interface TopupSite extends AsyncDisposable {
   order(amountVnd: number): Promise<TopupOrder>;
 }
 
-/** Switches that are kept in memory. */
+/** Switches in memory. */
 function switchboard(): Pick<Control, "switches" | "update"> {
   const board: {
     switches: Switches;
@@ -41,7 +41,7 @@ function switchboard(): Pick<Control, "switches" | "update"> {
   return board;
 }
 
-/** Every route of the catalogue: one of them rests, the others are well. */
+/** Every route of the catalogue: one rests, the others are healthy. */
 function reportsOf(catalog: Catalog, switches: Switches): RouteReport[] {
   return catalog.models.flatMap((model) =>
     model.routes.map((route, at): RouteReport => ({
@@ -136,7 +136,7 @@ export async function openTopupSite(): Promise<TopupSite> {
   };
 }
 
-/** Fills the site with a little of everything. Returns paths worth looking at. */
+/** Fills the site with examples of everything. Returns the paths to test. */
 export async function seedTopups(
   site: TopupSite,
 ): Promise<

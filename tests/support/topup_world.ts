@@ -1,4 +1,4 @@
-/** A small world for top-up tests: a store, customers, orders, notices, and the questions tests ask of them. */
+/** A store with customers, orders and notices for top-up tests, with their queries. */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { BankEvent, BankSource } from "../../core/payments/bank_event.ts";
@@ -42,7 +42,7 @@ export interface TopupWorld {
   state(event: BankEvent): Promise<BankEventState | undefined>;
   /** An intake over another view of the same store, e.g. a faulty one. */
   intakeOver(kv: KeyValueStore): BankIntake;
-  /** What the checks of the ledger and of the bank find wrong: nothing, if all is well. */
+  /** The problems that the checks of ledger and bank find; empty if there are none. */
   findings(): Promise<readonly string[]>;
 }
 
@@ -124,7 +124,7 @@ export async function operator(world: TopupWorld, name: string): Promise<Operato
   return { accountId: account.id, email: `${name}@example.com` };
 }
 
-/** A notice that waits for a person, beside a customer with an order, and what decides about it. */
+/** A notice under review, a customer with an order, and the functions that resolve the notice. */
 export async function reviewedNotice(kv: KeyValueStore) {
   const world = topupWorld(kv);
   const ann = await world.customer("ann");

@@ -1,6 +1,6 @@
 /**
- * A store behind a turnstile: calls of many clients wait until the test lets one pass, so that every order of calls can
- * be played, and every fate of an answer: late, lost, wrong, never.
+ * A store whose calls wait until the test lets one pass, so that a test can play every order of calls and every outcome
+ * of an answer: late, lost, wrong, never.
  */
 import type { AtomicWrite, KeyValueStore, RowIterator } from "../../kv/store/key_value_store.ts";
 
@@ -16,7 +16,7 @@ export type Fate =
   /** Takes effect, and no answer ever comes. */
   | "silent";
 
-/** A call in front of the turnstile. */
+/** A waiting call. */
 export interface WaitingCall {
   readonly client: string;
   readonly name: string;
@@ -41,7 +41,9 @@ export class Turnstile {
     return this.#waiting;
   }
 
-  /** The process behind `client` is gone: it makes no further call and hears no answer. Calls under way may still land. */
+  /**
+   * Ends the process of `client`: it makes no further call and gets no answer. Calls under way may still take effect.
+   */
   kill(client: string): void {
     this.#dead.add(client);
   }

@@ -1,6 +1,6 @@
 /**
- * A gateway in this process, served over a socket, whose providers are loopback servers that say exactly the bytes a
- * test wants. In the end the money must add up to the last µVND.
+ * A gateway in this process, served over a socket, whose providers are loopback servers that send exactly the bytes of
+ * a test. At the end the money must add up to the last µVND.
  */
 import { assert, assertEquals } from "./assert.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
@@ -41,7 +41,7 @@ export interface WorldOptions {
   readonly slowAfterMs?: number;
   readonly driver?: "http1" | "fetch";
   readonly env?: Readonly<Record<string, string>>;
-  /** Time-outs of calls by a clock of the test's own; those of connections keep the machine's. */
+  /** A clock for the time-outs of calls; those of connections use the machine's clock. */
   readonly deadlines?: Deadlines;
 }
 
@@ -129,7 +129,7 @@ export class UnrulyWorld implements AsyncDisposable {
     );
   }
 
-  /** Sends a call. `onChunk` sees the body as it comes; if it returns false the client leaves. */
+  /** Sends a call. `onChunk` receives the body as it arrives; if it returns false, the client leaves. */
   async call(
     style: Style,
     stream: boolean,
@@ -196,7 +196,7 @@ export class UnrulyWorld implements AsyncDisposable {
   /** One receipt per call, nothing held, nothing in flight, the wallet exact. */
   async checkBooks(calls: number): Promise<void> {
     const { gateway } = this.gateway.assembled;
-    // A client that has left may be ahead of its own settlement.
+    // A client may leave before its call is settled.
     await until(() => gateway.calls.count === 0, "no call is in flight");
     const receipts = await this.receipts();
     assertEquals(receipts.length, calls, "one receipt per call");
@@ -283,7 +283,7 @@ export function plain(
   }\r\ncontent-length: ${length}\r\n${options.extra ?? ""}\r\n${body}`;
 }
 
-/** How a stream ended in the eyes of a client that is strict about its style. */
+/** How a stream ended for a strict client of its style. */
 export function strictEnd(style: Style, bytes: Uint8Array): "whole" | "error" {
   const outcome = style === "messages"
     ? readMessagesStream(bytes)
@@ -293,7 +293,7 @@ export function strictEnd(style: Style, bytes: Uint8Array): "whole" | "error" {
   return outcome.kind === "error" ? "error" : "whole";
 }
 
-/** The transcripts of the built-in provider: short, and right to the last byte. */
+/** The transcripts of the built-in provider: short, and correct in every byte. */
 export async function transcripts(): Promise<
   Record<Style, { readonly stream: string; readonly whole: string }>
 > {

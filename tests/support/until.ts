@@ -1,7 +1,7 @@
-/** Waiting for what happens elsewhere: in another process, behind a socket, after an answer. */
+/** Waits for events in another process, behind a socket, or after an answer. */
 
 /**
- * Looks until there is something to be found, however slow the machine is.
+ * Polls until the value is found, however slow the machine is.
  *
  * @throws when nothing was found in time
  */

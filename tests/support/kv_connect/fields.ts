@@ -9,7 +9,7 @@ export interface Field {
   readonly value: number;
 }
 
-/** Reads a message. Numbers above 2^53 lose their last digits: none of the protocol's matters so exactly. */
+/** Reads a message. Numbers above 2^53 lose their last digits, which no number of the protocol needs. */
 export function* readFields(message: Uint8Array): Generator<Field> {
   let at = 0;
   const readNumber = () => {

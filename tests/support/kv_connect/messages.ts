@@ -1,4 +1,4 @@
-/** What a KV Connect client asks and is told: https://github.com/denoland/denokv/blob/main/proto/kv-connect.md. */
+/** Requests and answers of KV Connect: https://github.com/denoland/denokv/blob/main/proto/kv-connect.md. */
 import { FieldWriter, readFields } from "./fields.ts";
 
 export interface ReadRange {
@@ -32,7 +32,7 @@ export interface AtomicWrite {
   readonly mutations: readonly Mutation[];
 }
 
-/** A request that no server takes; the client gets 400. */
+/** An invalid request; the client gets 400. */
 export class ProtocolError extends Error {
   override name = "ProtocolError";
 }

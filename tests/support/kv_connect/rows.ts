@@ -26,7 +26,7 @@ function isSame(one: Uint8Array, other: Uint8Array): boolean {
   return one.length === other.length && one.every((byte, i) => byte === other[i]);
 }
 
-/** Nothing expires here: a store may keep what has expired for a while, and nobody may count on its being gone. */
+/** Nothing expires: a store may keep expired rows for a while, and no code may rely on their absence. */
 export class SharedRows {
   /** Sorted. */
   readonly #keys: string[] = [];

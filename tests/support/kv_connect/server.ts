@@ -1,7 +1,7 @@
 /**
- * A store that several processes share: a KV Connect server in memory, asked by the runtime's own client, whose answers
- * a test can withhold or lose. Where `DENOKV` names the program of a real server, {@linkcode startSharedStore} starts
- * that one instead.
+ * A store that several processes share: a KV Connect server in memory for the runtime's own client, whose answers a
+ * test can withhold or lose. If `DENOKV` names the program of a real server, {@linkcode startSharedStore} starts that
+ * one instead.
  */
 import { freePort } from "../free_port.ts";
 import { until } from "../until.ts";
@@ -122,7 +122,7 @@ async function startRealStore(program: string): Promise<SharedStore> {
   };
 }
 
-/** A store for several processes: the server that `DENOKV` names, else one of ours. */
+/** Starts a store for several processes: the server that `DENOKV` names, or the one in this file. */
 export async function startSharedStore(): Promise<SharedStore> {
   const program = Deno.env.get("DENOKV");
   return program === undefined ? startFaultyStore() : await startRealStore(program);
