@@ -1,45 +1,58 @@
-/** From what a provider said to what is billed: each side of a report is believed, or counted by us instead. */
+/**
+ * Decides what is billed for a report of usage: each side of it is believed, or replaced by the
+ * gateway's own count.
+ */
 import { maxBytesPerToken } from "./limits.ts";
 import { estimateOutputTokens } from "./tokens/rough_estimate.ts";
 import type { TokenBounds } from "./token_bounds.ts";
 import { billedInputTokens, noTokens, type ReportedUsage, type TokenUsage } from "./token_usage.ts";
 
-/** What earlier reports for the same beginning of a prompt say about our own count. */
+/**
+ * The correction of the gateway's own count, from earlier reports for the same beginning of a
+ * prompt.
+ */
 export interface EstimateCorrection {
-  /** Tokens at the beginning of the prompt that the provider has in its cache. */
+  /** Tokens at the beginning of the prompt that are in the provider's cache. */
   readonly cachedTokens: number;
-  /** Reported tokens for each one that we counted, up to 1. */
+  /** Reported tokens for each token of the gateway's own count, at most 1. */
   readonly inputScale: number;
   readonly outputScale: number;
 }
 
-/** What speaks for or against a report. */
+/** The evidence for or against a report. */
 export interface UsageEvidence {
   readonly bounds: TokenBounds;
-  /** Our own count of the prompt. */
+  /** The gateway's own count of the prompt. */
   readonly estimatedInputTokens: number;
-  /** Bytes of text, reasoning and tool arguments that came. */
+  /** Bytes of text, reasoning and tool arguments that arrived. */
   readonly outputBytes: number;
-  /** Something came that a client can use; perhaps a tool call without arguments, which has no such bytes. */
+  /**
+   * Whether something arrived that a client can use; perhaps a tool call without arguments, which
+   * has no such bytes.
+   */
   readonly produced: boolean;
-  /** The report speaks of an earlier moment than the end: of its output only the first part. */
+  /**
+   * Whether the report was made before the end: it then contains only the first part of the output.
+   */
   readonly early: boolean;
-  /** Of an earlier call that began with the same prompt, if there was one. */
+  /** The correction from an earlier call that began with the same prompt, if there was one. */
   readonly correction?: EstimateCorrection | undefined;
 }
 
 /** Tokens as they are billed. */
 export interface BelievedUsage {
   readonly usage: TokenUsage;
-  /** A side of it is our count, or a part of the report was left out. */
+  /** Whether a side of it is the gateway's count, or a part of the report was left out. */
   readonly estimated: boolean;
 }
 
 /**
- * Judges a report. Nothing is free that came: no input at all, no output, or fewer tokens than its bytes need are not
- * believed either. Counts that are absent are 0 here. What its total or its list of runs shows beyond the counts
- * themselves is dropped if it is beyond the bounds; then input and output are judged by themselves, so that nonsense in
- * one does not spoil the other.
+ * Judges a report of usage.
+ *
+ * Output that was delivered is never free: a report with no input at all, with no output, or with
+ * fewer tokens than its bytes need is not believed. Absent counts are 0 here. If what only a total
+ * or a list of runs shows is beyond the bounds, it is dropped; input and output are then judged
+ * separately, so that nonsense in one does not spoil the other.
  *
  * @example
  * ```ts
@@ -84,14 +97,20 @@ export function believableUsage(
   };
 }
 
-/** A whole answer may pass the caller's bound, by its provider's account; one that ended early costs no more than it. */
+/**
+ * Returns the bound of output. A whole answer may exceed the caller's bound, as its provider
+ * counts; one that ended early costs no more than the bound.
+ */
 function mostWanted({ wantedOutput, possibleOutput }: TokenBounds): number {
   return wantedOutput ?? possibleOutput;
 }
 
 const uncorrected: EstimateCorrection = { cachedTokens: 0, inputScale: 1, outputScale: 1 };
 
-/** Our own count, within what the caller asked for: a provider that floods must not empty a wallet either. */
+/**
+ * Counts the usage itself, within what the caller requested: a provider that sends too much must
+ * not empty a wallet either.
+ */
 function counted(evidence: UsageEvidence): TokenUsage {
   const { bounds, estimatedInputTokens, outputBytes, produced, correction } = evidence;
   const { cachedTokens, inputScale, outputScale } = correction ?? uncorrected;
@@ -108,7 +127,10 @@ function counted(evidence: UsageEvidence): TokenUsage {
   };
 }
 
-/** No input at all. Few tokens for a long prompt are no such sign: some servers cut prompts down to their window. */
+/**
+ * Whether a report has no input at all. Few tokens for a long prompt are not a sign of that: some
+ * servers cut prompts to their window.
+ */
 function isFree(usage: TokenUsage): boolean {
   return billedInputTokens(usage) === 0;
 }
@@ -118,8 +140,9 @@ function reportedInputIsPossible(usage: TokenUsage, bounds: TokenBounds): boolea
 }
 
 /**
- * Text is bounded by what was asked for; what came beyond it speaks for itself, since a token has at least one byte.
- * Reasoning, and runs that only a list shows, need not be seen: they are bounded by what the model can produce.
+ * Whether reported output is possible. Text is bounded by what was requested; text beyond that
+ * proves itself, since a token has at least one byte. Reasoning, and runs that only a list shows,
+ * need not be visible: they are bounded by what the model can produce.
  */
 function reportedOutputIsPossible(
   usage: ReportedUsage,

@@ -1,21 +1,27 @@
 /**
- * The ceiling of a charge. Whatever a provider reports, its customer pays no more than a small multiple of the worst case
- * that was known before the call; what is beyond it is between the provider and us.
+ * The ceiling of a charge.
+ *
+ * Whatever a provider reports, its customer pays no more than a small multiple of the worst case
+ * that was known before the call; the rest is between the provider and the operator.
  */
 import type { AppliedPrice } from "./receipt.ts";
 import { costOfTokens } from "./price.ts";
 import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
 
 /**
- * Times the worst case. Not one: tokenizers of a model differ from route to route, some vendors let reasoning pass the
- * caller's bound, and the frame of a short prompt can be longer than the prompt.
+ * Multiple of the worst case. Not one: tokenizers of a model differ from route to route, some
+ * vendors let reasoning exceed the caller's bound, and the frame of a short prompt can be longer
+ * than the prompt.
  */
 export const chargeMultiple = 4n;
-/** With tools that the provider runs it reads the prompt again with each result, ten times and more. */
+/**
+ * The multiple for tools that the provider runs: it reads the prompt again with each result, ten
+ * times and more.
+ */
 export const chargeMultipleWithHostedTools = 12n;
 
 /**
- * The ceiling of a call.
+ * Computes the ceiling of a call.
  *
  * @param worstCaseMicroVnd see `ChatBounds`
  * @param hostedTools the route that answered runs tools for the call
@@ -25,8 +31,8 @@ export function chargeCeiling(worstCaseMicroVnd: bigint, hostedTools: boolean): 
 }
 
 /**
- * The usage itself if its cost is within the ceiling; else as much of it as is. Output is left out first: input has a
- * bound of its own.
+ * Returns the usage if its cost is within the ceiling, else as much of it as is. Output is left out
+ * first, since input has a bound of its own.
  *
  * @example
  * ```ts
@@ -47,12 +53,12 @@ export function withinCeiling(
   if (costOfTokens(price, usage) <= ceilingMicroVnd) return usage;
   const inputCost = costOfTokens(price, { ...usage, output: 0 });
   if (inputCost > ceilingMicroVnd) return inputWithin(usage, ceilingMicroVnd, inputCost);
-  // The price of output is not 0: with input alone the cost is within the ceiling.
+  // The price of output is not 0: the cost of the input alone is within the ceiling.
   const output = Number((ceilingMicroVnd - inputCost) / price.outputMicroVnd);
   return { ...usage, output, reasoning: Math.min(usage.reasoning, output) };
 }
 
-/** The same share of each kind of input, and no output. */
+/** Takes the same share of each kind of input, and no output. */
 function inputWithin(usage: TokenUsage, ceilingMicroVnd: bigint, inputCost: bigint): TokenUsage {
   const share = (tokens: number) => Number(BigInt(tokens) * ceilingMicroVnd / inputCost);
   return {
@@ -64,25 +70,25 @@ function inputWithin(usage: TokenUsage, ceilingMicroVnd: bigint, inputCost: bigi
   };
 }
 
-/** What bounds the truth of a report, as far as nothing the caller sends can pass it. */
+/** The bounds of a truthful report that nothing in a request can exceed. */
 export interface ProvenBounds {
-  /** `undefined` where the text of the request does not bound the input. */
+  /** `undefined` if the text of the request does not bound the input. */
   readonly inputTokens: number | undefined;
   readonly outputTokens: number;
-  /** Bytes that the output can be, reasoning included … */
+  /** Most bytes of output, reasoning included. */
   readonly outputBytes: number;
-  /** … and the answer itself, which the caller bounds. */
+  /** Most bytes of the answer itself, which the caller bounds. */
   readonly answerBytes: number;
 }
 
-/** What came, in bytes. */
+/** The bytes that arrived. */
 export interface WrittenBytes {
   readonly outputBytes: number;
-  /** Absent where they are not told apart. */
+  /** Absent if they are not counted separately. */
   readonly answerBytes?: number | undefined;
 }
 
-/** More came than the caller's bound, or the model, can be. */
+/** Whether more arrived than the caller's bound, or the model, allows. */
 export function wroteTooMuch(
   { outputBytes, answerBytes = 0 }: WrittenBytes,
   proven: ProvenBounds,
@@ -90,12 +96,12 @@ export function wroteTooMuch(
   return outputBytes > proven.outputBytes || answerBytes > proven.answerBytes;
 }
 
-/** What a provider did that cannot be. */
+/** The side of a report that is impossible. */
 export type Implausible = "input" | "output";
 
 /**
- * Tells which side of a call is false, not just doubtful: no prompt and no wording of a caller can bring a truthful
- * provider to it. Routes are judged by this.
+ * Returns which side of a call is false, not just doubtful: no prompt of a caller can make a
+ * truthful provider report it. Routes are judged by this.
  */
 export function implausibleSide(
   reported: TokenUsage | undefined,

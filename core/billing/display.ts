@@ -1,4 +1,4 @@
-/** Money and numbers as people read them. Exact: never turned into a float. */
+/** Formats money and numbers for people, exactly: never through a float. */
 import type { Locale } from "../accounts/locale.ts";
 import { formatVnd } from "./micro_vnd.ts";
 
@@ -8,7 +8,7 @@ const marks: Readonly<Record<Locale, { group: string; point: string }>> = {
 };
 
 /**
- * A decimal text (`-1234.5`) with the separators of the language.
+ * Formats a decimal text (`-1234.5`) with the separators of the language.
  *
  * @example
  * ```ts
@@ -26,7 +26,8 @@ export function formatDecimal(text: string, locale: Locale): string {
 }
 
 /**
- * An amount in µVND as money: `100.000 ₫` in Vietnamese, `₫100,000` in English. Every digit that counts is shown.
+ * Formats an amount in µVND: `100.000 ₫` in Vietnamese, `₫100,000` in English. No digit other than
+ * trailing zeros is dropped.
  *
  * @example
  * ```ts
@@ -42,8 +43,8 @@ export function formatMoney(amountMicroVnd: bigint, locale: Locale): string {
 }
 
 /**
- * Money at a glance: whole VND from 100 ₫ up, two decimals below, halves rounded away from zero. The exact sum belongs
- * beside it, in a title or a table.
+ * Formats money shortly: whole VND from 100 ₫ up, two decimals below, halves rounded away from
+ * zero. Show the exact sum beside it, in a title or a table.
  *
  * @example
  * ```ts

@@ -1,7 +1,8 @@
 /**
- * Money is counted in µVND (10⁻⁶ VND) as `bigint`, everywhere.
+ * Money in µVND (10⁻⁶ VND), a `bigint` everywhere.
  *
- * A price of 8,300 VND per million tokens is exactly 8,300 µVND per token: nothing is ever rounded per token.
+ * A price of 8,300 VND per million tokens is exactly 8,300 µVND per token: nothing is ever rounded
+ * per token.
  */
 import { invariant } from "../lib/assert.ts";
 
@@ -9,7 +10,7 @@ import { invariant } from "../lib/assert.ts";
 export const microVndPerVnd = 1_000_000n;
 
 /**
- * Whole VND as µVND.
+ * Converts whole VND to µVND.
  *
  * @example
  * ```ts
@@ -25,7 +26,7 @@ export function fromVnd(vnd: number): bigint {
 }
 
 /**
- * The exact decimal form in VND, without trailing zeros: what JSON and headers show.
+ * Writes an amount in VND as an exact decimal without trailing zeros, for JSON and headers.
  *
  * @example
  * ```ts
@@ -44,7 +45,7 @@ export function formatVnd(amountMicroVnd: bigint): string {
 }
 
 /**
- * Reads a decimal amount in VND with at most six decimals. Returns `undefined` for anything else.
+ * Parses a decimal amount in VND with at most six decimals; `undefined` for anything else.
  *
  * @example
  * ```ts
@@ -62,9 +63,8 @@ export function parseVnd(text: string): bigint | undefined {
 }
 
 /**
- * The published list figure of a price: VND divided by the list rate, four decimals, half up.
- *
- * VND is the source; this figure is only shown, never charged.
+ * Computes the published list figure of a price: VND divided by the list rate, four decimals, half
+ * up. VND is the source; this figure is only shown, never charged.
  *
  * @example
  * ```ts

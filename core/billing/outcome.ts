@@ -1,5 +1,5 @@
 /**
- * The published outcome table: who pays for what. One function, so that no path has a rule of its own.
+ * The published outcome table: who pays for what, as one function for all paths.
  *
  * - Folder `core/billing/`: what calls cost: prices, believed usage, ceilings, the outcome table
  *   and the receipt.
@@ -21,60 +21,65 @@ import { costOfTokens, costOfUnits } from "./price.ts";
 import type { TokenBounds } from "./token_bounds.ts";
 import { noTokens, type ReportedUsage, type TokenUsage } from "./token_usage.ts";
 
-/** What is known when a chat call ends. */
+/** The facts about a chat call at its end. */
 export interface ChatEnd {
   readonly outcome: Outcome;
   readonly price: AppliedPrice;
-  /** As reported by the provider; `undefined` if it reported none or nonsense. */
+  /** The report of the provider; `undefined` if it made none, or nonsense. */
   readonly reported: ReportedUsage | undefined;
-  /** Beyond these a report is absurd. */
+  /** The bounds of a credible report. */
   readonly bounds: TokenBounds;
-  /** The provider's last word on usage was nonsense: `reported` is an earlier one, from before the end. */
+  /**
+   * Whether the provider's last report was nonsense: `reported` is then an earlier one, from before
+   * the end.
+   */
   readonly reportIsStale?: boolean;
-  /** Our own count of the prompt, for ends without a report. */
+  /** The gateway's own count of the prompt, for ends without a report. */
   readonly estimatedInputTokens: number;
-  /** Bytes of text, reasoning and tool arguments that came. */
+  /** Bytes of text, reasoning and tool arguments that arrived. */
   readonly outputBytes: number;
-  /** Of them, those of the answer itself; absent where they are not told apart. */
+  /** Of these, the bytes of the answer itself; absent if they are not counted separately. */
   readonly answerBytes?: number | undefined;
-  /** Something came that a client can use, perhaps without such bytes. */
+  /** Whether something arrived that a client can use, perhaps without such bytes. */
   readonly produced: boolean;
-  /** The provider had said why its answer stops: a report that is there speaks of the whole. */
+  /**
+   * Whether the provider had stated why its answer stops: an existing report then covers the whole
+   * answer.
+   */
   readonly stopped?: boolean;
-  /** The provider put an error into its stream before anything of the answer itself. */
+  /** Whether the provider sent an error in its stream before anything of the answer itself. */
   readonly failedUnanswered?: boolean;
-  /** What earlier reports say about our own count, for a call that ended early. */
+  /** The correction of the gateway's own count, for a call that ended early. */
   readonly correction?: EstimateCorrection | undefined;
-  /** The charge is never above this; see `charge_ceiling.ts`. */
+  /** The most that is charged; see `charge_ceiling.ts`. */
   readonly ceilingMicroVnd?: bigint;
-  /** What a truthful provider cannot pass. */
+  /** The bounds that a truthful provider cannot exceed. */
   readonly proven?: ProvenBounds;
 }
 
-/** The price of an ended call, before the wallet is asked whether it can pay. */
+/** The price of an ended call, before the wallet decides whether it can pay. */
 export interface Charge {
   readonly priceMicroVnd: bigint;
   readonly usage: TokenUsage;
-  /** The tokens are our count, not the provider's. */
+  /** Whether the tokens are the gateway's count, not the provider's. */
   readonly estimated: boolean;
   readonly units: number;
-  /** What the provider reports beyond what is charged, at the price of the customer. */
+  /** The provider's report beyond what is charged, at the price of the customer. */
   readonly claimMicroVnd: bigint;
-  /** A side of the call that is false, and not the caller's doing. */
+  /** The side of the call that is false and not caused by the caller. */
   readonly implausible: Implausible | undefined;
 }
 
 /**
  * Prices the end of a chat call.
  *
- * | outcome | charge |
- * |---|---|
- * | completed | reported usage × price; what is absent or cannot be is counted, and marked `estimated` |
- * | empty, failed | 0 |
- * | broken, client gone, cut | what was produced: reported usage if it came, else counted; 0 if nothing was produced |
- * | an error event of the provider before any text, refusal or tool arguments | 0 |
+ * | outcome | charge | |---|---| | completed | reported usage × price; what is absent or impossible
+ * is counted, and marked `estimated` | | empty, failed | 0 | | broken, client gone, cut | what was
+ * produced: reported usage if there is any, else counted; 0 if nothing was produced | | an error
+ * event of the provider before any text, refusal or tool arguments | 0 |
  *
- * A price per request is charged once anything was produced. No charge is above the ceiling of its call.
+ * A price per request is charged once anything was produced. No charge is above the ceiling of its
+ * call.
  *
  * @example
  * ```ts
@@ -90,7 +95,7 @@ export function chargeForChat(end: ChatEnd): Charge {
   const free = end.outcome === "empty" || end.outcome === "failed" ||
     (end.outcome !== "completed" && !end.produced) ||
     (end.outcome === "broken" && end.failedUnanswered === true);
-  // A stream that ended early has reported its prompt, but of its output only the first few tokens.
+  // A stream that ended early has reported its prompt, but only the first few tokens of its output.
   const early = (end.outcome !== "completed" && end.stopped !== true) ||
     end.reportIsStale === true;
   const { price, ceilingMicroVnd } = end;
@@ -128,11 +133,14 @@ export function chargeForChat(end: ChatEnd): Charge {
 
 function implausibleOf(end: ChatEnd): Implausible | undefined {
   const { reported, proven } = end;
-  // What only a total or a list of runs shows may be a second reading of the prompt.
+  // The part that only a total or a list of runs shows may be a second reading of the prompt.
   return proven && implausibleSide(reported?.said ?? reported, end, proven);
 }
 
-/** What the provider reports, or where it was stopped would have reported, beyond what is charged. */
+/**
+ * Computes what the provider reports, or would have reported where it was stopped, beyond what is
+ * charged.
+ */
 function claimOf(
   end: ChatEnd,
   usage: TokenUsage,

@@ -1,4 +1,4 @@
-/** Prices as the operator writes them, and what a call costs under them. All pure, all exact. */
+/** Prices as the operator writes them, and the cost of a call under them: pure and exact. */
 import { invariant } from "../lib/assert.ts";
 import { maxReportedTokens } from "./limits.ts";
 import type { AppliedPrice } from "./receipt.ts";
@@ -16,7 +16,7 @@ export interface VideoPriceTier {
 export type CataloguePrice =
   | {
     readonly unit: "token";
-    /** Per 1,000,000 tokens, input and output alike unless the next ones say otherwise. */
+    /** Per 1,000,000 tokens, input and output alike unless the next fields differ. */
     readonly vndPerMtok: number;
     readonly outputVndPerMtok?: number | undefined;
     readonly cacheReadVndPerMtok?: number | undefined;
@@ -29,12 +29,13 @@ export type CataloguePrice =
 /**
  * Fixes the unit prices at admission. A video price needs the seconds of the request.
  *
- * @throws {InvariantError} if a video length has no tier: the request should have been refused before
+ * @throws {InvariantError} if a video length has no tier: the request should have been refused
+ * before
  */
 export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPrice {
   switch (price.unit) {
     case "token": {
-      // VND per million tokens is µVND per token: the same number.
+      // VND per million tokens equals µVND per token.
       const inputMicroVnd = BigInt(price.vndPerMtok);
       return {
         unit: "token",
@@ -57,7 +58,7 @@ export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPric
   }
 }
 
-/** Whether some call costs nothing under a price. */
+/** Whether a call under a price may cost nothing. */
 export function mayBeFree(price: CataloguePrice): boolean {
   switch (price.unit) {
     case "token":
@@ -71,7 +72,7 @@ export function mayBeFree(price: CataloguePrice): boolean {
 }
 
 /**
- * What the given usage costs.
+ * Computes the cost of usage in tokens.
  *
  * @example
  * ```ts
@@ -81,7 +82,8 @@ export function mayBeFree(price: CataloguePrice): boolean {
  * if (cost !== 1_245_000n) throw new Error(String(cost)); // 1.245 VND
  * ```
  *
- * @throws {InvariantError} if the price is not per token or a bucket is no whole number of 0 or more
+ * @throws {InvariantError} if the price is not per token or a bucket is no whole number of 0 or
+ * more
  */
 export function costOfTokens(price: AppliedPrice, usage: TokenUsage): bigint {
   invariant(price.unit === "token", `Cannot price tokens per ${price.unit}`);
@@ -96,7 +98,7 @@ export function costOfTokens(price: AppliedPrice, usage: TokenUsage): bigint {
     BigInt(cacheWrite) * price.cacheWriteMicroVnd + BigInt(output) * price.outputMicroVnd;
 }
 
-/** What `units` calls, images or videos cost. */
+/** Computes the cost of `units` calls, images or videos. */
 export function costOfUnits(price: AppliedPrice, units: number): bigint {
   invariant(price.unit !== "token", "Cannot price units per token");
   invariant(Number.isSafeInteger(units) && units >= 0, `Units are out of bounds: ${units}`);
@@ -104,9 +106,9 @@ export function costOfUnits(price: AppliedPrice, units: number): bigint {
 }
 
 /**
- * The most a chat call can cost: what is reserved before it is admitted.
- *
- * Input is priced at the dearest input bucket, since nobody knows yet what the provider's cache will do.
+ * Computes the most that a chat call can cost, which is reserved before it is admitted. Input is
+ * priced at the most expensive input bucket, since the effect of the provider's cache is not known
+ * yet.
  */
 export function worstCaseCost(
   price: AppliedPrice,

@@ -1,29 +1,37 @@
 import type { AccountId, ApiKeyId, RequestId } from "../lib/ids.ts";
 import type { TokenUsage } from "./token_usage.ts";
 
-/** How a call ended. Decides the charge: see docs/behaviour.md#who-pays-for-what and `outcome.ts`. */
+/**
+ * How a call ended, which decides the charge: see docs/behaviour.md#who-pays-for-what and
+ * `outcome.ts`.
+ */
 export type Outcome =
-  /** Whole answer delivered. */
+  /** The whole answer was delivered. */
   | "completed"
-  /** Whole answer, but nothing in it and no usage: free. */
+  /** The answer was complete, but empty and without usage: free. */
   | "empty"
   /** The provider refused or every route failed: free. */
   | "failed"
-  /** The stream broke upstream after output began: what was produced. */
+  /** The stream broke upstream after output began: what was produced is charged. */
   | "broken"
-  /** The client left: what was produced. */
+  /** The client left: what was produced is charged. */
   | "client_gone"
-  /** The gateway ended the stream, e.g. because the wallet could not pay for more: what was produced. */
+  /**
+   * The gateway ended the stream, e.g. because the wallet could not pay for more: what was produced
+   * is charged.
+   */
   | "cut";
 
-/** One try of one route. Metadata only. */
+/** One attempt on one route. Metadata only. */
 export interface Attempt {
   readonly route: string;
   readonly outcome: string;
   readonly ms: number;
 }
 
-/** The unit prices that were applied, in µVND per unit: fixed at admission, whatever the catalogue says later. */
+/**
+ * The applied unit prices, in µVND per unit: fixed at admission, whatever the catalogue says later.
+ */
 export type AppliedPrice =
   | {
     readonly unit: "token";
@@ -45,11 +53,11 @@ export interface Receipt {
   readonly kind: "chat" | "image" | "speech" | "video";
   /** The model that processed the call (catalogue id). */
   readonly model: string;
-  /** The name that was sent, when it was mapped. */
+  /** The name that was sent, if it was mapped. */
   readonly mappedFrom?: string;
   /** Endpoint style of the caller: `messages`, `chat`, `responses`, `images`, `speech`, `videos`. */
   readonly style: string;
-  /** `provider/model` that answered; absent when every route failed. */
+  /** `provider/model` that answered; absent if every route failed. */
   readonly route?: string;
   readonly startedAtMs: number;
   readonly latencyMs: number;
@@ -60,16 +68,19 @@ export interface Receipt {
   readonly stream: boolean;
   readonly outcome: Outcome;
   readonly usage?: TokenUsage;
-  /** Tokens were counted by us because the provider reported none (or nonsense). */
+  /** Whether the gateway counted the tokens because the provider reported none (or nonsense). */
   readonly estimated: boolean;
   /** Units for per-unit prices: calls, images, videos. */
   readonly units: number;
   readonly price: AppliedPrice;
-  /** What was debited. */
+  /** The amount that was debited. */
   readonly costMicroVnd: bigint;
   /** The part of the price that the wallet could not cover; never makes it negative. */
   readonly shortfallMicroVnd: bigint;
-  /** What the provider reported beyond what was charged, at this price: our claim on it. More than 0. */
+  /**
+   * What the provider reported beyond what was charged, at this price, which the operator may
+   * claim. More than 0.
+   */
   readonly claimMicroVnd?: bigint;
   readonly attempts: readonly Attempt[];
 }

@@ -1,4 +1,7 @@
-/** How far a provider's report of tokens is believed: what the call itself could have used, with some slack. */
+/**
+ * Bounds how much of a provider's report of tokens is believed: what the call itself could have
+ * used, with some slack.
+ */
 import { maxReportedTokens, reportedModelOutputs, reportedOutputExtra } from "./limits.ts";
 import { bytesPerEstimatedToken } from "./tokens/rough_estimate.ts";
 
@@ -27,40 +30,52 @@ const reportedContextsWithTools = 12;
  */
 const reportedOutputFactor = 2;
 
-/** The most tokens of a call. A report beyond them is absurd, and our own count never passes them either. */
+/**
+ * The most tokens of a call. A report beyond them is not believed, and the gateway's own count
+ * stays within them too.
+ */
 export interface TokenBounds {
   /** Input, what was read from caches and written to them included. */
   readonly input: number;
-  /** Output that the request asked for. */
+  /** Output that the request asks for. */
   readonly askedOutput: number;
-  /** Output that the model can produce at all: hidden reasoning, and text that went on beyond what was asked for. */
+  /**
+   * Output that the model can produce at all: hidden reasoning, and text beyond what was requested.
+   */
   readonly possibleOutput: number;
-  /** The caller asked for no more than this: our own count ends here. By default that of the model. */
+  /**
+   * Output that the caller requested at most, where the gateway's own count ends. By default that
+   * of the model.
+   */
   readonly wantedOutput?: number;
 }
 
 export interface BoundedCall {
   readonly contextWindow: number;
   readonly maxOutputTokens: number;
-  /** Answers asked for. */
+  /** Answers requested. */
   readonly choices: number;
-  /** Output tokens that were reserved, those of all answers. */
+  /** Output tokens that were reserved, for all answers. */
   readonly reservedOutputTokens: number;
-  /** The most that the caller can want: its own bound, or where it set none that of the model with some slack. */
+  /**
+   * The most that the caller can want: its own bound, or without one that of the model with some
+   * slack.
+   */
   readonly wantedOutputTokens?: number;
-  /** Our own count of the prompt. */
+  /** The gateway's own count of the prompt. */
   readonly estimatedInputTokens: number;
   /** Input tokens that were reserved. */
   readonly reservedInputTokens?: number;
-  /** What the bytes that were sent can be at most, with what they name. */
+  /** The most tokens that the sent bytes, and what they refer to, can be. */
   readonly believableInputTokens?: number;
-  /** The request asks for tools that the provider runs, and was let through with them. */
+  /** Whether the request uses tools that the provider runs, and was admitted with them. */
   readonly hostedTools: boolean;
 }
 
 /**
- * The bounds of a call. They are wider than what was reserved, since a report that is a little larger than foreseen is
- * true as a rule; the constants above give the reason for each width.
+ * Computes the bounds of a call. They are wider than what was reserved, since a report that is
+ * slightly larger than expected is usually true; the constants above give the reason for each
+ * width.
  *
  * @example
  * ```ts
@@ -85,7 +100,8 @@ export function tokenBounds(call: BoundedCall): TokenBounds {
   );
   const askedOutput = call.reservedOutputTokens * reportedOutputFactor +
     reportedOutputExtra;
-  // A tool of the provider reads the prompt again with each of its results; what they hold is not in the request.
+  // A tool of the provider reads the prompt again with each of its results, whose contents are not
+  // in the request.
   const sent = call.hostedTools
     ? (call.reservedInputTokens ?? Infinity) * reportedContextsWithTools
     : call.believableInputTokens ?? Infinity;

@@ -16,14 +16,14 @@ export interface TokenUsage {
   readonly reasoning: number;
 }
 
-/** What a provider said of a call, before anybody asked whether it can be true. Counts that are absent are 0. */
+/** A provider's report of a call, before it is judged. Absent counts are 0. */
 export interface ReportedUsage extends TokenUsage {
   /**
-   * The counts that were said outright, where the others come with what only a total or a list of model runs shows.
-   * They remain when the rest is not to be believed.
+   * The counts that were reported explicitly, if the others include what only a total or a list of
+   * model runs shows. They remain if the rest is not believed.
    */
   readonly said?: TokenUsage;
-  /** A part of the report was nonsense and has been left out. */
+  /** Whether a part of the report was nonsense and has been left out. */
   readonly partlyAbsurd?: true;
 }
 
@@ -37,7 +37,7 @@ export const noTokens: TokenUsage = {
 };
 
 /**
- * The tokens billed as input: fresh, read from a cache and written to one.
+ * Sums the tokens billed as input: fresh, read from a cache and written to one.
  *
  * @example
  * ```ts

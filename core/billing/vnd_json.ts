@@ -1,7 +1,8 @@
 import { formatVnd } from "./micro_vnd.ts";
 
 /**
- * A record as it is shown outside: every `…MicroVnd` bigint becomes a `…Vnd` decimal string, at any depth.
+ * Converts a record for output: every `…MicroVnd` bigint becomes a `…Vnd` decimal string, at any
+ * depth.
  *
  * @example
  * ```ts

@@ -1,5 +1,5 @@
 /**
- * One movement on the operator's bank account, whoever told us of it.
+ * One movement on the operator's bank account, from any source.
  *
  * - Folder `core/payments/`: top-ups by bank transfer: order codes, VietQR, notices of banks,
  *   statements.
@@ -10,13 +10,13 @@
 import { microVndPerVnd, parseVnd } from "../billing/micro_vnd.ts";
 import type { BankTime } from "./bank_time.ts";
 
-/** Where a notice came from. The same movement may come from several of them, under unrelated ids. */
+/** The source of a notice. The same movement may come from several sources, under unrelated ids. */
 export const bankSources = ["sepay", "sepay-poll", "casso", "csv", "manual"] as const;
 export type BankSource = typeof bankSources[number];
 
 /**
- * Sources of one family number the references of movements alike: two different references mean two movements.
- * Between families a difference proves nothing.
+ * The family of each source. Sources of one family number movements alike, so two different
+ * references mean two movements. Between families a difference proves nothing.
  */
 export const referenceFamily: Readonly<Record<BankSource, string>> = {
   sepay: "sepay",
@@ -29,7 +29,7 @@ export const referenceFamily: Readonly<Record<BankSource, string>> = {
 /** A movement as its source describes it. */
 export interface BankEvent {
   readonly source: BankSource;
-  /** Unique and stable within its source: retries and replays carry the same. */
+  /** Unique and stable within its source: retries and replays have the same. */
   readonly id: string;
   /** The receiving account, as the source names it. */
   readonly account: string;
@@ -39,40 +39,48 @@ export interface BankEvent {
   /** Never negative. */
   readonly amountMicroVnd: bigint;
   readonly time: BankTime;
-  /** What the payer typed, as the bank passed it on. */
+  /** The text of the payer, as the bank forwarded it. */
   readonly memo: string;
-  /** The longer statement or SMS text, where the source gives one. */
+  /** The longer statement or SMS text, if the source gives one. */
   readonly fullText?: string;
-  /** What the source itself took for a payment code. Never trusted alone. */
+  /** The text that the source took for a payment code. Never trusted alone. */
   readonly detectedCode?: string;
   /** The bank's reference of the movement. May be absent. */
   readonly reference?: string;
-  /** Balance of the bank account afterwards, where told. */
+  /** Balance of the bank account afterwards, if the source reports it. */
   readonly balanceAfterMicroVnd?: bigint;
   readonly payer?: { readonly account?: string; readonly name?: string; readonly bank?: string };
-  /** Rows of one statement file share it, the same file imported again has the same: its rows are different movements. */
+  /**
+   * The statement file that lists the movement. Its rows are different movements; the same file
+   * imported again has the same id.
+   */
   readonly importId?: string;
 }
 
-/** The id under which the credit of a movement stands in the ledger: the same for machine and staff. */
+/**
+ * Builds the id of a movement's credit in the ledger: the same for automatic credits and those of
+ * staff.
+ */
 export function creditOperationId(event: Pick<BankEvent, "source" | "id">): string {
   return `in:${event.source}:${event.id}`;
 }
 
-/** Whether a text can be an event id: short, and safe in a key and a URL. */
+/** Whether a text can be an event id: short, and safe in a store key and a URL. */
 export function isEventId(text: string): boolean {
   return /^[A-Za-z0-9._:-]{1,80}$/.test(text);
 }
 
-/** A reference as it is compared: letters and digits only. Empty when there is none. */
+/** Normalises a reference for comparison: letters and digits only. Empty if there is none. */
 export function plainReference(reference: string | undefined): string {
   return (reference ?? "").replace(/[^A-Za-z0-9]/g, "").toUpperCase();
 }
 
 /**
- * An amount of a JSON notice in µVND, in the forms that the providers document: a whole number, or text of digits with
- * or without two decimals (`"18067000.00"`). `undefined` for everything else, so that a person looks at it: `"50.000"`
- * may be fifty thousand đồng or fifty, and so may a number with a fraction.
+ * Reads an amount of a JSON notice in µVND, in the forms that the providers document: a whole
+ * number, or text of digits with or without two decimals (`"18067000.00"`).
+ *
+ * `undefined` for everything else, so that a person decides: `"50.000"` may be fifty thousand đồng
+ * or fifty, and so may a number with a fraction.
  *
  * @example
  * ```ts

@@ -1,29 +1,35 @@
-/** What the intake needs of a provider of bank notices: check one request, then read it. */
+/** The interface of a provider of bank notices: check one request, then read it. */
 import type { BankEvent, BankSource } from "./bank_event.ts";
 
-/** One request of a provider, body unread as text. */
+/** One request of a provider, with the body as bytes. */
 export interface BankHookRequest {
   readonly headers: { get(name: string): string | null };
   readonly body: Uint8Array<ArrayBuffer>;
   readonly nowMs: number;
 }
 
-/** `stale` = the signature is right but too old or too new: the answer is the same, the log line differs. */
+/**
+ * The result of the check. `stale`: the signature is right but too old or too new; the answer is
+ * the same, the log line differs.
+ */
 export type BankHookCheck = "genuine" | "forged" | "stale";
 
-/** A notice that was read, or why it could not be. Unreadable notices are kept for staff, never dropped. */
+/**
+ * A notice, or the reason why it could not be read. Unreadable notices are kept for staff, never
+ * dropped.
+ */
 export type BankNotice =
   | { readonly ok: true; readonly events: readonly BankEvent[] }
   | { readonly ok: false; readonly reason: string };
 
-/** One configured provider. It exists only when a secret is set. */
+/** One configured provider. It exists only if a secret is set. */
 export interface BankHook {
   readonly source: BankSource;
   verify(request: BankHookRequest): Promise<BankHookCheck>;
   read(body: Uint8Array<ArrayBuffer>): BankNotice;
 }
 
-/** The JSON of a body, or `undefined`. */
+/** Parses the JSON of a body; `undefined` if it is not JSON. */
 export function jsonOfBytes(body: Uint8Array): unknown {
   try {
     return JSON.parse(new TextDecoder("utf-8", { fatal: true }).decode(body));

@@ -1,10 +1,10 @@
-/** Times as banks write them: Vietnam's local time, often without a zone or seconds. */
+/** Parses times as banks write them: Vietnam's local time, often without a zone or seconds. */
 import { vietnamDayNumber, vietnamOffsetMs } from "../lib/time/vietnam_time.ts";
 
-/** How exactly a source tells the time. Two sources are compared at the coarser of theirs. */
+/** The precision of a source's times. Two sources are compared at the coarser of theirs. */
 export type BankTimePrecision = "second" | "minute" | "day";
 
-/** A moment told by a bank. */
+/** A moment as a bank states it. */
 export interface BankTime {
   /** Start of the second, minute or day, in ms since 1970. */
   readonly atMs: number;
@@ -30,7 +30,7 @@ function fromParts(
   }
   const midnight = Date.UTC(year, month - 1, day);
   const date = new Date(midnight);
-  // Date.UTC rolls 31 April over into May: refuse what does not come back the same.
+  // Date.UTC turns 31 April into 1 May, so a date that comes back different is refused.
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return undefined;
   const ofDayMs = (values[0] * 3_600 + values[1] * 60 + values[2]) * 1_000;
   const precision = hour === undefined ? "day" : second === undefined ? "minute" : "second";
@@ -40,7 +40,8 @@ function fromParts(
 /**
  * Reads `2026-11-20 14:02:37`, `2026-11-20T14:02:37+07:00`, `20/11/2026 14:02` or `20-11-2026`.
  *
- * Day comes before month when the year is last, as everywhere in Vietnam. A time with a zone is taken at its word.
+ * Day comes before month when the year is last, as everywhere in Vietnam. The zone of a time is
+ * respected if it has one.
  *
  * @example
  * ```ts
@@ -71,14 +72,14 @@ export function parseBankTime(text: string): BankTime | undefined {
   return fromParts(Number(year), Number(month), Number(day), rest);
 }
 
-/** Whether two times may be the same moment, seen at the coarser precision of the two. */
+/** Whether two times may be the same moment, at the coarser precision of the two. */
 export function sameBankTime(left: BankTime, right: BankTime): boolean {
   const step = Math.max(stepMs[left.precision], stepMs[right.precision]);
   const slot = (time: BankTime) => Math.floor((time.atMs + vietnamOffsetMs) / step);
   return slot(left) === slot(right);
 }
 
-/** How many days of Vietnam's calendar lie between two times: 0 on the same day. */
+/** Counts the days of Vietnam's calendar between two times: 0 on the same day. */
 export function vietnamDaysApart(left: BankTime, right: BankTime): number {
   return Math.abs(vietnamDayNumber(left.atMs) - vietnamDayNumber(right.atMs));
 }

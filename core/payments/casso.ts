@@ -38,7 +38,7 @@ const webhookForm = z.object({
   }),
 });
 
-/** The value with the keys of every object in ascending order. */
+/** Sorts the keys of every object in ascending order. */
 function sorted(value: Json | undefined): Json | undefined {
   if (Array.isArray(value)) return value.map((item) => sorted(item) ?? null);
   if (!isJsonObject(value)) return value;
@@ -54,7 +54,8 @@ function depthWithin(value: unknown, depth: number): boolean {
 }
 
 /**
- * The text that Casso signs: `t.` and the JSON of the body with sorted keys. `undefined` if the body is no JSON object.
+ * Builds the text that Casso signs: `t.` and the JSON of the body with sorted keys. `undefined` if
+ * the body is not a JSON object.
  */
 export function cassoSignedText(timestamp: string, body: Uint8Array): string | undefined {
   const value = jsonOfBytes(body);
@@ -117,7 +118,10 @@ async function verifyCasso(key: string, request: BankHookRequest): Promise<BankH
   return skewMs <= bankNoticeSkewMs ? "genuine" : "stale";
 }
 
-/** Casso's webhook, or `undefined` when no key is set: no secret means no endpoint. */
+/**
+ * Creates Casso's webhook; `undefined` if no key is set, since without a secret there is no
+ * endpoint.
+ */
 export function cassoHook(webhookKey: string | undefined): BankHook | undefined {
   if (webhookKey === undefined || webhookKey === "") return undefined;
   return {

@@ -1,5 +1,6 @@
 /**
- * CRC-16/CCITT-FALSE: polynomial 1021, initial value FFFF, not reflected, no final xor. EMVCo QR field 63.
+ * Computes CRC-16/CCITT-FALSE (polynomial 1021, initial value FFFF, not reflected, no final xor)
+ * for EMVCo QR field 63.
  *
  * @example
  * ```ts

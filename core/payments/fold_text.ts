@@ -1,7 +1,6 @@
 /**
- * Vietnamese text as the plain capitals that banks make of it: accents gone, Đ as D, upper case.
- *
- * Other characters stay as they are, so positions of digits and separators are kept.
+ * Folds Vietnamese text to the plain capitals that banks make of it: no accents, Đ as D, upper
+ * case. Other characters stay, so the positions of digits and separators are kept.
  *
  * @example
  * ```ts

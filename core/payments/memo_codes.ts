@@ -1,8 +1,9 @@
 /**
- * Finds order codes in what a bank made of the memo of a transfer.
+ * Finds order codes in the memo of a transfer as a bank delivers it.
  *
- * Banks put text before and after it, change case, strip separators, glue words together or break the memo into
- * chunks. A typo is never corrected: guessing at money is left to people (see near_codes.ts).
+ * Banks add text before and after the memo, change case, remove separators, join words or break the
+ * memo into chunks. A misspelt code is never corrected: decisions about unclear money are left to
+ * people (see near_codes.ts).
  */
 import { foldVietnamese } from "./fold_text.ts";
 import { type OrderCode, orderCodeLength, parseOrderCode } from "./order_code.ts";
@@ -20,10 +21,10 @@ function scan(text: string): OrderCode[] {
 }
 
 /**
- * Every different valid code in one text, in order of appearance.
+ * Returns every different valid code of a text, in order of appearance.
  *
- * First the text as it stands; only when that holds none, the text without anything but letters and digits, which
- * heals codes that a bank has broken up.
+ * The text is searched as it is; only if it has no code, it is searched with nothing but letters
+ * and digits, which restores codes that a bank has broken up.
  *
  * @example
  * ```ts
@@ -39,10 +40,10 @@ export function extractOrderCodes(text: string): OrderCode[] {
 }
 
 /**
- * Codes of a bank notice: the first of its texts that holds any wins.
+ * Returns the codes of the first of several texts that has any.
  *
- * Give the provider's own `code` field first, then the memo, then the full text. All go through our extractor: a
- * provider's detection has no check symbol and may return rubbish.
+ * Pass the provider's own `code` field first, then the memo, then the full text. All are searched
+ * in the same way: a provider's detection has no check symbol and may return something else.
  */
 export function codesOfTexts(texts: readonly (string | undefined)[]): OrderCode[] {
   for (const text of texts) {

@@ -1,4 +1,7 @@
-/** Likely misspellings of an order code in a memo: shown to staff, never acted on by the machine. */
+/**
+ * Finds likely misspellings of an order code in a memo: shown to staff, never acted on
+ * automatically.
+ */
 import { foldVietnamese } from "./fold_text.ts";
 import type { OrderCode } from "./order_code.ts";
 
@@ -22,7 +25,7 @@ export function withinOneEdit(left: string, right: string): boolean {
 }
 
 /**
- * Those of `candidates` that appear in the memo with at most one mistake.
+ * Returns those of `candidates` that appear in the memo with at most one mistake.
  *
  * @example
  * ```ts

@@ -1,14 +1,15 @@
 /**
  * The code of a top-up order: `ST`, seven random symbols and one check symbol.
  *
- * The alphabet leaves out what people and banks confuse (0 O, 1 I L, 5 S, B, Z) and vowels with Y, so no
- * words appear. `S` is not in it: "ST" cannot occur inside a code, which makes scanning a memo unambiguous. 23 is
- * prime: a weighted sum modulo 23 notices every single wrong symbol and every swap of two symbols.
+ * The alphabet leaves out what people and banks confuse (0 O, 1 I L, 5 S, B, Z) and vowels with Y,
+ * so that no words appear. It has no `S`, so "ST" cannot occur inside a code and scanning a memo is
+ * unambiguous. 23 is prime: a weighted sum modulo 23 detects every single wrong symbol and every
+ * swap of two symbols.
  */
 import { invariant } from "../lib/assert.ts";
 
 declare const brand: unique symbol;
-/** A well-formed code whose check symbol is right. It need not belong to an order. */
+/** A well-formed code with a correct check symbol. It need not belong to an order. */
 export type OrderCode = string & { readonly [brand]: "OrderCode" };
 
 /** The 23 symbols after `ST`, in the order of their values. */
@@ -19,7 +20,7 @@ const randomSymbols = 7;
 /** `ST` + 7 + 1. */
 export const orderCodeLength = 2 + randomSymbols + 1;
 
-/** Symbols of a code after `ST`, as values; `undefined` when one is not in the alphabet. */
+/** Converts the symbols after `ST` to values; `undefined` if one is not in the alphabet. */
 function symbolValues(symbols: string): number[] | undefined {
   const values: number[] = [];
   for (const symbol of symbols) {
@@ -30,14 +31,17 @@ function symbolValues(symbols: string): number[] | undefined {
   return values;
 }
 
-/** Weights 2..8 for the random symbols, then 1 for the check symbol: the whole sum is 0 modulo 23. */
+/**
+ * Computes the check value: weights 2..8 for the random symbols, 1 for the check symbol, so that
+ * the whole sum is 0 modulo 23.
+ */
 function checkValue(values: readonly number[]): number {
   const sum = values.reduce((total, value, index) => total + (index + 2) * value, 0);
   return (radix - sum % radix) % radix;
 }
 
 /**
- * Reads a code exactly as it is printed. Returns `undefined` for a wrong form or a wrong check symbol.
+ * Parses a code exactly as it is printed; `undefined` for a wrong form or a wrong check symbol.
  *
  * @example
  * ```ts
@@ -55,7 +59,7 @@ export function parseOrderCode(text: string): OrderCode | undefined {
 }
 
 /**
- * Makes a code from random bytes. The caller must still write it with "this key must be absent".
+ * Creates a code from random bytes. The caller must still store it on condition that it is unused.
  *
  * Bytes of 230 and above are skipped (230 = 10 × 23), so every symbol is equally likely.
  *

@@ -1,9 +1,9 @@
-/** Money that the operator moves between accounts of his own is no top-up. */
+/** Recognises transfers between accounts of the operator, which are not top-ups. */
 import type { BankEvent } from "./bank_event.ts";
 import { foldVietnamese } from "./fold_text.ts";
 import { findReceivingAccount, type ReceivingAccount } from "./receiving_account.ts";
 
-/** A bank's name without case, accents, spaces and the words that every bank's name may have. */
+/** Normalises a bank's name: no case, accents, spaces or words that every bank's name may have. */
 function plainBankName(name: string): string {
   return foldVietnamese(name).replace(/[^A-Z0-9]/g, "").replace(
     /^(?:NGANHANG)?(?:TMCP)?|BANK$/g,
@@ -12,10 +12,13 @@ function plainBankName(name: string): string {
 }
 
 /**
- * The receiving account whose number the payer's account has. At another bank the same number belongs to somebody
- * else, so the caller must look at `sameBank` before it takes the payer for the operator.
+ * Returns the receiving account with the number of the payer's account.
  *
- * @returns `undefined` if the payer's number is none of ours; `sameBank` is false only if another bank is named
+ * At another bank the same number belongs to somebody else, so the caller must check `sameBank`
+ * before it takes the payer for the operator.
+ *
+ * @returns `undefined` if the payer's number is not of a receiving account; `sameBank` is false
+ * only if another bank is named
  *
  * @example
  * ```ts

@@ -1,32 +1,33 @@
-/** The bank account that takes top-ups, and the memo a payer must send to it. */
+/** The bank account that receives top-ups, and the memo that a payer must use. */
 import type { OrderCode } from "./order_code.ts";
 import { buildVietQr } from "./vietqr.ts";
 
 /**
- * One receiving account of the operator. A snapshot of it is kept with each order.
+ * One receiving account of the operator; each order keeps a copy of it.
  *
- * Some banks report movements only through a virtual account: then `account` is the virtual one, which the QR must
- * carry. VietinBank needs the memo prefix `SEVQR`.
+ * Some banks report movements only through a virtual account: then `account` is the virtual one,
+ * which the QR must contain. VietinBank needs the memo prefix `SEVQR`.
  */
 export interface ReceivingAccount {
   /** NAPAS bank number, six digits. */
   readonly bin: string;
   /** Shown to the payer. */
   readonly bankName: string;
-  /** Account or virtual account number as the QR carries it. */
+  /** Account or virtual account number for the QR code. */
   readonly account: string;
   /** Other numbers under which notices name the same account, such as the real one behind a virtual one. */
   readonly alsoKnownAs: readonly string[];
   readonly holder: string;
-  /** Put before the code, with one space. Empty for most banks. */
+  /** The text before the code, separated by one space. Empty for most banks. */
   readonly memoPrefix: string;
 }
 
-/** Longest memo that every bank and every service passes on; the format itself allows 25. */
+/** Longest memo that every bank and every service forwards; the format itself allows 25. */
 const memoChars = 19;
 
 /**
- * The memo of an order: only capitals, digits and spaces, at most 19, which keeps the QR small and every bank happy.
+ * Builds the memo of an order: only capitals, digits and spaces, at most 19, which keeps the QR
+ * small and passes every bank.
  *
  * @example
  * ```ts
@@ -45,7 +46,7 @@ export function orderMemo(memoPrefix: string, code: OrderCode): string {
   return memo;
 }
 
-/** The VietQR text that pays one order. */
+/** Builds the VietQR text that pays one order. */
 export function orderVietQr(to: ReceivingAccount, code: OrderCode, amountVnd: bigint): string {
   return buildVietQr({
     bin: to.bin,
@@ -56,12 +57,12 @@ export function orderVietQr(to: ReceivingAccount, code: OrderCode, amountVnd: bi
   });
 }
 
-/** An account number without the spaces, dots and hyphens that people and exports put into it. */
+/** Removes the spaces, dots and hyphens that people and exports put into an account number. */
 export function plainAccountNumber(text: string): string {
   return text.replace(/[^A-Za-z0-9]/g, "").toUpperCase();
 }
 
-/** The configured account that a notice speaks of, by its account or sub-account number. */
+/** Finds the configured account of a notice, by its account or sub-account number. */
 export function findReceivingAccount(
   accounts: readonly ReceivingAccount[],
   numbers: readonly (string | undefined)[],

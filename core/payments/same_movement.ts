@@ -1,61 +1,77 @@
 /**
- * Tells whether a notice speaks of a movement that another notice has told of already.
+ * Decides whether a notice reports a movement that another notice has reported already.
  *
- * Sources use unrelated ids (SePay's webhook and its own list differ too), so the movement itself is compared:
- * account, direction, amount, time and bank reference. Only an equal reference from a different source, at a time that
- * fits and with no other order code, is proof enough to act alone. Everything that is merely likely goes to people:
- * never a silent credit, never a silent drop.
+ * Sources use unrelated ids (even SePay's webhook and its own list), so the movement itself is
+ * compared: account, direction, amount, time and bank reference. Only an equal reference from a
+ * different source, at a matching time and with no other order code, is proof enough to act
+ * automatically. Everything that is merely likely goes to staff: never a silent credit, never a
+ * silent drop.
  */
 import { type BankSource, referenceFamily } from "./bank_event.ts";
 import { type BankTime, sameBankTime, vietnamDaysApart } from "./bank_time.ts";
 import type { OrderCode } from "./order_code.ts";
 import { referencesDiffer } from "./statement_reference.ts";
 
-/** What is compared. Account, direction and amount are equal for all that are compared with each other. */
+/**
+ * The compared properties. Account, direction and amount are equal for all movements that are
+ * compared with each other.
+ */
 export interface MovementTraits {
   readonly source: BankSource;
   readonly id: string;
   readonly time: BankTime;
-  /** Letters and digits only; empty when the source gave none. */
+  /** Letters and digits only; empty if the source gave none. */
   readonly reference: string;
   readonly codes: readonly OrderCode[];
   /** The memo, letters and digits only. */
   readonly memo: string;
-  /** The statement file that it is a row of. */
+  /** The statement file that has it as a row. */
   readonly importId?: string;
 }
 
-/** A movement that stands on its own, with the notices of other sources that were joined to it. */
+/** A known movement, with the notices of other sources that were joined to it. */
 export interface KnownMovement extends MovementTraits {
-  /** Sources that have told of this movement, its own included: each can do so once. */
+  /** Sources that have reported this movement, its own included: each can do so once. */
   readonly toldBy: readonly BankSource[];
-  /** The statement files that list it. Absent on movements of before they were noted. */
+  /** The statement files that list it. Absent on movements that are older than this field. */
   readonly imports?: readonly string[];
 }
 
-/** What a newcomer is. `id` and `source` name the movement that it was compared with. */
+/** The verdict on a new notice. `id` and `source` name the movement that it was compared with. */
 export type MovementVerdict<Known extends KnownMovement = KnownMovement> =
   | { readonly kind: "new" }
   | { readonly kind: "same"; readonly known: Known }
   | { readonly kind: "doubtful"; readonly known: Known };
 
 const dayMs = 86_400_000;
-/** Where days only are told, a movement is booked on the day after it happened … */
+/** Days after which a movement may be booked, if a source states only days. */
 const bookedLateDays = 1;
-/** … or after a weekend; with a common order code too, that is no reference used again. */
+/**
+ * The same if both notices share an order code: a weekend may lie between, and the reference cannot
+ * be one that the bank used again.
+ */
 const bookedLateDaysWithCode = 3;
-/** Clocks and booking times of two sources differ by less than this, unless one of them tells days only. */
+/**
+ * Clocks and booking times of two sources differ by less than this, unless one of them states only
+ * days.
+ */
 const clockSkewMs = 10 * 60_000;
-/** Same code and amount from two sources within this time are suspicious whatever their clocks say. */
+/**
+ * Same code and amount from two sources within this time are suspicious whatever their clocks
+ * state.
+ */
 const sameCodeMs = 1.5 * dayMs;
 
-/** How far back and ahead to look for movements to compare with. */
+/** The time before and after a movement in which to look for movements to compare with. */
 export const movementWindowMs = 1.5 * dayMs;
 
-/** A memo that two exports cut at different lengths begins alike for at least this many letters and digits. */
+/**
+ * The letters and digits, at least, with which both memos begin if two exports cut one memo at
+ * different lengths.
+ */
 const cutMemoChars = 10;
 
-/** Whether two memos are one, which an export may have cut. */
+/** Whether two memos are the same, possibly cut by an export. */
 function sameMemo(left: string, right: string): boolean {
   const [shorter, longer] = left.length <= right.length ? [left, right] : [right, left];
   return left === right || (shorter.length >= cutMemoChars && longer.startsWith(shorter));
@@ -65,21 +81,25 @@ function shareCode(left: MovementTraits, right: MovementTraits): boolean {
   return left.codes.some((code) => right.codes.includes(code));
 }
 
-/** Whether both name orders, and none of them in common. */
+/** Whether both contain order codes, and none in common. */
 function codesDiffer(left: MovementTraits, right: MovementTraits): boolean {
   return left.codes.length > 0 && right.codes.length > 0 && !shareCode(left, right);
 }
 
 /**
- * Whether two notices of one source look like one movement told under two ids, as rows of a statement do that was saved
- * again by a spreadsheet (seconds gone) or exported with other columns.
+ * Whether two notices of one source look like one movement under two ids, as the rows of a
+ * statement do that was saved again by a spreadsheet (without seconds) or exported with other
+ * columns.
  */
 function sameSourceTwin(left: MovementTraits, right: MovementTraits): boolean {
   return sameBankTime(left.time, right.time) && !codesDiffer(left, right) &&
     (shareCode(left, right) || sameMemo(left.memo, right.memo));
 }
 
-/** Whether an equal reference at these times can be one movement: banks use short references again, on other days. */
+/**
+ * Whether an equal reference at these times can be one movement: banks reuse short references on
+ * other days.
+ */
 function timesFit(left: MovementTraits, right: MovementTraits): boolean {
   if (left.time.precision !== "day" && right.time.precision !== "day") {
     return Math.abs(left.time.atMs - right.time.atMs) <= clockSkewMs;
@@ -92,12 +112,13 @@ function likelySame(newcomer: MovementTraits, known: KnownMovement): boolean {
   const differ = referencesDiffer(newcomer.reference, known.reference);
   // Two different references of one numbering are two movements.
   if (differ && referenceFamily[newcomer.source] === referenceFamily[known.source]) return false;
-  // A statement lists a movement once: its rows are movements of their own, however alike.
+  // A statement lists a movement once: its rows are different movements, however similar.
   const { importId } = newcomer;
   if (importId !== undefined && (known.imports ?? []).includes(importId)) return false;
   if (known.source === newcomer.source) return sameSourceTwin(newcomer, known);
-  // That source has told of this movement under another id: this one must be a further movement. Only statements tell
-  // of one under as many ids as files are made of it; those that were joined had the reference of the movement.
+  // That source has reported this movement under another id, so this one must be a further
+  // movement. Only statements report one under as many ids as files are made of it; those that were
+  // joined had the reference of the movement.
   const toldAgain = newcomer.source === "csv" && !differ;
   if (known.toldBy.includes(newcomer.source) && !toldAgain) return false;
   const apartMs = Math.abs(newcomer.time.atMs - known.time.atMs);
@@ -106,10 +127,12 @@ function likelySame(newcomer: MovementTraits, known: KnownMovement): boolean {
 }
 
 /**
- * Compares a newcomer with the movements on the same account, in the same direction, of the same amount.
+ * Compares a new notice with the movements on the same account, in the same direction, of the same
+ * amount.
  *
- * Notices of statements (CSV) told by days alone are compared by the day, so two customers paying the same sum on one
- * day go to people when the statement numbers references differently from the webhook.
+ * Rows of statements (CSV) that state only days are compared by the day, so two customers who pay
+ * the same sum on one day go to staff if the statement numbers references differently from the
+ * webhook.
  */
 export function compareMovement<Known extends KnownMovement>(
   newcomer: MovementTraits,

@@ -1,5 +1,6 @@
 /**
- * SePay: notices of bank movements by webhook, and the list of movements of its API v2 as second source.
+ * SePay: notices of bank movements by webhook, and the list of movements of its API v2 as a second
+ * source.
  *
  * Docs: developer.sepay.vn (webhooks; API v2 transactions).
  */
@@ -16,7 +17,9 @@ import {
 import { parseBankTime } from "./bank_time.ts";
 import { bankNoticeSkewMs, prefixed, verifyHmacHex } from "./signature.ts";
 
-/** The secrets set for SePay. With both set either check admits a notice, which allows a change-over. */
+/**
+ * The secrets for SePay. With both set, either check admits a notice, which allows a change-over.
+ */
 export interface SepaySecrets {
   /** Signs `timestamp.body` (recommended). */
   readonly hmacSecret?: string;
@@ -99,7 +102,7 @@ function eventOf(raw: RawMovement): BankEvent | string {
     ...(raw.fullText === "" ? {} : { fullText: raw.fullText }),
     ...(raw.code === "" ? {} : { detectedCode: raw.code }),
     ...(raw.reference === "" ? {} : { reference: raw.reference }),
-    // Some banks always tell 0: that is "not told".
+    // Some banks always report 0, which means "not reported".
     ...(balance === undefined || balance === 0n ? {} : { balanceAfterMicroVnd: balance }),
   };
 }
@@ -130,14 +133,14 @@ export function readSepayNotice(body: Uint8Array): BankNotice {
     : { ok: true, events: [event] };
 }
 
-/** One page of the list. What cannot be read is kept for a person: it may stand for money. */
+/** One page of the list. Entries that cannot be read are kept for staff: they may be money. */
 export interface SepayPage {
   readonly events: readonly BankEvent[];
   readonly unreadable: readonly { readonly reason: string; readonly raw: string }[];
   readonly hasMore: boolean;
 }
 
-/** Reads one page of the movements of API v2. `undefined` when it has another form. */
+/** Reads one page of the movements of API v2; `undefined` for any other form. */
 export function readSepayPage(answer: unknown): SepayPage | undefined {
   const parsed = listForm.safeParse(answer);
   if (!parsed.success) return undefined;
@@ -177,7 +180,7 @@ async function verifyHmac(secret: string, request: BankHookRequest): Promise<Ban
 }
 
 /**
- * SePay's webhook, or `undefined` when no secret is set: no secret means no endpoint.
+ * Creates SePay's webhook; `undefined` if no secret is set, since without one there is no endpoint.
  */
 export function sepayHook(secrets: SepaySecrets): BankHook | undefined {
   const hmacSecret = secrets.hmacSecret ?? "";

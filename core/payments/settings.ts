@@ -1,4 +1,7 @@
-/** The operator's settings for top-ups and invoices, read from the environment. Every problem is named at once. */
+/**
+ * Reads the operator's settings for top-ups and invoices from the environment; returns all problems
+ * at once.
+ */
 import { z } from "zod";
 import { type Environment, issueLines, setVariables, wholeNumber } from "../config/environment.ts";
 import { fromVnd } from "../billing/micro_vnd.ts";
@@ -8,27 +11,27 @@ import type { SepaySecrets } from "./sepay.ts";
 import { type DatedVatRate, parseVatSchedule } from "../invoices/vat.ts";
 import { defined } from "../lib/defined.ts";
 
-/** µVND of the smallest top-up: a smaller one costs more in staff than it brings. */
+/** µVND of the smallest top-up: a smaller one costs more staff time than it brings. */
 export const topupMinMicroVnd = 10_000_000_000n;
 
 /** µVND of the largest top-up: one transfer of NAPAS 247 stays under 500 million VND. */
 export const topupMaxMicroVnd = 499_000_000_000_000n;
 
-/** Everything about money that comes in by bank. */
+/** The settings of top-ups by bank transfer, and of invoices. */
 export interface TopupSettings {
   /** The first is shown on new orders; the others are still recognised. Empty: no top-up by transfer. */
   readonly receivingAccounts: readonly ReceivingAccount[];
   readonly sepay: SepaySecrets;
-  /** Reads SePay's list of movements as second source. */
+  /** The token for SePay's list of movements, the second source. */
   readonly sepayApiToken: string | undefined;
   readonly cassoWebhookKey: string | undefined;
-  /** One transfer above this waits for a person. */
+  /** A transfer above this waits for a person. */
   readonly autoCreditMaxMicroVnd: bigint;
-  /** What one operator may move alone, per act. */
+  /** The most that one operator may move alone, per action. */
   readonly approvalAboveMicroVnd: bigint;
   /** Empty: invoices cannot be requested. There is no default: the operator's accountant decides. */
   readonly vatRates: readonly DatedVatRate[];
-  /** What an invoice says was sold. */
+  /** The name of the service on invoices. */
   readonly invoiceItemName: string;
 }
 

@@ -1,9 +1,9 @@
-/** Checks of signatures, in constant time, over the bytes as they arrived. */
+/** Checks signatures in constant time, over the bytes as received. */
 import { decodeHex } from "../lib/runtime/mod.ts";
 
 /**
- * Milliseconds by which the time of a signed notice may differ from this clock, either way: SePay's own rule.
- * Later repeats come through the dashboard or the poll.
+ * Milliseconds by which the time of a signed notice may differ from this clock in either direction:
+ * SePay's own rule. Later repeats come through the dashboard or the poll.
  */
 export const bankNoticeSkewMs = 5 * 60_000;
 
@@ -34,7 +34,7 @@ function bytesOfHex(text: string): Uint8Array<ArrayBuffer> | undefined {
   return /^(?:[0-9a-fA-F]{2}){16,64}$/.test(text) ? decodeHex(text) : undefined;
 }
 
-/** Puts text in front of bytes, for signatures over `timestamp.body`. */
+/** Prepends text to bytes, for signatures over `timestamp.body`. */
 export function prefixed(text: string, body: Uint8Array): Uint8Array<ArrayBuffer> {
   const head = new TextEncoder().encode(text);
   const joined = new Uint8Array(head.length + body.length);

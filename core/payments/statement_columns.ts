@@ -1,7 +1,7 @@
 /** Recognises the columns of a bank's statement export by the names that Vietnamese banks give them. */
 import { foldVietnamese } from "./fold_text.ts";
 
-/** What a column holds. */
+/** The meaning of a column. */
 export type StatementColumn =
   | "date"
   | "clock"
@@ -101,13 +101,14 @@ const names: Readonly<Record<StatementColumn, readonly string[]>> = {
   ],
 };
 
-/** A header cell without accents, units in brackets and decoration. */
+/** Normalises a header cell: no accents, units in brackets or decoration. */
 function plainHeader(cell: string): string {
   return foldVietnamese(cell).replace(/\([^)]*\)/g, " ").replace(/[^A-Z0-9/]+/g, " ").trim();
 }
 
 /**
- * Column positions of a header row. `undefined` unless date, memo and an amount (or credit) column are all there.
+ * Returns the column positions of a header row; `undefined` unless it has a date, a memo and an
+ * amount (or credit) column.
  */
 export function statementColumns(
   row: readonly string[],

@@ -1,4 +1,7 @@
-/** Reads a bank's statement export as notices: the second (or only) source when no webhook has told of a movement. */
+/**
+ * Reads a bank's statement export as notices: the second (or only) source if no webhook has
+ * reported a movement.
+ */
 import { parseVnd } from "../billing/micro_vnd.ts";
 import { encodeHex } from "../lib/runtime/mod.ts";
 import { sha256 } from "../lib/sha256.ts";
@@ -15,19 +18,24 @@ const maxStatementRows = 10_000;
 /** The rows of a statement, and those that could not be read. */
 export interface Statement {
   readonly events: readonly BankEvent[];
-  /** By id of an event: the id that the same row had when the balance was part of it. Only rows that tell a balance. */
+  /**
+   * The former id by the id of an event: the one that the row had when the balance was part of it.
+   * Only for rows with a balance.
+   */
   readonly formerIds: ReadonlyMap<string, string>;
   /** `line` counts from 1, as a spreadsheet does. */
   readonly problems: readonly { readonly line: number; readonly what: string }[];
 }
 
-/** A title, the period and the holder stand above the header: it is looked for in this many rows. */
+/** The rows in which the header is searched: a title, the period and the holder come before it. */
 const headerRows = 50;
 
 /**
- * An amount as people write it in Vietnam: `1,000,000`, `1.000.000`, `1.000.000,00`, `+1 000 000 VND`.
+ * Parses an amount as people write it in Vietnam: `1,000,000`, `1.000.000`, `1.000.000,00`, `+1 000
+ * 000 VND`.
  *
- * A single separator followed by exactly three digits groups thousands: nobody pays thousandths of a đồng.
+ * A single separator followed by exactly three digits groups thousands: no payment has thousandths
+ * of a đồng.
  *
  * @returns µVND, 0 for an empty cell or a dash, `undefined` for anything unreadable
  */
@@ -44,7 +52,7 @@ export function parseWrittenAmount(text: string): bigint | undefined {
 
 type Cells = (column: StatementColumn) => string;
 
-/** Signed amount of a row: money in is positive. `undefined` if unreadable. */
+/** Reads the signed amount of a row: money in is positive. `undefined` if unreadable. */
 function rowAmount(cells: Cells, hasCredit: boolean): bigint | undefined {
   if (!hasCredit) return parseWrittenAmount(cells("amount"));
   const credit = parseWrittenAmount(cells("credit"));
@@ -59,7 +67,7 @@ async function hashOf(parts: readonly string[]): Promise<string> {
   return encodeHex((await sha256(JSON.stringify(parts))).subarray(0, 16));
 }
 
-/** Numbers equal things, in the order in which they come: 0 for the first of its kind. */
+/** Numbers equal rows in order: 0 for the first of its kind. */
 function counter(): (parts: readonly string[]) => string {
   const seen = new Map<string, number>();
   return (parts) => {
@@ -73,11 +81,12 @@ function counter(): (parts: readonly string[]) => string {
 /**
  * Reads a statement.
  *
- * The id of a row is a hash of its content and of how many equal rows stand above it, so that the same file, or one
- * that overlaps it by whole days, can be imported again without a second credit. The balance is no part of it: whether
- * an export has that column says nothing about the movement.
+ * The id of a row is a hash of its content and of the number of equal rows above it, so that the
+ * same file, or one that overlaps it by whole days, can be imported again without a second credit.
+ * The balance is not part of it: whether an export has that column does not change the movement.
  *
- * @param account the receiving account that the statement belongs to, used where the file does not tell
+ * @param account the receiving account that the statement belongs to, used if the file does not
+ * name it
  */
 export async function parseStatement(text: string, account: string): Promise<Statement> {
   const rows = parseCsv(text);
@@ -114,7 +123,9 @@ export async function parseStatement(text: string, account: string): Promise<Sta
   return { events: read.map((event) => ({ ...event, importId })), formerIds, problems };
 }
 
-/** @param balance empty, but for rows that were imported when it still was a part of their id */
+/**
+ * @param balance empty, except for rows that were imported when it was part of their id
+ */
 function identity(event: BankEvent, balance: string): string[] {
   return [
     event.account,
@@ -127,12 +138,15 @@ function identity(event: BankEvent, balance: string): string[] {
   ];
 }
 
-/** The event without its id; a text names the problem; the empty text means "not a movement" (totals, footers). */
+/**
+ * Reads the event of a row, without its id. A text is the problem; the empty text means "not a
+ * movement" (totals, footers).
+ */
 function readRow(cells: Cells, hasCredit: boolean, account: string): BankEvent | string {
   const date = cells("date");
   const time = parseBankTime(cells("clock") === "" ? date : `${date} ${cells("clock")}`);
   if (time === undefined) {
-    // A line that begins like a date is a movement; "Tổng cộng" and bare notes are not.
+    // A line that begins like a date is a movement; "Tổng cộng" and plain notes are not.
     return /^\d/.test(date) ? "the date cannot be read" : "";
   }
   const amount = rowAmount(cells, hasCredit);

@@ -1,6 +1,8 @@
 /**
- * What a spreadsheet does to the bank references of a statement that is opened and saved. A damaged reference must not
- * pass for another one: two references of one numbering mean two movements, and a movement is credited.
+ * Compares bank references of statements that a spreadsheet may have damaged.
+ *
+ * A damaged reference must not be taken for another one: two references of one numbering mean two
+ * movements, and a movement is credited.
  */
 import { plainReference } from "./bank_event.ts";
 
@@ -8,8 +10,8 @@ import { plainReference } from "./bank_event.ts";
 const keptDigits = 15;
 
 /**
- * A reference as it is compared: letters and digits only. Empty when there is none, or when a spreadsheet has made it a
- * rounded number, which many references share.
+ * Normalises a reference for comparison: letters and digits only. Empty if there is none, or if a
+ * spreadsheet has made it a rounded number, which many references share.
  *
  * @example
  * ```ts
@@ -23,15 +25,17 @@ export function comparedReference(reference: string | undefined): string {
   return isRounded ? "" : plainReference(reference);
 }
 
-/** The digits that a spreadsheet leaves of a number: no zeros in front, few digits. */
+/** Returns the digits that a spreadsheet leaves of a number: no leading zeros, few digits. */
 function afterSpreadsheet(reference: string): string {
   const digits = reference.replace(/^0+(?=\d)/, "");
   return digits.slice(0, keptDigits).padEnd(digits.length, "0");
 }
 
 /**
- * Whether two references of one numbering name two movements for sure. Nothing is sure about a missing one, about what
- * may be a rounded number, and about digits that a spreadsheet would have made alike.
+ * Whether two references of one numbering certainly name two movements.
+ *
+ * Nothing is certain about a missing one, about a number that may be rounded, and about digits that
+ * a spreadsheet would have made equal.
  *
  * @param left letters and digits only, as `right`
  */

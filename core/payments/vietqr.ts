@@ -1,30 +1,31 @@
 /**
- * The text of a VietQR code (NAPAS "QR code format" 1.5.2 on top of EMVCo merchant-presented mode).
+ * Builds the text of a VietQR code (NAPAS "QR code format" 1.5.2 on top of EMVCo merchant-presented
+ * mode).
  *
- * Fields are two digits of id, two digits of length, value. Only ASCII may appear: the length counts characters
- * while the CRC runs over bytes.
+ * Fields are two digits of id, two digits of length, value. Only ASCII may appear: the length
+ * counts characters while the CRC runs over bytes.
  */
 import { crc16 } from "./crc16.ts";
 
 const napasGuid = "A000000727";
 const serviceCodes = { account: "QRIBFTTA", card: "QRIBFTTC" } as const;
 
-/** What a transfer needs. Nothing is escaped or cut: a value that does not fit is refused. */
+/** The data of a transfer. Nothing is escaped or cut: a value that does not fit is refused. */
 export interface VietQr {
   /** NAPAS bank number, six digits. */
   readonly bin: string;
   /** Account, virtual account or card: letters and digits, at most 19. */
   readonly account: string;
   readonly service: "account" | "card";
-  /** Whole đồng; absent = the payer types it. */
+  /** Whole đồng; absent: the payer types it. */
   readonly amountVnd?: bigint;
-  /** Field 62-01, at most 25. Banks do not reliably pass it on. */
+  /** Field 62-01, at most 25. Banks do not reliably forward it. */
   readonly billNumber?: string;
   /** Field 62-08, the memo of the transfer, at most 25. */
   readonly memo?: string;
 }
 
-/** Letters, digits and spaces, which every bank passes on. */
+/** Letters, digits and spaces, which every bank forwards. */
 const memoForm = /^[A-Za-z0-9 ]{1,25}$/;
 
 function field(id: string, value: string): string {
@@ -74,7 +75,7 @@ export function buildVietQr(qr: VietQr): string {
   const additional = (qr.billNumber === undefined ? "" : field("01", qr.billNumber)) +
     (qr.memo === undefined ? "" : field("08", qr.memo));
   const body = field("00", "01") +
-    // 12 (for one payment) when an amount is fixed, else 11 (for many), as the published codes do.
+    // 12 (for one payment) if an amount is fixed, else 11 (for many), as the published codes do.
     field("01", qr.amountVnd === undefined ? "11" : "12") +
     field("38", merchant) +
     field("53", "704") +

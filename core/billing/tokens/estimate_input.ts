@@ -3,12 +3,15 @@ import { promptParts } from "./prompt_parts.ts";
 import { countTexts, loadTokenizer } from "./tokenizer.ts";
 
 /**
- * Input tokens of a Messages request, for `POST /v1/messages/count_tokens` where the route has no counter of its own.
- * An estimate: the vocabulary is that of one vendor, and the model may be of another. Say so in the answer. What a
- * vendor adds on its own (the Messages vendor some 350 tokens as soon as there are tools) is not in it.
+ * Estimates the input tokens of a Messages request, for `POST /v1/messages/count_tokens` if the
+ * route has no counter of its own.
  *
- * Bounded work whatever the body: text beyond {@linkcode maxTokenizedChars} is sampled, base64 is never tokenised.
- * The body may be anything that is a JSON object; its validation is not done here.
+ * The vocabulary is that of one vendor, and the model may be of another; the answer must say that
+ * it is an estimate. It excludes what a vendor adds itself (the Messages vendor some 350 tokens if
+ * there are tools).
+ *
+ * The work is bounded whatever the body: text beyond {@linkcode maxTokenizedChars} is sampled,
+ * base64 is never tokenised. The body may be any JSON object; it is not validated here.
  *
  * @example
  * ```ts

@@ -1,11 +1,13 @@
 /**
- * What pictures and documents cost in tokens, by the rule that the Messages vendor documents: a picture is scaled until
- * its long edge is at most 1568 pixels and it takes no more than about 1600 tokens; then width × height / 750. A page
- * of a PDF is 1,500 to 3,000 tokens of text, and it is also shown as a picture.
+ * Counts the tokens of pictures and documents by the rule that the Messages vendor documents.
+ *
+ * A picture is scaled until its long edge is at most 1568 pixels and it takes no more than about
+ * 1600 tokens; then width × height / 750. A page of a PDF is 1,500 to 3,000 tokens of text, and it
+ * is also shown as a picture.
  */
 import { decodeBase64 } from "../../lib/runtime/mod.ts";
 
-/** Bytes of a picture in which its size is looked for: a JPEG may carry a 64 KB profile before it. */
+/** Bytes of a picture in which its size is searched: a JPEG may have a 64 KB profile before it. */
 const imageHeaderBytes = 128 * 1024;
 
 /** Bytes of a PDF in which its pages are counted. */
@@ -14,14 +16,14 @@ const pdfScanBytes = 1024 * 1024;
 const longEdgePixels = 1568;
 const pixelsPerToken = 750;
 
-/** The most a picture takes; also for one whose size we cannot see (an address, an uploaded file). */
+/** The most tokens of a picture; also used if its size is unknown (a URL, an uploaded file). */
 export const tokensOfUnseenImage = 1600;
 
 /** One page of a PDF: the middle of the documented range. */
 export const tokensOfUnseenPage = 2250;
 
 /**
- * Tokens of a picture of this size.
+ * Computes the tokens of a picture of this size.
  *
  * @example
  * ```ts
@@ -35,19 +37,19 @@ export function imageTokens(widthPixels: number, heightPixels: number): number {
   return Math.min(Math.max(tokens, 1), tokensOfUnseenImage);
 }
 
-/** Tokens of a picture given as base64: its size is read from the first bytes of the file. */
+/** Computes the tokens of a picture in base64, from the size in its first bytes. */
 export function base64ImageTokens(base64: string): number {
   const size = imageSize(decodePrefix(base64, imageHeaderBytes));
   return size === undefined ? tokensOfUnseenImage : imageTokens(size.width, size.height);
 }
 
 /**
- * Tokens of a PDF given as base64. Pages are counted by their marks in the file; where those are compressed away, by
- * the usual size of a page.
+ * Computes the tokens of a PDF in base64. Pages are counted by their marks in the file; if those
+ * are compressed, by the usual size of a page.
  */
 export function base64PdfTokens(base64: string): number {
   const bytes = Math.floor(base64.length * 3 / 4);
-  // The marks are ASCII; what stands between them does not matter.
+  // The marks are ASCII; the text between them does not matter.
   const head = new TextDecoder("latin1").decode(decodePrefix(base64, pdfScanBytes));
   let pages = [...head.matchAll(/\/Type\s*\/Page\b/g)].length;
   for (const [, count] of head.matchAll(/\/Count\s+(\d{1,5})\b/g)) {
@@ -71,7 +73,8 @@ interface Size {
 }
 
 /**
- * Width and height of a PNG, GIF, WebP or JPEG from its first bytes; `undefined` when they do not show it.
+ * Reads width and height of a PNG, GIF, WebP or JPEG from its first bytes; `undefined` if they do
+ * not contain it.
  *
  * @example
  * ```ts
@@ -97,7 +100,10 @@ export function imageSize(bytes: Uint8Array): Size | undefined {
   return size !== undefined && size.width > 0 && size.height > 0 ? size : undefined;
 }
 
-/** WebP container specification: simple lossy, lossless, and extended files keep their size in three places. */
+/**
+ * Reads the size of WebP (container specification): simple lossy, lossless and extended files have
+ * it in three places.
+ */
 function webpSize(view: DataView, kind: string): Size | undefined {
   if (view.byteLength < 30) return undefined;
   if (kind === "VP8 ") {
@@ -116,7 +122,10 @@ function webpSize(view: DataView, kind: string): Size | undefined {
   return undefined;
 }
 
-/** ITU-T T.81: segments follow each other by their lengths until a frame header holds the size. */
+/**
+ * Reads the size of a JPEG (ITU-T T.81): segments are skipped by their lengths up to the frame
+ * header.
+ */
 function jpegSize(view: DataView): Size | undefined {
   let at = 2;
   while (at + 9 < view.byteLength) {

@@ -1,4 +1,4 @@
-/** Takes a Messages request apart into what is counted as text and what has a price of its own. */
+/** Splits a Messages request into what is counted as text and what has a price of its own. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import {
@@ -8,23 +8,23 @@ import {
   tokensOfUnseenPage,
 } from "./media_tokens.ts";
 
-/** What a prompt is made of, for counting. */
+/** The countable parts of a prompt. */
 export interface PromptParts {
   readonly texts: string[];
   /** Tokens that do not come from text: pictures, pages, the frame around turns and tools. */
   flatTokens: number;
 }
 
-/** Role and separators around each message. */
+/** Tokens of the role and the separators around each message. */
 const tokensPerMessage = 4;
-/** Frame of a tool definition, call or result beyond its own words. */
+/** Tokens of the frame of a tool definition, call or result. */
 const tokensPerTool = 8;
-/** What opens the answer. */
+/** Tokens that open the answer. */
 const tokensOfReplyStart = 3;
 
 /**
- * Parts of a `POST /v1/messages` or `count_tokens` body. Only messages, system and tools count; cache marks do not.
- * Fields of a wrong shape count nothing: whoever validates says so.
+ * Collects the parts of a `POST /v1/messages` or `count_tokens` body. Only messages, system and
+ * tools count; cache marks do not. Fields of a wrong shape count nothing: validation reports them.
  */
 export function promptParts(body: JsonObject): PromptParts {
   const parts: PromptParts = { texts: [], flatTokens: tokensOfReplyStart };
@@ -46,7 +46,10 @@ function list(value: Json | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** Thinking before the last question is not sent to the model again (vendor's page on extended thinking). */
+/**
+ * Whether a message is a new question. Thinking before the last one is not sent to the model again
+ * (vendor's page on extended thinking).
+ */
 function isNewQuestion(message: JsonObject): boolean {
   if (message["role"] !== "user") return false;
   const content = message["content"];

@@ -1,7 +1,7 @@
 /**
- * Token counts by arithmetic alone, for bills of calls whose provider never reported usage. Every number made here is
- * marked as an estimate on the receipt. The ratio is chosen so that the customer is not the one who pays for the doubt:
- * English text and code run at about four bytes per token, other scripts at two to four.
+ * Estimates token counts by arithmetic alone, for calls whose provider reported no usage. Every
+ * such number is marked as an estimate on the receipt. The ratio is chosen in favour of the
+ * customer: English text and code run at about four bytes per token, other scripts at two to four.
  *
  * - Folder `core/billing/tokens/`: counts of tokens that the gateway makes itself, for quotes,
  *   bounds and unreported usage.
@@ -14,11 +14,11 @@ import { maxJsonDepth } from "../../lib/json/limits.ts";
 import { maxReportedTokens } from "../limits.ts";
 import { tokensOfUnseenImage, tokensOfUnseenPage } from "./media_tokens.ts";
 
-/** Bytes of UTF-8 text that are billed as one token when nobody counted. */
+/** Bytes of UTF-8 text that are billed as one token if the provider did not count. */
 export const bytesPerEstimatedToken = 4;
 
 /**
- * Tokens of so many bytes of produced text, reasoning and tool arguments.
+ * Estimates the tokens of produced text, reasoning and tool arguments.
  *
  * @example
  * ```ts
@@ -31,8 +31,9 @@ export function estimateOutputTokens(outputBytes: number): number {
 }
 
 /**
- * Input tokens of a request of any style, when the provider reported none: its text by the same ratio, pictures and
- * files at a flat rate, never by the length of their base64. One pass over the parsed body, no tokenizer.
+ * Estimates the input tokens of a request of any style: its text by the same ratio, pictures and
+ * files at a flat rate, never by the length of their base64. One pass over the parsed body, no
+ * tokenizer.
  *
  * @example
  * ```ts
@@ -53,7 +54,7 @@ interface Tally {
   flatTokens: number;
 }
 
-/** Opaque proofs and ids: they stand for tokens that are counted elsewhere, or for none. */
+/** Opaque proofs and ids, whose tokens are counted elsewhere or do not exist. */
 const uncounted: ReadonlySet<string> = new Set([
   "signature",
   "encrypted_content",
@@ -94,7 +95,7 @@ function addObject(value: Exclude<Json, string>, tally: Tally, depth: number): v
   }
   for (const key in value) {
     if (uncounted.has(key)) continue;
-    // A name and its punctuation cost about what its letters cost.
+    // A name and its punctuation cost about as much as its letters.
     tally.bytes += key.length;
     addValue(value[key], tally, depth + 1);
   }
@@ -108,7 +109,7 @@ function addText(text: string, tally: Tally): void {
   else tally.flatTokens += media[1] === "image" ? tokensOfUnseenImage : tokensOfUnseenPage;
 }
 
-/** Exact up to lone surrogates, without making the bytes. */
+/** Computes the length in UTF-8, exact except for lone surrogates, without encoding. */
 function utf8Length(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length; i++) {

@@ -1,24 +1,27 @@
 /**
- * Counts tokens of text with `gpt-tokenizer` (the o200k vocabulary). Its tables are 2 MB of code that take a quarter of
- * a second to load, so they are loaded with the first count and never at start-up.
+ * Counts tokens of text with `gpt-tokenizer` (the o200k vocabulary).
+ *
+ * Its tables are 2 MB of code that take a quarter of a second to load, so they are loaded with the
+ * first count and never at start-up.
  */
 
 /**
- * Characters that one token count looks at; the rest is scaled. The worst text takes 50 ms, prose takes 5.
+ * Characters that one token count examines; the rest is scaled. The worst text takes 50 ms, prose
+ * takes 5.
  */
 export const maxTokenizedChars = 32 * 1024;
 
-/** Characters given to the tokenizer at once, whose time is quadratic in the length of a word. */
+/** Characters passed to the tokenizer at once, whose time is quadratic in the length of a word. */
 export const tokenizerSliceChars = 1024;
 
 type CountText = (text: string) => number;
 
 let loading: Promise<CountText> | undefined;
 
-/** Loads the tables once per process. A failed load is tried again with the next count. */
+/** Loads the tables once per process. A failed load is repeated with the next count. */
 export function loadTokenizer(): Promise<CountText> {
   loading ??= import("gpt-tokenizer/encoding/o200k_base").then(
-    // Nothing a client writes is a control token: `<|endoftext|>` in a prompt is text like any other.
+    // Text of a client is never a control token: `<|endoftext|>` in a prompt is plain text.
     ({ countTokens }) => (text) => countTokens(text, { disallowedSpecial: new Set() }),
     (error: unknown) => {
       loading = undefined;
@@ -31,8 +34,9 @@ export function loadTokenizer(): Promise<CountText> {
 /**
  * Counts the tokens of several texts.
  *
- * Up to {@linkcode maxTokenizedChars} characters all is counted; of more, as much is counted in slices that are
- * spread evenly, and the sum is scaled up. Slices are short because merging is quadratic in the length of a word.
+ * Up to {@linkcode maxTokenizedChars} characters, all of it is counted; of longer text, slices that
+ * are spread evenly are counted, up to the same number of characters, and the sum is scaled up.
+ * Slices are short because merging is quadratic in the length of a word.
  */
 export function countTexts(texts: readonly string[], countText: CountText): number {
   const totalChars = texts.reduce((sum, text) => sum + text.length, 0);
