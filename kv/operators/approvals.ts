@@ -1,4 +1,7 @@
-/** Acts above a limit wait for a second operator. The act and the approval are decided in one commit. */
+/**
+ * Handles acts above a limit, which wait for a second operator. The approval and the act are one
+ * commit.
+ */
 import { invariant } from "../../core/lib/assert.ts";
 import { type ApprovalId, newId } from "../../core/lib/ids.ts";
 import type { Account } from "../accounts/accounts.ts";
@@ -27,12 +30,12 @@ import {
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
-/** What waits. */
+/** An act that waits for approval. */
 export type PendingAct =
   | ({ readonly kind: "adjust" } & Adjustment)
   | ({ readonly kind: "assign"; readonly amountMicroVnd: bigint } & Assignment);
 
-/** One request for a second pair of eyes. */
+/** A request for the approval of a second operator. */
 export interface Approval {
   readonly id: ApprovalId;
   readonly act: PendingAct;
@@ -41,31 +44,32 @@ export interface Approval {
   readonly state: "pending" | "approved" | "refused";
   readonly decidedBy?: Operator;
   readonly decidedAtMs?: number;
-  /** Whose money it is: as asked for, then as it was moved. Absent in requests of earlier versions. */
+  /** The money of the act: as requested, later as moved. Absent in requests of earlier versions. */
   readonly money?: MovedMoney;
 }
 
-/** Who asks, when, and by which form. */
+/** The requesting operator, the time, and the form. */
 export interface RequestContext {
   readonly operator: Operator;
   readonly nowMs: number;
   readonly balanceOf: BalanceOf;
   /**
-   * The form that was sent: sent twice it asks once. An assignment needs none, since a notice is credited once, however
-   * often it is approved.
+   * Id of the submitted form; a form sent twice makes one request. An assignment needs none, since
+   * a notice is credited once, however often it is approved.
    */
   readonly formId?: string;
 }
 
 /**
- * What a request came to. `target`: there is no such order or account, or it is closed. `beneficiary`: the money would
- * go to whoever asks. `state`: the form has asked for something else before, or has moved the money.
+ * The result of a request. `target`: there is no such order or account, or it is closed.
+ * `beneficiary`: the money would go to the requesting operator. `state`: the form has requested
+ * something else before, or has moved the money.
  */
 export type RequestResult =
   | { readonly ok: true; readonly approval: Approval }
   | { readonly ok: false; readonly why: "target" | "beneficiary" | "state" };
 
-/** Asks for a second operator. */
+/** Requests the approval of a second operator. */
 export async function requestApproval(
   kv: KeyValueStore,
   act: PendingAct,
@@ -91,7 +95,7 @@ export async function requestApproval(
   if (formId !== undefined) {
     const key = approvalOfFormKey(formId);
     operation.check({ key, versionstamp: null }).set(key, id);
-    // The form has moved the money already: it asks for nothing more.
+    // The form has moved the money already, so it requests nothing more.
     const moved = ledgerOperationKey(adjustmentOperationId(formId));
     operation.check({ key: moved, versionstamp: null });
   }
@@ -113,7 +117,10 @@ export async function requestApproval(
     : { ok: false, why: "state" };
 }
 
-/** What an act would move, by the balance that the account has now; `undefined` if its target is gone. */
+/**
+ * Describes what an act would move, with the current balance of the account; `undefined` if its
+ * target is gone.
+ */
 async function moneyOfAct(
   kv: KeyValueStore,
   act: PendingAct,
@@ -138,7 +145,10 @@ async function moneyOfAct(
   };
 }
 
-/** What an approval moves, by the balances of now while it waits, and as they were once it is decided. */
+/**
+ * Describes what an approval moves: with current balances while it waits, with those of the
+ * movement once it is decided.
+ */
 export async function moneyOfApproval(
   kv: KeyValueStore,
   approval: Approval,
@@ -157,15 +167,16 @@ function subjectOf(act: PendingAct): string {
   return act.kind === "adjust" ? act.accountId : `${act.ref.source}:${act.ref.id}`;
 }
 
-/** Requests, newest first. */
+/** Lists requests, newest first. */
 export async function listApprovals(kv: KeyValueStore, count: number): Promise<Approval[]> {
   const rows = kv.list<Approval>({ prefix: approvalsPrefix() }, { limit: count, reverse: true });
   return (await Array.fromAsync(rows)).map(({ value }) => value);
 }
 
 /**
- * What a decision came to. `self`: the one who asked cannot approve, under no address. `beneficiary`: the money would go
- * to one of the two. `decided`: somebody was faster. Others: as of adjusting a wallet or assigning a notice.
+ * The result of a decision. `self`: the requesting operator cannot approve, under no address.
+ * `beneficiary`: the money would go to one of the two. `decided`: another operator was faster.
+ * Others: as for adjusting a wallet or assigning a notice.
  */
 export type DecisionResult =
   | { readonly ok: true }
@@ -184,7 +195,7 @@ export type DecisionResult =
       | "busy";
   };
 
-/** Approves or refuses; approving carries the act out in the same commit. */
+/** Approves or refuses a request; approving carries out the act in the same commit. */
 export async function decideApproval(
   kv: KeyValueStore,
   id: ApprovalId,

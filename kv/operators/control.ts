@@ -1,8 +1,9 @@
 /**
- * The little state that every instance must share within two seconds: the epoch of keys and the operator's switches.
+ * Reads the state that all instances share within two seconds: the epoch of keys and the switches
+ * of operators.
  *
- * It is polled, not only watched: a watch does not see writes of another process on a local file, and may stall
- * silently on a remote store. A poll that succeeded proves what is known; without one the state counts as stale.
+ * It is polled and not watched: a watch misses writes of another process to a local file, and may
+ * stall silently on a remote store. Without a recent successful poll the state counts as stale.
  */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -10,25 +11,28 @@ import { compareAndSet } from "../store/cas.ts";
 import { keysEpochKey, switchesKey } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
-/** Milliseconds between two readings of the control state. */
+/** Milliseconds between two polls of the control state. */
 const controlPollMs = 500;
 
 /**
- * Milliseconds for which a reading of the control state is trusted: a revocation takes effect everywhere
- * within them.
+ * Milliseconds for which a poll is trusted, and so the longest time until a revocation takes effect
+ * everywhere.
  */
 export const controlStaleMs = 2_000;
 
-/** Characters of the reason for turning a switch, which clients read in every refusal: a sentence or two. */
+/**
+ * Most characters of the reason for turning a switch, which clients see in every refusal: a
+ * sentence or two.
+ */
 export const maxSwitchReasonChars = 500;
 
-/** Attempts of a check-and-set on the operator's switches: only operators compete. */
+/** Attempts of a check-and-set on the switches: only operators compete. */
 const switchesWriteAttempts = 10;
 
 export interface Switches {
-  /** Set: every API call answers 503 with this message. */
+  /** If set, every API call is answered with 503 and this message. */
   readonly maintenance?: { readonly message: string; readonly sinceMs: number };
-  /** Routes taken out by an operator. Streams that run on them end by themselves. */
+  /** Routes that an operator has taken out. Streams that run on them continue to their end. */
   readonly routes: Readonly<Record<string, RouteSwitch>>;
 }
 
@@ -40,24 +44,32 @@ export interface RouteSwitch {
 
 const noSwitches: Switches = { routes: {} };
 
-/** Adds to an atomic operation what makes every auth cache forget. */
+/**
+ * Adds the change of the key epoch to an atomic write, which invalidates the caches of all
+ * instances.
+ */
 export function bumpKeysEpoch(operation: AtomicWrite): AtomicWrite {
   return operation.set(keysEpochKey(), crypto.randomUUID());
 }
 
 export interface Control {
-  /** Current switches, as of the last poll. */
+  /** The switches as of the last poll. */
   readonly switches: Switches;
-  /** The epoch of keys, or `undefined` if the last successful poll is too old to be trusted. */
+  /**
+   * Returns the epoch of keys; `undefined` if the last successful poll is too old to be trusted.
+   */
   freshKeysEpoch(): string | undefined;
-  /** Reads the store now: after own changes, so that they hold at once. */
+  /** Polls now: after a change of this instance, so that it takes effect at once. */
   refresh(): Promise<void>;
   /**
-   * Waits for the reading that is under way, or begins one: for whoever finds the state too old. While the store is
-   * silent those are all callers, and it must not get a reading of each.
+   * Waits for the running poll, or starts one, for callers that find the state stale. While the
+   * store does not answer those are all callers, and they must share one poll.
    */
   catchUp(): Promise<void>;
-  /** Changes the switches by check-and-set, with whatever `attach` adds to the same atomic, and refreshes. */
+  /**
+   * Changes the switches by check-and-set, together with what `attach` adds to the same atomic
+   * write, and polls.
+   */
   update(
     change: (switches: Switches) => Switches,
     attach?: (operation: AtomicWrite) => void,
@@ -65,7 +77,7 @@ export interface Control {
   close(): void;
 }
 
-/** Reads the control state and keeps polling it until {@linkcode Control.close}. */
+/** Reads the control state and polls it until {@linkcode Control.close}. */
 export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Control> {
   let switches = noSwitches;
   let epoch = "";
@@ -99,7 +111,8 @@ export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Cont
       try {
         await catchUp();
       } catch {
-        // The state goes stale, and stale means "ask the store": nothing is admitted on old knowledge.
+        // The state becomes stale, so that callers ask the store: no call is admitted on stale
+        // state.
       }
       schedule();
     }, controlPollMs);

@@ -1,10 +1,10 @@
 /**
- * What operators did. Every act of an operator writes its line in the same commit as the act itself.
+ * Keeps the audit log of operators. Each act writes its line in the same commit.
  *
- * - Folder `kv/operators/`: what operators do: audit log, authority, approvals, switches that all
- *   instances share.
- * - In: acts of operators, and what every instance polls.
- * - Out: rows of the log, decisions, the present switches.
+ * - Folder `kv/operators/`: acts of operators: audit log, authority, approvals, and switches that
+ *   all instances share.
+ * - In: acts of operators, polls of instances.
+ * - Out: rows of the log, decisions, the current switches.
  * - Never: commits an act of an operator without its audit line in the same commit.
  */
 import { type AccountId, type AuditId, newId } from "../../core/lib/ids.ts";
@@ -14,10 +14,10 @@ import { operatorAuditKey, operatorAuditPrefix } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
-/** Characters of the subject of a line in the operators' log: what was acted on. */
+/** Most characters of the subject of a line: what was acted on. */
 const maxSubjectChars = 200;
 
-/** Characters of the detail of such a line: a few sentences on the reason. */
+/** Most characters of the detail of a line: a reason in a few sentences. */
 const maxDetailChars = 2_000;
 
 /** The acts that are logged. */
@@ -50,56 +50,58 @@ export type OperatorAct =
   | "second_factor_failed";
 
 /**
- * The money of an act: whose wallet, under which order, by which evidence. Names and memos are looked up where it is
- * shown, so the log keeps no person's data beyond the ids.
+ * The money of an act: which wallet, under which order, by which evidence. Names and memos are
+ * looked up for display, so the log has no personal data beyond ids.
  */
 export interface MovedMoney {
   readonly accountId: AccountId;
-  /** Positive is given, negative taken. */
+  /** Positive for credits, negative for debits. */
   readonly amountMicroVnd: bigint;
-  /** What the account had just before, with what running servers had leased, and just after. */
+  /**
+   * Balance just before the act, including money that running servers have leased, and just after.
+   */
   readonly balanceBeforeMicroVnd: bigint;
   readonly balanceAfterMicroVnd: bigint;
   readonly orderCode?: OrderCode;
-  /** The bank notice that shows the money; absent for a correction. */
+  /** The bank notice that is the evidence; absent for a correction. */
   readonly notice?: { readonly source: BankSource; readonly id: string };
-  /** The address of whoever asked, where a second operator approved. */
+  /** E-mail address of the requesting operator, if a second one approved. */
   readonly requestedBy?: string;
 }
 
-/** One line of the log. Never changed, never removed. Holds no secret. */
+/** One line of the log. Never changed, never deleted. Contains no secret. */
 export interface AuditLine {
   readonly id: AuditId;
   readonly atMs: number;
-  /** The operator's account; absent for the command line and the operator key. */
+  /** Account of the operator; absent for the command line and the operator key. */
   readonly operatorId?: AccountId;
-  /** As it was then. */
+  /** The address at that time. */
   readonly operatorEmail: string;
   readonly act: OperatorAct;
-  /** What was acted on: an account, a notice, an invoice, a route. */
+  /** The object of the act: an account, a notice, an invoice, a route. */
   readonly subject: string;
   /** The reason the operator gave, or what changed. */
   readonly detail: string;
-  /** Of acts that move money, or ask to. Absent in lines of earlier versions. */
+  /** Set for acts that move money or request it. Absent in lines of earlier versions. */
   readonly money?: MovedMoney;
 }
 
-/** Who acts. */
+/** The operator who acts. */
 export interface Operator {
   readonly accountId: AccountId;
   readonly email: string;
 }
 
-/** Whoever owns the store's machine acts without an account. */
+/** The operator on the command line, who owns the machine of the store and needs no account. */
 export const commandLine = { email: "command line" } as const;
 
-/** A program that holds the operator's key (`GATEWAY_OPERATOR_KEY`). */
+/** A program that authenticates with the operator key (`GATEWAY_OPERATOR_KEY`). */
 export const operatorProgram = { email: "operator key" } as const;
 
-/** Who may carry out an act that needs no second person. */
+/** Everyone who may carry out an act that needs no second person. */
 export type Actor = Operator | typeof commandLine | typeof operatorProgram;
 
-/** Adds a line to an atomic that carries the act. */
+/** Adds a line to the atomic write of the act. */
 export function addAuditLine(
   operation: AtomicWrite,
   operator: Actor,
@@ -119,7 +121,10 @@ export function addAuditLine(
   operation.set(operatorAuditKey(id), row);
 }
 
-/** Writes a line on its own, for acts that change nothing in the store (an export, a failed second factor). */
+/**
+ * Writes a line by itself, for acts that change nothing in the store (an export, a failed second
+ * factor).
+ */
 export async function writeAuditLine(
   kv: KeyValueStore,
   operator: Operator,
@@ -130,7 +135,7 @@ export async function writeAuditLine(
   await operation.commit();
 }
 
-/** The log, newest first. */
+/** Lists the log, newest first. */
 export async function listAuditLines(
   kv: KeyValueStore,
   options: { readonly count: number; readonly before?: AuditId },

@@ -1,7 +1,8 @@
 /**
- * Whether an operator may move money: never for an account of their own, and alone only up to a sum per operator,
- * account and direction within 24 hours. The row with that sum is checked and written in the commit that moves the
- * money, so two acts at the same moment cannot both pass under a limit that allows one of them.
+ * Decides whether an operator may move money: never for an account of their own, and alone only up
+ * to a sum per operator, account and direction within 24 hours. The commit that moves the money
+ * checks and rewrites the row with that sum, so two simultaneous acts cannot both pass under a
+ * limit that allows only one.
  */
 import { mailboxOf } from "../../core/accounts/mailbox.ts";
 import type { Account } from "../accounts/accounts.ts";
@@ -9,11 +10,14 @@ import { operatorMovedKey } from "../schema/keys.ts";
 import type { MovedMoney, Operator } from "./operator_audit.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
-/** Under what an operator acts. */
+/** The authority of an act. */
 export type Authority =
-  /** One operator, up to the limit. */
+  /** One operator alone, up to the limit. */
   | { readonly kind: "alone"; readonly limitMicroVnd: bigint }
-  /** Approved by whoever acts, asked for by somebody else. `attach`: the approval is decided in the same commit. */
+  /**
+   * Approved by the acting operator, requested by another. `attach` decides the approval in the
+   * same commit.
+   */
   | {
     readonly kind: "approved";
     readonly requestedBy: Operator;
@@ -25,7 +29,7 @@ export type AuthorityResult =
   | { readonly ok: true; readonly attach: (operation: AtomicWrite) => void }
   | { readonly ok: false; readonly why: "beneficiary" | "limit" };
 
-/** Whether two operators, or an operator and a customer, may be one person. */
+/** Whether two operators, or an operator and a customer, may be the same person. */
 export function isSamePerson(
   operator: Operator,
   other: { readonly accountId: string; readonly email?: string | undefined },
@@ -40,7 +44,10 @@ export function isOwnAccount(operator: Operator, account: Account): boolean {
 }
 
 const windowMs = 86_400_000;
-/** Sums are kept by quarter of an hour, which bounds the row; a quarter counts until 24 hours after its end. */
+/**
+ * Sums are kept per quarter of an hour, which bounds the row; a quarter counts until 24 hours after
+ * its end.
+ */
 const quarterMs = 900_000;
 
 interface MovedInQuarter {
@@ -49,10 +56,10 @@ interface MovedInQuarter {
   readonly takenMicroVnd: bigint;
 }
 
-/** What one operator has moved alone into and out of one account; at most 97 quarters. */
+/** The sums that one operator has moved alone into and out of one account; at most 97 quarters. */
 type MovedAlone = readonly MovedInQuarter[];
 
-/** One movement that an operator wants to make: a positive sum is given, a negative one taken. */
+/** A movement that an operator requests: a positive sum is a credit, a negative one a debit. */
 export interface WantedMovement {
   readonly operator: Operator;
   readonly account: Account;
@@ -60,7 +67,10 @@ export interface WantedMovement {
   readonly nowMs: number;
 }
 
-/** Decides, and says what the commit has to check and to write. Read again after a commit that failed. */
+/**
+ * Decides about a movement, and returns what its commit has to check and write. Call it again after
+ * a commit that failed.
+ */
 export async function authorize(
   kv: KeyValueStore,
   authority: Authority,

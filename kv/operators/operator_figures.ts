@@ -1,4 +1,7 @@
-/** Figures for the operator's overview. Read by scans within a bound; sums over a live store, so right to a moment. */
+/**
+ * Computes the figures of the operator's overview by bounded scans. Rows may change during a scan,
+ * so the sums are approximate on a live store.
+ */
 import { listBatchRows } from "../store/whole_kind.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { type BankEventRow, getBankEvent } from "../payments/bank_events.ts";
@@ -18,29 +21,32 @@ import { usageSum } from "../receipts/rollups.ts";
 import { walletRow } from "../wallet/wallets.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Rows of one kind added up for the operator's overview: a second or two of reading. */
+/** Most rows of one kind that the overview sums: a second or two of reading. */
 const maxScanRows = 200_000;
 
-/** Bank notices read one by one for the overview. */
+/** Most bank notices that the overview reads one by one. */
 const maxScanEvents = 5_000;
 
 /** Sums of money of the whole service. */
 export interface OperatorFigures {
-  /** What customers have left: Σ wallets and leases. Calls that are settled but not yet indexed may still be in it. */
+  /**
+   * The balances of all customers: Σ wallets and leases. Calls that are settled but not in the
+   * lease rows yet may still be included.
+   */
   readonly liabilityMicroVnd: bigint;
   readonly wallets: number;
-  /** What calls cost less what went back of them, today and in the last 30 days, today included. */
+  /** Cost of calls less refunds, today and in the last 30 days including today. */
   readonly revenueTodayMicroVnd: bigint;
   readonly revenueMonthMicroVnd: bigint;
   /** Top-ups credited in the last 30 days. */
   readonly creditedMonthMicroVnd: bigint;
-  /** There was more than is read at once: the sums are too low. */
+  /** Set if there were more rows than the bound: the sums are too low. */
   readonly partial: boolean;
 }
 
 const monthMs = 30 * 86_400_000;
 
-/** Reads the figures. A few seconds on a large store: do not call it per request. */
+/** Reads the figures. Takes a few seconds on a large store: do not call it per request. */
 export async function readOperatorFigures(
   kv: KeyValueStore,
   nowMs: number,
@@ -91,7 +97,7 @@ async function readRevenue(kv: KeyValueStore, nowMs: number) {
   };
 }
 
-/** Adds up rows whose key has the day behind the account. */
+/** Sums rows whose key has the day behind the account. */
 async function sumOfDays(
   kv: KeyValueStore,
   prefix: Deno.KvKey,

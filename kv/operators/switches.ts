@@ -1,22 +1,25 @@
-/** The operator's switches: maintenance, and routes taken out. Whoever turns one, the change carries its audit line. */
+/**
+ * Turns the switches of operators: maintenance, and routes taken out. Each change carries its audit
+ * line.
+ */
 import type { Control } from "./control.ts";
 import { type Actor, addAuditLine } from "./operator_audit.ts";
 
-/** Who turns a switch, and when. */
+/** The operator who turns a switch, and the time. */
 export interface SwitchAct {
   readonly operator: Actor;
   readonly nowMs: number;
 }
 
-/** What may be done to a route; `enable` takes back either of the others. */
+/** The acts on a route; `enable` reverses the others. */
 export const routeActions = ["enable", "drain", "disable"] as const;
 export type RouteAction = typeof routeActions[number];
 
-/** What clients are told when nobody wrote a message. */
+/** The message for clients if the operator wrote none. */
 export const plainMaintenanceMessage = "The service is under maintenance";
 
 /**
- * Turns maintenance on, or off when there is no message.
+ * Turns maintenance on, or off if there is no message.
  *
  * @throws {GatewayError} `overloaded` if others kept turning switches at the same time
  */
@@ -39,7 +42,7 @@ export async function setMaintenance(
 }
 
 /**
- * Takes a route out, or back in. That there is such a route is the caller's to check.
+ * Takes a route out, or back in. The caller checks that the route exists.
  *
  * @throws {GatewayError} `overloaded` if others kept turning switches at the same time
  */

@@ -1,6 +1,6 @@
 /**
- * Credits a notice to whom an operator names, under the same operation id as the machine would, so the two can never
- * both credit.
+ * Credits a notice to the order or account that an operator names, under the operation id that
+ * automatic matching would use, so the two can never both credit it.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { creditOperationId } from "../../core/payments/bank_event.ts";
@@ -22,7 +22,7 @@ import { type Authority, authorize } from "../operators/operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
-/** Whose money it is: an order (which is marked paid), or an account without one. */
+/** The recipient: an order (which is then paid), or an account without an order. */
 export type AssignTarget =
   | { readonly kind: "order"; readonly code: OrderCode }
   | { readonly kind: "account"; readonly accountId: AccountId };
@@ -35,9 +35,10 @@ export interface Assignment {
 }
 
 /**
- * What an act about a notice came to. `state`: the notice is in a state that does not allow it (decided meanwhile?). `target`: there is
- * no such order or account, or it is closed. `taken`: another sum, or another wallet, was credited by hand under the
- * notice's id. `beneficiary`, `limit`: see `authorize`. `busy`: the rows changed; look again.
+ * The result of an act on a notice. `state`: the state of the notice does not allow it (decided
+ * meanwhile?). `target`: there is no such order or account, or it is closed. `taken`: another sum,
+ * or another wallet, was credited by hand under the id of the notice. `beneficiary`, `limit`: see
+ * `authorize`. `busy`: the rows kept changing; look again.
  */
 export type AssignmentResult =
   | { readonly ok: true; readonly state: BankEventState }
@@ -46,10 +47,10 @@ export type AssignmentResult =
     readonly why: "missing" | "state" | "target" | "taken" | "beneficiary" | "limit" | "busy";
   };
 
-/** What an account has, with the money that running servers have leased. */
+/** Reads the balance of an account, including money that running servers have leased. */
 export type BalanceOf = (accountId: AccountId) => Promise<bigint>;
 
-/** Who acts, when, and under what authority. */
+/** The operator, the time and the authority of an act. */
 export interface AssignmentContext {
   readonly operator: Operator;
   readonly nowMs: number;
@@ -58,18 +59,18 @@ export interface AssignmentContext {
   readonly onCredited?: (operation: AtomicWrite, credited: CreditedTransfer) => void;
 }
 
-/** States from which an operator may still place the money. */
+/** Whether an operator may still assign the money of a notice in this state. */
 function isOpen(state: BankEventState): boolean {
   return state.kind === "review" || (state.kind === "ignored" && state.reason === "operator");
 }
 
-/** The account and the order that money would go to, as they are now. */
+/** The account and order that the money would go to, as they are now. */
 export interface FoundTarget {
   readonly account: Deno.KvEntry<Account>;
   readonly order: Deno.KvEntry<TopupOrder> | undefined;
 }
 
-/** Looks up whose money it would be; `undefined` if there is no such order or account, or it is closed. */
+/** Finds the recipient; `undefined` if there is no such order or account, or it is closed. */
 export async function findTarget(
   kv: KeyValueStore,
   target: AssignTarget,
@@ -79,12 +80,12 @@ export async function findTarget(
   const accountId = target.kind === "account" ? target.accountId : order?.value?.accountId;
   if (accountId === undefined) return undefined;
   const account = await kv.get<Account>(accountKey(accountId));
-  // A blocked account keeps its money; a deleted one has no owner to spend it.
+  // A blocked account may be credited; a deleted one has no owner who could spend the money.
   if (account.value === null || account.value.deletedAtMs !== undefined) return undefined;
   return { account, order: order?.versionstamp == null ? undefined : order };
 }
 
-/** Tries of one assignment: only operators compete, and most losers find the notice decided. */
+/** Attempts of one assignment: only operators compete, and most losers find the notice decided. */
 const assignAttempts = 4;
 
 /** Credits a notice to the order or account that an operator names. */
@@ -97,7 +98,7 @@ export async function assignBankEvent(
   const outcome = await compareAndSet(async () => {
     const entry = await getBankEvent(kv, assignment.ref);
     if (entry.value === null) return refused("missing");
-    // Decided about in between: whoever assigns looks again.
+    // If the notice is decided in between, the operator has to look again.
     if (seen !== undefined && seen !== entry.versionstamp) return refused("busy");
     seen = entry.versionstamp;
     return await tryToAssign(kv, { assignment, entry }, context);
@@ -133,7 +134,7 @@ async function tryToAssign(
   return await creditTarget(kv, { assignment, entry, target, attach: allowed.attach }, context);
 }
 
-/** One assignment whose rows were read and that may be made. */
+/** An assignment that is permitted, with the rows that were read for it. */
 interface AllowedAssignment {
   readonly assignment: Assignment;
   readonly entry: Deno.KvEntry<BankEventRow>;
@@ -190,7 +191,8 @@ async function creditTarget(
   });
   if (outcome.status === "applied") return { done: { ok: true, state } };
   if (outcome.status === "conflict" || outcome.status === "insufficient") return "again";
-  // The money was moved by hand under this id: the same sum to the same wallet was this notice's, and is not moved again.
+  // The money was moved by hand under this id: the same sum to the same wallet belongs to this
+  // notice, and is not moved again.
   const { accountId, amountMicroVnd } = outcome.entry;
   if (accountId !== account.id || amountMicroVnd !== event.amountMicroVnd) {
     return refused("taken");
@@ -200,7 +202,7 @@ async function creditTarget(
   return (await operation.commit()).ok ? { done: { ok: true, state } } : "again";
 }
 
-/** What assigning a notice moves, by the balance that the account has before. */
+/** Describes the movement of an assignment, with the balance of the account before it. */
 export function moneyOf(
   ref: BankEventRef,
   { account, order }: FoundTarget,

@@ -1,6 +1,7 @@
 /**
- * Notices that only repeat another one. Their money is counted where the chain of duplicates ends, so a chain without
- * an end, or one that ends at another sum, would make received money vanish from the books.
+ * Checks notices that repeat another one. Their money is counted at the end of the chain of
+ * duplicates, so a chain without end, or with another sum at its end, would make received money
+ * vanish from the books.
  */
 import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import { type BankEventRow, getBankEvent } from "./bank_events.ts";
@@ -8,8 +9,9 @@ import { movementAccount } from "./bank_matching.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Whether one notice may be marked as a repetition of another: the same sum came in on the same account, and the other
- * one stands for it itself. One that still waits to be matched might be joined to this one, so it must wait, too.
+ * Whether a notice may be marked as a repetition of another: the same sum arrived on the same
+ * account, and the other notice stands for it. If the other one waits to be matched, it might be
+ * joined to this one, so this one has to wait too.
  */
 export function mayBeDuplicateOf(
   row: BankEventRow,
@@ -22,13 +24,16 @@ export function mayBeDuplicateOf(
     of.state.kind !== "duplicate" && of.state.kind !== "received";
 }
 
-/** What is wrong with a chain of duplicates, in words for the operator. */
+/** A fault in a chain of duplicates, as a text for the operator. */
 export type DuplicateFault =
   | "a duplicate of a notice that is not there"
   | "a duplicate of another amount or direction"
   | "duplicates in a circle: their money is nowhere";
 
-/** Follows a notice to the one that stands for its money. `undefined` if all is well, or it is no duplicate at all. */
+/**
+ * Follows a chain to the notice that stands for the money. `undefined` if the chain is sound, or
+ * the notice is no duplicate.
+ */
 export async function duplicateFault(
   kv: KeyValueStore,
   row: BankEventRow,

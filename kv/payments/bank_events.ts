@@ -1,6 +1,7 @@
 /**
- * The journal of bank notices. A notice is written down before anything is done about it; matching comes after and can
- * be started again at any time, since the state of a notice and the money it moves change in one commit.
+ * Keeps the journal of bank notices. A notice is stored before anything else happens. Matching
+ * follows and can be repeated at any time, since the state of a notice and the money that it moves
+ * change in one commit.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { type BankEvent, type BankSource, plainReference } from "../../core/payments/bank_event.ts";
@@ -21,13 +22,13 @@ import { bankNoticeKeptChars, keepUnreadable } from "./unreadable_notices.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
-/** Names a notice. */
+/** Identifies a notice. */
 export interface BankEventRef {
   readonly source: BankSource;
   readonly id: string;
 }
 
-/** Why a notice waits for a person. */
+/** The reason why a notice waits for a person. */
 export type ReviewReason =
   | "no_code"
   | "unknown_code"
@@ -37,20 +38,24 @@ export type ReviewReason =
   | "account_blocked"
   | "wrong_account"
   | "amount_over_limit"
-  /** Another notice may speak of the same movement: see `about`. */
+  /** Another notice may report the same movement: see `about`. */
   | "possible_duplicate"
-  /** The payer's account has a number of ours, but the memo names an order. */
+  /**
+   * The number of the payer's account is one of the operator's own, but the memo names an order.
+   */
   | "payer_number_of_ours"
-  /** Money has been moved by hand under the id that its credit would have. */
+  /** Money was moved by hand under the operation id of its credit. */
   | "credited_by_hand"
-  /** A file that an operator imported says so, and the money would be theirs … */
+  /** It is a row of a file that an operator imported, and the money would be theirs. */
   | "import_own_account"
-  /** … or more than they may move alone. */
+  /**
+   * It is a row of a file that an operator imported, and the sum is above what they may move alone.
+   */
   | "import_over_limit"
-  /** An operator put it back into the queue. */
+  /** An operator returned it to the queue. */
   | "returned";
 
-/** What has become of a notice. */
+/** The state of a notice. */
 export type BankEventState =
   | { readonly kind: "received" }
   | {
@@ -74,7 +79,7 @@ export type BankEventState =
     readonly note?: string;
     readonly atMs: number;
   }
-  /** The same movement as `of`, told by another source. */
+  /** Reports the same movement as the notice `of` from another source. */
   | {
     readonly kind: "duplicate";
     readonly of: BankEventRef;
@@ -94,21 +99,29 @@ export type BankEventState =
     readonly atMs: number;
   };
 
-/** One row of the journal. Only the state ever changes. */
+/** One row of the journal. Only its state changes. */
 export interface BankEventRow {
   readonly event: BankEvent;
-  /** The notice as it came (the row of a statement, for an import), cut at a bound. For staff. */
+  /**
+   * The notice as it arrived (for an import the row of the statement), cut at a bound. For staff.
+   */
   readonly raw: string;
   readonly receivedAtMs: number;
   readonly state: BankEventState;
-  /** Who uploaded the file that the notice is a row of: it proves nothing by itself. */
+  /** Who uploaded the file that the notice is a row of. Such a row is no proof by itself. */
   readonly importedBy?: Operator;
 }
 
-/** `known`: journalled before. `contradicts`: the same id with another amount, account or time; kept for staff. */
+/**
+ * `known`: stored before. `contradicts`: the same id with another amount, account or time; kept for
+ * staff.
+ */
 export type JournalResult = "new" | "known" | "contradicts";
 
-/** What makes two notices of one id the same notice. Balances and texts may differ between deliveries. */
+/**
+ * Returns what two notices with the same id must share to be the same notice. Balances and texts
+ * may differ between deliveries.
+ */
 function essence(event: BankEvent): string {
   return JSON.stringify([
     plainAccountNumber(event.account),
@@ -120,9 +133,10 @@ function essence(event: BankEvent): string {
 }
 
 /**
- * Writes a notice down, once. A second delivery is `known` and changes nothing.
+ * Stores a notice, once. A second delivery is `known` and changes nothing.
  *
- * @throws whatever the store throws: the caller must then answer with 5xx, so that the provider sends it again
+ * @throws the error of the store: the caller then answers with 5xx, so that the provider sends the
+ * notice again
  */
 export async function journalBankEvent(
   kv: KeyValueStore,
@@ -161,7 +175,8 @@ export async function getBankEvent(
 }
 
 /**
- * Adds to an atomic: the notice takes a new state, if it is still what was read. Indexes follow.
+ * Adds to an atomic write: the notice gets a new state if it is unchanged since it was read.
+ * Updates the indexes.
  */
 export function changeBankEvent(
   operation: AtomicWrite,
@@ -177,7 +192,7 @@ export function changeBankEvent(
   else operation.delete(reviewKey);
 }
 
-/** Notices that are written down but not yet matched, with the time they arrived. */
+/** Lists notices that are stored but not matched yet, with their time of arrival. */
 export async function listUnmatched(
   kv: KeyValueStore,
   count: number,
@@ -194,18 +209,21 @@ async function rowsOf(kv: KeyValueStore, keys: readonly Deno.KvKey[]): Promise<B
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
 }
 
-/** Notices that wait for a person, oldest first. */
+/** Lists notices that wait for a person, oldest first. */
 export async function listReviews(kv: KeyValueStore, count: number): Promise<BankEventRow[]> {
   const rows = kv.list({ prefix: bankReviewsPrefix() }, { limit: count });
   return await rowsOf(kv, (await Array.fromAsync(rows)).map(({ key }) => key));
 }
 
-/** A place in the journal: many notices may have come in one millisecond. */
+/**
+ * A position in the journal. The time alone is not enough: many notices may arrive in one
+ * millisecond.
+ */
 export interface JournalMark extends BankEventRef {
   readonly receivedAtMs: number;
 }
 
-/** The journal, newest first; `before` is the last row of the page before. */
+/** Lists the journal, newest first; `before` is the last row of the previous page. */
 export async function listBankEvents(
   kv: KeyValueStore,
   options: { readonly count: number; readonly before?: JournalMark },
@@ -219,7 +237,7 @@ export async function listBankEvents(
   return await rowsOf(kv, (await Array.fromAsync(rows)).map(({ key }) => key));
 }
 
-/** The mark of a row, to read on from it. */
+/** Returns the position of a row, for the following page. */
 export function journalMark({ event, receivedAtMs }: BankEventRow): JournalMark {
   return { receivedAtMs, source: event.source, id: event.id };
 }

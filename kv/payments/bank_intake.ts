@@ -1,12 +1,11 @@
 /**
- * The one door for bank notices, whatever told of them: webhook, list, statement, staff. Written down first; matched
- * right after, and again by the sweep if that failed.
+ * Takes all bank notices in: from webhooks, polled lists, statements and staff. A notice is stored
+ * first and matched right after; if that fails, the sweep matches it.
  *
  * - Folder `kv/payments/`: top-ups: orders, the journal of bank notices, matching, review, checks.
  * - In: notices from every source, orders of customers, decisions of operators.
- * - Out: credits in the ledger, notices in their states, mails in the outbox.
- * - Never: credits a notice outside the commit that changes its state, or before it was written
- *   down.
+ * - Out: credits in the ledger, notices with their states, mails in the outbox.
+ * - Never: credits a notice outside the commit that changes its state, or before it was stored.
  */
 import type { BankEvent, BankSource } from "../../core/payments/bank_event.ts";
 import {
@@ -21,17 +20,17 @@ import { matchBankEvent, type MatchingSettings } from "./bank_matching.ts";
 import type { Operator } from "../operators/operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 
-/** Notices matched in one sweep; more wait for the next, a minute later. */
+/** Most notices matched in one sweep; the rest waits for the next, a minute later. */
 const maxBankSweepRows = 500;
 
-/** What a sweep did. */
+/** The result of a sweep. */
 export interface SweepResult {
   readonly matched: number;
-  /** Still unmatched: the store failed. They stay for the next sweep. */
+  /** Number of notices that the store failed to match; they wait for the next sweep. */
   readonly failed: number;
 }
 
-/** Where a notice that no provider sent comes from. */
+/** The origin of a notice that no provider sent. */
 export interface NoticeOrigin {
   readonly formerId?: string | undefined;
   readonly importedBy?: Operator;
@@ -40,21 +39,25 @@ export interface NoticeOrigin {
 /** The intake of one process. */
 export interface BankIntake {
   /**
-   * Writes a notice down and matches it.
+   * Stores a notice and matches it.
    *
-   * @param from.formerId an id under which older versions may have written down the same notice: it is known then
+   * @param from.formerId an id under which an older version may have stored the same notice, which
+   * is known then
    * @param from.importedBy the operator whose file the notice is a row of
-   * @returns as soon as it is safe to tell the provider "taken": matching that fails is left to the sweep
-   * @throws whatever the store throws while the notice is being written down: answer with 5xx
+   * @returns as soon as the notice is stored and the provider may be answered; if matching fails,
+   * the sweep repeats it
+   * @throws the error of the store while the notice is being stored: answer with 5xx
    */
   take(event: BankEvent, raw: string, from?: NoticeOrigin): Promise<JournalResult>;
-  /** Keeps a genuine notice that could not be read. Throws like {@linkcode BankIntake.take}. */
+  /** Stores a genuine notice that could not be read. Throws like {@linkcode BankIntake.take}. */
   keepUnreadable(source: BankSource, reason: string, raw: string): Promise<void>;
-  /** Matches what is written down but has no end state: after a crash, or a store that was away. */
+  /**
+   * Matches stored notices without a final state: after a crash, or while the store did not answer.
+   */
   sweep(): Promise<SweepResult>;
 }
 
-/** What the intake tells its operator. Never holds a memo, a name or an account number. */
+/** A problem that the intake reports to the operator. Contains no memo, name or account number. */
 export interface IntakeProblem {
   readonly what: "match_failed" | "contradiction" | "unreadable";
   readonly source: BankSource;
@@ -62,7 +65,10 @@ export interface IntakeProblem {
   readonly error?: unknown;
 }
 
-/** Makes the intake. Its notices are matched one after the other: two of them rarely meet, and then only once. */
+/**
+ * Creates the intake. It matches notices one after the other, since parallel matching of related
+ * notices would only conflict.
+ */
 export function createBankIntake(
   settings: MatchingSettings & { readonly report: (problem: IntakeProblem) => void },
 ): BankIntake {
@@ -94,7 +100,7 @@ export function createBankIntake(
       const named = { ...event, id: ref.id };
       const result = await journalBankEvent(kv, named, raw, nowMs(), importedBy);
       if (result === "contradicts") report({ what: "contradiction", ...ref });
-      // A known one too: its first delivery may have died before it was matched.
+      // A known notice too: the process may have died after the first delivery, before matching.
       else await matchOrReport(ref);
       return result;
     },

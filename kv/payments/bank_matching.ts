@@ -1,6 +1,7 @@
 /**
- * From a notice in the journal to money in a wallet: credited, or put before a person, or set aside; always in one
- * commit with the new state of the notice, so a crash at any point leaves it either untouched or done.
+ * Decides what happens with a notice of the journal: it is credited, waits for a person, or is set
+ * aside. Each decision is one commit with the new state of the notice, so a crash leaves it either
+ * undecided or done.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
@@ -42,19 +43,22 @@ import {
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
-/** Codes of one memo that are looked up: two are an accident, more are an attack. */
+/** Most codes of one memo that are looked up: two are an accident, more are an attack. */
 const maxCodesPerMemo = 5;
 
-/** What matching depends on. */
+/** The settings of matching. */
 export interface MatchingSettings {
   readonly kv: KeyValueStore;
   readonly nowMs: () => number;
   readonly receivingAccounts: readonly ReceivingAccount[];
-  /** A single transfer above this waits for a person. */
+  /** A single transfer above this amount waits for a person. */
   readonly autoCreditMaxMicroVnd: bigint;
-  /** What the files that one operator imports may credit to one account within 24 hours without a second operator. */
+  /**
+   * The most that imported files of one operator may credit to one account within 24 hours without
+   * a second operator.
+   */
   readonly aloneMaxMicroVnd: bigint;
-  /** Adds what should follow a credit (a mail) to the same atomic. */
+  /** Adds what should follow a credit (a mail) to the same atomic write. */
   readonly onCredited?: (operation: AtomicWrite, credited: CreditedTransfer) => void;
 }
 
@@ -66,7 +70,7 @@ export interface CreditedTransfer {
   readonly atMs: number;
 }
 
-/** Where the money of a notice goes, or why a machine must not decide. */
+/** The recipient of a notice, or the reason why a person has to decide. */
 type Destination =
   | { readonly kind: "review"; readonly reason: ReviewReason }
   | {
@@ -75,7 +79,7 @@ type Destination =
     readonly account: Deno.KvEntry<Account>;
   };
 
-/** The orders that the codes of a memo name. */
+/** Reads the orders that the codes of a memo name. */
 async function ordersOf(
   kv: KeyValueStore,
   codes: readonly OrderCode[],
@@ -85,7 +89,7 @@ async function ordersOf(
   return entries.filter((entry) => entry.value !== null);
 }
 
-/** Whether an account may be credited by the machine. */
+/** Returns why an account must not be credited automatically; `undefined` if it may be. */
 function accountRefusal(
   account: Account | null,
 ): "account_closed" | "account_blocked" | undefined {
@@ -103,7 +107,7 @@ async function destinationOf(
   const owners = new Set<AccountId>(orders.map(({ value }) => value.accountId));
   if (orders.length === 0) return { kind: "review", reason: "unknown_code" };
   if (owners.size > 1) return { kind: "review", reason: "several_accounts" };
-  // Two codes of one customer: the one that still waits for its money.
+  // Of two codes of one customer, the order that is not paid yet counts.
   const order = orders.find(({ value }) => value.state === "pending") ??
     orders.find(({ value }) => value.state === "paid");
   if (order === undefined) return { kind: "review", reason: "order_cancelled" };
@@ -118,8 +122,9 @@ async function destinationOf(
 }
 
 /**
- * Movements that never reach a wallet: they are written down for the sum of the bank account only. A transfer between
- * own accounts names no order; one that does is somebody's money, until a person has looked.
+ * Returns the state of a movement that reaches no wallet and counts only towards the balance of the
+ * bank account. A transfer between the operator's accounts names no order; one that names an order
+ * is a customer's money until a person has decided.
  */
 function setAside(
   event: BankEvent,
@@ -132,7 +137,7 @@ function setAside(
   return isOwn ? "own_transfer" : undefined;
 }
 
-/** The one name of the receiving account, under which movements are compared. */
+/** Returns the canonical name of the receiving account, under which movements are compared. */
 export function movementAccount(
   event: BankEvent,
   accounts: readonly ReceivingAccount[],
@@ -142,11 +147,12 @@ export function movementAccount(
 }
 
 /**
- * Decides about one notice, unless that has been done. Safe to call at any time, any number of times, from any number of
- * processes.
+ * Decides about a notice that is not decided yet. Safe to call at any time, repeatedly and from
+ * several processes.
  *
  * @returns the state of the notice afterwards; `undefined` if there is no such notice
- * @throws {Error} if other processes kept changing the same rows; the notice then stays in the journal for the sweep
+ * @throws {Error} if other processes kept changing the same rows; the sweep then repeats the
+ * decision
  */
 export async function matchBankEvent(
   settings: MatchingSettings,
@@ -226,7 +232,10 @@ const importReviews = {
   limit: "import_over_limit",
 } as const satisfies Record<"beneficiary" | "limit", ReviewReason>;
 
-/** A provider's notice is evidence. A row of a file is as good as the operator who imported it. */
+/**
+ * Whether the evidence suffices for an automatic credit. A notice of a provider does; a row of an
+ * imported file is worth what its operator may do alone.
+ */
 async function mayCredit(
   { kv, nowMs, aloneMaxMicroVnd }: MatchingSettings,
   { event, importedBy }: BankEventRow,
@@ -276,7 +285,7 @@ async function creditOrder(
       addMovement(operation, search);
       receiveTopup(operation, order, paymentOf(event, atMs));
       allowed.attach(operation);
-      // Blocked or deleted in between: decide again.
+      // If the account is blocked or deleted in between, the decision is repeated.
       operation.check(account);
       settings.onCredited?.(operation, {
         account: account.value,
@@ -287,14 +296,15 @@ async function creditOrder(
     },
   });
   if (outcome.status === "applied") return state;
-  // The rows changed meanwhile: look again.
+  // The rows changed meanwhile: decide again.
   if (outcome.status === "conflict" || outcome.status === "insufficient") return "again";
-  // Its operation id is in the ledger. If another process has just credited the notice, this write fails.
+  // The operation id is in the ledger already. If another process has just credited the notice,
+  // this write fails.
   const taken = { kind: "review", reason: "credited_by_hand", atMs } as const;
   return await write(settings.kv, entry, taken, (operation) => addMovement(operation, search));
 }
 
-/** The payment row of a notice. */
+/** Builds the payment row of a notice. */
 export function paymentOf(event: BankEvent, creditedAtMs: number): TopupPayment {
   const { source, id, amountMicroVnd } = event;
   return { source, id, amountMicroVnd, creditedAtMs };

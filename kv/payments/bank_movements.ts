@@ -1,6 +1,7 @@
 /**
- * The movements behind the notices: one row per movement, whoever told of it. Finding and adding go together under a
- * guard, so two notices of one movement, handled at the same time, cannot both take it for new.
+ * Keeps the movements behind notices: one row per movement, whatever source reported it. Searching
+ * and adding share a guard row, so two simultaneous notices of one movement cannot both treat it as
+ * new.
  */
 import type { BankEvent } from "../../core/payments/bank_event.ts";
 import { foldVietnamese } from "../../core/payments/fold_text.ts";
@@ -23,10 +24,13 @@ import {
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
-/** Characters of a memo by which movements are compared: banks cut theirs at 210 or sooner. */
+/** Characters of a memo that are compared: banks cut theirs at 210 or fewer. */
 const comparedMemoChars = 200;
 
-/** Movements of one amount within three days that a new one is compared with: far above any real number. */
+/**
+ * Most movements of one amount within three days that a new one is compared with: far above any
+ * real number.
+ */
 const maxComparedMovements = 50_000;
 
 type Direction = BankEvent["direction"];
@@ -36,7 +40,7 @@ export interface StoredMovement extends KnownMovement {
   readonly entry: Deno.KvEntry<KnownMovement>;
 }
 
-/** What a notice was found to be, and what the write that follows has to check. */
+/** The result of a search, and what the following write has to check. */
 export interface MovementSearch {
   readonly verdict: MovementVerdict<StoredMovement>;
   readonly traits: MovementTraits;
@@ -47,7 +51,7 @@ export interface MovementSearch {
   readonly referenceIsFree: boolean;
 }
 
-/** What of a notice is compared. */
+/** Returns the properties of a notice that are compared. */
 export function movementTraits(event: BankEvent): MovementTraits {
   return {
     source: event.source,
@@ -61,9 +65,9 @@ export function movementTraits(event: BankEvent): MovementTraits {
 }
 
 /**
- * Compares a notice with the movements that are known.
+ * Compares a notice with known movements.
  *
- * @param account the receiving account under its one name, whichever number the notice used
+ * @param account canonical name of the receiving account
  */
 export async function searchMovement(
   kv: KeyValueStore,
@@ -72,7 +76,7 @@ export async function searchMovement(
 ): Promise<MovementSearch> {
   const { direction, amountMicroVnd } = event;
   const traits = movementTraits(event);
-  // The guard is read first: whatever is added after this read makes the write fail.
+  // The guard is read first: a movement added after this read makes the write fail.
   const guard = await kv.get<number>(bankMovementGuardKey(account, direction, amountMicroVnd));
   const near = bankMovementsBetween(account, direction, amountMicroVnd, {
     fromMs: event.time.atMs - movementWindowMs,
@@ -103,7 +107,9 @@ function importsOf({ importId }: MovementTraits): readonly string[] {
   return importId === undefined ? [] : [importId];
 }
 
-/** Adds to an atomic: the notice stands for a movement of its own. Two checks at most. */
+/**
+ * Adds to an atomic write: the notice stands for a movement of its own. Needs at most two checks.
+ */
 export function addMovement(operation: AtomicWrite, search: MovementSearch): void {
   const { account, direction, amountMicroVnd, traits, guard } = search;
   const { source, id, time } = traits;
@@ -117,7 +123,10 @@ export function addMovement(operation: AtomicWrite, search: MovementSearch): voi
   }
 }
 
-/** Adds to an atomic: the notice tells of a movement that is known. Its row changes under the guard only. */
+/**
+ * Adds to an atomic write: the notice reports a known movement. The row of the movement changes
+ * only under the guard.
+ */
 export function joinMovement(
   operation: AtomicWrite,
   search: MovementSearch,
@@ -134,11 +143,12 @@ export function joinMovement(
 }
 
 /**
- * Prepares for an atomic: a notice that was joined to a movement, or set aside, stands for one of its own after all, so
- * that other sources of it are recognised. Changes nothing if it does already.
+ * Prepares an atomic write: a notice that was joined to a movement or set aside stands for a
+ * movement of its own after all, so that other notices of it are recognized. Changes nothing if it
+ * does already.
  *
- * @param account the receiving account under its one name
- * @param joinedTo the notice whose movement it was taken for
+ * @param account canonical name of the receiving account
+ * @param joinedTo the notice to whose movement it was joined
  */
 export async function separateMovement(
   kv: KeyValueStore,
@@ -146,7 +156,7 @@ export async function separateMovement(
   account: string,
   joinedTo: BankEvent | undefined,
 ): Promise<(operation: AtomicWrite) => void> {
-  // Reads the guard before the rows: both change under it only.
+  // The guard is read before the rows, since both change only under it.
   const search = await searchMovement(kv, event, account);
   const rowOf = (one: BankEvent) => {
     const { direction, amountMicroVnd, time, source, id } = one;

@@ -1,6 +1,6 @@
 /**
- * What operators decide about notices that the machine left to them, without moving money (`bank_assignment.ts` credits
- * them). Every act writes its audit line in the same commit.
+ * Carries out decisions of operators on notices that move no money (`bank_assignment.ts` credits
+ * notices). Each act writes its audit line in the same commit.
  */
 import { creditOperationId } from "../../core/payments/bank_event.ts";
 import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
@@ -19,14 +19,17 @@ import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** Decisions that move no money. */
 export type Verdict =
-  /** The same movement as another notice. */
+  /** The notice reports the same movement as another one. */
   | { readonly kind: "duplicate"; readonly of: BankEventRef }
-  /** Not a top-up. */
+  /** The notice is no top-up. */
   | { readonly kind: "ignore"; readonly note: string }
-  /** Staff sends it back by bank. */
+  /** Staff returns the money by bank transfer. */
   | { readonly kind: "start_refund"; readonly note: string }
   | { readonly kind: "finish_refund"; readonly bankReference: string }
-  /** Back to the queue: a refund that was not sent, or a decision that was wrong, the machine's included. */
+  /**
+   * Returns the notice to the queue: the refund was not sent, or a decision (also an automatic one)
+   * was wrong.
+   */
   | { readonly kind: "return" };
 
 const acts: Readonly<Record<Verdict["kind"], OperatorAct>> = {
@@ -37,13 +40,18 @@ const acts: Readonly<Record<Verdict["kind"], OperatorAct>> = {
   return: "notice_returned",
 };
 
-/** Whether a notice may go back to the queue: what it decided moved no money, and there is money to decide about. */
+/**
+ * Whether a notice may be returned to the queue: its decision moved no money, and there is money to
+ * decide about.
+ */
 export function mayReturn(state: BankEventState): boolean {
   return state.kind === "refund_pending" || state.kind === "duplicate" ||
     (state.kind === "ignored" && (state.reason === "operator" || state.reason === "own_transfer"));
 }
 
-/** The state that a verdict leads to; `undefined` if it is not allowed from the present one. */
+/**
+ * Returns the state that a verdict leads to; `undefined` if the current state does not allow it.
+ */
 function nextState(
   row: BankEventRow,
   verdict: Verdict,
@@ -78,14 +86,15 @@ function nextState(
 }
 
 /**
- * What a verdict came to. `state`: the notice is in a state that does not allow it. `not_same`: it cannot be the same
- * movement as the notice named (see `mayBeDuplicateOf`). `busy`: the rows changed; look again.
+ * The result of a verdict. `state`: the state of the notice does not allow it. `not_same`: it
+ * cannot be the movement of the named notice (see `mayBeDuplicateOf`). `busy`: the rows kept
+ * changing; look again.
  */
 export type VerdictResult =
   | { readonly ok: true; readonly state: BankEventState }
   | { readonly ok: false; readonly why: "missing" | "state" | "not_same" | "busy" };
 
-/** Who decides, when, and which receiving accounts there are. */
+/** The operator, the time, and the receiving accounts. */
 export interface VerdictContext {
   readonly operator: Actor;
   readonly nowMs: number;
@@ -116,7 +125,7 @@ export async function resolveBankEvent(
     : undefined;
   const operation = kv.atomic();
   changeBankEvent(operation, entry, state);
-  // Decided about in between, the other one might become a duplicate of this one.
+  // If the other notice is decided in between, it might become a duplicate of this one.
   if (of !== undefined) operation.check(of);
   separate?.(operation);
   addAuditLine(operation, operator, {
@@ -128,7 +137,10 @@ export async function resolveBankEvent(
   return (await operation.commit()).ok ? { ok: true, state } : { ok: false, why: "busy" };
 }
 
-/** What the machine took for no movement, or for part of another, becomes one of its own. */
+/**
+ * Separates a notice that was automatically set aside or joined to a movement: it gets a movement
+ * of its own.
+ */
 async function separated(
   kv: KeyValueStore,
   { event, state }: BankEventRow,

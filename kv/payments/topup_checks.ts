@@ -1,7 +1,7 @@
 /**
- * Proves that bank, orders and ledger agree: run every few hours and by `admin verify`. Reads everything, changes nothing.
- *
- * On a store that is in use a row may change between two reads; a problem that shows up twice in a row is real.
+ * Checks that bank, orders and ledger agree; runs every few hours and in `admin verify`. Reads
+ * everything, changes nothing. On a live store a row may change between two reads, so only a
+ * problem found twice in a row is real.
  */
 import { creditOperationId } from "../../core/payments/bank_event.ts";
 import { duplicateFault } from "./bank_duplicates.ts";
@@ -21,18 +21,22 @@ import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { TopupOrder, TopupPayment } from "./topups.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Milliseconds after which a notice without an end state is a fault that the operator must see. */
+/**
+ * Milliseconds after which a notice without a final state is a fault that the operator must see.
+ */
 export const bankMatchLateMs = 5 * 60_000;
 
-/** Money that came in by bank, by what became of it. Notices of one movement count once. */
+/** Money received by bank, by its fate. Notices of one movement count once. */
 export interface TopupTotals {
   readonly movements: number;
   readonly receivedMicroVnd: bigint;
   readonly creditedMicroVnd: bigint;
-  /** Waiting for a person, refunds under way included: owed to somebody, not in a wallet. */
+  /**
+   * Money that waits for a person, including refunds under way: owed to somebody, but in no wallet.
+   */
   readonly suspenseMicroVnd: bigint;
   readonly refundedMicroVnd: bigint;
-  /** Set aside by an operator as no top-up. */
+  /** Money that an operator set aside as no top-up. */
   readonly otherMicroVnd: bigint;
 }
 
@@ -41,7 +45,7 @@ export interface TopupCheck {
   readonly totals: TopupTotals;
 }
 
-/** Checks everything. Problems name ids only, never memos or people. */
+/** Checks everything. Problems name ids only, never memos or persons. */
 export async function checkTopups(kv: KeyValueStore, nowMs: number): Promise<TopupCheck> {
   const problems: string[] = [];
   const totals = await checkEvents(kv, nowMs, problems);
@@ -55,7 +59,7 @@ export async function checkTopups(kv: KeyValueStore, nowMs: number): Promise<Top
 
 type Bucket = "credited" | "suspense" | "refunded" | "other";
 
-/** Which sum a notice belongs to; `undefined` for those that stand for no money of their own. */
+/** Returns the sum that a notice counts in; `undefined` if it stands for no money of its own. */
 function bucketOf(row: BankEventRow): Bucket | undefined {
   switch (row.state.kind) {
     case "credited":

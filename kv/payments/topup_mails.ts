@@ -1,4 +1,4 @@
-/** Mails about top-ups and invoices, added to the commit that they tell about. */
+/** Adds mails about top-ups and invoices to the commits that they report. */
 import type { Invoice } from "../../core/invoices/invoice.ts";
 import type { Account } from "../accounts/accounts.ts";
 import type { CreditedTransfer } from "./bank_matching.ts";
@@ -6,7 +6,10 @@ import { addMail } from "../outbox/mail.ts";
 import type { AtomicWrite } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
-/** "Your money has arrived." The id is that of the transfer: one mail each, however often the commit is tried. */
+/**
+ * Mails the customer that money has arrived. The id is that of the transfer: one mail each, however
+ * often the commit is repeated.
+ */
 export function mailCredited(
   operation: AtomicWrite,
   { account, event, order, atMs }: CreditedTransfer,
@@ -22,7 +25,10 @@ export function mailCredited(
   addMail(operation, job, { nowMs: atMs, id: `topup:${event.source}:${event.id}` });
 }
 
-/** "Your invoice is ready", to the address on the invoice: often an accountant's, who has no account. */
+/**
+ * Mails that an invoice is ready, to the address on it: often that of an accountant without
+ * account.
+ */
 export function mailInvoiceSent(
   operation: AtomicWrite,
   invoice: Invoice,
@@ -42,7 +48,7 @@ export function mailInvoiceSent(
   addMail(operation, job, { nowMs, id: `invoice:${invoice.id}` });
 }
 
-/** "Your request needs a correction", to the customer, who alone can mend it. */
+/** Mails the customer that a request needs a correction, which only they can make. */
 export function mailInvoiceRejected(
   operation: AtomicWrite,
   invoice: Invoice,

@@ -1,6 +1,7 @@
 /**
- * Top-up orders: a promise to credit whatever arrives under a code. Paid orders stay payable, expiry only ends the QR
- * page, so a code is matchable without limit of time and never used again.
+ * Keeps top-up orders: a promise to credit whatever arrives under a code. A paid order can be paid
+ * again, and expiry only ends the QR page, so a code is matched without limit of time and never
+ * reused.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
@@ -23,20 +24,25 @@ import {
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Milliseconds for which the page of an order shows its QR. The code itself can be paid without limit of
- * time.
+ * Milliseconds for which the page of an order shows its QR code. The order itself can be paid at
+ * any time.
  */
 const topupOrderMs = 60 * 60_000;
 
-/** Orders of one account that are neither paid nor expired: enough for retries, too few to flood the list. */
+/**
+ * Most orders of one account that are neither paid nor expired: enough for retries, too few to
+ * flood the list.
+ */
 const openTopupsPerAccount = 10;
 
-/** Fresh codes tried until one is free; with 3·10^9 codes even two are hardly ever needed. */
+/**
+ * Random codes tried until one is free; with 3·10^9 codes even a second one is hardly ever needed.
+ */
 const orderCodeAttempts = 5;
 
 /**
- * Attempts of a check-and-set on one bank notice or order. Within a process they queue, so only other
- * processes collide.
+ * Attempts of a check-and-set on a bank notice or order. Within a process they queue, so only other
+ * processes compete.
  */
 export const topupWriteAttempts = 20;
 
@@ -45,16 +51,16 @@ export interface TopupOrder {
   readonly code: OrderCode;
   readonly accountId: AccountId;
   readonly state: "pending" | "paid" | "cancelled";
-  /** What the customer meant to pay. */
+  /** The amount that the customer intended to pay. */
   readonly askedMicroVnd: bigint;
-  /** What arrived, over all transfers. Always the sum of the payment rows. */
+  /** The sum of all transfers received. Always equals the sum of the payment rows. */
   readonly receivedMicroVnd: bigint;
   readonly createdAtMs: number;
-  /** The QR page ends here; money is taken later too. */
+  /** End of the QR page; money is accepted later too. */
   readonly expiresAtMs: number;
   readonly paidAtMs?: number;
   readonly cancelledAtMs?: number;
-  /** The account that was shown, as it was then. */
+  /** The receiving account that was shown, as it was at that time. */
   readonly to: ReceivingAccount;
   readonly memo: string;
 }
@@ -67,7 +73,7 @@ export interface TopupPayment {
   readonly creditedAtMs: number;
 }
 
-/** How an order is shown: `expired` is a matter of the clock, not of the store. */
+/** Returns the status to show: `expired` depends on the clock and is not stored. */
 export function orderStatus(
   order: TopupOrder,
   nowMs: number,
@@ -75,7 +81,7 @@ export function orderStatus(
   return order.state === "pending" && nowMs >= order.expiresAtMs ? "expired" : order.state;
 }
 
-/** What a new order needs. */
+/** The data of a new order. */
 export interface NewTopupOrder {
   readonly accountId: AccountId;
   readonly amountMicroVnd: bigint;
@@ -83,16 +89,19 @@ export interface NewTopupOrder {
   readonly nowMs: number;
   /** Fills the array it is given, like `crypto.getRandomValues`. */
   readonly randomBytes: (into: Uint8Array<ArrayBuffer>) => void;
-  /** The form that was sent: sent twice with one sum it makes one order. */
+  /** Id of the submitted form; a form sent twice with one sum creates one order. */
   readonly formId?: string | undefined;
 }
 
 export type NewTopupResult =
   | { readonly ok: true; readonly order: TopupOrder }
-  /** `amount`: not whole đồng or out of bounds. `too_many`: pay or cancel one of the open ones. */
+  /**
+   * `amount`: not whole đồng, or out of bounds. `too_many`: too many open orders; pay or cancel
+   * one.
+   */
   | { readonly ok: false; readonly why: "amount" | "too_many" };
 
-/** Makes an order under a code that nobody has. */
+/** Creates an order with an unused code. */
 export async function createTopupOrder(
   kv: KeyValueStore,
   input: NewTopupOrder,
@@ -142,13 +151,13 @@ async function hasTooMany(
 
 interface OrderOfForm {
   readonly order?: TopupOrder;
-  /** What to check and to set, so that the form makes no second order. */
+  /** The entry to check and set, so that the form creates no second order. */
   readonly claim?: Deno.KvEntryMaybe<OrderCode>;
 }
 
 /**
- * The order that a form has made. A browser may go back to the form: with another sum, or when that order is no longer
- * open, it is a request for a new one.
+ * Finds the order that a form created. A browser may go back to the form: with another sum, or if
+ * that order is no longer open, it requests a new one.
  */
 async function orderOfForm(kv: KeyValueStore, input: NewTopupOrder): Promise<OrderOfForm> {
   if (input.formId === undefined) return {};
@@ -160,7 +169,7 @@ async function orderOfForm(kv: KeyValueStore, input: NewTopupOrder): Promise<Ord
   return isSame ? { order } : { claim };
 }
 
-/** The order of a code, with its version for a later check. */
+/** Reads the order of a code, with its version for a later check. */
 export async function getTopupOrder(
   kv: KeyValueStore,
   code: OrderCode,
@@ -168,7 +177,7 @@ export async function getTopupOrder(
   return await kv.get<TopupOrder>(topupOrderKey(code));
 }
 
-/** Orders of an account, newest first. */
+/** Lists the orders of an account, newest first. */
 export async function listTopupOrders(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -181,7 +190,7 @@ export async function listTopupOrders(
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
 }
 
-/** Transfers that arrived under an order. */
+/** Lists the transfers received under an order. */
 export async function listTopupPayments(
   kv: KeyValueStore,
   code: OrderCode,
@@ -191,16 +200,16 @@ export async function listTopupPayments(
   return payments.sort((left, right) => left.creditedAtMs - right.creditedAtMs);
 }
 
-/** Codes that have received nothing yet, newest first: where near misses of a broken memo are looked for. */
+/** Lists codes without payment, newest first; a damaged memo is compared with them. */
 export async function listOpenCodes(kv: KeyValueStore, count: number): Promise<OrderCode[]> {
   const rows = kv.list<OrderCode>({ prefix: openTopupsPrefix() }, { limit: count, reverse: true });
   return (await Array.fromAsync(rows)).map(({ value }) => value);
 }
 
 /**
- * Cancels an order that has received nothing. Money that still comes under its code goes to review.
+ * Cancels an order without payment. Money that still arrives under its code waits for review.
  *
- * @returns the order as it is now; `undefined` if there is none of that code on that account
+ * @returns the order afterwards; `undefined` if the account has no order with that code
  */
 export async function cancelTopupOrder(
   kv: KeyValueStore,
@@ -227,8 +236,8 @@ export async function cancelTopupOrder(
 }
 
 /**
- * Adds to an atomic: a transfer arrived under this order. The caller puts the credit of the wallet and the state of the
- * bank notice into the same atomic.
+ * Adds to an atomic write: a transfer arrived under this order. The caller adds the credit of the
+ * wallet and the state of the bank notice to the same write.
  */
 export function receiveTopup(
   operation: AtomicWrite,

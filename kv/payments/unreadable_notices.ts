@@ -1,6 +1,6 @@
 /**
- * Notices of the bank that were genuine but could not be read, or contradict one of the same id. They may stand for
- * money, so they stay open until a person has looked and set them aside.
+ * Keeps genuine bank notices that could not be read, or contradict one with the same id. They may
+ * stand for money, so they stay open until a person has looked at them and set them aside.
  */
 import type { BankSource } from "../../core/payments/bank_event.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
@@ -16,10 +16,10 @@ import type { KeyValueStore } from "../store/key_value_store.ts";
 /** Characters of a notice that are kept for staff: at two bytes each within the 64 KiB of a row. */
 export const bankNoticeKeptChars = 30_000;
 
-/** Unreadable notices that staff see; a bank whose format changed is noticed long before. */
+/** Most unreadable notices in a list; a changed format of a bank is noticed long before. */
 const maxUnreadableNoticesListed = 1_000;
 
-/** One notice as it came. */
+/** A notice as it arrived. */
 export interface UnreadableNotice {
   readonly source: BankSource;
   readonly reason: string;
@@ -33,7 +33,7 @@ async function contentHashOf(text: string): Promise<string> {
   return (await sha256(text)).subarray(0, 16).toHex();
 }
 
-/** Keeps a notice. The same text is kept once, also after it was set aside. */
+/** Stores a notice, the same text only once, also after it was set aside. */
 export async function keepUnreadable(
   kv: KeyValueStore,
   notice: Omit<UnreadableNotice, "contentHash">,
@@ -42,7 +42,7 @@ export async function keepUnreadable(
   const contentHash = await contentHashOf(`${notice.reason}\n${notice.raw}`);
   const key = unreadableNoticeKey(notice.source, contentHash);
   const kept: UnreadableNotice = { ...notice, raw, contentHash };
-  // Losing a check means that it is kept already.
+  // A failed check means that the notice is stored already.
   await kv.atomic()
     .check({ key, versionstamp: null })
     .check({ key: closedUnreadableNoticeKey(notice.source, contentHash), versionstamp: null })
@@ -50,19 +50,20 @@ export async function keepUnreadable(
     .commit();
 }
 
-/** The open ones, oldest first; at most `maxUnreadableNoticesListed` of them. */
+/** Lists open notices, oldest first, at most `maxUnreadableNoticesListed`. */
 export async function listUnreadable(kv: KeyValueStore): Promise<UnreadableNotice[]> {
   const rows = kv.list<UnreadableNotice>(
     { prefix: unreadableNoticesPrefix() },
     { limit: maxUnreadableNoticesListed, batchSize: listBatchRows },
   );
-  // Keyed by content, so that a notice that is sent again is known; their order is made here.
+  // Keys are hashes of the content, so that a repeated notice is recognized; the list is sorted
+  // here.
   return (await Array.fromAsync(rows)).map(({ value }) => value)
     .sort((one, other) => one.receivedAtMs - other.receivedAtMs);
 }
 
 /**
- * Sets a notice aside, with a note of what was done about it. It stays in the store.
+ * Sets a notice aside, with a note on what was done. It stays in the store.
  *
  * @returns `false` if it is not open (any more)
  */

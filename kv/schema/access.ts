@@ -1,4 +1,4 @@
-/** Keys of what lets somebody in: sessions, single-use secrets, counters of tries, API keys. */
+/** Builds keys of authentication: sessions, single-use secrets, attempt counters, API keys. */
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
@@ -16,7 +16,7 @@ export function accountSessionKey(accountId: AccountId, sessionId: string): Stor
   return ["account_session", accountId, sessionId];
 }
 
-/** The session of a row of an account's list. */
+/** Returns the session of a row in the list of an account. */
 export function sessionIdOf(key: Deno.KvKey): string {
   return String(key[2]);
 }
@@ -31,7 +31,7 @@ export function signInFlowKey(stateHash: string): StoreKey {
   return ["sign_in_flow", stateHash];
 }
 
-// Known places: browsers and addresses from which an account was signed in to before, by their hashes.
+// Known places: hashes of browsers and addresses from which an account has signed in.
 
 export function knownPlacesPrefix(accountId: AccountId): StoreKey {
   return ["known_place", accountId];
@@ -65,7 +65,7 @@ export function activeApiKeysKey(accountId: AccountId): StoreKey {
   return ["active_api_keys", accountId];
 }
 
-/** What a form has made: the key, or its new secret. */
+/** Key of what a form created: an API key, or its new secret. */
 export function apiKeyOfFormKey(accountId: AccountId, formId: string): StoreKey {
   return ["api_key_of_form", accountId, formId];
 }

@@ -1,4 +1,7 @@
-/** Keys of accounts: the person. The password is a row of its own, so that reading an account never carries it. */
+/**
+ * Builds keys of accounts. The password hash is a row of its own, so that reading an account never
+ * returns it.
+ */
 import type { AccountId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
@@ -6,7 +9,7 @@ export function accountsPrefix(): StoreKey {
   return ["account"];
 }
 
-/** Accounts after one of them, oldest first. */
+/** Selects the accounts after one of them, oldest first. */
 export function accountsAfter(accountId: AccountId): Deno.KvListSelector {
   return { prefix: accountsPrefix(), start: ["account", `${accountId}\0`] };
 }
@@ -27,7 +30,9 @@ export function accountPasswordKey(accountId: AccountId): StoreKey {
   return ["account_password", accountId];
 }
 
-/** Accounts that want a mail when their balance falls, so that the check need not read all accounts. */
+/**
+ * Accounts that want a mail when their balance falls, so that the check does not read all accounts.
+ */
 export function lowBalanceWatchPrefix(): StoreKey {
   return ["low_balance_watch"];
 }

@@ -1,8 +1,8 @@
-/** Keys of what banks tell: notices, and the movements behind them. */
+/** Builds keys of bank notices and of the movements behind them. */
 import type { BankSource } from "../../core/payments/bank_event.ts";
 import type { StoreKey } from "./store_key.ts";
 
-// Bank notices: the journal, what is still to be matched, what waits for staff, and what could not be read.
+// Bank notices: the journal, unmatched ones, those that wait for staff, and unreadable ones.
 
 export function bankEventsPrefix(): StoreKey {
   return ["bank_event"];
@@ -20,7 +20,7 @@ export function bankEventByTimeKey(receivedAtMs: number, source: string, id: str
   return ["bank_event_by_time", receivedAtMs, source, id];
 }
 
-/** Notices that came at `sinceMs` or later, in the order they came. */
+/** Selects notices that arrived at `sinceMs` or later, in order of arrival. */
 export function bankEventsSince(sinceMs: number): Deno.KvListSelector {
   return { prefix: bankEventsByTimePrefix(), start: ["bank_event_by_time", sinceMs] };
 }
@@ -41,7 +41,10 @@ export function bankReviewKey(receivedAtMs: number, source: string, id: string):
   return ["bank_review", receivedAtMs, source, id];
 }
 
-/** The notice that a key of the journal, or of one of its lists, names: last in all of them. */
+/**
+ * Returns the notice that a key of the journal or of one of its lists names: the last part in all
+ * of them.
+ */
 export function noticeOfKey(
   key: Deno.KvKey,
 ): { readonly source: BankSource; readonly id: string } {
@@ -61,10 +64,11 @@ export function closedUnreadableNoticeKey(source: string, contentHash: string): 
   return ["bank_unreadable_closed", source, contentHash];
 }
 
-// Bank movements: what stands behind the notices, by account, direction, amount and time. The guard's version changes
-// with every movement of that amount, so that two notices of one movement cannot both find nothing.
+// Bank movements behind notices, by account, direction, amount and time. The version of the guard
+// changes with every movement of that amount, so that two simultaneous notices of one movement
+// cannot both find nothing.
 
-/** Movements of one amount between two times, both included. */
+/** Selects movements of one amount between two times, both included. */
 export function bankMovementsBetween(
   account: string,
   direction: "in" | "out",
@@ -86,7 +90,10 @@ export function bankMovementKey(
   return ["bank_movement", account, direction, amountMicroVnd, atMs, source, id];
 }
 
-/** Tells movements of one account, direction and amount apart: the time and the notice that told of each first. */
+/**
+ * Returns what distinguishes movements of one account, direction and amount: the time, and the
+ * first notice of each.
+ */
 export function bankMovementIdOf(key: Deno.KvKey): string {
   return JSON.stringify(key.slice(4));
 }

@@ -1,21 +1,21 @@
-/** Keys of what was called: receipts, their index, the sums per day and what went back of them. */
+/** Builds keys of calls: receipts, their index, day sums and refunds. */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, InstanceId, RequestId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
-// Receipts: on pages by request id (ascending in time, so they append), the batches not yet indexed, the index, the
-// day sums.
+// Receipts on pages by request id (ascending in time, so rows are appended), batches that are not
+// indexed yet, the index, and day sums.
 
 export function receiptsPrefix(): StoreKey {
   return ["receipt"];
 }
 
-/** `newest` is the last request id on the page, or a bound for a range. */
+/** Key of a page. `newest` is its last request id, or a bound for a range. */
 export function receiptPageKey(newest: string): StoreKey {
   return ["receipt", newest];
 }
 
-/** The last request id on a page. */
+/** Returns the last request id on a page. */
 export function newestOnReceiptPage(key: Deno.KvKey): RequestId {
   return String(key[1]) as RequestId;
 }
@@ -32,7 +32,7 @@ export function batchKey(instanceId: InstanceId, commit: number): StoreKey {
   return ["settled", instanceId, commit];
 }
 
-/** Whose commit a batch is of, and which. */
+/** Returns the instance and the commit of a batch. */
 export function batchOf(
   key: Deno.KvKey,
 ): { readonly instanceId: InstanceId; readonly commit: number } {
@@ -47,12 +47,12 @@ export function indexPagesPrefix(accountId: AccountId): StoreKey {
   return ["receipts_of", accountId];
 }
 
-/** `newest` is the last request id on the page of the index, or a bound for a range. */
+/** Key of a page of the index. `newest` is its last request id, or a bound for a range. */
 export function indexPageKey(accountId: AccountId, newest: string): StoreKey {
   return ["receipts_of", accountId, newest];
 }
 
-/** The last request id on a page of the index. */
+/** Returns the last request id on a page of the index. */
 export function newestOnIndexPage(key: Deno.KvKey): RequestId {
   return String(key[2]) as RequestId;
 }
@@ -65,7 +65,10 @@ export function rollupsOfPrefix(accountId: AccountId): StoreKey {
   return ["usage", accountId];
 }
 
-/** `day` is `YYYY-MM-DD`, Vietnam time: as text it sorts, and a range of days is a range of keys. */
+/**
+ * Key of the sums of a day. `day` is `YYYY-MM-DD` in Vietnam time: it sorts as text, so a range of
+ * days is a range of keys.
+ */
 export function rollupDayKey(accountId: AccountId, day: string): StoreKey {
   return ["usage", accountId, day];
 }
@@ -79,7 +82,8 @@ export function rollupKey(
   return ["usage", accountId, day, keyId, model];
 }
 
-// Claims on providers: what they reported beyond what was charged, by day and route, a row for each commit.
+// Claims on providers: what they reported beyond what was charged, by day and route, with a row for
+// each commit.
 
 export function claimsPrefix(): StoreKey {
   return ["provider_claim"];
@@ -92,21 +96,21 @@ export function claimKey(
   return ["provider_claim", day, route, instanceId, commit];
 }
 
-/** The rows of some days, both included. */
+/** Selects the rows of some days, both included. */
 export function claimDaysRange(
   { fromDay, toDay }: { readonly fromDay: string; readonly toDay: string },
 ): { readonly start: StoreKey; readonly end: StoreKey } {
   return { start: ["provider_claim", fromDay], end: ["provider_claim", `${toDay}~`] };
 }
 
-/** What a row of claims is the sum of. */
+/** Returns the day and route of a row of claims. */
 export function claimCellOf(
   key: Deno.KvKey,
 ): { readonly day: string; readonly route: string } {
   return { day: String(key[1]), route: String(key[2]) };
 }
 
-// Refunds: what went back of calls that were charged, by the cell of the day sum that their receipts are in.
+// Refunds of charged calls, by the cell of the day sum that their receipts are in.
 
 export function refundSumsPrefix(): StoreKey {
   return ["refunded"];
@@ -129,7 +133,7 @@ export function refundSumKey(
   return ["refunded", accountId, day, keyId, model];
 }
 
-/** What a day sum, or a sum of refunds, is the sum of. */
+/** Returns the cell of a day sum or of a sum of refunds. */
 export function daySumCellOf(key: Deno.KvKey): {
   readonly accountId: AccountId;
   readonly day: string;
@@ -141,7 +145,7 @@ export function daySumCellOf(key: Deno.KvKey): {
   return { accountId: accountId as AccountId, day, keyId: keyId as ApiKeyId, model };
 }
 
-/** `keyId` is the hash of the key that the client chose. */
+/** Key of the idempotency row of a call. `keyId` is the hash of the key that the client chose. */
 export function callIdempotencyKey(accountId: AccountId, keyId: string): StoreKey {
   return ["call_order", accountId, keyId];
 }

@@ -1,10 +1,10 @@
-/** Keys of what instances tell each other: switches, epochs, availability. */
+/** Builds keys of what instances share: switches, epochs, availability. */
 import type { InstanceId } from "../../core/lib/ids.ts";
 import { rowsOfKindPrefix, type StoreKey } from "./store_key.ts";
 
-// Control: what every instance must learn within two seconds.
+// Control: what every instance has to know within two seconds.
 
-/** Changes whenever a key or an account changed in a way that an auth cache must not miss. */
+/** Changes with each change of a key or account that caches of callers must not miss. */
 export function keysEpochKey(): StoreKey {
   return ["control", "keys_epoch"];
 }
@@ -24,7 +24,7 @@ export function availabilityKey(hour: number, instanceId: InstanceId): StoreKey 
   return ["availability", hour, instanceId];
 }
 
-/** Deleted at every start, and never there: so it shows whether the store takes writes. */
+/** Deleted at every start and never written: the deletion shows whether the store takes writes. */
 export function writeProbeKey(): StoreKey {
   return rowsOfKindPrefix("write_probe");
 }

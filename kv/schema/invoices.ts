@@ -1,4 +1,6 @@
-/** Keys of invoices: the request, with indexes per account and per order, and the attached file. */
+/**
+ * Builds keys of invoices: requests, with indexes per account and per order, and attached files.
+ */
 import type { AccountId, InvoiceId } from "../../core/lib/ids.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import type { StoreKey } from "./store_key.ts";
@@ -19,7 +21,7 @@ export function accountInvoiceKey(accountId: AccountId, invoiceId: InvoiceId): S
   return ["invoice_by_account", accountId, invoiceId];
 }
 
-/** The invoice of a row of an account's list. */
+/** Returns the invoice of a row in the list of an account. */
 export function invoiceOf(key: Deno.KvKey): InvoiceId {
   return String(key[2]) as InvoiceId;
 }

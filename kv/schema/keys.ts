@@ -1,9 +1,9 @@
 /**
- * Every key of the store, by subject. Only the files of `schema/` build keys and take them apart: one exported function
- * per key shape, and what a key says is read by the file that built it.
+ * Builds and reads all keys of the store, by subject. Only the files of this folder do so: one
+ * exported function per shape of a key, and the file that builds a key also reads its parts.
  *
- * Rules: the tenant comes first, never the time, where customers write; times are numbers (they sort); a prefix
- * function ends in `Prefix` and is for `list` only.
+ * Rules: the tenant comes first, never the time, where customers write; times are numbers (they
+ * sort); a prefix function ends in `Prefix` and is for `list` only.
  *
  * - Folder `kv/schema/`: the keys of the store.
  * - In: ids, times and codes.

@@ -1,8 +1,8 @@
-/** Keys of money: wallets, leases, the instances that hold them, and the ledger. */
+/** Builds keys of money: wallets, leases, instances, and the ledger. */
 import type { AccountId, InstanceId, LedgerId } from "../../core/lib/ids.ts";
 import { accountOfKey, type StoreKey } from "./store_key.ts";
 
-// Money: wallets, and the leases that running instances hold on them.
+// Money: wallets, and the leases that running instances have on them.
 
 export function walletsPrefix(): StoreKey {
   return ["wallet"];
@@ -30,7 +30,8 @@ export function leaseOf(
   return { accountId: accountOfKey(key), instanceId: String(key[2]) as InstanceId };
 }
 
-// Instances: the lease that every money commit checks, and the right to index what the instance settled.
+// Instances: the lease that every money commit checks, and the right to index what the instance
+// settled.
 
 export function instancesPrefix(): StoreKey {
   return ["instance"];
@@ -48,7 +49,7 @@ export function indexerKey(instanceId: InstanceId): StoreKey {
   return ["indexer", instanceId];
 }
 
-// Ledger: money that moved without a call, and the operation ids that make each movement happen once.
+// Ledger: movements that belong to no call, and the operation ids that make each happen once.
 
 export function ledgersPrefix(): StoreKey {
   return ["ledger"];

@@ -1,4 +1,4 @@
-/** Keys of operators: what they did, what they may do alone, what waits for a second one, and their second factor. */
+/** Builds keys of operators: audit log, what they moved alone, approvals, second factors. */
 import type { AccountId, ApprovalId, AuditId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
@@ -18,12 +18,12 @@ export function approvalKey(approvalId: ApprovalId): StoreKey {
   return ["approval", approvalId];
 }
 
-/** The approval that a form asked for. */
+/** Key of the approval that a form requested. */
 export function approvalOfFormKey(formId: string): StoreKey {
   return ["approval_of_form", formId];
 }
 
-/** What an operator, known by their mailbox, has moved alone into and out of an account. */
+/** Key of what an operator, identified by mailbox, has moved alone into and out of an account. */
 export function operatorMovedKey(mailbox: string, accountId: AccountId): StoreKey {
   return ["operator_moved", mailbox, accountId];
 }
@@ -32,7 +32,7 @@ export function secondFactorKey(accountId: AccountId): StoreKey {
   return ["second_factor", accountId];
 }
 
-/** A session that has passed the second factor. */
+/** Key of a session that has passed the second factor. */
 export function operatorSessionKey(sessionId: string): StoreKey {
   return ["operator_session", sessionId];
 }

@@ -1,7 +1,10 @@
-/** What all keys have in common. */
+/** Defines what all keys share: the kinds of rows. */
 import type { AccountId } from "../../core/lib/ids.ts";
 
-/** The first parts of all keys: what kinds of rows there are. Whoever adds one decides in `export.ts` whether it may leave. */
+/**
+ * The first parts of all keys, i.e. the kinds of rows. For a new kind, `kv/verify/export.ts` has to
+ * say whether it is exported.
+ */
 export const rowKinds = [
   "account",
   "account_by_email",
@@ -72,17 +75,20 @@ export type RowKind = typeof rowKinds[number];
 /** A key or a prefix of keys. */
 export type StoreKey = readonly [RowKind, ...Deno.KvKeyPart[]];
 
-/** Every row of a kind. */
+/** Selects every row of a kind. */
 export function rowsOfKindPrefix(kind: RowKind): StoreKey {
   return [kind];
 }
 
-/** The kind of a row, as a text: a store may have rows of kinds that this version does not know. */
+/**
+ * Returns the kind of a row as a text: a store may have rows of kinds that this version does not
+ * know.
+ */
 export function kindOfKey(key: Deno.KvKey): string {
   return String(key[0]);
 }
 
-/** The account of a row that lies under its account: wherever there is one, it follows the kind. */
+/** Returns the account of a row: in all keys that have one it follows the kind. */
 export function accountOfKey(key: Deno.KvKey): AccountId {
   return String(key[1]) as AccountId;
 }

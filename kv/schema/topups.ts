@@ -1,4 +1,7 @@
-/** Keys of top-up orders: by code, with an index per account and one of those still open (for near misses). */
+/**
+ * Builds keys of top-up orders: by code, with an index per account and one of open orders (for near
+ * misses).
+ */
 import type { AccountId } from "../../core/lib/ids.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import type { StoreKey } from "./store_key.ts";
@@ -39,7 +42,7 @@ export function topupPaymentKey(code: OrderCode, source: string, id: string): St
   return ["topup_payment", code, source, id];
 }
 
-/** The order that a form has made. */
+/** Key of the order that a form created. */
 export function topupOfFormKey(accountId: AccountId, formId: string): StoreKey {
   return ["topup_of_form", accountId, formId];
 }

@@ -1,4 +1,7 @@
-/** Keys of video tasks: a task lies under its owner, so that a foreign id finds nothing. Open ones have an index. */
+/**
+ * Builds keys of video tasks. A task is stored under its owner, so that a foreign id finds nothing.
+ * Open tasks have an index.
+ */
 import type { AccountId, VideoId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
@@ -14,12 +17,12 @@ export function videoKey(accountId: AccountId, videoId: VideoId): StoreKey {
   return ["video", accountId, videoId];
 }
 
-/** The task of a row of either kind: last in both. */
+/** Returns the task of a row of either kind: the last part in both. */
 export function videoOf(key: Deno.KvKey): VideoId {
   return String(key.at(-1)) as VideoId;
 }
 
-/** The tasks of an account behind `after` in time, or before it. */
+/** Selects the tasks of an account after `after` in time, or before it. */
 export function videosBesideSelector(
   accountId: AccountId,
   after: VideoId | undefined,
@@ -27,7 +30,7 @@ export function videosBesideSelector(
 ): Deno.KvListSelector {
   const prefix = videosOfPrefix(accountId);
   if (after === undefined) return { prefix };
-  // With a part more it is the first key behind that of `after` itself.
+  // With an additional part it is the first key behind that of `after`.
   return order === "desc"
     ? { prefix, end: videoKey(accountId, after) }
     : { prefix, start: [...videoKey(accountId, after), ""] };
@@ -41,7 +44,7 @@ export function openVideoKey(videoId: VideoId): StoreKey {
   return ["video_open", videoId];
 }
 
-/** `keyId` is the hash of the key that the client chose. */
+/** Key of the idempotency row of a video. `keyId` is the hash of the key that the client chose. */
 export function videoIdempotencyKey(accountId: AccountId, keyId: string): StoreKey {
   return ["video_order", accountId, keyId];
 }

@@ -1,7 +1,7 @@
 /**
- * The batch row: what one commit of an instance settled. It is the journal between the settlement, which must be fast,
- * and everything that is derived from it (lease rows, the index per account, day sums). Once all of that is
- * written the row is deleted.
+ * Encodes batch rows: what one commit of an instance settled. A batch is the journal between the
+ * settlement, which must be fast, and everything derived from it (lease rows, index per account,
+ * day sums). It is deleted once all of that is written.
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, InstanceId, RequestId } from "../../core/lib/ids.ts";
@@ -9,14 +9,14 @@ import { listBatchRows } from "./whole_kind.ts";
 import { batchesOfPrefix, batchesPrefix, batchOf } from "../schema/keys.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 
-/** What a commit took from one wallet's lease. */
+/** What a commit charged to the lease of one wallet. */
 export interface BatchPart {
   readonly accountId: AccountId;
   readonly chargedMicroVnd: bigint;
   readonly requestIds: readonly RequestId[];
 }
 
-/** A batch as it was read. */
+/** A batch row as it was read. */
 export interface Batch {
   readonly key: Deno.KvKey;
   readonly instanceId: InstanceId;
@@ -24,7 +24,10 @@ export interface Batch {
   readonly parts: readonly BatchPart[];
 }
 
-/** One text instead of nested objects: a third of the time and of the bytes, and it is written once per commit. */
+/**
+ * Encodes a batch as one text: a third of the time and of the bytes of nested objects, and there is
+ * one per commit.
+ */
 export function encodeBatch(parts: Iterable<BatchPart>): string {
   const rows: (readonly [string, string, readonly string[]])[] = [];
   for (const part of parts) {
@@ -33,20 +36,24 @@ export function encodeBatch(parts: Iterable<BatchPart>): string {
   return JSON.stringify(rows);
 }
 
-/** @throws {InvariantError} if the row is not a batch */
+/**
+ * Decodes a batch row.
+ *
+ * @throws {InvariantError} if the row is not a batch
+ */
 export function decodeBatch(entry: Deno.KvEntry<unknown>): Batch {
   const { instanceId, commit } = batchOf(entry.key);
   invariant(typeof entry.value === "string" && Number.isInteger(commit), "not a batch row");
   const rows = JSON.parse(entry.value) as [AccountId, string, RequestId[]][];
   const parts = rows.map(([accountId, charged, requestIds]) => {
     const chargedMicroVnd = BigInt(charged);
-    invariant(chargedMicroVnd >= 0n, "a batch never charges less than nothing");
+    invariant(chargedMicroVnd >= 0n, "the charge of a batch is never negative");
     return { accountId, chargedMicroVnd, requestIds };
   });
   return { key: entry.key, instanceId, commit, parts };
 }
 
-/** The batches that are still there, of one instance or of all, in the order they were committed. */
+/** Lists existing batches, of one instance or of all, in order of their commits. */
 export async function* listBatches(
   kv: KeyValueStore,
   instanceId?: InstanceId,

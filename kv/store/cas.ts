@@ -1,29 +1,36 @@
-/** Compare-and-set in a bounded loop. Losing every try is an expected outcome, so it is a value. */
+/**
+ * Repeats compare-and-set in a bounded loop. Failing every attempt is an expected outcome, so it is
+ * a value.
+ */
 import { sleep } from "../../core/lib/time/sleep.ts";
 
 /**
- * Milliseconds of the first pause after a lost check-and-set: about one write. Each further loss doubles it.
+ * Milliseconds of the first pause after a conflict: about one write. Each further conflict doubles
+ * it.
  */
 const casPauseMs = 1;
 
-/** Milliseconds of the longest such pause, since a caller waits for it. */
+/** Milliseconds of the longest pause, since a caller waits for it. */
 const casPauseMaxMs = 50;
 
-/** One try: `"again"` when a check failed and the rows must be read anew, or the final answer. */
+/**
+ * The result of an attempt: `"again"` if a check failed and the rows have to be read again, or the
+ * final result.
+ */
 export type CasStep<Result> = { readonly done: Result } | "again";
 
 export interface CasOptions {
-  /** Tries in all. */
+  /** Number of attempts. */
   readonly attempts: number;
-  /** Pause between tries; a parameter so that tests need not wait. */
+  /** Waits between attempts; a parameter so that tests need not wait. */
   readonly pause?: (delayMs: number) => Promise<void>;
-  /** 0 ≤ x < 1. */
+  /** Returns a number from 0 (included) to 1 (excluded). */
   readonly random?: () => number;
 }
 
 /**
- * Runs `step` until it is done or the tries are spent, with full jitter in between, so that those who compete for a
- * row do not meet again at once.
+ * Runs `step` until it is done or no attempts are left, with full jitter in between, so that
+ * competitors for a row do not collide again at once.
  *
  * @example
  * ```ts

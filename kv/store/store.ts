@@ -1,10 +1,11 @@
 /**
- * Opens the store. A local file has exactly one process: two starve each other until the database is "locked".
+ * Opens the store. Only one process may have a local file open: two would starve each other until
+ * the database reports "locked".
  *
  * - Folder `kv/store/`: the store itself: opening it, deadlines of its calls, check-and-set, batch
  *   rows.
  * - In: the location of the store, a clock.
- * - Out: an open store, or why it cannot be opened.
+ * - Out: an open store, or the reason why it cannot be opened.
  * - Never: waits for the store without end, or opens a local file that another process has open.
  */
 import { dirname } from "node:path";
@@ -19,23 +20,26 @@ import type { KeyValueStore } from "./key_value_store.ts";
 
 export interface Store extends Disposable {
   readonly kv: KeyValueStore;
-  /** What an operator should know about how safe this store keeps what it has, a line each. */
+  /** Warnings about the durability of this store, for the operator, a line each. */
   readonly warnings: readonly string[];
 }
 
 export type OpenStoreResult =
   | { readonly ok: true; readonly store: Store }
-  /** Another process has the file; talk to it instead. */
+  /** Another process has the file open; talk to that process instead. */
   | { readonly ok: false; readonly reason: "in_use" }
-  /** It cannot be opened by anyone here; `problem` says why, on one line. */
+  /** It cannot be opened here; `problem` says why, in one line. */
   | { readonly ok: false; readonly reason: "unusable"; readonly problem: string };
 
 export interface OpenStoreOptions {
-  /** Refuses a file that is not there, instead of making a new store. */
+  /** Refuses a missing file instead of creating a new store. */
   readonly mustExist?: boolean;
 }
 
-/** The lock alone is a store that a process makes at this moment. */
+/**
+ * Whether the store exists. A lock file alone means that another process is creating it at this
+ * moment.
+ */
 async function isThere(path: string): Promise<boolean> {
   return await fileExists(path) || await fileExists(`${path}.lock`);
 }
@@ -45,14 +49,14 @@ async function fileExists(path: string): Promise<boolean> {
     await Deno.stat(path);
     return true;
   } catch (error) {
-    // Whatever else keeps it from being read is reported where it is opened.
+    // Any other obstacle is reported when the file is opened.
     return !(error instanceof Deno.errors.NotFound);
   }
 }
 
 /**
- * Opens the store. For a file an OS lock is held until the store is closed; the lock dies with the process, so a
- * crash leaves nothing behind.
+ * Opens the store. For a file it keeps an OS lock until the store is closed; the lock ends with the
+ * process, so a crash leaves none behind.
  */
 export async function openStore(
   location: StoreLocation,
@@ -98,14 +102,15 @@ async function openFile(path: string, clock: Clock): Promise<OpenStoreResult> {
   }
 }
 
-/** The store opened, but takes no writes. */
+/** Thrown if the store opened but takes no writes. */
 class StoreWriteError extends Error {
   override name = "StoreWriteError";
 }
 
 /**
- * A full disk, or a server that only reads, lets a store be opened and read. What writes to it later waits until it
- * can, which at the start would be a process that neither serves nor says why.
+ * Tests that the store takes writes. With a full disk or a read-only server it can be opened and
+ * read, but every later write would wait: the process would start and neither serve nor report a
+ * fault.
  */
 async function proveWritable(kv: KeyValueStore): Promise<void> {
   try {
@@ -116,8 +121,8 @@ async function proveWritable(kv: KeyValueStore): Promise<void> {
 }
 
 /**
- * The file holds addresses, hashes and ciphertexts: nobody else on the machine may read it. The database gives its
- * side files the mode of the main one, and takes an empty file for a new database.
+ * Makes the file private, since it contains addresses, hashes and ciphertexts. The database gives
+ * its side files the mode of the main file, and accepts an empty file as a new database.
  */
 async function keepPrivate(path: string): Promise<void> {
   const file = await Deno.open(path, { create: true, write: true, mode: 0o600 });
