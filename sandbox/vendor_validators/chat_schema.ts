@@ -5,6 +5,7 @@
  */
 import { z } from "zod";
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import type { chatFields } from "../../core/wire/chat/known_fields.ts";
 import { chatMessage, functionName } from "./chat_messages.ts";
 import { functionSchemaProblem, strictSchemaProblem } from "./json_schema_rules.ts";
 
@@ -135,45 +136,53 @@ export const commonFields = {
 
 const penalty = z.number().min(-2).max(2).nullable().optional();
 
-export const chatRequest = z.strictObject({
-  ...commonFields,
-  messages: z.array(chatMessage).min(1, "empty array. Expected an array with minimum length 1"),
-  max_completion_tokens: z.int().min(1).nullable().optional(),
-  max_tokens: z.int().min(1).nullable().optional(),
-  frequency_penalty: penalty,
-  presence_penalty: penalty,
-  logit_bias: z.record(z.string(), z.number().min(-100).max(100)).nullable().optional(),
-  logprobs: z.boolean().nullable().optional(),
-  top_logprobs: z.int().min(0).max(20).nullable().optional(),
-  seed: z.int().nullable().optional(),
-  n: z.int().min(1).max(128).nullable().optional(),
-  stop: z.union([
-    z.string(),
-    z.array(z.string()).max(4, "array too long. Expected an array with maximum length 4"),
-  ]).nullable().optional(),
-  stream_options: z.strictObject({
-    include_usage: z.boolean().optional(),
-    include_obfuscation: z.boolean().optional(),
-  }).nullable().optional(),
-  tools: z.array(z.discriminatedUnion("type", [functionTool, customTool]))
-    .min(1, "empty array. Expected an array with minimum length 1").max(128).optional(),
-  tool_choice: toolChoice.optional(),
-  response_format: responseFormat.optional(),
-  reasoning_effort: reasoningEffort.nullable().optional(),
-  verbosity: z.enum(["low", "medium", "high"]).nullable().optional(),
-  modalities: z.array(z.enum(["text", "audio"])).nullable().optional(),
-  audio: z.looseObject({}).nullable().optional(),
-  prediction: z.looseObject({}).nullable().optional(),
-  web_search_options: z.looseObject({}).optional(),
-  functions: z.array(z.strictObject({
-    name: functionName,
-    description: z.string().optional(),
-    parameters: jsonSchema.optional(),
-  })).min(1).max(128).optional(),
-  function_call: z.union([
-    z.enum(["none", "auto"]),
-    z.strictObject({ name: functionName }),
-  ]).optional(),
-});
+/** Fields that clients and other servers have added; the vendor refuses them. */
+type AddedField = "best_of" | "extra_body" | "reasoning" | "thinking" | "top_k";
+
+/** A field that the decoder's table has and this schema has not, or the other way round, does not compile. */
+type Fields = Readonly<Record<Exclude<keyof typeof chatFields, AddedField>, z.ZodType>>;
+
+export const chatRequest = z.strictObject(
+  {
+    ...commonFields,
+    messages: z.array(chatMessage).min(1, "empty array. Expected an array with minimum length 1"),
+    max_completion_tokens: z.int().min(1).nullable().optional(),
+    max_tokens: z.int().min(1).nullable().optional(),
+    frequency_penalty: penalty,
+    presence_penalty: penalty,
+    logit_bias: z.record(z.string(), z.number().min(-100).max(100)).nullable().optional(),
+    logprobs: z.boolean().nullable().optional(),
+    top_logprobs: z.int().min(0).max(20).nullable().optional(),
+    seed: z.int().nullable().optional(),
+    n: z.int().min(1).max(128).nullable().optional(),
+    stop: z.union([
+      z.string(),
+      z.array(z.string()).max(4, "array too long. Expected an array with maximum length 4"),
+    ]).nullable().optional(),
+    stream_options: z.strictObject({
+      include_usage: z.boolean().optional(),
+      include_obfuscation: z.boolean().optional(),
+    }).nullable().optional(),
+    tools: z.array(z.discriminatedUnion("type", [functionTool, customTool]))
+      .min(1, "empty array. Expected an array with minimum length 1").max(128).optional(),
+    tool_choice: toolChoice.optional(),
+    response_format: responseFormat.optional(),
+    reasoning_effort: reasoningEffort.nullable().optional(),
+    verbosity: z.enum(["low", "medium", "high"]).nullable().optional(),
+    modalities: z.array(z.enum(["text", "audio"])).nullable().optional(),
+    audio: z.looseObject({}).nullable().optional(),
+    prediction: z.looseObject({}).nullable().optional(),
+    web_search_options: z.looseObject({}).optional(),
+    functions: z.array(z.strictObject({
+      name: functionName,
+      description: z.string().optional(),
+      parameters: jsonSchema.optional(),
+    })).min(1).max(128).optional(),
+    function_call: z.union([
+      z.enum(["none", "auto"]),
+      z.strictObject({ name: functionName }),
+    ]).optional(),
+  } satisfies Fields,
+);
 
 export type ChatRequest = z.infer<typeof chatRequest>;

@@ -4,6 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#messages-request and docs/internals/WIRE_FORMATS.md#messages-tools.
  */
 import { z } from "zod";
+import type { messagesFields } from "../../core/wire/messages/known_fields.ts";
 import { messagesGrammarProblem, messagesToolSchemaProblem } from "./json_schema_rules.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { assistantBlock, cacheControl, textBlock, toolName, userBlock } from "./messages_blocks.ts";
@@ -123,33 +124,41 @@ const message = z.discriminatedUnion("role", [
   }),
 ]);
 
-export const messagesRequest = z.strictObject({
-  model: z.string().min(1),
-  // 0 only warms the prompt cache.
-  max_tokens: z.int().min(0),
-  messages: z.array(message).min(1, "at least one message is required").max(100_000),
-  system: z.union([z.string(), z.array(textBlock)]).optional(),
-  stop_sequences: z.array(
-    z.string().regex(/\S/, "each stop sequence must contain non-whitespace"),
-  ).optional(),
-  stream: z.boolean().optional(),
-  temperature: z.number().min(0).max(1).optional(),
-  top_p: z.number().min(0).max(1).optional(),
-  top_k: z.int().min(0).optional(),
-  thinking: thinking.optional(),
-  output_config: outputConfig.optional(),
-  tools: z.array(tool).optional(),
-  tool_choice: toolChoice.optional(),
-  metadata: z.strictObject({ user_id: z.string().nullable().optional() }).optional(),
-  service_tier: z.enum(["auto", "standard_only"]).optional(),
-  cache_control: cacheControl,
-  mcp_servers: z.array(mcpServer).optional(),
-  container: z.union([z.string(), z.looseObject({})]).nullable().optional(),
-  inference_geo: z.string().nullable().optional(),
-  context_management: z.looseObject({
-    edits: z.array(z.looseObject({ type: z.string() })).optional(),
-  }).nullable().optional(),
-});
+/** Fields of headers and of betas that the schema does not see. */
+type OtherField = "betas" | "fallbacks" | "output_format" | "user_profile_id";
+
+/** A field that the decoder's table has and this schema has not, or the other way round, does not compile. */
+type Fields = Readonly<Record<Exclude<keyof typeof messagesFields, OtherField>, z.ZodType>>;
+
+export const messagesRequest = z.strictObject(
+  {
+    model: z.string().min(1),
+    // 0 only warms the prompt cache.
+    max_tokens: z.int().min(0),
+    messages: z.array(message).min(1, "at least one message is required").max(100_000),
+    system: z.union([z.string(), z.array(textBlock)]).optional(),
+    stop_sequences: z.array(
+      z.string().regex(/\S/, "each stop sequence must contain non-whitespace"),
+    ).optional(),
+    stream: z.boolean().optional(),
+    temperature: z.number().min(0).max(1).optional(),
+    top_p: z.number().min(0).max(1).optional(),
+    top_k: z.int().min(0).optional(),
+    thinking: thinking.optional(),
+    output_config: outputConfig.optional(),
+    tools: z.array(tool).optional(),
+    tool_choice: toolChoice.optional(),
+    metadata: z.strictObject({ user_id: z.string().nullable().optional() }).optional(),
+    service_tier: z.enum(["auto", "standard_only"]).optional(),
+    cache_control: cacheControl,
+    mcp_servers: z.array(mcpServer).optional(),
+    container: z.union([z.string(), z.looseObject({})]).nullable().optional(),
+    inference_geo: z.string().nullable().optional(),
+    context_management: z.looseObject({
+      edits: z.array(z.looseObject({ type: z.string() })).optional(),
+    }).nullable().optional(),
+  } satisfies Fields,
+);
 
 export type MessagesRequest = z.infer<typeof messagesRequest>;
 export type MessagesMessage = MessagesRequest["messages"][number];

@@ -10,10 +10,9 @@ import {
   readServiceTier,
   readTemperatureAndTopP,
 } from "../fields/common_fields.ts";
-import type { Conversation, Extra, OutputFormat, Sampling } from "../conversation/mod.ts";
+import type { Conversation, OutputFormat, Sampling } from "../conversation/mod.ts";
 import {
   invalid,
-  isEmpty,
   optionalBoolean,
   optionalCount,
   optionalList,
@@ -24,43 +23,12 @@ import {
   requiredString,
 } from "../fields/fields.ts";
 import { Warnings } from "../warnings.ts";
-import { warnUnread } from "../fields/known_fields.ts";
+import { extrasOf, warnUnread } from "../fields/field_table.ts";
 import { decodeChatMessages } from "./decode_messages.ts";
 import { decodeReasoning } from "./decode_reasoning.ts";
 import { decodeChatTools } from "./decode_tools.ts";
 import { chatFields } from "./known_fields.ts";
 import { defined } from "../../lib/defined.ts";
-
-/** Fields that are read below, by name. Anything else becomes an extra. */
-const known = new Set([
-  "model",
-  "messages",
-  "max_completion_tokens",
-  "max_tokens",
-  "temperature",
-  "top_p",
-  "top_k",
-  "stop",
-  "n",
-  "best_of",
-  "logprobs",
-  "top_logprobs",
-  "modalities",
-  "audio",
-  "stream",
-  "stream_options",
-  "tools",
-  "tool_choice",
-  "parallel_tool_calls",
-  "functions",
-  "function_call",
-  "web_search_options",
-  "response_format",
-  "reasoning_effort",
-  "reasoning",
-  "thinking",
-  "service_tier",
-]);
 
 export function decodeChatRequest(body: JsonObject): Conversation {
   refuseUncarried(body);
@@ -87,7 +55,7 @@ export function decodeChatRequest(body: JsonObject): Conversation {
     ...readEndUser(body),
     ...tier,
     ...logprobs,
-    extras: decodeExtras(body),
+    extras: extrasOf(body, chatFields),
     warnings: warnings.list(),
   };
 }
@@ -158,34 +126,4 @@ function decodeSchema(given: JsonObject, path: string): OutputFormat {
     schema,
     ...defined({ name, description, strict }),
   };
-}
-
-/** Objects that ask for nothing when nothing is in them. Others may ask by being there at all. */
-const harmlessWhenEmpty = new Set(["metadata", "logit_bias", "prompt_cache_options", "extra_body"]);
-
-/** Values that ask for nothing: they change no answer when they are left out. */
-function asksForNothing(name: string, value: Json): boolean {
-  switch (name) {
-    case "store":
-      return value === false;
-    case "frequency_penalty":
-    case "presence_penalty":
-      return value === 0;
-    // Other styles have the client's own user in a field of their own, where they have one.
-    case "user":
-    case "safety_identifier":
-      return true;
-    default:
-      return harmlessWhenEmpty.has(name) && isEmpty(value);
-  }
-}
-
-function decodeExtras(body: JsonObject): Extra[] {
-  const extras: Extra[] = [];
-  for (const [name, value] of Object.entries(body)) {
-    if (known.has(name) || value === undefined || value === null) continue;
-    const otherwise = asksForNothing(name, value) ? "ignore" : "warn";
-    extras.push({ name, path: name, value, otherwise });
-  }
-  return extras;
 }

@@ -1,19 +1,12 @@
 /**
- * Which members of a Chat request its decoder reads.
+ * The fields of a Chat request: which of them, and which of their members, the decoder reads.
  *
  * See docs/internals/WIRE_FORMATS.md#chat-request.
  */
 import type { Json } from "../../lib/json/json.ts";
-import {
-  byKind,
-  each,
-  type FieldCheck,
-  object,
-  read,
-  silent,
-  textOr,
-  unread,
-} from "../fields/known_fields.ts";
+import { byKind, each, object, read, silent, textOr, unread } from "../fields/known_fields.ts";
+import { extra, type FieldTable } from "../fields/field_table.ts";
+import { isEmpty } from "../fields/fields.ts";
 
 const isFalse = (value: Json) => value === false;
 
@@ -105,7 +98,7 @@ const declaration = {
   cache_control: marks.cache_control,
 };
 
-/** Tools of other kinds are told by the encoders as a whole. */
+/** The encoders report a tool of another kind as one entry. */
 const tool = byKind("type", {
   function: object({
     type: read,
@@ -142,35 +135,62 @@ const toolChoice = byKind("type", {
   }),
 }, "function");
 
-/** The fields that hold more than one value. */
-export const chatFields: ReadonlyMap<string, FieldCheck> = new Map([
-  ["messages", each(message)],
-  ["tools", each(tool)],
-  ["tool_choice", toolChoice],
-  ["functions", each(object(declaration))],
-  ["function_call", textOr(named)],
-  [
-    "response_format",
-    object({
-      type: read,
-      json_schema: object({
-        name: read,
-        description: read,
-        schema: read,
-        strict: read,
-      }),
-    }),
-  ],
-  ["stream_options", object({ include_usage: read, include_obfuscation: unread(isFalse) })],
-  [
-    "reasoning",
-    object({
-      effort: read,
-      max_tokens: read,
-      enabled: read,
-      summary: read,
-      exclude: unread(isFalse),
-    }),
-  ],
-  ["thinking", object({ type: read, budget_tokens: read, display: read })],
-]);
+const isZero = (value: Json) => value === 0;
+
+/** Other styles have the client's own user in a field of their own, where they have one. */
+const endUser = extra(() => true);
+
+/** Every field of the style, and those that clients and other servers have added to it. */
+export const chatFields = {
+  model: read,
+  messages: each(message),
+  tools: each(tool),
+  tool_choice: toolChoice,
+  parallel_tool_calls: read,
+  functions: each(object(declaration)),
+  function_call: textOr(named),
+  web_search_options: read,
+  response_format: object({
+    type: read,
+    json_schema: object({ name: read, description: read, schema: read, strict: read }),
+  }),
+  stream: read,
+  stream_options: object({ include_usage: read, include_obfuscation: unread(isFalse) }),
+  max_completion_tokens: read,
+  max_tokens: read,
+  temperature: read,
+  top_p: read,
+  top_k: read,
+  stop: read,
+  n: read,
+  best_of: read,
+  logprobs: read,
+  top_logprobs: read,
+  modalities: read,
+  audio: read,
+  reasoning_effort: read,
+  reasoning: object({
+    effort: read,
+    max_tokens: read,
+    enabled: read,
+    summary: read,
+    exclude: unread(isFalse),
+  }),
+  thinking: object({ type: read, budget_tokens: read, display: read }),
+  service_tier: read,
+  frequency_penalty: extra(isZero),
+  presence_penalty: extra(isZero),
+  logit_bias: extra(isEmpty),
+  seed: extra(),
+  verbosity: extra(),
+  prediction: extra(),
+  store: extra(isFalse),
+  metadata: extra(isEmpty),
+  user: endUser,
+  safety_identifier: endUser,
+  prompt_cache_key: extra(),
+  prompt_cache_options: extra(isEmpty),
+  prompt_cache_retention: extra(),
+  moderation: extra(),
+  extra_body: extra(isEmpty),
+} satisfies FieldTable;

@@ -1,8 +1,8 @@
 /**
- * Names what a decoder does not read. Each style writes down once which members of its objects it reads, so that a request
- * nobody reads is never lost without a word: what a request holds beyond that list goes into the warnings by its path.
+ * Names what a decoder does not read. The table of a style lists which members of its objects the decoder reads; what a
+ * request has beyond that list goes into the warnings by its path, so that nothing is lost silently.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import type { Warnings } from "../warnings.ts";
 
 /** Looks at one value of a request and names what of it is not read. */
@@ -64,28 +64,4 @@ export function byKind(
     const kind = value[key] ?? usual;
     if (typeof kind === "string") checks.get(kind)?.(value, path, warnings);
   };
-}
-
-/**
- * Checks the listed fields of a request. Fields that are not listed are the decoder's affair: it keeps them as extras.
- *
- * @example
- * ```ts
- * import { Warnings } from "../warnings.ts";
- * import { warnUnread, object, read } from "./known_fields.ts";
- * const warnings = new Warnings();
- * const fields = new Map([["thinking", object({ type: read })]]);
- * warnUnread({ thinking: { type: "adaptive", depth: 3 }, seed: 1 }, fields, warnings);
- * if (warnings.list().join() !== "thinking.depth") throw new Error(warnings.list().join());
- * ```
- */
-export function warnUnread(
-  body: JsonObject,
-  fields: ReadonlyMap<string, FieldCheck>,
-  warnings: Warnings,
-): void {
-  for (const [name, check] of fields) {
-    const value = body[name];
-    if (value !== undefined && value !== null) check(value, name, warnings);
-  }
 }

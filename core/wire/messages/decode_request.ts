@@ -19,7 +19,6 @@ import type {
 } from "../conversation/mod.ts";
 import {
   invalid,
-  isEmpty,
   oneOf,
   optionalBoolean,
   optionalCount,
@@ -31,37 +30,11 @@ import {
   requiredString,
 } from "../fields/fields.ts";
 import { Warnings } from "../warnings.ts";
-import { warnUnread } from "../fields/known_fields.ts";
+import { extrasOf, warnUnread } from "../fields/field_table.ts";
 import { decodeCache, decodeContent, decodeText } from "./decode_blocks.ts";
 import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
 import { messagesFields } from "./known_fields.ts";
 import { defined } from "../../lib/defined.ts";
-
-/** Fields that are read below, by name. Anything else becomes an extra. */
-const known = new Set([
-  "model",
-  "max_tokens",
-  "messages",
-  "system",
-  "stop_sequences",
-  "stream",
-  "temperature",
-  "top_p",
-  "top_k",
-  "thinking",
-  "output_config",
-  "output_format",
-  "tools",
-  "tool_choice",
-  "metadata",
-  "service_tier",
-  "cache_control",
-]);
-
-/** The client relies on these: an answer without them would not be what was asked for. */
-const refused = new Set(["container", "mcp_servers"]);
-/** Sent by SDKs in the body, meant for a header that we do not forward to another style. */
-const ignored = new Set(["betas", "user_profile_id"]);
 
 export function decodeMessagesRequest(body: JsonObject): Conversation {
   const warnings = new Warnings();
@@ -214,21 +187,9 @@ function decodeTier(body: JsonObject): Pick<Conversation, "serviceTier"> {
   };
 }
 
-/** Lists that ask for nothing when nothing is in them. */
-const harmlessWhenEmpty = new Set(["mcp_servers", "fallbacks"]);
-
-function asksForNothing(name: string, value: Json): boolean {
-  return harmlessWhenEmpty.has(name) && isEmpty(value);
-}
-
+/** Servers whose tools are read as hosted tools are carried with them. */
 function decodeExtras(body: JsonObject, tools: readonly Tool[]): Extra[] {
   const mcpIsRead = tools.some((tool) => tool.type === "hosted" && tool.kind === "mcp");
-  const extras: Extra[] = [];
-  for (const [name, value] of Object.entries(body)) {
-    if (known.has(name) || ignored.has(name) || value === undefined || value === null) continue;
-    if (asksForNothing(name, value)) continue;
-    if (name === "mcp_servers" && mcpIsRead) continue;
-    extras.push({ name, path: name, value, otherwise: refused.has(name) ? "refuse" : "warn" });
-  }
-  return extras;
+  const extras = extrasOf(body, messagesFields);
+  return mcpIsRead ? extras.filter(({ name }) => name !== "mcp_servers") : extras;
 }

@@ -1,18 +1,12 @@
 /**
- * Which members of a Messages request its decoder reads.
+ * The fields of a Messages request: which of them, and which of their members, the decoder reads.
  *
  * See docs/internals/WIRE_FORMATS.md#messages-request.
  */
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
-import {
-  byKind,
-  each,
-  type FieldCheck,
-  object,
-  read,
-  silent,
-  unread,
-} from "../fields/known_fields.ts";
+import { extra, type FieldTable } from "../fields/field_table.ts";
+import { isEmpty } from "../fields/fields.ts";
+import { byKind, each, object, read, silent, unread } from "../fields/known_fields.ts";
 
 const mark = object({ type: read, ttl: read });
 const citations = object({ enabled: read });
@@ -51,7 +45,7 @@ const searchResult = object({
   cache_control: mark,
 });
 
-/** Blocks that may stand in a tool result. All others are told by the encoders as a whole. */
+/** Blocks that may stand in a tool result. The encoders report any other as one entry. */
 const plain = { text, image, document, search_result: searchResult };
 
 /** Who called: the model itself is what every other style takes for granted. */
@@ -98,15 +92,34 @@ const tool = byKind("type", {
 
 const format = object({ type: read, schema: read });
 
-/** The fields that hold more than one value. */
-export const messagesFields: ReadonlyMap<string, FieldCheck> = new Map([
-  ["system", each(text)],
-  ["messages", each(object({ role: read, content: each(block) }))],
-  ["tools", each(tool)],
-  ["tool_choice", object({ type: read, name: read, disable_parallel_tool_use: read })],
-  ["thinking", object({ type: read, budget_tokens: read, display: read })],
-  ["output_config", object({ effort: read, format })],
-  ["output_format", format],
-  ["metadata", object({ user_id: read })],
-  ["cache_control", mark],
-]);
+/** Meant for a header, and sent in the body by some libraries. Headers do not go on to another style. */
+const headerField = extra(() => true);
+
+/** Every field of the style, and those that clients have added to it. */
+export const messagesFields = {
+  model: read,
+  max_tokens: read,
+  system: each(text),
+  messages: each(object({ role: read, content: each(block) })),
+  tools: each(tool),
+  tool_choice: object({ type: read, name: read, disable_parallel_tool_use: read }),
+  thinking: object({ type: read, budget_tokens: read, display: read }),
+  output_config: object({ effort: read, format }),
+  output_format: format,
+  metadata: object({ user_id: read }),
+  cache_control: mark,
+  stop_sequences: read,
+  stream: read,
+  temperature: read,
+  top_p: read,
+  top_k: read,
+  service_tier: read,
+  // An answer without these would not be what the client asked for.
+  container: extra(undefined, "refuse"),
+  mcp_servers: extra(isEmpty, "refuse"),
+  fallbacks: extra(isEmpty),
+  inference_geo: extra(),
+  context_management: extra(),
+  betas: headerField,
+  user_profile_id: headerField,
+} satisfies FieldTable;

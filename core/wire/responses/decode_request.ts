@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#responses and docs/conversion.md#responses.
  */
-import type { Json, JsonObject } from "../../lib/json/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import {
   readDisplay,
   readEffort,
@@ -20,7 +20,6 @@ import type {
   TextBlock,
 } from "../conversation/mod.ts";
 import {
-  isEmpty,
   optionalBoolean,
   optionalCount,
   optionalList,
@@ -31,38 +30,13 @@ import {
   requiredString,
 } from "../fields/fields.ts";
 import { Warnings } from "../warnings.ts";
-import { warnUnread } from "../fields/known_fields.ts";
+import { extraOf, extrasOf, warnUnread } from "../fields/field_table.ts";
 import { decodeInput } from "./decode_items.ts";
 import { decodeResponsesTools } from "./decode_tools.ts";
 import { encryptedReasoning, isMet, textLogprobs } from "./includes.ts";
-import { responsesFields } from "./known_fields.ts";
+import { responsesFields, verbosity } from "./known_fields.ts";
 import { offeredTools } from "./offered_tools.ts";
 import { defined } from "../../lib/defined.ts";
-
-/** Fields that are read below, by name. Anything else becomes an extra. */
-const known = new Set([
-  "model",
-  "input",
-  "instructions",
-  "max_output_tokens",
-  "temperature",
-  "top_p",
-  "top_logprobs",
-  "stream",
-  "stream_options",
-  "tools",
-  "tool_choice",
-  "parallel_tool_calls",
-  "text",
-  "reasoning",
-  "include",
-  "service_tier",
-  "store",
-  "background",
-  "previous_response_id",
-  "conversation",
-  "prompt",
-]);
 
 export function decodeResponsesRequest(body: JsonObject): Conversation {
   const warnings = new Warnings();
@@ -169,32 +143,9 @@ function decodeSchema(format: JsonObject, path: string): OutputFormat {
   };
 }
 
-/** Objects and lists that ask for nothing when nothing is in them. Others may ask by being there at all. */
-const harmlessWhenEmpty = new Set([
-  "metadata",
-  "client_metadata",
-  "context_management",
-  "prompt_cache_options",
-]);
-
-/** Values that ask for nothing: they change no answer when they are left out. */
-function asksForNothing(name: string, value: Json): boolean {
-  if (name === "truncation") return value === "disabled";
-  if (name === "verbosity") return value === "medium";
-  // Other styles have the client's own user in a field of their own, where they have one.
-  if (name === "user" || name === "safety_identifier") return true;
-  return harmlessWhenEmpty.has(name) && isEmpty(value);
-}
-
 function decodeExtras(body: JsonObject, text: JsonObject): Extra[] {
-  const named: [name: string, path: string, value: Json | undefined][] = [
-    ["verbosity", "text.verbosity", text["verbosity"]],
-    ...Object.entries(body)
-      .filter(([name]) => !known.has(name))
-      .map(([name, value]): [string, string, Json | undefined] => [name, name, value]),
-  ];
-  return named.flatMap(([name, path, value]): Extra[] => {
-    if (value === undefined || value === null) return [];
-    return [{ name, path, value, otherwise: asksForNothing(name, value) ? "ignore" : "warn" }];
-  });
+  const value = text["verbosity"];
+  const extras = extrasOf(body, responsesFields);
+  if (value === undefined || value === null) return extras;
+  return [extraOf("verbosity", "text.verbosity", value, verbosity), ...extras];
 }

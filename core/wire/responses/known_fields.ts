@@ -1,18 +1,12 @@
 /**
- * Which members of a Responses request its decoder reads.
+ * The fields of a Responses request: which of them, and which of their members, the decoder reads.
  *
  * See docs/internals/WIRE_FORMATS.md#responses.
  */
 import type { Json } from "../../lib/json/json.ts";
-import {
-  byKind,
-  each,
-  type FieldCheck,
-  object,
-  read,
-  silent,
-  unread,
-} from "../fields/known_fields.ts";
+import { extra, type FieldTable } from "../fields/field_table.ts";
+import { isEmpty } from "../fields/fields.ts";
+import { byKind, each, object, read, silent, unread } from "../fields/known_fields.ts";
 
 const isFalse = (value: Json) => value === false;
 
@@ -72,7 +66,7 @@ const ownTools = {
   }),
 };
 
-/** Tools of other types are told by the encoders as a whole. */
+/** The encoders report a tool of another type as one entry. */
 const tool = byKind("type", {
   ...ownTools,
   tool_search: object({
@@ -84,7 +78,7 @@ const tool = byKind("type", {
   namespace: object({ ...declaration, tools: each(byKind("type", ownTools)) }),
 });
 
-/** Items of other types are told by the encoders as a whole. */
+/** The encoders report an item of another type as one entry. */
 const item = byKind("type", {
   message: object({ ...stored, role: read, content: each(part) }),
   function_call: object({ ...stored, ...called, arguments: read }),
@@ -111,18 +105,48 @@ const toolChoice = byKind("type", {
   }),
 }, "function");
 
-/** The fields that hold more than one value. */
-export const responsesFields: ReadonlyMap<string, FieldCheck> = new Map([
-  ["input", each(item)],
-  ["tools", each(tool)],
-  ["tool_choice", toolChoice],
-  [
-    "text",
-    object({
-      format: object({ type: read, name: read, description: read, schema: read, strict: read }),
-      verbosity: read,
-    }),
-  ],
-  ["reasoning", object({ effort: read, summary: read, generate_summary: read })],
-  ["stream_options", object({ include_obfuscation: unread(isFalse) })],
-]);
+/** Other styles have the client's own user in a field of their own, where they have one. */
+const endUser = extra(() => true);
+
+/** A member of `text` here, a field of its own in Chat. */
+export const verbosity = extra((value) => value === "medium");
+
+/** Every field of the style. */
+export const responsesFields = {
+  model: read,
+  input: each(item),
+  tools: each(tool),
+  tool_choice: toolChoice,
+  text: object({
+    format: object({ type: read, name: read, description: read, schema: read, strict: read }),
+    verbosity: read,
+  }),
+  reasoning: object({ effort: read, summary: read, generate_summary: read }),
+  stream_options: object({ include_obfuscation: unread(isFalse) }),
+  instructions: read,
+  max_output_tokens: read,
+  temperature: read,
+  top_p: read,
+  top_logprobs: read,
+  stream: read,
+  parallel_tool_calls: read,
+  include: read,
+  service_tier: read,
+  store: read,
+  background: read,
+  previous_response_id: read,
+  conversation: read,
+  prompt: read,
+  max_tool_calls: extra(),
+  truncation: extra((value) => value === "disabled"),
+  verbosity,
+  metadata: extra(isEmpty),
+  client_metadata: extra(isEmpty),
+  context_management: extra(isEmpty),
+  user: endUser,
+  safety_identifier: endUser,
+  prompt_cache_key: extra(),
+  prompt_cache_options: extra(isEmpty),
+  prompt_cache_retention: extra(),
+  moderation: extra(),
+} satisfies FieldTable;

@@ -1,0 +1,78 @@
+/**
+ * The table of a style's request fields: which of them its decoder reads, and what becomes of the others. A decoder has
+ * one table, and everything that must know the fields is derived from it.
+ */
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import type { Extra } from "../conversation/mod.ts";
+import type { Warnings } from "../warnings.ts";
+import type { FieldCheck } from "./known_fields.ts";
+
+/** A field that has no place of its own in the conversation and goes on by its name where a route knows it. */
+export interface ExtraField {
+  /** What becomes of it where no route knows it. */
+  readonly otherwise: "warn" | "refuse" | "ignore";
+  /** Whether a value asks for nothing, so that leaving it out changes no answer. */
+  readonly asksForNothing: (value: Json) => boolean;
+}
+
+/** A field that the decoder reads, with the check of its members, or one that it keeps as an extra. */
+export type KnownField = FieldCheck | ExtraField;
+
+/** The request fields of a style, by name. A field that is not in the table is an extra that is named when it is lost. */
+export type FieldTable = Readonly<Record<string, KnownField>>;
+
+/**
+ * A field that is kept as an extra.
+ *
+ * @param asksForNothing absent: every value asks for something
+ * @param otherwise what becomes of it where no route knows it
+ */
+export function extra(
+  asksForNothing: (value: Json) => boolean = () => false,
+  otherwise: ExtraField["otherwise"] = "warn",
+): ExtraField {
+  return { otherwise, asksForNothing };
+}
+
+const unlisted = extra();
+
+function entryOf(table: FieldTable, name: string): KnownField | undefined {
+  // A client may send a field with the name of a member of all objects.
+  return Object.hasOwn(table, name) ? table[name] : undefined;
+}
+
+/** Names the members that the decoder does not read, of the fields that it reads. */
+export function warnUnread(body: JsonObject, table: FieldTable, warnings: Warnings): void {
+  for (const [name, field] of Object.entries(table)) {
+    const value = body[name];
+    if (typeof field !== "function" || value === undefined || value === null) continue;
+    field(value, name, warnings);
+  }
+}
+
+/**
+ * Keeps the fields that the decoder does not read. Fields without a value are left out.
+ *
+ * @example
+ * ```ts
+ * import { extra, extrasOf } from "./field_table.ts";
+ * import { read } from "./known_fields.ts";
+ * const table = { model: read, store: extra((value) => value === false) };
+ * const extras = extrasOf({ model: "m", store: false, seed: 1 }, table);
+ * const fates = extras.map(({ name, otherwise }) => `${name}: ${otherwise}`);
+ * if (fates.join() !== "store: ignore,seed: warn") throw new Error(fates.join());
+ * ```
+ */
+export function extrasOf(body: JsonObject, table: FieldTable): Extra[] {
+  return Object.entries(body).flatMap(([name, value]): Extra[] => {
+    const field = entryOf(table, name) ?? unlisted;
+    if (typeof field === "function" || value === undefined || value === null) return [];
+    return [extraOf(name, name, value, field)];
+  });
+}
+
+/** An extra whose place in the request has another path than its name. */
+export function extraOf(name: string, path: string, value: Json, field: ExtraField): Extra {
+  const otherwise = field.asksForNothing(value) ? "ignore" : field.otherwise;
+  return { name, path, value, otherwise };
+}
