@@ -57,7 +57,7 @@ export interface ScriptedUpstreamOptions {
   readonly trouble?: (seen: Seen, earlier: number) => Trouble;
 }
 
-export const finalText = "All done: the note now says beta, as you asked.";
+const finalText = "All done: the note now says beta, as you asked.";
 
 const readers = {
   messages: readMessages,

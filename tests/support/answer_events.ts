@@ -12,6 +12,7 @@ import type {
 } from "../../core/wire/conversation/mod.ts";
 import type { Json } from "../../core/lib/json/json.ts";
 import type { TokenUsage } from "../../core/billing/token_usage.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 });
 const word = fc.stringMatching(/^[a-z_]{1,12}$/);
@@ -44,7 +45,7 @@ const blocks: fc.Arbitrary<AnswerBlock>[] = [
       type: "reasoning",
       path: "",
       text: value,
-      ...(found === undefined ? {} : { proof: found }),
+      ...defined({ proof: found }),
     }),
   ),
   fc.tuple(word, fc.oneof(jsonArguments, fc.constant(""))).map(([name, value]): AnswerBlock => ({
@@ -75,7 +76,7 @@ export const arbitraryAnswer: fc.Arbitrary<Answer> = fc.record({
   );
   const calls = named.some((block) => block.type === "tool_call");
   const stop: Stop = { reason: cut ? "length" : calls ? "tool_calls" : "end" };
-  return { blocks: named, stop, ...(usage === undefined ? {} : { usage }) };
+  return { blocks: named, stop, ...defined({ usage }) };
 });
 
 /**
@@ -241,13 +242,13 @@ export function toldAnswer(answer: Answer): ToldAnswer {
         return [{
           type: block.refusal === true ? "refusal" : "text",
           text: block.text,
-          ...(block.citations === undefined ? {} : { citations: block.citations }),
+          ...defined({ citations: block.citations }),
         }];
       case "reasoning":
         return [{
           type: "reasoning",
           text: block.text,
-          ...(block.proof === undefined ? {} : { proof: block.proof }),
+          ...defined({ proof: block.proof }),
         }];
       case "tool_call": {
         const { id, name, input } = block;

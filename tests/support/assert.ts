@@ -23,10 +23,6 @@ export function assertNotEquals<T>(actual: T, unexpected: T, message?: string): 
   notDeepStrictEqual(actual, unexpected, message);
 }
 
-export function assertExists<T>(actual: T, message?: string): asserts actual is NonNullable<T> {
-  ok(actual !== undefined && actual !== null, message ?? "Expected a value");
-}
-
 export function assertStringIncludes(actual: string, expected: string, message?: string): void {
   ok(
     actual.includes(expected),

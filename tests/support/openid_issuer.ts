@@ -1,6 +1,7 @@
 /** A real OpenID provider on this machine: an npm package that is used in production elsewhere. */
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
+import { defined } from "../../core/lib/defined.ts";
 
 export interface OpenIdIssuer extends AsyncDisposable {
   readonly issuer: string;
@@ -42,7 +43,7 @@ export async function openOpenIdIssuer(redirectUri: string): Promise<OpenIdIssue
       accountId: subject,
       claims: () => ({
         sub: subject,
-        ...(state.person.email !== undefined && { email: state.person.email }),
+        ...defined({ email: state.person.email }),
         email_verified: state.person.verified,
       }),
     }),

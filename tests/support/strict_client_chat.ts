@@ -17,7 +17,7 @@ const usage = z.looseObject({
   completion_tokens_details: z.looseObject({ reasoning_tokens: count }).nullable().optional(),
 });
 
-export type StrictChatUsage = z.infer<typeof usage>;
+type StrictChatUsage = z.infer<typeof usage>;
 
 const toolCall = z.discriminatedUnion("type", [
   z.strictObject({
@@ -34,7 +34,7 @@ const toolCall = z.discriminatedUnion("type", [
   }),
 ]);
 
-export type StrictToolCall = z.infer<typeof toolCall>;
+type StrictToolCall = z.infer<typeof toolCall>;
 
 const finishReason = z.enum(["stop", "length", "tool_calls", "content_filter", "function_call"]);
 
@@ -72,7 +72,7 @@ const choice = z.looseObject({
   logprobs: z.looseObject({}).nullable().optional(),
 });
 
-export type StrictChoice = z.infer<typeof choice>;
+type StrictChoice = z.infer<typeof choice>;
 
 const completion = z.looseObject({
   id: z.string().min(1),

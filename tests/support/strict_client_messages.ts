@@ -128,7 +128,7 @@ const block = z.discriminatedUnion("type", [
   }),
 ]);
 
-export type StrictBlock = z.infer<typeof block>;
+type StrictBlock = z.infer<typeof block>;
 
 const stopReason = z.enum([
   "end_turn",

@@ -24,7 +24,7 @@ export interface WaitingCall {
   pass(fate: Fate): Promise<void>;
 }
 
-export class StoreDown extends Error {
+class StoreDown extends Error {
   override name = "StoreDown";
 }
 

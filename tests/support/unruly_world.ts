@@ -17,6 +17,7 @@ import { readChatStream } from "./strict_client_chat.ts";
 import { readMessagesStream } from "./strict_client_messages.ts";
 import { readResponsesStream } from "./strict_client_responses.ts";
 import { until } from "./until.ts";
+import { defined } from "../../core/lib/defined.ts";
 
 export const styles: readonly Style[] = ["messages", "chat", "responses"];
 
@@ -91,7 +92,7 @@ export class UnrulyWorld implements AsyncDisposable {
         baseUrl: `http://127.0.0.1:${script === "refusing" ? closedPort() : listen(script, peers)}`,
         apiKeyEnv: "UNRULY_KEY",
         driver: options.driver ?? "http1",
-        ...(options.timeouts === undefined ? {} : { timeouts: options.timeouts }),
+        ...defined({ timeouts: options.timeouts }),
       };
     }
     const names = Object.keys(providers);
@@ -111,7 +112,7 @@ export class UnrulyWorld implements AsyncDisposable {
             style: options.upstreamStyle ?? style,
             priority,
           })),
-          ...(options.slowAfterMs === undefined ? {} : { slowAfterMs: options.slowAfterMs }),
+          ...defined({ slowAfterMs: options.slowAfterMs }),
         })),
       }),
     });
@@ -174,7 +175,7 @@ export class UnrulyWorld implements AsyncDisposable {
     for (;;) {
       const page = await listReceipts(this.gateway.kv, this.#accountId, {
         limit: 500,
-        ...(before === undefined ? {} : { before }),
+        ...defined({ before }),
       });
       all.push(...page.receipts);
       if (page.next === undefined) return all;
