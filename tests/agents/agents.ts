@@ -1,4 +1,4 @@
-/** The agents: how each is started against the gateway, and which of its tools the scripted model uses. */
+/** How each agent is started against the gateway, and which of its tools the scripted model uses. */
 import type { Style } from "../../core/wire/contract.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { programs } from "./installed.ts";
@@ -9,17 +9,17 @@ export interface AgentTask {
   readonly address: string;
   readonly key: string;
   readonly model: string;
-  /** Holds `work/note.txt`, which says alpha; the agent's home is `home/` in it. */
+  /** Contains `work/note.txt` with the text alpha, and `home/`, the home of the agent. */
   readonly folder: string;
 }
 
 export interface Agent {
   readonly name: string;
-  /** The style it speaks. */
+  /** The wire style it uses. */
   readonly style: Style;
-  /** The model's calls of its tools, in order; each edits nothing but `note.txt`. */
+  /** The tool calls of the model, in order; they edit only `note.txt`. */
   steps(note: string): readonly (readonly [tool: string, input: JsonObject])[];
-  /** Writes its configuration and gives its command line. */
+  /** Writes its configuration and returns its command line. */
   prepare(task: AgentTask): Promise<AgentCommand>;
 }
 
@@ -148,7 +148,7 @@ const opencode: Agent = {
   },
 };
 
-/** The AI SDK's loop with one of its provider packages; it streams where `streams` says so. */
+/** The AI SDK's loop with one of its provider packages, streaming or not. */
 function aiSdk(
   provider: "openai" | "openai.chat" | "anthropic",
   style: Style,

@@ -4,7 +4,7 @@ import { type AgentName, agents, scriptOf } from "./agents.ts";
 import { AgentsWorld, type RanAgent, type Scene, vendorModel } from "./agents_world.ts";
 import { installAgents } from "./installed.ts";
 
-// Processes and sockets of programs that are not ours.
+// The sanitizers would report processes and sockets of foreign programs.
 const options = { sanitizeOps: false, sanitizeResources: false };
 
 const missing = await installAgents();
@@ -16,7 +16,7 @@ const ignore = missing !== undefined;
 const styles: readonly Style[] = ["messages", "chat", "responses"];
 const names = Object.keys(agents) as AgentName[];
 
-/** As many agents at once as a small machine runs. */
+/** Agents that a small machine can run at once. */
 const lanes = 2;
 
 async function inLanes<Item>(
@@ -35,7 +35,7 @@ async function inLanes<Item>(
   if (failures.length > 0) throw new AggregateError(failures);
 }
 
-/** The agent did what it was asked, and nothing that it sent was refused by the vendor validators. */
+/** Checks that the agent completed its task, and that the vendor validators accepted everything it sent. */
 function assertEdited(
   world: AgentsWorld,
   scene: Scene,
@@ -49,7 +49,7 @@ function assertEdited(
   assertEquals(code, 0, story);
   assert(
     !output.includes(vendorModel),
-    `the vendor's name of the model is told: ${story}`,
+    `the vendor's name of the model is visible: ${story}`,
   );
   assert(
     world.seen(scene.model).every(({ refusal }) => refusal === undefined),
@@ -82,7 +82,7 @@ Deno.test({
   await world.checkBooks();
 });
 
-/** What each agent is used with most: its own style, and Claude Code and Codex converted. */
+/** The usual combinations: each agent with its own style, and Claude Code and Codex converted. */
 const usual: readonly (readonly [AgentName, Style])[] = [
   ["claudeCode", "messages"],
   ["claudeCode", "chat"],

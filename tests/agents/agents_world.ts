@@ -14,10 +14,10 @@ export const vendorModel = "vendor-internal-2026-09-01";
 
 const vndPerMtok = 8_300;
 const creditVnd = 100_000;
-/** An agent that does not come to its end is a failure, not a hanging suite. */
+/** An agent that does not end fails its test, so that the suite never hangs. */
 const agentTimeoutMs = 240_000;
 
-/** One model with a vendor of its own behind it. */
+/** One model with a vendor of its own. */
 export interface Scene {
   /** Id of the model. */
   readonly model: string;
@@ -112,7 +112,7 @@ export class AgentsWorld implements AsyncDisposable {
     );
   }
 
-  /** The agent's requests once no answer is under way any more. */
+  /** The agent's requests, once no answer is in progress. */
   async settled(model: string): Promise<readonly Seen[]> {
     await until(
       () => this.loop(model).every(({ outcome }) => outcome !== "failed"),
@@ -165,8 +165,8 @@ export class AgentsWorld implements AsyncDisposable {
   }
 
   /**
-   * Stops the gateway, then checks its books: every invariant of the store, and that what each model's receipts cost is
-   * what its vendor reported for the answers it completed.
+   * Stops the gateway, then checks every invariant of the store, and that the cost of each model's receipts equals what
+   * its vendor reported for the answers it completed.
    */
   async checkBooks(): Promise<void> {
     assertEquals(await this.#gateway.end("SIGTERM"), 0);
@@ -184,7 +184,7 @@ export class AgentsWorld implements AsyncDisposable {
       );
     }
     for (const [model, { upstream }] of this.#scenes) {
-      // A call that broke or was left is judged by its own tests; the rest is exact.
+      // Calls that broke or were left have their own tests; the others must be exact.
       if (
         upstream.seen.some(({ outcome, turn }) => outcome !== "completed" && turn !== undefined)
       ) {

@@ -18,7 +18,7 @@ export function readChat(body: JsonObject): ScriptedRequest {
   };
 }
 
-/** A vendor that tells `reasoning_content` takes it back, which the vendor validator of plain Chat does not know. */
+/** A vendor that sends `reasoning_content` accepts it back; the vendor validator of plain Chat does not. */
 export function withoutReasoning(body: JsonObject): JsonObject {
   const messages = objects(body["messages"]).map((
     { reasoning_content: _, ...message },

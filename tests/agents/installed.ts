@@ -1,6 +1,6 @@
 /**
- * Installs the pinned coding agents with npm, once per machine: about a gigabyte of programs, nothing of which the
- * gateway itself needs.
+ * Installs the pinned coding agents with npm, once per machine: about a gigabyte of programs that the gateway itself
+ * does not need.
  */
 const folder = new URL("./", import.meta.url).pathname;
 
@@ -13,9 +13,9 @@ export const programs = {
 } as const;
 
 /**
- * Makes sure that the agents are installed as `package.json` pins them.
+ * Installs the agents in the versions that `package.json` pins, unless they are installed.
  *
- * @returns why they are not, where they cannot be
+ * @returns the reason if they cannot be installed
  */
 export async function installAgents(): Promise<string | undefined> {
   if (Deno.build.os !== "linux" || Deno.build.arch !== "x86_64") {
@@ -28,7 +28,8 @@ export async function installAgents(): Promise<string | undefined> {
   }
   try {
     const { success, stderr } = await new Deno.Command("npm", {
-      // No lock file: it would have to name platform packages that are published after it. Exact pins do.
+      // There is no lock file, because it would have to name platform packages that are published later; exact versions
+      // are pinned instead.
       args: [
         "install",
         "--ignore-scripts",

@@ -25,8 +25,8 @@ export function readMessages(body: JsonObject): ScriptedRequest {
 }
 
 /**
- * What the vendor refuses in a loop with thinking: a thinking block that it has not signed, and with a budget also a
- * last assistant turn that begins with none. With adaptive thinking a turn may be without.
+ * What the vendor refuses in a loop with thinking: a thinking block that it has not signed and, with a budget, a last
+ * assistant turn that does not begin with one. With adaptive thinking a turn may have none.
  */
 export function messagesProofRefusal(
   { body, thinks, toolResults }: ScriptedRequest,
@@ -126,7 +126,7 @@ function* block(
   yield event("content_block_stop", { index });
 }
 
-/** The words of a text, each with the space behind it. */
+/** The words of a text, each with the space after it. */
 export function words(text: string): string[] {
   return text.match(/\S+\s*/g) ?? [];
 }

@@ -22,22 +22,22 @@ export interface ScriptedTurn {
   readonly usage: ScriptedUsage;
 }
 
-/** Tokens as the upstream reports them. */
+/** Tokens as the vendor reports them. */
 export interface ScriptedUsage {
-  /** Prompt tokens that no cache held. */
+  /** Prompt tokens that were not cached. */
   readonly input: number;
   readonly cacheRead: number;
   readonly output: number;
 }
 
-/** What the script needs to know of a request, whatever its style. */
+/** The parts of a request that the script needs, in any style. */
 export interface ScriptedRequest {
   readonly body: JsonObject;
   readonly model: string;
   readonly stream: boolean;
   readonly thinks: boolean;
   readonly tools: readonly OfferedTool[];
-  /** Results of tool calls in the history: the number of the step that is due. */
+  /** Number of tool results in the history, which is the number of the next step. */
   readonly toolResults: number;
 }
 
@@ -47,7 +47,7 @@ export interface ScriptedEvent {
   readonly value: Json;
 }
 
-/** The signature under the thinking of a step: the vendor validators demand it back. */
+/** The signature of the thinking of a step, which the vendor validators require in the next request. */
 export function signatureOf(step: number): string {
   return btoa(`scripted-signature-of-step-${step}`);
 }

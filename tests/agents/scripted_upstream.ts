@@ -1,6 +1,6 @@
 /**
- * A vendor with a scripted model on a loopback port. It speaks the three chat styles, refuses what the real vendors
- * refuse, calls the agent's own tools step by step, and makes trouble where a test wants it.
+ * A vendor with a scripted model on a loopback port. It answers in the three chat styles, refuses what the real vendors
+ * refuse, calls the agent's own tools step by step, and fails on demand.
  */
 import type { Style } from "../../core/wire/contract.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
@@ -24,15 +24,15 @@ import { wholeChat, wholeMessages, wholeResponses } from "./whole_answers.ts";
 /** What goes wrong with one request. */
 export type Trouble =
   | { readonly kind: "none" }
-  /** Head and first event come, then nothing for so long. */
+  /** Sends the head and the first event, then nothing for this time. */
   | { readonly kind: "silence"; readonly silentMs: number }
-  /** An error event of the vendor's after the first words. */
+  /** Sends an error event of the vendor after the first words. */
   | { readonly kind: "overload_in_stream" }
   | { readonly kind: "server_error" }
-  /** Words without end, until the client leaves. */
+  /** Sends words without end, until the client leaves. */
   | { readonly kind: "endless"; readonly paceMs: number };
 
-/** Which call of which tool is due; `undefined` ends the loop with a text. */
+/** The next tool call; `undefined` ends the loop with a text. */
 export type Script = (
   request: ScriptedRequest,
 ) => Omit<ScriptedCall, "id"> | undefined;
@@ -201,7 +201,7 @@ export class ScriptedUpstream implements AsyncDisposable {
         left = false;
         return;
       }
-      // Together with the end: who takes it has the whole answer.
+      // Sent together with the end: a client that gets it has the whole answer.
       seen.outcome = "completed";
       left = false;
       yield rest.map(written).join("") +
@@ -224,7 +224,7 @@ export class ScriptedUpstream implements AsyncDisposable {
     }
   }
 
-  /** Waits, or less when the upstream ends. */
+  /** Waits, at most until the vendor stops. */
   #wait(timeMs: number): Promise<void> {
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, timeMs);
@@ -240,7 +240,7 @@ export class ScriptedUpstream implements AsyncDisposable {
   }
 }
 
-/** Where the text of a step comes to its second word: output that a client sees. */
+/** The position of the second word in the text of a step, which is output that a client sees. */
 function firstWord(events: readonly ScriptedEvent[]): number {
   return events.findIndex(({ value }) => JSON.stringify(value).includes('"edit "'));
 }

@@ -1,4 +1,4 @@
-/** The scripted model's answers for clients that do not stream: its events put together. */
+/** Joins the events of the scripted model into answers for clients that do not stream. */
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import type { ScriptedEvent } from "./scripted_turn.ts";
 

@@ -1,6 +1,6 @@
 /**
- * The whole way of a customer through a gateway as it is really started: sign-up by mail, top-up by bank transfer, a
- * key, a call with the official SDK, its receipt, an invoice; and the operator who exports it.
+ * The whole journey of a customer through a started gateway: sign-up by mail, top-up by bank transfer, a key, a call
+ * with the official SDK, its receipt, an invoice; and the operator who exports it.
  */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import OpenAI from "openai";
@@ -44,7 +44,7 @@ async function withGateway(browser: Browser, run: (journey: Journey) => Promise<
   await run({ browser, gateway, smtp, address });
 }
 
-/** Signs up through the pages and the mail, and returns the page that one lands on. */
+/** Signs up through the pages and the mail, and returns the page it ends on. */
 async function signUp({ browser, smtp, address }: Journey, email: string): Promise<Page> {
   const context: BrowserContext = await browser.newContext({ locale: "en-US" });
   const page = await context.newPage();
@@ -63,7 +63,7 @@ async function signUp({ browser, smtp, address }: Journey, email: string): Promi
   return page;
 }
 
-/** Orders a top-up; the bank tells of the transfer; the open page shows it without a reload. */
+/** Orders a top-up; the bank reports the transfer; the open page shows it without a reload. */
 async function topUp({ address }: Journey, page: Page): Promise<string> {
   await page.getByRole("link", { name: "Wallet", exact: true }).click();
   await page.getByRole("button", { name: "₫200,000" }).click();
@@ -132,7 +132,7 @@ async function makeKey(page: Page): Promise<string> {
   return secret;
 }
 
-/** Calls with the official SDK and reads the receipt in the pages. */
+/** Calls with the official SDK and reads the receipt on the pages. */
 async function callAndRead({ address }: Journey, page: Page, apiKey: string): Promise<void> {
   const client = new OpenAI({ baseURL: `${address}/v1`, apiKey });
   const answer = await client.chat.completions.create({
@@ -209,7 +209,7 @@ await browserTest("from sign-up to the exported invoice", async (browser) => {
 });
 
 await browserTest(
-  "a refused form keeps its page, and a session that has ended is said so",
+  "a refused form keeps its page, and a page says when the session has ended",
   async (browser) => {
     await withGateway(browser, async (journey) => {
       const page = await signUp(journey, customerEmail);
@@ -241,32 +241,35 @@ await browserTest(
   },
 );
 
-await browserTest("a keyboard is enough, and dangerous things are asked twice", async (browser) => {
-  await withGateway(browser, async (journey) => {
-    const page = await signUp(journey, customerEmail);
-    await page.goto(journey.address);
-    await page.keyboard.press("Tab");
-    assertEquals(await page.locator(":focus").textContent(), "Skip to content");
-    await page.keyboard.press("Enter");
-    assertEquals(await page.locator(":focus").getAttribute("id"), "main");
+await browserTest(
+  "the keyboard is sufficient, and dangerous acts need a confirmation",
+  async (browser) => {
+    await withGateway(browser, async (journey) => {
+      const page = await signUp(journey, customerEmail);
+      await page.goto(journey.address);
+      await page.keyboard.press("Tab");
+      assertEquals(await page.locator(":focus").textContent(), "Skip to content");
+      await page.keyboard.press("Enter");
+      assertEquals(await page.locator(":focus").getAttribute("id"), "main");
 
-    await makeKey(page);
-    await page.getByRole("link", { name: "Back to the keys" }).click();
-    await page.getByRole("link", { name: "Details of laptop" }).press("Enter");
-    await page.getByRole("button", { name: "Revoke the key" }).press("Enter");
-    const dialog = page.getByRole("dialog");
-    await dialog.getByText("Revoke “laptop” for good?").waitFor();
-    await page.keyboard.press("Escape");
-    await dialog.waitFor({ state: "hidden" });
-    await page.getByRole("button", { name: "Revoke the key" }).press("Enter");
-    await dialog.getByText("Revoke “laptop” for good?").waitFor();
-    await dialog.getByRole("button", { name: "Confirm" }).press("Enter");
-    await page.getByText("0 of 10 active keys").waitFor();
-  });
-});
+      await makeKey(page);
+      await page.getByRole("link", { name: "Back to the keys" }).click();
+      await page.getByRole("link", { name: "Details of laptop" }).press("Enter");
+      await page.getByRole("button", { name: "Revoke the key" }).press("Enter");
+      const dialog = page.getByRole("dialog");
+      await dialog.getByText("Revoke “laptop” for good?").waitFor();
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "hidden" });
+      await page.getByRole("button", { name: "Revoke the key" }).press("Enter");
+      await dialog.getByText("Revoke “laptop” for good?").waitFor();
+      await dialog.getByRole("button", { name: "Confirm" }).press("Enter");
+      await page.getByText("0 of 10 active keys").waitFor();
+    });
+  },
+);
 
 await browserTest(
-  "models are searched as one types, copying says so, theme and language stay",
+  "models are searched while typing, copying is confirmed, theme and language are kept",
   async (browser) => {
     await withGateway(browser, async ({ address }) => {
       const context = await browser.newContext({

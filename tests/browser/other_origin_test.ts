@@ -7,10 +7,10 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/chromium.ts";
 import { startGateway } from "../support/started_gateway.ts";
 
-/** The package as it was published: its modules need nothing but each other. */
+/** The published package: its modules import only each other. */
 const sdk = createRequire(import.meta.url).resolve("openai").replace(/[^/]*$/, "");
 
-/** A page, and the modules of the SDK, at an origin of their own. */
+/** Serves a page and the modules of the SDK at an origin of their own. */
 function servePage() {
   return Deno.serve({ port: 0, hostname: "127.0.0.1", onListen() {} }, async (request) => {
     const { pathname } = new URL(request.url);
@@ -55,7 +55,7 @@ async function useOpenai({ address, key }: Asked) {
   };
 }
 
-/** Runs in the page. The SDK of this style needs a bundler, so what it sends is written out. */
+/** Runs in the page. The SDK of this style needs a bundler, so the request is written by hand. */
 async function useMessages({ address, key }: Asked) {
   const ask = (stream: boolean) =>
     fetch(`${address}/v1/messages`, {

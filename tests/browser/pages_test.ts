@@ -1,6 +1,6 @@
 /**
- * Every page in both languages, both themes, on a desktop and on a phone: no accessibility violations, nothing that the
- * content security policy had to stop, nothing wider than the screen. Pictures go to `screenshots/` for people.
+ * Every page in both languages and both themes, on a desktop and on a phone: no accessibility violations, nothing that
+ * the content security policy blocked, nothing wider than the screen. Screenshots for people are in `screenshots/`.
  */
 import type { BrowserContext } from "playwright-core";
 import { assertEquals } from "../support/assert.ts";

@@ -1,4 +1,6 @@
-/** The routes of `/operator/service` in a real browser: short, searchable as one types, and an act comes back to its row. */
+/**
+ * The routes of `/operator/service` in a real browser: a short list, searched while typing; an act returns to its row.
+ */
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";
@@ -12,7 +14,7 @@ const looks: readonly Look[] = [
 ];
 const folder = new URL("../../screenshots/", import.meta.url);
 
-/** Pixels: a list of 57 models, each in one line, on the narrowest screen. */
+/** Height in pixels of a list of 57 models, one line each, on the narrowest screen. */
 const mostHeight = 6_000;
 
 for (const look of looks) {

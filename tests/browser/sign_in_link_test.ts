@@ -1,4 +1,4 @@
-/** A customer whom strangers have locked out of passwords, in a real browser: refused, mailed a link, signed in. */
+/** A customer whose password strangers have locked, in a real browser: refused, mailed a link, signed in. */
 import { assertEquals } from "../support/assert.ts";
 import { forgetPlaces } from "../../kv/accounts/known_places.ts";
 import { browserTest } from "../support/chromium.ts";
@@ -9,40 +9,46 @@ import { openTopupSite } from "../support/topup_site.ts";
 const folder = new URL("../../screenshots/", import.meta.url);
 const email = "victim@example.com";
 
-await browserTest("limited by strangers, one signs in by a mailed link", async (browser) => {
-  await using site = await openTopupSite();
-  const { world, address } = site;
-  const { account } = await world.signIn(email);
-  await forgetPlaces(world.kv, account.id);
-  for (let i = 0; i < 16; i++) {
-    const stranger = world.browser({}, `198.51.100.${i}`);
-    const page = await stranger.get("/sign-in");
-    await stranger.submit(page, "/sign-in", { email, password: "wrong" });
-  }
-  const look = { locale: "en", theme: "light", width: 390 } as const;
-  const context = await openWindow(browser, look, address);
-  const page = await context.newPage();
-  await page.goto(`${address}/sign-in?next=%2Fkeys`);
-  await page.getByLabel("E-mail address").fill(email);
-  await page.getByLabel("Password").fill(testPassword);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.getByText("Too many tries").waitFor();
-  assertEquals(await problemsOf(page, "limited"), []);
-  await page.screenshot({ path: new URL("sign-in-limited.png", folder).pathname, fullPage: true });
-  await page.getByRole("button", { name: "Mail me a link" }).click();
-  await page.getByText("Check your mail").waitFor();
-  const [mail] = await world.deliver();
-  await page.goto(/http\S+#token=[\w-]+/.exec(mail?.text ?? "")?.[0] ?? "about:blank");
-  assertEquals(await problemsOf(page, "link"), []);
-  await page.screenshot({ path: new URL("sign-in-mail.png", folder).pathname, fullPage: true });
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.waitForURL(`${address}/keys`);
-  // The browser is known from now on: signed out, it signs in by the password while the attack goes on.
-  await page.getByRole("button", { name: "Sign out" }).click();
-  await page.goto(`${address}/sign-in`);
-  await page.getByLabel("E-mail address").fill(email);
-  await page.getByLabel("Password").fill(testPassword);
-  await page.getByRole("button", { name: "Sign in", exact: true }).click();
-  await page.waitForURL(`${address}/`);
-  await context.close();
-});
+await browserTest(
+  "a customer whom strangers have locked out signs in by a mailed link",
+  async (browser) => {
+    await using site = await openTopupSite();
+    const { world, address } = site;
+    const { account } = await world.signIn(email);
+    await forgetPlaces(world.kv, account.id);
+    for (let i = 0; i < 16; i++) {
+      const stranger = world.browser({}, `198.51.100.${i}`);
+      const page = await stranger.get("/sign-in");
+      await stranger.submit(page, "/sign-in", { email, password: "wrong" });
+    }
+    const look = { locale: "en", theme: "light", width: 390 } as const;
+    const context = await openWindow(browser, look, address);
+    const page = await context.newPage();
+    await page.goto(`${address}/sign-in?next=%2Fkeys`);
+    await page.getByLabel("E-mail address").fill(email);
+    await page.getByLabel("Password").fill(testPassword);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.getByText("Too many tries").waitFor();
+    assertEquals(await problemsOf(page, "limited"), []);
+    await page.screenshot({
+      path: new URL("sign-in-limited.png", folder).pathname,
+      fullPage: true,
+    });
+    await page.getByRole("button", { name: "Mail me a link" }).click();
+    await page.getByText("Check your mail").waitFor();
+    const [mail] = await world.deliver();
+    await page.goto(/http\S+#token=[\w-]+/.exec(mail?.text ?? "")?.[0] ?? "about:blank");
+    assertEquals(await problemsOf(page, "link"), []);
+    await page.screenshot({ path: new URL("sign-in-mail.png", folder).pathname, fullPage: true });
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.waitForURL(`${address}/keys`);
+    // The browser is known from now on: after signing out it can use the password while the attack continues.
+    await page.getByRole("button", { name: "Sign out" }).click();
+    await page.goto(`${address}/sign-in`);
+    await page.getByLabel("E-mail address").fill(email);
+    await page.getByLabel("Password").fill(testPassword);
+    await page.getByRole("button", { name: "Sign in", exact: true }).click();
+    await page.waitForURL(`${address}/`);
+    await context.close();
+  },
+);

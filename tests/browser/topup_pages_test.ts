@@ -1,4 +1,4 @@
-/** Wallet, invoice and operator pages in a real browser, and the balance that rises on the open page. */
+/** Wallet, invoice and operator pages in a real browser, and a balance that is updated on the open page. */
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import type { Browser } from "playwright-core";
 import { browserTest } from "../support/chromium.ts";
@@ -54,7 +54,7 @@ for (const look of looks) {
   );
 }
 
-/** Runs in the page, so it is a text: the pixels of a picture. */
+/** Reads the pixels of a picture. It runs in the page and is therefore a string. */
 const readPicture = `async (base64) => {
   const bytes = Uint8Array.from(atob(base64), (char) => char.charCodeAt(0));
   const bitmap = await createImageBitmap(new Blob([bytes], { type: "image/png" }));
@@ -66,7 +66,7 @@ const readPicture = `async (base64) => {
 }`;
 
 await browserTest(
-  "the open order page turns to paid by itself, and its QR can be scanned",
+  "the open order page changes to paid without a reload, and its QR code can be scanned",
   async (browser) => {
     await using site = await openTopupSite();
     const order = await site.order(200_000);
@@ -75,7 +75,7 @@ await browserTest(
     const page = await context.newPage();
     await page.goto(`${site.address}/wallet/orders/${order.code}`);
 
-    // What a phone would see of it, dark theme and all.
+    // The picture that a phone would see, in the dark theme.
     const picture = await page.locator(".qr").screenshot();
     const read = await page.evaluate<{ data: number[]; width: number; height: number }>(
       `(${readPicture})(${JSON.stringify(picture.toString("base64"))})`,
@@ -94,7 +94,7 @@ await browserTest(
 );
 
 await browserTest(
-  "the dialog before an approval says whose money goes where, on what evidence",
+  "the dialog before an approval shows sender, recipient and evidence",
   async (browser) => {
     await using site = await openTopupSite();
     await seedTopups(site);

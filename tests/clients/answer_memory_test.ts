@@ -1,6 +1,6 @@
 /**
- * Memory of the real process while more large answers come at once than it may hold, to clients that take their time.
- * `GATEWAY_MEMORY_TEST=full` asks for 60 of 60 MB; fewer run with the rest.
+ * Memory of the real process while more large answers arrive at once than it may hold, for slow clients.
+ * `GATEWAY_MEMORY_TEST=full` requests 60 answers of 60 MB; the usual run has fewer.
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { bufferedAnswerBytes } from "../../core/lib/bytes/answer_budget.ts";
@@ -23,7 +23,7 @@ const piece = new Uint8Array(megabyte).fill(0x41);
 const tail = new TextEncoder().encode('"}]}');
 const answerBytes = head.length + size.megabytes * megabyte + tail.length;
 
-/** One picture of many megabytes, with its length told or in chunks. */
+/** One picture of many megabytes, with a content length or in chunks. */
 function largeAnswer(isDeclared: boolean): Response {
   let pieces = 0;
   const body = new ReadableStream<Uint8Array<ArrayBuffer>>({
@@ -101,7 +101,7 @@ Deno.test("a rush of large answers keeps within memory, and every one of them ar
       const response = await ask(index);
       assertEquals(response.status, 200);
       assertEquals(response.headers.get("content-length"), String(answerBytes));
-      // Some take their time before they read.
+      // Some clients wait before they read.
       if (index % 3 === 0) await sleep(1_500);
       let length = 0;
       for await (const chunk of response.body!) length += chunk.length;
@@ -132,10 +132,11 @@ Deno.test("a rush of large answers keeps within memory, and every one of them ar
     }));
     await until(
       async () => await bufferedBytes() === 0,
-      "what those who left had asked for is given back",
+      "the space of clients that left is released",
       20_000,
     );
-    // Each is held once; half as much again lies about while one that came in chunks grows, and some is not collected.
+    // Each is held once; half as much again is in use while one that came in chunks grows, and some is not collected
+    // yet.
     const bound = (bufferedAnswerBytes + maxImageAnswerBytes) / megabyte;
     assert(Math.max(first, second) - idle < 2 * bound + 150, report);
   } finally {

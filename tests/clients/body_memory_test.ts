@@ -1,6 +1,6 @@
 /**
- * Memory of the real process while more large bodies come at once than it may hold. `GATEWAY_MEMORY_TEST=full` sends 60
- * bodies of nearly 20 MB; fewer run with the rest.
+ * Memory of the real process while more large bodies arrive at once than it may hold. `GATEWAY_MEMORY_TEST=full` sends
+ * 60 bodies of nearly 20 MB; the usual run has fewer.
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { bufferedBytesPerAccount } from "../../core/lib/bytes/body_budget.ts";
@@ -12,7 +12,7 @@ const calls = full ? 60 : 24;
 const megabyte = 1024 * 1024;
 const bodyMegabytes = 19.9;
 
-/** A picture in it: text of that length would hold more money than the demo account has. */
+/** The body contains a picture: text of that length would reserve more money than the demo account has. */
 function largeBody(): Uint8Array<ArrayBuffer> {
   const [head, tail] = JSON.stringify({
     model: "premium-1",
@@ -85,11 +85,11 @@ Deno.test("a rush of large bodies keeps within memory, and small calls are serve
     `${admitted} of ${2 * calls} admitted, ${served} small calls meanwhile`;
   if (full) Deno.stderr.writeSync(new TextEncoder().encode(`${report}\n`));
   const atOnce = Math.floor(bufferedBytesPerAccount / (bodyMegabytes * megabyte));
-  // Those that find no room wait for it; only the full rush takes longer than that.
+  // Bodies that find no space wait for it; only the full run takes longer than that.
   if (full) assert(admitted >= 4 * atOnce, report);
   else assertEquals(admitted, 2 * calls, report);
   assert(served > 0, report);
-  // Each is held as bytes, as text and value, and as the body that goes out; those of the first rush may not be
-  // collected yet when the second comes.
+  // Each is held as bytes, as text and value, and as the body that is sent; those of the first rush may not be
+  // collected yet when the second begins.
   assert(Math.max(peak, again) - idle < 9 * atOnce * bodyMegabytes + 200, report);
 });

@@ -21,7 +21,7 @@ function tool(name: string): Anthropic.Tool {
 }
 const tools = [tool("get_weather"), tool("get_time"), tool("get_news")];
 
-/** A field that clients still send and this SDK has forgotten. */
+/** A field that clients still send and that the types of this SDK no longer have. */
 const older = { top_k: 5 };
 
 /** One white pixel. */

@@ -104,7 +104,7 @@ Deno.test("the OpenAI SDK's stream helpers on models of the other styles", {
     await t.step(`${model}: a refusal, a cut by length, an error in the middle`, async () => {
       const refused = await stream("[[sandbox:refusal]] do it").finalChatCompletion()
         .then(({ choices }) => choices[0], (error: unknown) => error);
-      // One vendor refuses by its stop reason, the other by a text of its own: either must reach the client.
+      // One vendor refuses by its stop reason, the other by a text: both must reach the client.
       const told = refused instanceof OpenAI.OpenAIError
         ? "content_filter"
         : JSON.stringify(refused);

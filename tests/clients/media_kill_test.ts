@@ -16,7 +16,7 @@ async function allVideos(openai: OpenAI): Promise<Video[]> {
 
 const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
 
-/** Creates tasks until the process dies under it; returns the ids that were answered. */
+/** Creates tasks until the process dies; returns the ids that were answered. */
 async function createUntilKilled(gateway: StartedGateway, lifeMs: number): Promise<string[]> {
   const openai = client(gateway);
   const answered: string[] = [];
@@ -37,7 +37,7 @@ async function createUntilKilled(gateway: StartedGateway, lifeMs: number): Promi
 }
 
 Deno.test(
-  "kill -9 while tasks are made and polled: each ends once, failures are refunded once, the books balance",
+  "kill -9 while tasks are created and polled: each ends once, failures are refunded once, the money adds up",
   {
     sanitizeOps: false,
     sanitizeResources: false,
@@ -45,7 +45,7 @@ Deno.test(
   async () => {
     const folder = await Deno.makeTempDir({ prefix: "gateway-kill-" });
     const answered: string[] = [];
-    // Lives that end while tasks are being accepted, and lives that end while they are polled and refunded.
+    // Processes that are killed while tasks are accepted, and while they are polled and refunded.
     for (const lifeMs of [15, 40, 2_900, 3_300, 120]) {
       const gateway = await startGateway({ folder });
       answered.push(...await createUntilKilled(gateway, lifeMs));

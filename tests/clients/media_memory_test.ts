@@ -1,6 +1,6 @@
 /**
- * Memory of the real process while many clients download and upload. Small by default, so that it can run with the
- * rest; `GATEWAY_MEMORY_TEST=full` runs 200 downloads of 50 MB and 9 uploads of 19 MB.
+ * Memory of the real process while many clients download and upload. It is small by default; `GATEWAY_MEMORY_TEST=full`
+ * runs 200 downloads of 50 MB and 9 uploads of 19 MB.
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";
@@ -12,7 +12,7 @@ const size = full
   : { downloads: 24, downloadMegabytes: 30, uploads: 8, uploadMegabytes: 19 };
 const megabyte = 1024 * 1024;
 
-/** Reads to the end and keeps nothing. */
+/** Reads to the end and discards the bytes. */
 async function drain(response: Response): Promise<number> {
   let length = 0;
   const reader = response.body!.getReader({ mode: "byob" });
@@ -89,7 +89,7 @@ Deno.test("memory stays flat while many clients download and upload", {
     const moved = size.downloads * size.downloadMegabytes;
     const report = `idle ${idle} MB, peak ${peak} MB while ${moved} MB went out`;
     if (full) Deno.stderr.writeSync(new TextEncoder().encode(`${report}\n`));
-    // What grows is buffers of sockets and streams, some per client, and never with the length of the file.
+    // Buffers of sockets and streams grow with the number of clients, never with the length of the file.
     assert(peak - idle < 100 + 1.5 * size.downloads, report);
   });
 

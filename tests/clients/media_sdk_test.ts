@@ -191,7 +191,7 @@ Deno.test("the official OpenAI SDK makes images, speech and videos at a started 
   });
 
   await t.step(
-    "videos.delete removes what has ended; another account sees nothing of it",
+    "videos.delete removes a task that has ended; another account cannot see it",
     async () => {
       const made = await gateway.admin("account", "create", "--email", "other@example.com");
       assertEquals(made.code, 0, made.output);
@@ -219,7 +219,7 @@ Deno.test("the official OpenAI SDK makes images, speech and videos at a started 
   );
 
   await t.step(
-    "videos.delete cancels what is pending, refunded if it had not started",
+    "videos.delete cancels a pending task, which is refunded if it had not started",
     async () => {
       const before = await walletVnd(gateway);
       const { id } = await openai.videos.create({

@@ -43,7 +43,7 @@ Deno.test("the official OpenAI SDK against a started gateway", {
   });
 
   await t.step(
-    "streams; the usage chunk comes only to those who ask, and no cost headers",
+    "streams; the usage chunk comes only on request, and no cost headers",
     async () => {
       for (const wanted of [true, false]) {
         const { data: stream, response } = await openai.chat.completions.create({
@@ -152,7 +152,7 @@ Deno.test("the official OpenAI SDK against a started gateway", {
 
   await t.step("a call that fails once and is retried by the SDK is charged once", async () => {
     const before = Number(await balanceVnd(gateway));
-    // Refused by the provider each time: the SDK tries three times and nothing is charged.
+    // The provider refuses each attempt: the SDK tries three times and nothing is charged.
     await assertRejects(() =>
       client(gateway, { maxRetries: 2 }).chat.completions.create({
         model: "low-cost-01",

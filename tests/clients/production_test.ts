@@ -24,7 +24,7 @@ async function statusWith({ address }: StartedGateway, key: string): Promise<num
   return response.status;
 }
 
-Deno.test("a store that was a sandbox takes no play money when it is started for production", async () => {
+Deno.test("a store that was used with a sandbox accepts no play money when it is started for production", async () => {
   const folder = await Deno.makeTempDir({ prefix: "gateway-test-" });
   try {
     const sandbox = await startGateway({ folder });

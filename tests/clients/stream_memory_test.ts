@@ -1,6 +1,6 @@
 /**
- * What an open stream keeps alive in the real process. A coding agent sends its whole history with each call, and the
- * answer takes minutes: once a route has begun to answer nobody needs the request any more.
+ * The objects that an open stream keeps alive in the real process. A coding agent sends its whole history with each
+ * call, and the answer takes minutes; once a route has begun to answer, the request must not be retained.
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
@@ -11,11 +11,11 @@ import { startGateway } from "../support/started_gateway.ts";
 
 const streamsOfEach = 12;
 const promptBytes = 400_000;
-/** A call that has just ended may be held for a moment more. What a stream holds it holds in every round. */
+/** A call that has just ended may be retained a moment longer. What a stream retains shows in every round. */
 const rounds = 3;
-/** Objects and buffers of one open stream, with room to spare: 27 to 29 KB were seen … */
+/** Objects and buffers of one open stream, with a margin: 27 to 29 KB were measured … */
 const mostBytesPerStream = 60_000;
-/** … and 103 to 107 KB by `fetch`, whose bodies have buffers of the runtime's own. */
+/** … and 103 to 107 KB with `fetch`, whose bodies use buffers of the runtime. */
 const mostBytesByFetch = 150_000;
 
 const chat = 'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m",' +
@@ -160,7 +160,7 @@ Deno.test("an open stream keeps nothing of its request alive, however large that
     for (const kind of kinds) {
       await test.step(kind.name, async () => {
         const { mostBytes = mostBytesPerStream } = kind;
-        // What is made once, code above all, must not count.
+        // Objects that are created once, mainly code, must not count.
         for (const leave of await beginAll(kind)) leave();
         let perStream = Infinity;
         for (let round = 0; round < rounds && perStream > mostBytes; round++) {

@@ -1,6 +1,6 @@
 /**
- * Registers and runs tests where there is no `Deno.test`. The bundle imports this module first, so that the tests
- * behind it register here, also on Deno.
+ * Registers and runs tests where there is no `Deno.test`. The bundle imports this module first, so that the tests after
+ * it register here, also on Deno.
  */
 
 interface TestDefinition {

@@ -1,6 +1,6 @@
 /**
- * A gateway that is up for days: idle nights, traffic, failures, changes of keys, drains. Suites that start afresh see
- * nothing of what grows, stalls or sticks with time. At the end verify, export and stop are as quick as after a minute,
+ * A gateway that runs for days: idle nights, traffic, failures, changes of keys, drains. Tests that start a new gateway
+ * cannot find what grows, stalls or leaks with time. At the end, verify, export and stop are as fast as after a minute,
  * and memory, descriptors, timers and rows are what they were after the first night.
  */
 import v8 from "node:v8";
@@ -14,9 +14,9 @@ import { testConfig } from "../support/gateway_in_process.ts";
 import { SkippableTime } from "../support/skippable_time.ts";
 
 const hourMs = 3_600_000;
-/** Under the pause between two signs of life of an instance: it must never be taken for dead. */
+/** Less than the pause between two heartbeats of an instance, which must never count as dead. */
 const stepMs = 14_000;
-/** Real time for what should take well under a second: room for a machine that does other things. */
+/** Real time for steps that take well under a second, with a margin for a busy machine. */
 const promptMs = 20_000;
 const days = 3;
 
@@ -42,7 +42,7 @@ function openDescriptors(): number {
   return Deno.build.os === "linux" ? [...Deno.readDirSync("/proc/self/fd")].length : 0;
 }
 
-/** What a process may not have more of each day. */
+/** Resources of a process that must not grow from day to day. */
 interface Footprint {
   readonly heapMegabytes: number;
   readonly descriptors: number;
@@ -141,7 +141,7 @@ async function newCustomer(gateway: Gateway): Promise<Customer> {
   return { accountId, ...await newKey(gateway, accountId) };
 }
 
-/** What callers send; `[status]` is what they must get. */
+/** Requests of callers, each with the status that it must get. */
 const requests:
   readonly (readonly [path: string, body: Record<string, unknown>, status: number])[] = [
     ["/v1/chat/completions", chat("Hello"), 200],
@@ -159,7 +159,7 @@ function chat(content: string): Record<string, unknown> {
   return { model: "premium-1", max_tokens: 20, messages: [{ role: "user", content }] };
 }
 
-/** An hour of traffic: everything that is offered, under keys of the client's too, and clients that leave. */
+/** An hour of traffic on every endpoint, with idempotency keys too, and with clients that leave. */
 async function traffic(gateway: Gateway, customers: readonly Customer[], hour: string) {
   for (const { secret } of customers) {
     const headers = { authorization: `Bearer ${secret}` };
@@ -180,7 +180,7 @@ async function traffic(gateway: Gateway, customers: readonly Customer[], hour: s
   }
 }
 
-/** Failures in a row: routes rest, and are good again when the time is over. */
+/** Failures in a row: routes rest, and recover when the time is over. */
 async function failures(gateway: Gateway, { secret }: Customer): Promise<void> {
   for (let time = 0; time < 6; time++) {
     const response = await gateway.post(
@@ -193,7 +193,7 @@ async function failures(gateway: Gateway, { secret }: Customer): Promise<void> {
   }
 }
 
-/** A new key takes the place of the old one, which is refused from then on. */
+/** Replaces a key; the old one is refused from then on. */
 async function rotate(gateway: Gateway, customer: Customer): Promise<void> {
   const { accountId, keyId, secret } = customer;
   Object.assign(customer, await newKey(gateway, accountId));
@@ -246,7 +246,7 @@ async function rowsByKind(path: string): Promise<ReadonlyMap<RowKind, number>> {
 }
 
 Deno.test(
-  "after days of nights, traffic, failures, new keys and drains all is as after the first",
+  "after days of nights, traffic, failures, new keys and drains everything is as after the first",
   async () => {
     const gateway = new Gateway();
     try {
@@ -281,7 +281,7 @@ Deno.test(
   },
 );
 
-/** What a stopped gateway leaves behind. */
+/** The rows that a stopped gateway leaves. */
 async function afterwards({ config }: Gateway): Promise<void> {
   assert(config.store.kind === "file");
   const rows = await rowsByKind(config.store.path);
