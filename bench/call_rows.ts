@@ -1,4 +1,4 @@
-/** Goals 1, 2 and 9: calls that are answered whole. */
+/** Goals 1, 2 and 9: calls that do not stream. */
 import { type Effort, inTurns, type JobShape, type Measured } from "./measure.ts";
 import { reference } from "./reference.ts";
 import type { Row } from "./report.ts";
@@ -18,7 +18,7 @@ const show = (measured: Measured) =>
     Math.round(measured.seen("callsPerSecond"))
   }/s`;
 
-/** `wants` says which goals are asked for. */
+/** Measures the goals for which `wants` is true. */
 export async function callRows(
   setting: Setting,
   effort: Effort,

@@ -1,7 +1,7 @@
-/** Child processes of the benchmark: pinned to a core where the system can, and surely ended. */
+/** Child processes of the benchmark: pinned to a core if the system can, and always ended. */
 import { fromFileUrl } from "./paths.ts";
 
-/** Cores by part: what is measured has one for itself. */
+/** Cores by part: the process under test has one to itself. */
 export const cores = { measured: 0, around: navigator.hardwareConcurrency > 1 ? 1 : 0 } as const;
 
 export interface ChildOptions {
@@ -9,7 +9,7 @@ export interface ChildOptions {
   readonly core: number;
   readonly environment?: Readonly<Record<string, string>>;
   readonly directory?: string;
-  /** Its complaints are of no interest. */
+  /** Discards its error output. */
   readonly isQuiet?: boolean;
 }
 
@@ -26,7 +26,7 @@ function canPin(): boolean {
   return pinning;
 }
 
-/** `deno run` of a file of this folder. */
+/** The command that runs a file of this folder. */
 export function denoCommand(file: string, ...args: readonly string[]): string[] {
   return [Deno.execPath(), "run", "--no-check", "--allow-all", fromFileUrl(file), ...args];
 }
@@ -45,7 +45,7 @@ function spawn({ command, core, environment = {}, directory, isQuiet }: ChildOpt
 /** A server of the benchmark. */
 export class Server implements AsyncDisposable {
   readonly #child: Deno.ChildProcess;
-  /** What its `ready` pattern matched. */
+  /** The match of its `ready` pattern. */
   readonly match: readonly string[];
   /** From the start of the process to its `ready` line. */
   readonly readyMs: number;
@@ -78,12 +78,12 @@ export class Server implements AsyncDisposable {
     return Number(this.match[1]);
   }
 
-  /** `taskset` replaces itself by the program, so this is the program's own id. */
+  /** `taskset` replaces itself with the program, so this is the id of the program. */
   get pid(): number {
     return this.#child.pid;
   }
 
-  /** Asks it to stop, and ends it if it does not within five seconds. */
+  /** Asks it to stop, and kills it after five seconds. */
   async stop(): Promise<void> {
     this.#kill("SIGTERM");
     const timer = setTimeout(() => this.#kill("SIGKILL"), 5_000);

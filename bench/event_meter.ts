@@ -1,4 +1,4 @@
-/** Counts events in a stream of bytes and reads when they were sent. */
+/** Counts the events in a stream of bytes and reads the times at which they were sent. */
 import { preciseNowMs, stampChars, stampSign } from "./wall_clock.ts";
 
 const decoder = new TextDecoder();
@@ -6,7 +6,7 @@ const decoder = new TextDecoder();
 export class EventMeter {
   events = 0;
   #delaysMs: number[];
-  /** Bytes of a stamp that was cut by the end of a read. */
+  /** Bytes of a time stamp that the end of a read has cut. */
   #cut = "";
   /** The last bytes, to see how the stream ended. */
   #tail = "";
@@ -29,7 +29,7 @@ export class EventMeter {
       this.events++;
       const text = decoder.decode(view.subarray(at + 1, at + 1 + stampChars));
       if (text.length === stampChars) this.#note(text, nowMs);
-      // A sign as the very last byte leaves nothing to keep: that delay is lost, the event is counted.
+      // If the marker is the last byte, there is nothing to keep: the delay is lost, but the event is counted.
       else this.#cut = text;
     }
     const end = view.subarray(Math.max(0, view.length - 64));
@@ -41,7 +41,7 @@ export class EventMeter {
     this.#delaysMs.push(nowMs - Number(text));
   }
 
-  /** The stream's own last words came, in either style. */
+  /** Whether the stream ended with the end of its style. */
   get isComplete(): boolean {
     return this.#tail.includes("[DONE]") || this.#tail.includes("message_stop");
   }

@@ -15,7 +15,7 @@ import {
 import { print } from "./print.ts";
 import { quantile } from "./statistics.ts";
 
-/** What the preferred provider does. */
+/** The failure of the preferred provider. */
 export type Trouble = "none" | "refuses" | "answers 500" | "breaks off" | "hangs";
 
 export const troubles: readonly Trouble[] = [
@@ -28,7 +28,7 @@ export const troubles: readonly Trouble[] = [
 
 export interface TroubleResult {
   readonly calls: number;
-  /** Calls whose client saw anything but one whole answer. */
+  /** Calls whose client did not get exactly one complete answer. */
   readonly clientErrors: number;
   /** Calls that began before the breaker of the preferred route opened; all of them if it never did. */
   readonly before: readonly number[];
@@ -44,7 +44,7 @@ interface Call {
 
 function provider(trouble: Trouble, told: string): Unruly | "refusing" {
   if (trouble === "refuses") return "refusing";
-  // One write: with several the peer's own Nagle would hold the second back for 40 ms.
+  // One write: with several, Nagle's algorithm of the peer would delay the second by 40 ms.
   const whole = chunkedHead() + new TextDecoder().decode(chunk(told)) + lastChunk;
   return async (conversation) => {
     for (;;) {
@@ -58,7 +58,7 @@ function provider(trouble: Trouble, told: string): Unruly | "refusing" {
   };
 }
 
-/** Runs `calls` streaming calls, one each `everyMs`, whether or not the former ones are done. */
+/** Runs `calls` streaming calls, one each `everyMs`, whether or not the preceding ones are done. */
 export async function underTrouble(
   trouble: Trouble,
   load: { readonly calls: number; readonly everyMs: number },

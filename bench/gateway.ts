@@ -5,8 +5,8 @@ import { fromFileUrl } from "./paths.ts";
 import { scenarios } from "./scenarios.ts";
 
 /**
- * `deno task start` or `deno task admin` as deno.json has it: what is measured runs with the permissions and the
- * settings of the engine with which it is used.
+ * The command of `deno task start` or `deno task admin` from deno.json, so that the process under test has the
+ * permissions and V8 flags of production.
  */
 export function gatewayCommand(task: "start" | "admin" = "start", ...args: string[]): string[] {
   const config = fromFileUrl("../deno.json");
@@ -18,7 +18,7 @@ export function gatewayCommand(task: "start" | "admin" = "start", ...args: strin
   return [Deno.execPath(), "run", "--config", config, ...words, ...args];
 }
 
-/** Every scenario as a model; its only route speaks the Chat style, so that the Messages style is converted. */
+/** Every scenario as a model; its only route uses the Chat style, so that the Messages style is converted. */
 export function configuration(upstreamPort: number): string {
   const price = { unit: "token", vndPerMtok: 8_300 };
   return JSON.stringify({
@@ -60,7 +60,7 @@ export class BenchGateway implements AsyncDisposable {
     Deno.writeTextFileSync(`${directory}/gateway.json`, configuration(upstreamPort));
   }
 
-  /** Makes the store with an account, a key and money; nothing runs yet. */
+  /** Creates the store with an account, a key and money, without starting the gateway. */
   static async prepare(upstreamPort: number): Promise<BenchGateway> {
     await using stack = new AsyncDisposableStack();
     const directory = await Deno.makeTempDir({ prefix: "bench" });

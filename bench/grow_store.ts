@@ -1,6 +1,6 @@
 /**
- * Fills a store the way years of business would: `grow_store.ts <store file> <receipts>`. 1,000 wallets, 10,000 keys.
- * Receipts go through the wallet engine, so that they are what the gateway writes.
+ * Fills a store as years of operation would: `grow_store.ts <store file> <receipts>`, with 1,000 wallets and 10,000
+ * keys. Receipts go through the wallet engine, so that they are what the gateway writes.
  */
 import { systemClock } from "../core/lib/time/clock.ts";
 import { type AccountId, newId } from "../core/lib/ids.ts";
@@ -19,7 +19,7 @@ const keysPerWallet = 10;
 const inFlight = 256;
 
 async function makeAccounts(kv: KeyValueStore): Promise<AccountId[]> {
-  // Nobody will read these keys, so their master key is thrown away.
+  // These keys are never shown again, so their master key is discarded.
   const masterKeys = await readMasterKeys(newMasterKey());
   const accounts: AccountId[] = [];
   for (let at = 0; at < wallets; at++) {

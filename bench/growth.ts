@@ -1,4 +1,4 @@
-/** Goal 11: the same calls on a store that has seen years of business. */
+/** Goal 11: the same calls on a store with years of data. */
 import { cores, denoCommand, output, Server } from "./child.ts";
 import { BenchGateway } from "./gateway.ts";
 import { type Effort, inTurns, type JobShape } from "./measure.ts";

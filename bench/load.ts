@@ -32,8 +32,8 @@ function requestOf(job: LoadJob): UpstreamRequest {
     url: job.target.url + job.path,
     headers: [["content-type", "application/json"], ...job.target.headers],
     body: new TextEncoder().encode(body),
-    // As clients do: a kept connection is used at once. Without this a POST waits for one that has proven itself, and
-    // opens new ones meanwhile, whose cost every target would bear.
+    // As clients do, reuse a kept connection at once. Otherwise a POST waits for a connection that has been idle, and
+    // opens new ones meanwhile, whose cost would be added to every target.
     onSentAgain: () => {},
   };
 }
@@ -50,7 +50,7 @@ class Load {
   readonly #firstBytesMs: number[] = [];
   readonly #delaysMs: number[] = [];
   readonly #open = new Set<UpstreamExchange>();
-  /** Delays of the time in which all streams are open: from the last one's first byte to the first one's end. */
+  /** Delays while all streams are open: from the first byte of the last one to the end of the first one. */
   readonly #whileOpen = { from: 0, to: Infinity };
   #calls = 0;
   #events = 0;
@@ -85,7 +85,7 @@ class Load {
     const untilMs = performance.now() + seconds * 1_000;
     await Promise.all(Array.from({ length: this.#job.connections }, async (_, index) => {
       const { kind, ...scenario } = scenarios[this.#job.scenario];
-      // Paced streams start spread over one pace, as strangers' streams do.
+      // The starts of paced streams are spread over one pace, as those of independent clients are.
       const everyMs = kind === "stream" && "everyMs" in scenario ? scenario.everyMs : 0;
       if (everyMs > 0) await sleep(everyMs * index / this.#job.connections);
       do {

@@ -1,4 +1,4 @@
-/** What the load process is told and what it tells: one JSON text each way. */
+/** Input and output of the load process: one JSON text each. */
 import type { ScenarioName } from "./scenarios.ts";
 
 /** A server under load. */
@@ -20,19 +20,22 @@ export interface LoadJob {
   readonly seconds: number;
   /** … and before that for this long without being counted. */
   readonly warmSeconds: number;
-  /** Between two calls of a connection, so that what a server does behind a call is not counted to the next one. Not while warming. */
+  /**
+   * Pause between two calls of a connection, so that work after a call is not attributed to the next one. None while
+   * warming up.
+   */
   readonly pauseMs: number;
-  /** Streams: what to do with them. `hold` opens each connection's stream once, however long it takes. */
+  /** How to treat streams. `hold` opens the stream of each connection once, however long it takes. */
   readonly mode: "repeat" | "hold" | "leave";
 }
 
 export interface LoadResult {
-  /** Calls that came to their clean, complete end. */
+  /** Calls that ended completely and without an error. */
   readonly calls: number;
-  /** Connections that were opened in all the time, warming included. */
+  /** Connections that were opened, including warm-up. */
   readonly opened: number;
   readonly errors: number;
-  /** The first error, in words. */
+  /** The message of the first error. */
   readonly error: string | undefined;
   readonly seconds: number;
   readonly callP50Ms: number;

@@ -1,5 +1,5 @@
 /**
- * Where we stand: the goals of `docs/performance.md`, measured side by side in one run.
+ * Measures the goals of `docs/performance.md` side by side in one run.
  *
  * `deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE]`
  *
@@ -45,7 +45,7 @@ function readChoice(args: readonly string[]): Choice | undefined {
   return choice;
 }
 
-/** Runs one part; a part that fails must not take the numbers of the others with it. */
+/** Runs one part; a failure in it must not lose the numbers of the others. */
 async function part(rows: Row[], name: string, run: () => Promise<Row[]>): Promise<void> {
   print(name);
   const before = stolenTicks();
@@ -58,7 +58,7 @@ async function part(rows: Row[], name: string, run: () => Promise<Row[]>): Promi
   const passed = after.all - before.all;
   if (passed === 0) return;
   const stolen = (after.stolen - before.stolen) / passed;
-  // On a machine that shares its processors, times on the wall are the neighbours' as well.
+  // On a machine that shares its processors, wall-clock times depend on other guests as well.
   print(`  stolen by the host meanwhile: ${(stolen * 100).toFixed(0)} % of the processors`);
 }
 

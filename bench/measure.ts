@@ -4,11 +4,11 @@ import type { LoadJob, LoadResult, Target } from "./load_job.ts";
 import { print } from "./print.ts";
 import { median } from "./statistics.ts";
 
-/** How long and how often; `quick` is for a look, not for numbers to quote. */
+/** Durations and repetitions; the numbers of `quick` are not for quoting. */
 export interface Effort {
   /**
-   * Load on each target before its first round. A service runs for days, its first seconds are the compiler's: they
-   * cost half as much again and say nothing about the rest.
+   * Warm-up of each target before its first round. A service runs for days; in its first seconds the compiler adds half
+   * as much again.
    */
   readonly settleSeconds: number;
   readonly rounds: number;
@@ -16,7 +16,7 @@ export interface Effort {
   readonly warmSeconds: number;
   /** How many slow streams are held open. */
   readonly heldStreams: number;
-  /** How often: each time on a fresh process. */
+  /** Repetitions, each on a new process. */
   readonly heldRounds: number;
 }
 
@@ -47,7 +47,7 @@ export async function runJob(job: LoadJob): Promise<LoadResult> {
   if (result.errors > 0) {
     print(`  ! ${result.errors} errors in ${job.scenario} on ${job.target.url}: ${result.error}`);
   }
-  // Clients keep theirs. What accepting and closing costs would hide what a call costs.
+  // Clients keep their connections. The cost of accepting and closing would hide the cost of a call.
   if (job.mode === "repeat" && result.opened > 2 * job.connections) {
     print(`  ! ${result.opened} connections opened for ${result.calls} calls on ${job.target.url}`);
   }
@@ -89,7 +89,7 @@ function describe(result: LoadResult): string {
     `p50 ${result.callP50Ms.toFixed(2)} ms, p99 ${result.callP99Ms.toFixed(2)} ms${events}`;
 }
 
-/** What a round says. */
+/** The result of a round. */
 const readings = {
   callsPerSecond: ({ calls, seconds }: LoadResult) => calls / seconds,
   cpuMicrosPerCall: ({ cpuMicros, calls }: LoadResult) => cpuMicros / calls,
@@ -113,7 +113,7 @@ export class Measured {
     return median(this.#rounds.map(readings[reading]));
   }
 
-  /** Compared round by round with another target, then the median: both had the same minute of the machine. */
+  /** Compares it round by round with another target, under the same conditions, and takes the median. */
   #compared(other: Measured, reading: Reading, compare: (own: number, other: number) => number) {
     const read = readings[reading];
     return median(this.#rounds.flatMap((round, at) => {
@@ -122,12 +122,12 @@ export class Measured {
     }));
   }
 
-  /** How many times the other's. */
+  /** The ratio to the other target. */
   ratioTo(other: Measured, reading: Reading): number {
     return this.#compared(other, reading, (own, others) => own / others);
   }
 
-  /** How much more than the other's. */
+  /** The difference from the other target. */
   addedTo(other: Measured, reading: Reading): number {
     return this.#compared(other, reading, (own, others) => own - others);
   }

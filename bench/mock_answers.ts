@@ -1,4 +1,4 @@
-/** What the mock upstream says, in the Chat and the Messages style. Written here, in the shapes providers use. */
+/** Answers of the mock upstream in the Chat and the Messages style, in the form that providers use. */
 import { stamp } from "./wall_clock.ts";
 
 export type MockStyle = "chat" | "messages";
@@ -52,7 +52,7 @@ function chatChunk(delta: unknown, finishReason: string | null): string {
 
 export interface StreamScript {
   readonly opening: string;
-  /** One event with the time of its making inside. */
+  /** One event that contains its time of creation. */
   readonly event: () => string;
   readonly closing: string;
 }

@@ -1,7 +1,8 @@
 /**
- * The provider of the benchmark, a process of its own: HTTP/1.1 by hand, so that it is not the slowest part.
+ * The provider of the benchmark, a process of its own. It implements HTTP/1.1 directly, so that it is not the slowest
+ * part.
  *
- * Prints `ready <port>`. `GET /control` tells how many streams run and when the last one was left by its client.
+ * Prints `ready <port>`. `GET /control` returns how many streams run and when a client last left one.
  */
 import { type MockStyle, streamScript, wholeAnswer } from "./mock_answers.ts";
 import { print } from "./print.ts";
@@ -40,7 +41,7 @@ interface Request {
   readonly body: Uint8Array;
 }
 
-/** Reads requests off one connection; the buffer is reused. */
+/** Reads the requests of one connection into one buffer. */
 class Requests {
   readonly #conn: Deno.Conn;
   #buffer = new Uint8Array(16 * 1024);
@@ -99,7 +100,7 @@ async function stream(conn: Deno.Conn, requests: Requests, request: StreamReques
   const script = streamScript(request.style, request.withUsage);
   let isLeft = false;
   let wake: (() => void) | undefined;
-  // Nobody pipelines here: bytes are the next request, an end is a client that has left.
+  // There is no pipelining: bytes are the next request, and an end is a client that has left.
   const watching = requests.more(0).then((isMore) => {
     if (isMore) return;
     isLeft = true;
@@ -108,7 +109,8 @@ async function stream(conn: Deno.Conn, requests: Requests, request: StreamReques
   });
   runningStreams++;
   try {
-    // Without a pace the first event goes out with the head: a gateway that waits for it is not made to wait for us.
+    // Without a pace the first event is sent with the head, so that a gateway that waits for it does not wait for this
+    // process.
     let text = streamHead + chunk(script.opening);
     if (everyMs > 0) {
       await writeAll(conn, encoder.encode(text));
@@ -145,7 +147,7 @@ async function serve(conn: Deno.TcpConn): Promise<void> {
       continue;
     }
     const style = head.startsWith("POST /v1/messages") ? "messages" : "chat";
-    // The fields of interest stand at the front or the back of a body; a long prompt stands between.
+    // The fields of interest are at the start or the end of a body, with a long prompt between them.
     const front = decoder.decode(body.subarray(0, 512));
     const back = decoder.decode(body.subarray(Math.max(0, body.length - 512)));
     const name = /"model":\s*"([^"]*)"/.exec(front)?.[1] ??
@@ -166,7 +168,7 @@ for await (const conn of listener) {
     try {
       conn.close();
     } catch {
-      // Gone already.
+      // Already closed.
     }
   });
 }

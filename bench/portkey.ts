@@ -1,4 +1,4 @@
-/** The peer of goal 2, where it is installed; the benchmark installs nothing itself. */
+/** The peer of goal 2, if it is installed; the benchmark installs nothing. */
 import { cores, Server } from "./child.ts";
 import type { Target } from "./load_job.ts";
 
@@ -7,7 +7,7 @@ function freePort(): number {
   return listener.addr.port;
 }
 
-/** `npx` starts a shell that starts the program: its id is the one that counts. */
+/** `npx` starts a shell that starts the program; the id of the program is needed. */
 function lastDescendant(pid: number): number {
   const children = Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`).trim().split(" ");
   const child = Number(children.at(-1));

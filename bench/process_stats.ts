@@ -1,4 +1,7 @@
-/** What the kernel knows of a process, its CPU time and memory, and of the processors. Linux only, like the rest of the benchmark. */
+/**
+ * CPU time and memory of a process, and use of the processors, from the kernel. Linux only, like the rest of the
+ * benchmark.
+ */
 
 /** Kernel ticks per second; 100 on every Linux that Deno runs on. */
 const ticksPerSecond = 100;

@@ -1,5 +1,5 @@
 /**
- * The yardstick, a process of its own: `Deno.serve` and `fetch`, bodies passed through, nothing else.
+ * The reference of the benchmark, a process of its own: `Deno.serve` and `fetch`, bodies passed through, nothing else.
  *
  * `raw_pipe.ts <upstream port> [fetch|http1]`; prints `ready <port>`.
  */

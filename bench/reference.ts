@@ -1,6 +1,6 @@
 /**
- * What the least things of their kinds did on the machine that the bars were set on (2 cores of a 2.6 GHz EPYC, local
- * disk): the floors that bars in absolute units are scaled by.
+ * The minimum of each kind on the machine for which the goals were set (2 cores of a 2.6 GHz EPYC, local disk). Goals
+ * in absolute units are scaled by these floors.
  */
 export const reference = {
   /** Prompts of 100 KB through a raw pipe, 16 connections. */

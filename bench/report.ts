@@ -2,8 +2,8 @@
 import { print } from "./print.ts";
 
 /**
- * What the least thing of its kind does on this machine and did on the one that the bars were set on. A bar in absolute
- * units says something about both the gateway and the machine; scaled by its floor, about the gateway.
+ * The minimum of its kind on this machine and on the one for which the goals were set. A goal in absolute units depends
+ * on both the gateway and the machine; scaled by its floor, on the gateway only.
  */
 export interface Floor {
   readonly name: string;
@@ -22,18 +22,18 @@ export interface Row {
   /** Number of the goal in `docs/performance.md`. */
   readonly goal: number;
   readonly measure: string;
-  /** What was seen, in absolute numbers. */
+  /** The measurement in absolute numbers. */
   readonly seen: string;
-  /** The number that is held against the bar; undefined = not measured, and `seen` says why. */
+  /** The number that is compared with the goal; undefined = not measured, and `seen` gives the reason. */
   readonly value: number | undefined;
   readonly bar: Bar;
-  /** For bars in absolute units. */
+  /** For goals in absolute units. */
   readonly floor?: Floor;
 }
 
 export type Verdict = "goal" | "first step" | "missed" | "not measured";
 
-/** Against the bar as it stands. */
+/** The goal as it is set. */
 export function verdictOf({ value, bar }: Row): Verdict {
   if (value === undefined || Number.isNaN(value)) return "not measured";
   const passes = (limit: number) => bar.better === "less" ? value <= limit : value >= limit;
@@ -41,7 +41,7 @@ export function verdictOf({ value, bar }: Row): Verdict {
   return bar.firstStep !== undefined && passes(bar.firstStep) ? "first step" : "missed";
 }
 
-/** Against the bar as it would stand if it had been set on this machine; undefined where the bar is a ratio already. */
+/** The goal scaled to this machine; undefined if it is already a ratio. */
 export function scaledVerdictOf(row: Row): Verdict | undefined {
   const scaled = scaledBarOf(row);
   return scaled === undefined ? undefined : verdictOf({ ...row, bar: scaled });

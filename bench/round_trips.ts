@@ -1,6 +1,6 @@
 /**
- * Goal 8: how often a warm call asks the store before its upstream hears of it. The gateway runs inside this process,
- * on a store whose round trips are counted.
+ * Goal 8: how often a warm call accesses the store before its upstream gets the request. The gateway runs inside this
+ * process, on a store whose round trips are counted.
  */
 import { systemClock } from "../core/lib/time/clock.ts";
 import { readConfig } from "../core/config/config.ts";

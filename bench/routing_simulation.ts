@@ -1,6 +1,6 @@
 /**
- * A million calls over routes that die, slow down, flap, recover and lie, in simulated time: how the router does beside
- * plain round-robin and priority-only. Run: `deno run bench/routing_simulation.ts [calls]`.
+ * A million calls over routes that die, slow down, flap, recover and lie, in simulated time: compares the router with
+ * round-robin and priority-only. Run: `deno run bench/routing_simulation.ts [calls]`.
  */
 import { policyNames } from "./routing/policies.ts";
 import { minute, scenarios, steady } from "./routing/scenarios.ts";
@@ -8,7 +8,7 @@ import { simulate } from "./routing/simulation.ts";
 
 const rows = scenarios.length * policyNames.length;
 const calls = Math.round(Number(Deno.args[0] ?? 1_000_000 / rows));
-// Ten simulated minutes whatever the number of calls: one quiet, five of trouble, four to recover.
+// Ten simulated minutes for any number of calls: one without failures, five with, four to recover.
 const everyMs = 10 * minute / calls;
 const write = (line: string) => void Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
 write(`${calls * rows} calls: ${calls} per row in 10 simulated minutes, ${rows} rows`);

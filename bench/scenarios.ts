@@ -1,7 +1,7 @@
 /**
- * How the mock upstream answers, chosen by the model of the request: a name passes through every gateway.
+ * How the mock upstream answers, chosen by the model name of the request, which passes through every gateway.
  *
- * `json` answers whole; the others stream `events` events, `everyMs` apart, or as fast as they are taken.
+ * `json` does not stream; the others stream `events` events, `everyMs` apart or as fast as the client reads.
  */
 export const scenarios = {
   "bench-json": { kind: "json" },
@@ -9,11 +9,11 @@ export const scenarios = {
   "bench-burst": { kind: "stream", events: 200, everyMs: 0, eventsPerWrite: 10 },
   /** The pace of a quick model. */
   "bench-paced": { kind: "stream", events: 200, everyMs: 10, eventsPerWrite: 1 },
-  /** Held open by the thousand. */
+  /** For a thousand open streams. */
   "bench-slow": { kind: "stream", events: 100, everyMs: 100, eventsPerWrite: 1 },
-  /** One event: only the way to the first byte counts. */
+  /** One event, to measure the first byte only. */
   "bench-first": { kind: "stream", events: 1, everyMs: 0, eventsPerWrite: 1 },
-  /** Until the client is gone. */
+  /** Without end, until the client leaves. */
   "bench-endless": { kind: "stream", events: 1_000_000, everyMs: 20, eventsPerWrite: 1 },
 } as const;
 

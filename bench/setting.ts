@@ -6,7 +6,7 @@ import { startPortkey } from "./portkey.ts";
 
 export interface Setting extends AsyncDisposable {
   readonly mock: Server;
-  /** The mock upstream with nothing before it: what the machine itself adds. */
+  /** The mock upstream without a gateway, to measure what the machine adds. */
   readonly direct: Target;
   readonly raw: Target;
   readonly gateway: BenchGateway;

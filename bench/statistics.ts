@@ -1,4 +1,4 @@
-/** The few statistics the benchmark needs. */
+/** Statistics of the benchmark. */
 
 /** The value below which `share` (0 to 1) of the values lie; NaN for none. */
 export function quantile(values: readonly number[], share: number): number {

@@ -19,7 +19,7 @@ const paced: JobShape = { ...burst, scenario: "bench-paced", connections: 50 };
 const first: JobShape = { ...burst, scenario: "bench-first", connections: 1, pauseMs: 3 };
 const converted = (shape: JobShape): JobShape => ({ ...shape, path: "/v1/messages" });
 
-/** `wants` says which goals are asked for. */
+/** Measures the goals for which `wants` is true. */
 export async function streamRows(
   setting: Setting,
   effort: Effort,
@@ -106,10 +106,10 @@ async function firstByteRow(setting: Setting, effort: Effort): Promise<Row> {
 interface Held {
   readonly restBytes: number;
   readonly peakBytes: number;
-  /** Of events that came while all streams were open. */
+  /** Of events while all streams were open. */
   readonly delayP50Ms: number;
   readonly delayP99Ms: number;
-  /** Of all events: also of the second in which the streams open, and that in which they end. */
+  /** Of all events, including the second in which the streams open and the one in which they end. */
   readonly withOpeningP99Ms: number;
   readonly whole: number;
   /** The same streams without a gateway, while all are open. */
@@ -117,8 +117,8 @@ interface Held {
 }
 
 /**
- * On a fresh process, since memory that many streams have left behind would hide what a stream costs; but a warm one,
- * whose heap has the size that work gives it.
+ * Measured on a new process, because memory that earlier streams left would hide the cost of a stream; but on a warm
+ * one, whose heap has its usual size.
  */
 async function holdOnce({ gateway, direct }: Setting, connections: number): Promise<Held> {
   await gateway.stop();
@@ -173,7 +173,7 @@ async function heldRows(setting: Setting, effort: Effort): Promise<Row[]> {
     } ms; the mock alone ${aloneP99Ms.toFixed(1)} ms; ${
       Math.min(...rounds.map(({ whole }) => whole))
     } of ${heldStreams} whole`,
-    // Where events come later than the bar without any gateway, the machine is what is seen.
+    // If events are later than the goal even without a gateway, the machine is the limit.
     value: aloneP99Ms > bar.firstStep ? undefined : delayP99Ms,
     bar,
   }];
@@ -192,7 +192,7 @@ async function leaveRow({ gateway: { target }, mock }: Setting): Promise<Row> {
   };
 }
 
-/** What the mock upstream saw when its streams were left, or after three seconds of waiting for it. */
+/** The view of the mock upstream when its streams were left, or after three seconds. */
 async function untilLeft(
   port: number,
 ): Promise<{ readonly runningStreams: number; readonly lastLeftMs: number }> {

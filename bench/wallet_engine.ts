@@ -1,6 +1,7 @@
 /**
- * Durable debits per second: reserve, settle, receipt on disk, index and day sums included. Goal 7 of the benchmark page.
- * Before that, what the store does on this disk when every row is a commit of its own: the floor of the goal.
+ * Measures durable debits per second: reserve, settle, receipt on disk, index and day sums (goal 7 of
+ * `docs/performance.md`). Before that it measures the floor of the goal: the store on this disk with one row per
+ * commit.
  *
  * `deno run --allow-all bench/wallet_engine.ts [seconds]`
  */
@@ -106,7 +107,7 @@ async function bench(run: Run): Promise<void> {
     }));
     return latenciesMs;
   };
-  // A wallet's first call draws its lease, once in a while; what is asked here is what every call costs.
+  // The first call of a wallet draws its lease, which is rare; the benchmark measures the cost of every other call.
   await load(settleMs);
   const cpuBefore = cpuMicros();
   const startedMs = performance.now();

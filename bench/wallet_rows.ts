@@ -5,7 +5,7 @@ import { print } from "./print.ts";
 import { reference } from "./reference.ts";
 import type { Row } from "./report.ts";
 
-/** What `wallet_engine.ts` prints: first the floor, then a line per run. */
+/** The output of `wallet_engine.ts`: first the floor, then a line per run. */
 interface FloorLine {
   readonly commitsPerSecond: number;
   readonly p50Ms: number;

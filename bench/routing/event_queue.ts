@@ -1,4 +1,4 @@
-/** What is to happen in simulated time. */
+/** The events of simulated time. */
 
 /** A heap of events by time. */
 export class EventQueue {

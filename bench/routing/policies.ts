@@ -1,4 +1,4 @@
-/** How a route is picked: as the gateway does it, and two plain ways beside it. */
+/** Policies that pick a route: the gateway's, and two simple ones for comparison. */
 import type { Hedge } from "../../core/calls/attempt_loop.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
@@ -6,7 +6,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
 import { type Scenario, second } from "./scenarios.ts";
 
-/** How a policy picks and learns. */
+/** A policy: how it picks a route and learns from outcomes. */
 export interface Policy {
   candidates(): readonly Route[];
   /** When a second route starts beside the first. */
@@ -15,7 +15,7 @@ export interface Policy {
   end(route: Route, result: "ok" | "failed" | "beaten", ms: number): void;
 }
 
-/** The routes of a scenario as the catalogue would hold them. */
+/** The routes of a scenario as in a catalogue. */
 export function modelOf(scenario: Scenario): Model {
   const routes = Object.keys(scenario.routes).map((id, i): Route => ({
     id,
@@ -46,7 +46,7 @@ export function modelOf(scenario: Scenario): Model {
   };
 }
 
-/** What the gateway does. */
+/** The policy of the gateway. */
 function healthPolicy(model: Model, now: () => number, random: () => number): Policy {
   const router = new LiveRouter({
     catalog: {

@@ -1,12 +1,12 @@
 /** Routes that die, slow down, flap, recover and lie, in simulated time. */
 
-/** What a route does with a call that starts at a moment. */
+/** The outcome of a call that starts at a given moment on a route. */
 export type Behaviour = (nowMs: number, random: () => number) => { ok: boolean; ms: number };
 
 export interface Scenario {
   readonly name: string;
   readonly routes: Readonly<Record<string, Behaviour>>;
-  /** The first is to be used whenever it works. */
+  /** The first route has priority. */
   readonly preferFirst?: true;
 }
 

@@ -18,7 +18,7 @@ export interface PolicyResult {
   readonly firstByMinute: readonly number[];
 }
 
-/** What became of the calls so far. */
+/** The outcomes of the calls so far. */
 class Tally {
   readonly #latenciesMs: Float64Array;
   readonly #firstId: string | undefined;
@@ -94,7 +94,10 @@ class Simulation {
     }
   }
 
-  /** One call as the attempt loop does it: one try after the other, a second one beside the first past the hedge. */
+  /**
+   * One call as in the attempt loop: one attempt after the other, and a second one beside the first after the hedge
+   * delay.
+   */
   #begin(queue: Route[]): void {
     const startedMs = this.#nowMs;
     const running = new Map<Route, number>();
