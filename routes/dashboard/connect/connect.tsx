@@ -23,9 +23,9 @@ const texts = defineTexts({
     messages: "Messages-style SDKs and tools",
     chat: "Chat-Completions-style SDKs and tools",
     why:
-      "The first adds /v1/messages itself; the second wants /v1 in the base. A wrong choice answers 404: then add or drop /v1.",
+      "The first adds /v1/messages itself; the second wants /v1 in the base. A wrong choice gets a 404: then add or remove /v1.",
     keyHint: "Put your key where the snippets say YOUR_KEY, best through an environment variable.",
-    makeKey: "Make a key",
+    makeKey: "Create a key",
     messagesTitle: "Messages style",
     chatTitle: "Chat Completions style",
     toolsTitle: "Coding agents and other tools",
@@ -33,8 +33,8 @@ const texts = defineTexts({
     good: "Good to know",
     facts: [
       "Any chat model works through either style; tools, images and streaming are converted.",
-      "Answers that take long should be streamed. A call may take 15 minutes at most.",
-      "Every answer carries x-request-id: quote it, and you find the receipt under Usage.",
+      "Stream long answers. A call may take 15 minutes at most.",
+      "Every answer has an x-request-id: with it you find the receipt under Usage.",
     ],
   },
   vi: {

@@ -35,7 +35,7 @@ const texts = defineTexts({
     },
     invoices: "VAT invoice on request.",
     privacy: {
-      title: "Your words stay yours",
+      title: "Your prompts stay yours",
       text: "Only metadata is kept. Prompts and answers are never stored and never logged.",
     },
     models: (count: number) => `${count} models`,

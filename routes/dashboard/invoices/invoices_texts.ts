@@ -48,9 +48,9 @@ export const invoiceTexts = defineTexts({
     authority: "Tax authority's code",
     files: "Files",
     showShared: "Show the invoice",
-    sharedLead: "You see it by the link in our mail; no account is needed.",
+    sharedLead: "You opened it with the link in our mail; no account is needed.",
     sharedDead:
-      "This link no longer works: it is older than 30 days, or was not copied as a whole. Ask whoever ordered the invoice.",
+      "This link no longer works: it is older than 30 days, or was not copied as a whole. Ask the person who requested the invoice.",
     noFiles: "The files appear here once the invoice is issued.",
     reason: "Reason",
     replaces: "Replaces",
@@ -67,19 +67,19 @@ export const invoiceTexts = defineTexts({
     email: "E-mail for the invoice",
     phone: "Phone (optional)",
     note: "Note for us (optional)",
-    confirmCode: "The tax code is right",
+    confirmCode: "The tax code is correct",
     send: "Send request",
-    frozen: "What you send is printed on the invoice as it stands.",
+    frozen: "Your details are printed on the invoice exactly as you send them.",
     required: "Please fill this in.",
-    badForm: "This cannot be right.",
+    badForm: "This is not valid.",
     badTaxCode: "A tax code has 10, 12 or 13 digits.",
     doubts: {
       check_digit:
-        "The check digit does not fit. If the code is right all the same, confirm it below.",
+        "The check digit does not match. If the code is correct nevertheless, confirm it below.",
       branch_number:
-        "Branch numbers begin at 001. If the code is right all the same, confirm it below.",
+        "Branch numbers begin at 001. If the code is correct nevertheless, confirm it below.",
       personal_id:
-        "The first three digits are no province. If the id is right all the same, confirm it below.",
+        "The first three digits are not the code of a province. If the id is correct nevertheless, confirm it below.",
     },
     refused: {
       order: "This order cannot be invoiced.",

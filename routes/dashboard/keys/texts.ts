@@ -6,7 +6,7 @@ export const keyTexts = defineTexts({
     lead: "One key per machine or application. If one leaks, revoke it alone.",
     create: "New key",
     none: "No key yet",
-    noneHint: "Make one, and call any model with it.",
+    noneHint: "Create one to call any model.",
     count: (used: number, most: number) => `${used} of ${most} active keys`,
     full: (most: number) =>
       `An account can have ${most} active keys. Revoke one that you no longer need, then make a new one.`,
@@ -36,7 +36,7 @@ export const keyTexts = defineTexts({
     ips: "Allowed IP addresses",
     ipsHint: "One address or range per line, such as 203.0.113.7 or 10.0.0.0/8. Empty: everywhere.",
     models: "Allowed models",
-    modelsHint: "None ticked: every model.",
+    modelsHint: "None selected: every model.",
     reading: "What it may read by API",
     readingHint: "Balance, usage and receipts: a key that others use need not show them.",
     readings: {
@@ -45,7 +45,7 @@ export const keyTexts = defineTexts({
       own: "Only its own calls, and no balance",
     },
     modelGone: "no longer offered",
-    modelsGone: "None of the models you ticked is offered any more. Choose again.",
+    modelsGone: "None of the selected models is offered any more. Choose again.",
     save: "Save",
     saved: "Saved.",
     createButton: "Create the key",
@@ -73,12 +73,12 @@ export const keyTexts = defineTexts({
     showButton: "Show",
     shown: "The key",
     notShowable:
-      "This key was made before keys were stored encrypted. It works, but it cannot be shown again. Rotate it to get one that can.",
+      "This key was created before keys were stored encrypted. It works, but it cannot be shown again. Rotate it to get one that can.",
     unreadable:
       "The key works, but the service cannot decrypt it at the moment, so it cannot be shown. Rotate the key to get one that can be shown.",
     wrongPassword: "That is not your password.",
     noPassword:
-      "Your account has no password yet, because you sign in elsewhere. Set one first; then you can show keys.",
+      "Your account has no password yet, because you sign in with another service. Set one first; then you can show keys.",
     setPassword: "Set a password",
     tooMany: (seconds: number) => `Too many tries. Wait ${Math.ceil(seconds / 60)} minutes.`,
 
@@ -95,7 +95,7 @@ export const keyTexts = defineTexts({
     rotateButton: "Rotate the key",
     rotateConfirm: "Give this key a new secret?",
     rotatedTitle: "Your new secret",
-    graceLeft: "The former secret works until",
+    graceLeft: "The old secret works until",
 
     revoke: "Revoke",
     revokeText:
@@ -106,7 +106,7 @@ export const keyTexts = defineTexts({
   },
   vi: {
     title: "Khoá API",
-    lead: "Mỗi máy hay ứng dụng một khoá API. Nếu lộ, chỉ thu hồi đúng khoá đó.",
+    lead: "Mỗi máy hay ứng dụng một khoá API. Nếu lộ, chỉ thu hồi đúng khoá API đó.",
     create: "Khoá API mới",
     none: "Chưa có khoá API nào",
     noneHint: "Hãy tạo một khoá API và gọi bất kỳ mô hình nào.",
@@ -177,9 +177,9 @@ export const keyTexts = defineTexts({
     showButton: "Xem",
     shown: "Khoá API",
     notShowable:
-      "Khoá API này được tạo trước khi khoá được lưu mã hoá. Nó vẫn dùng được nhưng không thể xem lại. Hãy đổi khoá để có khoá xem lại được.",
+      "Khoá API này được tạo trước khi khoá API được lưu mã hoá. Nó vẫn dùng được nhưng không thể xem lại. Hãy đổi khoá API để xem lại được.",
     unreadable:
-      "Khoá API vẫn dùng được, nhưng lúc này hệ thống không giải mã được nên không thể xem lại. Hãy đổi khoá để có khoá xem lại được.",
+      "Khoá API vẫn dùng được, nhưng lúc này hệ thống không giải mã được nên không thể xem lại. Hãy đổi khoá API để xem lại được.",
     wrongPassword: "Đây không phải mật khẩu của bạn.",
     noPassword:
       "Tài khoản của bạn chưa có mật khẩu, vì bạn đăng nhập qua nơi khác. Hãy đặt mật khẩu trước, rồi bạn xem được khoá API.",

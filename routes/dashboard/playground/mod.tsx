@@ -55,8 +55,8 @@ const texts = defineTexts({
     },
     topUp: "Top up",
     noKey: "You need a key first",
-    noKeyHint: "Calls are counted by key, those from here too.",
-    makeKey: "Make a key",
+    noKeyHint: "Calls are counted per key, including calls from this page.",
+    makeKey: "Create a key",
     needsScript: "The playground needs JavaScript.",
   },
   vi: {

@@ -29,7 +29,7 @@ export const signInTexts = defineTexts({
     or: "or",
     continueWith: (label: string) => `Continue with ${label}`,
     ended:
-      "You were signed out, so the form you sent changed nothing and was not kept. Sign in, then fill it in again.",
+      "You were signed out, so the form you sent had no effect and was not saved. Sign in, then fill it in again.",
     tooMany: (seconds: number) =>
       `Too many tries. Wait ${
         seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`
@@ -58,7 +58,7 @@ export const signInTexts = defineTexts({
     sentLink: (email: string) =>
       `If ${email} has an account, we have sent a mail to it. Open the link in it to sign in.`,
     sentHint:
-      "Nothing there after a few minutes? Look into the spam folder, and for a mail of the last quarter of an hour: while its link works, no second mail may go out.",
+      "Nothing there after a few minutes? Check the spam folder, and look for a mail from the last 15 minutes: while its link is valid, no second mail may be sent.",
     back: "Back to sign-in",
 
     verifyTitle: "Confirm your address",
@@ -70,7 +70,7 @@ export const signInTexts = defineTexts({
       "You opened the mail in another browser than the one you signed up with. Enter the password you chose, so that we know it is you.",
     verifyWrong: "This is not the password you chose when you signed up.",
     linkDead: "This link no longer works. It was used already, or it is too old.",
-    startAgain: "Ask for a new one",
+    startAgain: "Request a new one",
     alreadyThere: "This address already has an account. Sign in.",
 
     forgotTitle: "Forgot your password?",
@@ -79,7 +79,7 @@ export const signInTexts = defineTexts({
 
     linkTitle: "Sign in by mail",
     linkLead: "We send you a link that signs you in without a password.",
-    linkInstead: "You need not wait: a link that we mail to you signs you in now.",
+    linkInstead: "You do not have to wait: we can mail you a link that signs you in now.",
     linkButton: "Mail me a link",
     linkWay: "Sign in by a mailed link",
 

@@ -34,7 +34,7 @@ export const walletTexts = defineTexts({
     continue: "Continue",
     off: "Top-up by bank transfer is not set up here yet.",
     playMoney: "Get play money",
-    playMoneyText: "Money is play money here. Whoever runs this gateway gives it on its machine:",
+    playMoneyText: "This gateway uses play money. Its operator grants it on the server:",
     badAmount: (least: string, most: string) =>
       `The amount must be whole đồng, from ${least} to ${most}.`,
     tooMany: "You have ten open orders. Pay or cancel one of them first.",
@@ -61,12 +61,12 @@ export const walletTexts = defineTexts({
     holder: "Account holder",
     amount: "Amount",
     memo: "Memo",
-    reloadToSee: "It needs JavaScript for that; without it, reload the page now and then.",
+    reloadToSee: "This needs JavaScript; without it, reload the page from time to time.",
     waiting: "Waiting for your transfer. This page updates by itself, usually within a minute.",
     validUntil: (time: string) => `This page is open until ${time}.`,
     paid: (amount: string) => `${amount} have arrived and are in your wallet.`,
     paidDiffers: (asked: string) =>
-      `You had asked for ${asked}; what arrived was credited in full.`,
+      `You requested ${asked}; the amount that arrived was credited in full.`,
     newBalance: (amount: string) => `Your balance is now ${amount}.`,
     expired: "This order's page has expired.",
     expiredText:

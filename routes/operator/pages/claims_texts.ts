@@ -17,7 +17,7 @@ export const claimsTexts = defineTexts({
     callCount: "Calls",
     amount: "Claim",
     none: "No claims",
-    noneText: "In these days every provider reported what can be.",
+    noneText: "In these days all providers reported plausible usage.",
     partial: "There are more claims than this page reads: the earliest of these days are left out.",
     cut: "Only the last days of this range are shown.",
   },

@@ -10,7 +10,7 @@ export const frameTexts = defineTexts({
       resolved: "Done.",
       adjusted: "The wallet has been changed.",
       blocked: "The account is blocked.",
-      unblocked: "The account is open again.",
+      unblocked: "The account is unblocked.",
       approved: "Approved and carried out.",
       refused: "Refused.",
       moved: "The invoice has moved on.",
@@ -19,20 +19,20 @@ export const frameTexts = defineTexts({
     },
     problems: {
       reason: "Give a reason: it goes into the audit log.",
-      missing: "It is not there any more.",
-      state: "Somebody has decided about it meanwhile. Look again.",
+      missing: "It no longer exists.",
+      state: "Another operator has decided about it meanwhile. Look again.",
       target: "There is no such open order or account.",
       taken:
         "Under the id of this notice another account was credited by hand (name that one, then move the money under Accounts), or another sum (set it aside with a note).",
       not_same:
-        "It cannot be the same movement: name another notice of the same amount, in on the same account, that is no duplicate itself.",
+        "It cannot be the same movement: name another notice with the same amount and receiving account that is not a duplicate itself.",
       busy: "It has just changed. Please try again.",
-      self: "The one who asked cannot approve. A second operator must.",
-      beneficiary: "Whoever asks or approves cannot be the one whose wallet changes.",
+      self: "The operator who asked cannot approve. A second operator must.",
+      beneficiary: "Neither the requester nor the approver may own the wallet that changes.",
       limit: "The amount needs a second operator.",
-      decided: "Somebody has decided about it meanwhile.",
+      decided: "Another operator has decided about it meanwhile.",
       insufficient:
-        "The wallet has less than is to be taken; money that running calls hold cannot be taken.",
+        "The balance is lower than this amount; money reserved by running calls cannot be taken.",
       amount: "The amount must be a whole number of đồng other than zero.",
       refused: "Its state does not allow this.",
       type: "Only PDF and XML files can be attached.",
@@ -50,7 +50,7 @@ export const frameTexts = defineTexts({
     search: "Search",
     older: "Older",
     nothing: "Nothing here",
-    nothingText: "All is done.",
+    nothingText: "There is no open work.",
     factor: {
       title: "Second factor",
       lead: "The operator's pages ask for a code from your authenticator app.",
@@ -64,7 +64,7 @@ export const frameTexts = defineTexts({
       unreadable:
         "Your second factor cannot be checked: its secret was sealed with a master key that this server does not have.",
       unreadableText:
-        "Put the earlier key back into GATEWAY_MASTER_KEYS, or master.key back beside the store. If it is lost, forget the factor on the server; the next visit enrols anew:",
+        "Put the earlier key back into GATEWAY_MASTER_KEYS, or master.key back beside the store. If it is lost, forget the factor on the server; the next visit enrols a new one:",
       qrLabel: "QR code with the secret for an authenticator app",
     },
   },
@@ -126,12 +126,12 @@ export const frameTexts = defineTexts({
       send: "Tiếp tục",
       wrong: "Mã sai, hoặc đã dùng rồi. Hãy đợi mã tiếp theo.",
       tooMany: "Quá nhiều mã sai. Hãy đợi vài phút.",
-      anew: "Chưa có khoá để kiểm tra mã. Hãy quét mã mới.",
+      anew: "Chưa có khoá bí mật để kiểm tra mã. Hãy quét mã mới.",
       unreadable:
-        "Không kiểm tra được bước hai của bạn: khoá của nó được niêm phong bằng một khoá chủ mà máy chủ này không có.",
+        "Không kiểm tra được bước hai của bạn: khoá bí mật của nó được niêm phong bằng một khoá chủ mà máy chủ này không có.",
       unreadableText:
         "Hãy đưa khoá chủ cũ trở lại GATEWAY_MASTER_KEYS, hoặc tệp master.key trở lại cạnh kho dữ liệu. Nếu khoá đã mất, hãy xoá bước hai trên máy chủ; lần vào sau sẽ đăng ký lại:",
-      qrLabel: "Mã QR chứa khoá cho ứng dụng xác thực",
+      qrLabel: "Mã QR chứa khoá bí mật cho ứng dụng xác thực",
     },
   },
 });

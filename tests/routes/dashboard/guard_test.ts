@@ -241,7 +241,7 @@ Deno.test("a form sent after the session ended leads to the sign-in and back to 
   const target = answer.headers.get("location") ?? "";
   assertEquals(target, "/sign-in?next=%2Fkeys%2Fnew%3Fa%3D1&ended=");
   const signIn = await browser.get(target);
-  assertStringIncludes(signIn.text, "the form you sent changed nothing");
+  assertStringIncludes(signIn.text, "the form you sent had no effect");
   const back = await browser.submit(signIn, "/sign-in", { email, password: testPassword });
   assertEquals(back.headers.get("location"), "/keys/new?a=1");
 });

@@ -73,12 +73,12 @@ Deno.test("tax code and mail alone are enough; what is wrong is named, what was 
   const wrong = await save({ ...blank, taxCode: "12", email: "nowhere", legalName: "A <b>" });
   assertEquals(wrong.status, 422);
   for (
-    const text of ["A tax code has 10, 12 or 13 digits.", "This cannot be right.", "A &lt;b&gt;"]
+    const text of ["A tax code has 10, 12 or 13 digits.", "This is not valid.", "A &lt;b&gt;"]
   ) {
     assertStringIncludes(wrong.text, text);
   }
   const doubtful = await save({ ...blank, taxCode: "0101234567" });
-  assertStringIncludes(doubtful.text, "check digit does not fit");
+  assertStringIncludes(doubtful.text, "check digit does not match");
   assertEquals((await getInvoiceSettings(site.world.kv, id)).taxCode, "0100233488");
   const fields = { ...blank, taxCode: "0101234567", confirmed: "yes" };
   assertEquals((await browser.submit(doubtful, "/account/invoice", fields)).status, 303);

@@ -114,7 +114,7 @@ Deno.test("a tax code with a wrong check digit asks, and goes through once confi
     const doubtful = { ...buyer, taxCode: "0101234567", order: code };
     const asked = await browser.post("/invoices", doubtful);
     assertEquals(asked.status, 400);
-    assertStringIncludes(asked.text, "check digit does not fit");
+    assertStringIncludes(asked.text, "check digit does not match");
     assertStringIncludes(asked.text, 'name="confirmed"');
     // What was typed is still there.
     assertStringIncludes(asked.text, 'value="1 Phố A, Hà Nội"');

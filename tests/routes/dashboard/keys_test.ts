@@ -172,7 +172,7 @@ Deno.test("a key limited to a model that left the catalogue stays limited, whate
   assertEquals(await allowed(), ["left-model", "premium-1"]);
   const refused = await browser.submit(page, path, { models: ["never-was"] });
   assertEquals(refused.status, 422);
-  assertStringIncludes(refused.text, "None of the models you ticked");
+  assertStringIncludes(refused.text, "None of the selected models");
   assertEquals(await allowed(), ["left-model", "premium-1"]);
   assertEquals((await makeKey(browser, { models: ["left-model"] })).status, 422);
   await browser.submit(page, path, { models: [] });

@@ -26,7 +26,7 @@ Deno.test("in a sandbox a new customer is told how to get play money", async () 
   });
   const { browser } = await world.signIn("ann@example.com");
   const home = (await browser.get("/")).text;
-  assertStringIncludes(home, "the wallet page says how");
+  assertStringIncludes(home, "the wallet page explains how");
   assert(!home.includes("banking app"), "a QR code that there is not");
   const wallet = (await browser.get("/wallet")).text;
   assertStringIncludes(wallet, "deno task admin credit ann@example.com 50000");

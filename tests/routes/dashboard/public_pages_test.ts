@@ -18,7 +18,7 @@ Deno.test("the model page shows every model of the catalogue with its price, and
   assertEquals(await rows("?kind=video"), videos);
   assertEquals(await rows("?kind=nonsense"), world.deps.catalog.models.length);
   assertEquals(await rows("?q=PREMIUM+fast"), 1);
-  assertStringIncludes((await browser.get("/models?q=nothing-fits")).text, "No model fits");
+  assertStringIncludes((await browser.get("/models?q=nothing-fits")).text, "No model matches");
 });
 
 Deno.test("prices are written as the language writes numbers", async () => {

@@ -67,7 +67,7 @@ const actsVi: Acts = {
 export const accountTexts = defineTexts({
   en: {
     searchHint: "E-mail address, account id or order code",
-    notFound: "Nobody was found.",
+    notFound: "No account was found.",
     created: "Since",
     balance: "Balance",
     reserved: "Held by running calls",
@@ -79,15 +79,15 @@ export const accountTexts = defineTexts({
     blockConfirm: "Block this account?",
     adjust: "Change the wallet",
     adjustText: (limit: string) =>
-      `Gives (positive) or takes (negative) money, with a reason. Above ${limit} within 24 hours for one account, a second operator must approve.`,
-    adjustField: "Amount in ₫, negative to take",
+      `Credits (positive) or debits (negative) the wallet, with a reason. Above ${limit} within 24 hours for one account, a second operator must approve.`,
+    adjustField: "Amount in ₫, negative to debit",
     adjustButton: "Change",
     adjustConfirm: "Change this wallet?",
     statement: "Statement, last 90 days",
     orders: "Top-up orders",
     invoices: "Invoice requests",
     approvalsLead:
-      "Acts above what one operator may move for one account within 24 hours. Neither who asks nor who approves may be the beneficiary.",
+      "Acts above what one operator may move for one account within 24 hours. Neither the requester nor the approver may be the beneficiary.",
     waiting: "Waiting for a second operator",
     decided: "Decided",
     approve: "Approve",
@@ -104,7 +104,7 @@ export const accountTexts = defineTexts({
     byCorrection: "Correction, no bank transfer",
     takenTo: "Correction, taken from the wallet",
     cannotDecide: {
-      self: "You asked for it: a second operator decides.",
+      self: "You requested it: a second operator decides.",
       beneficiary: "The wallet is your own: another operator decides.",
     },
     act: "Act",

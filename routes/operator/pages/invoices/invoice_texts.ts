@@ -7,7 +7,7 @@ export const operatorInvoiceTexts = defineTexts({
       "Requests for VAT invoices. Issue them with your invoicing provider, then attach number and file here.",
     export: "Export the queue",
     exportText:
-      "Everything requested or in progress, one row per invoice. What was only requested is marked as in progress.",
+      "Everything requested or in progress, one row per invoice. New requests are marked as in progress.",
     asCsv: "Download CSV",
     asJson: "Download JSON",
     all: "All",

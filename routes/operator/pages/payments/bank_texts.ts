@@ -15,7 +15,7 @@ const reasonsEn: Readonly<Record<ReviewReason, string>> = {
   account_blocked: "The account is blocked",
   wrong_account: "Not one of our receiving accounts",
   amount_over_limit: "Above the limit for automatic credit",
-  possible_duplicate: "Maybe told already by another notice",
+  possible_duplicate: "May repeat another notice",
   credited_by_hand: "Money was moved by hand under its id: name the account to join the two",
   import_own_account: "Imported by the operator whose account it would be credited to",
   import_over_limit: "Imported by an operator, and above what one may move alone",
@@ -45,7 +45,7 @@ const statesEn: StateNames = {
   review: "In review",
   ignored: "Set aside",
   duplicate: "Duplicate",
-  refund_pending: "Refund under way",
+  refund_pending: "Refund in progress",
   refunded: "Refunded",
 };
 const statesVi: StateNames = {
@@ -62,7 +62,7 @@ export const bankTexts = defineTexts({
   en: {
     reasons: reasonsEn,
     states: statesEn,
-    reviewLead: "Money that arrived and could not be placed by itself.",
+    reviewLead: "Money that arrived and could not be matched automatically.",
     searchHint: "Amount, reference or part of the memo",
     source: "Source",
     memo: "Memo",
@@ -77,15 +77,15 @@ export const bankTexts = defineTexts({
     reference: "Reference",
     state: "State",
     about: "Compare with",
-    raw: "As it came",
+    raw: "As received",
     near: "Likely orders",
     nearText:
-      "Codes one slip away from the memo, and open orders of the same amount. Check before you click.",
+      "Codes one typing error away from the memo, and open orders of the same amount. Check before you click.",
     noNear: "No likely orders were found.",
     code: "Order",
     asked: "Asked",
     customer: "Customer",
-    slip: "one slip away",
+    slip: "one typing error",
     sameAmount: "same amount",
     assignTo: (code: string) => `Credit to ${code}`,
     assignConfirm: (amount: string, code: string) => `Credit ${amount} to ${code}?`,
@@ -96,7 +96,7 @@ export const bankTexts = defineTexts({
     duplicate: "It is the same movement as",
     duplicateRef: "Source and id, e.g. sepay:92704",
     markDuplicate: "Mark as duplicate",
-    ignore: "It is no top-up",
+    ignore: "It is not a top-up",
     markIgnored: "Set aside",
     startRefund: "Send it back by bank",
     markRefund: "Start refund",
@@ -107,20 +107,18 @@ export const bankTexts = defineTexts({
     markBack: "Put back",
     unreadable: "Notices that could not be read",
     unreadableText:
-      "They were genuine, but their form was not understood, or they contradict one of the same id. Each may stand for money: compare it with the statement, credit by hand what is missing, then set it aside.",
+      "They are genuine, but their format was not understood, or they contradict another with the same id. Each may represent money: compare it with the statement, credit by hand what is missing, then set it aside.",
     unreadableCount: (count: string) =>
       `${englishCount(count, "notice", "notices")} could not be read.`,
     noUnreadable: "All notices could be read.",
     moreUnreadable: (count: string) => `${count} more will follow when these are set aside.`,
     stillUnreadable: (count: string) =>
-      `${
-        englishCount(count, "notice", "notices")
-      } could not be read: the sums here know nothing of that.`,
-    bankLead: "The journal of everything the bank told us, and second sources.",
+      `${englishCount(count, "notice", "notices")} could not be read: they are not in these sums.`,
+    bankLead: "The journal of all bank notices, and second sources.",
     journal: "Journal",
     import: "Import a statement",
     importText:
-      "A CSV export of your bank. What a webhook has told of already is recognised; import it as often as you like, but do not save it in a spreadsheet before: its rows would wait for you again.",
+      "A CSV export of your bank. Movements that a webhook has reported are recognised, so you can import the file repeatedly. Do not save it in a spreadsheet first: its rows would have to be reviewed again.",
     receivingAccount: "Statement of account",
     file: "CSV file",
     importButton: "Import",
@@ -145,7 +143,7 @@ export const bankTexts = defineTexts({
     },
     exportTopups: "Export paid top-ups",
     exportText:
-      "Every credited transfer of a period, for the books and for invoices nobody asked for.",
+      "Every credited transfer of a period, for accounting, with or without an invoice request.",
     from: "From",
     to: "To",
     download: "Download CSV",

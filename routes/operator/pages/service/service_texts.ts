@@ -23,20 +23,20 @@ export const serviceTexts = defineTexts({
       englishCount(count, "invoice request waits", "invoice requests wait"),
     routesDown: (count: string) =>
       `${englishCount(count, "route is", "routes are")} out of service`,
-    nothing: "Nothing waits for you.",
-    verify: "Proof of the ledger",
+    nothing: "There is no open work.",
+    verify: "Verification of the ledger",
     verifyText:
-      "Reads the whole store and proves that every wallet is credits minus charges, that nothing is negative, and that bank and ledger agree.",
-    verifyButton: "Prove now",
+      "Reads the whole store and verifies that every wallet is credits minus charges, that nothing is negative, and that bank and ledger agree.",
+    verifyButton: "Verify now",
     proven: (accounts: string, receipts: string) =>
-      `Proven: ${englishCount(accounts, "account", "accounts")}, ${
+      `Verified: ${englishCount(accounts, "account", "accounts")}, ${
         englishCount(receipts, "receipt", "receipts")
       }.`,
     problems: (count: string) => englishCount(count, "problem", "problems"),
     moving: (count: string) =>
       `${
         englishCount(count, "account was", "accounts were")
-      } in use all the time: nothing is proven there.`,
+      } in use all the time and could not be verified.`,
     maintenance: "Maintenance",
     maintenanceOn: (since: string) => `On since ${since}. Every API call is answered with 503.`,
     maintenanceOff: "Off. The service answers calls.",
@@ -54,9 +54,9 @@ export const serviceTexts = defineTexts({
     state: "State",
     allRoutes: "All",
     troubleOnly: "Off or failing",
-    noRoute: "No route fits",
+    noRoute: "No route matches",
     noRouteHint: "Try another word, or all states.",
-    stuck: "hanging",
+    stuck: "stuck",
     keysResting: (resting: string, all: string) =>
       `keys of the provider: ${resting} of ${all} resting`,
     failures: (failed: string, calls: string) => `${failed} of ${calls} failed`,
@@ -65,7 +65,7 @@ export const serviceTexts = defineTexts({
     drain: "Drain",
     disable: "Disable",
     states: { enabled: "On", disabled: "Off", draining: "Draining" },
-    breaker: { closed: "well", open: "resting", half_open: "on trial" } as Readonly<
+    breaker: { closed: "healthy", open: "resting", half_open: "on trial" } as Readonly<
       Record<string, string>
     >,
   },

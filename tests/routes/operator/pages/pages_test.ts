@@ -103,8 +103,8 @@ Deno.test("a near miss is credited with one click, mailed, audited, and only onc
     const path = `/operator/notices/sepay/${event.id}`;
     const page = await staff.get(path);
     assertStringIncludes(page.text, `Credit to ${order.code}`);
-    assertStringIncludes(page.text, "one slip away, same amount");
-    const fields = { target: order.code, reason: "one slip away" };
+    assertStringIncludes(page.text, "one typing error, same amount");
+    const fields = { target: order.code, reason: "one typing error" };
     const both = await Promise.all([
       staff.post(`${path}/assign`, fields),
       staff.post(`${path}/assign`, fields),
@@ -274,7 +274,7 @@ Deno.test("small sums add up on the pages, and no operator gives to themselves",
     assert(own !== undefined);
     const refused = await adjust(staff, own.id);
     assertEquals(refused.status, 400);
-    assertStringIncludes(refused.text, "cannot be the one whose wallet changes");
+    assertStringIncludes(refused.text, "may own the wallet that changes");
     // The other one asks for a friend; the friend finds no button, and a forged form does nothing.
     assertEquals((await adjust(second, own.id)).status, 303);
     await adjust(second, own.id);
@@ -361,7 +361,10 @@ Deno.test("accounts are found by address, id and order code", () =>
       const found = await staff.get(`/operator/accounts?q=${encodeURIComponent(query)}`);
       assertEquals(found.location, `/operator/accounts/${ann.id}`, query);
     }
-    assertStringIncludes((await staff.get("/operator/accounts?q=zzz")).text, "Nobody was found");
+    assertStringIncludes(
+      (await staff.get("/operator/accounts?q=zzz")).text,
+      "No account was found",
+    );
   }));
 
 Deno.test("an invoice goes from the queue to the customer: export, issue, file, mail", () =>
@@ -554,7 +557,7 @@ Deno.test("the overview names sums and what waits, and proves the ledger on dema
     assertStringIncludes(page.text, "1 bank notice waits for a decision");
     assertStringIncludes(page.text, "1 route is out of service");
     const proven = await staff.post("/operator/verify");
-    assertMatch(proven.text, /Proven: 1 account, 0 receipts/);
+    assertMatch(proven.text, /Verified: 1 account, 0 receipts/);
     // A wallet that was tampered with is found.
     await world.kv.set(["wallet", ann.id], { availableMicroVnd: fromVnd(999_999) });
     assertMatch((await staff.post("/operator/verify")).text, /[1-9]\d* problems?/);

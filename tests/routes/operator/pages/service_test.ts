@@ -98,7 +98,7 @@ Deno.test("routes are found by model, provider and state, without a script too",
     assertEquals([wide.length, wide.some(({ isOpen }) => isOpen)], [40, false]);
     const none = await staff.get("/operator/service?q=%3Cnothing%3E");
     assertEquals(groupsOf(none.text), []);
-    assertStringIncludes(none.text, "No route fits");
+    assertStringIncludes(none.text, "No route matches");
     assertStringIncludes(none.text, 'value="&lt;nothing&gt;"');
   }, { routes }));
 
