@@ -1,24 +1,25 @@
 /**
- * An end to every call of the store. Over a network the runtime repeats a call that is not answered without end, a disk
- * may hang, and behind either somebody waits: a client, a job that must not overlap itself, the end of the process.
+ * Gives every call of the store a deadline. Over a network the runtime repeats an unanswered call
+ * forever, and a disk may hang, while a client, a job that must not overlap itself, or the end of
+ * the process waits.
  */
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 
 /**
- * Milliseconds of one store call during a request: far above a good day (1 ms local, 100 ms managed), below
- * what a client waits.
+ * Milliseconds of one store call during a request: far above usual times (1 ms local, 100 ms
+ * managed), below what a client waits.
  */
 export const kvCallMs = 5_000;
 
 /**
- * Seconds after which a client may retry when a store call was not answered: a server that restarts takes
- * that long.
+ * Seconds after which a client may retry a request whose store call was not answered: as long as a
+ * server takes to restart.
  */
 const storeRetrySeconds = 2;
 
-/** A call of the store that did not answer in time. It may still take effect. */
+/** Thrown if the store did not answer in time. The call may still take effect. */
 export class StoreTimeoutError extends GatewayError {
   override name = "StoreTimeoutError";
 
@@ -39,8 +40,8 @@ function endOf(deadlines: Deadlines): <Result>(call: Promise<Result>) => Promise
 }
 
 /**
- * Gives every call of a store a deadline of {@linkcode kvCallMs}; a list has one for each row. A call that is
- * given up rejects with a {@linkcode StoreTimeoutError}.
+ * Gives every call of a store a deadline of {@linkcode kvCallMs}; a list has one for each row. A
+ * call past its deadline rejects with a {@linkcode StoreTimeoutError}.
  *
  * @param kv changed in place, since its class cannot be built or wrapped without losing its type
  * @param deadlines must stay open as long as the store

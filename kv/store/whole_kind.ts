@@ -1,16 +1,16 @@
-/** Reading every row of a kind, for audits and exports. */
+/** Reads all rows of a kind, for audits and exports. */
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 
 /**
- * Rows fetched at a time by a reading of a whole kind. They are unpacked in one go: 500 rows with a dozen
- * receipts each would keep calls waiting for a tenth of a second.
+ * Rows fetched at once. They are decoded without a pause: 500 rows with a dozen receipts each would
+ * block calls for a tenth of a second.
  */
 export const listBatchRows = 100;
 
 /**
- * The rows of a selector in key order, a bounded number in memory at a time. With `slices` the reader, who works on
- * each row as it comes, takes turns with whatever else the thread does.
+ * Lists the rows of a selector in key order, with a bounded number in memory. With `slices` the
+ * reader yields to other work of the thread.
  */
 export async function* wholeKind<Value>(
   kv: KeyValueStore,

@@ -1,9 +1,10 @@
 /**
- * The whole store as JSON lines, one record each: for audits, evidence and moving house. Amounts are decimal strings of
- * µVND, bytes are base64.
+ * Exports the whole store as JSON lines, one record each, for audits, evidence and migrations.
+ * Amounts are decimal strings of µVND, bytes are base64.
  *
- * Each kind of row is decided on here, so that none is forgotten: it leaves, or it is named with the reason why not. No
- * secret leaves: who reads the file can neither sign in, nor call, nor open what is sealed.
+ * Every kind of row is listed here, so that none is forgotten: it is exported, or the reason why
+ * not is given. No secret is exported: a reader of the file can neither sign in, nor make calls,
+ * nor decrypt what is sealed.
  */
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { decodeBatch } from "../store/batches.ts";
@@ -18,12 +19,13 @@ interface ExportedRecord {
   readonly value: unknown;
 }
 
-/** Says what of a row leaves. */
+/** Returns the records that are exported of a row. */
 type Exported = (entry: Deno.KvEntry<unknown>) => ExportedRecord[];
 
 /**
- * Why a kind of row stays. `secret`: it opens something, or would help to guess what does. `repeated`: an index; other
- * records say the same. `passing`: counters and rights that mean something to the running instances only.
+ * The reason why a kind of row is not exported. `secret`: it grants access, or would help to guess
+ * what does. `repeated`: an index whose content is in other records. `passing`: counters and rights
+ * that only running instances use.
  */
 type StayingReason = "secret" | "repeated" | "passing";
 
@@ -119,8 +121,9 @@ function plain(_field: string, value: unknown): unknown {
 }
 
 /**
- * Streams the records, each a line `{"key":[…],"value":…}` with its newline, in key order. Memory stays bounded; beside a
- * live service each record is right, but they are not all of the same moment; `slices` let calls pass.
+ * Streams the records in key order, each a line `{"key":[…],"value":…}` with its newline. Memory is
+ * bounded. Beside a live service each record is correct, but records are of different moments;
+ * `slices` let calls run in between.
  *
  * @example
  * ```ts

@@ -1,21 +1,22 @@
 /**
- * Proves a whole store right, or says where it is not:
+ * Verifies the invariants of a whole store, and lists what violates them:
  *
- * 1. available + Σ leases = Σ credits − Σ debits − Σ charges, for every account and in all;
- * 2. nothing is negative, but a wallet by what it may owe, which its row says;
- * 3. every receipt is found through its account, once, and the day sums are the sums of the receipts;
- * 4. every line of the ledger is the one its operation wrote, and no operation has another;
- * 5. what went back per day, key and model is the sum of the refund lines of those calls, none above its cost;
- * 6. every video task that failed was refunded what it cost, once, and every open one will be asked for again;
- * 7. no call has two receipts;
- * 8. the sums of claims on providers, by day and route, are those of the receipts.
+ * 1. available + Σ leases = Σ credits − Σ debits − Σ charges, for every account and in all; 2.
+ * nothing is negative except a wallet within the debt limit in its row; 3. every receipt is in the
+ * index of its account, once, and day sums equal the sums of receipts; 4. every line of the ledger
+ * is the one that its operation wrote, and no operation has a second one; 5. refunds per day, key
+ * and model equal the refund lines of those calls, and none exceeds the cost of its call; 6. every
+ * failed video task was refunded its cost, once, and every open one will be polled again; 7. no
+ * call has two receipts; 8. the sums of claims on providers, by day and route, equal those of the
+ * receipts.
  *
- * May run beside a live service. One fast scan adds everything up; accounts that look wrong, or were in use meanwhile,
- * are then checked one by one, where a reading counts only if nothing moved, and again after a pause. Receipts of days
- * that the scan proved are not read again. Accounts that
- * never stand still are reported as `moving`: for them nothing is proved or disproved. The overall totals are those of the scan and exact at rest only.
+ * May run beside a live service. One fast scan sums everything. Accounts that look wrong, or were
+ * in use meanwhile, are then checked one by one; a reading counts only if nothing changed during
+ * it, and is repeated after a pause. Receipts of days that the scan verified are not read again.
+ * Accounts that keep changing are reported as `moving`: they are neither verified nor wrong. The
+ * totals are those of the scan, and exact only if nothing changes.
  *
- * - Folder `kv/verify/`: proofs over a whole store, and its export.
+ * - Folder `kv/verify/`: verification of a whole store, and its export.
  * - In: a store, also one in use.
  * - Out: a report with every problem, or records as JSON lines without secrets.
  * - Never: writes to the store.
@@ -35,37 +36,37 @@ import { verifyVideos } from "../videos/verify.ts";
 import { wholeKind } from "../store/whole_kind.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Accounts (or day sums) that verification keeps in memory in one pass over the store. */
+/** Accounts (or day sums) that verification keeps in memory per pass over the store. */
 const verifyRowsPerPass = 200_000;
 
-/** Problems that a verification report lists; beyond it only their number. */
+/** Most problems that a report lists; beyond it only their number. */
 const maxVerifyProblems = 1_000;
 
 export interface VerifyReport {
-  /** No problem was found. Accounts that were `moving` all the time are not proved right by it. */
+  /** Set if no problem was found. Accounts in `moving` are not verified by it. */
   readonly ok: boolean;
   readonly accounts: number;
   readonly receipts: number;
   readonly availableMicroVnd: bigint;
   readonly leasedMicroVnd: bigint;
-  /** What accounts owe that have less than nothing; part of the two figures before. */
+  /** Debts of accounts with a negative balance; part of the two sums above. */
   readonly owedMicroVnd: bigint;
   /** Σ credits − Σ debits. */
   readonly ledgerMicroVnd: bigint;
   readonly chargedMicroVnd: bigint;
-  /** At most `maxVerifyProblems` of them. */
+  /** At most `maxVerifyProblems` problems. */
   readonly problems: readonly Problem[];
   readonly problemCount: number;
-  /** Accounts that were in use all the time. */
+  /** Accounts that kept changing. */
   readonly moving: readonly AccountId[];
 }
 
 export interface VerifyOptions {
-  /** Accounts, day sums and refunds kept in memory at once; more means more passes over the store. */
+  /** Accounts, day sums and refunds in memory at once; a larger store takes more passes. */
   readonly rowsPerPass?: number;
-  /** Lets calls pass, where the service runs on this thread. */
+  /** Lets calls run in between, if the service runs on this thread. */
   readonly slices?: TimeSlices | undefined;
-  /** Waits before accounts that were in use are looked at again. */
+  /** Waits before accounts that were in use are read again. */
   readonly pause?: (durationMs: number) => Promise<void>;
 }
 
@@ -85,8 +86,8 @@ async function countPasses(
 }
 
 /**
- * Verifies the store. Reads everything once per `rowsPerPass` accounts; memory is bounded by that, not by the number
- * of receipts.
+ * Verifies a store. Reads everything once per `rowsPerPass` accounts, which bounds the memory
+ * independently of the number of receipts.
  *
  * @example
  * ```ts
@@ -136,7 +137,7 @@ export async function verifyStore(
       totals.ledger += tally.ledgerMicroVnd;
       totals.charged += tally.chargedMicroVnd;
     }
-    // Rows of no account at all are reported by the first pass only.
+    // Rows without an account are reported by the first pass only.
     report(scan.problems.filter(({ accountId }) => accountId !== undefined || pass === 0));
     const unreadable = new Set(scan.problems.map(({ accountId }) => accountId));
     const suspects = [...scan.suspects].filter((accountId) => !unreadable.has(accountId));

@@ -1,4 +1,7 @@
-/** The exact check of one account, also while it is being used: a reading counts only if nothing moved meanwhile. */
+/**
+ * Checks one account exactly, also while it is used: a reading counts only if nothing changed
+ * during it.
+ */
 import type { AccountId, InstanceId, RequestId } from "../../core/lib/ids.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { listBatches } from "../store/batches.ts";
@@ -18,10 +21,10 @@ import {
 import { readWallet } from "../wallet/wallets.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Readings of one account in use before verification reports it as changing. */
+/** Readings of an account in use before it is reported as changing. */
 const verifyAccountAttempts = 5;
 
-/** Something that must not be. */
+/** A violated invariant. */
 export interface Problem {
   readonly accountId?: AccountId;
   readonly kind:
@@ -37,14 +40,14 @@ export interface Problem {
   readonly detail: string;
 }
 
-/** What a batch took from an account's lease. */
+/** A charge of a batch to the lease of an account. */
 export interface PendingCharge {
   readonly instanceId: InstanceId;
   readonly commit: number;
   readonly chargedMicroVnd: bigint;
 }
 
-/** What is left of a lease, as its row and the later batches of its instance say. */
+/** Computes what is left of a lease from its row and the later batches of its instance. */
 export function leaseLeftMicroVnd(lease: LeaseRow, charges: Iterable<PendingCharge>): bigint {
   let leftMicroVnd = lease.remainingMicroVnd;
   for (const { instanceId, commit, chargedMicroVnd } of charges) {
@@ -60,7 +63,7 @@ interface Holdings {
   readonly leasedMicroVnd: bigint;
   readonly negativeLease: boolean;
   readonly tail: readonly RequestId[];
-  /** Equal for two readings if and only if nothing moved in between. */
+  /** Equal for two readings if and only if nothing changed in between. */
   readonly version: string;
 }
 
@@ -86,13 +89,13 @@ async function readHoldings(kv: KeyValueStore, accountId: AccountId): Promise<Ho
   };
 }
 
-/** What is known before an account is checked, and how to be kind to calls meanwhile. */
+/** Knowledge from the scan, and how to let calls run in between. */
 export interface AccountCheckOptions {
   readonly known: ProvedSums;
   readonly slices: TimeSlices | undefined;
 }
 
-/** Checks one account. `moving`: it was in use all the time; ask again when it is quieter. */
+/** Checks one account. `moving`: it kept changing; repeat when it is quieter. */
 export async function verifyAccount(
   kv: KeyValueStore,
   accountId: AccountId,

@@ -1,4 +1,6 @@
-/** The rows of claims on providers add up to the claims on the receipts, each day and route by itself. */
+/**
+ * Checks that the rows of claims on providers equal the claims on receipts, for each day and route.
+ */
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { claimCellOf, claimsPrefix } from "../schema/keys.ts";
@@ -7,7 +9,7 @@ import type { Problem } from "./verify_account.ts";
 import { wholeKind } from "../store/whole_kind.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** All rows of claims at one time. */
+/** All rows of claims at one moment. */
 export interface ClaimRows {
   readonly sums: ClaimSums;
   /** Equal for two readings if no row was added in between; rows never change. */
@@ -37,10 +39,10 @@ export async function readClaimRows(
 }
 
 /**
- * What does not agree.
+ * Lists the differences.
  *
  * @param receipts the claims of all receipts, read between `before` and `after`
- * @returns nothing where claims were made meanwhile: then neither is proved
+ * @returns nothing if claims were added meanwhile, since then nothing is certain
  */
 export function claimDisagreements(
   before: ClaimRows,

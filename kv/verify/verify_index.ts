@@ -1,7 +1,7 @@
 /**
- * Receipts against the index of their accounts, by sums of hashes that do not depend on the order. Calls that began
- * lately, and so may move while the store is read, are kept apart from those at rest: only they are worth a second look,
- * and there are few of them.
+ * Compares receipts with the index of their accounts, by sums of hashes that do not depend on the
+ * order. Recent calls, which may change during the scan, are kept apart: only they need a second
+ * reading, and they are few.
  */
 import { InvariantError } from "../../core/lib/assert.ts";
 import { type AccountId, beforeIdsOf, idTimeMs, type RequestId } from "../../core/lib/ids.ts";
@@ -21,12 +21,12 @@ import { wholeKind } from "../store/whole_kind.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Milliseconds before the newest call in which calls may change while verification reads: four minutes of
- * body, 15 of call, and some for a busy store. Twice as many would only be read twice as often.
+ * Age in milliseconds, from the newest call, up to which calls may change during verification: four
+ * minutes of body, 15 of call, and a reserve for a busy store.
  */
 const verifyRecentMs = 30 * 60_000;
 
-/** A quick hash of a text; 32 bits. FNV-1a. */
+/** Computes a fast 32-bit hash of a text (FNV-1a). */
 export function hash(text: string): number {
   let hash = 0x811c9dc5;
   for (let at = 0; at < text.length; at++) {
@@ -36,33 +36,36 @@ export function hash(text: string): number {
 }
 
 interface Prints {
-  /** Of the receipts … */
+  /** Sum of hashes of the receipts. */
   receipts: number;
-  /** … and of the index rows and unindexed batches. */
+  /** Sum of hashes of the index entries and unindexed batches. */
   index: number;
 }
 
-/** How the store is read. */
+/** Options of a reading of the store. */
 export interface ScanOptions {
-  /** Calls behind this id may move while they are read. */
+  /** Calls with a later id may change during the reading. */
   readonly recentStart: string;
   readonly slices: TimeSlices | undefined;
-  /** Gets the claims of the receipts. */
+  /** Collects the claims of the receipts. */
   readonly claims?: ClaimSums;
 }
 
-/** What one account has of each. */
+/** The hash sums of one account. */
 export interface AccountPrints {
   readonly old: Prints;
   readonly recent: Prints;
 }
 
-/** Each receipt of the account is in the index, and each entry of the index has its receipt. */
+/** Whether each receipt of the account is in the index, and each entry has its receipt. */
 export function isIndexed({ old, recent }: AccountPrints): boolean {
   return old.receipts === old.index && recent.receipts === recent.index;
 }
 
-/** The ids of calls that may move yet begin behind this text. Known from the store, so that no clock has a say. */
+/**
+ * Returns a text behind which the ids of recent calls sort. Taken from the newest id in the store,
+ * so it depends on no clock.
+ */
 export async function recentIdsStart(kv: KeyValueStore): Promise<string> {
   const last = kv.list({ prefix: receiptsPrefix() }, { reverse: true, limit: 1 });
   for await (const { key } of last) {
@@ -72,7 +75,7 @@ export async function recentIdsStart(kv: KeyValueStore): Promise<string> {
   return "";
 }
 
-/** Adds up what is seen of receipts and index, by account. */
+/** Sums the hashes of receipts and index entries, by account. */
 export class IndexPrints {
   readonly #recentStart: string;
   readonly #accounts = new Map<AccountId, AccountPrints>();
@@ -97,7 +100,7 @@ export class IndexPrints {
   }
 }
 
-/** Nothing, where a row cannot be read: the scan has said so already. */
+/** Returns nothing if a row cannot be read, which the scan has reported already. */
 function readable<Item>(read: () => Item[]): Item[] {
   try {
     return read();
@@ -107,7 +110,10 @@ function readable<Item>(read: () => Item[]): Item[] {
   }
 }
 
-/** Reads receipts and index of some accounts again, for the recent calls; of the others stands what was seen of them. */
+/**
+ * Reads receipts and index of some accounts again for recent calls, and keeps the sums of the
+ * others.
+ */
 export async function rereadRecent(
   kv: KeyValueStore,
   accounts: ReadonlyMap<AccountId, AccountPrints>,
@@ -116,7 +122,7 @@ export async function rereadRecent(
   const prints = new IndexPrints(recentStart);
   for (const [accountId, { old }] of accounts) Object.assign(prints.of(accountId).old, old);
   const isRecent = (requestId: RequestId) => requestId > recentStart;
-  // The batches first: what leaves them is in the index when that is read.
+  // The batches are read first: what leaves them is in the index by the time that is read.
   const tail = new Map<RequestId, AccountId>();
   for await (const { parts } of listBatches(kv)) {
     for (const { accountId, requestIds } of parts) {

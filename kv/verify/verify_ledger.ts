@@ -1,6 +1,6 @@
 /**
- * Each line of the ledger has the row of the operation that caused it, and each such row its line, with the same words
- * and figures: otherwise a cause could have moved money twice, or could do so again.
+ * Checks that each line of the ledger equals the row of its operation, and that each such row has
+ * its line. Otherwise a cause could have moved money twice, or could do so again.
  */
 import type { AccountId, LedgerId } from "../../core/lib/ids.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
@@ -8,15 +8,16 @@ import { ledgerOperationIdOf, ledgerOperationsPrefix, ledgerPrefix } from "../sc
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Equal for a line and the row of its operation. */
+/** Computes a text that is equal for a line and the row of its operation. */
 export function ledgerFingerprint(entry: LedgerEntry): string {
   const { ledgerId, accountId, amountMicroVnd, kind, operationId } = entry;
   return [ledgerId, accountId, amountMicroVnd, kind, operationId].join(" ");
 }
 
 /**
- * What is wrong between the lines of one account and their operations. Reads every operation of the store, since these
- * rows are found by their cause alone; memory is bounded by the lines of the account.
+ * Lists the differences between the lines of one account and their operations. Reads every
+ * operation of the store, since these rows are found by their cause only; the lines of the account
+ * bound the memory.
  */
 export async function ledgerDisagreements(
   kv: KeyValueStore,

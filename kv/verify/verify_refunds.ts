@@ -1,6 +1,6 @@
 /**
- * The sums of refunds are those of the ledger's refund lines, each counted in the cell of the call it names; and no call
- * got back more than it cost.
+ * Checks that sums of refunds equal the refund lines of the ledger, each in the cell of its call,
+ * and that no call got back more than it cost.
  */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
@@ -13,17 +13,17 @@ import { rollupCell } from "../receipts/rollups.ts";
 import { sumId } from "./verify_sums.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** The cell of a sum of refunds, in the words of the day sum that its receipts are in. */
+/** Returns the cell of a sum of refunds, named like the day sum of its receipts. */
 export function refundCellId(key: Deno.KvKey): string {
   return sumId(daySumCellOf(key));
 }
 
-/** Whether a row of the ledger is money back for a call. */
+/** Whether a ledger row is a refund of a call. */
 export function isRefund(value: unknown): value is LedgerEntry {
   return typeof value === "object" && value !== null && "kind" in value && value.kind === "refund";
 }
 
-/** What is wrong with the refunds of one account. Memory is bounded by its refunds. */
+/** Lists what is wrong with the refunds of one account. Its refunds bound the memory. */
 export async function refundDisagreements(
   kv: KeyValueStore,
   accountId: AccountId,

@@ -1,6 +1,6 @@
 /**
- * One fast reading of the store that adds everything up. What it finds wrong is only a suspicion while the service runs:
- * rows move under it. `verify.ts` looks at suspects again.
+ * Reads the whole store once and sums everything. On a live store what it finds wrong is only
+ * suspected, since rows change meanwhile; `verify.ts` checks suspects again.
  */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
@@ -44,17 +44,20 @@ import { wholeKind } from "../store/whole_kind.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
-/** What a scan adds up for one account. */
+/** The sums of one account. */
 export interface Tally {
   availableMicroVnd: bigint;
   leasedMicroVnd: bigint;
   ledgerMicroVnd: bigint;
   chargedMicroVnd: bigint;
-  /** Ledger lines less the rows of their operations, as a sum of hashes that does not depend on the order: 0. */
+  /**
+   * Hashes of ledger lines less those of the rows of their operations, in any order; 0 if they
+   * agree.
+   */
   ledgerPrint: number;
 }
 
-/** One reading of the whole store, for the accounts that are ours to check in it. */
+/** One scan of the whole store, for the accounts of this pass. */
 export class Scan {
   readonly tallies = new Map<AccountId, Tally>();
   readonly prints: IndexPrints;
@@ -65,19 +68,19 @@ export class Scan {
   readonly #isOurs: (accountId: AccountId) => boolean;
   readonly #slices: TimeSlices | undefined;
   readonly #claims: ClaimSums | undefined;
-  /** Sums of receipts by cell, until their row is seen … */
+  /** Sums of receipts by cell, until the row of the sum is read. */
   readonly #sums = new Map<string, { readonly cell: RollupCell; readonly sum: UsageSum }>();
-  /** … and then the version of the row, if it says the same. */
+  /** Versions of the rows that equal the sum of their receipts. */
   readonly #proved = new Map<string, string>();
   readonly #charges = new Map<AccountId, PendingCharge[]>();
-  /** Calls of batches, until they are seen in the index. */
+  /** Calls of batches, until they are found in the index. */
   readonly #tail = new Map<RequestId, AccountId>();
   readonly #indexedTail = new Set<RequestId>();
-  /** Refund lines by their call, until its receipt is seen … */
+  /** Refund lines by call, until the receipt of the call is read. */
   readonly #refunds = new Map<RequestId, LedgerEntry>();
-  /** … and then what went back, by day sum, until its row is seen. */
+  /** Refunds by day sum, until the row of the sum is read. */
   readonly #refundSums = new Map<string, bigint>();
-  /** The bucket of pages that is being read, and the calls in it so far. */
+  /** The bucket of receipt pages that is being read, and its calls so far. */
   #bucket = "";
   readonly #bucketIds = new Set<RequestId>();
 
@@ -108,7 +111,9 @@ export class Scan {
     return tally;
   }
 
-  /** Every row under a prefix; one that cannot be read is a problem, not the end. */
+  /**
+   * Reads every row under a prefix; a row that cannot be read is a problem, and the scan continues.
+   */
   async #each(
     prefix: Deno.KvKey,
     accountOf: (key: Deno.KvKey) => AccountId | undefined,
@@ -229,7 +234,10 @@ export class Scan {
     this.#refundSums.set(cell, (this.#refundSums.get(cell) ?? 0n) + line.amountMicroVnd);
   }
 
-  /** Receipts of one id can only lie in one bucket, and the pages of a bucket lie together. */
+  /**
+   * Checks that a call has one receipt. Receipts with one id are in one bucket, and the pages of a
+   * bucket are neighbours.
+   */
   #checkOnce({ requestId, accountId }: Receipt): void {
     const bucket = pageBucketOf(requestId);
     if (bucket !== this.#bucket) this.#bucketIds.clear();
@@ -240,7 +248,7 @@ export class Scan {
     this.#bucketIds.add(requestId);
   }
 
-  /** What the day sums turned out to be, once it has run. */
+  /** What the scan found out about day sums. */
   get provedSums(): ProvedSums {
     const unwritten = new Map([...this.#sums].map(([id, { cell }]) => [id, cell]));
     return { versions: this.#proved, unwritten };
@@ -252,7 +260,7 @@ export class Scan {
       this.tally(accountId);
       this.prints.add("index", accountId, requestId);
     }
-    // Sums that no row claimed.
+    // Sums without a row.
     for (const { cell } of this.#sums.values()) this.suspects.add(cell.accountId);
     for (const id of this.#refundSums.keys()) this.suspects.add(id.split(" ")[1] as AccountId);
     for (const { accountId } of this.#refunds.values()) this.suspects.add(accountId);

@@ -1,6 +1,7 @@
 /**
- * What calls cost an account: by its day sums where these are proved, by the receipts themselves where not. An account
- * in use has a few open sums, those of today, beside years of receipts that nobody needs to read twice.
+ * Computes what calls cost an account: from day sums that are verified, else from the receipts. An
+ * account in use has a few unverified sums, those of today, beside years of receipts that need not
+ * be read again.
  */
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { beforeIdsOf } from "../../core/lib/ids.ts";
@@ -21,19 +22,19 @@ import {
 } from "../receipts/rollups.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Receipts of an account that verification holds at a time. */
+/** Receipts of an account that verification has in memory at once. */
 const verifyReceiptsAtOnce = 1_000;
 
-/** Names a day sum: its key as a text. */
+/** Returns the name of a day sum: its key as a text. */
 export function sumId(cell: RollupCell): string {
   return rollupCellKey(cell).join(" ");
 }
 
 /** What a scan of the store found out about day sums. */
 export interface ProvedSums {
-  /** Of sums that were right, the version: a row that still has it still is right. */
+  /** Versions of the sums that were right: a row with the same version is still right. */
   readonly versions: ReadonlyMap<string, string>;
-  /** Sums that have receipts, but no row. */
+  /** Sums that have receipts but no row. */
   readonly unwritten: ReadonlyMap<string, RollupCell>;
 }
 
@@ -43,7 +44,7 @@ interface DaySum {
   readonly versionstamp: string;
 }
 
-/** The day sums of an account by their names. */
+/** The day sums of an account, by name. */
 export type DaySums = ReadonlyMap<string, DaySum>;
 
 /** Reads the day sums of an account. */
@@ -62,15 +63,15 @@ export function versionOf(sums: DaySums): string {
   return [...sums.values()].map(({ versionstamp }) => versionstamp).join();
 }
 
-/** What some receipts come to. */
+/** The sums of some receipts. */
 export interface ReceiptSums {
   readonly sums: ReadonlyMap<string, UsageSum>;
   readonly costMicroVnd: bigint;
-  /** Receipts that were to be read, but are not there. */
+  /** Number of receipts that should exist but do not. */
   readonly missing: number;
 }
 
-/** Reads receipts and adds them up, those of the sums called `proved` left out. */
+/** Reads and sums receipts, except those of sums in `proved`. */
 export async function sumReceipts(
   kv: KeyValueStore,
   ids: readonly RequestId[],
@@ -95,14 +96,18 @@ export async function sumReceipts(
   return { sums, costMicroVnd, missing: ids.length - found };
 }
 
-/** What the indexed calls of an account cost, and which of its day sums are not those of their receipts. */
+/**
+ * The cost of the indexed calls of an account, and the day sums that differ from their receipts.
+ */
 export interface IndexedCalls {
   readonly costMicroVnd: bigint;
   readonly missing: number;
   readonly wrongSums: readonly string[];
 }
 
-/** Adds up the indexed calls of an account. Memory is bounded by the ids of the days whose sums are not proved. */
+/**
+ * Sums the indexed calls of an account. The ids of the days without verified sums bound the memory.
+ */
 export async function checkIndexedCalls(
   kv: KeyValueStore,
   accountId: AccountId,
@@ -139,7 +144,10 @@ export async function checkIndexedCalls(
 
 const dayMs = 86_400_000;
 
-/** The indexed calls from a day on, and some before: an id is as old as its call, but not by the same reading of the clock. */
+/**
+ * Reads the indexed calls from a day on, and some earlier ones: an id has the age of its call, but
+ * by another reading of the clock.
+ */
 async function indexedSince(
   kv: KeyValueStore,
   accountId: AccountId,

@@ -1,4 +1,4 @@
-/** The second look at accounts that looked wrong, or were in use, while the store was scanned. */
+/** Checks accounts again that looked wrong, or were in use, during the scan. */
 import { InvariantError } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { type AccountCheckOptions, type Problem, verifyAccount } from "./verify_account.ts";
@@ -6,23 +6,26 @@ import { type AccountPrints, isIndexed, rereadRecent, type ScanOptions } from ".
 import { Scan } from "./verify_scan.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
-/** Milliseconds of the pauses before each further look at accounts in use, in which they may become idle. */
+/**
+ * Milliseconds of the pauses before further readings of accounts in use, which may be idle by then.
+ */
 const verifyRestPausesMs = [200, 1_000, 3_000] as const;
 
-/** Accounts by what was seen of their receipts and index. */
+/** Accounts with the hash sums of their receipts and index. */
 export type Suspects = ReadonlyMap<AccountId, AccountPrints>;
 
 export type SecondLookOptions = AccountCheckOptions & ScanOptions;
 
 interface SecondLook {
   readonly problems: Problem[];
-  /** Accounts that were in use all the time. */
+  /** Accounts that kept changing. */
   readonly moving: Suspects;
 }
 
 /**
- * Checks accounts one by one, where a reading counts only if nothing moved. Receipts that no index row and no batch
- * names are seen by reading all accounts' receipts alone: accounts that may have some share one more such reading.
+ * Checks accounts one by one; a reading counts only if nothing changed during it. Receipts that
+ * neither the index nor a batch names are found only by reading the receipts of all accounts, so
+ * accounts that may have some share one such reading.
  */
 async function checkSuspects(
   kv: KeyValueStore,
@@ -55,7 +58,7 @@ async function checkSuspects(
   return { problems, moving };
 }
 
-/** Of calls at rest too where these do not agree, which takes a scan of everything. */
+/** Reads the hash sums again, also for older calls if those disagree, which takes a full scan. */
 async function readPrintsAgain(kv: KeyValueStore, doubtful: Suspects, check: SecondLookOptions) {
   if ([...doubtful.values()].every(({ old }) => old.receipts === old.index)) {
     return await rereadRecent(kv, doubtful, check);
@@ -78,7 +81,7 @@ async function exactProblems(
   }
 }
 
-/** Checks them, and those in use a few times more, with pauses. */
+/** Checks accounts, and repeats the check of those in use a few times, with pauses. */
 export async function checkUntilRest(
   kv: KeyValueStore,
   suspects: Suspects,
