@@ -129,8 +129,10 @@ export const errorTable = {
   upstream_timeout: { status: 504, type: "timeout_error", retry: true },
 } as const satisfies Record<string, ErrorRow>;
 
+/** A code of the table of errors. */
 export type ErrorCode = keyof typeof errorTable;
 
+/** What an error carries besides its code and message. */
 export interface GatewayErrorOptions extends ErrorOptions {
   /** The request field at fault, e.g. `messages.0.content`. */
   readonly param?: string;

@@ -50,6 +50,7 @@ export interface TokenBounds {
   readonly wantedOutput?: number;
 }
 
+/** The facts about a call that bound its tokens. */
 export interface BoundedCall {
   readonly contextWindow: number;
   readonly maxOutputTokens: number;

@@ -29,6 +29,7 @@ export const attemptsPerCall = 8;
 /** Attempts on one route in one call, each with other credentials of its provider if it refused the last. */
 export const triesPerRoute = 3;
 
+/** What the attempt loop needs of a call and of its endpoint. */
 export interface AttemptLoopInput<Begun extends BegunTry, Result>
   extends RouteAttemptInput<Begun, Result> {
   /** Routes in the order to try; each at most once, or once per credential where one was refused. */
@@ -37,6 +38,7 @@ export interface AttemptLoopInput<Begun extends BegunTry, Result>
   readonly hedge?: Hedge | undefined;
 }
 
+/** When a second route is started beside a slow first one. */
 export interface Hedge {
   readonly afterMs: number;
   /** Asked at that moment, and again each time as much later; without it the second route starts in any case. */
@@ -49,6 +51,7 @@ const triesAtOnce = 2;
 /** Tries that one call gives up for their silence: they may have been thinking, which the operator pays for. */
 const givenUpForSilence = 2;
 
+/** The route that answered and all attempts, or the error for the client. */
 export type AttemptLoopResult<Begun extends BegunTry, Result> =
   | {
     readonly ok: true;

@@ -4,6 +4,7 @@ import { GatewayError } from "../errors.ts";
 /** Why a call must end now, whatever it is doing. */
 export type StopReason = "client_gone" | "call_timeout" | "shutdown" | "access_ended";
 
+/** Stops a call from outside, such as when its client leaves or its key is revoked. */
 export class CallControl {
   #stopped: StopReason | undefined;
   #onStop: Set<() => void> | undefined;

@@ -64,6 +64,7 @@ export interface ChatRouteAccess extends RouteAccess {
   readonly onSentAgain: () => void;
 }
 
+/** A chat call prepared for one route: how to send it and how to read its answer. */
 export interface ChatExchange extends AttemptHandlers {
   /** Fields of the request that this route could not carry, for `x-gateway-conversion`. */
   readonly dropped: readonly string[];

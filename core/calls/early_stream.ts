@@ -25,6 +25,7 @@ export type Arrival =
   | { readonly kind: "stream"; readonly input: MeteredStreamInput }
   | { readonly kind: "error"; readonly bytes: Uint8Array };
 
+/** What the early stream needs of its call once the attempt loop has ended. */
 export interface ArrivalHandlers<Found> {
   /** `undefined` if what was found is no stream, which would be a bug: streams only are waited for like this. */
   readonly streamOf: (found: Found) => MeteredStreamInput | undefined;
@@ -55,6 +56,7 @@ export function arrivalOf<Found>(
   );
 }
 
+/** What a stream needs that begins before a route has answered. */
 export interface EarlyStreamInput {
   /** Rejects when a receipt could not be written: the connection is broken off then. */
   readonly arrival: Promise<Arrival>;

@@ -34,6 +34,7 @@ import { ProviderStream } from "./provider_stream.ts";
 import { type StreamBound, StreamBounds, type StreamCut } from "./stream_bounds.ts";
 import { brokenOff, clientLeft, cutShort, finished, type StreamEnd } from "./stream_end.ts";
 
+/** What a metered stream needs of its call. */
 export interface MeteredStreamInput {
   readonly started: StartedStream;
   /** Sent after `keepAliveMs` of silence; a comment or ping of the client's style. */

@@ -16,6 +16,7 @@ export const drainAfterEndMs = 500;
 /** Reads after the terminal event: a few bytes of framing follow it, and a peer that sends more floods. */
 const drainReads = 16;
 
+/** The limits and handlers of reading a provider's stream. */
 export interface ProviderStreamOptions {
   /** Longest silence of the provider while a read is pending. */
   readonly idleMs: number;

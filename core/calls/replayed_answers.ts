@@ -17,6 +17,7 @@ const keptBytes: ByteBounds = { total: 64 * 1024 * 1024, perOwner: 32 * 1024 * 1
 /** What an answer costs beside its bytes. */
 const overheadBytes = 2 * 1024;
 
+/** An answer that is kept for repeats of its request. */
 export interface ReplayedAnswer {
   readonly status: number;
   readonly headers: readonly [string, string][];

@@ -10,11 +10,9 @@ export type HeaderOf = (name: string) => string | undefined;
 const dateForm = /^(?:(?:mon|tue|wed|thu|fri|sat|sun)|\d{4}-\d\d-\d\d)/i;
 
 /**
- * How long a provider asks to be left alone, in whole seconds up to {@linkcode maxRetryAfterSeconds}: `retry-after`
- * as seconds or as a date (RFC 9110 section 10.2.3), or `retry-after-ms`.
- *
- * A date is measured against the answer's own `date`, so that clocks need not agree. Without that header our clock must
- * do; a date that it calls past says nothing then.
+ * Reads how long a provider asks not to be called, in whole seconds up to {@linkcode
+ * maxRetryAfterSeconds}. It is in `retry-after` as seconds or as a date (RFC 9110 section 10.2.3),
+ * or in `retry-after-ms`.
  *
  * @example
  * ```ts

@@ -29,6 +29,7 @@ export interface BegunTry {
   readonly mayRepeat?: () => boolean;
 }
 
+/** What an attempt needs of its call and route. */
 export interface RouteAttemptInput<Begun extends BegunTry, Result> {
   /**
    * Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused): the route
@@ -68,6 +69,7 @@ export interface FailedTry {
   readonly unsuited: boolean;
 }
 
+/** The end of an attempt: its result, or why it failed. */
 export type RaceOutcome<Begun extends BegunTry, Result> =
   | {
     readonly ok: true;
@@ -83,6 +85,7 @@ export type RaceOutcome<Begun extends BegunTry, Result> =
  */
 export const roomAfterSilenceMs = 120_000;
 
+/** One attempt of a route that can be raced with another, stopped, and reported to the route's health. */
 export class RouteAttempt<Begun extends BegunTry, Result> {
   readonly route: Route;
   /** Never rejects. */

@@ -9,6 +9,7 @@ import type { StreamPipe } from "../wire/contract.ts";
 import type { StopReason } from "./call_control.ts";
 import type { StreamCut } from "./stream_bounds.ts";
 
+/** The end of a stream: its outcome and the last bytes for the client. */
 export interface StreamEnd {
   readonly outcome: Outcome;
   /** Makes the last bytes. Called once, when nothing more will be read. May throw if the pipe itself has failed. */

@@ -13,12 +13,14 @@ interface AuthKindRow {
   readonly scheme?: string;
 }
 
+/** All kinds of authentication, one row each. */
 export const authKinds = [
   { name: "bearer", header: "authorization", scheme: "Bearer" },
   { name: "x-api-key", header: "x-api-key" },
   { name: "api-key", header: "api-key" },
 ] as const satisfies readonly AuthKindRow[];
 
+/** The name of a kind of authentication. */
 export type AuthKind = typeof authKinds[number]["name"];
 
 const rows: ReadonlyMap<string, AuthKindRow> = new Map(authKinds.map((row) => [row.name, row]));

@@ -23,6 +23,7 @@ export type Resolution =
   | { readonly found: true; readonly model: Model; readonly mappedFrom: string | undefined }
   | { readonly found: false };
 
+/** The catalogue: every model by its names, every provider, and the rules of wallets. */
 export interface Catalog {
   readonly models: readonly Model[];
   readonly providers: Readonly<Record<string, ProviderEntry>>;

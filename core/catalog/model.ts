@@ -3,7 +3,9 @@ import type { CataloguePrice } from "../billing/price.ts";
 import type { BillableFeature } from "../wire/billable_features/features.ts";
 import type { RouteCapabilities, Style } from "../wire/contract.ts";
 
+/** The kinds of models; each has its own endpoints. */
 export type ModelKind = "chat" | "image" | "speech" | "video";
+/** The styles in which routes are called: the wire styles of chat and the media endpoints. */
 export type RouteStyle = Style | "images" | "speech" | "videos";
 
 /** One way to reach a model. */
@@ -26,6 +28,7 @@ export interface Route {
   };
 }
 
+/** One model that customers call, with its price and its routes. */
 export interface Model {
   readonly id: string;
   readonly kind: ModelKind;

@@ -5,6 +5,7 @@ import { buildCatalog, buildModel, type Catalog } from "./catalog.ts";
 import { type CatalogParts, catalogProblems, type UnreadModel } from "./problems.ts";
 import { environmentName, gatewayFileSchema, modelSchema } from "./schema.ts";
 
+/** The result of reading `gateway.json`: the catalogue, or its problems. */
 export interface ReadGatewayFile {
   /** The catalogue; undefined if there is any problem. */
   readonly catalog: Catalog | undefined;

@@ -17,6 +17,7 @@ const wholeVnd = z.int().min(0).max(1_000_000_000_000)
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/).max(maxModelNameChars);
 
+/** The schema of a name of an environment variable. */
 export const environmentName = z.string().regex(/^[A-Z][A-Z0-9_]*$/)
   .describe("Name of an environment variable that holds the secret.");
 
@@ -97,6 +98,7 @@ const httpProvider = z.strictObject({
   message: "must not contain the header that carries the key",
 });
 
+/** The schema of a provider of `gateway.json`. */
 export const providerSchema = z.discriminatedUnion("kind", [sandboxProvider, httpProvider]);
 
 const priceSchema = z.discriminatedUnion("unit", [
@@ -142,6 +144,7 @@ const routeSchema = z.strictObject({
     .describe("What the model behind this route accepts; see docs/conversion.md."),
 });
 
+/** The schema of a model of `gateway.json`. */
 export const modelSchema = z.strictObject({
   id: name,
   kind: z.enum(["chat", "image", "speech", "video"]),
@@ -186,6 +189,7 @@ const walletSchema = z.strictObject({
   ),
 });
 
+/** The schema of `gateway.json`. */
 export const gatewayFileSchema = z.strictObject({
   $schema: z.string().optional(),
   listRate: z.int().positive().default(22_000)
@@ -196,7 +200,11 @@ export const gatewayFileSchema = z.strictObject({
   models: z.array(modelSchema).min(1).max(10_000),
 });
 
+/** What accounts may spend beyond their balance. */
 export type WalletRules = Readonly<z.infer<typeof walletSchema>>;
+/** The contents of `gateway.json`, with defaults filled in. */
 export type GatewayFile = z.infer<typeof gatewayFileSchema>;
+/** A provider of `gateway.json`. */
 export type ProviderEntry = z.infer<typeof providerSchema>;
+/** A model of `gateway.json`. */
 export type ModelEntry = z.infer<typeof modelSchema>;

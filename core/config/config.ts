@@ -18,6 +18,7 @@ import type { StoreLocation } from "./store_location.ts";
 import type { SupportContact } from "./support.ts";
 import { readTopupSettings, type TopupSettings } from "../payments/settings.ts";
 
+/** The configuration of the gateway. */
 export interface Config {
   readonly port: number;
   readonly host: string;
@@ -65,6 +66,7 @@ export interface OpenIdConfig {
   readonly label: string;
 }
 
+/** The configuration, or all problems of the environment and of `gateway.json`. */
 export type ConfigResult =
   | { readonly ok: true; readonly config: Config }
   | { readonly ok: false; readonly problems: readonly string[] };

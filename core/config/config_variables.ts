@@ -67,6 +67,7 @@ const variablesSchema = z.object({
   MAIL_URL: mail.default({ kind: "log" }),
 });
 
+/** The environment variables of the configuration, parsed. */
 export type Variables = z.infer<typeof variablesSchema>;
 
 /** Lists the problems of variables in combination. */

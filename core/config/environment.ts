@@ -1,6 +1,7 @@
 /** Reads environment variables for every part of the configuration. */
 import { z } from "zod";
 
+/** Environment variables by their names. */
 export type Environment = Readonly<Record<string, string | undefined>>;
 
 /**

@@ -2,6 +2,7 @@
 import { parseUrl } from "../lib/runtime/mod.ts";
 import { normaliseEmail } from "../accounts/email_address.ts";
 
+/** The contact to which customers turn. */
 export interface SupportContact {
   /** The contact as text, also for places without links. */
   readonly text: string;

@@ -145,6 +145,7 @@ export type BuyerProblem =
     readonly what: "required" | "form";
   };
 
+/** The buyer of a form, or the problems of its fields. */
 export type BuyerResult =
   | { readonly ok: true; readonly buyer: InvoiceBuyer }
   | { readonly ok: false; readonly problems: readonly BuyerProblem[] };
@@ -155,6 +156,7 @@ function tidy(text: string): string {
   return text.normalize("NFC").replace(/[\s\p{Cc}]+/gu, " ").trim();
 }
 
+/** The buyer's settings of a form, or the problems of its fields. */
 export type SettingsResult =
   | { readonly ok: true; readonly settings: InvoiceSettings }
   | { readonly ok: false; readonly problems: readonly BuyerProblem[] };

@@ -14,6 +14,7 @@
  */
 export const mailStepMs = 20_000;
 
+/** A mail that is ready to be sent. */
 export interface Mail {
   /**
    * The same for every attempt to send the same mail, so that receivers and providers can drop
@@ -26,6 +27,7 @@ export interface Mail {
   readonly html: string;
 }
 
+/** Sends mails. */
 export interface Mailer {
   /**
    * Resolves when the next server has taken responsibility for the mail; rejects if it should be

@@ -18,6 +18,7 @@ const invoiceId = z.custom<InvoiceId>((value) =>
 );
 const everyJob = { to: z.string().min(3).max(254), locale };
 
+/** The schema of a {@linkcode MailJob}. */
 export const mailJobSchema = z.discriminatedUnion("kind", [
   z.object({
     ...everyJob,
@@ -59,4 +60,5 @@ export const mailJobSchema = z.discriminatedUnion("kind", [
   z.object({ ...everyJob, kind: z.literal("invoice_rejected"), reason: z.string() }),
 ]);
 
+/** A mail to be sent, by its kind, with the values of its text. */
 export type MailJob = z.infer<typeof mailJobSchema>;

@@ -7,6 +7,7 @@ import { GatewayError } from "../errors.ts";
 import { fieldsOfForm, fieldsOfJson, type MediaFields } from "./fields.ts";
 import { type FormPart, multipartBoundary, readForm } from "./multipart.ts";
 
+/** The body of a media request: JSON, or the parts of a form. */
 export type MediaBody =
   | { readonly kind: "json"; readonly json: JsonBody }
   | {

@@ -51,6 +51,7 @@ export interface MediaExchange extends BegunTry {
   readonly answered: () => Promise<UpstreamResponse>;
 }
 
+/** What a media call needs to start on a route. */
 export interface MediaStart {
   readonly route: Route;
   readonly tools: UpstreamBodyTools;

@@ -20,12 +20,14 @@ const maxRedirects = 3;
 /** Milliseconds for one file behind a client's URL, redirects included; the client waits for it. */
 const remoteMediaMs = 20_000;
 
+/** What fetching needs from outside: a transport and deadlines. */
 export interface GuardedFetchWorld {
   /** Must use a guarded connect: this function checks URLs, that one checks addresses. */
   readonly transport: Transport;
   readonly deadlines: Deadlines;
 }
 
+/** What is fetched, and within which bounds. */
 export interface GuardedFetchOptions {
   /** The field that errors name. */
   readonly field: string;
@@ -38,6 +40,7 @@ export interface GuardedFetchOptions {
   readonly counter?: ByteCounter;
 }
 
+/** The kinds of files that are fetched. */
 export type RemoteKind = "picture" | "document";
 
 /** What is requested from the server, and what errors call it. */
@@ -46,6 +49,7 @@ const kinds: Readonly<Record<RemoteKind, { readonly accept: string; readonly wor
   document: { accept: "application/pdf", word: "a PDF document" },
 };
 
+/** A fetched file with its detected type. */
 export interface RemoteMedia {
   readonly mediaType: MediaType;
   readonly bytes: Uint8Array;

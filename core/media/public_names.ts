@@ -24,6 +24,7 @@ interface Verdict {
   readonly untilMs: number;
 }
 
+/** Checks host names and remembers the results for a short time. */
 export class PublicNames {
   readonly #resolve: Resolve;
   readonly #clock: Clock;

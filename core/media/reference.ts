@@ -39,8 +39,10 @@ function refuse(field: string, why: string): never {
 }
 
 /**
- * Reads one reference of a JSON body: a string (http(s) URL, data URL or plain base64), or the object forms of the
- * SDKs, `{ image_url: "…" }`, `{ image_url: { url: "…" } }` and `{ url: "…" }`.
+ * Reads one reference of a JSON body: a string, or the object forms of the SDKs.
+ *
+ * A string is an http(s) URL, a data URL or plain base64; the objects are `{ image_url: "…" }`, `{
+ * image_url: { url: "…" } }` and `{ url: "…" }`.
  *
  * @example
  * ```ts

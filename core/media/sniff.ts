@@ -4,6 +4,7 @@
  */
 
 export type ImageMediaType = "image/png" | "image/jpeg" | "image/webp" | "image/gif";
+/** The media types that are detected. */
 export type MediaType = ImageMediaType | "video/mp4" | "application/pdf";
 
 /** The image types that references may have. */

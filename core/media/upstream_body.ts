@@ -3,6 +3,7 @@ import type { ByteParts } from "../lib/bytes/byte_parts.ts";
 import type { ByteCounter } from "../lib/bytes/byte_budget.ts";
 import type { MediaType } from "./sniff.ts";
 
+/** A request body for a provider, with its content type. */
 export interface UpstreamBody {
   readonly contentType: string;
   readonly bytes: ByteParts;

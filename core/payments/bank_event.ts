@@ -12,6 +12,7 @@ import type { BankTime } from "./bank_time.ts";
 
 /** The source of a notice. The same movement may come from several sources, under unrelated ids. */
 export const bankSources = ["sepay", "sepay-poll", "casso", "csv", "manual"] as const;
+/** The name of a source of bank notices. */
 export type BankSource = typeof bankSources[number];
 
 /**
@@ -76,11 +77,12 @@ export function plainReference(reference: string | undefined): string {
 }
 
 /**
- * Reads an amount of a JSON notice in µVND, in the forms that the providers document: a whole
- * number, or text of digits with or without two decimals (`"18067000.00"`).
+ * Reads an amount of a JSON notice in µVND; `undefined` for any form that the providers do not
+ * document.
  *
- * `undefined` for everything else, so that a person decides: `"50.000"` may be fifty thousand đồng
- * or fifty, and so may a number with a fraction.
+ * The forms are a whole number, and text of digits with or without two decimals (`"18067000.00"`).
+ * Everything else is left to a person: `"50.000"` may be fifty thousand đồng or fifty, and so may a
+ * number with a fraction.
  *
  * @example
  * ```ts

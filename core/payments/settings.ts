@@ -75,6 +75,7 @@ const environmentSchema = z.object({
   GATEWAY_INVOICE_ITEM: z.string().min(1).max(200).default("Phí dịch vụ cổng API (trả trước)"),
 });
 
+/** The settings, or all problems of the environment. */
 export type TopupSettingsResult =
   | { readonly ok: true; readonly settings: TopupSettings }
   | { readonly ok: false; readonly problems: readonly string[] };

@@ -12,6 +12,7 @@
 import { HealthWindow } from "./health_window.ts";
 import { breakerPauseMaxMs } from "./limits.ts";
 
+/** The states of a circuit breaker. */
 export type BreakerState = "closed" | "open" | "half_open";
 
 /** How an attempt ended, as evidence for the breaker. */
@@ -44,6 +45,7 @@ const startToleranceMs = 1;
 /** A failure that lies so long before now, with no probe since, says nothing about the route. */
 const forgottenAfterMs = 10 * 60_000;
 
+/** A circuit breaker: takes a failing route out of use and probes it again. */
 export class Breaker {
   readonly #window = new HealthWindow();
   #state: BreakerState = "closed";

@@ -14,6 +14,7 @@ export interface Choice {
   readonly inFlight: number;
 }
 
+/** What the order of routes depends on. */
 export interface ChooseOptions {
   /** The caller's own style: native routes lose nothing in conversion. */
   readonly style: RouteStyle;
@@ -55,8 +56,8 @@ function orderWithin(choices: readonly Choice[], random: () => number): Choice[]
 }
 
 /**
- * Orders routes: by priority; inside one the same region first, then the caller's own style; among equals by power of
- * two choices over the observed time to first output.
+ * Orders routes: by priority, then the same region first, then the caller's own style. Equal ones
+ * are ordered by power of two choices over the observed time to first output.
  */
 export function orderRoutes(choices: readonly Choice[], options: ChooseOptions): Route[] {
   const { style, region, random } = options;

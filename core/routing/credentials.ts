@@ -13,6 +13,7 @@ interface Credential {
   refusals: number;
 }
 
+/** The keys of one provider, used in turn; a refused key is paused. */
 export class Credentials {
   readonly #credentials: readonly Credential[];
   #next = 0;

@@ -36,6 +36,7 @@ export class HealthTable {
   }
 }
 
+/** What the report on routes is made from. */
 export interface ReportSources {
   readonly catalog: Catalog;
   readonly clock: Clock;

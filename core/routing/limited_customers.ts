@@ -21,6 +21,8 @@ const customersOfEvidence = 2;
 const firstRestMs = 1_000;
 
 /**
+ * Remembers the customers whose calls a provider refused for their rate (429) on one route.
+ *
  * @example
  * ```ts
  * import { LimitedCustomers } from "./limited_customers.ts";

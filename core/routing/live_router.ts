@@ -30,6 +30,7 @@ import type {
   RouteReport,
 } from "./router.ts";
 
+/** What the router needs of the running gateway. */
 export interface LiveRouterOptions extends ProviderAccessOptions {
   /** From 0 up to 1. */
   readonly random: () => number;
@@ -50,6 +51,7 @@ const falseReportReason = "false_reports";
 /** Milliseconds after which a due probe is overdue: by then the route's own traffic could have been the probe. */
 const overdueProbeMs = 30_000;
 
+/** Orders the routes of each call by their health and learns from each attempt. */
 export class LiveRouter implements Router {
   readonly #options: LiveRouterOptions;
   readonly #access: ProviderAccess;

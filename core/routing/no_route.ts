@@ -4,8 +4,10 @@ import { maintenanceRetrySeconds } from "./limits.ts";
 import type { Operation, Router } from "./router.ts";
 
 /**
- * What the client is told when no route of a model may be tried: all of them rest because their providers asked for it
- * (429 with the soonest `retry-after`), or operators have taken all of them out (503).
+ * Builds the error for a client if no route of a model may be tried.
+ *
+ * Either all of them are paused because their providers asked for it (429 with the soonest
+ * `retry-after`), or operators have taken all of them out (503).
  */
 export function noRouteError(
   router: Router,

@@ -6,6 +6,7 @@ import type { Clock } from "../lib/time/clock.ts";
 import type { Transport } from "../upstream/transport.ts";
 import { Credentials } from "./credentials.ts";
 
+/** What access to providers is built from. */
 export interface ProviderAccessOptions {
   readonly catalog: Catalog;
   readonly providerKeys: Readonly<Record<string, readonly string[]>>;

@@ -28,6 +28,7 @@ export interface HealthView {
   readonly stuck: boolean;
 }
 
+/** The health of one route for one operation. */
 export class RouteHealth {
   readonly #breaker = new Breaker();
   readonly #firstOutput = new FirstOutputTime();

@@ -17,6 +17,7 @@ import type { HealthView } from "./route_health.ts";
 
 /** What a call does on a route; health is kept per route and operation. */
 export const operations = ["chat", "chat_stream", "image", "speech", "video"] as const;
+/** A kind of call that a route has a health for. */
 export type Operation = typeof operations[number];
 
 /** A state change of a route that operators should see in the log. */
@@ -51,6 +52,7 @@ export interface FormerRoute {
   readonly midTurn: boolean;
 }
 
+/** A call for which routes are requested. */
 export interface RouteQuery {
   readonly style: RouteStyle;
   readonly operation: Operation;
@@ -59,6 +61,7 @@ export interface RouteQuery {
   readonly customer?: string | undefined;
 }
 
+/** Chooses the routes of a call and takes reports of attempts. */
 export interface Router {
   /** Routes worth trying for a call, best first. Empty when every route is out. */
   candidates(model: Model, wanted: RouteQuery): readonly Route[];

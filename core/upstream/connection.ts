@@ -18,6 +18,7 @@ export interface Connection {
   close(): void;
 }
 
+/** The host, port and protocol to connect to. */
 export interface ConnectTarget {
   /** A name or an address; IPv6 addresses without brackets. */
   readonly hostname: string;

@@ -23,6 +23,7 @@ const fetchReadBytes = 8 * 1024;
 /** `fetch` as it is used here; bind a client (proxy, certificates) into it where one is needed. */
 export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 
+/** What the transport over `fetch` needs. */
 export interface FetchTransportOptions {
   readonly fetch: Fetch;
   /** For a POST that must not be made twice: one that never uses a connection again, and so sends nothing again. */

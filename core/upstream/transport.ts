@@ -17,6 +17,7 @@ export interface Transport {
   open(request: UpstreamRequest): UpstreamExchange;
 }
 
+/** A request to a provider. */
 export interface UpstreamRequest {
   readonly method: "GET" | "POST" | "DELETE";
   /** Absolute `http:` or `https:` URL. */
@@ -32,6 +33,7 @@ export interface UpstreamRequest {
   readonly onSentAgain?: (() => void) | undefined;
 }
 
+/** A request that was sent, with its pending response. */
 export interface UpstreamExchange {
   /** Resolves when status and headers are in; rejects with {@linkcode UpstreamFailure}. */
   readonly response: Promise<UpstreamResponse>;
@@ -39,6 +41,7 @@ export interface UpstreamExchange {
   cancel(): void;
 }
 
+/** The head of a response, with a reader of its body. */
 export interface UpstreamResponse {
   readonly status: number;
   /** Value of a header by lower-case name, joined by `, ` where repeated. */
@@ -46,6 +49,7 @@ export interface UpstreamResponse {
   readonly body: ByteReader;
 }
 
+/** Reads a body piece by piece. */
 export interface ByteReader {
   /**
    * The next bytes, or `null` at the clean end of the body.
@@ -55,6 +59,7 @@ export interface ByteReader {
   read(): Promise<Uint8Array | null>;
 }
 
+/** The reason of an {@linkcode UpstreamFailure}. */
 export type UpstreamFailureCode =
   /** No connection: refused, unreachable, name not found, TLS failed. Nothing was sent. */
   | "connect"

@@ -10,8 +10,8 @@ export function answerId(prefix: string, requestId: string): string {
 }
 
 /**
- * Hands out the ids of one answer's tool calls: the upstream's own where it gave one that the client's style takes,
- * made ones where it gave none, and never the same twice (some servers repeat them).
+ * Assigns the ids of one answer's tool calls. An id of the upstream is kept if the client's style
+ * accepts it; missing and repeated ones (some servers repeat them) are replaced.
  *
  * @example
  * ```ts

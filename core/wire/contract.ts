@@ -154,6 +154,7 @@ export interface ConversionMemory {
   readonly [key: string]: unknown;
 }
 
+/** What the conversion of a request depends on besides the request. */
 export interface ConversionOptions {
   readonly capabilities: RouteCapabilities;
   /** The provider's name of the model. */

@@ -23,6 +23,8 @@ const begin: TextBlock = { type: "text", text: "Begin.", path: "messages" };
 const noResult = "[no result]";
 
 /**
+ * Brings turns into an order that every vendor accepts.
+ *
  * @example
  * ```ts
  * import { normalizeTurns } from "./normalize_turns.ts";
@@ -36,7 +38,8 @@ const noResult = "[no result]";
  * if (normalized.turns.length !== 1) throw new Error("two user turns remain");
  * ```
  *
- * @throws {GatewayError} `invalid_request` when nothing is left to answer, or calls and results do not match
+ * @throws {GatewayError} `invalid_request` when nothing is left to answer, or calls and results do
+ * not match
  */
 export function normalizeTurns(conversation: Conversation): Conversation {
   const warnings = new Warnings(conversation.warnings);

@@ -18,6 +18,7 @@
 /** Paths named in `x-gateway-conversion`: a header, so a few kilobytes at most. */
 const maxConversionWarnings = 64;
 
+/** The paths of fields that a conversion dropped or approximated, bounded and safe for a header. */
 export class Warnings {
   readonly #paths = new Set<string>();
   #cut = false;

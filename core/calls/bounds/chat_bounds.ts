@@ -18,6 +18,7 @@ import type { JsonBody } from "../request/json_body.ts";
 import { wantedOutputTokens } from "./output_limit.ts";
 import { type PromptPrefixes, promptPrefixes } from "../request/prompt_prefixes.ts";
 
+/** The bounds of a chat call that are known before it is sent. */
 export interface ChatBounds {
   /** Output tokens of all answers together. */
   readonly outputTokens: number;

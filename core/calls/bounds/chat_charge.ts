@@ -33,6 +33,7 @@ export interface EndedReading {
   readonly answerBytes?: number;
 }
 
+/** The end of a chat call, as its charge needs it. */
 export interface EndedChat {
   readonly outcome: Outcome;
   readonly reading: EndedReading | undefined;

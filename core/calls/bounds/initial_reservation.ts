@@ -3,6 +3,7 @@ import { worstCaseCost } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/receipt.ts";
 import type { ChatBounds } from "./chat_bounds.ts";
 
+/** The money that is reserved before a chat call is sent. */
 export interface InitialReservation {
   readonly costMicroVnd: bigint;
   /** Tokens of output that the reservation pays for. */

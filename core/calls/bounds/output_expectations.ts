@@ -43,6 +43,8 @@ function isDeclaredReasoning({ routes }: Model): boolean {
 }
 
 /**
+ * Learns how much output each model and key usually gives.
+ *
  * @example
  * ```ts
  * import { buildModel } from "../../catalog/catalog.ts";

@@ -35,8 +35,8 @@ export function wantedOutputTokens(request: ChatRequest, model: Model): number {
 }
 
 /**
- * Bytes of text, reasoning and tool arguments that so many tokens can be at most: no entry of a vocabulary is longer, so
- * that a provider that keeps to the bound is never stopped.
+ * The most bytes that this many tokens of text, reasoning and tool arguments can be. No entry of a
+ * vocabulary is longer, so a provider that keeps to the bound is never stopped.
  *
  * @example
  * ```ts

@@ -16,6 +16,7 @@ export interface StyledRequest {
   readonly body: JsonObject;
 }
 
+/** A request on its way to a route, to be checked for billable features. */
 export interface BillableCheck {
   readonly model: Model;
   readonly route: Route;

@@ -18,6 +18,7 @@ import { refuseMergedFields } from "./decisive_fields.ts";
 /** Messages or items of one request: the largest limit of any vendor. */
 export const maxMessages = 100_000;
 
+/** The fields of a chat request that are common to all styles. */
 export interface ChatRequest {
   readonly style: Style;
   readonly model: string;

@@ -23,9 +23,12 @@ function holdsSeal(bytes: Uint8Array): boolean {
 }
 
 /**
- * The fields to replace when a native body carries reasoning or sources from a model of another style (the client
- * switched models in mid-conversation, or a call moved to another route): the vendor would refuse a proof it did not
- * make, and a budget for thinking in a tool loop that lacks it. Empty for nearly every call.
+ * Returns the fields to replace in a native body with reasoning or sources from a model of another
+ * style.
+ *
+ * Such a body occurs if the client switched models in mid-conversation, or a call moved to another
+ * route. The vendor would refuse a proof that it did not make, and a budget for thinking in a tool
+ * loop that lacks it.
  *
  * @example
  * ```ts

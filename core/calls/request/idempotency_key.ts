@@ -7,6 +7,7 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 /** Characters of a client's `Idempotency-Key`: UUIDs have 36, and 255 is the usual bound. */
 export const maxIdempotencyKeyChars = 255;
 
+/** An idempotency key with the request that it belongs to. */
 export interface IdempotencyKey {
   /** Stands for the client's key. */
   readonly id: string;

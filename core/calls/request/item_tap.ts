@@ -7,6 +7,7 @@ import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
 
+/** Called with each complete item of a Responses stream. */
 export type ItemVisitor = (item: JsonObject) => void;
 
 /** Visits the items of a whole answer. */

@@ -12,6 +12,7 @@ export interface Span {
   readonly end: number;
 }
 
+/** A JSON object as received: its bytes, its value and the places of its top-level fields. */
 export interface JsonBody {
   readonly bytes: Uint8Array;
   /** Its numbers are as exact as in the bytes. */

@@ -14,6 +14,7 @@ export interface PrefixMark {
   readonly chars: number;
 }
 
+/** Hashes of the beginnings of a prompt, by which repeated prompts are recognised. */
 export interface PromptPrefixes {
   /** After tools and instructions, also those that stand as the first messages; absent where there are none. */
   readonly head: PrefixMark | undefined;

@@ -30,6 +30,7 @@ const forwardedHeaders: Partial<Record<RouteStyle, readonly string[]>> = {
 /** The vendor requires a version; for clients of the gateway it is optional. */
 const defaultMessagesVersion = "2023-06-01";
 
+/** The parts of a request to a provider. */
 export interface ProviderRequestInput {
   readonly provider: ProviderEntry;
   readonly style: RouteStyle;

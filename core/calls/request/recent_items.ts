@@ -12,6 +12,7 @@ import { type JsonBody, parseJsonBody } from "./json_body.ts";
 /** How long an item can be referred to: a tool loop goes on within minutes. */
 export const itemKeptMs = 30 * 60_000;
 
+/** The bounds of the items that are kept. */
 export interface RecentItemBounds {
   /** Characters of JSON text that all accounts may keep. */
   readonly totalChars: number;

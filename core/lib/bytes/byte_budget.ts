@@ -16,6 +16,7 @@ import { GatewayError } from "../../errors.ts";
  */
 export const busyRetrySeconds = 5;
 
+/** The bounds of a byte budget. */
 export interface ByteBounds {
   /** For all owners together. */
   readonly total: number;

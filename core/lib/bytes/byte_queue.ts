@@ -4,6 +4,7 @@ import { type BufferedBytes, type ByteBounds, ByteBudget } from "./byte_budget.t
 import type { Deadline, Deadlines } from "../time/deadlines.ts";
 import type { GatewayError } from "../../errors.ts";
 
+/** The bounds and handlers of a {@linkcode ByteQueue}. */
 export interface ByteQueueOptions {
   readonly deadlines: Deadlines;
   readonly bounds: ByteBounds;

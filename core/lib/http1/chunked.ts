@@ -1,6 +1,7 @@
 /** The chunked transfer coding (RFC 9112 section 7.1), decoded inside the buffer it came in. */
 import { UpstreamFailure } from "../../upstream/transport.ts";
 
+/** The bounds of chunked framing. */
 export interface ChunkedLimits {
   /** Bytes between the digits of one chunk's size and its line end: padding and extensions. */
   readonly chunkExtensionBytes: number;

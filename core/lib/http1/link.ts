@@ -9,6 +9,7 @@ export interface LinkOwner {
   onLinkDue(link: Link): void;
 }
 
+/** What a {@linkcode Link} needs. */
 export interface LinkOptions {
   readonly origin: string;
   readonly connection: Connection;
@@ -26,6 +27,7 @@ export interface LinkOptions {
  */
 const writeFailedGraceMs = 1_000;
 
+/** One connection to a provider, with its read buffer and its deadline. */
 export class Link {
   readonly origin: string;
   readonly #connection: Connection;

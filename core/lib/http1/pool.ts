@@ -1,6 +1,7 @@
 /** Idle connections, by origin. */
 import type { Link, LinkOwner } from "./link.ts";
 
+/** The bounds of a {@linkcode Pool}. */
 export interface PoolOptions {
   readonly idleConnectionsPerOrigin: number;
   readonly idleConnectionMs: number;

@@ -8,6 +8,7 @@ export type Framing =
   | { readonly kind: "chunked" }
   | { readonly kind: "until_close" };
 
+/** A parsed response head, whose headers are looked up in its text. */
 export interface ResponseHead {
   readonly status: number;
   readonly framing: Framing;

@@ -24,8 +24,9 @@ const maxHeadBytes = 32 * 1024;
 const maxIdleConnections = 256;
 
 /**
- * Milliseconds of idle time after which a connection counts as kept: peers that close after an
- * answer without announcing it have done so by then, as a round trip takes under 1 s.
+ * Milliseconds of idle time after which a connection counts as kept open by its peer. Peers that
+ * close after an answer without announcing it have done so by then, as a round trip takes under 1
+ * s.
  */
 export const provenRestMs = 1_000;
 
@@ -59,11 +60,13 @@ const maxTrailerBytes = 8 * 1024;
 /** Heads with a status of 1xx before the final one: a server sends one or two. */
 const maxInterimResponses = 8;
 
+/** What the HTTP/1.1 driver needs, and bounds that differ from its defaults. */
 export interface Http1TransportOptions extends Partial<Http1Bounds>, Partial<PoolOptions> {
   readonly connect: Connect;
   readonly deadlines: Deadlines;
 }
 
+/** Counts of a transport's connections and exchanges. */
 export interface Http1Counts {
   /** Connections opened. */
   readonly opened: number;
@@ -75,6 +78,7 @@ export interface Http1Counts {
   readonly idle: number;
 }
 
+/** A transport over HTTP/1.1 that can be counted and closed. */
 export interface Http1Transport extends Transport {
   counts(): Http1Counts;
   /** Closes idle connections, and those in use when their exchange ends. */

@@ -13,6 +13,7 @@ export { type ExactNumber, isExactNumber };
 
 /** A value of JSON; {@linkcode ExactNumber}s are numbers outside double precision. */
 export type Json = null | boolean | number | string | ExactNumber | Json[] | JsonObject;
+/** An object of JSON. */
 export interface JsonObject {
   [key: string]: Json | undefined;
 }

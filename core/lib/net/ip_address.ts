@@ -90,9 +90,10 @@ export function isInNetwork(
 }
 
 /**
- * Returns the part of an IP address that one customer holds: the address itself for IPv4, the /64
- * for IPv6, where every household has 2^64 addresses to rotate through. Any other text is returned
- * as it is.
+ * Returns the part of an IP address that one customer holds, or any other text as it is.
+ *
+ * For IPv4 that is the address itself, for IPv6 the /64, in which every household has 2^64
+ * addresses to rotate through.
  *
  * @example
  * ```ts

@@ -21,9 +21,10 @@ export const systemClock: Clock = {
 };
 
 /**
- * Creates a clock that reads the monotonic time once per millisecond of wall time, since reading it
- * costs ten times as much as `Date.now()`, and a call does so half a dozen times. Behind by less
- * than a millisecond, never ahead.
+ * Creates a clock that reads the monotonic time once per millisecond of wall time.
+ *
+ * Reading it costs ten times as much as `Date.now()`, and a call does so half a dozen times. The
+ * result is behind by less than a millisecond, never ahead.
  *
  * @example
  * ```ts

@@ -22,6 +22,7 @@ export const systemTimer: Timer = {
   },
 };
 
+/** The clock, timer and tick of {@linkcode Deadlines}. */
 export interface DeadlinesOptions {
   readonly clock: Clock;
   readonly timer?: Timer;

@@ -13,6 +13,7 @@ export const workSliceMs = 5;
  */
 const longestRestMs = 10 * workSliceMs;
 
+/** The clock, pause and signal of {@linkcode TimeSlices}. */
 export interface TimeSlicesOptions {
   readonly clock: Pick<Clock, "monotonicMs">;
   /** Waits, while the thread serves others. */
@@ -22,10 +23,10 @@ export interface TimeSlicesOptions {
 }
 
 /**
- * Divides one job into slices of `workSliceMs` and rests after each for as long as it took: the job
- * occupies at most half of the thread, and a call waits little longer than a slice.
+ * Divides one job into slices of `workSliceMs` and rests after each for as long as it took.
  *
- * Create it when the job begins: time before that would count as work.
+ * The job occupies at most half of the thread, and a call waits little longer than a slice. Create
+ * it when the job begins: time before that would count as work.
  *
  * @example
  * ```ts

@@ -117,6 +117,7 @@ class WrittenPipe implements StreamPipe {
   }
 }
 
+/** A whole image answer to be converted into events. */
 export interface WholeAnswer extends Pick<StartedStream, "exchange" | "body"> {
   /** A usable answer; see {@linkcode readImageAnswer}. */
   readonly bytes: Uint8Array;
@@ -126,9 +127,10 @@ export interface WholeAnswer extends Pick<StartedStream, "exchange" | "body"> {
 }
 
 /**
- * Creates the stream of `image_generation.completed` (or `image_edit.completed`) events, at most
- * one per requested picture, as the streams of providers end there too. `undefined` if the answer
- * has no picture.
+ * Creates the stream of events for a whole answer; `undefined` if the answer has no picture.
+ *
+ * The events are `image_generation.completed` (or `image_edit.completed`), at most one per
+ * requested picture, as the streams of providers end there too.
  */
 export function answerAsStream(
   { bytes, request, requestId, nowSeconds, exchange, body }: WholeAnswer,

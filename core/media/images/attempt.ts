@@ -23,10 +23,12 @@ import { imageUpstreamBody } from "./upstream_body.ts";
 /** Bytes of a whole image answer: ten pictures of some 4 MB as base64. */
 export const maxImageAnswerBytes = 64 * 1024 * 1024;
 
+/** The answer of an image route: whole, or a stream that has begun. */
 export type ImageResult =
   | { readonly kind: "answer"; readonly bytes: Uint8Array; readonly images: number }
   | { readonly kind: "stream"; readonly started: StartedStream; readonly images: ImagePipe };
 
+/** What an attempt needs of an image call. */
 export interface ImageWorkInput {
   readonly request: ImageRequest;
   readonly requestId: string;

@@ -2,6 +2,7 @@
 import { costOfUnits } from "../../billing/price.ts";
 import type { AppliedPrice, Outcome } from "../../billing/receipt.ts";
 
+/** The facts about an image call at its end. */
 export interface ImageEnd {
   readonly outcome: Outcome;
   readonly price: AppliedPrice;
@@ -13,6 +14,7 @@ export interface ImageEnd {
   readonly begun: number;
 }
 
+/** The images that are charged, and their cost. */
 export interface ImageCharge {
   readonly units: number;
   readonly priceMicroVnd: bigint;

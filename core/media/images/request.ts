@@ -34,8 +34,10 @@ const minImageSidePixels = 64;
 /** Pixels of the longer side of an image: no model makes larger ones. */
 const maxImageSidePixels = 8_192;
 
+/** The endpoints of images. */
 export type ImageEndpoint = "generations" | "edits";
 
+/** An image request that was read and checked. */
 export interface ImageRequest {
   readonly endpoint: ImageEndpoint;
   readonly model: string;

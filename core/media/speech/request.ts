@@ -10,6 +10,7 @@ import { fieldsOfJson, modelField, textField } from "../fields.ts";
 /** Characters of one speech call, which has one price: the largest bound of any provider. */
 const maxSpeechInputChars = 40_000;
 
+/** A speech request that was read and checked. */
 export interface SpeechRequest {
   readonly model: string;
   /** Whether the client requested events instead of audio. */

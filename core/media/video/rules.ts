@@ -20,6 +20,7 @@ const maxVideoDeadlineMinutes = 60;
 
 /** The values of `aspect_ratio` that a client may request. */
 export const aspectRatios = ["9:16", "16:9", "1:1", "3:4", "4:3", "21:9"] as const;
+/** A value of `aspect_ratio`. */
 export type AspectRatio = typeof aspectRatios[number];
 
 const secondsRange = z.strictObject({

@@ -16,6 +16,7 @@
  */
 import type { AccountId, ApiKeyId, LedgerId, RequestId, VideoId } from "../../lib/ids.ts";
 
+/** The states of a video task. */
 export type VideoState = "queued" | "in_progress" | "completed" | "failed" | "cancelled";
 
 /** Why a task failed, as a message for the client. */

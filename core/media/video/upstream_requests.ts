@@ -68,6 +68,7 @@ export function cancelRequest(upstream: VideoUpstream, id: string): UpstreamRequ
  * dialect.
  */
 export const videoVariants = ["video", "thumbnail", "spritesheet"] as const;
+/** A part of a finished task that can be downloaded. */
 export type VideoVariant = typeof videoVariants[number];
 
 /**

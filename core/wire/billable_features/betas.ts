@@ -19,6 +19,7 @@ export function hasBillableBeta(value: Json): boolean {
   return Array.isArray(value) && value.some(hasBillableBeta);
 }
 
+/** Values of `anthropic-beta`, sorted by whether a route may get them. */
 export interface SortedBetas {
   /** What goes to the provider; `undefined`: no header at all. */
   readonly kept: string | undefined;

@@ -21,6 +21,7 @@ export const billableFeatures = [
   "media_output",
 ] as const;
 
+/** The name of a billable feature, as in `routes[].allow`. */
 export type BillableFeature = typeof billableFeatures[number];
 
 /** Tools that the provider runs: it reads the prompt anew after each round, so one call may fill its context often. */

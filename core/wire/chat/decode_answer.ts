@@ -20,6 +20,7 @@ import { readDetail, readThoughtSignature } from "./reasoning_details.ts";
 import { citeTexts, readAnnotations, readListedSources, unplacedSources } from "./sources.ts";
 import { defined } from "../../lib/defined.ts";
 
+/** Reads a whole Chat answer. */
 export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): Answer {
   const reading = readChatAnswer(body);
   if (reading.error !== undefined) throw reading.error;

@@ -20,12 +20,14 @@ import { thinkingText } from "./decode_answer.ts";
 import { decodeChatContent, decodeChatMark, decodeChatPart } from "./decode_parts.ts";
 import { readDetail } from "./reasoning_details.ts";
 
+/** The messages of a Chat request, as turns. */
 export interface DecodedMessages {
   /** Instructions before the first other message, in order. */
   readonly system: readonly TextBlock[];
   readonly turns: readonly Turn[];
 }
 
+/** Reads the messages of a Chat request. */
 export function decodeChatMessages(messages: readonly Json[], warnings: Warnings): DecodedMessages {
   const system: TextBlock[] = [];
   const turns: Turn[] = [];

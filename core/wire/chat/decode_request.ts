@@ -30,6 +30,7 @@ import { decodeChatTools } from "./decode_tools.ts";
 import { chatFields } from "./known_fields.ts";
 import { defined } from "../../lib/defined.ts";
 
+/** Reads a Chat request. */
 export function decodeChatRequest(body: JsonObject): Conversation {
   refuseUncarried(body);
   const warnings = new Warnings();

@@ -21,6 +21,7 @@ type DecodedTools = Pick<
   "tools" | "toolChoice" | "parallelTools" | "legacyFunctions"
 >;
 
+/** Reads the tools and the tool choice of a Chat request. */
 export function decodeChatTools(body: JsonObject, warnings: Warnings): DecodedTools {
   const functions = optionalList(body, "functions", "functions") ?? [];
   const tools = optionalList(body, "tools", "tools") ?? [];

@@ -46,6 +46,7 @@ everyMember<
   | "sequence"
 >();
 
+/** Writes a whole Chat answer. */
 export function encodeChatAnswer(
   answer: Answer,
   context: PipeContext,

@@ -25,13 +25,16 @@ import {
 import type { Warnings } from "../warnings.ts";
 import { defined } from "../../lib/defined.ts";
 
+/** A text part of a Chat message. */
 export interface TextPart extends JsonObject {
   type: "text";
   text: string;
 }
+/** An image or file part of a Chat message. */
 export interface MediaPart extends JsonObject {
   type: "image_url" | "file";
 }
+/** A content part of a Chat message. */
 export type Part = TextPart | MediaPart;
 
 // What becomes of each member of a block here. A new member does not compile until it has a row.

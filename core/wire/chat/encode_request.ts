@@ -67,6 +67,7 @@ everyMember<
   | "encrypted"
 >();
 
+/** Writes a Chat request. */
 export function encodeChatRequest(
   given: Conversation,
   options: ConversionOptions,

@@ -40,6 +40,7 @@ interface Said {
   readonly alone: boolean;
 }
 
+/** What reading the tool calls of a Chat stream needs of its decoder. */
 export interface StreamCallsInput {
   readonly emit: EventSink;
   readonly takeBlock: () => number;

@@ -26,6 +26,7 @@ const noTools: ReadonlySet<string> = new Set();
 
 type TextKind = "text" | "refusal" | "reasoning";
 
+/** Reads a Chat stream. */
 export class ChatStreamDecoder implements StreamDecoder {
   readonly #signer: string;
   readonly #toolNames: ReadonlySet<string>;

@@ -24,6 +24,7 @@ interface Call {
   hasArguments: boolean;
 }
 
+/** Writes a Chat stream. */
 export class ChatStreamEncoder implements StreamEncoder {
   readonly #context: PipeContext;
   readonly #legacy: boolean;

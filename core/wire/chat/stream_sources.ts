@@ -11,9 +11,10 @@ import { movedBack, readAnnotations, readListedSources, unplacedSources } from "
 const overheadChars = 128;
 
 /**
- * Servers send annotations before the text, within it or behind it, once or with every chunk, and count places from the
- * begin of the whole text, which may be several blocks here. Up to {@linkcode streamCitationChars} are kept; what
- * does not fit is left out, for the text is whole without it.
+ * Collects the sources of a Chat stream.
+ *
+ * Servers send annotations before the text, within it or after it, once or with every chunk, and
+ * count positions from the beginning of the whole text, which may be several blocks here.
  */
 export class StreamSources {
   /** Length of all text so far, and of the text before the open block. */

@@ -22,6 +22,7 @@ export interface Moderation {
   readonly output: JsonObject;
 }
 
+/** A block of an answer. */
 export type AnswerBlock =
   | AnswerText
   | ReasoningBlock
@@ -29,6 +30,7 @@ export type AnswerBlock =
   | HostedCallBlock
   | ForeignBlock;
 
+/** Text of an answer, with its sources. */
 export interface AnswerText extends TextBlock {
   readonly citations?: readonly Citation[];
   /** How likely each token was: entries as Chat and Responses both write them. */
@@ -53,6 +55,7 @@ export interface TextSpan {
   readonly end: number;
 }
 
+/** Why an answer ended. */
 export type StopReason =
   | "end"
   /** The cap on output tokens, or the context window, was reached. */
@@ -64,6 +67,7 @@ export type StopReason =
   /** A hosted tool loop paused; the client may send the answer back to go on. */
   | "pause";
 
+/** The end of an answer, with its details. */
 export interface Stop {
   readonly reason: StopReason;
   /** Which stop sequence it was, where the style says so. */

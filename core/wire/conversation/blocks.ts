@@ -6,6 +6,7 @@ import type { CacheMark, Placed } from "./placed.ts";
 
 export type { CacheMark, Placed };
 
+/** A block of a turn. */
 export type Block =
   | TextBlock
   | ImageBlock
@@ -17,6 +18,7 @@ export type Block =
   | HostedCallBlock
   | ForeignBlock;
 
+/** Text of a turn. */
 export interface TextBlock extends Placed {
   readonly type: "text";
   readonly text: string;
@@ -24,6 +26,7 @@ export interface TextBlock extends Placed {
   readonly refusal?: true;
 }
 
+/** The source of an image or a document: data, a URL or an uploaded file. */
 export type MediaSource =
   /** `data` is plain base64, `mediaType` lower case and without parameters. */
   | { readonly kind: "base64"; readonly mediaType: string; readonly data: string }
@@ -31,6 +34,7 @@ export type MediaSource =
   /** Uploaded to the vendor of `style`: worth nothing anywhere else. */
   | { readonly kind: "file"; readonly style: Style; readonly id: string };
 
+/** An image of a turn. */
 export interface ImageBlock extends Placed {
   readonly type: "image";
   readonly source: MediaSource;
@@ -38,6 +42,7 @@ export interface ImageBlock extends Placed {
   readonly detail?: string;
 }
 
+/** A document of a turn. */
 export interface DocumentBlock extends Placed {
   readonly type: "document";
   readonly source:
@@ -53,6 +58,7 @@ export interface DocumentBlock extends Placed {
   readonly citations?: boolean;
 }
 
+/** A search result that the client supplies as a source. */
 export interface SearchResultBlock extends Placed {
   readonly type: "search_result";
   readonly source: string;
@@ -78,6 +84,7 @@ export interface ReasoningBlock extends Placed {
  */
 export type ReasoningSigner = string;
 
+/** The proof of a reasoning block, which only its signer accepts. */
 export type ReasoningProof =
   /** A thinking block's `signature`. */
   | { readonly kind: "signature"; readonly signer: ReasoningSigner; readonly signature: string }
@@ -94,6 +101,7 @@ export type ReasoningProof =
   /** One entry of a Chat-style `reasoning_details` list, as received. */
   | { readonly kind: "detail"; readonly signer: ReasoningSigner; readonly detail: JsonObject };
 
+/** A call of a tool by the model. */
 export interface ToolCallBlock extends Placed {
   readonly type: "tool_call";
   /** As sent, also when illegal elsewhere; empty when the style gave none. Encoders map it by a pure function. */
@@ -113,6 +121,7 @@ export type ToolInput =
   /** A custom tool's free text. */
   | { readonly kind: "text"; readonly text: string };
 
+/** A block inside a tool result. */
 export type ToolResultContent =
   | TextBlock
   | ImageBlock
@@ -120,6 +129,7 @@ export type ToolResultContent =
   | SearchResultBlock
   | ForeignBlock;
 
+/** The client's result of a tool call. */
 export interface ToolResultBlock extends Placed {
   readonly type: "tool_result";
   /** The call's id as sent; empty when the style gave none (then order decides). */

@@ -21,6 +21,7 @@ interface HostedRequest {
   readonly others: readonly string[];
 }
 
+/** A hosted tool that searches the web. */
 export interface WebSearchRequest extends HostedRequest {
   readonly tool: "web_search";
   readonly allowedDomains?: Told<readonly string[]>;
@@ -33,10 +34,12 @@ export interface WebSearchRequest extends HostedRequest {
   readonly contextSize?: Told<string>;
 }
 
+/** A hosted tool that fetches a page. */
 export interface WebFetchRequest extends HostedRequest {
   readonly tool: "web_fetch";
 }
 
+/** A hosted tool that runs code. */
 export interface CodeExecutionRequest extends HostedRequest {
   readonly tool: "code_execution";
 }
@@ -64,6 +67,7 @@ export interface HostedCallBlock extends Placed {
   readonly resultPath?: string;
 }
 
+/** A call of a hosted tool, with its result. */
 export type HostedCall = SearchCall | FetchCall | CodeCall | McpCall;
 
 /** A page that a search found. */
@@ -73,6 +77,7 @@ export interface WebSource {
   readonly title?: string;
 }
 
+/** A web search that the provider ran. */
 export interface SearchCall {
   readonly tool: "web_search";
   readonly query: string;
@@ -81,6 +86,7 @@ export interface SearchCall {
   readonly failed: boolean;
 }
 
+/** A page that the provider fetched. */
 export interface FetchCall {
   readonly tool: "web_fetch";
   readonly url: string;
@@ -90,6 +96,7 @@ export interface FetchCall {
   readonly failed: boolean;
 }
 
+/** Code that the provider ran. */
 export interface CodeCall {
   readonly tool: "code_execution";
   readonly code: string;
@@ -98,6 +105,7 @@ export interface CodeCall {
   readonly failed: boolean;
 }
 
+/** A call of a tool of an MCP server that the provider made. */
 export interface McpCall {
   readonly tool: "mcp";
   readonly server: string;

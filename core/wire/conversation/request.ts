@@ -57,6 +57,7 @@ export interface Extra {
   readonly otherwise: "ignore" | "warn" | "refuse";
 }
 
+/** One turn of the user or the model. */
 export interface Turn {
   /** `system` here is an instruction in the middle of the conversation; leading ones are in `system` above. */
   readonly role: "user" | "assistant" | "system";
@@ -65,6 +66,7 @@ export interface Turn {
   readonly path: string;
 }
 
+/** The sampling parameters of a request. */
 export interface Sampling {
   readonly temperature?: number;
   readonly topP?: number;
@@ -72,6 +74,7 @@ export interface Sampling {
   readonly stop?: readonly string[];
 }
 
+/** How much the model should think. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
 /** How much the model shall think. */
@@ -90,6 +93,7 @@ export interface ReasoningRequest {
   readonly effortPath?: string;
 }
 
+/** The format of the answer: text, JSON, or JSON by a schema. */
 export type OutputFormat =
   | { readonly type: "json_object"; readonly path: string }
   | {

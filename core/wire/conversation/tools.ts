@@ -4,8 +4,10 @@ import type { Style } from "../contract.ts";
 import type { Placed } from "./blocks.ts";
 import type { HostedToolRequest } from "./hosted.ts";
 
+/** A tool of a request. */
 export type Tool = FunctionTool | CustomTool | HostedTool;
 
+/** A tool that the client runs, with a JSON Schema of its arguments. */
 export interface FunctionTool extends Placed {
   readonly type: "function";
   readonly name: string;
@@ -42,6 +44,7 @@ export interface HostedTool extends Placed {
   readonly otherwise?: "warn" | "refuse";
 }
 
+/** Which tools the model may or must call. */
 export type ToolChoice =
   | {
     readonly type: "auto" | "required";

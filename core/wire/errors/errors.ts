@@ -24,6 +24,7 @@ import {
 import { vendorErrorMembers } from "./vendor_error_body.ts";
 import { saysTooLong, tooLongText } from "./too_long.ts";
 
+/** What reading a provider's error depends on besides the answer. */
 export interface ProviderErrorOptions {
   /** From the provider's `retry-after`. */
   readonly retryAfterSeconds?: number;

@@ -198,8 +198,10 @@ const host =
 const address = /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g;
 
 /**
- * A provider's error text, fit for the client: cut to {@linkcode maxErrorMessageChars}, without control
- * characters, URLs, host names, addresses and anything that looks like a key or an organisation.
+ * Cleans a provider's error text for the client.
+ *
+ * It is cut to {@linkcode maxErrorMessageChars}, without control characters, URLs, host names,
+ * addresses and anything that resembles a key or an organisation.
  *
  * @example
  * ```ts

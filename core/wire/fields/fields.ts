@@ -21,6 +21,8 @@ export function refuse(path: string, why: string): never {
 }
 
 /**
+ * Reads an optional string.
+ *
  * @example
  * ```ts
  * import { optionalString } from "./fields.ts";
@@ -33,10 +35,12 @@ export function optionalString(from: JsonObject, key: string, path: string): str
   return typeof value === "string" ? value : invalid(path, "must be a string");
 }
 
+/** Reads a required string. */
 export function requiredString(from: JsonObject, key: string, path: string): string {
   return optionalString(from, key, path) ?? invalid(path, "is required");
 }
 
+/** Reads an optional number. */
 export function optionalNumber(from: JsonObject, key: string, path: string): number | undefined {
   const value = from[key];
   if (value === undefined || value === null) return undefined;
@@ -58,12 +62,14 @@ export function optionalCount(
     : invalid(path, `must be a whole number of at least ${least}`);
 }
 
+/** Reads an optional boolean. */
 export function optionalBoolean(from: JsonObject, key: string, path: string): boolean | undefined {
   const value = from[key];
   if (value === undefined || value === null) return undefined;
   return typeof value === "boolean" ? value : invalid(path, "must be true or false");
 }
 
+/** Reads an optional object. */
 export function optionalObject(
   from: JsonObject,
   key: string,
@@ -74,10 +80,12 @@ export function optionalObject(
   return isJsonObject(value) ? value : invalid(path, "must be an object");
 }
 
+/** Reads a required object. */
 export function requiredObject(value: Json | undefined, path: string): JsonObject {
   return isJsonObject(value) ? value : invalid(path, "must be an object");
 }
 
+/** Reads an optional list. */
 export function optionalList(
   from: JsonObject,
   key: string,

@@ -37,7 +37,11 @@ export function refuseForeignFile(path: string): never {
   return refuse(path, "the file belongs to another provider");
 }
 
-/** @throws {GatewayError} `conversion_refused` when the model takes no documents */
+/**
+ * Requires that the model accepts documents.
+ *
+ * @throws {GatewayError} `conversion_refused` when the model takes no documents
+ */
 export function requireDocuments(path: string, capabilities: ResolvedCapabilities): void {
   if (!capabilities.files) refuse(path, "this model takes no documents");
 }

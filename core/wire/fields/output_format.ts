@@ -8,6 +8,7 @@ import type { Warnings } from "../warnings.ts";
 /** A requested for an answer that matches a schema. */
 export type SchemaFormat = Extract<OutputFormat, { readonly type: "json_schema" }>;
 
+/** The fields of a request that set the format of its answer. */
 export interface EncodedFormat {
   readonly field?: JsonObject;
   /** Said in the instructions where the route has no field for it. */

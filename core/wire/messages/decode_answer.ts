@@ -13,6 +13,7 @@ import { HostedCallReader } from "./hosted_calls.ts";
 import { readMessagesStop } from "./stop_reasons.ts";
 import { defined } from "../../lib/defined.ts";
 
+/** Reads a whole Messages answer. */
 export function decodeMessagesAnswer(body: JsonObject, memory: ConversionMemory): Answer {
   const reading = readMessagesAnswer(body);
   if (reading.error !== undefined) throw reading.error;

@@ -80,6 +80,7 @@ function decodePlain(block: JsonObject, path: string): ToolResultContent {
   }
 }
 
+/** Reads a text block of a Messages request. */
 export function decodeText(block: JsonObject, path: string): TextBlock {
   return {
     type: "text",

@@ -36,6 +36,7 @@ import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
 import { messagesFields } from "./known_fields.ts";
 import { defined } from "../../lib/defined.ts";
 
+/** Reads a Messages request. */
 export function decodeMessagesRequest(body: JsonObject): Conversation {
   const warnings = new Warnings();
   const maxTokens = optionalCount(body, "max_tokens", "max_tokens") ??

@@ -49,6 +49,7 @@ everyMember<
 >();
 everyMember<Stop, "reason" | "explanation" | "sequence">();
 
+/** Writes a whole Messages answer. */
 export function encodeMessagesAnswer(answer: Answer, context: PipeContext): JsonObject {
   const ids = new CallIds(context.requestId, "toolu_", wordId);
   const refusal = answer.blocks

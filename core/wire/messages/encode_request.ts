@@ -86,6 +86,7 @@ everyMember<
   | "strict"
 >();
 
+/** Writes a Messages request. */
 export function encodeMessagesRequest(
   given: Conversation,
   options: ConversionOptions,

@@ -7,6 +7,7 @@ import type { EventSink } from "../stream/dialect.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";
 import { hostedResultId, ranBy, readHostedUse, withHostedResult } from "./hosted_calls.ts";
 
+/** Reads the blocks of hosted tools in a Messages stream. */
 export class HostedStream {
   /** Blocks of calls whose input streams. */
   readonly #open = new Map<number, { readonly use: JsonObject; json: string }>();

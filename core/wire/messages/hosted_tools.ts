@@ -15,6 +15,7 @@ import { defined } from "../../lib/defined.ts";
 /** What a body with MCP servers needs in the header. */
 const mcpBeta = "mcp-client-2025-11-20";
 
+/** Hosted tools as a Messages request has them. */
 export interface EncodedHosted {
   readonly carried: readonly CarriedTool[];
   readonly tools: readonly JsonObject[];

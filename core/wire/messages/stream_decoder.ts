@@ -33,6 +33,7 @@ interface OpenBlock {
 type DeltaKind = "text" | "reasoning" | "arguments";
 const members = { text: "text", reasoning: "thinking", arguments: "partial_json" } as const;
 
+/** Reads a Messages stream. */
 export class MessagesStreamDecoder implements StreamDecoder {
   readonly #signer: string;
   readonly #template = new FrameTemplate();

@@ -30,6 +30,7 @@ import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
 
 type OpenKind = "text" | "thinking" | "tool_use" | "custom" | "whole";
 
+/** Writes a Messages stream. */
 export class MessagesStreamEncoder implements StreamEncoder {
   readonly #context: PipeContext;
   readonly #ids: CallIds;

@@ -15,6 +15,7 @@ import { readItemProof } from "./reasoning_item.ts";
 import { readResponsesStop } from "./stop_reasons.ts";
 import { defined } from "../../lib/defined.ts";
 
+/** Reads a whole Responses answer. */
 export function decodeResponsesAnswer(body: JsonObject, memory: ConversionMemory): Answer {
   const reading = readResponsesAnswer(body);
   if (reading.error !== undefined) throw reading.error;

@@ -25,6 +25,7 @@ import { isClientSearch, keysOf, listed } from "./offered_tools.ts";
 import { type NameOf, searchToolName } from "./tool_groups.ts";
 import { defined } from "../../lib/defined.ts";
 
+/** The input items of a Responses request, as turns. */
 export interface DecodedInput {
   /** Instructions before the first other item, in order. */
   readonly system: readonly TextBlock[];

@@ -38,6 +38,7 @@ import { responsesFields, verbosity } from "./known_fields.ts";
 import { offeredTools } from "./offered_tools.ts";
 import { defined } from "../../lib/defined.ts";
 
+/** Reads a Responses request. */
 export function decodeResponsesRequest(body: JsonObject): Conversation {
   const warnings = new Warnings();
   refuseStored(body, warnings);

@@ -47,6 +47,7 @@ everyMember<
   | "sequence"
 >();
 
+/** Writes a whole Responses answer. */
 export function encodeResponsesAnswer(
   answer: Answer,
   context: PipeContext,

@@ -51,6 +51,7 @@ everyMember<
   | "name"
 >();
 
+/** The turns of a conversation, as input items of a Responses request. */
 export interface EncodedInput {
   readonly instructions?: string;
   readonly input: JsonObject[];

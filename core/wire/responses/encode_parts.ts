@@ -23,6 +23,7 @@ import {
 } from "../fields/media_blocks.ts";
 import type { Warnings } from "../warnings.ts";
 
+/** A content part of a Responses input item. */
 export interface InputPart extends JsonObject {
   type: "input_text" | "input_image" | "input_file";
 }

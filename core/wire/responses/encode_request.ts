@@ -69,6 +69,7 @@ everyMember<
   | "encrypted"
 >();
 
+/** Writes a Responses request. */
 export function encodeResponsesRequest(
   given: Conversation,
   options: ConversionOptions,

@@ -85,6 +85,7 @@ export function isHostedItem(type: string): boolean {
   return Object.hasOwn(progress, type);
 }
 
+/** Returns the type of the output item for a hosted call. */
 export function hostedItemKind({ tool }: HostedCall): HostedItemKind {
   if (tool === "code_execution") return "code_interpreter_call";
   return tool === "mcp" ? "mcp_call" : "web_search_call";

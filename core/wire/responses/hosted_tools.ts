@@ -13,6 +13,7 @@ import { carriedHosted, type CarriedTool, warnOfRequested } from "../tools/tool_
 import { codeOutputs, searchSources } from "./includes.ts";
 import { defined } from "../../lib/defined.ts";
 
+/** Hosted tools as a Responses request has them. */
 export interface EncodedHosted {
   readonly carried: readonly CarriedTool[];
   readonly tools: readonly JsonObject[];

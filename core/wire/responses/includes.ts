@@ -6,6 +6,7 @@ export const encryptedReasoning = "reasoning.encrypted_content";
 
 /** The pages that a search found, and what code printed: other styles tell both unasked. */
 export const searchSources = "web_search_call.action.sources";
+/** The value of `include` for the outputs of hosted code. */
 export const codeOutputs = "code_interpreter_call.outputs";
 
 /** How likely each token of the text was. */

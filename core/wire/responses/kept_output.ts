@@ -64,6 +64,7 @@ interface KeptItem {
 /** One event: its type and its members. */
 export type ClosingEvent = readonly [type: string, members: JsonObject];
 
+/** Collects the output items of a Responses stream, for streams whose end lacks them. */
 export class KeptOutput {
   readonly #items = new Map<number, KeptItem>();
   #chars = 0;

@@ -13,6 +13,7 @@ export interface OfferedTool {
   readonly path: string;
 }
 
+/** The tools of a Responses request, by which the calls of its answer are read. */
 export interface OfferedTools {
   readonly tools: readonly OfferedTool[];
   readonly nameOf: NameOf;

@@ -28,10 +28,12 @@ export function itemId(kind: keyof typeof prefixes, context: PipeContext, index:
   return `${answerId(prefixes[kind], context.requestId)}_${index}`;
 }
 
+/** Writes a message as an output item. */
 export function messageItem(id: string, status: ItemStatus, content: JsonObject[]): JsonObject {
   return { id, type: "message", status, role: "assistant", content };
 }
 
+/** Writes a text part of a message. */
 export function textPart(
   text: string,
   annotations: JsonObject[],
@@ -40,6 +42,7 @@ export function textPart(
   return { type: "output_text", text, annotations, logprobs };
 }
 
+/** Writes a refusal part of a message. */
 export function refusalPart(refusal: string): JsonObject {
   return { type: "refusal", refusal };
 }
@@ -88,6 +91,7 @@ export interface CallHead {
   readonly namespace?: string;
 }
 
+/** Writes a tool call as an output item. */
 export function callItem(head: CallHead, status: ItemStatus, text: string): JsonObject {
   const { kind: type, id, callId: call_id, name, namespace } = head;
   const item = { id, type, status, call_id };

@@ -82,15 +82,14 @@ export function replayItem(
   };
 }
 
+/** Writes the parts of a reasoning summary. */
 export function summaryParts(summary: readonly string[]): JsonObject[] {
   return summary.map((text) => ({ type: "summary_text", text }));
 }
 
 /**
- * A native Responses call must not carry what its vendor never made: reasoning with a seal of ours, and calls of hosted
- * tools that another provider ran, are left out.
- * Returns `undefined` when there is none, so that the bytes can pass untouched; callers look for
- * {@linkcode sealPrefix} in the bytes first.
+ * Removes from a native Responses call what its vendor never made: reasoning with a seal of the
+ * gateway, and calls of hosted tools that another provider ran.
  */
 export function withoutSealedReasoning(body: JsonObject): JsonObject | undefined {
   const input = body["input"];

@@ -15,6 +15,7 @@ const encoder = new TextEncoder();
 /** `""` */
 const emptyLiteralBytes = 2;
 
+/** The member `model`, prepared for scanning. */
 export const modelKey = jsonKey("model");
 
 /** Writes the client's name of the model over the provider's, in the bytes. One per call. */

@@ -16,6 +16,7 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionMemory, ConversionOptions, PipeContext, Style } from "../contract.ts";
 import type { Answer, Conversation, StreamEvent } from "../conversation/mod.ts";
 
+/** The implementation of one wire style: decoders, encoders, streams. */
 export interface Dialect {
   readonly style: Style;
   /**
@@ -48,6 +49,7 @@ export interface Dialect {
   createStreamEncoder(context: PipeContext, memory: ConversionMemory): StreamEncoder;
 }
 
+/** A request as an encoder wrote it. */
 export interface EncodedRequest {
   readonly body: JsonObject;
   /** Paths that this style could not carry or had to approximate; the conversation's own warnings are added by the caller. */
@@ -57,6 +59,7 @@ export interface EncodedRequest {
   readonly betas?: readonly string[];
 }
 
+/** Takes the events of a stream in order. */
 export type EventSink = (event: StreamEvent) => void;
 
 /** Upstream frames in, conversation events out. One per stream. */

@@ -20,9 +20,10 @@ export function newStreamReading(): StreamReading {
 }
 
 /**
- * What becomes of a frame on its way to the client: `pass` it on, `drop` it, or keep it back as the `last` of the
- * stream; the first and the last with the {@linkcode StreamMeter.edits}. After `last`, and after an error, no more
- * frames are read.
+ * The fate of a frame on its way to the client.
+ *
+ * `pass` forwards it, `drop` removes it, `last` keeps it back as the end of the stream. The first
+ * and the last apply the {@linkcode StreamMeter.edits}.
  */
 export type FrameFate = "pass" | "drop" | "last";
 
@@ -45,7 +46,9 @@ export type UsageReport =
   | { readonly kind: "absurd" }
   | { readonly kind: "counts"; readonly usage: ReportedUsage };
 
+/** The absence of a usage report. */
 export const noReport: UsageReport = { kind: "none" };
+/** A usage report that cannot be true. */
 export const absurdReport: UsageReport = { kind: "absurd" };
 
 /**
@@ -64,9 +67,10 @@ export function enterReport(
 }
 
 /**
- * One count of a report: the number, `undefined` when absent or null, `NaN` when it cannot be a token count
- * (negative, a fraction, no number, beyond {@linkcode maxReportedTokens}). `NaN` spreads through sums, so a report
- * needs one check at its end.
+ * Reads one count of a report.
+ *
+ * `undefined` if absent or null; `NaN` if it cannot be a token count (negative, a fraction, not a
+ * number, beyond {@linkcode maxReportedTokens}).
  *
  * @example
  * ```ts

@@ -28,6 +28,7 @@ function textLength(event: BlockEvent): number {
   return text + (event.type === "text" ? event.logprobs?.length ?? 0 : 0);
 }
 
+/** Brings interleaved blocks of a stream into sequence. */
 export class BlockSequencer {
   readonly #write: (event: BlockEvent) => void;
   /** The live block, or -1. */

@@ -30,8 +30,10 @@ const refusedByChat = [
 ] as const;
 
 /**
- * Whether Chat and Responses take the schema as `strict`: an object at the root, every object closed and with all its
- * properties required, every list with its items, and none of the keywords that they refuse.
+ * Whether Chat and Responses accept the schema as `strict`.
+ *
+ * They require an object at the root, every object closed and with all its properties required,
+ * every list with its items, and none of the keywords that they refuse.
  *
  * @example
  * ```ts

@@ -1,6 +1,7 @@
 /** The tool calls of one turn while their results are looked for. */
 import type { ToolCallBlock, ToolResultBlock } from "../conversation/mod.ts";
 
+/** A tool call that has no result yet. */
 export interface OpenCall {
   readonly call: ToolCallBlock;
   /** The id under which the call was renamed. */
@@ -31,8 +32,8 @@ function addTo(queues: Map<string, Queue>, key: string, call: OpenCall): void {
 }
 
 /**
- * Finds the call that a result belongs to: by the id that it had in the request, or, for results without an id, by
- * the name of the tool, or else the next one in order.
+ * Finds the call to which a result belongs. It is found by the id that the call had in the request;
+ * without an id by the name of the tool, or else as the next one in order.
  *
  * @example
  * ```ts

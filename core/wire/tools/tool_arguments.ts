@@ -38,8 +38,8 @@ export function argumentsObject(
 }
 
 /**
- * The arguments of a fresh answer as an object: what was cut off (output limit in the middle of the JSON) is dropped
- * member by member back to the last one that is whole.
+ * Returns the arguments of a new answer as an object. What was cut off (output limit in the middle
+ * of the JSON) is dropped member by member back to the last one that is whole.
  *
  * @example
  * ```ts

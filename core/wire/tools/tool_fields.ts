@@ -55,7 +55,11 @@ function noteHostedTool(
   warnings.add(tool.path);
 }
 
-/** @throws {GatewayError} `conversion_refused` where a hosted tool is forced */
+/**
+ * Refuses a forced hosted tool.
+ *
+ * @throws {GatewayError} `conversion_refused` where a hosted tool is forced
+ */
 export function refuseForced(tool: HostedTool, choice: ToolChoice | undefined): void {
   if (choice?.type !== "tool" || !isNamed(tool, choice.name)) return;
   refuse(choice.path, `${tool.kind} runs only at its own provider`);

@@ -5,8 +5,8 @@
 import { hashHex } from "./short_hash.ts";
 
 /**
- * The name itself when it is legal, else its beginning with an 8-digit hash of the whole: a pure function, so tools,
- * tool choice and history agree, also between requests.
+ * Returns a legal name for a tool: the name itself, or its beginning with an 8-digit hash of the
+ * whole. A pure function, so tools, tool choice and history agree, also between requests.
  *
  * @example
  * ```ts

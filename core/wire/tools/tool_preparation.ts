@@ -35,6 +35,7 @@ import { toolIdFor } from "./tool_ids.ts";
 import { toolNameFor } from "./tool_names.ts";
 import { defined } from "../../lib/defined.ts";
 
+/** A conversation whose tools suit the route, and the memory of what was changed. */
 export interface PreparedTools {
   readonly conversation: Conversation;
   readonly memory: ConversionMemory;
