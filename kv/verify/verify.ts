@@ -1,14 +1,16 @@
 /**
  * Verifies the invariants of a whole store, and lists what violates them:
  *
- * 1. available + Σ leases = Σ credits − Σ debits − Σ charges, for every account and in all; 2.
- * nothing is negative except a wallet within the debt limit in its row; 3. every receipt is in the
- * index of its account, once, and day sums equal the sums of receipts; 4. every line of the ledger
- * is the one that its operation wrote, and no operation has a second one; 5. refunds per day, key
- * and model equal the refund lines of those calls, and none exceeds the cost of its call; 6. every
- * failed video task was refunded its cost, once, and every open one will be polled again; 7. no
- * call has two receipts; 8. the sums of claims on providers, by day and route, equal those of the
- * receipts.
+ * 1. available + Σ leases = Σ credits − Σ debits − Σ charges, for every account and in all;
+ * 2. nothing is negative except a wallet within the debt limit in its row;
+ * 3. every receipt is in the index of its account, once, and day sums equal the sums of receipts;
+ * 4. every line of the ledger is the one that its operation wrote, and no operation has a second
+ *    one;
+ * 5. refunds per day, key and model equal the refund lines of those calls, and none exceeds the
+ *    cost of its call;
+ * 6. every failed video task was refunded its cost, once, and every open one will be polled again;
+ * 7. no call has two receipts;
+ * 8. the sums of claims on providers, by day and route, equal those of the receipts.
  *
  * May run beside a live service. One fast scan sums everything. Accounts that look wrong, or were
  * in use meanwhile, are then checked one by one; a reading counts only if nothing changed during
