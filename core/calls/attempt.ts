@@ -1,4 +1,4 @@
-/** One try of one route, up to the point where the client may see something of it. */
+/** One attempt on one route, up to the point where the client may see something of it. */
 import { joined } from "../lib/bytes/byte_parts.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
@@ -36,49 +36,55 @@ export interface ProviderAnswer {
   readonly value: JsonObject;
 }
 
-/** What a route does with the exchange; made anew for each try. */
+/** What a route does with the exchange of one attempt. */
 export interface AttemptHandlers {
   readonly exchange: UpstreamExchange;
   readonly createPipe: () => StreamPipe;
   readonly readAnswer: (body: JsonObject) => AnswerReading;
-  /** The whole answer in the client's style. Throws a {@linkcode GatewayError} when it is no answer after all. */
+  /**
+   * Converts the whole answer to the client's style. Throws a {@linkcode GatewayError} if it turns out not to be an
+   * answer.
+   */
   readonly toClient: (answer: ProviderAnswer) => Uint8Array;
-  /** Turns a refusal of the provider into ours; `waitSeconds` is how long it asks to be left alone. */
+  /** Converts a refusal of the provider to an error of ours; `waitSeconds` is its `retry-after`. */
   readonly decodeError: (
     status: number,
     body: string,
     waitSeconds: number | undefined,
   ) => GatewayError;
-  /** Told the status as soon as it is in, e.g. to let a refused credential rest. */
+  /** Called with the status as soon as it arrives, e.g. to let a refused credential rest. */
   readonly onStatus?: (status: number, retryAfterSeconds: number | undefined) => void;
-  /** After a failure: whether the same route may be tried again with another credential. */
+  /** Whether, after a failure, the same route may be tried again with another credential. */
   readonly mayRepeat?: () => boolean;
 }
 
-/** What judges the head of an answer. */
+/** The handlers that judge the head of an answer. */
 export type HeadHandlers = Pick<AttemptHandlers, "exchange" | "decodeError" | "onStatus">;
 
-/** Output has begun: from here on the route is committed. */
+/** A stream whose output has begun: the call is committed to its route. */
 export interface StartedStream {
   readonly kind: "stream";
   readonly exchange: UpstreamExchange;
   readonly body: ByteReader;
   readonly pipe: StreamPipe;
-  /** What the client gets first: everything up to and with the first real output. */
+  /** What the client gets first: everything up to and including the first real output. */
   readonly preamble: Uint8Array;
-  /** The upstream body already ended (a short answer in one piece). */
+  /** The provider's body has already ended (a short answer in one piece). */
   readonly bodyEnded: boolean;
-  /** What came in one read with the first output and is not looked at yet. Valid until the next read of `body`. */
+  /**
+   * Bytes that arrived in one read with the first output and were not parsed yet. Valid until the next read of
+   * `body`.
+   */
   readonly unread?: Uint8Array;
 }
 
 /**
- * Bytes of a read that a chat stream looks at in one go before its first output. A fast provider sends whole answers in
- * one read; what is not paid for yet must wait for its money.
+ * Bytes of a read that a chat stream parses in one go before its first output. A fast provider sends whole answers in
+ * one read; output beyond the reservation must wait until the reservation has grown.
  */
 export const firstSliceBytes = 2_048;
 
-/** A whole answer, not streamed, ready for the client. */
+/** A whole answer, not streamed, in the form that the client gets. */
 export interface WholeAnswer {
   readonly kind: "answer";
   /** In the client's style. */
@@ -93,10 +99,10 @@ const failed = (what: string, cause?: unknown) =>
     cause === undefined ? {} : { cause },
   );
 
-/** The client's view of a failed exchange; `undefined` when it is no failure of an exchange but a bug of ours. */
+/** Maps a failed exchange to the client's error; `undefined` for an exception that is a defect of ours. */
 export function knownFailure(failure: unknown): GatewayError | undefined {
   if (failure instanceof GatewayError) return failure;
-  // The cause stays inside: it may name hosts.
+  // The cause is not shown to the client: it may name hosts.
   if (!(failure instanceof UpstreamFailure)) return undefined;
   switch (failure.code) {
     case "timeout":
@@ -104,7 +110,7 @@ export function knownFailure(failure: unknown): GatewayError | undefined {
         cause: failure,
       });
     case "shortage":
-      // Another route would fare no better, and none is to be rested for it.
+      // Another route would fail in the same way, and no route is to blame.
       return new GatewayError("busy", "Too many connections are open at the moment; try again", {
         cause: failure,
         retryAfterSeconds: shortageRetrySeconds,
@@ -114,20 +120,20 @@ export function knownFailure(failure: unknown): GatewayError | undefined {
   }
 }
 
-/** Like {@linkcode knownFailure}; what is none is thrown on. */
+/** Maps a failed exchange to the client's error; rethrows other exceptions. */
 export function asGatewayError(failure: unknown): GatewayError {
   const known = knownFailure(failure);
   if (known === undefined) throw failure;
   return known;
 }
 
-/** What time a try goes by. */
+/** The clock and timers of an attempt. */
 export interface AttemptTime {
   readonly clock: Clock;
   readonly deadlines: Deadlines;
 }
 
-/** A refusal speaks by its status; its body only refines that, so it gets little time and little memory. */
+/** Reads a refusal. Its status decides and its body only refines that, so reading it is bounded in time and memory. */
 async function refusal(
   response: UpstreamResponse,
   handlers: HeadHandlers,
@@ -145,7 +151,7 @@ async function refusal(
 /**
  * Waits for status and headers of a success.
  *
- * @throws {GatewayError | UpstreamFailure} the provider's refusal, or an answer that is packed: it could not be read
+ * @throws {GatewayError | UpstreamFailure} the provider's refusal, or a compressed answer, which could not be read
  */
 export async function answered(
   handlers: HeadHandlers,
@@ -160,9 +166,10 @@ export async function answered(
   if (response.status < 200 || response.status > 299) {
     throw await refusal(response, handlers, time);
   }
-  // We ask for none (`accept-encoding: identity`); what comes packed all the same cannot be read or passed on.
+  // The request says `accept-encoding: identity`. An answer that is compressed all the same cannot be read or passed
+  // on.
   const encoding = response.header("content-encoding")?.trim().toLowerCase() ?? "";
-  if (encoding !== "" && encoding !== "identity") throw failed("sent a packed answer");
+  if (encoding !== "" && encoding !== "identity") throw failed("sent a compressed answer");
   return response;
 }
 
@@ -178,8 +185,8 @@ function parseObject(bytes: Uint8Array): JsonObject | undefined {
 /**
  * Waits for the whole answer.
  *
- * @param bounds `maxBytes`: beyond them it is not read on. `counter`: where a large one is counted; who gives it gives its
- * bytes back
+ * @param bounds `maxBytes`: a longer answer fails. `counter`: counts the bytes of a large answer; its owner releases
+ * them
  * @throws {GatewayError | UpstreamFailure} when this route gave no usable answer
  */
 export async function attemptAnswer(
@@ -196,11 +203,12 @@ export async function attemptAnswer(
   if (value === undefined) throw failed("sent no JSON");
   const reading = handlers.readAnswer(value);
   if (reading.error !== undefined) throw reading.error;
-  // Converted here: an answer that cannot be delivered is a failure of this route, and not charged.
+  // Converted before the route is committed: an answer that cannot be delivered is a failure of this route, not
+  // charged.
   return { kind: "answer", clientBytes: handlers.toClient({ bytes, value }), reading };
 }
 
-/** A stream request that was answered by a page, an error object or a whole answer. */
+/** The error for a stream request that was answered by a page, an error object or a whole answer. */
 async function notAStream(
   response: UpstreamResponse,
   handlers: AttemptHandlers,
@@ -213,7 +221,7 @@ async function notAStream(
  * Waits for the first real output. Everything before it (a start event, pings, a role) is held back, so that a route
  * that fails here can be replaced without the client noticing.
  *
- * @param onSign called for the status and for bytes that are no output: the route is slow, not dead
+ * @param onSign called for the status and for bytes that are not output: the route is slow, not dead
  * @throws {GatewayError | UpstreamFailure} when this route failed before any output
  */
 export async function attemptStream(
@@ -221,7 +229,7 @@ export async function attemptStream(
   time: AttemptTime,
   onSign?: () => void,
 ): Promise<StartedStream> {
-  // Made while the provider works: nothing but its answer should stand between it and the client.
+  // Created while the provider works, so that it costs no time once the answer arrives.
   const pipe = handlers.createPipe();
   const response = await answered(handlers, time);
   if (!isEventStream(response)) throw await notAStream(response, handlers);
@@ -232,7 +240,7 @@ export async function attemptStream(
   });
 }
 
-/** Also without a type: what the bytes are shows when they are read. */
+/** Whether the answer is an event stream. A missing type counts as one: reading the bytes shows what they are. */
 export function isEventStream(response: UpstreamResponse): boolean {
   const contentType = response.header("content-type") ?? "text/event-stream";
   return /^text\/event-stream\b/i.test(contentType.trim());
@@ -248,7 +256,7 @@ export async function startStream(
   response: UpstreamResponse,
   pipe: StreamPipe,
   { sliceBytes = Infinity, onSign }: {
-    /** Bytes of a read that are looked at in one go. */
+    /** Bytes of a read that are parsed in one go. */
     readonly sliceBytes?: number;
     readonly onSign?: (() => void) | undefined;
   } = {},
@@ -270,10 +278,11 @@ export async function startStream(
     if (out.length === 0) continue;
     held.push(out);
     bufferedBytes += out.length;
-    // Output itself may be large: a whole picture can come in one event.
+    // Only what precedes output is bounded: output itself can be a whole picture in one event.
     if (bufferedBytes > maxPreambleBytes && !reading.sawOutput) throw failed("sends no output");
   }
-  // Also when some output came with it: the client has seen nothing yet, and another route may do the whole.
+  // Also if some output came with the error: the client has seen nothing yet, and another route may give a whole
+  // answer.
   if (reading.state === "error") throw reading.error ?? failed("failed");
   const whole = reading.state === "completed" || reading.stopReason !== undefined;
   if (!reading.sawOutput && bodyEnded && !whole) throw failed("broke off");

@@ -1,13 +1,12 @@
 /**
- * Tries routes until one produces output. The client notices nothing but the delay; the reservation on the wallet is kept
- * once; every try is on the one receipt.
+ * Tries routes until one produces output. The client notices only the delay, the wallet has one reservation, and the
+ * one receipt lists every attempt.
  *
- * - Folder `core/calls/`: the way of a call from its routes to its answer: attempts, hedging, the
- *   metered stream.
+ * - Folder `core/calls/`: the way of a call from its routes to its answer: attempts, hedging, the metered stream.
  * - In: a read request, the routes in their order, a transport for each.
  * - Out: the answer of one route, what was read of it, and every attempt for the receipt.
- * - Never: moves money (settlement is a function handed in), or changes to another route after the
- *   first output reached the client.
+ * - Never: moves money (settlement is a function handed in), or changes to another route after the first output
+ *   reached the client.
  */
 import { withResolvers } from "../lib/runtime/mod.ts";
 import type { Route } from "../catalog/catalog.ts";
@@ -16,8 +15,8 @@ import { type ErrorCode, GatewayError } from "../errors.ts";
 import type { Attempt } from "../billing/receipt.ts";
 import { stopError } from "./call_control.ts";
 import {
-  type BegunTry,
-  type FailedTry,
+  type BegunAttempt,
+  type FailedAttempt,
   type RaceOutcome,
   RouteAttempt,
   type RouteAttemptInput,
@@ -27,32 +26,35 @@ import {
 export const attemptsPerCall = 8;
 
 /** Attempts on one route in one call, each with other credentials of its provider if it refused the last. */
-export const triesPerRoute = 3;
+export const attemptsPerRoute = 3;
 
 /** What the attempt loop needs of a call and of its endpoint. */
-export interface AttemptLoopInput<Begun extends BegunTry, Result>
+export interface AttemptLoopInput<Begun extends BegunAttempt, Result>
   extends RouteAttemptInput<Begun, Result> {
-  /** Routes in the order to try; each at most once, or once per credential where one was refused. */
+  /** Routes in the order to try. Each is tried once, or once per credential if credentials are refused. */
   readonly candidates: readonly Route[];
-  /** When a second route runs beside the first, and the quicker one is taken. */
+  /** When a second route starts beside the first; the quicker one is used. */
   readonly hedge?: Hedge | undefined;
 }
 
 /** When a second route is started beside a slow first one. */
 export interface Hedge {
   readonly afterMs: number;
-  /** Asked at that moment, and again each time as much later; without it the second route starts in any case. */
+  /**
+   * Called after `afterMs`, and again after each further `afterMs` while it returns false. Without it, the second
+   * route always starts.
+   */
   readonly when?: () => boolean;
 }
 
-/** Tries that run at once for one call: the operator pays for all of them, one answers. */
-const triesAtOnce = 2;
+/** Attempts that run at once for one call: the operator pays for all of them, one answers. */
+const attemptsAtOnce = 2;
 
-/** Tries that one call gives up for their silence: they may have been thinking, which the operator pays for. */
-const givenUpForSilence = 2;
+/** Silent attempts that one call gives up: the model may have been reasoning, which the operator pays for. */
+const mostGivenUp = 2;
 
 /** The route that answered and all attempts, or the error for the client. */
-export type AttemptLoopResult<Begun extends BegunTry, Result> =
+export type AttemptLoopResult<Begun extends BegunAttempt, Result> =
   | {
     readonly ok: true;
     readonly route: Route;
@@ -62,7 +64,7 @@ export type AttemptLoopResult<Begun extends BegunTry, Result> =
   }
   | { readonly ok: false; readonly error: GatewayError; readonly attempts: readonly Attempt[] };
 
-/** Faults of a route: another one may do better. Everything else is the caller's and would fail there too. */
+/** Errors of a route, after which another one may succeed. All others are the caller's and would fail there too. */
 const routeFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "upstream_unreachable",
   "upstream_timeout",
@@ -73,12 +75,12 @@ const routeFaults: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
   "internal_error",
 ]);
 
-/** Tells whether another route of the same model may be tried after this error. */
+/** Whether another route of the same model may be tried after this error. */
 export function isRouteFault(error: GatewayError): boolean {
   return routeFaults.has(error.code);
 }
 
-/** Of several failures the client gets the one that says most: a rate limit over an outage. */
+/** Chooses the more informative of two failures for the client: a rate limit over an outage. */
 function moreTelling(former: GatewayError | undefined, error: GatewayError): GatewayError {
   if (former === undefined || former.code !== "rate_limit_exceeded") return error;
   if (error.code !== "rate_limit_exceeded") return former;
@@ -91,7 +93,10 @@ function moreTelling(former: GatewayError | undefined, error: GatewayError): Gat
     : error;
 }
 
-/** A provider that does not know the model we asked it for is the operator's to mend; the client named a good one. */
+/**
+ * Maps an error of a route for the client. `model_not_found` of a provider is the operator's mistake: the client
+ * named a model that exists.
+ */
 function forClient(error: GatewayError): GatewayError {
   return error.code !== "model_not_found" ? error : new GatewayError(
     "upstream_unreachable",
@@ -100,7 +105,7 @@ function forClient(error: GatewayError): GatewayError {
   );
 }
 
-interface EndedTry<Begun extends BegunTry, Result> {
+interface EndedAttempt<Begun extends BegunAttempt, Result> {
   readonly routeAttempt: RouteAttempt<Begun, Result>;
   readonly outcome: RaceOutcome<Begun, Result>;
 }
@@ -110,20 +115,20 @@ function remove<Item>(items: Item[], item: Item): void {
   if (at >= 0) items.splice(at, 1);
 }
 
-class AttemptLoop<Begun extends BegunTry, Result> {
+class AttemptLoop<Begun extends BegunAttempt, Result> {
   readonly #input: AttemptLoopInput<Begun, Result>;
   readonly #queue: Route[];
   readonly #attempts: Attempt[] = [];
-  readonly #tries = new Map<Route, number>();
+  readonly #attemptsOnRoute = new Map<Route, number>();
   #started = 0;
   #telling: GatewayError | undefined;
-  /** Said by a route that cannot carry this request. Counts only if no route could. */
+  /** The error of a route that cannot carry this request. Used only if no route can. */
   #unsuited: GatewayError | undefined;
-  /** Tries that may still answer, in the order in which they began. */
+  /** Attempts that may still answer, in the order in which they began. */
   readonly #running: RouteAttempt<Begun, Result>[] = [];
-  /** Tries that were given up for their silence and have not ended yet. */
+  /** Attempts that were given up for their silence and have not ended yet. */
   readonly #leaving: RouteAttempt<Begun, Result>[] = [];
-  readonly #ended: EndedTry<Begun, Result>[] = [];
+  readonly #ended: EndedAttempt<Begun, Result>[] = [];
   #givenUp = 0;
   #hedgeTimer: Deadline | undefined;
   readonly #onTurn: (() => void) | undefined;
@@ -145,29 +150,29 @@ class AttemptLoop<Begun extends BegunTry, Result> {
 
   #note(routeAttempt: RouteAttempt<Begun, Result>, lost = false): void {
     for (const attempt of routeAttempt.attempts) {
-      // Both had output in the same moment: there is one winner all the same.
+      // Both attempts had output before the loop ran again: only one of them is the winner.
       const photoFinish = lost && attempt.outcome === "ok";
       this.#attempts.push(photoFinish ? { ...attempt, outcome: "beaten" } : attempt);
     }
   }
 
-  /** Tells whether the call goes on after this failure. */
-  #goesOn({ error, unsuited }: FailedTry): boolean {
+  /** Whether the call continues after this failure. */
+  #goesOn({ error, unsuited }: FailedAttempt): boolean {
     return this.#input.control.stopped === undefined && (unsuited || isRouteFault(error));
   }
 
-  /** Learns from a failure after which the call goes on. */
-  #learn({ route, error, mayRepeat, unsuited }: FailedTry): void {
-    const tries = (this.#tries.get(route) ?? 0) + 1;
-    this.#tries.set(route, tries);
-    if (mayRepeat && tries < triesPerRoute) this.#queue.unshift(route);
+  /** Records a failure after which the call continues. */
+  #learn({ route, error, mayRepeat, unsuited }: FailedAttempt): void {
+    const attempts = (this.#attemptsOnRoute.get(route) ?? 0) + 1;
+    this.#attemptsOnRoute.set(route, attempts);
+    if (mayRepeat && attempts < attemptsPerRoute) this.#queue.unshift(route);
     if (unsuited) {
       this.#unsuited ??= error;
-      this.#started--; // nobody was asked
+      this.#started--; // no provider was asked
     } else this.#telling = moreTelling(this.#telling, error);
   }
 
-  /** Starts the next route there is, beside those that run. */
+  /** Starts the next route, beside the attempts that run. Returns whether there was one. */
   #start(): boolean {
     const routeAttempt = this.#next();
     if (routeAttempt === undefined) return false;
@@ -179,15 +184,15 @@ class AttemptLoop<Begun extends BegunTry, Result> {
     return true;
   }
 
-  /** Starts the next route beside the slow one that runs alone, or in place of one that has fallen silent. */
+  /** Starts the next route beside a slow attempt that runs alone, or in place of one that has fallen silent. */
   #besides(): void {
     if (this.#input.control.stopped !== undefined || !this.#hasNext) return;
-    if (this.#running.length < triesAtOnce) {
+    if (this.#running.length < attemptsAtOnce) {
       if (this.#running.at(-1)?.isSlow) this.#start();
       return;
     }
     const silent = this.#running.find((routeAttempt) => routeAttempt.isSilent);
-    if (silent === undefined || this.#givenUp >= givenUpForSilence) return;
+    if (silent === undefined || this.#givenUp >= mostGivenUp) return;
     this.#givenUp++;
     remove(this.#running, silent);
     this.#leaving.push(silent);
@@ -199,7 +204,7 @@ class AttemptLoop<Begun extends BegunTry, Result> {
     return this.#queue.length > 0 && this.#started < attemptsPerCall;
   }
 
-  /** Sets the clock of the hedge for a try that began alone. */
+  /** Arms the hedge for an attempt that began alone. */
   #armHedge(): void {
     const { hedge, deadlines, control } = this.#input;
     if (hedge === undefined || !this.#hasNext) return;
@@ -211,8 +216,8 @@ class AttemptLoop<Begun extends BegunTry, Result> {
     timer.arm(hedge.afterMs);
   }
 
-  /** Waits for the end of one of the tries. */
-  async #nextEnd(): Promise<EndedTry<Begun, Result>> {
+  /** Waits for the end of one of the attempts. */
+  async #nextEnd(): Promise<EndedAttempt<Begun, Result>> {
     for (;;) {
       const ended = this.#ended.shift();
       if (ended !== undefined) return ended;
@@ -222,7 +227,7 @@ class AttemptLoop<Begun extends BegunTry, Result> {
     }
   }
 
-  /** Ends what still runs beside a try that decided the call. */
+  /** Stops the attempts that still run beside the one that decided the call. */
   async #endOthers(decided: RouteAttempt<Begun, Result>, won: boolean): Promise<void> {
     const others = [...this.#running, ...this.#leaving].filter((routeAttempt) =>
       routeAttempt !== decided
@@ -270,8 +275,8 @@ class AttemptLoop<Begun extends BegunTry, Result> {
   }
 }
 
-/** Runs the loop. Never rejects: a failed call is a value, and an exception of ours is an `internal_error`. */
-export function runAttempts<Begun extends BegunTry, Result>(
+/** Runs the attempt loop. Never rejects: a failed call is a value, and a defect of ours is an `internal_error`. */
+export function runAttempts<Begun extends BegunAttempt, Result>(
   input: AttemptLoopInput<Begun, Result>,
 ): Promise<AttemptLoopResult<Begun, Result>> {
   return new AttemptLoop(input).run();

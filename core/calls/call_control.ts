@@ -13,7 +13,10 @@ export class CallControl {
     return this.#stopped;
   }
 
-  /** Has `cancel` run when the call is stopped, at once if it was. Bounded by the routes that run for one call. */
+  /**
+   * Registers `cancel` to be called when the call is stopped; calls it at once if it already was. Bounded by the
+   * attempts that run for one call.
+   */
   attach(cancel: () => void): void {
     if (this.#stopped !== undefined) cancel();
     else (this.#onStop ??= new Set()).add(cancel);
@@ -31,7 +34,7 @@ export class CallControl {
   }
 }
 
-/** What the client is told of a call that was stopped. */
+/** The client's error for a call that was stopped. */
 export function stopError(reason: StopReason): GatewayError {
   switch (reason) {
     case "client_gone":

@@ -1,4 +1,4 @@
-/** A chat call on one route: native where the styles agree (bytes untouched), converted where they differ. */
+/** Sends a chat call to one route: unchanged where the styles agree, converted where they differ. */
 import type { ByteParts } from "../lib/bytes/byte_parts.ts";
 import type { Model, Route } from "../catalog/catalog.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
@@ -31,7 +31,7 @@ import { withoutStore } from "./request/stored_answers.ts";
 import { providerRequest } from "./request/provider_request.ts";
 import { defined } from "../lib/defined.ts";
 
-/** A call as it came, before a route is chosen. */
+/** A chat call as it arrived, before a route is chosen. */
 export interface ChatCall {
   readonly request: ChatRequest;
   readonly body: JsonBody;
@@ -58,9 +58,12 @@ export interface RouteAccess {
   readonly mayRepeat: () => boolean;
 }
 
-/** A route for one try of a chat call. An answer that is made twice costs tokens, but orders nothing. */
+/**
+ * A route for one attempt of a chat call. Its request may be sent twice: a second answer costs tokens but has no
+ * other effect.
+ */
 export interface ChatRouteAccess extends RouteAccess {
-  /** Told when its request was sent a second time: see `UpstreamRequest`. */
+  /** Called when the request was sent a second time: see `UpstreamRequest`. */
   readonly onSentAgain: () => void;
 }
 
@@ -91,19 +94,19 @@ function errorOptions(waitSeconds: number | undefined, native: boolean): Provide
   return { native, ...defined({ retryAfterSeconds: waitSeconds }) };
 }
 
-/** A reading whose error, if there is one, has the client's name of the model. */
+/** Puts the client's name of the model into the error of a reading, if there is one. */
 function clientReading(reading: AnswerReading, context: PipeContext): AnswerReading {
   const { error } = reading;
   return error === undefined ? reading : { ...reading, error: inClientTerms(error, context) };
 }
 
-/** What a route of the Messages style gets of the client's betas. */
+/** Selects the client's betas that a route of the Messages style gets. */
 function betasFor(call: ChatCall, route: Route, style: Style): SortedBetas {
   const header = style === "messages" ? call.clientHeader("anthropic-beta") : undefined;
   return header === undefined ? { kept: undefined, dropped: [] } : sortBetas(header, route.allow);
 }
 
-/** The client's betas, and those that the converted body needs. */
+/** Adds the betas that a converted body needs. */
 function withBetas({ kept, dropped }: SortedBetas, needed: readonly string[]): SortedBetas {
   if (needed.length === 0) return { kept, dropped };
   return { kept: [...kept === undefined ? [] : [kept], ...needed].join(","), dropped };
@@ -119,15 +122,15 @@ function refuseDropping(call: ChatCall, dropped: readonly string[]): void {
 }
 
 interface NativeChanges {
-  /** What the history of the call demands: see {@linkcode withoutForeignReasoning}. */
+  /** Fields to replace because of the call's history: see {@linkcode withoutForeignReasoning}. */
   readonly replaced: JsonObject;
   readonly injectUsage: boolean;
   readonly leftOut: readonly string[];
-  /** What keeps the answer from being stored. */
+  /** Fields that keep the provider from storing the answer. */
   readonly unstored: JsonObject;
 }
 
-/** The client's body with only what must change: the provider's name of the model, and the request for usage. */
+/** Makes a native body, changing only what must change: the provider's name of the model, and the request for usage. */
 function nativeBody(
   call: ChatCall,
   route: Route,
@@ -217,7 +220,7 @@ function startConverted(
   const clientStyle = call.request.style;
   const asked = { style: clientStyle, body: call.body.value };
   const { model } = call;
-  // What another route would do, or the model's own routes refuse, must not be lost on the way to this style instead.
+  // A feature that another route offers, or that all routes refuse, must not be dropped silently by the conversion.
   if (
     model.routes.some((other) => other.style === clientStyle || offersMore(other, route, asked))
   ) {
@@ -232,7 +235,7 @@ function startConverted(
   });
   if (!converted.ok) throw converted.error;
   const { body, memory } = converted.request;
-  // What a route carries (`shared_fields`, `extra_fields`) is judged as it goes out.
+  // Fields that a route takes as they are (`shared_fields`, `extra_fields`) are checked in the body that goes out.
   const leftOut = fieldsLeftOut({ model, route, sent: { style, body }, asked });
   const betas = withBetas(betasFor(call, route, style), converted.request.betas);
   const dropped = [...converted.request.dropped, ...leftOut, ...betas.dropped];
@@ -259,7 +262,7 @@ function startConverted(
   };
 }
 
-/** Whether a route runs a tool of its provider that is asked for, and `route` does not. */
+/** Whether `other` runs a requested hosted tool that `route` does not run. */
 function offersMore(other: Route, route: Route, asked: StyledRequest): boolean {
   if (other.allow.size === 0 || !takesHostedTools(chatStyle(other), other.capabilities)) {
     return false;

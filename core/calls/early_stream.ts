@@ -1,6 +1,6 @@
 /**
- * An answer stream that begins before any route has produced output: after some silence the client gets its status and
- * keep-alives, while routes are still tried behind it. What comes in the end is the stream, or an error event.
+ * An answer stream that begins before any route has produced output. After some silence the client gets its status
+ * and keep-alives while routes are still tried; then comes the stream of a route, or an error event.
  */
 import { withResolvers } from "../lib/runtime/mod.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
@@ -9,7 +9,7 @@ import { keepAliveMs } from "./limits.ts";
 import type { CallControl } from "./call_control.ts";
 import { MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";
 
-/** Tells whether `finding` is still under way after the silence that a client is left in at most. */
+/** Whether `finding` is still pending after the longest silence that a client gets. */
 export async function isLate(deadlines: Deadlines, finding: Promise<unknown>): Promise<boolean> {
   const moment = withResolvers<boolean>();
   const deadline = deadlines.create(() => moment.resolve(true));
@@ -20,21 +20,26 @@ export async function isLate(deadlines: Deadlines, finding: Promise<unknown>): P
   return late;
 }
 
-/** What the wait ends with. An `error` is settled already; its bytes are the error event of the client's style. */
+/**
+ * The result of the attempts. The call of an `error` is settled already; its bytes are the error event of the
+ * client's style.
+ */
 export type Arrival =
   | { readonly kind: "stream"; readonly input: MeteredStreamInput }
   | { readonly kind: "error"; readonly bytes: Uint8Array };
 
 /** What the early stream needs of its call once the attempt loop has ended. */
 export interface ArrivalHandlers<Found> {
-  /** `undefined` if what was found is no stream, which would be a bug: streams only are waited for like this. */
+  /** Makes the stream of what was found; `undefined` if it is not a stream, which would be a defect. */
   readonly streamOf: (found: Found) => MeteredStreamInput | undefined;
   readonly errorEvent: (error: GatewayError) => Uint8Array;
-  /** Gives back what is held for the call; does nothing where it was settled. */
+  /** Releases the reservation of the call; does nothing if it was settled. */
   readonly abandon: () => void;
 }
 
-/** What becomes of the wait for `finding`, which resolves with what was found or rejects with the settled failure. */
+/**
+ * Maps `finding`, which resolves with what was found or rejects with the settled failure, to an {@linkcode Arrival}.
+ */
 export function arrivalOf<Found>(
   finding: Promise<Found>,
   { streamOf, errorEvent, abandon }: ArrivalHandlers<Found>,
@@ -49,7 +54,7 @@ export function arrivalOf<Found>(
     },
     (failure): Arrival => {
       abandon();
-      // What is none of our errors is a receipt that could not be written: break off.
+      // Any other error means that a receipt could not be written: the connection is broken off.
       if (!(failure instanceof GatewayError)) throw failure;
       return { kind: "error", bytes: errorEvent(failure) };
     },
@@ -58,7 +63,7 @@ export function arrivalOf<Found>(
 
 /** What a stream needs that begins before a route has answered. */
 export interface EarlyStreamInput {
-  /** Rejects when a receipt could not be written: the connection is broken off then. */
+  /** Rejects if a receipt could not be written: the connection is broken off then. */
   readonly arrival: Promise<Arrival>;
   /** Sent at once and after each `keepAliveMs` of silence. */
   readonly keepAlive: Uint8Array;
@@ -82,14 +87,14 @@ class EarlySource implements UnderlyingDefaultSource<Uint8Array> {
   start(controller: Controller): void {
     const { keepAlive, deadlines } = this.#input;
     const timer = deadlines.create(() => {
-      // As in the metered stream: nothing is queued up for a client that does not read.
+      // As in the metered stream, nothing is queued for a client that does not read.
       if ((controller.desiredSize ?? -1) >= 0) controller.enqueue(keepAlive);
       timer.arm(keepAliveMs);
     });
     this.#keepAlive = timer;
     controller.enqueue(keepAlive);
     timer.arm(keepAliveMs);
-    // Not left to a pull: a client that does not read must not keep the call from its end.
+    // Started without waiting for a pull: a client that does not read must not keep the call from ending.
     this.#arrived = this.#wait(controller, timer);
   }
 
@@ -115,7 +120,7 @@ class EarlySource implements UnderlyingDefaultSource<Uint8Array> {
     await this.#stream?.pull(controller);
   }
 
-  /** The client left: the tries end, and whatever they had produced by then is settled. */
+  /** The client left: stops the attempts, and settles what they produced by then. */
   async cancel(): Promise<void> {
     this.#left = true;
     this.#keepAlive?.disarm();

@@ -1,4 +1,4 @@
-/** Bodies of providers that are wanted whole, within bounds of each and of all together. */
+/** Reads whole bodies of providers, within a bound for each and a budget for all. */
 import { type ByteReader, UpstreamFailure, type UpstreamResponse } from "../upstream/transport.ts";
 
 /**
@@ -7,13 +7,16 @@ import { type ByteReader, UpstreamFailure, type UpstreamResponse } from "../upst
  */
 export const uncountedBodyBytes = 64 * 1024;
 
-/** Where the bytes of a large body are counted before there is memory taken for them. */
+/** Counts the bytes of a large body before memory is taken for them. */
 export interface GrowingCounter {
-  /** A promise where so many more must be waited for. It rejects with a `GatewayError` after a while. */
+  /**
+   * Takes so many more bytes; returns a promise if they have to be waited for, which rejects with a `GatewayError`
+   * after a while.
+   */
   grow(bytes: number): Promise<void> | undefined;
 }
 
-/** Bytes that grow: a body of one piece is copied once, others double their buffer. */
+/** Collects the pieces of a body: a body of one piece is copied once, others double their buffer. */
 class Gathering {
   #buffer: Uint8Array | undefined;
   length = 0;
@@ -28,7 +31,7 @@ class Gathering {
     this.#buffer = larger;
   }
 
-  /** Takes a copy: pieces are views into a buffer that is used again. */
+  /** Adds a copy of a piece: pieces are views into a buffer that is reused. */
   add(chunk: Uint8Array): void {
     const length = this.length + chunk.length;
     const buffer = this.#buffer;
@@ -56,8 +59,8 @@ function declaredBytes(response: Pick<UpstreamResponse, "header">): number {
 }
 
 /**
- * Reads a body to its end. From `uncountedBodyBytes` on it asks `counter` before it takes memory: once where the
- * length is declared.
+ * Reads a body to its end. Above `uncountedBodyBytes` it asks `counter` before it takes memory, once if the length is
+ * declared.
  *
  * @throws {UpstreamFailure} `too_large` when it has more than `maxBytes`
  * @throws {GatewayError} what `counter` rejects with
@@ -74,7 +77,7 @@ export async function readWhole(
     if (chunk === null) return gathering.bytes();
     const length = gathering.length + chunk.length;
     if (length > maxBytes) throw tooLarge(maxBytes);
-    // Most bodies are one small piece, and cost no more than its copy.
+    // Most bodies are one small piece, which costs only its copy.
     const isMore = gathering.length > 0 || length > uncountedBodyBytes;
     if (isMore && length > gathering.capacity) {
       const declared = declaredBytes(response);
@@ -93,8 +96,8 @@ export async function readWhole(
 }
 
 /**
- * Reads what can be had of a body: up to its end, to `maxBytes`, or to where it breaks. For the text of refusals,
- * whose status speaks even when the rest does not come.
+ * Reads the beginning of a body: to its end, to `maxBytes`, or to where it breaks. For the text of refusals, whose
+ * status counts even if the rest is missing.
  */
 export async function readBeginning(body: ByteReader, maxBytes: number): Promise<Uint8Array> {
   const gathering = new Gathering();

@@ -1,20 +1,20 @@
 /**
- * Answers of calls with an idempotency key, kept in memory for a short while: a client that lost its connection asks again
- * and gets the same bytes. Nothing of them is stored; what does not fit is not kept.
+ * Answers of calls with an idempotency key, kept in memory for two minutes, so that a client that lost its connection
+ * asks again and gets the same bytes. They are not stored; an answer that does not fit is not kept.
  */
 import { type BufferedBytes, type ByteBounds, ByteBudget } from "../lib/bytes/byte_budget.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 
-/** How long an answer is kept: SDKs repeat a call within seconds of their time-out. */
+/** Milliseconds for which an answer is kept: SDKs repeat a call within seconds of their timeout. */
 export const replayedAnswerMs = 120_000;
 
-/** Larger answers are not kept: a long text is under 1 MB, a picture as base64 under 6. */
+/** Bytes of the largest answer that is kept: a long text is under 1 MB, a picture as base64 under 6 MB. */
 export const replayedAnswerBytes = 8 * 1024 * 1024;
 
-/** What all kept answers may hold; an account half of what the others leave. */
+/** Bytes of all kept answers, and of those of one account. */
 const keptBytes: ByteBounds = { total: 64 * 1024 * 1024, perOwner: 32 * 1024 * 1024 };
 
-/** What an answer costs beside its bytes. */
+/** Bytes that an answer costs beside its body. */
 const overheadBytes = 2 * 1024;
 
 /** An answer that is kept for repeats of its request. */
@@ -62,17 +62,17 @@ export class ReplayedAnswers {
     return this.#budget.usedBytes;
   }
 
-  /** The answer under an id, if it is still there. */
+  /** Finds the answer under an id, if it is still kept. */
   find(id: string): ReplayedAnswer | undefined {
     return this.#kept.get(id)?.answer;
   }
 
-  /** An answer of an account while it comes. */
+  /** Begins to copy an answer of an account. */
   draft(owner: string): AnswerDraft {
     return new AnswerDraft(this, this.#budget.open(owner));
   }
 
-  /** For {@linkcode AnswerDraft.keep}. */
+  /** Internal: use {@linkcode AnswerDraft.keep}. */
   keep(id: string, answer: ReplayedAnswer, buffered: BufferedBytes): void {
     this.#forget(id);
     const expiry = this.#deadlines.create(() => this.#forget(id));
@@ -89,7 +89,7 @@ export class ReplayedAnswers {
   }
 }
 
-/** Copies an answer while it passes, until it is whole or too large. */
+/** Copies an answer on its way to the client, until it is whole or too large. */
 export class AnswerDraft {
   readonly #answers: ReplayedAnswers;
   readonly #buffered: BufferedBytes;
@@ -113,7 +113,7 @@ export class AnswerDraft {
     this.#pieces.push(new Uint8Array(piece));
   }
 
-  /** Keeps what came, if it could all be held. */
+  /** Keeps the copy, if all of it fitted. */
   keep(id: string, head: Pick<ReplayedAnswer, "status" | "headers">): void {
     const body = this.#pieces;
     if (body === undefined) return;
@@ -121,7 +121,7 @@ export class AnswerDraft {
     this.#answers.keep(id, { ...head, body }, this.#buffered);
   }
 
-  /** Keeps nothing. */
+  /** Discards the copy. */
   drop(): void {
     if (this.#pieces === undefined) return;
     this.#pieces = undefined;

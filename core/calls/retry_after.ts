@@ -6,13 +6,19 @@ export const maxRetryAfterSeconds = 86_400;
 /** The value of a header by lower-case name. */
 export type HeaderOf = (name: string) => string | undefined;
 
-/** Dates begin with a day (RFC 9110 section 5.6.7) or are ISO; the engine takes nearly anything for a date. */
+/**
+ * Dates begin with a day (RFC 9110 section 5.6.7) or are ISO. Checked first, because `Date.parse` accepts nearly
+ * anything.
+ */
 const dateForm = /^(?:(?:mon|tue|wed|thu|fri|sat|sun)|\d{4}-\d\d-\d\d)/i;
 
 /**
  * Reads how long a provider asks not to be called, in whole seconds up to {@linkcode
  * maxRetryAfterSeconds}. It is in `retry-after` as seconds or as a date (RFC 9110 section 10.2.3),
  * or in `retry-after-ms`.
+ *
+ * A date is measured against the answer's own `date`, so that clocks need not agree. Without that header our clock is
+ * used, and a date in its past is ignored.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** One try of one route as something that can be raced, stopped and reported. */
+/** An attempt on one route, as an object that can race another, be stopped, and report how it ended. */
 import type { Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
@@ -8,43 +8,43 @@ import type { UpstreamExchange } from "../upstream/transport.ts";
 import { knownFailure } from "./attempt.ts";
 import { type CallControl, stopError } from "./call_control.ts";
 
-/** How a try ended, for the health of its route. */
+/** How an attempt ended, for the health of its route. */
 export type AttemptResult =
   | { readonly kind: "ok"; readonly ms: number }
   | { readonly kind: "failed"; readonly ms: number; readonly error: GatewayError }
-  /** Another route was quicker: this one would have taken longer than `ms`. */
+  /** Another route was quicker; this one would have taken longer than `ms`. */
   | {
     readonly kind: "beaten";
     readonly ms: number;
-    /** It sent no byte for as long as makes a route slow: it may be dead, where others are only slower. */
+    /** It sent no byte for as long as makes a route slow, so it may be dead and not only slower. */
     readonly silent?: boolean;
   }
-  /** Ended from outside, or by a bug of ours; says nothing about the route. */
+  /** Stopped from outside, or by a defect of ours; says nothing about the route. */
   | { readonly kind: "stopped"; readonly ms: number };
 
-/** A try whose request is on its way. */
-export interface BegunTry {
+/** An attempt whose request was sent. */
+export interface BegunAttempt {
   readonly exchange: Pick<UpstreamExchange, "cancel">;
-  /** After a failure: whether the same route may be tried again with another credential. */
+  /** Whether, after a failure, the same route may be tried again with another credential. */
   readonly mayRepeat?: () => boolean;
 }
 
 /** What an attempt needs of its call and route. */
-export interface RouteAttemptInput<Begun extends BegunTry, Result> {
+export interface RouteAttemptInput<Begun extends BegunAttempt, Result> {
   /**
-   * Starts the exchange on a route. May throw a {@linkcode GatewayError} (e.g. a conversion that is refused): the route
-   * cannot carry this request, and nothing was sent to it. A promise where something must be made ready first; the
-   * route's time begins when it resolves. `onSentAgain` is to be called when its request goes out a second time.
+   * Starts the exchange on a route. A {@linkcode GatewayError} that it throws (e.g. a refused conversion) means that
+   * the route cannot carry this request and nothing was sent. It returns a promise if something must be prepared
+   * first; the route's time begins when it resolves. It calls `onSentAgain` when its request goes out a second time.
    */
   readonly start: (route: Route, onSentAgain: () => void) => Begun | Promise<Begun>;
   /**
-   * Reads what commits the call to this route: the first output of a stream, a whole answer, an accepted task.
-   * `onSign` is to be called for bytes that are no output yet (a status, a ping, a start event).
+   * Reads what commits the call to this route: the first output of a stream, a whole answer, an accepted task. It
+   * calls `onSign` for bytes that are not output yet (a status, a ping, a start event).
    */
   readonly firstOutput: (begun: Begun, onSign: () => void) => Promise<Result>;
   /**
-   * Time for {@linkcode RouteAttemptInput.firstOutput}, after which the try is given up; `undefined`: as long as the call may
-   * take.
+   * Time for {@linkcode RouteAttemptInput.firstOutput}, after which the attempt is given up; `undefined`: as long as
+   * the call may take.
    */
   readonly timeoutMs: (route: Route) => number | undefined;
   /** Time after which the next route starts beside this one; absent where no two routes may run at once. */
@@ -52,41 +52,41 @@ export interface RouteAttemptInput<Begun extends BegunTry, Result> {
   readonly deadlines: Deadlines;
   readonly clock: Clock;
   readonly control: CallControl;
-  /** Told once about each try and when, on the monotonic clock, it ended; e.g. to keep the health of routes. */
+  /** Called once for each attempt, with the monotonic time at which it ended; e.g. to track the health of routes. */
   readonly report: (route: Route, result: AttemptResult, endedMs: number) => void;
-  /** Told of an exception that nobody foresaw. The try counts as failed, its route is not blamed. */
+  /** Receives exceptions that are defects. The attempt counts as failed; its route is not blamed. */
   readonly onBug: (error: unknown) => void;
 }
 
-/** A try that gave nothing. */
-export interface FailedTry {
+/** An attempt without a result. */
+export interface FailedAttempt {
   readonly ok: false;
   readonly route: Route;
   readonly error: GatewayError;
-  /** The same route may be tried again, with another credential. */
+  /** Whether the same route may be tried again, with another credential. */
   readonly mayRepeat: boolean;
   /** The route cannot carry this request: nothing was sent to it. */
   readonly unsuited: boolean;
 }
 
 /** The end of an attempt: its result, or why it failed. */
-export type RaceOutcome<Begun extends BegunTry, Result> =
+export type RaceOutcome<Begun extends BegunAttempt, Result> =
   | {
     readonly ok: true;
     readonly route: Route;
     readonly begun: Begun;
     readonly result: Result;
   }
-  | FailedTry;
+  | FailedAttempt;
 
 /**
- * Silence, without even a ping, after which a slow try makes room for a route that was not asked yet. Providers that
- * ping do so every 10–30 s; of those that do not, few leave a stream without a byte for longer.
+ * Milliseconds of silence, without even a ping, after which a slow attempt is replaced by a route that was not asked
+ * yet. Providers that ping do so every 10–30 s; of those that do not, few leave a stream without a byte for longer.
  */
 export const roomAfterSilenceMs = 120_000;
 
 /** One attempt of a route that can be raced with another, stopped, and reported to the route's health. */
-export class RouteAttempt<Begun extends BegunTry, Result> {
+export class RouteAttempt<Begun extends BegunAttempt, Result> {
   readonly route: Route;
   /** Never rejects. */
   readonly outcome: Promise<RaceOutcome<Begun, Result>>;
@@ -103,9 +103,9 @@ export class RouteAttempt<Begun extends BegunTry, Result> {
   #lastSignMs: number;
   #slowAfterMs = Infinity;
   readonly #onTurn: (() => void) | undefined;
-  /** Ends the try when its route has had its time. */
+  /** Gives the attempt up after `timeoutMs`. */
   #deadline: Deadline | undefined;
-  /** Moves the pace on. */
+  /** Moves the pace from `in_time` to `slow` to `silent`. */
   #pacer: Deadline | undefined;
   #pace: "in_time" | "slow" | "silent" = "in_time";
   #hasSigned = false;
@@ -115,7 +115,10 @@ export class RouteAttempt<Begun extends BegunTry, Result> {
   #sentAgainMs: number | undefined;
   #attempts: readonly Attempt[] = [];
 
-  /** @param onTurn told when this try becomes slow, and when it becomes silent; absent where no other route waits */
+  /**
+   * @param onTurn called when this attempt becomes slow, and when it becomes silent; absent where no other route
+   * waits
+   */
   constructor(input: RouteAttemptInput<Begun, Result>, route: Route, onTurn?: () => void) {
     this.route = route;
     this.#onTurn = onTurn;
@@ -125,31 +128,31 @@ export class RouteAttempt<Begun extends BegunTry, Result> {
     this.outcome = this.#run();
   }
 
-  /** Without output for so long that the next route should start beside it. */
+  /** Whether it is without output for so long that the next route should start beside it. */
   get isSlow(): boolean {
     return this.#pace !== "in_time";
   }
 
-  /** Slow, and without a sign of life for {@linkcode roomAfterSilenceMs}. */
+  /** Whether it is slow, and without a byte for {@linkcode roomAfterSilenceMs}. */
   get isSilent(): boolean {
     return this.#pace === "silent";
   }
 
   /**
-   * What the receipt says of this try; set when {@linkcode outcome} is. Two where the request had to be sent a second
-   * time: the provider may have worked, and charged, for both.
+   * The entries of this attempt on the receipt; set when {@linkcode outcome} is. There are two if the request had to
+   * be sent a second time: the provider may have worked, and charged, for both.
    */
   get attempts(): readonly Attempt[] {
     return this.#attempts;
   }
 
-  /** Another route was quicker: stop. */
+  /** Stops the attempt, because another route was quicker. */
   beat(): void {
     this.#beaten = true;
     this.#cancel();
   }
 
-  /** Silent for too long while other routes wait for their turn: stop, as a failure of this route. */
+  /** Stops the attempt as a failure of its route: it took too long, or was silent while other routes wait. */
   giveUp(): void {
     this.#givenUp = true;
     this.#cancel();
@@ -163,13 +166,13 @@ export class RouteAttempt<Begun extends BegunTry, Result> {
         this.#sentAgainMs = this.#input.clock.monotonicMs();
       };
       const starting = this.#input.start(route, onSentAgain);
-      // Awaited only where it must be: most tries start at once.
+      // Awaited only where it is a promise: most attempts start at once, and an await would delay them.
       const begun = starting instanceof Promise ? await this.#readied(starting) : starting;
       this.#begun = begun;
       control.attach(this.#cancel);
       this.#setTimes();
       const result = await firstOutput(begun, this.#onSign);
-      // Came in the very moment in which its exchange was given up: there is nothing more to read from it.
+      // The output arrived just as the exchange was given up: nothing more can be read from it.
       if (this.#givenUp) return this.#failed(undefined);
       this.#finish("ok", (ms) => ({ kind: "ok", ms }));
       return { ok: true, route, begun, result };
@@ -216,7 +219,7 @@ export class RouteAttempt<Begun extends BegunTry, Result> {
     return begun;
   }
 
-  #failed(failure: unknown): FailedTry {
+  #failed(failure: unknown): FailedAttempt {
     const { route } = this;
     const unsuited = this.#begun === undefined;
     const { stopped } = this.#input.control;
@@ -237,7 +240,7 @@ export class RouteAttempt<Begun extends BegunTry, Result> {
     return { ok: false, route, error, mayRepeat, unsuited };
   }
 
-  #bug(cause: unknown): FailedTry {
+  #bug(cause: unknown): FailedAttempt {
     const { route } = this;
     this.#input.onBug(cause);
     const error = new GatewayError("internal_error", "Something went wrong inside the gateway", {

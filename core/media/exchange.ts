@@ -12,7 +12,7 @@
 import { answered, type AttemptTime } from "../calls/attempt.ts";
 import { type CallControl, stopError } from "../calls/call_control.ts";
 import type { RouteAccess } from "../calls/chat_exchange.ts";
-import type { BegunTry } from "../calls/route_attempt.ts";
+import type { BegunAttempt } from "../calls/route_attempt.ts";
 import type { GrowingCounter } from "../calls/read_whole.ts";
 import type { Route } from "../catalog/catalog.ts";
 import type { UpstreamExchange, UpstreamRequest, UpstreamResponse } from "../upstream/transport.ts";
@@ -41,7 +41,7 @@ export interface MediaWork<Value> {
 }
 
 /** A route to which the request was sent. */
-export interface MediaExchange extends BegunTry {
+export interface MediaExchange extends BegunAttempt {
   readonly route: Route;
   readonly access: RouteAccess;
   readonly exchange: UpstreamExchange;

@@ -5,7 +5,7 @@
 import { breakerPauseMaxMs } from "./limits.ts";
 
 /** Attempts in flight on a route from which it can count as stuck. */
-export const stuckTries = 3;
+export const minStuckAttempts = 3;
 
 /**
  * Milliseconds without an ended attempt (and four times the usual duration) after which a route with that many in flight
@@ -44,7 +44,7 @@ export class StuckDetector {
    */
   isStuck(nowMs: number, stuckAfterMs: number): boolean {
     const silentMs = nowMs - this.#lastSignMs;
-    this.#isHanging ||= this.inFlight >= stuckTries && silentMs > stuckAfterMs;
+    this.#isHanging ||= this.inFlight >= minStuckAttempts && silentMs > stuckAfterMs;
     return this.#isHanging && nowMs - this.#lastBeginMs <= breakerPauseMaxMs;
   }
 }

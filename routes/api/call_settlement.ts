@@ -12,7 +12,7 @@ import type { RequestId } from "../../core/lib/ids.ts";
 import type { Writable } from "../../core/lib/writable.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import type { Attachment, ReceiptDraft, Reservation } from "../../kv/wallet/mod.ts";
-import type { TryTiming } from "../telemetry/telemetry.ts";
+import type { AttemptTiming } from "../telemetry/telemetry.ts";
 import type { Gateway } from "./gateway.ts";
 import type { KeyedCall } from "./keyed_call.ts";
 
@@ -85,7 +85,7 @@ export interface SettleOptions {
 export class CallSettlement {
   readonly call: SettledCall;
   readonly #gateway: Gateway;
-  readonly #tries: TryTiming[] = [];
+  readonly #tries: AttemptTiming[] = [];
   #firstOutputMs: number | undefined;
   #hasEnded = false;
   /** Logs an exception that the code does not expect. */

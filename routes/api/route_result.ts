@@ -1,6 +1,6 @@
 /** Reports how all attempts of a call went together, and turns a failure into what the client is told. */
 import { type AttemptLoopResult, isRouteFault } from "../../core/calls/attempt_loop.ts";
-import type { BegunTry } from "../../core/calls/route_attempt.ts";
+import type { BegunAttempt } from "../../core/calls/route_attempt.ts";
 import type { CallControl } from "../../core/calls/call_control.ts";
 import type { Model } from "../../core/catalog/catalog.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -24,7 +24,7 @@ export interface RoutedCall {
  *
  * @returns the result; a failure has the error that the client gets
  */
-export function reportResult<Begun extends BegunTry, Value>(
+export function reportResult<Begun extends BegunAttempt, Value>(
   gateway: Gateway,
   call: RoutedCall,
   result: AttemptLoopResult<Begun, Value>,

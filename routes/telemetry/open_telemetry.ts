@@ -21,7 +21,7 @@ import type { Catalog } from "../../core/catalog/catalog.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import type { CallObserver, CallTiming, TryTiming } from "./telemetry.ts";
+import type { AttemptTiming, CallObserver, CallTiming } from "./telemetry.ts";
 import { defined } from "../../core/lib/defined.ts";
 
 const scope = "gateway";
@@ -185,7 +185,7 @@ class OpenTelemetryObserver implements CallObserver {
     span.end(endMs);
   }
 
-  #traceTry(one: TryTiming, inside: Context, wallMs: (monotonicMs: number) => number): void {
+  #traceTry(one: AttemptTiming, inside: Context, wallMs: (monotonicMs: number) => number): void {
     const origin = this.#origins.get(one.route);
     const span = this.#tracer.startSpan(`attempt ${one.route}`, {
       kind: SpanKind.CLIENT,

@@ -9,7 +9,7 @@
 import type { Receipt } from "../../core/billing/receipt.ts";
 
 /** One try of one route, on the monotonic clock. */
-export interface TryTiming {
+export interface AttemptTiming {
   readonly route: string;
   readonly result: string;
   readonly startedMs: number;
@@ -21,7 +21,7 @@ export interface CallTiming {
   /** As {@linkcode CallObserver.begin} gave it. */
   readonly origin: unknown;
   readonly startedMs: number;
-  readonly tries: readonly TryTiming[];
+  readonly tries: readonly AttemptTiming[];
   readonly settleStartedMs: number;
   readonly endedMs: number;
   /** The provider's own word for why the model stopped. */

@@ -1,5 +1,5 @@
 /**
- * What a chat call can come to at most, and what its prompt roughly is: known before a provider is asked.
+ * Computes the most that a chat call can cost, and an estimate of its prompt, before a provider is asked.
  *
  * - Folder `core/calls/bounds/`: what a chat call can cost and how long its output may get.
  * - In: the request, the capabilities and prices of its model, figures of earlier calls.
@@ -22,20 +22,26 @@ import { type PromptPrefixes, promptPrefixes } from "../request/prompt_prefixes.
 export interface ChatBounds {
   /** Output tokens of all answers together. */
   readonly outputTokens: number;
-  /** The most output that the caller can want, see {@linkcode wantedOutputTokens}. */
+  /** The most output tokens that the caller can want: see {@linkcode wantedOutputTokens}. */
   readonly wantedOutputTokens: number;
   readonly input: InputBound;
-  /** Our own count of the prompt, for a provider that reports none. A bound it is not. */
+  /** Our own count of the prompt's tokens, for a provider that reports none. An estimate, not a bound. */
   readonly estimatedInputTokens: number;
-  /** Tools of the provider that are asked for: they may bring more into the prompt than is in the request. */
+  /** Hosted tools that the request asks for: they may add more to the prompt than is in the request. */
   readonly hostedTools: readonly BillableFeature[];
-  /** What the prompt begins with. Only of a stream, which may break; a whole answer comes or does not. */
+  /**
+   * Hashes of the beginning of the prompt. Only for a stream, which may break after some output; a whole answer
+   * cannot.
+   */
   readonly prefixes?: PromptPrefixes | undefined;
   /** The most that the call can cost; see `initial_reservation.ts` for what is reserved. */
   readonly costMicroVnd: bigint;
 }
 
-/** Everything that needs the prompt is counted here: a stream must not keep it in memory for its settlement. */
+/**
+ * Computes the bounds of a request. Everything that needs the prompt is computed here, so that a stream need not keep
+ * the prompt in memory for its settlement.
+ */
 export function chatBounds(
   request: ChatRequest,
   body: JsonBody,
@@ -57,7 +63,7 @@ export function chatBounds(
     outputTokens,
     wantedOutputTokens: wantedOutputTokens(request, model),
     input,
-    // A picture is not billed by its base64.
+    // A picture is not billed by the length of its base64.
     estimatedInputTokens: body.mentionsBase64
       ? roughInputTokens(value)
       : estimateOutputTokens(bytes.length),

@@ -1,4 +1,7 @@
-/** The charge of an ended chat call, from what was known before it and what was read of its answer. */
+/**
+ * Computes the charge of an ended chat call from its bounds and what was read of its answer.
+ * `core/billing/outcome.ts` applies the price.
+ */
 import type { Model } from "../../catalog/catalog.ts";
 import type { StreamReading } from "../../wire/contract.ts";
 import type { EstimateCorrection } from "../../billing/believable_usage.ts";
@@ -12,7 +15,7 @@ import type { ChatBounds } from "./chat_bounds.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import { mostBytesWithReasoning, mostOutputBytes } from "./output_limit.ts";
 
-/** What is known before the call. */
+/** What is known of a chat call before it runs. */
 export interface QuotedChat {
   readonly model: Model;
   readonly request: Pick<ChatRequest, "choices">;
@@ -20,7 +23,7 @@ export interface QuotedChat {
   readonly bounds: ChatBounds;
 }
 
-/** What was read of an answer, streamed or whole. */
+/** What was read of an ended answer, streamed or whole. */
 export interface EndedReading {
   readonly usage: ReportedUsage | undefined;
   readonly usageRejected: boolean;
@@ -29,7 +32,7 @@ export interface EndedReading {
   readonly stopReason: string | undefined;
   /** Of a stream only. */
   readonly state?: StreamReading["state"];
-  /** Of `outputBytes`, those of the answer itself. */
+  /** The part of `outputBytes` that is the answer itself, without reasoning. */
   readonly answerBytes?: number;
 }
 
@@ -37,22 +40,28 @@ export interface EndedReading {
 export interface EndedChat {
   readonly outcome: Outcome;
   readonly reading: EndedReading | undefined;
-  /** The route runs tools for the call: it may read its prompt often, and write beside what the caller bounds. */
+  /**
+   * The route runs hosted tools for the call: it may read its prompt several times, and produce output beyond the
+   * caller's bound.
+   */
   readonly runsTools: boolean;
   readonly correction?: EstimateCorrection | undefined;
 }
 
 /**
- * Input is false beyond this many times what is believed: names and frames of tools that a conversion or a provider
- * writes out make more tokens of a byte than one, but not so many.
+ * A report of more input than this many times the believable input is false. Tool names and framing that a conversion
+ * or a provider writes out can make more than one token of a byte, but not so many.
  */
 const falsePrompts = 16;
-/** Output that is no text we saw may be more than its model's file says, but not than this many of its contexts. */
+/**
+ * A report of more output than this many context windows is false: hidden output may exceed the model's declared
+ * maximum, but not by so much.
+ */
 const falseContexts = 4;
 
 /**
- * Of a prompt of which nothing is known: where it is the provider that broke off, its customer pays as little as the
- * complete answer can have cost, with the whole prompt in the cache.
+ * The correction for a prompt that was not seen before, if the provider broke off: the customer pays the least that
+ * the complete answer can have cost, with the whole prompt read from the cache.
  */
 const allCached: EstimateCorrection = {
   cachedTokens: maxReportedTokens,
@@ -64,7 +73,7 @@ function hasCachePrice(price: AppliedPrice): boolean {
   return price.unit === "token" && price.cacheReadMicroVnd < price.inputMicroVnd;
 }
 
-/** Prices the end of a call. */
+/** Computes the charge of an ended chat call. */
 export function chargeForEndedChat(
   { model, request, price, bounds: quoted }: QuotedChat,
   { outcome, reading, runsTools, correction }: EndedChat,
@@ -82,7 +91,7 @@ export function chargeForEndedChat(
     hostedTools: runsTools,
   });
   const outputBytes = reading?.outputBytes ?? 0;
-  // A refusal may come without a word, and then some vendors count nothing.
+  // A refusal may have no text, and then some vendors report no output.
   const isWordless = reading?.sawOutput !== true || reading.stopReason === "refusal";
   return chargeForChat({
     outcome,

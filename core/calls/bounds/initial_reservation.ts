@@ -1,4 +1,4 @@
-/** How much money a chat call reserves when it begins. */
+/** Computes how much money a chat call reserves when it begins. */
 import { worstCaseCost } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/receipt.ts";
 import type { ChatBounds } from "./chat_bounds.ts";
@@ -11,9 +11,9 @@ export interface InitialReservation {
 }
 
 /**
- * The input of a call is bought with its first byte, so its bound is held whole. The output of a stream can be stopped:
- * what is expected of it is held, and more as it comes. A call that is not streamed cannot be stopped, so all that it may
- * cost is held.
+ * Computes the first reservation of a call. Input is charged as soon as the call is sent, so all of its bound is
+ * reserved. The output of a stream can be stopped, so only the expected output is reserved, and more as it comes. A
+ * call that is not streamed cannot be stopped, so all that it may cost is reserved.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** How many tokens a prompt can be, from its bytes alone: for the reservation, not for the bill. */
+/** Bounds the tokens of a prompt from its bytes alone: for the reservation, not for the charge. */
 import { isPdfUrl } from "../../wire/fields/content_parts.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
@@ -9,15 +9,19 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 export const exactBoundBodyBytes = 16 * 1024;
 
 /**
- * A picture is billed by what it shows, not by its base64; vendors stay below this. Only parts that say they are
- * pictures get this rule: documents may hold a book, and a string that merely looks like base64 may be text.
+ * Tokens of one picture at most. Vendors bill a picture by its size in pixels, not by its base64, and stay below
+ * this. Only parts that are declared as pictures get this bound: documents may hold a book, and a string that merely
+ * looks like base64 may be text.
  */
 const tokensPerImage = 6_000;
-/** Small models of one vendor count 25,000 to 48,000 tokens for a large picture. */
+/**
+ * Tokens of one picture that a report can have: small models of one vendor count 25,000 to 48,000 for a large
+ * picture.
+ */
 const believableTokensPerImage = 50_000;
 const imagePartTypes: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"]);
 
-/** Some clients send a PDF in a part for pictures; conversion makes a document of it. */
+/** Whether a part is a picture. Some clients send a PDF in a part for pictures; conversion makes a document of it. */
 function isPicture(part: JsonObject): boolean {
   return imagePartTypes.has(part["type"]) && !/^data:application\/pdf\b/i.test(pictureUrl(part)) &&
     !isPdfUrl(pictureUrl(part));
@@ -28,7 +32,7 @@ function pictureUrl({ image_url: held }: JsonObject): string {
   return typeof url === "string" ? url : "";
 }
 
-/** Characters of all strings in a value. */
+/** Counts the characters of all strings in a value. */
 function stringChars(value: Json | undefined): number {
   if (typeof value === "string") return value.length;
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + stringChars(item), 0);
@@ -36,39 +40,45 @@ function stringChars(value: Json | undefined): number {
   return Object.values(value).reduce<number>((sum, item) => sum + stringChars(item), 0);
 }
 
-/** A request, in what bounds its tokens. */
+/** The parts of a request that bound its tokens. */
 export interface Prompt {
   readonly body: JsonObject;
   readonly bodyBytes: number;
   readonly contextWindow: number;
-  /** How many tools of the provider it asks for; see `hostedToolsAskedFor`. */
+  /** How many hosted tools it asks for: see `hostedToolsAskedFor`. */
   readonly hostedTools: number;
 }
 
-/** Contents that the bytes of a request only name. */
+/** Contents whose tokens the bytes of a request do not bound. */
 interface Unseen {
   images: number;
-  /** Their base64, or their addresses; each character is a byte of the body at least. */
+  /** Characters of their base64 or their addresses; each is at least a byte of the body. */
   imageChars: number;
-  /** Files within the request: their bytes do not say how many pages they have. */
+  /** Number of files within the request: their bytes do not show how many pages they have. */
   documents: number;
-  /** Tokens of what the provider looks up: `Infinity` where nothing but its context bounds them. */
+  /** Tokens of what the provider looks up; `Infinity` where only its context bounds them. */
   tokens: number;
   vendorTools: number;
 }
 
-/** What one hosted tool brings into the prompt unasked: search results are some pages, seldom more. */
+/** Tokens that one hosted tool adds to the prompt: search results are some pages, seldom more. */
 const tokensPerHostedTool = 100_000;
-/** Instructions and schema that a vendor adds for a tool of its own (computer, bash, text editor): 250 to 1,250. */
+/**
+ * Tokens of the instructions and schema that a vendor adds for one of its own tools (computer, bash, text editor):
+ * 250 to 1,250.
+ */
 const tokensPerVendorTool = 1_500;
 /**
- * What a provider puts before a prompt of its own accord: the frame of a conversation, some hundred tokens about how
- * tools are called.
+ * Tokens that a provider adds before a prompt: the framing of a conversation, and some hundred about how tools are
+ * called.
  */
 const hiddenPromptTokens = 2_048;
-/** The hidden prompt is at most this many times what was sent: a greeting does not come with thousands of tokens. */
+/**
+ * The hidden prompt is at most this many times as long as what was sent: no provider adds thousands of tokens to a
+ * greeting.
+ */
 const hiddenPromptFactor = 3;
-/** Parts that hold a file. */
+/** Types of parts that hold a file. */
 const documentTypes: ReadonlySet<unknown> = new Set([
   "document",
   "document_url",
@@ -76,9 +86,9 @@ const documentTypes: ReadonlySet<unknown> = new Set([
   "file_url",
   "input_file",
 ]);
-/** Members that say where a file is, unless they hold it. */
+/** Fields with the address of a file, or the file itself as a data URL. */
 const urlMembers = ["document_url", "file_url"] as const;
-/** Parts that are nothing but a reference. */
+/** Types of parts that only refer to content elsewhere. */
 const referenceTypes: ReadonlySet<unknown> = new Set([
   "item_reference",
   "container_upload",
@@ -86,13 +96,16 @@ const referenceTypes: ReadonlySet<unknown> = new Set([
   "input_video",
 ]);
 
-/** A book is a short URL: what stands elsewhere may be as long as the context. */
+/**
+ * Whether a part refers to content elsewhere. A short URL may name a book, so such content may be as long as the
+ * context.
+ */
 function isReference(part: JsonObject): boolean {
   if (imagePartTypes.has(part["type"]) && isPdfUrl(pictureUrl(part))) return true;
   if (referenceTypes.has(part["type"])) return true;
   if (typeof part["file_id"] === "string") return true;
   if (urlMembers.some((member) => isAddress(part[member]))) return true;
-  // Aggregators take an address in the place of the data.
+  // Aggregators accept an address in place of the data.
   const { file_data: data } = part;
   if (typeof data === "string" && /^\s*https?:/i.test(data)) return true;
   const { source } = part;
@@ -100,7 +113,7 @@ function isReference(part: JsonObject): boolean {
     (source["type"] === "url" || source["type"] === "file");
 }
 
-/** A string, or an object around one, that is no data URL. */
+/** Whether a value is an address: a string, or an object with one, that is not a data URL. */
 function isAddress(value: Json | undefined): boolean {
   const url = isJsonObject(value) ? value["url"] : value;
   return typeof url === "string" && !/^\s*data:/i.test(url);
@@ -120,7 +133,7 @@ function addUnseen(value: Json | undefined, unseen: Unseen): void {
   }
   if (isReference(value)) unseen.tokens = Infinity;
   if (documentTypes.has(type) || imagePartTypes.has(type)) unseen.documents++;
-  // Arguments of a tool are words of the model, whatever they look like.
+  // Tool arguments are text of the model, whatever they look like.
   if (type === "tool_use" || type === "server_tool_use") return;
   for (const item of Object.values(value)) addUnseen(item, unseen);
 }
@@ -141,25 +154,25 @@ function unseenOf({ body, hostedTools }: Prompt): Unseen {
   return unseen;
 }
 
-/** A tool that the request names without saying what it takes. */
+/** Whether the request names a tool without its schema, so that the vendor adds it. */
 function isVendorTool(tool: JsonObject): boolean {
   return typeof tool["type"] === "string" && tool["input_schema"] === undefined &&
     tool["parameters"] === undefined && tool["function"] === undefined &&
     tool["type"] !== "function" && tool["type"] !== "custom";
 }
 
-/** What is known of the input of a request before it is sent. */
+/** Bounds on the input of a request, known before it is sent. */
 export interface InputBound {
-  /** What is reserved: never more than the context window. */
+  /** Tokens to reserve: never more than the context window. */
   readonly tokens: number;
   /**
-   * What a provider can have read, whatever the window; `Infinity` where it looks something up. Larger than what is
-   * reserved by what it puts before a prompt itself.
+   * Tokens that a provider can have read, whatever the window; `Infinity` where it looks something up. Larger than
+   * `tokens` by what the provider itself adds before a prompt.
    */
   readonly believableTokens: number;
-  /** Nothing but the text of the request bounds it: a report beyond `believableTokens` is false. */
+  /** The input is only the text of the request, so a report beyond `believableTokens` is false. */
   readonly isText: boolean;
-  /** It names documents or other things that are not in it. */
+  /** The request names documents or other content that it does not contain. */
   readonly namesUnseen: boolean;
 }
 
@@ -186,7 +199,7 @@ export function inputBound(prompt: Prompt): InputBound {
   const { images, documents, vendorTools } = unseen;
   const pictures = bodyBytes > exactBoundBodyBytes ? unseen.imageChars : 0;
   const sent = bodyBytes - pictures + images * tokensPerImage + unseen.tokens;
-  // A file may have a page for each of its bytes, a picture more tiles than most vendors make.
+  // The bytes of a file do not bound its pages, and some vendors cut a picture into very many tiles.
   const isText = images === 0 && documents === 0 && Number.isFinite(sent);
   const hidden = sent * hiddenPromptFactor;
   return {

@@ -1,41 +1,47 @@
 /**
- * What the calls of a key to a model produced of late: how much of a stream's output is paid for in advance. A figure that
- * is too low costs a stream more extensions of its reservation, one that is too high keeps money from other calls; neither lets
- * a call have more than is held for it.
+ * Learns how much output the calls of a key to a model usually have, so that a stream reserves that much when it
+ * begins. A figure that is too low costs a stream more extensions of its reservation; one that is too high keeps
+ * money from other calls. Neither lets a call have more than is reserved for it.
  */
 import type { Model } from "../../catalog/catalog.ts";
 import type { ApiKeyId } from "../../lib/ids.ts";
 import { firstSliceBytes } from "../attempt.ts";
 
-/** Tokens held at least, and where nothing is known: some paragraphs, which a fast provider sends in one piece. */
+/** Tokens reserved at least, and where nothing is known: some paragraphs, which a fast provider sends in one piece. */
 const leastTokens = firstSliceBytes;
-/** What remains of a high figure with each call that stays below it: some dozens of calls forget it. */
+/** Factor by which a high figure shrinks with each call that stays below it: some dozens of calls forget it. */
 const decay = 0.9;
 /** Entries of one generation; there are two. */
 const entriesPerGeneration = 5_000;
-/** Tokens that a report may have beyond the bytes that came (end marks, call syntax) before output counts as hidden. */
+/**
+ * Tokens that a report may have beyond the received bytes (end marks, call syntax) before the model counts as hiding
+ * output.
+ */
 const unseenTokens = 64;
 
-/** Calls of a key that are held in full after one whose report showed more than came, without saying what it was. */
+/**
+ * Calls of a key with a full reservation after one whose report showed more output than arrived and did not call it
+ * reasoning.
+ */
 const suspectCalls = 20;
 
 /** The output of an ended call. */
 export interface SeenOutput {
-  /** As the provider reports them. */
+  /** Output tokens as the provider reports them. */
   readonly outputTokens: number;
-  /** The part of them that the report calls reasoning. */
+  /** The part of `outputTokens` that the report calls reasoning. */
   readonly reasoningTokens: number;
-  /** Bytes of text, reasoning and tool arguments that came. */
+  /** Bytes of text, reasoning and tool arguments that arrived. */
   readonly outputBytes: number;
 }
 
 interface Expectation {
   readonly tokens: number;
-  /** Calls that are still held in full. */
+  /** Number of further calls with a full reservation. */
   readonly suspect: number;
 }
 
-/** Whether an operator wrote of a route that its model reasons: providers show little or nothing of that. */
+/** Whether the configuration declares that the model reasons; providers show little or nothing of that. */
 function isDeclaredReasoning({ routes }: Model): boolean {
   return routes.some(({ capabilities: { thinking, efforts } }) =>
     (thinking !== undefined && thinking !== "none") || (efforts?.length ?? 0) > 0
@@ -65,13 +71,13 @@ function isDeclaredReasoning({ routes }: Model): boolean {
 export class OutputExpectations {
   #young = new Map<string, Expectation>();
   #old = new Map<string, Expectation>();
-  /** Ids of models that have reasoned out of sight. Bounded by the catalogue. */
+  /** Ids of models with hidden reasoning. Bounded by the catalog. */
   readonly #hiding = new Set<string>();
   readonly #declared = new WeakMap<Model, boolean>();
 
   /**
-   * Tokens of output to reserve money for when a stream begins. `Infinity` for a model that does not show all it produces:
-   * its reservation cannot grow with what is seen.
+   * Computes the output tokens to reserve when a stream begins. `Infinity` for a model that hides output: its
+   * reservation cannot grow with what arrives.
    */
   tokens(model: Model, keyId: ApiKeyId): number {
     if (this.#hidesOutput(model)) return Infinity;
@@ -81,9 +87,10 @@ export class OutputExpectations {
   }
 
   /**
-   * Notes what an ended call produced. A token has at least a byte, so the larger figure bounds the tokens. Reasoning out
-   * of sight is a trait of the model; calls of tools without arguments also have more tokens than bytes, and a customer
-   * who asks for many of those must not change what others hold.
+   * Learns from an ended call. A token has at least a byte, so the larger of the two figures bounds the tokens.
+   * Hidden reasoning counts for the model, for all keys; other output beyond the bytes counts for the key only,
+   * because tool calls without arguments also have more tokens than bytes, and a customer who causes many of those
+   * must not change what others reserve.
    */
   note(model: Model, keyId: ApiKeyId, seen: SeenOutput): void {
     const { outputTokens, reasoningTokens, outputBytes } = seen;

@@ -1,4 +1,4 @@
-/** How far the output of a call may go: a provider that ignores the caller's bound is stopped there. */
+/** Stops a provider that ignores the caller's bound on output. */
 import type { Model } from "../../catalog/catalog.ts";
 import type { StreamReading } from "../../wire/contract.ts";
 import { GatewayError } from "../../errors.ts";
@@ -13,21 +13,22 @@ import type { ChatRequest } from "../request/chat_request.ts";
 import type { StreamBound, StreamCut } from "../stream_bounds.ts";
 
 /**
- * Bytes of JSON around one token of a whole answer: with the twenty most likely alternatives beside it, of 150 bytes
- * each, a token is 3 KB.
+ * Bytes of JSON for one token of a whole answer: with its twenty most likely alternatives, of 150 bytes each, a token
+ * takes 3 KB.
  */
 const answerBytesPerToken = 4 * 1024;
-/** What an answer holds beside its tokens: pictures, sealed reasoning, results of searches. */
+/** Bytes of a whole answer beside its tokens: pictures, encrypted reasoning, search results. */
 const answerBytesBeside = 8 * 1024 * 1024;
 
-/** Bytes of the events around one token of a stream: with its alternatives, or with the sound that it stands for. */
+/** Bytes of the events for one token of a stream, with its alternatives or its piece of sound. */
 const streamBytesPerToken = 8 * 1024;
-/** What a stream holds beside its tokens: signs of life, pictures, sealed reasoning. */
+/** Bytes of a stream beside its tokens: pings, pictures, encrypted reasoning. */
 const streamBytesBeside = 64 * 1024 * 1024;
 
 /**
- * The most output tokens that a caller can want, those of all answers together. Its own bound counts as it was sent; a
- * caller without one gets what the model makes, which may be more than its file says.
+ * Computes the most output tokens that a caller can want, of all answers together. A bound in the request counts as
+ * it is; without one, the model's maximum counts, with a margin because models may produce more than their entry
+ * says.
  */
 export function wantedOutputTokens(request: ChatRequest, model: Model): number {
   const ofModel = model.maxOutputTokens * reportedModelOutputs;
@@ -48,34 +49,34 @@ export function mostOutputBytes(tokens: number): number {
   return (tokens + reportedOutputExtra) * maxBytesPerToken;
 }
 
-/** Bytes of a whole answer with so many tokens: beyond them it is not read on. */
+/** Computes the most bytes of a whole answer with so many tokens; a longer one fails. */
 export function mostAnswerBytes(tokens: number): number {
   return Math.min(maxAnswerBytes, answerBytesBeside + tokens * answerBytesPerToken);
 }
 
-/** Bytes of a stream with so many tokens, whatever they are: beyond them it is no answer. */
+/** Computes the most bytes of a stream with so many tokens, whatever the bytes contain. */
 export function mostStreamBytes(tokens: number): number {
   return streamBytesBeside + tokens * streamBytesPerToken;
 }
 
-/** The same with reasoning, which does not obey the caller's bound at some vendors, only what the model can make. */
+/** Computes the most bytes of output including reasoning, which at some vendors only the model's maximum bounds. */
 export function mostBytesWithReasoning(tokens: number, model: Model): number {
   return mostOutputBytes(tokens + model.maxOutputTokens * reportedModelOutputs);
 }
 
-/** The bytes that a stream may have. */
+/** The most bytes of output that a stream may have. */
 export interface OutputBytes {
   readonly answer: number;
   readonly withReasoning: number;
 }
 
-/** Ends a stream with the stop for length once it has more output than the caller's bound can be. */
+/** Ends a stream with the stop for length once its output exceeds the caller's bound. */
 export class OutputLimit implements StreamBound {
   outputBytes: number;
   readonly #most: OutputBytes;
   readonly #usageOf: (reading: StreamReading) => TokenUsage;
 
-  /** @param usageOf what is billed of a stream that is ended now */
+  /** @param usageOf computes the billed usage of a stream that ends now */
   constructor(most: OutputBytes, usageOf: (reading: StreamReading) => TokenUsage) {
     this.outputBytes = most.answer;
     this.#most = most;
@@ -86,7 +87,7 @@ export class OutputLimit implements StreamBound {
     const { answer, withReasoning } = this.#most;
     const { outputBytes, answerBytes } = reading;
     if (reading.stopReason !== undefined) {
-      // Only the report follows, if anything.
+      // Only the usage report can follow.
       this.outputBytes = Infinity;
       return undefined;
     }

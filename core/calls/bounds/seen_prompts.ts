@@ -1,6 +1,6 @@
 /**
- * What providers reported for prompts lately: how much of them came from a cache, and how our own count compares. An
- * estimate for a call that broke off is made with it, so that a break does not cost more than the complete answer.
+ * Remembers what providers reported for recent prompts: how much came from a cache, and how our own count compares.
+ * The estimate for a call that broke off uses it, so that a broken call does not cost more than the complete answer.
  */
 import type { EstimateCorrection } from "../../billing/believable_usage.ts";
 import { billedInputTokens, type TokenUsage } from "../../billing/token_usage.ts";
@@ -10,7 +10,7 @@ import {
 } from "../../billing/tokens/rough_estimate.ts";
 import type { PromptPrefixes } from "../request/prompt_prefixes.ts";
 
-/** A completed call whose report was believed. */
+/** A completed call with a plausible report. */
 export interface ReportedCall {
   readonly usage: TokenUsage;
   /** Our own count of its prompt. */
@@ -22,18 +22,19 @@ interface Entry extends EstimateCorrection {
   readonly atMs: number;
 }
 
-/** Prompts that are remembered, two entries for each: about 4 MB. */
+/** Entries that are remembered, two for each prompt: about 4 MB. */
 const mostEntries = 40_000;
-/** The longest that a vendor keeps a cache for its ordinary price. */
+/** Milliseconds for which a prompt is remembered: the longest that a vendor keeps a cache at its ordinary price. */
 const rememberedMs = 60 * 60_000;
 /**
- * Text has at most about eight bytes per token on average, twice what we count with. A lower share comes from runs of one
- * character, and would not hold for other text behind the same instructions.
+ * Lowest factor by which a report corrects our count. Text has at most about eight bytes per token on average, twice
+ * what we count with. A lower factor comes from runs of one character, and would be wrong for other text behind the
+ * same instructions.
  */
 const leastScale = 0.5;
 
 /**
- * The prompts seen lately, by API key and hash. Bounded: what was noted longest ago leaves first.
+ * The recent prompts, by API key and hash. Bounded: the entry noted longest ago is removed first.
  *
  * @example
  * ```ts
@@ -48,7 +49,7 @@ const leastScale = 0.5;
  * ```
  */
 export class SeenPrompts {
-  /** In the order of their last note. */
+  /** In the order in which they were last noted. */
   readonly #entries = new Map<string, Entry>();
 
   get size(): number {
@@ -58,7 +59,7 @@ export class SeenPrompts {
   /** Remembers what a provider reported for a completed call. */
   note(keyId: string, prompt: PromptPrefixes, call: ReportedCall, nowMs: number): void {
     const { usage, estimatedInputTokens, outputBytes } = call;
-    // What was written to the cache is read from it next time.
+    // Tokens that were written to the cache will be read from it next time.
     const cachedTokens = usage.cacheRead + usage.cacheWrite;
     const scales = {
       inputScale: scale(billedInputTokens(usage), estimatedInputTokens),
@@ -76,7 +77,7 @@ export class SeenPrompts {
     });
   }
 
-  /** What is known of the longest beginning of this prompt that was seen. */
+  /** Finds what is known of the longest beginning of this prompt that was seen before. */
   find(keyId: string, prompt: PromptPrefixes, nowMs: number): EstimateCorrection | undefined {
     const { head, messages } = prompt;
     for (let i = messages.length - 1; i >= -1; i--) {

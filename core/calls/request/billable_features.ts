@@ -1,4 +1,4 @@
-/** Keeps what costs the operator more than tokens away from routes that do not allow it. */
+/** Keeps features that cost the operator more than tokens away from routes that do not allow them. */
 import type { Model, Route } from "../../catalog/catalog.ts";
 import type { Style } from "../../wire/contract.ts";
 import {
@@ -10,7 +10,7 @@ import { type AskedFeature, findBillableFeatures } from "../../wire/billable_fea
 import { GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 
-/** A request in the words of one style. */
+/** A request in one wire style. */
 export interface StyledRequest {
   readonly style: Style;
   readonly body: JsonObject;
@@ -20,17 +20,17 @@ export interface StyledRequest {
 export interface BillableCheck {
   readonly model: Model;
   readonly route: Route;
-  /** What would go to the provider. */
+  /** The request as it would go to the provider. */
   readonly sent: StyledRequest;
-  /** What the client said: its own words name what is refused. */
+  /** The request of the client: a refusal names the fields as the client wrote them. */
   readonly asked: StyledRequest;
 }
 
 /**
- * The top-level fields that must stay behind on this route; for nearly every call there are none.
+ * Lists the top-level fields that must not go to this route; nearly every call has none.
  *
  * @throws {GatewayError} `invalid_request` naming the first place that the model does not offer on any route,
- * `feature_unavailable` where another route does: the call moves on to that one, if it is in service
+ * `feature_unavailable` if another route offers it: the call moves on to that one, if it is in service
  */
 export function fieldsLeftOut(check: BillableCheck): readonly string[] {
   const fields: string[] = [];
@@ -42,7 +42,7 @@ export function fieldsLeftOut(check: BillableCheck): readonly string[] {
   return fields;
 }
 
-/** The features by which a request asks for tools that the provider runs; a route that allows them runs them. */
+/** Lists the hosted tools that a request asks for; a route that allows them runs them. */
 export function hostedToolsAskedFor(asked: StyledRequest): readonly BillableFeature[] {
   return findBillableFeatures(asked.style, asked.body)
     .map(({ feature }) => feature)

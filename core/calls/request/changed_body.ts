@@ -1,6 +1,6 @@
 /**
- * A JSON body with a few fields changed. Same-style calls must reach the provider unchanged, so a field is replaced in
- * the bytes instead of parsing and writing the whole body again: faithful, and cheap for long prompts.
+ * Changes a few fields of a JSON body in its bytes. Calls of the same style must reach the provider otherwise
+ * unchanged, so the body is not parsed and written again, which would also be slow for long prompts.
  */
 import { type ByteParts, joined, withFewPieces } from "../../lib/bytes/byte_parts.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
@@ -9,14 +9,13 @@ import { singleWriteBytes } from "../../lib/http1/limits.ts";
 import type { JsonBody } from "./json_body.ts";
 
 /**
- * Bytes of a request body that is copied to change a field in it: copying that much costs less than one more
- * write.
+ * Bytes of the largest body that is copied to change a field in it: copying that much costs less than one more write.
  */
 const maxCopiedBodyBytes = 32 * 1024;
 
 const encoder = new TextEncoder();
 
-/** A text in the place of a range of bytes. */
+/** A text that replaces a range of bytes. */
 interface Edit {
   readonly start: number;
   readonly end: number;
@@ -45,8 +44,8 @@ function editsOf(body: JsonBody, changes: JsonObject): Edit[] {
 }
 
 /**
- * The body with some top-level fields replaced or added, every other byte as it was. What is left of a large body stays
- * where it lies, so it comes in pieces.
+ * Replaces or adds some top-level fields; every other byte stays as it was. A large body is not copied, so the result
+ * comes in pieces.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
- * What the gateway must know of a chat request, in each of the three styles. Everything else passes unseen: the
- * provider knows its own fields best, and unknown ones are not ours to refuse.
+ * Reads what the gateway must know of a chat request, in each of the three styles. All other fields pass unread,
+ * unknown ones too: checking them is up to the provider.
  *
  * - Folder `core/calls/request/`: requests as they come in and as they go out to a provider.
  * - In: the body as bytes, headers, the route that was chosen.
@@ -15,7 +15,7 @@ import { maxChoices } from "../../wire/limits.ts";
 import { maxModelNameChars } from "../../limits.ts";
 import { refuseMergedFields } from "./decisive_fields.ts";
 
-/** Messages or items of one request: the largest limit of any vendor. */
+/** Most messages or items of one request: the largest limit of any vendor. */
 export const maxMessages = 100_000;
 
 /** The fields of a chat request that are common to all styles. */
@@ -23,9 +23,9 @@ export interface ChatRequest {
   readonly style: Style;
   readonly model: string;
   readonly stream: boolean;
-  /** The client's own cap on output tokens, if it set one. */
+  /** The client's own bound on output tokens, if it set one. */
   readonly maxTokens: number | undefined;
-  /** How many answers the provider makes: `n`, or `best_of`, of which it returns the best. */
+  /** How many answers the provider produces: `n`, or `best_of`, of which it returns the best. */
   readonly choices: number;
   /** Chat: whether the client asked for the usage chunk itself. */
   readonly wantsUsage: boolean;
@@ -101,8 +101,9 @@ function checkMessages(body: JsonObject, contentRequired: boolean): void {
 }
 
 /**
- * Refuses what lies at the provider, under the one account that all our customers share there: whoever knows its id
- * could read what another customer said, and it makes a prompt of any length out of a few bytes.
+ * Refuses references to state stored at the provider. It is stored under the one account that all our customers share
+ * there, so a customer who knows an id could read another's conversation; and a few bytes of reference can name a
+ * prompt of any length.
  */
 function refuseStoredState(
   body: JsonObject,
@@ -118,7 +119,10 @@ function refuseStoredState(
   }
 }
 
-/** Fields of Chat and its elders; read in all styles, since servers that speak several take each other's fields. */
+/**
+ * Reads how many answers are requested. The fields are those of Chat and older completions, but read in all styles,
+ * since servers that speak several accept each other's fields.
+ */
 function readChoices(body: JsonObject): number {
   const bounds = { min: 1, max: maxChoices };
   const returned = optionalInteger(body, "n", bounds) ?? 1;
@@ -146,7 +150,7 @@ function readChat(body: JsonObject): ChatRequest {
   checkMessages(body, false);
   const older = optionalInteger(body, "max_tokens", tokenBounds);
   const newer = optionalInteger(body, "max_completion_tokens", tokenBounds);
-  // Both given: providers differ in which one wins, so the larger is reserved.
+  // If both are given, providers differ in which one they use, so the larger is reserved.
   const maxTokens = older === undefined || newer === undefined
     ? newer ?? older
     : Math.max(older, newer);
@@ -184,7 +188,7 @@ function readResponses(body: JsonObject): ChatRequest {
     }
   }
   if (optionalBoolean(body, "background")) {
-    // A background answer carries no usage: it would be delivered later, without a debit.
+    // The response to a background request has no usage: the answer would be delivered later, without a debit.
     throw invalid("background", "is not supported; leave it out");
   }
   return {

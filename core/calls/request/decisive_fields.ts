@@ -1,6 +1,6 @@
 /**
- * The fields that decide what a call costs. A provider must not read another value in them than we do: not under another
- * spelling of the name, and not out of an object that it merges into the request.
+ * Protects the fields that decide what a call costs. A provider must not read another value for them than we do,
+ * neither under another spelling of the name nor from an object that it merges into the request.
  */
 import {
   billableFieldNames,
@@ -10,10 +10,10 @@ import {
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 
-/** Nearly every name: its own folding. */
+/** Names that case folding does not change: nearly all. */
 const plainName = /^[a-z0-9_]*$/;
 
-/** As those providers do it: some letters have a third case (`ſ` is an `s`, U+212A a `k`). */
+/** Folds case as such providers do: some letters have a third form (`ſ` folds to `s`, U+212A to `k`). */
 function foldCase(name: string): string {
   return plainName.test(name) ? name : name.toUpperCase().toLowerCase();
 }
@@ -36,7 +36,7 @@ const decisive: ReadonlyMap<string, string> = new Map([
   ...billableFieldNames,
 ].map((name) => [foldCase(name), name]));
 
-/** What is judged inside the merged object too, by the rules of its own. */
+/** Fields that have rules of their own inside the merged object too. */
 const judgedInside: ReadonlySet<string> = new Set(judgedFieldNames);
 
 function misnamed(name: string, known: string): string {
@@ -44,9 +44,8 @@ function misnamed(name: string, known: string): string {
 }
 
 /**
- * What is wrong with a top-level field whose name differs only in case from one that decides the cost. Some providers
- * match names without regard to case, and the last one wins there: a `Model` behind our `model` would be another model
- * at the price of this one.
+ * Refuses a top-level field whose name differs only in case from one that decides the cost. Some providers ignore
+ * case and take the last field: a `Model` after our `model` would select another model at the price of this one.
  */
 export function otherCaseProblem(name: string): GatewayError | undefined {
   const known = decisive.get(foldCase(name));
@@ -55,8 +54,8 @@ export function otherCaseProblem(name: string): GatewayError | undefined {
 }
 
 /**
- * The same for the name of a form's part, where other spellings mean the same field to some servers as well: blanks
- * around it, and `n[]` or `n[0]` for `n`. Fields that do not decide the cost keep their brackets (`image[]`).
+ * Refuses such names for parts of a form, where some servers also ignore blanks around the name, and read `n[]` or
+ * `n[0]` as `n`. Fields that do not decide the cost keep their brackets (`image[]`).
  *
  * @throws {GatewayError} `invalid_request` naming the field
  */
@@ -67,8 +66,8 @@ export function refuseOtherSpelling(name: string): void {
 }
 
 /**
- * Refuses fields that decide the cost inside `extra_body`, which some servers merge into the request: what we reserve
- * and bill for stands at the top. What may cost more than tokens is judged there like everywhere, route by route.
+ * Refuses fields that decide the cost inside `extra_body`, which some servers merge into the request: reservation and
+ * charge follow the top-level fields. Billable features inside it are checked for each route, as everywhere.
  *
  * @example
  * ```ts

@@ -1,7 +1,7 @@
 /**
- * The URLs in a chat request that a provider would fetch: pictures, files, sound, video, and servers of tools. They are
- * judged before anybody is asked, so that no client reaches inside a provider's network, or the operator's, through a
- * provider that fetches.
+ * Finds the URLs in a chat request that a provider would fetch (pictures, files, sound, video, tool servers) and
+ * refuses those that do not lead to public addresses. Otherwise a client could reach into the network of the provider
+ * or the operator through a provider that fetches.
  */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
@@ -10,11 +10,11 @@ import { parseRemoteUrl } from "../../media/remote_url.ts";
 /** A URL of a request. */
 export interface FetchedUrl {
   readonly url: URL;
-  /** The part or tool of the client's request that names it. */
+  /** Path of the part or tool in the client's request. */
   readonly path: string;
 }
 
-/** Parts of messages whose URL is fetched. Sources and search results name URLs too, but only to be read. */
+/** Types of message parts whose URL is fetched. Sources and search results have URLs too, but only for display. */
 const fetchedParts: ReadonlySet<unknown> = new Set([
   "image",
   "image_url",
@@ -31,7 +31,7 @@ const fetchedParts: ReadonlySet<unknown> = new Set([
   "input_video",
 ]);
 
-/** Members that hold a URL, or an object that does. */
+/** Fields that hold a URL, or an object with one. */
 const urlMembers = [
   "url",
   "source",
@@ -51,9 +51,9 @@ const urlMembers = [
 const memberDepth = 2;
 
 /**
- * Finds them.
+ * Finds the URLs that a provider would fetch.
  *
- * @throws {GatewayError} `invalid_request` naming the place of one that no server in public can be behind
+ * @throws {GatewayError} `invalid_request` naming the place of a URL that cannot lead to a public server
  *
  * @example
  * ```ts
@@ -92,7 +92,7 @@ function inContent(content: Json | undefined, path: string, found: FetchedUrl[])
   for (const [i, part] of content.entries()) {
     if (!isJsonObject(part)) continue;
     if (fetchedParts.has(part["type"])) inMembers(part, `${path}.${i}`, memberDepth, found);
-    // Results of tools hold parts themselves, and documents may be made of them.
+    // Tool results hold parts themselves, and so may documents.
     inContent(part["content"], `${path}.${i}.content`, found);
     const { source } = part;
     if (isJsonObject(source)) inContent(source["content"], `${path}.${i}.source.content`, found);
@@ -117,7 +117,7 @@ function inServers(list: Json | undefined, field: string, name: string, found: F
   }
 }
 
-/** What begins otherwise is data, or means something to its provider alone. */
+/** Schemes that providers fetch. Anything else is data, or has a meaning only to its provider. */
 const fetchedSchemes = /^\s*(?:https?|ftp|file):/i;
 
 function note(text: string, path: string, found: FetchedUrl[]): void {
@@ -127,12 +127,12 @@ function note(text: string, path: string, found: FetchedUrl[]): void {
   found.push({ url, path });
 }
 
-/** Different hosts of one call: each may be a question to name servers. */
+/** Most different hosts of one call: each may need a DNS lookup. */
 const mostHosts = 32;
 
 /**
- * Refuses names that do not lead to public addresses alone. All causes are told in one sentence: a client must not learn
- * from the difference which names exist inside.
+ * Refuses host names that do not lead to public addresses only. All causes have the same message: a client must not
+ * learn from a difference which internal names exist.
  *
  * @throws {GatewayError} `invalid_request` naming the place
  */
@@ -149,7 +149,7 @@ export async function refuseInternalNames(
   if (inside !== undefined) throw refusedUrl(inside.path, "must point to a public address");
 }
 
-/** The refusal of a URL, by its place. */
+/** Makes the refusal of a URL. */
 function refusedUrl(path: string, why: string): GatewayError {
   return new GatewayError("invalid_request", `${path}: ${why}`, { param: path });
 }

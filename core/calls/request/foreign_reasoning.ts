@@ -1,4 +1,7 @@
-/** Keeps reasoning and sources that we wrote for a client away from vendors that never signed them. */
+/**
+ * Removes reasoning and sources that the gateway converted for a client from requests to vendors that did not sign
+ * them.
+ */
 import type { Style } from "../../wire/contract.ts";
 import {
   sealPrefix,
@@ -9,9 +12,9 @@ import {
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { JsonBody } from "./json_body.ts";
 
-/** What seals and ids of ours have in common: the seal without its dot. */
+/** The common prefix of our seals and ids: the seal without its dot. */
 const prefixBytes = new TextEncoder().encode(sealPrefix.slice(0, -1));
-/** The rarest byte of the prefix in prose, so that nearly all of a long prompt is skipped natively. */
+/** Position of the prefix's rarest byte in prose: a native search for it skips nearly all of a long prompt. */
 const rarestAt = prefixBytes.indexOf("1".charCodeAt(0));
 
 function holdsSeal(bytes: Uint8Array): boolean {
@@ -50,10 +53,10 @@ export function withoutForeignReasoning(style: Style, body: JsonBody): JsonObjec
   return stripped === undefined ? {} : { input: stripped["input"] };
 }
 
-/** Fields that ask for something, among those that {@linkcode withoutForeignReasoning} replaces; what it takes from the history is none. */
+/** Fields of the request itself, not of its history, that {@linkcode withoutForeignReasoning} replaces. */
 const fields = ["thinking", "context_management"] as const;
 
-/** The names of the fields that were not carried, for the client. */
+/** Lists the replaced fields that the client has to know of. */
 export function droppedReasoningFields(replaced: JsonObject): string[] {
   return fields.filter((name) => replaced[name] !== undefined);
 }

@@ -4,18 +4,18 @@ import type { MediaBody } from "../../media/body.ts";
 import { sha256Hex } from "../../lib/sha256.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 
-/** Characters of a client's `Idempotency-Key`: UUIDs have 36, and 255 is the usual bound. */
+/** Most characters of an `Idempotency-Key`: UUIDs have 36, and 255 is the usual bound. */
 export const maxIdempotencyKeyChars = 255;
 
 /** An idempotency key with the request that it belongs to. */
 export interface IdempotencyKey {
-  /** Stands for the client's key. */
+  /** Hash of the client's key. */
   readonly id: string;
-  /** Stands for key and request together. Without the key, which is not stored, nobody can guess a prompt from it. */
+  /** Hash of key and request together. Without the key, which is not stored, a prompt cannot be guessed from it. */
   readonly fingerprint: string;
 }
 
-/** A form that is sent again has another boundary: what counts is its parts. */
+/** Lists the contents to hash. A repeated form has another boundary, so its parts are hashed. */
 async function contentsOf(body: MediaBody): Promise<readonly string[]> {
   if (body.kind === "json") return ["json", await sha256Hex(body.json.bytes)];
   const contents = ["form"];
@@ -24,7 +24,7 @@ async function contentsOf(body: MediaBody): Promise<readonly string[]> {
 }
 
 /**
- * Reads the header.
+ * Reads the header and hashes it with the request.
  *
  * @example
  * ```ts
@@ -35,8 +35,8 @@ async function contentsOf(body: MediaBody): Promise<readonly string[]> {
  * if (one.id === two.id) throw new Error("two ids for two keys");
  * ```
  *
- * @param path counts as a part of the request where keys of several paths share a space
- * @throws {GatewayError} `invalid_request` for what is no key
+ * @param path is hashed with the request where keys of several paths share one namespace
+ * @throws {GatewayError} `invalid_request` if the value is not a valid key
  */
 export async function readIdempotencyKey(
   key: string,

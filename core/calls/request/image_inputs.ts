@@ -1,4 +1,4 @@
-/** Finds pictures in a chat request: they work only on models labelled Vision. */
+/** Finds pictures in a chat request: only models with the Vision label accept them. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 const imageTypes: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"]);
@@ -8,7 +8,7 @@ function inContent(content: Json | undefined, path: string): string | undefined 
   for (const [i, part] of content.entries()) {
     if (!isJsonObject(part)) continue;
     if (imageTypes.has(part["type"])) return `${path}.${i}`;
-    // Pictures inside tool results: one level deeper, in both styles that have them.
+    // Pictures inside tool results are one level deeper, in both styles that have them.
     const nested = part["content"] ?? part["output"];
     const found = Array.isArray(nested) ? inContent(nested, `${path}.${i}.content`) : undefined;
     if (found !== undefined) return found;
@@ -17,7 +17,8 @@ function inContent(content: Json | undefined, path: string): string | undefined 
 }
 
 /**
- * The path of the first picture, or `undefined` if there is none. Looks at part types only, never at what they hold.
+ * Finds the path of the first picture; `undefined` if there is none. Reads only the types of parts, not their
+ * contents.
  *
  * @example
  * ```ts

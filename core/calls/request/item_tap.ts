@@ -22,7 +22,7 @@ export function visitItems(bytes: Uint8Array, visit: ItemVisitor): void {
 export class ItemTap implements StreamPipe {
   readonly #pipe: StreamPipe;
   readonly #visit: ItemVisitor;
-  /** Absent once an event was too large to be looked at: it passes all the same. */
+  /** Removed after an event that is too large to parse; the bytes pass all the same. */
   #splitter: SseSplitter | undefined = new SseSplitter(maxSseEventBytes);
 
   constructor(pipe: StreamPipe, visit: ItemVisitor) {
@@ -70,7 +70,7 @@ export class ItemTap implements StreamPipe {
   }
 }
 
-/** What passes here may be any vendor's: an event that is no JSON has no item. */
+/** Parses an event. Any vendor's events pass here: one that is not JSON has no item. */
 function parsed(text: string): Json {
   try {
     return JSON.parse(text);

@@ -1,4 +1,4 @@
-/** A JSON request body as bytes, its parsed value, and where each top-level field lies. */
+/** Parses a JSON request body into its value and the byte range of each top-level field. */
 import { GatewayError } from "../../errors.ts";
 import { isNumberUnit, mayChange, withExactNumbers } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
@@ -15,11 +15,11 @@ export interface Span {
 /** A JSON object as received: its bytes, its value and the places of its top-level fields. */
 export interface JsonBody {
   readonly bytes: Uint8Array;
-  /** Its numbers are as exact as in the bytes. */
+  /** The parsed value; numbers are as exact as in the bytes. */
   readonly value: JsonObject;
   /** Top-level fields by their decoded name. */
   readonly fields: ReadonlyMap<string, Span>;
-  /** The word stands somewhere in it: the body may hold pictures or files, which are not billed by their length. */
+  /** The body contains the word `base64`: it may hold pictures or files, which are not billed by their length. */
   readonly mentionsBase64: boolean;
 }
 
@@ -29,8 +29,8 @@ const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const lenientUtf8 = new TextDecoder();
 
 /**
- * Decodes, refusing what is no UTF-8. The lenient decoder is several times quicker and marks every fault; only a text
- * with such marks is looked at again.
+ * Decodes UTF-8. The lenient decoder is several times faster and marks every fault; only a text with such marks is
+ * decoded again strictly.
  *
  * @throws {TypeError} if the bytes are not UTF-8
  */
@@ -40,15 +40,15 @@ export function decodeUtf8(bytes: Uint8Array): string {
 }
 
 /**
- * A JSON text as bytes. Where all of it is ASCII, positions in text and bytes agree: the engine searches and
- * cuts text far quicker than bytes.
+ * A JSON text as bytes. If all of it is ASCII, positions in text and bytes agree, and the text is used: the engine
+ * searches and cuts text far faster than bytes.
  */
 class Source {
   readonly bytes: Uint8Array;
   readonly count = new JsonCount();
-  /** A field that must not be there. Told when the text turns out to be JSON. */
+  /** The error for a forbidden field. Thrown only if the text turns out to be JSON. */
   problem: GatewayError | undefined;
-  /** A number was passed that may be too large for a `number`. */
+  /** Whether a number was found that may be outside double precision. */
   sawLongNumber = false;
   readonly #text: string | undefined;
 
@@ -57,14 +57,14 @@ class Source {
     this.#text = text.length === bytes.length ? text : undefined;
   }
 
-  /** Where the next quote is, from a position on; -1 if there is none. */
+  /** Finds the next quote from a position on; -1 if there is none. */
   findQuote(from: number): number {
     return this.#text === undefined
       ? this.bytes.indexOf(quote, from)
       : this.#text.indexOf('"', from);
   }
 
-  /** The value of the string literal between two positions, its quotes included. */
+  /** Decodes the string literal between two positions, its quotes included. */
   stringAt(start: number, end: number): string {
     const literal = this.#text?.slice(start, end) ??
       strictUtf8.decode(this.bytes.subarray(start, end));
@@ -73,18 +73,17 @@ class Source {
       const value: unknown = JSON.parse(literal);
       return typeof value === "string" ? value : "";
     } catch {
-      return ""; // no JSON: the parser will say so
+      return ""; // not JSON: the parser reports it
     }
   }
 }
 
 /**
- * Parses a body and refuses what could mean one thing to us and another to the provider.
+ * Parses a body, and refuses one that could mean something else to the provider than to us.
  *
  * @throws {GatewayError} `invalid_json` if it is not UTF-8, not JSON, not an object, nested deeper than
- * `maxJsonDepth`, has more values than `maxJsonValues`, more names of fields than `maxJsonNames` or more
- * numbers that no double holds than `maxExactNumbers`, names a top-level field twice, or writes one that decides the
- * cost in other case
+ * `maxJsonDepth`, has more values than `maxJsonValues`, more field names than `maxJsonNames` or more numbers outside
+ * double precision than `maxExactNumbers`, has a top-level field twice, or one that decides the cost in another case
  */
 export function parseJsonBody(bytes: Uint8Array): JsonBody {
   let text: string;
@@ -95,7 +94,7 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
   }
   if (!startsAsObject(text)) throw notAnObject();
   const source = new Source(bytes, text);
-  // Before parsing: what the engine gets is bounded in all that costs it time and memory.
+  // First, so that everything that costs the parser time and memory is bounded before it runs.
   const fields = topLevelFields(source);
   source.count.checkNames(text);
   const value = parsedObject(text);
@@ -104,7 +103,8 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
     bytes,
     value: source.sawLongNumber ? exactObject(value, text) : value,
     fields,
-    // The engine looks for the first character: a digit is rarer than a letter, and this is most of the search.
+    // The engine searches for the first character, and a digit is rarer than a letter, so this test ends most
+    // searches quickly.
     mentionsBase64: text.includes("64") && text.includes("base64"),
   };
 }
@@ -124,31 +124,31 @@ function parsedObject(text: string): JsonObject {
   try {
     value = JSON.parse(text);
   } catch {
-    // The engine's message quotes the body; ours does not.
+    // The engine's message quotes the body; ours must not.
     throw new GatewayError("invalid_json", "The request body is not valid JSON");
   }
   if (isJsonObject(value)) return value;
   throw notAnObject();
 }
 
-/** The object of a body that has long numbers. */
+/** Parses a body with long numbers exactly. */
 function exactObject(value: JsonObject, text: string): JsonObject {
   try {
     return withExactNumbers(value, text);
   } catch {
-    // The depth was looked at before, so it is their number.
+    // The depth was checked before, so the cause is the number of long numbers.
     throw new GatewayError(
       "invalid_json",
-      `The request body has more than ${maxExactNumbers} numbers that no double holds`,
+      `The request body has more than ${maxExactNumbers} numbers outside double precision`,
     );
   }
 }
 
 /**
- * Finds the top-level fields of a text that begins as an object, and counts what is in it. Where the text is no JSON it
- * finds anything, but ends, and has counted all that stands before the fault.
+ * Finds the top-level fields of a text that begins as an object, and counts its values, names and depth. If the text
+ * is not JSON the result is arbitrary, but the search ends and has counted everything before the fault.
  *
- * @throws {GatewayError} `invalid_json` when there is too much of something
+ * @throws {GatewayError} `invalid_json` when a bound is exceeded
  */
 function topLevelFields(source: Source): ReadonlyMap<string, Span> {
   const { bytes } = source;
@@ -183,7 +183,10 @@ function skipBlank(bytes: Uint8Array, from: number): number {
   return at;
 }
 
-/** From the opening quote to behind the closing one. Strings are most of a body: they are searched, not walked. */
+/**
+ * Skips a string, from its opening quote to after the closing one. Strings are most of a body, so they are searched
+ * natively and not read character by character.
+ */
 function skipString(source: Source, from: number): number {
   const { bytes } = source;
   let at = from;
@@ -210,7 +213,7 @@ function skipValue(source: Source, from: number): number {
       at++;
       continue;
     } else if (byte === 0x7d || byte === 0x5d) {
-      if (depth === 0) return at; // the object around us ends
+      if (depth === 0) return at; // the enclosing object ends
       depth--;
       at++;
     } else if (byte === 0x2c && depth === 0) {

@@ -1,22 +1,22 @@
 /**
- * Hashes of the beginning of a prompt: after its tools and instructions, and after each of its last messages. Two calls
- * that share such a hash share the prompt up to there, wherever their JSON has its fields and cache marks. The hashes are
- * all that is kept of a prompt.
+ * Hashes the beginning of a prompt: after its tools and instructions, and after each of its last messages. Two calls
+ * with the same hash have the same prompt up to there, whatever the order of fields and cache marks in their JSON.
+ * Only the hashes of a prompt are kept.
  */
 import type { Style } from "../../wire/contract.ts";
 import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
-/** The end of a part that other prompts may begin with. */
+/** A position in a prompt, and the hash of everything before it. */
 export interface PrefixMark {
   /** 53 bits, a safe integer. */
   readonly hash: number;
-  /** UTF-16 units of the text up to here, names of fields included. */
+  /** UTF-16 units of the text up to here, field names included. */
   readonly chars: number;
 }
 
 /** Hashes of the beginnings of a prompt, by which repeated prompts are recognised. */
 export interface PromptPrefixes {
-  /** After tools and instructions, also those that stand as the first messages; absent where there are none. */
+  /** After tools and instructions, including instructions that are the first messages; absent where there are none. */
   readonly head: PrefixMark | undefined;
   /** After each of the last messages, oldest first. */
   readonly messages: readonly PrefixMark[];
@@ -24,27 +24,28 @@ export interface PromptPrefixes {
   readonly whole: PrefixMark | undefined;
 }
 
-/** UTF-16 units of one prompt that are looked at, about a millisecond: 250,000 tokens of text. */
+/** UTF-16 units of one prompt that are hashed, in about a millisecond: 250,000 tokens of text. */
 const hashedChars = 1_000_000;
-/** Marks kept of one prompt: the next turn of a conversation is a few messages longer. */
+/** Marks kept for one prompt: the next turn of a conversation is a few messages longer. */
 const messageMarks = 16;
 /**
- * Of longer texts every fourth unit is hashed: a tenth of a millisecond for an agent's prompt of 20,000 tokens. What two
- * texts with the same quarter differ in is seldom a prompt of its own, and what hangs on it is the estimate of one call.
+ * UTF-16 units of the longest text that is hashed whole. Of longer ones every fourth unit is hashed, which takes a
+ * tenth of a millisecond for an agent's prompt of 20,000 tokens. Two different texts seldom agree in that quarter,
+ * and a collision only affects the estimate of one call.
  */
 const shortTextChars = 64;
 const sampledEvery = 4;
-/** Nesting that is hashed; what lies deeper counts as equal. */
+/** Depth of nesting that is hashed; deeper values count as equal. */
 const hashedDepth = 64;
 
-/** What a style puts before the messages. */
+/** The fields that a style puts before the messages. */
 const headFields: Readonly<Record<Style, readonly string[]>> = {
   messages: ["tools", "system"],
   chat: ["tools", "functions"],
   responses: ["tools", "instructions"],
 };
 
-/** Random per process: hashes mean nothing outside of it. */
+/** Random per process, so that hashes mean nothing outside of it. */
 const seeds = crypto.getRandomValues(new Uint32Array(2));
 
 /** Two lanes of FNV-1a over UTF-16 units; long texts are sampled. */
@@ -70,7 +71,7 @@ class PrefixHash {
     this.#a = a;
     this.#b = b;
     this.chars += text.length;
-    // Keeps "ab" + "c" apart from "a" + "bc".
+    // Distinguishes "ab" + "c" from "a" + "bc".
     this.unit(0x10000 + text.length);
   }
 
@@ -80,7 +81,7 @@ class PrefixHash {
   }
 }
 
-/** Adds a value; `false` once the prompt is longer than is hashed. */
+/** Adds a value; returns `false` once the prompt is longer than what is hashed. */
 function add(hash: PrefixHash, value: Json | undefined, depth: number): boolean {
   if (hash.chars > hashedChars) return false;
   if (typeof value === "string") {
@@ -101,7 +102,7 @@ function add(hash: PrefixHash, value: Json | undefined, depth: number): boolean 
 
 function addMembers(hash: PrefixHash, value: JsonObject, depth: number): boolean {
   for (const name in value) {
-    // Moves on with every turn and changes nothing of the text.
+    // Cache marks move with every turn and are not part of the text.
     if (name === "cache_control") continue;
     hash.text(name);
     if (!add(hash, value[name], depth + 1)) return false;

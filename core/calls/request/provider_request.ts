@@ -1,11 +1,11 @@
-/** From a route and a body to the request that goes out: address, credentials, and the headers that may travel. */
+/** Builds the request to a provider: address, credentials, and the client headers that may be forwarded. */
 import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
 import type { RouteStyle } from "../../catalog/catalog.ts";
 import { credentialHeader } from "../../catalog/auth_kinds.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
 import type { UpstreamRequest } from "../../upstream/transport.ts";
 
-/** Where the built-in provider "lives"; no such host exists (RFC 2606). */
+/** The address of the built-in provider; no such host exists (RFC 2606). */
 const sandboxOrigin = "http://sandbox.invalid";
 
 const defaultPaths: Record<RouteStyle, string> = {
@@ -18,8 +18,8 @@ const defaultPaths: Record<RouteStyle, string> = {
 };
 
 /**
- * Request headers of clients that providers may see. Everything else stays here: client headers carry our keys,
- * addresses of people, and what their networks added.
+ * Client headers that providers may see. No others are forwarded: client headers carry our keys, addresses of people,
+ * and headers that their networks added.
  */
 const forwardedHeaders: Partial<Record<RouteStyle, readonly string[]>> = {
   messages: ["anthropic-version", "anthropic-beta"],
@@ -27,7 +27,7 @@ const forwardedHeaders: Partial<Record<RouteStyle, readonly string[]>> = {
   responses: ["openai-beta"],
 };
 
-/** The vendor requires a version; for clients of the gateway it is optional. */
+/** The version for clients that send none: the vendor requires it, the gateway does not. */
 const defaultMessagesVersion = "2023-06-01";
 
 /** The parts of a request to a provider. */
@@ -48,16 +48,16 @@ export interface ProviderRequestInput {
   readonly onSentAgain?: (() => void) | undefined;
 }
 
-/** All of a request but its body. */
+/** A request without its body. */
 interface RequestFrame {
   readonly url: string;
   readonly headers: UpstreamRequest["headers"];
 }
 
-/** Frames without anything of a client's own, by all that they are made of. */
+/** Frames without client headers, by all that they are made of. */
 const knownFrames = new WeakMap<ProviderEntry, Map<string, RequestFrame>>();
 
-/** The client's headers that travel; without those that are what everyone sends. */
+/** Lists the forwarded client headers, without those that have their usual value. */
 function ownHeaders({ style, clientHeader }: ProviderRequestInput): [string, string][] {
   const own: [string, string][] = [];
   for (const name of forwardedHeaders[style] ?? []) {
@@ -73,7 +73,7 @@ function frameOf(input: ProviderRequestInput, own: readonly [string, string][]):
   const { provider, style, body } = input;
   const headers: [string, string][] = [
     ["accept", input.stream ? "text/event-stream" : "application/json"],
-    // Answers are read and rewritten on their way; packed ones would only be refused.
+    // Answers are read and rewritten, so a compressed one would be refused.
     ["accept-encoding", "identity"],
   ];
   if (body !== null) headers.push(["content-type", input.contentType ?? "application/json"]);
@@ -93,7 +93,10 @@ function frameOf(input: ProviderRequestInput, own: readonly [string, string][]):
   return { url: `${origin}${path}${input.subpath ?? ""}`, headers: Object.freeze(headers) };
 }
 
-/** Frames are made once for each provider, style and credential: requests of one route differ in their bodies. */
+/**
+ * Finds or makes the frame of a request. There is one for each provider, style and credential, since most requests of
+ * a route differ only in their bodies.
+ */
 function knownFrame(input: ProviderRequestInput): RequestFrame {
   const { provider, style, stream, secret, body } = input;
   let frames = knownFrames.get(provider);
@@ -107,7 +110,7 @@ function knownFrame(input: ProviderRequestInput): RequestFrame {
 /** Builds the request to a provider. */
 export function providerRequest(input: ProviderRequestInput): UpstreamRequest {
   const own = ownHeaders(input);
-  // Paths with ids in them and types with boundaries in them would fill the memory.
+  // Frames with ids in the path or a boundary in the type are not kept: their number has no bound.
   const isUsual = own.length === 0 && input.subpath === undefined &&
     input.contentType === undefined;
   const { url, headers } = isUsual ? knownFrame(input) : frameOf(input, own);

@@ -1,7 +1,7 @@
 /**
- * Output items of Responses answers, kept in memory for a short while so that a client which relies on the vendor's
- * store can refer to them by id. The gateway has no such store and asks no vendor for one: nothing here is written
- * anywhere, other instances do not have it, and a restart forgets it.
+ * Output items of recent Responses answers, kept in memory so that a client which relies on the vendor's store can
+ * refer to them by id. The gateway has no such store and lets no vendor store answers: items are not written
+ * anywhere, other instances do not have them, and a restart forgets them.
  */
 import type { Clock } from "../../lib/time/clock.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
@@ -9,18 +9,21 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { maxRequestBodyBytes } from "../../limits.ts";
 import { type JsonBody, parseJsonBody } from "./json_body.ts";
 
-/** How long an item can be referred to: a tool loop goes on within minutes. */
+/** Milliseconds for which an item can be referred to: a tool loop continues within minutes. */
 export const itemKeptMs = 30 * 60_000;
 
 /** The bounds of the items that are kept. */
 export interface RecentItemBounds {
   /** Characters of JSON text that all accounts may keep. */
   readonly totalChars: number;
-  /** What one account may keep; its oldest items go first. */
+  /** Characters that one account may keep; its oldest items are removed first. */
   readonly accountChars: number;
 }
 
-/** A turn of an agent is a few thousand characters: an account keeps about a thousand of them. */
+/**
+ * The bounds of a gateway. A turn of an agent is a few thousand characters, so an account keeps about a thousand
+ * turns.
+ */
 const keptChars: RecentItemBounds = { totalChars: 64 * 1024 * 1024, accountChars: 4 * 1024 * 1024 };
 
 interface KeptItem {
@@ -66,7 +69,7 @@ export class RecentItems {
     return this.#chars;
   }
 
-  /** Keeps an item under its id; one without an id, or larger than an account's share, is not kept. */
+  /** Keeps an item under its id. One without an id, or larger than the share of an account, is not kept. */
   keep(account: string, item: JsonObject): void {
     const { id } = item;
     if (typeof id !== "string") return;
@@ -83,17 +86,14 @@ export class RecentItems {
   }
 
   /**
-   * Keeps items of an account. Made here, since a function made where a call is served would keep the body of its
-   * request for as long as the stream is open.
+   * Makes a function that keeps items of an account. It is made here because a closure made beside the request would
+   * retain the request's body for as long as the stream is open.
    */
   keeper(account: string): (item: JsonObject) => void {
     return (item) => this.keep(account, item);
   }
 
-  /**
-   * The body with the items that its references name in place of them. A reference to an item that is not kept stays
-   * what it is.
-   */
+  /** Replaces references in a body by the items that they name. A reference to an item that is not kept stays. */
   resolved(account: string, body: JsonObject): JsonObject {
     const { input } = body;
     const own = this.#accounts.get(account);
@@ -118,7 +118,7 @@ export class RecentItems {
     this.#chars -= kept.text.length;
   }
 
-  /** Forgets what is too old or too much. */
+  /** Removes items that are too old or too many. */
   #trim(own: AccountItems): void {
     const oldestMs = this.#clock.monotonicMs() - itemKeptMs;
     for (const [id, { atMs }] of own.items) {
@@ -136,8 +136,8 @@ export class RecentItems {
 }
 
 /**
- * The body with its references resolved, as if the client had sent the items. A body that would become larger than any
- * may be stays as it is.
+ * Resolves the references of a body, as if the client had sent the items. If the result exceeded the largest body,
+ * the references stay.
  */
 export function withRecentItems(items: RecentItems, account: string, body: JsonBody): JsonBody {
   const value = items.resolved(account, body.value);

@@ -1,4 +1,4 @@
-/** What is wrong with a request itself, found without a word to any provider. */
+/** Rejects locally what every route would refuse, before contacting a provider. */
 import { withResolvers } from "../../lib/runtime/mod.ts";
 import type { Route } from "../../catalog/catalog.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
@@ -8,11 +8,11 @@ import { anyDocument } from "./remote_documents.ts";
 import { type ChatCall, startChatExchange } from "../chat_exchange.ts";
 
 /**
- * The refusal in which all routes agree before they would ask their providers: a feature that none offers, a request
- * that none can carry. `undefined` if one could go out. For callers that are refused for another reason anyway: who
- * cannot pay yet should not learn only afterwards that the request is wrong.
+ * Finds the error with which every route refuses a request before it is sent: a feature that no route offers, a
+ * request that no route can carry. `undefined` if a route could send it. Used for callers who cannot pay: they learn
+ * at once that the request is wrong, not only after a top-up.
  *
- * @param prepare makes the request of a route as it would go out, and throws what the route refuses
+ * @param prepare builds the request of a route without sending it, and throws what the route refuses
  *
  * @example
  * ```ts
@@ -44,12 +44,12 @@ export async function refusalUnasked<Choice>(
   return refusal;
 }
 
-/** Nothing goes out. */
+/** A transport that sends nothing. */
 const nowhere: Transport = {
   open: () => ({ response: withResolvers<never>().promise, cancel() {} }),
 };
 
-/** The same for a chat call. */
+/** Finds the error with which every route refuses a chat call. */
 export function chatRefusalUnasked(
   call: ChatCall,
   routes: readonly Route[],

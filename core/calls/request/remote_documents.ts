@@ -10,10 +10,10 @@ import { maxRemoteMediaBytes } from "../../media/limits.ts";
 import type { RemoteKind, RemoteMedia } from "../../media/guarded_fetch.ts";
 import type { ChatRequest } from "./chat_request.ts";
 
-/** Documents that are fetched for one call: each is a connection, and all of them are fetched at once. */
+/** Most documents that are fetched for one call: each needs a connection, and all are fetched at once. */
 const documentsPerCall = 8;
 
-/** Bytes of all documents of one call: as many as the client could have sent itself. */
+/** Most bytes of all documents of one call: as many as the client could have sent itself. */
 const documentBytes = maxRemoteMediaBytes;
 
 /** Fetches a PDF, or throws a {@linkcode GatewayError} that names `field`. */
@@ -27,7 +27,7 @@ export type FetchDocument = (
   },
 ) => Promise<RemoteMedia>;
 
-/** Stands for every document: for finding out what else is wrong with a request, without fetching. */
+/** A placeholder for every document, to check the rest of a request without fetching. */
 export const anyDocument: FetchedDocuments = {
   get: (_url, kind) => ({
     mediaType: kind === "picture" ? "image/png" : "application/pdf",
@@ -36,8 +36,8 @@ export const anyDocument: FetchedDocuments = {
 };
 
 /**
- * The documents of one call. A failure is remembered, so that no second route fetches in vain; what was fetched is not
- * kept, since it goes into the request of its route.
+ * Fetches the documents of one call. A failure is remembered, so that no second route fetches in vain; fetched
+ * documents are not kept, since they are part of their route's request.
  */
 export class RemoteDocuments {
   readonly #request: ChatRequest;
@@ -46,7 +46,7 @@ export class RemoteDocuments {
   readonly #counter: ByteCounter;
   #urls: readonly DocumentUrl[] | undefined;
   #failure: GatewayError | undefined;
-  /** Nothing that is still being fetched is needed any more. */
+  /** Pending fetches are no longer needed. */
   #isOver = false;
 
   /** @param counter counts what is fetched, until {@linkcode release} */
@@ -57,7 +57,7 @@ export class RemoteDocuments {
     this.#counter = counter;
   }
 
-  /** What a route needs; `undefined` where there is nothing to fetch for it. */
+  /** Fetches what a route needs; `undefined` where there is nothing to fetch. */
   for({ style, capabilities }: Route): Promise<FetchedDocuments> | undefined {
     if (style === this.#request.style) return undefined;
     if (style !== "chat" && style !== "messages") return undefined;
@@ -66,7 +66,7 @@ export class RemoteDocuments {
     return urls.length === 0 ? undefined : this.#fetchAll(urls);
   }
 
-  /** The requests that hold the documents are sent, or will not be. */
+  /** Releases the bytes of the documents: their requests were sent, or will not be. */
   release(): void {
     this.#isOver = true;
     this.#counter.release();
@@ -78,14 +78,14 @@ export class RemoteDocuments {
     if (beyond !== undefined) throw tooMany(beyond);
     const maxBytes = Math.floor(documentBytes / urls.length);
     const fetches = urls.map((one) => this.#fetchOne(one, maxBytes));
-    // A route may be given up meanwhile, and one failure ends the wait for all.
+    // The result may never be awaited: a route may be given up meanwhile, and one failure ends the wait for all.
     void Promise.allSettled(fetches).then(() => {
       if (this.#isOver) this.#counter.release();
     });
     try {
       return new Map(await Promise.all(fetches));
     } catch (error) {
-      // A lack of room may be over for the next route.
+      // Only errors of the request are remembered: a lack of memory may be over for the next route.
       if (error instanceof GatewayError && error.status === 400) this.#failure = error;
       throw error;
     }

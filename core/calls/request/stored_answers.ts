@@ -1,13 +1,13 @@
 /**
- * Keeps customers' prompts and answers out of the operator's account at the provider, where every customer's would lie
- * beside the others'. Responses vendors store unless they are told not to, Chat vendors where they are asked to.
+ * Keeps providers from storing prompts and answers in the operator's account, which all customers share. Responses
+ * vendors store unless the request says no, Chat vendors only if the request says so.
  */
 import type { RouteCapabilities, Style } from "../../wire/contract.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 
 const encryptedReasoning = "reasoning.encrypted_content";
 
-/** Changes to a native body, and the fields among them that the client asked for. */
+/** Changes to a native body, and the changed fields that the client had set. */
 export interface UnstoredBody {
   readonly changes: JsonObject;
   readonly dropped: readonly string[];
@@ -16,10 +16,10 @@ export interface UnstoredBody {
 const unchanged: UnstoredBody = { changes: {}, dropped: [] };
 
 /**
- * What a native request must say so that its answer is not stored.
+ * Computes the changes to a native request that keep its answer from being stored.
  *
- * A client that relied on the store gets its reasoning encrypted, as an unstored answer needs it to be sent back; but
- * only where there is reasoning, since vendors refuse the request for models without.
+ * A client that relied on the store gets encrypted reasoning, which it can send back. It is requested only from
+ * models that reason, since vendors refuse it for others.
  *
  * @example
  * ```ts
@@ -45,7 +45,7 @@ export function withoutStore(
     return { changes, dropped };
   }
   if (style !== "chat" || store !== true) return unchanged;
-  // The vendor takes metadata for stored answers only.
+  // The vendor accepts metadata for stored answers only.
   const { metadata } = body;
   return metadata === undefined || metadata === null
     ? { changes: { store: false }, dropped }

@@ -2,7 +2,7 @@ import type { Style } from "../../wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 /**
- * Whether a request brings results of tools, so that its answer continues a turn that has begun.
+ * Whether a request ends with tool results, so that its answer continues a turn that has begun.
  *
  * @example
  * ```ts

@@ -9,7 +9,7 @@ import {
 import {
   type AttemptLoopResult,
   attemptsPerCall,
-  triesPerRoute,
+  attemptsPerRoute,
 } from "../../../core/calls/attempt_loop.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { maxErrorBodyBytes } from "../../../core/calls/limits.ts";
@@ -219,7 +219,7 @@ Deno.test("a refused key is exchanged for another one of the same provider, then
   });
   const found = await result;
   assertEquals(outcomes(found), [
-    ...Array.from({ length: triesPerRoute }, () => "a upstream_unreachable"),
+    ...Array.from({ length: attemptsPerRoute }, () => "a upstream_unreachable"),
     "b ok",
   ]);
 });

@@ -3,7 +3,7 @@ import { buildCatalog, type Model, type Route } from "../../../core/catalog/cata
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
 import { breakerConsecutiveFailures, breakerPauseMs } from "../../../core/routing/breaker.ts";
-import { stuckTries } from "../../../core/routing/stuck_detector.ts";
+import { minStuckAttempts } from "../../../core/routing/stuck_detector.ts";
 import { breakerPauseMaxMs } from "../../../core/routing/limits.ts";
 import { credentialRestMs } from "../../../core/routing/credentials.ts";
 import { LimitedCustomers } from "../../../core/routing/limited_customers.ts";
@@ -214,7 +214,7 @@ Deno.test("a route that hangs is passed over before anything has failed, and its
   const { router, model, route, candidates, succeed, events, time } = newRouter();
   succeed("a", 500);
   const hedge = router.hedge(model, operation, route("a"));
-  times(stuckTries, () => void router.begin(route("a"), operation));
+  times(minStuckAttempts, () => void router.begin(route("a"), operation));
   time.advance(2_000);
   assertEquals(
     [candidates(), hedge?.when?.()],
@@ -224,7 +224,7 @@ Deno.test("a route that hangs is passed over before anything has failed, and its
   time.advance(1);
   assertEquals([candidates(), hedge?.when?.()], [["b", "a"], true]);
   assertEquals(router.reports()[0]!.operations[operation]?.stuck, true);
-  times(stuckTries, () => {
+  times(minStuckAttempts, () => {
     router.report(model, route("a"), operation, { kind: "beaten", ms: 2_001 });
   });
   assertEquals(events.map(({ state, reason }) => [state, reason]), [["open", "stuck"]]);
@@ -232,7 +232,7 @@ Deno.test("a route that hangs is passed over before anything has failed, and its
 
 Deno.test("a route that hung is tried again after a minute, and one answer brings it back", () => {
   const { router, model, route, candidates, time } = newRouter();
-  times(stuckTries, () => void router.begin(route("a"), operation));
+  times(minStuckAttempts, () => void router.begin(route("a"), operation));
   time.advance(breakerPauseMaxMs);
   assertEquals(candidates(), ["b", "a"]);
   time.advance(1);
@@ -246,7 +246,7 @@ Deno.test("a route that hung is tried again after a minute, and one answer bring
 
 Deno.test("few slow calls are no hanging route", () => {
   const { router, route, candidates, time } = newRouter();
-  times(stuckTries - 1, () => void router.begin(route("a"), operation));
+  times(minStuckAttempts - 1, () => void router.begin(route("a"), operation));
   time.advance(25_000);
   assertEquals(candidates(), ["a", "b"]);
 });

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import { triesPerRoute } from "../../../../core/calls/attempt_loop.ts";
+import { attemptsPerRoute } from "../../../../core/calls/attempt_loop.ts";
 import { videoSubmitMs } from "../../../../core/routing/timeouts.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
@@ -168,7 +168,7 @@ Deno.test("a route whose keys are all refused is tried three times, not as often
   });
   const response = await world.post(...calls["an image"]!);
   assertEquals(response.status, 200, await response.text());
-  assertEquals([first.seen.length, second.seen.length], [triesPerRoute, 1]);
+  assertEquals([first.seen.length, second.seen.length], [attemptsPerRoute, 1]);
   const keys = first.seen.map(({ headers }) => headers.get("authorization"));
   assertEquals(new Set(keys).size, keys.length, "each with another key");
 });
