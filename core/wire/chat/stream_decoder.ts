@@ -8,13 +8,13 @@ import { maxRefusalChars } from "../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
 import { eventJson } from "../stream/frame_json.ts";
-import { FrameTemplate } from "../../lib/json/json_literal.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { Moderation } from "../conversation/mod.ts";
 import { readModeration } from "../fields/moderation.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import type { UsageReport } from "../stream/reading.ts";
 import { isZeroCall } from "./answer_reading.ts";
+import { ChunkShape, holds } from "./chunk_shape.ts";
 import { readTier, textLogprobs, thinkingText } from "./decode_answer.ts";
 import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail } from "./reasoning_details.ts";
@@ -30,9 +30,7 @@ type TextKind = "text" | "refusal" | "reasoning";
 export class ChatStreamDecoder implements StreamDecoder {
   readonly #signer: string;
   readonly #toolNames: ReadonlySet<string>;
-  readonly #template = new FrameTemplate();
-  /** What the template's string means; `undefined` until one was learnt. */
-  #templateKind: TextKind | "arguments" | undefined;
+  readonly #shape = new ChunkShape();
   #blocks = 0;
   /** The text block that deltas of its kind go to. */
   #open: { readonly kind: TextKind; readonly block: number } | undefined;
@@ -56,7 +54,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   frame(event: string | undefined, data: string, emit: EventSink): void {
     if (this.#finished) return;
     this.#emit = emit;
-    if (this.#templateKind !== undefined && event !== "error" && this.#takeKnown(data)) return;
+    if (event !== "error" && this.#takeKnown(data)) return;
     const text = data.trim();
     if (text === "") return;
     if (text === "[DONE]") return this.#end();
@@ -75,9 +73,9 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   /** The hot path: a chunk of the learnt shape differs only in its piece of text. */
   #takeKnown(data: string): boolean {
-    const kind = this.#templateKind;
-    const json = this.#template.match(data);
-    if (kind === undefined || json === undefined || json === '""') return false;
+    const { kind } = this.#shape;
+    const json = this.#shape.match(data);
+    if (kind === undefined || json === undefined) return false;
     if (kind === "arguments") return this.#open === undefined && this.#callsOf().takePiece(json);
     this.#text(kind, json);
     return true;
@@ -108,7 +106,7 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   #chunk(chunk: JsonObject, data: string): void {
     // What was learnt speaks of the state before this chunk.
-    this.#templateKind = undefined;
+    this.#shape.forget();
     if (!this.#started) {
       this.#started = true;
       this.#emit({ type: "start", ...(typeof chunk.id === "string" ? { id: chunk.id } : {}) });
@@ -127,7 +125,9 @@ export class ChatStreamDecoder implements StreamDecoder {
         const logprobs = holds(choice.logprobs) ? textLogprobs(choice.logprobs) : [];
         this.#logprobs = logprobs.length === 0 ? undefined : stringifyExactly(logprobs);
         this.#delta(delta);
-        if (choices.length === 1 && isQuiet(chunk, choice)) this.#learn(delta, data);
+        if (choices.length === 1) {
+          this.#shape.learn({ chunk, choice, delta }, data, this.#calls?.lastPiece);
+        }
       }
       this.#finishReason(choice.finish_reason);
       this.#report(readChatUsage(choice.usage));
@@ -250,52 +250,15 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.#calls?.finish();
   }
 
-  /** Learns the shape of a chunk that brought nothing but one piece of text. */
-  #learn(delta: JsonObject, data: string): void {
-    const filled = Object.entries(delta).filter(([key, value]) => key !== "role" && holds(value));
-    const [only] = filled;
-    if (filled.length !== 1 || only === undefined) return;
-    const [key, value] = only;
-    if (key === "tool_calls") return this.#learnArguments(data);
-    if (typeof value !== "string" || (delta.role !== undefined && delta.role !== "assistant")) {
-      return;
-    }
-    const kind = key === "content" ? "text" : reasoningKeys.has(key) ? "reasoning" : undefined;
-    if (kind === undefined) return;
-    this.#template.learn(data, key, value);
-    this.#templateKind = kind;
-  }
-
-  #learnArguments(data: string): void {
-    const piece = this.#calls?.lastPiece;
-    if (piece === undefined) return;
-    this.#template.learn(data, "arguments", piece);
-    this.#templateKind = "arguments";
-  }
-
   #report(usage: UsageReport): void {
     if (usage.kind === "counts") this.#emit({ type: "usage", usage: usage.usage });
     else if (usage.kind === "absurd") this.#emit({ type: "usage_rejected" });
   }
 }
 
-const reasoningKeys: ReadonlySet<string> = new Set(["reasoning_content", "reasoning"]);
-
 /** Whether a delta brings something of a call. */
 function isCall(delta: Json): boolean {
   return isJsonObject(delta) && !isZeroCall(delta);
-}
-
-function holds(value: Json | undefined): boolean {
-  if (value === undefined || value === null || value === "") return false;
-  if (isJsonObject(value) && isZeroCall(value)) return false;
-  return !Array.isArray(value) || value.length > 0;
-}
-
-/** Nothing in the chunk matters beside the delta. */
-function isQuiet(chunk: JsonObject, choice: JsonObject): boolean {
-  return !holds(chunk.usage) && !holds(chunk.x_groq) && !holds(choice.usage) &&
-    !holds(choice.finish_reason) && !holds(choice.logprobs) && !holds(chunk.moderation);
 }
 
 function isError(chunk: Json): boolean {
