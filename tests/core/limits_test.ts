@@ -1,30 +1,31 @@
-/** Only bounds that several modules share are in `core/limits.ts`; any other is beside its user. */
+/** Bounds in a `limits.ts` are shared, those in `core/limits.ts` by several modules; any other is beside its user. */
 import { assert, assertEquals } from "../support/assert.ts";
-import * as limits from "../../core/limits.ts";
+import { sourcesIn, sourceText } from "../support/source_files.ts";
 
-const root = new URL("../../", import.meta.url);
-const layers = ["core/", "kv/", "routes/", "sandbox/"];
+const files = ["core", "kv", "routes", "sandbox"].flatMap((folder) => [...sourcesIn(folder)]);
 
-function* sources(folder: string): Generator<string> {
-  for (const { name, isDirectory } of Deno.readDirSync(new URL(folder, root))) {
-    if (isDirectory) yield* sources(`${folder}${name}/`);
-    else if (/\.tsx?$/.test(name)) yield `${folder}${name}`;
-  }
+/** The source files that name each constant of one `limits.ts`. */
+function usersOf(limits: string): { readonly name: string; readonly users: readonly string[] }[] {
+  const others = files.filter((file) => file !== limits);
+  return [...sourceText(limits).matchAll(/^export const (\w+)/gmu)].map(([, name = ""]) => ({
+    name,
+    users: others.filter((file) => new RegExp(`\\b${name}\\b`, "u").test(sourceText(file))),
+  }));
 }
 
 Deno.test("each bound in core/limits.ts has users in more than one module", () => {
-  const names = Object.keys(limits);
-  assert(names.length > 0);
-  const modulesOf = new Map(names.map((name) => [name, new Set<string>()]));
-  for (const layer of layers) {
-    for (const path of sources(layer)) {
-      if (path === "core/limits.ts") continue;
-      const module = path.split("/").slice(0, 2).join("/");
-      const text = Deno.readTextFileSync(new URL(path, root));
-      for (const name of names) {
-        if (new RegExp(`\\b${name}\\b`).test(text)) modulesOf.get(name)?.add(module);
-      }
-    }
-  }
-  assertEquals(names.filter((name) => (modulesOf.get(name)?.size ?? 0) < 2), []);
+  const bounds = usersOf("core/limits.ts");
+  assert(bounds.length > 0);
+  const modules = (users: readonly string[]) =>
+    new Set(users.map((file) => file.split("/").slice(0, 2).join("/"))).size;
+  assertEquals(bounds.filter(({ users }) => modules(users) < 2).map(({ name }) => name), []);
+});
+
+Deno.test("each bound in the limits.ts of a folder has users in more than one file", () => {
+  const folders = files.filter((file) => file.endsWith("/limits.ts"));
+  assert(folders.length > 1);
+  const single = folders.flatMap((limits) =>
+    usersOf(limits).filter(({ users }) => users.length < 2).map(({ name }) => `${limits}: ${name}`)
+  );
+  assertEquals(single, []);
 });
