@@ -13,6 +13,7 @@ import type { OrderCode } from "../payments/order_code.ts";
 import { parseTaxCode, type TaxCode } from "./tax_code.ts";
 import { splitVat, type VatRate, type VatSplit } from "./vat.ts";
 import { vndInWords } from "./vnd_in_words.ts";
+import { defined } from "../lib/defined.ts";
 
 /** The buyer as printed. A snapshot: later changes of the account do not change an invoice. */
 export interface InvoiceBuyer {
@@ -219,7 +220,7 @@ function checkBuyer(
     problems,
     buyer: {
       type,
-      ...(taxCode === undefined ? {} : { taxCode: taxCode.code }),
+      ...defined({ taxCode: taxCode?.code }),
       ...(taxCode?.doubt === undefined ? {} : { taxCodeConfirmed: true }),
       legalName,
       address,

@@ -4,6 +4,7 @@ import type { ProviderEntry } from "../../catalog/schema.ts";
 import type { UpstreamRequest } from "../../upstream/transport.ts";
 import type { UpstreamBody } from "../upstream_body.ts";
 import type { VideoAdapter } from "./adapter.ts";
+import { defined } from "../../lib/defined.ts";
 
 /** The place of a task: the provider, the credential that created it, and the adapter. */
 export interface VideoUpstream {
@@ -34,7 +35,7 @@ function requestTo(
     method: more.method,
     secret,
     body: more.body?.bytes ?? null,
-    ...(more.body === undefined ? {} : { contentType: more.body.contentType }),
+    ...defined({ contentType: more.body?.contentType }),
     stream: false,
     clientHeader: () => undefined,
   };

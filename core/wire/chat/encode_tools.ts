@@ -123,7 +123,7 @@ function writeSearchOptions(requested: WebSearchRequest, warnings: Warnings): Js
   warnOfRequested([allowedDomains, blockedDomains, maxUses], warnings);
   for (const path of others) warnings.add(path);
   return {
-    ...(contextSize === undefined ? {} : { search_context_size: contextSize.value }),
+    ...defined({ search_context_size: contextSize?.value }),
     ...(location === undefined
       ? {}
       : { user_location: { type: "approximate", approximate: location.value } }),

@@ -8,6 +8,7 @@ import { hostedIdMark } from "../tools/hosted_calls.ts";
 import { unsealedMark } from "../reasoning_seal.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";
 import { wordId } from "../tools/tool_ids.ts";
+import { defined } from "../../lib/defined.ts";
 
 const resultType = /^(?:web_search|web_fetch|code_execution|bash_code_execution|mcp)_tool_result$/;
 
@@ -127,7 +128,7 @@ export class HostedCallReader {
       path,
       ...ranBy(id),
       call: result === undefined ? call : withHostedResult(call, result.block),
-      ...(result === undefined ? {} : { resultPath: result.path }),
+      ...defined({ resultPath: result?.path }),
     };
   }
 

@@ -85,7 +85,7 @@ function writeSearch(requested: WebSearchRequest, warnings: Warnings): JsonObjec
     ...(location === undefined
       ? {}
       : { user_location: { type: "approximate", ...location.value } }),
-    ...(maxUses === undefined ? {} : { max_uses: maxUses.value }),
+    ...defined({ max_uses: maxUses?.value }),
   };
 }
 

@@ -85,7 +85,7 @@ function writeSearch(requested: WebSearchRequest, warnings: Warnings): JsonObjec
     ...(location === undefined
       ? {}
       : { user_location: { type: "approximate", ...location.value } }),
-    ...(contextSize === undefined ? {} : { search_context_size: contextSize.value }),
+    ...defined({ search_context_size: contextSize?.value }),
   };
 }
 

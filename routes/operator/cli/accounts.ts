@@ -13,6 +13,7 @@ import { requireAccount } from "./account_operand.ts";
 import { movementSummary, readTypedVnd } from "./amount.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 import type { AtomicWrite } from "../../../kv/store/key_value_store.ts";
+import { defined } from "../../../core/lib/defined.ts";
 
 /** Accounts that `admin account list` shows: more than a person reads in a terminal. */
 const maxAccountsListed = 1_000;
@@ -49,7 +50,7 @@ export function addAccountRoutes(
     const { email } = accountBody.parse(await context.req.json());
     const account = await createAccount(kv, {
       nowMs: clock.nowMs(),
-      ...(email === undefined ? {} : { email: email.toLowerCase() }),
+      ...defined({ email: email?.toLowerCase() }),
     });
     return context.json(account);
   });
