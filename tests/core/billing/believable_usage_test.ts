@@ -89,7 +89,7 @@ for (const [name, reported, some] of true_) {
   });
 }
 
-Deno.test("what only a total or a list of runs shows is billed where it can be, else dropped and flagged", () => {
+Deno.test("the part that only a total or a list of runs shows is billed if possible, else dropped and flagged", () => {
   const said = usage({ output: 20 });
   const withReasoning = { ...said, output: 276, reasoning: 256, said };
   const { said: _, ...billed } = withReasoning;
@@ -147,7 +147,7 @@ for (const [name, reported, some] of frugal) {
   });
 }
 
-Deno.test("property: what came costs something, and no honest tokenizer is doubted", () => {
+Deno.test("property: delivered output costs something, and no honest tokenizer is doubted", () => {
   fc.assert(fc.property(
     anyReport,
     fc.integer({ min: 1, max: 10_000_000 }),
@@ -171,7 +171,7 @@ Deno.test("property: what came costs something, and no honest tokenizer is doubt
   ));
 });
 
-Deno.test("a provider that floods without a report is billed as far as the model could go", () => {
+Deno.test("endless output without a report is billed up to the model's maximum", () => {
   const flood = judge(undefined, { outputBytes: 1_000_000_000, estimatedInputTokens: 5_000_000 });
   assertEquals(flood, { usage: { ...noTokens, input: 400_000, output: 40_000 }, estimated: true });
 });

@@ -140,7 +140,7 @@ const completed = (body: JsonObject, some: Partial<EndedReading>, runsTools = fa
     reading: reading({ outputBytes: 400, stopReason: "end_turn", ...some }),
   });
 
-Deno.test("a prompt of a few tokens is not two million, and the difference is claimed", () => {
+Deno.test("a report of two million tokens for a short prompt is not charged, and the difference is claimed", () => {
   const body = ask("What is the capital of Vietnam?", 100);
   const charge = completed(body, { usage: usageOf({ input: 2_000_000, output: 90 }) });
   assert(charge.usage.input < 50);
@@ -148,7 +148,7 @@ Deno.test("a prompt of a few tokens is not two million, and the difference is cl
   assertEquals(charge.claimMicroVnd, BigInt(2_000_000 - charge.usage.input) * 8_000n);
 });
 
-Deno.test("reasoning beyond the caller's bound is paid up to the ceiling, and no lie", () => {
+Deno.test("reasoning beyond the caller's bound is charged up to the ceiling, and not judged false", () => {
   const body = ask("What is the capital of Vietnam?", 100);
   const charge = completed(body, { usage: usageOf({ output: 39_000, reasoning: 38_900 }) });
   const bound = quote(body).bounds.costMicroVnd;
@@ -160,7 +160,7 @@ Deno.test("reasoning beyond the caller's bound is paid up to the ceiling, and no
   );
 });
 
-Deno.test("a stream that was ended costs no more output than was asked for, whatever it had reported", () => {
+Deno.test("a stream that was ended costs no more output than requested, whatever it had reported", () => {
   for (const outcome of ["cut", "broken", "client_gone"] as const) {
     const charge = chargeForEndedChat(quote(ask("Write", 100)), {
       outcome,
@@ -176,7 +176,7 @@ Deno.test("a stream that was ended costs no more output than was asked for, what
   }
 });
 
-Deno.test("what only looks like much is believed: tools of the vendor, pictures, files, hosted tools", () => {
+Deno.test("large but possible reports are believed: tools of the vendor, pictures, files, hosted tools", () => {
   const part = (content: JsonObject): JsonObject => ({
     ...ask("", 1_000),
     messages: [{ role: "user", content: [content] }],
@@ -221,7 +221,7 @@ Deno.test("what only looks like much is believed: tools of the vendor, pictures,
   }
 });
 
-Deno.test("nothing that a caller sends makes a truthful route look false", () => {
+Deno.test("no request makes a truthful route look false", () => {
   const cases: [string, JsonObject, Partial<EndedReading>][] = [
     ["a page for each byte", {
       ...ask("", 100),

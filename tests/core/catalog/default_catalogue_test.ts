@@ -87,7 +87,7 @@ Deno.test("no video is listed with a length that its model does not make", () =>
   }
 });
 
-Deno.test("an unknown chat name means the default premium model, any other kind nothing", () => {
+Deno.test("an unknown name selects the default premium model on chat endpoints and nothing elsewhere", () => {
   const catalog = defaultCatalog();
   const chat = catalog.resolve("no-such-model", "chat");
   assert(chat.found);
@@ -109,7 +109,7 @@ Deno.test("readConfig() names every problem at once", () => {
   for (const part of ["PORT", "MAIL_URL", "models.0.price"]) assert(text.includes(part), text);
 });
 
-Deno.test("a variable that is not set does not hide behind the wrong shape of its provider", () => {
+Deno.test("a missing variable is reported even if its provider has a wrong shape", () => {
   const file = JSON.parse(fileText);
   file.providers.one = { kind: "http", baseUrl: "ftp://x", apiKeyEnv: "ONE_KEY" };
   file.providers.two = { apiKeyEnv: ["TWO_KEY", "two"] };

@@ -25,7 +25,7 @@ function assertRefused(name: string, provider: Record<string, unknown>, secret?:
   assert(!read.problems[0]!.includes("S3cret"), read.problems[0]);
 }
 
-Deno.test("a provider's key that no request could carry stops the start, without being told", () => {
+Deno.test("a provider's key that no header can carry prevents the start, and is not printed", () => {
   for (const secret of ["", "\n", "S3cret\n\n", "S3cret\nx", " S3cret", "S3crét", "S3cret\t"]) {
     assertRefused("VENDOR_KEY", {}, secret);
   }

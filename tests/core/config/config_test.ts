@@ -10,7 +10,7 @@ function problemsOf(environment: Record<string, string>): readonly string[] {
   return read.ok ? [] : read.problems;
 }
 
-Deno.test("a host that is no part of a URL needs a public address", () => {
+Deno.test("a host that cannot be part of a URL needs a public address", () => {
   for (const HOST of ["fe80::1%eth0", "gw.example/v1", "ann@gw.example", "gw example"]) {
     const problems = problemsOf({ HOST });
     assertEquals(problems.length, 1, HOST);
@@ -22,7 +22,7 @@ Deno.test("a host that is no part of a URL needs a public address", () => {
   }
 });
 
-Deno.test("every variable that is wrong is named, with its reason and without any secret", () => {
+Deno.test("every wrong variable is reported with its reason and without any secret", () => {
   const cases: readonly (readonly [Record<string, string>, RegExp])[] = [
     [{ PORT: "80a" }, /PORT: must be a whole number from 0 to 65535/],
     [{ PORT: "0x50" }, /PORT/],
@@ -92,7 +92,7 @@ Deno.test("a variable that is empty or blank counts as not set", () => {
   }
 });
 
-Deno.test("a remote store needs master keys and its token, and both are named", () => {
+Deno.test("a remote store needs master keys and its token, and both are reported", () => {
   const GATEWAY_KV = "https://kv.example";
   assertEquals(problemsOf({ GATEWAY_KV, PORT: "x" }).map((line) => line.split(":")[0]), [
     "environment PORT",
@@ -103,7 +103,7 @@ Deno.test("a remote store needs master keys and its token, and both are named", 
   assertEquals(problemsOf({ GATEWAY_KV, ...set }), []);
 });
 
-Deno.test("a wrong shape hides nothing else that is wrong with the file or its secrets", () => {
+Deno.test("a wrong shape hides no other problem of the file or its secrets", () => {
   const file = JSON.parse(fileText);
   delete file.models[0].price;
   file.models[1].routes[0].provider = "nowhere";
@@ -131,7 +131,7 @@ Deno.test("a wrong shape hides nothing else that is wrong with the file or its s
   for (const part of expected) assert(text.includes(part), `${part} is missing from:\n${text}`);
 });
 
-Deno.test("what a broken part of the file may have meant is not held against the rest", () => {
+Deno.test("a broken part of the file causes no problems elsewhere", () => {
   const file = JSON.parse(fileText);
   // The default model is there, only its price is missing; the provider is there, only its key is not.
   delete file.models.find(({ id }: { id: string }) => id === file.defaultModel).price;
@@ -150,7 +150,7 @@ Deno.test("what a broken part of the file may have meant is not held against the
   }
 });
 
-Deno.test("a file that cannot be read is one problem among the others", () => {
+Deno.test("an unreadable file is reported among the other problems", () => {
   const read = readConfig({ PORT: "x" }, { problem: "cannot be read (no such file)" });
   assert(!read.ok);
   assertEquals(read.problems.map((line) => line.split(": ")[0]), [

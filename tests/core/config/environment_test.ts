@@ -29,7 +29,7 @@ function assertRefused(name: string, environment: Record<string, string>): strin
   return problem;
 }
 
-Deno.test("MAIL_URL is read to its end before anything starts", () => {
+Deno.test("MAIL_URL is validated completely at start", () => {
   const wrong = [
     "smtp://",
     "smtps://?from=a@b.vn",
@@ -57,7 +57,7 @@ Deno.test("MAIL_URL is read to its end before anything starts", () => {
   assert(hint.includes("percent-encode"), hint);
 });
 
-Deno.test("MAIL_URL: what was encoded arrives as it was meant", () => {
+Deno.test("MAIL_URL: encoded characters are decoded", () => {
   const { mail } = configOf({
     MAIL_URL:
       "smtp://ann%40example.com:S3cret%23%2F%3F%40%25@mail.example.com?from=Gw%20<a@b.vn>\n",
@@ -102,7 +102,7 @@ Deno.test("GATEWAY_KV and the token of a remote store are read before the store 
   assertEquals(problemsOf({ GATEWAY_KV }).length, 2);
 });
 
-Deno.test("secrets are visible ASCII; the one line end of a mounted file is taken off", () => {
+Deno.test("secrets are visible ASCII; the one line end of a mounted file is removed", () => {
   const openId = { OIDC_ISSUER: "https://id.example.com", OIDC_CLIENT_ID: "gw" };
   const names = [
     "GATEWAY_OPERATOR_KEY",
@@ -139,7 +139,7 @@ Deno.test("secrets are visible ASCII; the one line end of a mounted file is take
   assertRefused("GATEWAY_OPERATOR_KEY", { GATEWAY_OPERATOR_KEY: `${mark}\n` });
 });
 
-Deno.test("a proxy that the runtime would pass over in silence is refused", () => {
+Deno.test("a proxy that the runtime would silently skip is refused", () => {
   for (const name of ["HTTPS_PROXY", "http_proxy", "ALL_PROXY"]) {
     for (
       const text of [

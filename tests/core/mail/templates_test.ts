@@ -36,7 +36,7 @@ function jobs(): MailJob[] {
 
 const url = "https://gw.example/x#token=abc&d";
 
-Deno.test("every kind of mail has a letter in both languages and a place to lead to", () => {
+Deno.test("every kind of mail has a text in both languages and a target for its link", () => {
   assertEquals(new Set(bare.map(({ kind }) => kind)).size, Object.keys(letterPaths).length);
   const subjects = new Set<string>();
   for (const job of jobs()) {
@@ -54,7 +54,7 @@ Deno.test("every kind of mail has a letter in both languages and a place to lead
   assert(subjects.size >= bare.length * 2 - 2, "the languages say the same");
 });
 
-Deno.test("a mail sends nobody to support unless there is one", () => {
+Deno.test("a mail names a support contact only if one is set", () => {
   const texts = (support?: string) =>
     jobs().map((job) => renderTemplate(job, url, support).paragraphs.join(" "));
   assertEquals(texts().filter((text) => /support|hỗ trợ|liên hệ/i.test(text)), []);

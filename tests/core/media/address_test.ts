@@ -112,7 +112,7 @@ Deno.test("public unicast addresses may be fetched from", () => {
   for (const address of publicAddresses) assert(isPublicAddress(address), address);
 });
 
-Deno.test("private, local, reserved and tunnelled addresses may not, and neither may what is no address", () => {
+Deno.test("private, local, reserved and tunnelled addresses are refused, and so is other text", () => {
   for (const address of refusedAddresses) {
     assert(!isPublicAddress(address), address);
     const isZoned = address.includes("%");
@@ -153,7 +153,7 @@ Deno.test("parseRemoteUrl() takes plain web addresses", () => {
   for (const text of good) assert(parseRemoteUrl(text) instanceof URL, text);
 });
 
-Deno.test("parseRemoteUrl() sees through every way to write an inner address", () => {
+Deno.test("parseRemoteUrl() detects a private address in every notation", () => {
   const inner = [
     "http://127.0.0.1/",
     "http://127.1/",

@@ -130,7 +130,7 @@ Deno.test("a picture is fetched from the address that was checked, under its own
   assert(peer.closed, "the connection is not kept");
 });
 
-Deno.test("a name that points inside is refused, also when it points outside as well", async () => {
+Deno.test("a name with a private address is refused, even if it has public ones as well", async () => {
   const inside = [["10.0.0.7"], ["127.0.0.1"], ["::1"], ["::ffff:93.184.215.14"], [
     "93.184.215.14",
     "169.254.169.254",
@@ -160,7 +160,7 @@ Deno.test("a name server that answers differently the second time is asked only 
   assertEquals(dialled.map(({ address }) => address), ["93.184.215.14"]);
 });
 
-Deno.test("each redirect is checked anew: rebinding and inner targets do not get through", async () => {
+Deno.test("each redirect is checked again: rebinding and private targets are refused", async () => {
   const targets: [string, string][] = [
     ["http://rebind.example/two.png", unreachable],
     ["http://127.0.0.1/admin", "image: must point to a public address"],
@@ -215,7 +215,7 @@ Deno.test("a few redirects are followed, relative ones too, and no more", async 
   assertEquals(endless.dialled.length, 4);
 });
 
-Deno.test("what is no picture is refused after its first bytes, whatever it calls itself", async () => {
+Deno.test("a file that is not a picture is refused after its first bytes, whatever its declared type", async () => {
   const bodies = ["<html><script>", '{"secret":1}  ', "", "\x89PN", "%PDF-1.7 ........"];
   for (const body of bodies) {
     const peer = new FakePeer([
@@ -252,7 +252,7 @@ Deno.test("an endless picture stops at the bound of bytes, a declared large one 
   assertEquals(messageOf(second.result), "image: the file is over 5000 bytes");
 });
 
-Deno.test("a server that stalls before or within its answer is given up", async () => {
+Deno.test("a server that stalls before or within its answer is abandoned", async () => {
   const starts = [[], ["HTTP/1.1 200"], ["HTTP/1.1 200 OK\r\ncontent-length: 99\r\n\r\n", png]];
   for (const start of starts) {
     const peer = new FakePeer(start, { stalls: true });
@@ -266,7 +266,7 @@ Deno.test("a server that stalls before or within its answer is given up", async 
   }
 });
 
-Deno.test("other statuses, cut bodies, compressed bodies and refused connections are told alike", async () => {
+Deno.test("other statuses, cut bodies, compressed bodies and refused connections have one message", async () => {
   const answers = [
     answer(png, { status: "404 Not Found" }),
     answer(png, { status: "206 Partial Content" }),

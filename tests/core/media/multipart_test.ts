@@ -155,7 +155,7 @@ Deno.test("base64 in both alphabets, with and without padding, gives the same by
   }
 });
 
-Deno.test("base64 that breaks behind its first bytes is found when it is decoded", () => {
+Deno.test("base64 that is wrong after its first bytes is found when it is decoded", () => {
   const image = `${encoder.encode("GIF89a......").toBase64()}!!!!`;
   const [reference] = referenceField(fieldsOfJson({ image }), "image");
   assert(reference?.kind === "base64");
@@ -166,7 +166,7 @@ Deno.test("base64 that breaks behind its first bytes is found when it is decoded
   );
 });
 
-Deno.test("the file name a client gives plays no part", () => {
+Deno.test("the file name from a client has no effect", () => {
   const { body } = writeForm([
     { name: "image", body: encoder.encode("GIF89a......"), fileName: "../../etc/passwd" },
   ], "limit");

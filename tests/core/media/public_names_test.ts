@@ -36,7 +36,7 @@ Deno.test("a name is public when all its addresses are", async () => {
   assertEquals(asked.length, 4, "an address has no name server");
 });
 
-Deno.test("a verdict is kept for a minute, a failure is asked about again", async () => {
+Deno.test("a result is kept for a minute, a failure is not", async () => {
   let fails = true;
   const { names, asked, time } = world(() =>
     fails ? Promise.reject(new Error("no server")) : Promise.resolve(["93.184.215.14"])

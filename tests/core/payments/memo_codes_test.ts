@@ -41,7 +41,7 @@ Deno.test("extractOrderCodes() finds the code in every shape that banks make of 
   }
 });
 
-Deno.test("extractOrderCodes() finds nothing where there is no whole, right code", () => {
+Deno.test("extractOrderCodes() finds nothing without a whole, correct code", () => {
   const memos = [
     "",
     "NGUYEN VAN A chuyen tien",
@@ -63,7 +63,7 @@ Deno.test("extractOrderCodes() returns two different codes in order", () => {
   ]);
 });
 
-Deno.test("extractOrderCodes() prefers a code that stands unbroken over one that only gluing makes", () => {
+Deno.test("extractOrderCodes() prefers an unbroken code over one that only joining makes", () => {
   assertEquals(extractOrderCodes("ST7K2M 9QXJ ST4HWN8RC9"), [parseOrderCode("ST4HWN8RC9")!]);
 });
 
@@ -83,7 +83,7 @@ Deno.test("codesOfTexts() does not trust the provider's own code and reads the n
   assertEquals(codesOfTexts([undefined, "", "nothing"]), []);
 });
 
-Deno.test("nearCodes() offers codes that are one slip away and no others", () => {
+Deno.test("nearCodes() offers exactly the codes at one edit", () => {
   const orders = [parseOrderCode("ST7K2M9QXJ")!, parseOrderCode("ST4HWN8RC9")!];
   for (
     const memo of [

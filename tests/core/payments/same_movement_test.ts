@@ -44,7 +44,7 @@ Deno.test("an equal reference days later is doubtful, not the same", () => {
   assertEquals(verdict(later, webhook), "doubtful 1");
 });
 
-Deno.test("an equal reference is no proof when order codes or times disagree", () => {
+Deno.test("an equal reference is not proof if order codes or times disagree", () => {
   const other = [parseOrderCode("ST4HWN8RC9")!];
   const casso = (at: string, codes = webhook.codes) =>
     movement({ source: "casso", id: "k", time: parseBankTime(at)!, codes });
@@ -56,7 +56,7 @@ Deno.test("an equal reference is no proof when order codes or times disagree", (
   assertEquals(verdict(casso("2026-11-22 14:02:37", []), webhook), "doubtful 1");
 });
 
-Deno.test("a statement that tells days books a day late, or with a common code after a weekend", () => {
+Deno.test("a statement with days only may book a day late, or with a common code after a weekend", () => {
   const row = (at: string, codes = webhook.codes) =>
     movement({ source: "csv", id: "c", time: parseBankTime(at)!, codes });
   assertEquals(verdict(row("21/11/2026", []), webhook), "same 1");
@@ -84,7 +84,7 @@ Deno.test("two numberings prove nothing: time or code make it doubtful", () => {
   assertEquals(verdict(at("21/11/2026", []), webhook), "new");
 });
 
-Deno.test("without references, one source told the same second and memo or code twice: doubtful", () => {
+Deno.test("without references, the same second and memo or code twice from one source: doubtful", () => {
   const first = movement({ source: "sepay", id: "1", reference: "" });
   assertEquals(verdict(movement({ source: "sepay", id: "2", reference: "" }), first), "doubtful 1");
   const other = { source: "sepay", id: "2", reference: "", memo: "X" } as const;
@@ -92,7 +92,7 @@ Deno.test("without references, one source told the same second and memo or code 
   assertEquals(verdict(movement({ ...other, codes: [] }), first), "new");
 });
 
-Deno.test("equal rows of one statement are movements of their own, of two files they are doubtful", () => {
+Deno.test("equal rows of one statement are different movements, of two files they are doubtful", () => {
   const row = (id: string, importId: string, at = "20/11/2026") =>
     movement({
       source: "csv",
@@ -112,7 +112,7 @@ Deno.test("equal rows of one statement are movements of their own, of two files 
   assertEquals(verdict(row("b", "two", "21/11/2026"), exact), "new");
 });
 
-Deno.test("rows of two statements are alike by code or memo, unless their codes differ", () => {
+Deno.test("rows of two statements match by code or memo, unless their codes differ", () => {
   const row = (id: string, memo: string, code?: string) =>
     movement({
       source: "csv",
@@ -150,7 +150,7 @@ Deno.test("a reference that a spreadsheet may have damaged proves no second move
   }
 });
 
-Deno.test("a statement that was saved again tells once more of a webhook's movement", () => {
+Deno.test("a statement that was saved again reports a webhook's movement once more", () => {
   const joined = { ...webhook, toldBy: ["sepay", "csv"] as const, imports: ["one"] };
   const row = (reference: string, importId: string) =>
     movement({ source: "csv", id: "c2", reference, importId, imports: [importId] });

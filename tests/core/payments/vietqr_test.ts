@@ -138,7 +138,7 @@ function withCrc(body: string): string {
   return body + crc16(body);
 }
 
-Deno.test("parseVietQr() refuses structures that a right CRC does not save", () => {
+Deno.test("parseVietQr() refuses wrong structures even with a correct CRC", () => {
   // The service code put inside 38-01 instead of beside it: a fixture of a public library does this.
   refuses(
     withCrc(

@@ -39,7 +39,7 @@ Deno.test("a string and one text block count the same", async () => {
   );
 });
 
-Deno.test("control tokens in a prompt are text like any other", async () => {
+Deno.test("control tokens in a prompt are plain text", async () => {
   assert(await estimateInputTokens(body([user("a <|endoftext|> b")])) > 8);
 });
 

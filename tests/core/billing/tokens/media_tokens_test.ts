@@ -44,7 +44,7 @@ Deno.test("a picture costs its pixels by 750, scaled to the long edge", () => {
   assertEquals(imageTokens(1568, 1568), tokensOfUnseenImage);
 });
 
-Deno.test("something that is no base64 costs the most", () => {
+Deno.test("a picture that is not base64 costs the most", () => {
   assertEquals(base64ImageTokens("%%%"), tokensOfUnseenImage);
 });
 

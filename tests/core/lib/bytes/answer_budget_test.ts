@@ -30,7 +30,7 @@ const plan = fc.record({
   isHandedOver: fc.boolean(),
 });
 
-Deno.test("however answers grow and leave, all find room in the end, and never more than one is beyond the bounds", async () => {
+Deno.test("answers that grow and end in any order all fit in the end, and at most one is beyond the bounds", async () => {
   let waits = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(plan, { minLength: 8, maxLength: 24 }), async (plans) => {
@@ -71,7 +71,7 @@ Deno.test("however answers grow and leave, all find room in the end, and never m
   assert(waits > 1_000, `only ${waits} had to wait`);
 });
 
-Deno.test("what finds no room for a minute is refused, and takes none when there is some later", async () => {
+Deno.test("an answer without room for a minute is refused, and takes none later", async () => {
   const { budget, time } = open();
   const [first, beyond, late] = ["a", "b", "c"].map((owner) => budget.open(owner));
   assertEquals(first!.grow(60), undefined);
@@ -98,7 +98,7 @@ Deno.test("one owner's answers leave room for another's", () => {
   assertEquals(budget.open("other").grow(6), undefined, "its share of what the rush leaves");
 });
 
-Deno.test("what grows after its call has answered is given back when what it was kept for is over", async () => {
+Deno.test("bytes taken after the answer are given back when the promises that kept them settle", async () => {
   const { budget } = open();
   const answer = budget.open("a");
   const finding = Promise.withResolvers<void>();

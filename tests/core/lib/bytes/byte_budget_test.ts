@@ -46,7 +46,7 @@ function takes(buffered: BufferedBytes, bytes: number): boolean {
   }
 }
 
-Deno.test("whatever is taken and given back in any order, the count is what is buffered, within bounds, and 0 at the end", async () => {
+Deno.test("takes and returns in any order keep an exact count, within bounds, and 0 at the end", async () => {
   await fc.assert(fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
     const budget = new ByteBudget(bounds);
     const holders = ["a", "a", "b", "b", "c", "c"].map((owner) => new Witnessed(budget, owner));
@@ -89,7 +89,7 @@ Deno.test("whatever is taken and given back in any order, the count is what is b
   }));
 });
 
-Deno.test("however many owners want everything, each gets the same and the next finds as much free", () => {
+Deno.test("any number of owners that want everything get equal shares, and the next finds as much free", () => {
   const total = 1_200;
   for (const count of [1, 2, 3, 5, 11]) {
     const budget = new ByteBudget({ total, perOwner: total / 2 });

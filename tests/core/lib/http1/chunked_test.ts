@@ -54,7 +54,7 @@ function encodeChunks(chunks: readonly Chunk[], trailer: string): Uint8Array {
   return concat([...parts, encode(`0\r\n${trailer}\r\n`)]);
 }
 
-Deno.test("ChunkedDecoder: gives the payload back for any chunks and any cuts", () => {
+Deno.test("ChunkedDecoder: returns the payload for any chunks and any cuts", () => {
   fc.assert(
     fc.property(
       fc.array(chunk, { maxLength: 12 }),

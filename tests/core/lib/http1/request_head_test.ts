@@ -28,12 +28,12 @@ Deno.test("encodeRequest: a POST without a body has length 0, other methods have
   assertEquals(wire({ method: "DELETE", body: Uint8Array.of(65) }).includes("length: 1"), true);
 });
 
-Deno.test("encodeRequest: a caller's accept-encoding stands", () => {
+Deno.test("encodeRequest: a caller's accept-encoding is kept", () => {
   const text = wire({ headers: [["accept-encoding", "gzip"]] });
   assertEquals(text.match(/accept-encoding/g)?.length, 1);
 });
 
-Deno.test("encodeRequest: a small body is joined to the head, a large one goes where it lies", () => {
+Deno.test("encodeRequest: a small body is joined to the head, a large one is not copied", () => {
   const body = Uint8Array.from({ length: 5_000 }, (_, index) => index & 255);
   const request: UpstreamRequest = { method: "POST", url, headers: [], body };
   const joined = encodeRequest(request, parseDestination(url), 5_000);
@@ -99,7 +99,7 @@ Deno.test("parseDestination: hosts, ports, paths and addresses", () => {
   }
 });
 
-Deno.test("parseDestination: the origin tells schemes and ports apart", () => {
+Deno.test("parseDestination: the origin distinguishes schemes and ports", () => {
   const origin = (text: string) => parseDestination(text).origin;
   assertEquals(origin("http://a.example/x"), origin("http://A.example:80/y?z"));
   assertEquals(origin("http://a.example/") === origin("https://a.example/"), false);

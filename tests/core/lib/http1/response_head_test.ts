@@ -57,7 +57,7 @@ for (const { lines, keepAlive } of keepAlives) {
   });
 }
 
-Deno.test("parseResponseHead: reads how long the peer keeps an idle connection", () => {
+Deno.test("parseResponseHead: reads for how long the peer keeps an idle connection", () => {
   const seconds = (value: string) =>
     parse("HTTP/1.1 200 OK", "content-length: 0", `keep-alive: ${value}`).keepAliveSeconds;
   assertEquals(seconds("timeout=5"), 5);

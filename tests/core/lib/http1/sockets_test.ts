@@ -55,7 +55,7 @@ Deno.test("sockets: calls one after another share a connection; calls at once do
   );
 });
 
-Deno.test("sockets: nobody listens", async () => {
+Deno.test("sockets: no server listens", async () => {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;
   listener.close();
@@ -306,7 +306,7 @@ Deno.test("sockets: silence before the head and inside the body times out", asyn
   }
 });
 
-Deno.test("sockets: redirects are given, not followed", async () => {
+Deno.test("sockets: redirects are returned, not followed", async () => {
   await withPeer(
     always("HTTP/1.1 302 Found\r\nlocation: http://127.0.0.1:1/\r\ncontent-length: 0\r\n\r\n"),
     async (peer, transport) => {

@@ -135,7 +135,7 @@ for (const [why, wire] of unpooled) {
   });
 }
 
-Deno.test("an answer that overtakes the request is given, and its connection closed", async () => {
+Deno.test("an answer before the end of the request is returned, and its connection closed", async () => {
   const network = fakeNetwork();
   const connection = network.prepare("HTTP/1.1 413 Too Large\r\ncontent-length: 3\r\n\r\nbig");
   connection.writeGate = new Promise(() => {});
@@ -144,7 +144,7 @@ Deno.test("an answer that overtakes the request is given, and its connection clo
   assertEquals([connection.closed, network.transport.counts().idle], [true, 0]);
 });
 
-Deno.test("an answer after a failed write is given, and its connection closed", async () => {
+Deno.test("an answer after a failed write is returned, and its connection closed", async () => {
   const network = fakeNetwork();
   const connection = network.prepare();
   connection.writeError = new Error("broken pipe");
@@ -302,14 +302,14 @@ Deno.test("cancel while it looks for stale connections leaves the pool alone", a
   network.transport.close();
 });
 
-Deno.test("stray bytes on a resting connection close it", async () => {
+Deno.test("stray bytes on an idle connection close it", async () => {
   const { network, connection } = await withPooled();
   connection.push("HTTP/1.1 408 Request Timeout\r\n\r\n");
   await settle();
   assertEquals([connection.closed, network.transport.counts().idle], [true, 0]);
 });
 
-Deno.test("it is sent again once only, and on a connection of its own", async () => {
+Deno.test("a request is repeated only once, and on a connection of its own", async () => {
   const network = fakeNetwork();
   const old = [network.prepare(), network.prepare()];
   const calls = old.map(() => call(network.transport, { url }));
@@ -347,7 +347,7 @@ Deno.test("a pooled connection that is silent is not tried again", async () => {
   assertEquals(network.connections.length, 1);
 });
 
-Deno.test("a pooled connection is closed when its rest is over", async () => {
+Deno.test("a pooled connection is closed after its idle time", async () => {
   const { network, connection } = await withPooled({ idleConnectionMs: 10_000 });
   await network.passMs(9_000);
   assertEquals(connection.closed, false);
@@ -355,7 +355,7 @@ Deno.test("a pooled connection is closed when its rest is over", async () => {
   assertEquals([connection.closed, network.transport.counts().idle], [true, 0]);
 });
 
-Deno.test("the peer's own keep-alive time shortens the rest", async () => {
+Deno.test("the peer's own keep-alive time shortens the idle time", async () => {
   const network = fakeNetwork();
   const connection = network.prepare(
     "HTTP/1.1 200 OK\r\nkeep-alive: timeout=5\r\ncontent-length: 0\r\n\r\n",
@@ -476,7 +476,7 @@ Deno.test("cancel with the whole body read but its end not seen closes the conne
   assertEquals(await failureCode(body.read()), "cancelled");
 });
 
-Deno.test("a connection that does not come up in time fails as connect", async () => {
+Deno.test("a connection that is not open in time fails as connect", async () => {
   let aborted = false;
   const network = fakeNetwork({
     connect: (_target, signal) => {
@@ -506,7 +506,7 @@ Deno.test("a connection that is refused fails as connect, thrown or rejected", a
   }
 });
 
-Deno.test("silence counts while somebody reads, not while the reader takes its time", async () => {
+Deno.test("silence counts while a read is pending, not while the reader is busy", async () => {
   const network = fakeNetwork({ idleMs: 10_000 });
   const connection = network.prepare("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\n", "abc");
   const { body } = await network.transport.open(request).response;
@@ -577,7 +577,7 @@ for (const [why, code, pieces] of broken) {
   });
 }
 
-Deno.test("what was read before a break in the body is given first", async () => {
+Deno.test("bytes before a break in the body are returned first", async () => {
   const network = fakeNetwork();
   network.prepare("HTTP/1.1 200 OK\r\ncontent-length: 9\r\n\r\nabc", new Error("reset"));
   const { body } = await network.transport.open(request).response;
@@ -586,7 +586,7 @@ Deno.test("what was read before a break in the body is given first", async () =>
   assertEquals(await failureCode(body.read()), "cut");
 });
 
-Deno.test("a request that may not be sent is refused before any connection", async () => {
+Deno.test("a forbidden request is refused before any connection", async () => {
   const network = fakeNetwork();
   for (
     const bad of [
@@ -609,7 +609,7 @@ const framedBody = fc.record({
   interims: fc.nat({ max: 2 }),
 });
 
-Deno.test("any answer in any pieces comes out as it was, through one small buffer", async () => {
+Deno.test("any answer in any pieces passes unchanged through one small buffer", async () => {
   await fc.assert(
     fc.asyncProperty(
       framedBody,

@@ -22,13 +22,13 @@ const { text } = fc.letrec<{ text: string }>((tie) => ({
   ),
 }));
 
-Deno.test("parseExactly() loses no digit of a whole number, wherever it stands", () => {
+Deno.test("parseExactly() keeps every digit of a whole number in any place", () => {
   fc.assert(fc.property(text, (given) => {
     assertEquals(stringifyExactly(parseExactly(given)), given);
   }));
 });
 
-Deno.test("parseExactly() is JSON.parse() for everything that a double holds", () => {
+Deno.test("parseExactly() equals JSON.parse() for every number within double precision", () => {
   fc.assert(fc.property(fc.json(), (given) => {
     assertEquals(parseExactly(given), JSON.parse(given));
   }));
@@ -46,18 +46,18 @@ Deno.test("parseExactly() is JSON.parse() for everything that a double holds", (
   ) assertEquals(parseExactly(given), JSON.parse(given), given);
 });
 
-Deno.test("parseExactly() keeps what would become infinite", () => {
+Deno.test("parseExactly() keeps numbers that would become infinite", () => {
   for (const number of ["1e309", "-1E+400", "1.5e99999", "9".repeat(400), "1e0400"]) {
     assertEquals(stringifyExactly(parseExactly(`[${number}]`)), `[${number}]`);
   }
 });
 
-Deno.test("parseExactly() leaves a client's own object with the name of the engine's alone", () => {
+Deno.test("parseExactly() does not change an object that has a member rawJSON", () => {
   const given = '{"rawJSON":"1","n":12345678901234567890}';
   assertEquals(stringifyExactly(parseExactly(given)), given);
 });
 
-Deno.test("parseExactly() refuses what is no JSON, and such numbers beyond depth and count", () => {
+Deno.test("parseExactly() refuses other text, and large numbers beyond depth and count", () => {
   const nested = (depth: number) => "[".repeat(depth) + "12345678901234567890" + "]".repeat(depth);
   for (
     const given of [

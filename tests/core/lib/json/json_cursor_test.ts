@@ -33,7 +33,7 @@ Deno.test("a name inside a string or deeper down is not a member", () => {
   );
 });
 
-Deno.test("white space may stand anywhere between tokens", () => {
+Deno.test("white space is accepted anywhere between tokens", () => {
   assertEquals(
     members(' { "a" : [ 1 , { } ] ,\n\t"b" : null , "c" : "x" } ', ["a", "b", "c"]),
     { a: [1, {}], b: null, c: "x" },
@@ -76,7 +76,7 @@ Deno.test("property: the length of a string is that of its UTF-8 text, however i
   );
 });
 
-Deno.test("the length of what is no string is 0", () => {
+Deno.test("the length of a value that is not a string is 0", () => {
   for (const value of ["null", "12", "{}", "[1]", "true"]) {
     const cursor = at(`[${value}]`);
     cursor.enterArray();
@@ -86,7 +86,7 @@ Deno.test("the length of what is no string is 0", () => {
   }
 });
 
-Deno.test("bytes that end too early are refused, never read beyond", () => {
+Deno.test("bytes that end too early are refused without reading beyond them", () => {
   const text = '{"a":{"b":"c\\"d"},"e":[1,2],"f":true}';
   for (let length = 1; length < text.length; length++) {
     assertThrows(() => members(text.slice(0, length), []), JsonScanError);

@@ -82,7 +82,7 @@ Deno.test("a template matches nothing that differs elsewhere", () => {
   for (const other of others) assertEquals(template.match(other), undefined, other);
 });
 
-Deno.test("a frame in which the member is not clear is not learnt", () => {
+Deno.test("a frame with an ambiguous member is not learnt", () => {
   const frames = [
     '{"content":"b","d":{"content":"a"}}',
     '{"d":{"content":"b"}}',
@@ -96,7 +96,7 @@ Deno.test("a frame in which the member is not clear is not learnt", () => {
   }
 });
 
-Deno.test("padding counts only where no string stands behind the text", () => {
+Deno.test("padding is accepted only if no string follows the text", () => {
   const template = new FrameTemplate();
   template.learn('{"content":"a","s":"x y"}', "content", "a");
   assertEquals(template.match('{"content":"b","s":"xy"}'), undefined);

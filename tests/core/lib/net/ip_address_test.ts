@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { addressBlock } from "../../../../core/lib/net/ip_address.ts";
 import { isAddressAllowed, isAddressRange } from "../../../../core/api_keys/address_ranges.ts";
 
-Deno.test("a range allows the addresses in it, however they are written, and no others", () => {
+Deno.test("a range allows exactly the addresses in it, in any notation", () => {
   const cases: readonly (readonly [range: string, inside: string[], outside: string[]])[] = [
     ["203.0.113.7", ["203.0.113.7", "::ffff:203.0.113.7", "::FFFF:cb00:7107"], ["203.0.113.8"]],
     ["10.1.128.0/17", ["10.1.128.0", "10.1.255.255"], ["10.1.127.255", "10.2.128.0"]],
@@ -22,7 +22,7 @@ Deno.test("a range allows the addresses in it, however they are written, and no 
   assert(isAddressAllowed("10.0.0.1", ["2001:db8::/32", "10.0.0.1"]), "one of several");
 });
 
-Deno.test("what is no range is refused, and allows nothing", () => {
+Deno.test("other text than a range is refused, and allows nothing", () => {
   for (
     const text of [
       "",
@@ -47,7 +47,7 @@ Deno.test("what is no range is refused, and allows nothing", () => {
   assert(!isAddressAllowed("localhost", ["0.0.0.0/0", "::/0"]), "a client without an address");
 });
 
-Deno.test("an IPv6 household counts as one, however it writes its address", () => {
+Deno.test("an IPv6 household counts as one, for any notation of its address", () => {
   for (
     const [one, other] of [
       ["2001:db8:0:1::1", "2001:0DB8::1:ffff:0:0:9"],

@@ -58,7 +58,7 @@ function one(text: string): Seen[] {
   return split([encoder.encode(text)]).frames;
 }
 
-Deno.test("fields are read as the standard prescribes", () => {
+Deno.test("fields are read as the HTML standard prescribes", () => {
   const cases: [string, Seen][] = [
     ["data: a\n\n", { event: "", data: "a", lines: 1 }],
     ["data:a\n\n", { event: "", data: "a", lines: 1 }],

@@ -131,7 +131,7 @@ Deno.test("Deadlines.close: nothing fires afterwards and no timer is left", () =
   assertEquals([fired, deadlines.armedCount], [0, 0]);
 });
 
-Deno.test("Deadline.remainingMs: what is left, to within two ticks, also when it was armed again for later", () => {
+Deno.test("Deadline.remainingMs: the remaining time, to within two ticks, also after arming for later", () => {
   const clock = new HandClock();
   const deadlines = new Deadlines({ clock, timer: clock, tickMs: 10 });
   const deadline = deadlines.create(() => {});
@@ -149,7 +149,7 @@ Deno.test("Deadline.remainingMs: what is left, to within two ticks, also when it
   assertEquals(deadline.remainingMs, 0);
 });
 
-Deno.test("Deadlines: a long one armed just before a tick is not early either", () => {
+Deno.test("Deadlines: a long deadline that is armed just before a tick is not early either", () => {
   for (let offsetMs = 0; offsetMs < 2 * tickMs; offsetMs += 7) {
     const { clock, deadlines } = wheel();
     deadlines.create(() => {}).arm(60_000);

@@ -128,7 +128,7 @@ Deno.test("an edit without a reference, with too many, or with two masks is refu
   assertEquals(refusal(() => json("edits", twoMasks)).param, "mask");
 });
 
-Deno.test("a generation goes on byte for byte, but for the model's name", async () => {
+Deno.test("a generation is forwarded byte for byte, except for the model's name", async () => {
   const source = '{ "model":"img", "prompt":"caf\\u00e9",\n "quality": "high", "n":1.0 }';
   const request = readImageRequest("generations", encoder.encode(source), "application/json");
   const same = await imageUpstreamBody(
@@ -233,7 +233,7 @@ Deno.test("where the provider wants JSON, URLs stay URLs and files become data U
   assert(same.bytes === native.body.json.bytes, "the SDK's own JSON form is not touched");
 });
 
-Deno.test("readImageAnswer() counts images that are there, whatever stands around them", () => {
+Deno.test("readImageAnswer() counts the existing images, whatever surrounds them", () => {
   const cases: [string, number | undefined][] = [
     ['{"data":[{"b64_json":"aGk="}]}', 1],
     [
@@ -257,7 +257,7 @@ Deno.test("readImageAnswer() counts images that are there, whatever stands aroun
   assertEquals(readImageAnswer(encoder.encode('{"error":null,"data":[]}'))?.hasError, false);
 });
 
-Deno.test("an answer in which pictures may stand uncounted is not usable; an empty list is", () => {
+Deno.test("an answer that may contain uncounted pictures is not usable; an empty list is", () => {
   const usable = [
     '{"data":[]}',
     '{"created":1,"data":[ ]}',
@@ -384,7 +384,7 @@ Deno.test("several images end with the last one; events without a name are read 
   assertEquals(counts(), { finished: 2, begun: 2 });
 });
 
-Deno.test("a stream that ends with fewer images than asked for is whole; one that ends with none is not", () => {
+Deno.test("a stream that ends with fewer images than requested is complete; one with none is not", () => {
   const fewer = createImagePipe(2, "req_1");
   fewer.pipe.push(encoder.encode(finished));
   assertEquals(fewer.pipe.end().length, 0);
@@ -394,7 +394,7 @@ Deno.test("a stream that ends with fewer images than asked for is whole; one tha
   assert(decoder.decode(none.pipe.end()).startsWith("event: error\n"));
 });
 
-Deno.test("an error in the stream is told with the code that clients know", () => {
+Deno.test("an error in the stream has the code that clients know", () => {
   const { pipe } = createImagePipe(1, "req_1");
   const told = pipe.push(encoder.encode(
     'event: error\ndata: {"type":"error","error":{"code":"moderation_blocked","message":"no"}}\n\n',
@@ -407,7 +407,7 @@ Deno.test("an error in the stream is told with the code that clients know", () =
   assert(decoder.decode(pipe.end()).includes('"code":"content_policy_violation"'));
 });
 
-Deno.test("chargeForImages() follows the outcome table and never passes what was asked for", () => {
+Deno.test("chargeForImages() follows the outcome table and never exceeds the request", () => {
   const perImage = { unit: "image", perUnitMicroVnd: 1_000n } as const;
   const perRequest = { unit: "request", perUnitMicroVnd: 900n } as const;
   const table: [Outcome, number, number, number, number, number][] = [

@@ -245,7 +245,7 @@ Deno.test("references are taken as URL, data URL, base64, the SDK's object, and 
   assertEquals(kinds, ["url", "base64", "url", "file"]);
 });
 
-Deno.test("references that are no picture are refused by their field", () => {
+Deno.test("references that are not pictures are refused, naming their field", () => {
   const wrong = [
     "",
     "not base64!",
@@ -267,7 +267,7 @@ Deno.test("references that are no picture are refused by their field", () => {
   assertRefused("input_reference", () => fromForm("C", [text]), "a page that says it is a PNG");
 });
 
-Deno.test("fields nobody knows are named, not sent on", () => {
+Deno.test("unknown fields are reported, not forwarded", () => {
   const request = fromJson("D", { duration: 60, n: 4, user: null });
   assertEquals(request.unknownFields, ["duration", "n"]);
 });

@@ -94,7 +94,7 @@ const anyEvent: fc.Arbitrary<VideoEvent> = fc.oneof(
   fc.boolean().map((confirmed): VideoEvent => ({ kind: "cancel", confirmed })),
 );
 
-Deno.test("whatever happens in whatever order: one refund at most, none after completion, no way back", () => {
+Deno.test("any events in any order: one refund at most, none after completion, no way back", () => {
   fc.assert(fc.property(fc.array(anyEvent, { maxLength: 20 }), (events) => {
     let now = task();
     let refunds = 0;
@@ -115,7 +115,7 @@ Deno.test("whatever happens in whatever order: one refund at most, none after co
   }));
 });
 
-Deno.test("progress never says 100 before the end, and bad numbers change nothing", () => {
+Deno.test("progress is below 100 before the end, and bad numbers change nothing", () => {
   const at = (progress: number) =>
     advance(task({ progress: 40 }), seen("in_progress", { progress }), 0).task.progress;
   assertEquals([100, 250].map(at), [99, 99]);
@@ -123,7 +123,7 @@ Deno.test("progress never says 100 before the end, and bad numbers change nothin
   assertEquals(at(55.7), 55);
 });
 
-Deno.test("the provider's own times are kept, else ours", () => {
+Deno.test("the provider's own times are kept, else those of the gateway", () => {
   const times = { completedAtMs: 5_000, expiresAtMs: 9_000 };
   const theirs = advance(task(), seen("completed", times), 7_000).task;
   assertEquals([theirs.completedAtMs, theirs.expiresAtMs], [5_000, 9_000]);
