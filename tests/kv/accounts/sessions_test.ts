@@ -99,7 +99,7 @@ Deno.test("a rate rule lets exactly its count through, also when all come at onc
   assert(flood.filter((verdict) => verdict.allowed).length <= 5);
 });
 
-Deno.test("a rate counter tells nobody whom it counts", async () => {
+Deno.test("a rate counter does not reveal whom it counts", async () => {
   using kv = await Deno.openKv(":memory:");
   await countTry(kv, { name: "r", count: 1, windowMs: 1000 }, "ann@example.com", 0);
   for await (const row of kv.list({ prefix: [] })) {

@@ -87,7 +87,8 @@ Deno.test("of many keys made at once exactly ten become active, and a revoked on
     ),
   );
   let made = results.filter((result) => result.ok).length;
-  // Those that lost every race may say "conflict"; trying again one by one must fill up to the limit and stop there.
+  // Creations that lost every race may return "conflict"; repeating them one by one must fill up to
+  // the limit and no further.
   while (made < activeKeysPerAccount) {
     const again = await createApiKey(kv, masterKeys, account.id, { name: "k", nowMs: 1 });
     assert(again.ok);
@@ -150,7 +151,8 @@ Deno.test("without a fresh look at the store nothing is served from memory", asy
     const account = await createAccount(kv, { nowMs: 1 });
     const { record, secret } = await make(kv, account.id);
     await directory.lookup(secret);
-    // Another instance revokes; this one's polls fail from here on, so its knowledge grows old.
+    // Another instance revokes. The polls of this one fail from here on, so its state becomes
+    // stale.
     await revokeApiKey(kv, account.id, record.id, clock.ms);
     clock.ms += controlStaleMs + 1;
     assertEquals(await directory.lookup(secret), undefined);

@@ -73,7 +73,7 @@ function reserve({ wallet, key, clock }: World, vnd: number, startedAtMs = clock
   return wallet.reserveFor(key, fromVnd(vnd), startedAtMs);
 }
 
-/** Spends what a call costs; it may have begun before the present moment. */
+/** Reserves and settles a call, which may have started earlier. */
 async function spend(world: World, vnd: number, startedAtMs = world.clock.ms): Promise<boolean> {
   const result = await reserve(world, vnd, startedAtMs);
   if (!result.ok) return false;
@@ -81,7 +81,7 @@ async function spend(world: World, vnd: number, startedAtMs = world.clock.ms): P
   return true;
 }
 
-/** A store whose lists, once `gate` is set, are read at once but handed over only when it opens. */
+/** A store that reads lists at once but, while `gate` is set, returns them only when it opens. */
 function slowLists(kv: KeyValueStore, gate: () => Promise<void> | undefined): KeyValueStore {
   return new Proxy(kv, {
     get(target, property) {
@@ -159,10 +159,11 @@ Deno.test("a call that began before midnight counts on its own day, however late
       const running = await reserve(world, 60);
       assert(running.ok);
       world.clock.ms += 60_000;
-      // Their bodies came slowly: both began on the last day, whose limit has room for one of them.
+      // Their bodies arrived slowly: both started on the last day, whose limit has room for one of
+      // them.
       assertEquals(await spend(world, 40, lastSecond), true);
       assertEquals(await spend(world, 40, lastSecond), false);
-      // The new day and month have all of their own limit, while the old call runs and after.
+      // The new day and month have their whole limits, while the old call runs and afterwards.
       assertEquals(await spend(world, 50), true);
       await world.wallet.settle(running.reservation, {
         ...draft(world, 60),
@@ -178,7 +179,7 @@ Deno.test("a call that began before midnight counts on its own day, however late
   }
 });
 
-Deno.test("a clock that steps back over midnight opens no limit anew", async () => {
+Deno.test("a clock that steps back over midnight does not reset a limit", async () => {
   await inWorld({ dailyLimitMicroVnd: fromVnd(100) }, async (world) => {
     world.clock.ms = Date.UTC(2026, 10, 20, 16, 59, 59);
     assertEquals(await spend(world, 100), true);

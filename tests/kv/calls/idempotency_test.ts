@@ -36,7 +36,8 @@ Deno.test("of any number of equal calls at once one claims the key, whatever ans
         );
         const begun = starts.filter(({ kind }) => kind === "claimed");
         assert(begun.length <= 1, `${begun.length} calls`);
-        // All tries of the winner may have been lost; then nobody may think that it began.
+        // All attempts of the winner may have been lost; then no call may believe that it has the
+        // key.
         if (!faults.includes("before") && !faults.includes("after")) assertEquals(begun.length, 1);
         for (const { kind } of starts) assert(kind === "claimed" || kind === "under_way");
       } finally {

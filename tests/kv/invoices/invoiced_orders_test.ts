@@ -1,4 +1,4 @@
-/** How the money of one order is spread over its invoices. */
+/** The money of one order is spread over its invoices. */
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Invoice } from "../../../core/invoices/invoice.ts";
@@ -22,7 +22,7 @@ Deno.test("what is paid after the invoice was asked for gets an invoice of its o
   assertEquals(await openVnd(world, code), undefined);
   await world.intake.take(notice(code, { amountVnd: 100_000 }), "{}");
   assertEquals(await openVnd(world, code), 100_000n);
-  // Asked for twice at once, the rest is on one of them only.
+  // Of two simultaneous requests, one gets the rest.
   const both = await Promise.all([
     askForInvoice(world, ann.id, [code]),
     askForInvoice(world, ann.id, [code]),
@@ -33,7 +33,7 @@ Deno.test("what is paid after the invoice was asked for gets an invoice of its o
   assertEquals([first.invoice.grossVnd, rest.invoice.grossVnd], [200_000n, 100_000n]);
   assertEquals(rest.invoice.replaces, undefined);
   assertEquals(await askForInvoice(world, ann.id, [code]), { ok: false, why: "taken" });
-  // The first is refused: its part is free again, the other one stays as it is.
+  // The first is rejected: its part is free again, the other one is unchanged.
   assertEquals(await moved(world, first.invoice, { to: "rejected", reason: "x" }), "rejected");
   const again = await askForInvoice(world, ann.id, [code]);
   assert(again.ok);
@@ -56,7 +56,7 @@ Deno.test("each replaced invoice has one successor, of the same sum", async () =
   }
   const successor = await askForInvoice(world, ann.id, [code]);
   assert(successor.ok);
-  // A successor that is refused leaves its predecessor to be replaced still.
+  // After the rejection of a successor its predecessor can still be replaced.
   assertEquals(await moved(world, successor.invoice, { to: "rejected", reason: "x" }), "rejected");
   const expected: readonly (readonly [bigint, string | undefined])[] = [
     [200_000n, first.invoice.id],
@@ -109,7 +109,8 @@ Deno.test("whatever is paid, asked for, refused and replaced: nothing is invoice
       // Each part that was freed takes one request, and the rest one.
       for (let left = steps.length + 1; left > 0 && await request(); left--);
       assertEquals(await liveVnd(), receivedVnd);
-      // Each replaced invoice is named by exactly one that counts, or by one that was replaced itself.
+      // Each replaced invoice is named by exactly one invoice that counts, or by one that was
+      // replaced itself.
       const all = await listInvoices(kv, { count: 100 });
       for (const { id } of all.filter(({ state }) => state === "replaced")) {
         const heirs = all.filter(({ state, replaces }) => replaces === id && state !== "rejected");

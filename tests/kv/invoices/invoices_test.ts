@@ -77,7 +77,7 @@ Deno.test("an order has one invoice, also when two are asked for at once", async
   assertEquals((await listInvoices(kv, { count: 10 })).length, 1);
 });
 
-Deno.test("an order of somebody else, an unpaid and an unknown one have no invoice", async () => {
+Deno.test("a foreign, an unpaid and an unknown order have no invoice", async () => {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   const [ann, bob] = [await world.customer("ann"), await world.customer("bob")];

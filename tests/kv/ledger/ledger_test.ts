@@ -91,7 +91,7 @@ Deno.test("credits that meet on one wallet all arrive", async () => {
   assertEquals(await available(kv, account), 800n);
 });
 
-Deno.test("one notice told by eight processes at once is credited once", async () => {
+Deno.test("one notice delivered by eight processes at once is credited once", async () => {
   using kv = await Deno.openKv(":memory:");
   const account = newAccount();
   const results = await Promise.all(

@@ -109,7 +109,7 @@ Deno.test("a call is refunded once, whoever tries how often and at the same time
   });
 });
 
-/** Resolves when the work is over, or has been silent for a moment. */
+/** Resolves when the work is done, or has made no progress for a moment. */
 async function overOrSilent(work: Promise<unknown>): Promise<void> {
   let timer: ReturnType<typeof setTimeout> | undefined;
   const silence = new Promise<void>((resolve) => timer = setTimeout(resolve, 50));

@@ -68,14 +68,14 @@ Deno.test("of too long a period the newest lines are shown, and the balances are
     assertEquals(all.lines.length, maxStatementLines);
     assertEquals([all.openingMicroVnd, all.closingMicroVnd], [1_000n, BigInt(count)]);
     assertEquals(all.lines[0]?.balanceMicroVnd, 1_001n);
-    // It is no opening balance of the period, nor of a day that is shown in part only.
+    // It applies neither to the opening of the period nor to a day that is shown in part.
     assertEquals([all.opensAt, openingDay(all)], ["line", all.lines[0]?.day]);
   });
 });
 
 Deno.test("a call that runs into the new year, and its refund there, are on the right days of every sum", async () => {
   using kv = await Deno.openKv(":memory:");
-  // The real timer: what the wallet engine waits for beside calls is not what is tested.
+  // Uses the real timer: the waits of the wallet engine are not tested here.
   let nowMs = Date.parse("2026-12-31T23:59:50+07:00");
   const clock = { nowMs: () => nowMs, monotonicMs: () => nowMs };
   const wallet = await openWalletEngine(kv, { clock });
@@ -101,7 +101,8 @@ Deno.test("a call that runs into the new year, and its refund there, are on the 
     return { calls, costMicroVnd, refundedMicroVnd, openingMicroVnd, closingMicroVnd };
   };
   const check = async () => {
-    // The statement has a refund when it moved money, the limits and the usage of a key when its call began.
+    // The statement shows a refund when it moved money; limits and usage of a key count it when its
+    // call started.
     const { openingMicroVnd: _, closingMicroVnd: opening, ...last } = await dayOf(lastDay);
     assertEquals(last, { calls: 2, costMicroVnd: 200n, refundedMicroVnd: 100n });
     const first = await dayOf(newYear);

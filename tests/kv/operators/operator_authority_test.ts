@@ -116,7 +116,7 @@ Deno.test("an operator moves no money for themselves: not alone, not by asking, 
     ] as const;
     for (const act of acts) {
       assertEquals(await requestApproval(kv, act, context), refused);
-      // Asked for by the second operator, it is not the beneficiary who approves.
+      // The second operator requested it, so the approving one is not the beneficiary.
       const asked = await requestApproval(kv, act, { ...context, operator: second });
       assert(asked.ok);
       assertEquals(await decideApproval(kv, asked.approval.id, "approve", context), refused);

@@ -63,7 +63,7 @@ Deno.test("rows are claimed in order of their due time, and none before it", asy
   assertEquals(claims.map((claim) => claim.attempt), [1, 1]);
 });
 
-Deno.test("a claimed row is nobody else's until the claim ends, then it is due again", async () => {
+Deno.test("a claimed row has one owner until the claim ends, then it is due again", async () => {
   using kv = await Deno.openKv(":memory:");
   await put(kv, "a", 1_000);
   const first = await claimOne(kv, 1_000);

@@ -64,7 +64,7 @@ Deno.test("runDue() handles every due row once, with no more handlers at a time 
   assertEquals(await runDue(world(kv), work), 0);
 });
 
-Deno.test("a handler that throws is tried again later and told of, without holding up the others", async () => {
+Deno.test("a handler that throws is retried later and reported, without delaying the others", async () => {
   using kv = await Deno.openKv(":memory:");
   await fill(kv, 3);
   const fates: string[] = [];
@@ -89,7 +89,7 @@ Deno.test("two workers on a failing store: the effect in the claim's atomic happ
   using kv = await Deno.openKv(":memory:");
   await fill(kv, 200);
   let calls = 0;
-  // Every 7th call fails before it took effect, every 11th after it.
+  // Every 7th call fails before it takes effect, every 11th afterwards.
   const shaky = faultyKv(kv, () => {
     calls++;
     return calls % 7 === 0 ? "before" : calls % 11 === 0 ? "after" : "none";
@@ -120,7 +120,7 @@ Deno.test("two workers on a failing store: the effect in the claim's atomic happ
   assert(calls > 1_000, "the store was exercised");
 });
 
-/** Records each sleep and ends it when told, or when the worker's own signal does. */
+/** Records each sleep and ends it on request, or when the signal of the worker aborts. */
 function controlledSleep() {
   const asked: number[] = [];
   let wake = () => {};

@@ -1,4 +1,7 @@
-/** The money battery: floods, crashes between any two steps, and random mixtures, always checked against the sums. */
+/**
+ * Stress tests of top-ups: floods, crashes between any two steps, and random mixtures, each checked
+ * against the sums.
+ */
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { BankEvent } from "../../../core/payments/bank_event.ts";
@@ -30,7 +33,7 @@ Deno.test("fifty deliveries through ten processes credit once", async () => {
   const world = topupWorld(kv);
   const ann = await world.customer("ann");
   const event = notice((await world.order(ann)).code);
-  // Each intake has a queue of its own, as each process has: only the store keeps them apart.
+  // Each intake has a queue of its own, like a process: only the store coordinates them.
   const processes = Array.from({ length: 10 }, () => world.intakeOver(kv));
   await Promise.all(
     Array.from({ length: 50 }, (_, at) => processes[at % 10]!.take(event, "{}")),
@@ -59,7 +62,8 @@ Deno.test("different sums for one order through ten processes all count", async 
   const ann = await world.customer("ann");
   const { code } = await world.order(ann);
   const processes = Array.from({ length: 10 }, () => world.intakeOver(kv));
-  // Unlike equal sums, these share no guard of movements: only the order's own row keeps its sum right.
+  // Unlike equal sums, these share no guard of movements: only the row of the order keeps its sum
+  // right.
   const events = Array.from({ length: 10 }, (_, at) => notice(code, { amountVnd: 10_000 + at }));
   await Promise.all(events.map((event, at) => processes[at]!.take(event, "{}")));
   while ((await listUnmatched(kv, 1)).length > 0) await world.intake.sweep();
@@ -75,7 +79,7 @@ Deno.test("an account that is deleted while its money arrives is not credited af
     const ann = await world.customer("ann");
     const event = notice((await world.order(ann)).code);
     let deleted = false;
-    // The person goes at the last moment before the commit.
+    // The account is deleted at the last moment before the commit.
     const view = faultyKv(kv, () => "none");
     const racing = new Proxy(view, {
       get(target, property) {
@@ -135,7 +139,7 @@ Deno.test("notices of one movement without a code, at the same moment, are one i
   }
 });
 
-/** Delivers until told that it is safe, as a provider does; then lets the sweep finish. */
+/** Repeats deliveries until they are acknowledged, as a provider does; then runs the sweep. */
 async function deliverUntilTaken(
   world: ReturnType<typeof topupWorld>,
   faulty: KeyValueStore,
@@ -150,7 +154,7 @@ async function deliverUntilTaken(
     }
   }
   while ((await listUnmatched(world.kv, 1)).length > 0) {
-    // A store that fails while the list is read: the next sweep tries again.
+    // If the store fails while the list is read, the next sweep tries again.
     await world.intakeOver(faulty).sweep().catch((error) => assert(error instanceof StoreFault));
   }
 }
@@ -168,7 +172,7 @@ Deno.test("a process that dies at any call is finished by the next one", async (
         return at < diesAt ? "none" : at === diesAt ? lastCall : "before";
       });
       const taken = await world.intakeOver(dying).take(event, "{}").then(() => true, () => false);
-      // The provider sends again only what was not acknowledged; the new process sweeps first.
+      // The provider repeats only what was not acknowledged; the new process sweeps first.
       const next = world.intakeOver(kv);
       await next.sweep();
       if (!taken) await next.take(event, "{}");
@@ -192,7 +196,7 @@ Deno.test("a crash before or after any single call of the store loses and double
       await deliverUntilTaken(world, faulty, notice(code));
       assertEquals(await world.balanceVnd(ann.id), 200_000, `${fault} call ${crashAt}`);
       assertEquals(await world.findings(), [], `${fault} call ${crashAt}`);
-      // The whole path has been walked once no call was left to fail.
+      // Ends when no call was left to fail: the whole path was tested.
       if (calls <= crashAt) {
         assert(crashAt > 8, "the path has steps to fail at");
         break;
@@ -229,7 +233,7 @@ Deno.test("a store that fails at random loses and doubles nothing", async () => 
   }
 });
 
-/** One movement of the model, and which sources tell of it how often. */
+/** One movement of the model: which sources report it, and how often. */
 const movement = fc.record({
   customer: fc.nat(2),
   amountVnd: fc.constantFrom(100_000, 200_000, 350_001),
@@ -281,8 +285,9 @@ Deno.test("any mixture of movements, sources, repetitions and orders ends in the
         for (const { event } of deliveries) await world.intake.take(event, "{}");
         const check = await checkTopups(kv, world.nowMs);
         assertEquals(check.problems, []);
-        // A statement that shares no reference with a webhook may wait for a person, so balances may lag; they may
-        // never exceed what was paid, and nothing may be missing from the sums.
+        // A statement without a reference in common with a webhook may wait for a person, so
+        // balances may lag. They may never exceed what was paid, and nothing may be missing from
+        // the sums.
         for (const [at, account] of customers.entries()) {
           assert(await world.balanceVnd(account.id) <= expected[at]!, "never more than was paid");
         }

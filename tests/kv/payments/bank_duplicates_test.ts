@@ -1,4 +1,7 @@
-/** What is set aside or taken for a repetition, by the machine or by people, and how that is undone. */
+/**
+ * Notices that are set aside or treated as repetitions, automatically or by people, and how that is
+ * undone.
+ */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import type { BankEvent } from "../../../core/payments/bank_event.ts";
@@ -53,7 +56,7 @@ Deno.test("a reference that comes again swallows no other customer's transfer", 
   assertEquals(await world.findings(), []);
 });
 
-Deno.test("a notice is a duplicate only of one that may be the same movement and stands for itself", async () => {
+Deno.test("a notice is a duplicate only of one with the same movement that is no duplicate itself", async () => {
   using kv = await Deno.openKv(":memory:");
   const { world, event, context } = await reviewedNotice(kv);
   const mark = (of: BankEvent, one = event) =>
@@ -154,7 +157,7 @@ Deno.test("what the machine took for a duplicate is put back, credited, and know
   await world.intake.take(row, "{}");
   assertEquals((await world.state(row))?.kind, "review");
   assertEquals(await world.balanceVnd(bob.id), 200_000);
-  // Casso may tell of the first movement now: nothing of it was told yet.
+  // Casso may report the first movement now: it has not reported it yet.
   const late = notice("khong ro", { source: "casso", reference });
   await world.intake.take(late, "{}");
   const state = await world.state(late);

@@ -66,7 +66,7 @@ Deno.test("the same notice again changes nothing", async () => {
   const event = notice((await world.order(ann)).code);
   await world.intake.take(event, "{}");
   assertEquals(await world.intake.take(event, "{}"), "known");
-  // The bank's balance may be told differently on a retry.
+  // The balance of the bank account may differ on a retry.
   assertEquals(await world.intake.take({ ...event, balanceAfterMicroVnd: 5n }, "{}"), "known");
   assertEquals(await world.balanceVnd(ann.id), 200_000);
 });
@@ -160,7 +160,7 @@ Deno.test("a notice to the virtual account is one to the account behind it", asy
   const event = notice(order.code, { account: "999000", subAccount: "va-00001" });
   await world.intake.take(event, "{}");
   assertEquals(await world.balanceVnd(ann.id), 200_000);
-  // The list names the account itself; the reference proves that it is the same movement.
+  // The list names the account itself; the reference proves that the movement is the same.
   const listed = notice(order.code, { source: "sepay-poll", reference: event.reference! });
   await world.intake.take(listed, "{}");
   assertEquals((await world.state(listed))?.kind, "duplicate");
@@ -238,7 +238,7 @@ Deno.test("a lost webhook is credited by the list, and its late delivery does no
   assertEquals(await world.balanceVnd(ann.id), 200_000);
 });
 
-Deno.test("a notice without a reference told twice under two ids waits for a person", async () => {
+Deno.test("a notice without a reference delivered under two ids waits for a person", async () => {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   const ann = await world.customer("ann");

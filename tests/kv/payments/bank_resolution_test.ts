@@ -41,7 +41,7 @@ Deno.test("assigning credits once, pays the order, and leaves an audit line", as
   assertEquals(await world.findings(), []);
 });
 
-Deno.test("of two operators who decide differently at the same moment one is told to look again", async () => {
+Deno.test("of two operators who decide differently at the same moment one has to look again", async () => {
   for (let round = 0; round < 20; round++) {
     using kv = await Deno.openKv(":memory:");
     const { world, ann, event, context } = await reviewedNotice(kv);

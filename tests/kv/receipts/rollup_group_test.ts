@@ -43,14 +43,14 @@ Deno.test("chunks hold every receipt once, fit a commit, and name no day sum twi
   );
 });
 
-/** A group as the queue of the indexer has it, after a try that failed too. */
+/** A group as the index queue has it, also after a failed attempt. */
 function groupOf(model: number, count: number): RollupGroup {
   const group = new RollupGroup(rollupCell(receipt(0, model)));
   for (let at = 0; at < count; at++) group.add(receipt(0, model));
   return group;
 }
 
-/** How many groups one commit takes, and what stays on the list. */
+/** Returns how many groups one commit takes, and what remains on the list. */
 function taken(groups: RollupGroup[]): number[] {
   const order = [...groups];
   const chunk = takeChunk(groups);

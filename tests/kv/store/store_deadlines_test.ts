@@ -8,7 +8,7 @@ import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 const untilNextTurn = () => sleep(0);
 const silence = () => new Promise<never>(() => {});
 
-/** A store that says nothing more: not to a call, and not for the second row of a list. */
+/** A store that never answers: neither a call, nor the second row of a list. */
 async function silentStore(): Promise<KeyValueStore> {
   const kv = await Deno.openKv(":memory:");
   const list = kv.list.bind(kv);

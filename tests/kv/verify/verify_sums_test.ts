@@ -12,7 +12,7 @@ import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
-/** An id of that time, whatever time ids were made for before. */
+/** Makes an id of that time, independent of earlier ids. */
 function idOf(atMs: number): RequestId {
   const random = newId("request", atMs).slice(-16);
   return `${beforeIdsOf("request", atMs)}${random}` as RequestId;
@@ -56,7 +56,7 @@ const nothingProved: ProvedSums = { versions: new Map(), unwritten: new Map() };
 const versionsOf = (sums: DaySums) =>
   new Map([...sums].map(([id, { versionstamp }]) => [id, versionstamp]));
 
-/** Without the receipts of the first day: whoever reads it says so. */
+/** Deletes the receipts of the first day, so that reading them is detected. */
 async function forgetFirstDay(kv: KeyValueStore): Promise<void> {
   for await (const { key } of kv.list({ prefix: ["receipt"] }, { limit: 2 })) await kv.delete(key);
 }
@@ -91,7 +91,7 @@ Deno.test("a day whose sum was never written is read", async () => {
 Deno.test("damage to the calls of an earlier day is found", async () => {
   using week = await weekOfCalls();
   await forgetFirstDay(week.kv);
-  // Its sum is not that of its receipts any more, so the scan proves the last day only.
+  // Its sum differs from its receipts now, so the scan verifies the last day only.
   const report = await verifyStore(week.kv, { pause: () => Promise.resolve() });
   assertEquals(report.problems.map(({ kind }) => kind).sort(), [
     "balance",

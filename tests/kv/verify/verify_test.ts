@@ -45,7 +45,7 @@ Deno.test("beside calls, verifying and exporting give the thread away between sl
     let nowMs = 0;
     let calls = 0;
     const slices = new TimeSlices({
-      // Each look at the clock is a piece of work that took a whole slice.
+      // Each reading of the clock counts as a whole slice of work.
       clock: { monotonicMs: () => nowMs += workSliceMs },
       pause: (durationMs) => {
         calls += durationMs >= workSliceMs ? 1 : 0;
@@ -172,7 +172,7 @@ async function deleteLedger(kv: KeyValueStore, account: AccountId): Promise<void
 Deno.test("verification beside a busy wallet engine finds no problem", async () => {
   using store = await usedStore();
   await topUp(store.kv, store.account, 1_000_000n);
-  // Bounded, or a slow machine would make receipts faster than it verifies them.
+  // Bounded, since a slow machine would otherwise create receipts faster than it verifies them.
   const work = async (calls: number) => {
     for (let call = 0; call < calls; call++) {
       const reservation = await mustReserve(store.wallet, store.account, 3n);

@@ -164,7 +164,7 @@ Deno.test("only a provider that does not know a task four times in a row has los
   }
 });
 
-Deno.test("a task that ended while nobody could ask is not failed by its deadline", async () => {
+Deno.test("a task that ended while it could not be polled is not failed by its deadline", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
   const wallet = await quietWalletEngine(kv, clock);
@@ -224,7 +224,7 @@ Deno.test("a step from a stale reading changes nothing, whatever it would refund
   await wallet.close();
 });
 
-Deno.test("verification finds a failure without its refund, a refund too many, and a task nobody looks at", async () => {
+Deno.test("verification finds a failure without refund, an extra refund, and a task that is not polled", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = fakeClock();
   const wallet = await quietWalletEngine(kv, clock);
@@ -335,8 +335,8 @@ Deno.test("an ended task can be forgotten, once", async () => {
 });
 
 /**
- * A poller whose process is killed at its `deathAt`-th awaited call: before that call took effect, or just after.
- * Nothing it waits for ever comes back; `died` resolves instead.
+ * A poller whose process is killed at its `deathAt`-th awaited call, before or just after that call
+ * took effect. It never continues; `died` resolves instead.
  */
 function mortalPoller(kv: KeyValueStore, clock: FakeClock, deathAt: number, after: boolean) {
   let calls = 0;

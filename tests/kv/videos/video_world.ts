@@ -22,7 +22,7 @@ export function fakeClock(): FakeClock {
   return clock;
 }
 
-/** A wallet engine whose background chores run only when they are called. */
+/** A wallet engine that does background work only on request. */
 export async function quietWalletEngine(
   kv: KeyValueStore,
   clock: FakeClock,
@@ -46,7 +46,7 @@ export async function fundedAccount(kv: KeyValueStore): Promise<AccountId> {
 
 export interface NewTask {
   readonly accountId: AccountId;
-  /** How the provider behaves: the first part of its task id. */
+  /** The behaviour of the provider: the first part of its task id. */
   readonly fate: string;
   readonly priceMicroVnd?: bigint;
   readonly deadlineMs?: number;

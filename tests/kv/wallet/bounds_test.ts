@@ -1,4 +1,4 @@
-/** What the wallet engine refuses, and who goes first: rules that only show at their edges. */
+/** Refusals and priorities of the wallet engine that show only at its bounds. */
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { maxAttachedRowBytes, maxAttachedRows } from "../../../kv/wallet/settlements.ts";
@@ -18,7 +18,7 @@ async function quietWalletEngine(kv: KeyValueStore) {
   return { time, wallet, account };
 }
 
-/** Rows of others that ride in a settlement. */
+/** Rows of another module in a settlement. */
 function attachment(rows: number, characters = 1): Attachment {
   return {
     mutations: rows,
@@ -31,7 +31,8 @@ function attachment(rows: number, characters = 1): Attachment {
 Deno.test("an instance that overslept with all its money at hand shows life before it admits", async () => {
   using kv = await Deno.openKv(":memory:");
   const { time, wallet, account } = await quietWalletEngine(kv);
-  // The whole wallet lies in the lease and is free: a call needs nothing from the store but the proof of life.
+  // The whole wallet is in the lease and free: a call needs nothing from the store but the renewal
+  // of the instance lease.
   wallet.release(await mustReserve(wallet, account, 1_000n));
   time.advance(instanceTtlMs);
   await reapExpiredInstances(kv, time.nowMs());

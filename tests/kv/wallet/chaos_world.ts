@@ -1,6 +1,6 @@
 /**
- * Several wallet engines on one store, played call by call: who comes next at the store, what becomes of the answer, who dies
- * and when the clock moves are all decided by the test.
+ * Runs several wallet engines on one store, call by call: the test decides whose store call is
+ * next, what becomes of its answer, who dies, and when the clock advances.
  */
 import type { AccountId, RequestId } from "../../../core/lib/ids.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
@@ -22,7 +22,7 @@ import { draftOf, newAccount } from "../../support/money_world.ts";
 import { type Fate, Turnstile, type WaitingCall } from "../../support/turnstile_kv.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
-/** One thing that happens. Numbers pick among what is there, modulo its count. */
+/** One event. Numbers select among what exists, modulo its count. */
 export type Happening =
   | {
     readonly do: "reserve";
@@ -36,7 +36,7 @@ export type Happening =
   | { readonly do: "credit"; readonly account: number; readonly amount: number }
   | { readonly do: "index" | "heartbeat" | "crash"; readonly wallet: number }
   | { readonly do: "open" | "reap" }
-  /** Everyone sleeps until another process has reaped them completely. */
+  /** All processes sleep until another one has reaped them. */
   | { readonly do: "oversleep" }
   | { readonly do: "wait"; readonly ms: number }
   | { readonly do: "pass"; readonly which: number; readonly count: number; readonly fate: Fate };
@@ -81,7 +81,7 @@ export class ChaosWorld {
     this.#turnstile = new Turnstile(kv);
   }
 
-  /** Runs the program, then brings everything to rest and checks that the money is right. */
+  /** Runs the program, then lets everything finish and checks the money. */
   async play(program: readonly Happening[]): Promise<void> {
     for (const accountId of this.#accounts) {
       await this.#credit(this.#kv, accountId, 1_000n);
@@ -99,7 +99,7 @@ export class ChaosWorld {
     await this.#check();
   }
 
-  /** Lets continuations run, as far as they get without the store. */
+  /** Lets continuations run as far as they get without the store. */
   async #breathe(): Promise<void> {
     await new Promise((resolve) => setImmediate(resolve));
   }
@@ -215,7 +215,7 @@ export class ChaosWorld {
     return open === undefined ? [] : this.#open.splice(this.#open.indexOf(open), 1);
   }
 
-  /** A call that runs wants more; it may be settled while it waits. */
+  /** A running call requests more; it may be settled while it waits. */
   #extend(which: number, amount: bigint): void {
     const open = this.#running(which);
     if (!open?.process.wallet || open.growing) return;
@@ -261,7 +261,7 @@ export class ChaosWorld {
     });
   }
 
-  /** The process vanishes at whatever await it is; what it sent may still land. */
+  /** The process dies at whatever await it is; what it sent may still take effect. */
   #crash(at: number): void {
     const process = this.#pick(at);
     if (!process) return;
@@ -274,13 +274,13 @@ export class ChaosWorld {
       const { waiting } = this.#turnstile;
       const call = waiting[which % Math.max(1, waiting.length)];
       if (!call) return;
-      // A bad fate strikes once, not the whole row of calls.
+      // A fault strikes once, not every following call.
       await call.pass(passed === 0 ? fate : "answered");
       await this.#breathe();
     }
   }
 
-  /** The store is well again and time goes on: everyone who lives comes to rest. */
+  /** The store works again and time advances until all living processes are idle. */
   async #calm(): Promise<void> {
     for (let round = 0; round < 400; round++) {
       await this.#passAll();

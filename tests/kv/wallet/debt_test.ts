@@ -1,4 +1,4 @@
-/** What an account may owe: bounded, exact, and paid by whatever comes in next. */
+/** Debts of accounts: bounded, exact, and paid by the next income. */
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "../../support/assert.ts";
 import fc from "fast-check";
@@ -31,7 +31,10 @@ async function world() {
         ? await credit(kv, { ...movement, amountMicroVnd })
         : await debit(kv, { ...movement, amountMicroVnd: -amountMicroVnd });
     },
-    /** Time passes only with the turns of the event loop: pauses of the store's writers end, nothing runs out. */
+    /**
+     * Advances time with the turns of the event loop only: pauses of store writers end, nothing
+     * times out.
+     */
     async whileTimePasses<Value>(work: readonly Promise<Value>[]): Promise<Value[]> {
       let isDone = false;
       const all = Promise.all(work).finally(() => isDone = true);
@@ -114,7 +117,10 @@ Deno.test("verify finds a wallet that owes more than it may", async () => {
   await w.wallet.close();
 });
 
-/** A call of the rush: what it holds, whether its output can be stopped, and what it would produce in pieces. */
+/**
+ * A call of the rush: what it reserves, whether its output can be stopped, and what it would
+ * produce in pieces.
+ */
 const call = fc.record({
   expected: fc.integer({ min: 1, max: 120 }),
   worst: fc.integer({ min: 100, max: 400 }),
@@ -125,7 +131,7 @@ const call = fc.record({
 
 type Call = typeof call extends fc.Arbitrary<infer Value> ? Value : never;
 
-/** Gives out no piece that is not held; returns what was given out. */
+/** Emits only pieces that are reserved; returns what was emitted. */
 async function serve(wallet: WalletEngine, held: Reservation, { stream, pieces, worst }: Call) {
   let given = 0n;
   for (const piece of pieces) {
@@ -138,7 +144,7 @@ async function serve(wallet: WalletEngine, held: Reservation, { stream, pieces, 
       if (extension.outcome !== "granted" || extension.amountMicroVnd < asked) break;
     }
     given = next;
-    // Other calls have their turn between the pieces.
+    // Other calls run between the pieces.
     await new Promise((resolve) => setImmediate(resolve));
   }
   const receipt = await wallet.settle(held, draftOf(given));

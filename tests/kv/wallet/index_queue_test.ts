@@ -9,7 +9,7 @@ import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 const account = newAccount();
 const allDays = { fromDay: "2000-01-01", toDay: "2999-12-31" };
 
-/** A queue with two commits of two calls each, as settlements leave them in the store. */
+/** A queue with two commits of two calls each, stored as settlements store them. */
 async function twoBatches(kv: KeyValueStore) {
   const instanceId = newId("instance", 1);
   const { versionstamp } = await kv.set(indexerKey(instanceId), { sinceMs: 1 });

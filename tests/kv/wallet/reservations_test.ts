@@ -17,7 +17,7 @@ async function world() {
 
 type World = Awaited<ReturnType<typeof world>>;
 
-/** Lets everything that needs no time come to rest. */
+/** Lets everything finish that needs no time. */
 async function settleDown(kv: KeyValueStore): Promise<void> {
   for (let turn = 0; turn < 10; turn++) {
     await kv.get(["nothing"]);
@@ -25,7 +25,7 @@ async function settleDown(kv: KeyValueStore): Promise<void> {
   }
 }
 
-/** Lets so much time pass, in steps, that every timer and the store have their turns. */
+/** Advances time in steps, so that every timer and the store have their turns. */
 async function pass({ kv, time }: World, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     time.advance(500);
@@ -65,7 +65,7 @@ Deno.test("calls that wait for others' reservations get what those do not use, i
   await checkAtRest(w);
 });
 
-Deno.test("a call waits for others' reservations no longer than its bound, then learns that they stand in the way", async () => {
+Deno.test("a call waits for others' reservations no longer than its bound, then is refused because of them", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
@@ -151,7 +151,7 @@ Deno.test("a call that runs waits for what others hold before it learns that the
   await w.wallet.settle(two, draftOf(5n));
   assertEquals(await extension, { outcome: "granted", amountMicroVnd: 30n });
   const late = Promise.resolve(w.wallet.extend(one, 30n, 5_000));
-  // The last five are to be had; then nobody else holds anything.
+  // The last five are still free; then no other call has a reservation.
   assertEquals(await late, { outcome: "granted", amountMicroVnd: 5n });
   assertEquals(await w.wallet.extend(one, 30n, 5_000), { outcome: "exhausted" });
   w.wallet.release(one);
@@ -193,7 +193,7 @@ Deno.test("a reservation whose lease was lost grows on the next one, whole", asy
   await checkAtRest(w);
 });
 
-Deno.test("a wallet engine that closes leaves nobody waiting", async () => {
+Deno.test("a wallet engine that closes ends all waits", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 10n);

@@ -24,7 +24,7 @@ import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 async function world(wrap: (kv: KeyValueStore) => KeyValueStore = (kv) => kv) {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
-  // What waits for others' reservations is in `reservations_test.ts`.
+  // Waits for other reservations are tested in `reservations_test.ts`.
   const options = { clock: time, timer: time, random: () => 0, reservationWaitMs: 0 };
   const open = () => openWalletEngine(wrap(kv), options);
   return {
@@ -36,7 +36,10 @@ async function world(wrap: (kv: KeyValueStore) => KeyValueStore = (kv) => kv) {
   };
 }
 
-/** Lets everything that needs no time come to rest: the store answers in order, so its turn comes after theirs. */
+/**
+ * Lets everything finish that needs no time: the store answers in order, so its own call is
+ * answered last.
+ */
 async function settleDown(kv: KeyValueStore): Promise<void> {
   for (let turn = 0; turn < 10; turn++) {
     await kv.get(["nothing"]);
@@ -161,7 +164,7 @@ Deno.test("a reservation is settled or released once", async () => {
   assertEquals((await w.wallet.balance(account)).totalMicroVnd, 90n);
 });
 
-/** A store that writes at once and says so only when `told` resolves. */
+/** A store that writes at once but answers only when `told` resolves. */
 function slowAnswers(kv: KeyValueStore, told: () => Promise<void>): KeyValueStore {
   return new Proxy(kv, {
     get(target, property) {
@@ -194,7 +197,7 @@ Deno.test("a balance read while a draw has landed, but is not known yet, misses 
   await settleDown(w.kv);
   assert((await readWallet(w.kv, account)).availableMicroVnd < 500n, "the draw has landed");
   const reading = w.wallet.balance(account);
-  // The store answers in order: by now wallet and leases were read, some times over.
+  // The store answers in order: by now wallet and leases were read several times.
   for (let reads = 0; reads < 10; reads++) await w.kv.get(["nothing"]);
   resolve();
   assertEquals((await reading).totalMicroVnd, 1_000n);
@@ -320,7 +323,7 @@ Deno.test("settled calls are listed and summed before and after the index has th
   assertEquals((await verifyStore(w.kv)).problems, []);
 });
 
-Deno.test("the timer indexes by itself and gives idle leases back", async () => {
+Deno.test("the timer indexes and returns idle leases", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 1_000n);
@@ -502,7 +505,8 @@ Deno.test("an index whose answer is lost again and again counts each call once",
   await topUp(w.kv, account, 100n);
   await w.wallet.settle(await mustReserve(w.wallet, account, 10n), draftOf(10n));
   await w.wallet.heartbeat();
-  // The index commit lands, its answer is lost, and from then on the store is silent for the whole step.
+  // The index commit takes effect, its answer is lost, and the store does not answer for the rest
+  // of the step.
   let landed = false;
   fault = (call) => {
     if (!landed && call === "commit") {
@@ -593,7 +597,7 @@ Deno.test("no call is admitted while more is unsettled than may be kept", async 
   assertEquals((await reserve(w.wallet, account, 0n)).ok, true);
 });
 
-Deno.test("an instance whose index right is gone finds out and begins anew", async () => {
+Deno.test("an instance that lost its right to index notices it and starts over", async () => {
   using w = await world();
   const account = newAccount();
   await topUp(w.kv, account, 100n);
