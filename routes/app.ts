@@ -20,7 +20,7 @@ export interface AppOptions {
   /** Turns true when the process was told to end. */
   readonly stopping: () => boolean;
   /** The customer's side; a gateway without it serves the API only. */
-  readonly site?: CustomerApp | undefined;
+  readonly customerApp?: CustomerApp | undefined;
 }
 
 /** Builds the whole application. */
@@ -31,14 +31,16 @@ export function createApp(
   const app = createApi(gateway);
   app.route("/", createHealth(gateway, options.stopping));
   app.route("/", createMetrics(gateway));
-  const { site } = options;
-  if (site !== undefined) {
-    app.route("/", site.usageApi);
-    app.route("/", site.hooks);
+  const { customerApp } = options;
+  if (customerApp !== undefined) {
+    app.route("/", customerApp.usageApi);
+    app.route("/", customerApp.hooks);
   }
   app.route("/operator", createOperatorApi(gateway));
-  if (site !== undefined) {
-    const pages = site.dashboard((request, clientAddress) => app.fetch(request, { clientAddress }));
+  if (customerApp !== undefined) {
+    const pages = customerApp.dashboard((request, clientAddress) =>
+      app.fetch(request, { clientAddress })
+    );
     mountDashboard(app, pages);
   }
   app.notFound((context) => notFound(gateway, context.req.raw));

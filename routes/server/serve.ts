@@ -104,13 +104,13 @@ async function demoKeyOf(gateway: Gateway, masterKeys: MasterKeys): Promise<stri
 /** Starts jobs, workers and cron. */
 function startWork(
   gateway: Gateway,
-  site: CustomerApp,
+  customerApp: CustomerApp,
   signal: AbortSignal,
 ): { stop(): Promise<void> } {
   const noMail = whyNoMail(gateway.config);
   if (noMail !== undefined) gateway.log.event("warn", "mail is off", { reason: noMail });
-  const jobs = startJobs(gateway, site.jobs);
-  const workers = site.startWorkers();
+  const jobs = startJobs(gateway, customerApp.jobs);
+  const workers = customerApp.startWorkers();
   const videoWorker = startVideoWorker(gateway);
   const cron = registerVideoCron(gateway, signal);
   return {
@@ -179,14 +179,14 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   // Pages and links contain the port, which with port 0 is known only now. No request is read
   // before this turn of the event loop ends.
   const on = listeningOn(config, listening.address);
-  const site = openCustomerApp(gateway, {
+  const customerApp = openCustomerApp(gateway, {
     masterKeys,
     baseUrl: config.baseUrl ?? on.nearby,
     write,
   });
-  answer = answerWith(gateway, createApp(gateway, { stopping: () => signal.aborted, site }));
+  answer = answerWith(gateway, createApp(gateway, { stopping: () => signal.aborted, customerApp }));
   for (const line of banner(config.mode, on, secret)) write(line);
-  const work = startWork(gateway, site, signal);
+  const work = startWork(gateway, customerApp, signal);
 
   await untilAborted(signal);
   gateway.log.event("info", "stopping", { calls_in_flight: gateway.calls.count });
