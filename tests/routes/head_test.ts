@@ -14,7 +14,7 @@ async function headAndGet(url: string, headers: HeadersInit = {}) {
   return { status: head.status, came: came.byteLength, told, whole: whole.status, byteLength };
 }
 
-Deno.test("HEAD tells the length that GET has: JSON, errors and pages", async () => {
+Deno.test("HEAD has the content length of GET: JSON, errors and pages", async () => {
   await using gateway = await serveGateway();
   for (
     const path of ["/v1/models", "/v1/status", "/healthz", "/nowhere", "/sign-in", "/v1/messages"]
@@ -28,7 +28,7 @@ Deno.test("HEAD tells the length that GET has: JSON, errors and pages", async ()
   }
 });
 
-Deno.test("HEAD of a stream tells no length, and leaves nothing behind that feeds it", async () => {
+Deno.test("HEAD of a stream has no content length, and stops its source", async () => {
   await using gateway = await openTestGateway();
   const app = createApp(gateway.assembled.gateway, { stopping: () => false });
   const cancelled = Promise.withResolvers<void>();

@@ -35,11 +35,11 @@ Deno.test("the same letters typed in another Unicode form are the same password"
   assert(await hasher.verify("mật khẩu của tôi".normalize("NFD"), encoded));
 });
 
-Deno.test("a stored hash that nobody can read is a bug, not a yes", async () => {
+Deno.test("a stored hash that cannot be read throws, and verifies no password", async () => {
   await assertRejects(() => createPasswordHasher(cheap).verify(password, "plain"), TypeError);
 });
 
-Deno.test("hashes wait for their turn, and beyond a bound they are refused", async () => {
+Deno.test("hashes wait in a queue, and are refused beyond its bound", async () => {
   const hasher = createPasswordHasher(cheap);
   const many = passwordHashesAtOnce + maxPasswordHashQueue;
   const results = await Promise.allSettled(

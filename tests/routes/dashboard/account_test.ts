@@ -40,7 +40,7 @@ Deno.test("a new password signs all other browsers out and gives this one a new 
   assertStringIncludes((await world.deliver())[0]!.subject, "password was changed");
 });
 
-Deno.test("signed-in browsers are listed and can be signed out from afar", async () => {
+Deno.test("signed-in browsers are listed and can be signed out remotely", async () => {
   await using world = await openDashboardWorld();
   const { browser } = await world.signIn(email);
   const { browser: other } = await signInAgain(world);
@@ -74,7 +74,7 @@ Deno.test("all others can be signed out at once", async () => {
   assertEquals((await browser.get("/account")).status, 200);
 });
 
-Deno.test("a new address must be proven, and the old one is told", async () => {
+Deno.test("a new address must be confirmed, and the old one is notified", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn(email);
   const page = await browser.get("/account");
@@ -104,7 +104,7 @@ Deno.test("a new address must be proven, and the old one is told", async () => {
   assertEquals((await signInAgain(world, "new@example.com")).status, 303);
 });
 
-Deno.test("an address that another account has is not taken over, and nobody is told of it", async () => {
+Deno.test("an address that another account has is not taken over, and the answer does not reveal it", async () => {
   await using world = await openDashboardWorld();
   await world.signIn("bob@example.com");
   const { browser } = await world.signIn(email);
@@ -159,7 +159,7 @@ Deno.test("deleting the account drops the person, ends keys and sessions, and ke
   }
 });
 
-Deno.test("an announcement comes from our own words only", async () => {
+Deno.test("only known announcements are shown", async () => {
   await using world = await openDashboardWorld();
   const { browser } = await world.signIn(email);
   const page = await browser.get("/account?done=%3Cb%3Eevil");

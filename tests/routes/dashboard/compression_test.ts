@@ -29,7 +29,7 @@ Deno.test("pages are compressed for browsers that read it, and for no others", a
   assert((await unzipped(response)).includes("</html>"));
 });
 
-Deno.test("a compressed page never shows the same token twice, so its length tells nothing", async () => {
+Deno.test("a compressed page never shows the same token twice, so its length reveals nothing", async () => {
   await using world = await openDashboardWorld();
   const { browser } = await world.signIn("ann@example.com");
   const tokenIn = (text: string) => /name="csrf" value="([^"]+)"/.exec(text)![1]!;

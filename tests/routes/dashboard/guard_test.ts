@@ -6,7 +6,7 @@ import { formsOf } from "../../support/test_browser.ts";
 
 const email = "ann@example.com";
 
-Deno.test("every form of every page carries the token, and without it nothing is done", async () => {
+Deno.test("every form of every page has the token, and without it has no effect", async () => {
   await using world = await openDashboardWorld();
   const { browser } = await world.signIn(email);
   const pages = ["/", "/keys", "/keys/new", "/usage", "/models", "/connect", "/account"];
@@ -178,7 +178,7 @@ Deno.test("a client of the API never gets a page", async () => {
   assertEquals(await ask("/no-such-page", { accept: "text/html" }), "404 text/html");
 });
 
-Deno.test("a store that fails as the session is looked up: a page in the visitor's language", async () => {
+Deno.test("a store that fails during the session lookup gives a page in the visitor's language", async () => {
   await using world = await openDashboardWorld();
   const { browser } = await world.signIn(email);
   const cookie = `__Host-session=${browser.cookies.get("__Host-session")}`;
@@ -199,7 +199,7 @@ Deno.test("a store that fails as the session is looked up: a page in the visitor
   assert(!broken.text.includes("secret detail"));
 });
 
-Deno.test("an exception shows a page that tells nothing of it", async () => {
+Deno.test("an exception shows a page that reveals nothing of it", async () => {
   await using world = await openDashboardWorld();
   const wallet = { balance: () => Promise.reject(new Error("secret detail")) };
   const dashboard = createDashboard({ ...world.deps, wallet });
@@ -246,7 +246,7 @@ Deno.test("a form sent after the session ended leads to the sign-in and back to 
   assertEquals(back.headers.get("location"), "/keys/new?a=1");
 });
 
-Deno.test("maintenance is said on every page while it lasts", async () => {
+Deno.test("every page mentions maintenance while it lasts", async () => {
   await using world = await openDashboardWorld();
   const said: string[] = [];
   const dashboard = createDashboard({ ...world.deps, maintenance: () => said.at(-1) });

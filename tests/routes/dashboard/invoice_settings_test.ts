@@ -54,7 +54,7 @@ Deno.test("what is set in the account fills the first request, and stays when an
   assertEquals(filled(next.text, "/invoices"), details);
 });
 
-Deno.test("tax code and mail alone are enough; what is wrong is named, what was typed stays", async () => {
+Deno.test("tax code and mail are enough; errors are named and inputs are kept", async () => {
   await using site = await openTopupSite();
   const { browser, save, paid, id } = opened(site);
   const blank = { taxCode: "", legalName: "", address: "", email: "", phone: "" };
@@ -100,7 +100,7 @@ Deno.test("without settings the last request fills the next, as before; another 
   assertEquals([other["taxCode"], other["legalName"]], ["0314409058-002", ""]);
 });
 
-Deno.test("they go with the person, and cannot be set afterwards", async () => {
+Deno.test("invoice settings are deleted with the person, and cannot be set afterwards", async () => {
   await using site = await openTopupSite();
   const { save, id } = opened(site);
   await save(details);
@@ -109,7 +109,7 @@ Deno.test("they go with the person, and cannot be set afterwards", async () => {
   assertEquals(await setInvoiceSettings(site.world.kv, id, { email: "a@example.com" }), false);
 });
 
-Deno.test("where no invoices are made, the account offers no details for them", async () => {
+Deno.test("without invoicing the account page has no form for invoice details", async () => {
   await using world = await openDashboardWorld({ offers: { bankTransfer: true, invoices: false } });
   const { browser } = await world.signIn();
   const page = await browser.get("/account");

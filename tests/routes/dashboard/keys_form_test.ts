@@ -16,7 +16,7 @@ async function sendTwice(
   return { first: await send(), send };
 }
 
-Deno.test("a form sent again makes no second key, and shows the secret for ten minutes only", async () => {
+Deno.test("a form sent again creates no second key, and shows the secret for ten minutes only", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn();
   const { first, send } = await sendTwice(browser, "/keys/new", "/keys", { name: "laptop" });
@@ -29,7 +29,7 @@ Deno.test("a form sent again makes no second key, and shows the secret for ten m
   assertEquals((await listApiKeys(world.kv, account.id)).length, 1);
 });
 
-Deno.test("a form sent twice in the same moment makes one key", async () => {
+Deno.test("a form sent twice at the same moment creates one key", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn();
   const page = await browser.get("/keys/new");
@@ -40,7 +40,7 @@ Deno.test("a form sent twice in the same moment makes one key", async () => {
   assertEquals((await listApiKeys(world.kv, account.id)).length, 1);
 });
 
-Deno.test("a form sent again with other fields asks first, and then makes another key", async () => {
+Deno.test("a form sent again with other fields asks first, and then creates another key", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn();
   const page = await browser.get("/keys/new");
@@ -65,7 +65,7 @@ Deno.test("a key that was revoked is not shown to its form again", async () => {
   assertEquals((await listApiKeys(world.kv, account.id)).length, 1);
 });
 
-Deno.test("a rotation sent again leaves the former secret its grace", async () => {
+Deno.test("a rotation sent again keeps the grace period of the old secret", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn();
   const old = secretIn(await makeKey(browser));

@@ -58,7 +58,7 @@ Deno.test("showing a key again asks for the password, and is slowed down when gu
   assert(!secretForm.test(stopped.text));
 });
 
-Deno.test("an account without a password is told to set one first", async () => {
+Deno.test("an account without a password is asked to set one first", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn();
   await makeKey(browser);
@@ -179,7 +179,7 @@ Deno.test("a key limited to a model that left the catalogue stays limited, whate
   assertEquals(await allowed(), undefined);
 });
 
-Deno.test("a form with mistakes names each of them and keeps what was typed", async () => {
+Deno.test("a form with errors names each of them and keeps the inputs", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn();
   const answer = await makeKey(browser, {
@@ -212,7 +212,7 @@ Deno.test("a key whose grace was never a number, as an earlier version could sto
   assertEquals((await browser.get(`/keys/${key!.id}`)).status, 200);
 });
 
-Deno.test("a rotated key has a new secret; the old one works through its grace and no longer", async () => {
+Deno.test("a rotated key has a new secret; the old one works only during its grace period", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn();
   const old = secretIn(await makeKey(browser));
@@ -252,7 +252,7 @@ Deno.test("a revoked key is refused at once, and can only be looked at", async (
   assert(!after.text.includes(`${path}/show`));
 });
 
-Deno.test("making keys in a loop is slowed down", async () => {
+Deno.test("creating keys in a loop is slowed down", async () => {
   await using world = await openDashboardWorld();
   const { browser } = await world.signIn();
   const page = await browser.get("/keys/new");
@@ -261,7 +261,7 @@ Deno.test("making keys in a loop is slowed down", async () => {
   assertStringIncludes(refused!.text, "Too many tries");
 });
 
-Deno.test("strangers reach no page of keys", async () => {
+Deno.test("visitors without a session reach no page of keys", async () => {
   await using world = await openDashboardWorld();
   await createAccount(world.kv, { nowMs: 1 });
   for (const path of ["/keys", "/keys/new", "/keys/key_1"]) {

@@ -47,7 +47,7 @@ Deno.test("under attack a known browser signs in from a fresh address, a known a
   assertStringIncludes((await tryPassword(home)).text, "Too many tries");
 });
 
-Deno.test("a known browser is let try where others behind its address have used up the tries", async () => {
+Deno.test("a known browser may try although others behind its address have used up the tries", async () => {
   await using world = await openDashboardWorld();
   const { browser } = await world.signIn(email);
   for (let i = 0; i < 60; i++) {
@@ -59,7 +59,7 @@ Deno.test("a known browser is let try where others behind its address have used 
   assertEquals((await tryPassword(signedOut(browser))).status, 303);
 });
 
-Deno.test("a browser is known to its own account only, and not by a token of one's own making", async () => {
+Deno.test("a browser is known to its own account only, and not by an invented token", async () => {
   await using world = await openDashboardWorld();
   await world.signIn(email);
   const { browser: other } = await world.signIn("bob@example.com");
@@ -151,7 +151,7 @@ Deno.test("a stranger's resets leave the owner a mail, and do not flood the mail
   ]);
 });
 
-Deno.test("a stranger's sign-ups from one machine leave the owner of the address theirs", async () => {
+Deno.test("a stranger's sign-ups from one machine do not use up those of the address's owner", async () => {
   await using world = await openDashboardWorld();
   const signUp = async (browser: TestBrowser) =>
     await browser.submit(await browser.get("/sign-up"), "/sign-up", {
@@ -164,7 +164,7 @@ Deno.test("a stranger's sign-ups from one machine leave the owner of the address
   assertEquals((await world.deliver()).length, 1);
 });
 
-Deno.test("after a change of password every other place is a stranger's", async () => {
+Deno.test("after a change of password all other places are unknown again", async () => {
   await using world = await openDashboardWorld();
   const { browser, account } = await world.signIn(email);
   const thief = world.browser({}, "192.0.2.82");

@@ -5,7 +5,7 @@ import { topupSettings } from "../../support/topup_settings.ts";
 const promises = { en: /bank transfer|banking app|VAT/, vi: /chuyển khoản|ngân hàng|GTGT/ };
 
 for (const locale of ["en", "vi"] as const) {
-  Deno.test(`the landing page promises what is set up, and nothing else (${locale})`, async () => {
+  Deno.test(`the landing page promises only what is configured (${locale})`, async () => {
     const landing = async (offered: boolean) => {
       const offers = { bankTransfer: offered, invoices: offered };
       await using world = await openDashboardWorld({ offers });
@@ -18,7 +18,7 @@ for (const locale of ["en", "vi"] as const) {
   });
 }
 
-Deno.test("in a sandbox a new customer is told how to get play money", async () => {
+Deno.test("in a sandbox the pages explain to a new customer how to get play money", async () => {
   await using world = await openDashboardWorld({
     sandbox: true,
     offers: { bankTransfer: false, invoices: false },

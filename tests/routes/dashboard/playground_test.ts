@@ -97,7 +97,7 @@ Deno.test("keys of others, broken bodies and forged requests send nothing", asyn
   assertEquals(sent, []);
 });
 
-Deno.test("without a usable key the page says how to get one", async () => {
+Deno.test("without a usable key the page explains how to get one", async () => {
   await using world = await openWorld([]);
   const { browser, account } = await world.signIn();
   assertStringIncludes((await browser.get("/playground")).text, "You need a key first");

@@ -16,7 +16,7 @@ async function trySignIn(
   return await browser.submit(page, "/sign-in", { email, password: testPassword, ...fields });
 }
 
-Deno.test("a wrong password, an unknown address and no address get the same words", async () => {
+Deno.test("a wrong password, an unknown address and no address get the same message", async () => {
   await using world = await openDashboardWorld();
   await world.signIn(email);
   const answers = [
@@ -49,13 +49,13 @@ Deno.test("the same work is done whether or not the address has an account", asy
   assertEquals(verified, ["somebody", "nobody"]);
 });
 
-Deno.test("the hasher refuses nobody's password after a real hash, and never says yes", async () => {
+Deno.test("a password is refused where there is no account, whatever it is", async () => {
   const hasher = createPasswordHasher({ logN: 4, r: 1, p: 1 });
   assertEquals(await hasher.verify("", undefined), false);
   assertEquals(await hasher.verify(testPassword, undefined), false);
 });
 
-Deno.test("signing in makes a new session: what the browser brought along is worth nothing", async () => {
+Deno.test("signing in creates a new session: cookies from before have no effect", async () => {
   await using world = await openDashboardWorld();
   await world.signIn(email);
   const browser = world.browser();
@@ -245,7 +245,7 @@ Deno.test("a change of password ends reset mails that were sent before", async (
   assertEquals((await reset(tokenOf(first))).status, 422);
 });
 
-Deno.test("asking for a reset says the same for unknown addresses, and sends nothing", async () => {
+Deno.test("a reset request for an unknown address gets the same page, and sends nothing", async () => {
   await using world = await openDashboardWorld();
   await world.signIn(email);
   const ask = async (address: string) => {

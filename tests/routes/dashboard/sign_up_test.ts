@@ -51,7 +51,7 @@ Deno.test("the token of a mail works once", async () => {
   assertEquals(third.status, 422);
 });
 
-Deno.test("a token that is too old works no more, and neither does an invented one", async () => {
+Deno.test("an expired token does not work, and neither does an invented one", async () => {
   await using world = await openDashboardWorld();
   const { browser } = await signUp(world);
   const token = tokenOf((await world.deliver())[0]);
@@ -128,7 +128,7 @@ Deno.test("weak passwords and broken addresses are refused with a reason, nothin
   assertEquals((await world.deliver()).length, 0);
 });
 
-Deno.test("one machine causes at most three sign-up mails an hour to a mailbox, and the page does not tell", async () => {
+Deno.test("one machine causes at most three sign-up mails an hour to a mailbox, and the page does not show it", async () => {
   await using world = await openDashboardWorld();
   for (let i = 0; i < 8; i++) assertEquals((await signUp(world)).answer.status, 200);
   assertEquals((await world.deliver()).length, 3);
@@ -166,7 +166,7 @@ Deno.test("no token and no password is ever at rest in the clear", async () => {
   assert(!(await storedText()).includes(session));
 });
 
-Deno.test("two sign-ups with one address: the first that is confirmed wins, the other is told", async () => {
+Deno.test("two sign-ups with one address: the first that is confirmed wins, the other gets a message", async () => {
   await using world = await openDashboardWorld();
   const first = await signUp(world);
   const one = tokenOf((await world.deliver())[0]);

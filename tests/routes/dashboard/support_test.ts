@@ -64,7 +64,7 @@ const help = readSupport("help@gw.example");
 assert(help.ok);
 
 for (const locale of ["en", "vi"] as const) {
-  Deno.test(`pages name the support that is set, and send nobody to none (${locale})`, async () => {
+  Deno.test(`pages name the configured support, and mention none without it (${locale})`, async () => {
     await using world = await openWorld(help.support);
     for (const [why, page] of Object.entries(await pagesWithTrouble(world, locale))) {
       const main = /<main[\s\S]*<\/main>/.exec(page.text)![0];

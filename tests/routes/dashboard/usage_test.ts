@@ -40,7 +40,7 @@ async function call(
   return requestId;
 }
 
-Deno.test("a new account is told what to do; after the first call the overview shows it", async () => {
+Deno.test("a new account sees its next steps; after the first call the overview shows the call", async () => {
   await using world = await openDashboardWorld();
   const { browser } = await world.signIn("new@example.com");
   const fresh = await browser.get("/");
@@ -216,7 +216,7 @@ Deno.test("an export of one account never holds calls of another", async () => {
   assert(!page.text.includes(bobs));
 });
 
-Deno.test("an open usage page asks again by itself, and gets something only when something is new", async () => {
+Deno.test("an open usage page polls, and gets content only when something is new", async () => {
   await using world = await openDashboardWorld();
   const { browser, account, keyId } = await customer(world);
   await call(world, account.id, keyId, { agoMs: 2_000 });
@@ -232,7 +232,7 @@ Deno.test("an open usage page asks again by itself, and gets something only when
   assertEquals((await browser.get(pollOf(newer.text))).status, 204, "it names the new state");
 });
 
-Deno.test("the receipt of a failed call says why in words, and a refused call why it has none", async () => {
+Deno.test("the receipt of a failed call explains the failure, and a refused call why it has none", async () => {
   await using world = await openDashboardWorld();
   const { browser, account, keyId } = await customer(world);
   const failWith = async (outcome: string, agoMs: number) => {

@@ -103,7 +103,7 @@ Deno.test("an expired order hides its QR code and still turns to paid", () =>
     assertStringIncludes((await browser.get(`/wallet/orders/${order.code}`)).text, "have arrived");
   }));
 
-Deno.test("sums that are wrong are refused with the reason, beside the field", () =>
+Deno.test("invalid amounts are refused with the reason beside the field", () =>
   walleted(async ({ world, ann, browser }) => {
     for (
       const amount of ["", "0", "9999", "abc", "-50000", "1e9", "10000.5", "499000001", "0x99999"]
@@ -127,7 +127,7 @@ Deno.test("orders are limited per hour", () =>
     assertEquals((await listTopupOrders(world.kv, ann.id, { count: 100 })).length, 30);
   }));
 
-Deno.test("somebody else's order looks like none, on every path", () =>
+Deno.test("the order of another account does not exist, on every path", () =>
   walleted(async ({ world, ann, as }) => {
     const order = await world.order(ann);
     const bob = await as(await world.customer("bob"));
@@ -140,7 +140,7 @@ Deno.test("somebody else's order looks like none, on every path", () =>
     }
   }));
 
-Deno.test("without a session every page sends to the sign-in; without the token nothing is changed", () =>
+Deno.test("without a session every page redirects to the sign-in; without the token nothing is changed", () =>
   walleted(async ({ world, ann, as, browser }) => {
     const order = await world.order(ann);
     const stranger = await as(undefined);
@@ -163,7 +163,7 @@ Deno.test("without a session every page sends to the sign-in; without the token 
     assertEquals((await listTopupOrders(world.kv, ann.id, { count: 9 })).length, 1);
   }));
 
-Deno.test("with no receiving account the page says so and makes no order", () =>
+Deno.test("without a receiving account the page says so and creates no order", () =>
   walleted(async ({ world, ann, browser }) => {
     assertStringIncludes((await browser.get("/wallet")).text, "not set up here yet");
     await browser.post("/wallet/orders", { amount: "200000" });
@@ -236,7 +236,7 @@ Deno.test("the statement adds up to the balance, line by line and as CSV", () =>
     assertStringIncludes(csv.text, "'=cmd");
   }));
 
-Deno.test("the low-balance mark is kept, shown, cleared, and refused when it is no sum", () =>
+Deno.test("the low-balance limit is stored, shown, cleared, and refused when it is no amount", () =>
   walleted(async ({ world, ann, browser }) => {
     const mark = async () => (await getAccount(world.kv, ann.id))?.lowBalanceMicroVnd;
     assertStringIncludes(

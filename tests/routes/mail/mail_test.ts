@@ -88,7 +88,7 @@ smtpTest("a server that fails for a while gets the mail in the end, once", async
   assertEquals(smtp.received.length, 1);
 });
 
-Deno.test("a mail that can never be sent is given up and kept for an operator", async () => {
+Deno.test("a mail that cannot be sent is given up and kept for an operator", async () => {
   using kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
   const atomic = kv.atomic();
@@ -144,7 +144,7 @@ Deno.test("over https the mail is one POST of JSON with the key in a header", as
   });
 });
 
-Deno.test("a mail service that refuses, redirects or fails means try again, without leaking", async () => {
+Deno.test("a mail service that refuses, redirects or fails leads to another try, without leaking the mail", async () => {
   for (const status of [400, 401, 429, 500, 302]) {
     const mailer = createHttpMailer({
       settings: { url: "https://mail.example/emails", key: "re_secret" },

@@ -58,7 +58,7 @@ const poll = (
     fetch: fetchPage,
   }, 2 * 86_400_000);
 
-Deno.test("pollSepay() reads all pages of the window and credits what no webhook told of", async () => {
+Deno.test("pollSepay() reads all pages of the window and credits what no webhook reported", async () => {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   const ann = await world.customer("ann");
@@ -81,7 +81,7 @@ Deno.test("pollSepay() reads all pages of the window and credits what no webhook
   assertEquals(await world.findings(), []);
 });
 
-Deno.test("pollSepay() tells what went wrong and when to come back", async () => {
+Deno.test("pollSepay() returns what went wrong and when to retry", async () => {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   const limited = () =>
@@ -107,7 +107,7 @@ Deno.test("pollSepay() tells what went wrong and when to come back", async () =>
   });
 });
 
-Deno.test("pollSepay() reads no page without end", async () => {
+Deno.test("pollSepay() reads no endless page", async () => {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   let sent = 0;
@@ -126,7 +126,7 @@ Deno.test("pollSepay() reads no page without end", async () => {
   assertEquals(sent < 30, true);
 });
 
-Deno.test("pollSepay() does not follow pages without end", async () => {
+Deno.test("pollSepay() does not follow endless pages", async () => {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   let calls = 0;
@@ -138,7 +138,7 @@ Deno.test("pollSepay() does not follow pages without end", async () => {
   assertEquals(calls, 50);
 });
 
-Deno.test("importStatement() feeds a file into the same intake, as often as one likes", async () => {
+Deno.test("importStatement() feeds a file into the same intake, any number of times", async () => {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   const [ann, bob] = [await world.customer("ann"), await world.customer("bob")];
@@ -281,7 +281,7 @@ Deno.test("rows that an older version imported with their balance are known", as
   assertEquals(await world.findings(), []);
 });
 
-Deno.test("a statement told of a webhook's movement, then saved again: still one credit", async () => {
+Deno.test("a statement with a webhook's movement, saved again, still credits once", async () => {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   const ann = await world.customer("ann");
@@ -296,7 +296,7 @@ Deno.test("a statement told of a webhook's movement, then saved again: still one
   assertEquals((await listReviews(kv, 9)).length, 1);
 });
 
-Deno.test("importStatement() says so when a file is no statement", async () => {
+Deno.test("importStatement() refuses a file that is no statement", async () => {
   using kv = await Deno.openKv(":memory:");
   const result = await importStatement(topupWorld(kv).intake, "hello", "1", staff);
   assertStringIncludes(result.problems[0]?.what ?? "", "no header");
@@ -345,7 +345,7 @@ Deno.test("a file proves nothing by itself: it credits no order of its importer,
   assertEquals(await world.findings(), []);
 });
 
-Deno.test("a row of a file that a provider has told of joins it, whoever imports and however much it is", async () => {
+Deno.test("a row of a file that a provider has reported joins its notice, whoever imports it and whatever the amount", async () => {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
   const ann = await world.customer("ann");

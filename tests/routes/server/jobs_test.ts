@@ -6,7 +6,7 @@ import { createReaping, ledgerWatch } from "../../../routes/server/jobs.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";
 
-Deno.test("the log learns once when the ledger stops taking writes, and once when it is back", async () => {
+Deno.test("the log has one line when the ledger stops taking writes, and one when it takes them again", async () => {
   const wallet = { healthy: true };
   const said: string[] = [];
   const log = {
@@ -20,7 +20,7 @@ Deno.test("the log learns once when the ledger stops taking writes, and once whe
   assertEquals(said, ["error: the ledger takes no writes", "info: the ledger takes writes again"]);
 });
 
-Deno.test("the log learns once of a dead instance whose money could not go back", async () => {
+Deno.test("the log has one line for a dead instance whose money could not be returned", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = new ManualTime();
   const wallet = await openWalletEngine(kv, { clock, timer: { start: () => () => {} } });

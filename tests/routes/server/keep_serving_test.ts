@@ -107,7 +107,7 @@ Deno.test("a server that ends unasked, without an error, is replaced too", async
   await world.kept.shutdown();
 });
 
-Deno.test("told to stop in the pause it listens no more", async () => {
+Deno.test("stopped in the pause, it does not listen again", async () => {
   const world = served([new TestServer()]);
   world.first.fail(new Error("gone"));
   await untilNextTurn();
@@ -118,7 +118,7 @@ Deno.test("told to stop in the pause it listens no more", async () => {
   assertEquals(world.listened, 0);
 });
 
-Deno.test("told to stop while it begins to listen it ends what has begun", async () => {
+Deno.test("stopped while it begins to listen, it closes the new server", async () => {
   const late = new TestServer();
   const first = new TestServer();
   const listening = Promise.withResolvers<Server>();

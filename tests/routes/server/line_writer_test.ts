@@ -58,7 +58,7 @@ Deno.test("many lines do not wait for the moment to pass", async () => {
   await lines.flush();
 });
 
-Deno.test("an output that is stuck keeps nobody: beyond a bound lines are dropped, and their number is told", async () => {
+Deno.test("a stuck output blocks no caller: beyond a bound lines are dropped and counted", async () => {
   const output = new TestOutput();
   output.stick();
   const lines = createLineWriter({ output: output.take, lossLine });
@@ -80,7 +80,7 @@ Deno.test("an output that is stuck keeps nobody: beyond a bound lines are droppe
   assertEquals([output.lines[0], output.lines.at(-1)], ["first", "last"]);
 });
 
-Deno.test("an output that fails is no error: what it did not take is counted until it takes some again", async () => {
+Deno.test("a failing output is no error: its lines are counted until it works again", async () => {
   const output = new TestOutput();
   output.state = new Error("nobody reads");
   const lines = createLineWriter({ output: output.take, lossLine });
@@ -95,7 +95,7 @@ Deno.test("an output that fails is no error: what it did not take is counted unt
   assertEquals(output.lines, ["four", "3 lost"]);
 });
 
-Deno.test("the last lines are waited for, but not for ever", async () => {
+Deno.test("the end waits for the last lines, but not for ever", async () => {
   const output = new TestOutput();
   output.stick();
   const lines = createLineWriter({ output: output.take, lossLine });

@@ -10,7 +10,7 @@ async function load(folder: string): Promise<string> {
   return await Deno.readTextFile(`${folder}/data/master.key`);
 }
 
-Deno.test("a master key is made once beside a local store, for its owner only", async () => {
+Deno.test("a master key is created once beside a local store, readable by its owner only", async () => {
   const folder = await Deno.makeTempDir();
   const made = await load(folder);
   assertEquals(await load(folder), made);
@@ -21,7 +21,7 @@ Deno.test("a master key is made once beside a local store, for its owner only", 
   await Deno.remove(folder, { recursive: true });
 });
 
-Deno.test("a key whose writing the power cut is none: the next start makes a whole one", async () => {
+Deno.test("a key file cut off by a power failure is replaced at the next start", async () => {
   const folder = await Deno.makeTempDir();
   await Deno.mkdir(`${folder}/data`);
   await Deno.writeTextFile(`${folder}/data/master.key.draft`, "half a k");

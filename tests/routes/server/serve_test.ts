@@ -68,7 +68,7 @@ async function toldAt(host: string, origin: (port: string) => string) {
   };
 }
 
-Deno.test("with port 0 pages and banner name the port that was found", async () => {
+Deno.test("with port 0 pages and banner name the port that the system chose", async () => {
   const local = "http://127.0.0.1:PORT";
   assertEquals(
     await toldAt("127.0.0.1", (port) => `http://127.0.0.1:${port}`),

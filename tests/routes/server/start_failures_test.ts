@@ -67,7 +67,7 @@ Deno.test("a store that can be read but not written, as on a full disk, is one l
     assertMatch(await adminRefusal({ GATEWAY_KV }), expected);
   }));
 
-Deno.test("a damaged master key is one line that leaves the file as it is and tells no key", () =>
+Deno.test("a damaged master key gives one line without the key, and the file stays", () =>
   inFolder(async (folder) => {
     const env = { GATEWAY_KV: `${folder}/gateway.sqlite3` };
     for (const text of ["", "abc\n", "c2VjcmV0LXNlY3JldA"]) {
@@ -81,7 +81,7 @@ Deno.test("a damaged master key is one line that leaves the file as it is and te
     }
   }));
 
-Deno.test("an address that cannot be listened on is one line that says why", async () => {
+Deno.test("an address that cannot be listened on gives one line with the reason", async () => {
   using taken = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const cases: readonly (readonly [Record<string, string>, RegExp])[] = [
     [{ PORT: String(taken.addr.port) }, /Cannot listen on .*PORT \d+: .*in use/i],
@@ -97,7 +97,7 @@ Deno.test("a folder whose name is too long for the admin socket is one line", ()
     assertMatch(await refusal({ GATEWAY_KV }), /Cannot serve \S+\.admin\.sock: /);
   }));
 
-Deno.test("admin says so when a process has the store but does not answer", () =>
+Deno.test("admin reports a process that has the store but does not answer", () =>
   inFolder(async (folder) => {
     const GATEWAY_KV = `${folder}/gateway.sqlite3`;
     using lock = await Deno.open(`${GATEWAY_KV}.lock`, { create: true, write: true });

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 
-Deno.test("a password with a bare # stops the start, and is not told to whoever reads the terminal", async () => {
+Deno.test("a password with a bare # prevents the start, and is not printed", async () => {
   const root = new URL("../../../", import.meta.url);
   const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
     args: ["run", "--no-prompt", "--allow-env", "--allow-read", "main.ts"],

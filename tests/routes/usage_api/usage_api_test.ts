@@ -150,7 +150,7 @@ Deno.test("the balance is exact and moves with calls", async () => {
   });
 });
 
-Deno.test("without a valid key nothing is told", async () => {
+Deno.test("without a valid key the API returns no data", async () => {
   await using world = await openWorld();
   const customer = await world.customer();
   for (const path of ["/v1/usage", "/v1/balance", "/v1/receipts", "/v1/receipts/req_1"]) {

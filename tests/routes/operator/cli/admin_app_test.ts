@@ -166,7 +166,7 @@ Deno.test("work that was given up is listed, tried again and forgotten by the co
     assertEquals(JSON.parse((await typed(app, "outbox list")).said).length, 1);
   }));
 
-Deno.test("wrong day sums are made anew by the command line, of one account or of all", () =>
+Deno.test("wrong day sums are rebuilt by the command line, of one account or of all", () =>
   administered(async (world, app) => {
     const { kv } = world;
     const accounts = [await world.customer("ann"), await world.customer("bob")];

@@ -50,7 +50,7 @@ Deno.test("a command with a word, an option or a value that it does not understa
     assertEquals(JSON.parse((await admin("account")).written).length, 1);
   }));
 
-Deno.test("amounts mean what they mean in the operator's forms, and are said back", () =>
+Deno.test("amounts mean the same as in the operator's forms, and are repeated in the answer", () =>
   onStore(async (admin) => {
     await admin("account", "create", "--email", ann);
     const moves: readonly (readonly [string, string, string])[] = [
@@ -74,7 +74,7 @@ Deno.test("amounts mean what they mean in the operator's forms, and are said bac
     assertEquals(JSON.parse((await admin("account", "show", ann)).written).balanceVnd, "1149950");
   }));
 
-Deno.test("an operation that is repeated says that nothing moved", () =>
+Deno.test("a repeated operation reports that nothing moved", () =>
   onStore(async (admin) => {
     await admin("account", "create", "--email", ann);
     const args = [...credit("50.000"), "--operation=receipt-4711"];

@@ -48,7 +48,7 @@ Deno.test(
 );
 
 Deno.test(
-  "whoever has no answer to a credit is told how to repeat it without crediting twice",
+  "a credit without an answer explains how to repeat it without crediting twice",
   async () => {
     const failed = () => Response.json({ error: { message: "store" } }, { status: 500 });
     for (const answer of [cutAnswer, failed]) {

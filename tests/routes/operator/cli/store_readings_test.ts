@@ -113,7 +113,7 @@ for (const [what, end] of Object.entries(ends)) {
   });
 }
 
-Deno.test("a mistyped store is said to be none, and none is made", async () => {
+Deno.test("a mistyped store is reported as missing, and none is created", async () => {
   const folder = await Deno.makeTempDir();
   try {
     const path = `${folder}/mistyped/gateway.sqlite3`;

@@ -35,7 +35,7 @@ const acts = [
   "/operator/accounts/acc_1/block",
 ];
 
-Deno.test("to customers the operator's pages do not exist; strangers are sent to sign in", () =>
+Deno.test("for customers the operator's pages do not exist; visitors without a session are sent to sign in", () =>
   operatorWorld(async ({ world, as }) => {
     const ann = await as(await world.customer("ann"));
     const stranger = await as(undefined);
@@ -65,7 +65,7 @@ Deno.test("without the second factor an operator gets no further than its page",
     assertEquals(await listAuditLines(world.kv, { count: 9 }), []);
   }));
 
-Deno.test("the first visit enrols; the right code lets in, to where one wanted to go", () =>
+Deno.test("the first visit enrols; the right code leads to the requested page", () =>
   operatorWorld(async ({ world, as }) => {
     const staff = await as(await world.customer("staff"));
     const page = await staff.get("/operator/second-factor?next=%2Foperator%2Freview");
@@ -87,7 +87,7 @@ Deno.test("the first visit enrols; the right code lets in, to where one wanted t
     ]);
   }));
 
-Deno.test("a wrong code is refused and written down; where to go next stays on this site", () =>
+Deno.test("a wrong code is refused and audited; the next page is never on another site", () =>
   operatorWorld(async ({ world, as }) => {
     const staff = await as(await world.customer("staff"));
     const secret = secretOn(await staff.get("/operator/second-factor"))!;
@@ -156,7 +156,7 @@ Deno.test("the pass ends after twelve hours", () =>
     assertEquals((await staff.get("/operator")).status, 303);
   }));
 
-Deno.test("a forgotten factor is enrolled anew, with another secret", () =>
+Deno.test("a forgotten factor is enrolled again, with another secret", () =>
   operatorWorld(async ({ world, as }) => {
     const account = await world.customer("staff");
     const staff = await as(account);
@@ -167,7 +167,7 @@ Deno.test("a forgotten factor is enrolled anew, with another secret", () =>
     assert(fresh !== undefined && fresh !== secret);
   }));
 
-Deno.test("under another master key the page says so, for the right code too, and how to go on", () =>
+Deno.test("under another master key the page explains it, also for the right code", () =>
   operatorWorld(async ({ world, deps, as }) => {
     const account = await world.customer("staff");
     const staff = await as(account);
@@ -201,7 +201,7 @@ Deno.test("under another master key the page says so, for the right code too, an
     assert(secretOn(await browser.get("/operator/second-factor")) !== undefined);
   }));
 
-Deno.test("an enrolment begun under another master key begins anew, and says so", () =>
+Deno.test("an enrolment begun under another master key starts again, and says so", () =>
   operatorWorld(async ({ world, deps, as }) => {
     const account = await world.customer("staff");
     const secret = secretOn(await (await as(account)).get("/operator/second-factor"))!;

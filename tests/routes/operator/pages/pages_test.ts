@@ -158,7 +158,7 @@ Deno.test("an account is found by e-mail for a notice; nonsense and missing reas
     assertEquals(await world.balanceVnd(ann.id), 200_000);
   }));
 
-Deno.test("what the machine joined or set aside is put back with one click", () =>
+Deno.test("a notice that was joined or set aside automatically is put back with one click", () =>
   operatorWorld(async ({ world, operator }) => {
     const first = notice("nap tien", { reference: "R1" });
     const joined = notice("nap tien", { source: "casso", id: "c:1", reference: "R1" });
@@ -214,7 +214,7 @@ Deno.test("above the limit nothing moves until a second operator approves", () =
     assertEquals(await world.findings(), []);
   }));
 
-Deno.test("whoever approves sees from, to, memo, order, balance and evidence: list, dialog and log", () =>
+Deno.test("the approver sees from, to, memo, order, balance and evidence: in list, dialog and log", () =>
   operatorWorld(async ({ world, operator }) => {
     const ann = await world.customer("ann");
     const order = await world.order(ann, 9_000_000);
@@ -254,7 +254,7 @@ Deno.test("whoever approves sees from, to, memo, order, balance and evidence: li
     for (const text of english) assertStringIncludes(await staffSees("/operator/approvals"), text);
   }));
 
-Deno.test("small sums add up on the pages, and no operator gives to themselves", () =>
+Deno.test("small amounts count together on the pages, and no operator credits their own wallet", () =>
   operatorWorld(async ({ world, operator }) => {
     const ann = await world.customer("ann");
     const [staff, second] = [await operator("staff"), await operator("second")];
@@ -287,7 +287,7 @@ Deno.test("small sums add up on the pages, and no operator gives to themselves",
     assertEquals(await world.balanceVnd(own.id), 4_000_000);
   }));
 
-Deno.test("a notice that could not be read waits for a person, and is set aside once, with a note", () =>
+Deno.test("an unreadable notice waits for an operator, and is set aside once, with a note", () =>
   operatorWorld(async ({ world, operator }) => {
     const staff = await operator("staff");
     for (let at = 0; at < 3; at++) {
@@ -312,7 +312,7 @@ Deno.test("a notice that could not be read waits for a person, and is set aside 
     assertEquals(await acts(world.kv), ["unreadable_notice_closed"]);
   }));
 
-Deno.test("wallets are given and taken with a reason, once per form, never below zero", () =>
+Deno.test("wallets are credited and debited with a reason, once per form, never below zero", () =>
   operatorWorld(async ({ world, operator }) => {
     const ann = await world.customer("ann");
     const staff = await operator("staff");
@@ -337,7 +337,7 @@ Deno.test("wallets are given and taken with a reason, once per form, never below
     assert((await verifyStore(world.kv)).ok);
   }));
 
-Deno.test("an account is blocked and opened again, with reasons in the log", () =>
+Deno.test("an account is blocked and unblocked, with reasons in the log", () =>
   operatorWorld(async ({ world, operator }) => {
     const ann = await world.customer("ann");
     const staff = await operator("staff");
@@ -514,7 +514,7 @@ Deno.test("the journal is paged without losing notices that came in the same mil
     assertEquals(seen.size, 120);
   }));
 
-Deno.test("maintenance and routes are switched with a reason and written down", () =>
+Deno.test("maintenance and routes are switched with a reason and audited", () =>
   operatorWorld(async (operators) => {
     const { world, operator } = operators;
     const staff = await operator("staff");
@@ -546,7 +546,7 @@ Deno.test("maintenance and routes are switched with a reason and written down", 
     ]);
   }, { routes: [route] }));
 
-Deno.test("the overview names sums and what waits, and proves the ledger on demand", () =>
+Deno.test("the overview shows sums and open work, and verifies the ledger on demand", () =>
   operatorWorld(async ({ world, operator }) => {
     const ann = await world.customer("ann");
     await world.intake.take(notice((await world.order(ann)).code), "{}");

@@ -102,7 +102,7 @@ Deno.test("routes are found by model, provider and state, without a script too",
     assertStringIncludes(none.text, 'value="&lt;nothing&gt;"');
   }, { routes }));
 
-Deno.test("an act comes back to its route, in the same search, with the notice beside it", () =>
+Deno.test("an act leads back to its route, in the same search, with the message beside it", () =>
   operatorWorld(async (operators) => {
     const staff = await operators.operator("staff");
     const row = "general-33:north/general-33";
