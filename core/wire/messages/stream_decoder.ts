@@ -11,12 +11,11 @@ import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
 import { eventJson } from "../stream/frame_json.ts";
 import { FrameTemplate } from "../../lib/json/json_literal.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import type { UsageReport } from "../stream/reading.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { readCitation, readCitations } from "./citations.ts";
-import { neutralTier } from "./decode_answer.ts";
 import { HostedStream } from "./hosted_stream.ts";
-import { readMessagesStop } from "./stop_reasons.ts";
-import { enterMessagesUsage, firstMessagesUsage, type MessagesCounts } from "./usage.ts";
+import { StreamTotals } from "./stream_totals.ts";
 
 /** A block that is open upstream. The vendor sends one after another; others let calls overlap. */
 interface OpenBlock {
@@ -39,7 +38,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
   readonly #template = new FrameTemplate();
   /** What the template's string means; `undefined` until one was learnt. */
   #learntFor: { readonly kind: DeltaKind; readonly open: OpenBlock } | undefined;
-  #counts: MessagesCounts = {};
+  readonly #totals = new StreamTotals();
   #blocks = 0;
   /** By `index`. */
   readonly #open = new Map<number, OpenBlock>();
@@ -47,9 +46,6 @@ export class MessagesStreamDecoder implements StreamDecoder {
   #lastIndex = 0;
   readonly #hosted = new HostedStream();
   #hasCalls = false;
-  /** Some servers end an answer without a reason; then the answer itself tells it. */
-  #stopTold = false;
-  #tier: string | undefined;
   #started = false;
   #finished = false;
   #emit: EventSink = () => {};
@@ -97,7 +93,8 @@ export class MessagesStreamDecoder implements StreamDecoder {
         this.#finished = true;
         for (const index of this.#open.keys()) this.#end(index);
         this.#hosted.finish(this.#emit);
-        if (!this.#stopTold) this.#tellStop({});
+        // Some servers end an answer without a reason.
+        if (!this.#totals.hasStop) this.#totals.stop({}, this.#hasCalls, this.#emit);
         return this.#emit({ type: "end" });
       case "ping":
         return this.#emit({ type: "ping" });
@@ -117,12 +114,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
       });
     }
     const message = isJsonObject(value.message) ? value.message : {};
-    const { counts, report } = enterMessagesUsage(
-      this.#counts,
-      firstMessagesUsage(message.usage),
-    );
-    this.#counts = counts;
-    this.#readTier(message.usage);
+    const report = this.#totals.first(message.usage);
     if (!this.#started) {
       this.#emit({
         type: "start",
@@ -134,33 +126,15 @@ export class MessagesStreamDecoder implements StreamDecoder {
     this.#report(report);
   }
 
-  /** Counts here are cumulative and replace the earlier ones; what is absent keeps them. */
   #messageDelta(value: JsonObject): void {
-    const { counts, report } = enterMessagesUsage(this.#counts, value.usage);
-    this.#counts = counts;
-    this.#report(report);
-    this.#readTier(value.usage);
+    this.#report(this.#totals.next(value.usage));
     const delta = isJsonObject(value.delta) ? value.delta : {};
-    if (typeof delta.stop_reason === "string") this.#tellStop(delta);
+    if (typeof delta.stop_reason === "string") {
+      this.#totals.stop(delta, this.#hasCalls, this.#emit);
+    }
   }
 
-  #readTier(usage: Json | undefined): void {
-    const tier = isJsonObject(usage) ? usage.service_tier : undefined;
-    if (typeof tier === "string") this.#tier = neutralTier(tier);
-  }
-
-  #tellStop(delta: JsonObject): void {
-    this.#stopTold = true;
-    const { stop_reason: raw } = delta;
-    this.#emit({
-      type: "stop",
-      stop: readMessagesStop(delta, this.#hasCalls),
-      ...(typeof raw === "string" ? { raw } : {}),
-      ...(this.#tier === undefined ? {} : { serviceTier: this.#tier }),
-    });
-  }
-
-  #report(report: ReturnType<typeof enterMessagesUsage>["report"]): void {
+  #report(report: UsageReport): void {
     if (report.kind === "counts") this.#emit({ type: "usage", usage: report.usage });
     else if (report.kind === "absurd") this.#emit({ type: "usage_rejected" });
   }
