@@ -1,5 +1,5 @@
 /**
- * JSON as it comes off the wire, before anyone has looked at it.
+ * The types of JSON values as parsed, before validation.
  *
  * - Folder `core/lib/json/`: JSON beyond `JSON.parse`: exact numbers, bounds, and scanning bytes
  *   without parsing all of them.
@@ -19,8 +19,8 @@ export interface JsonObject {
 }
 
 /**
- * The text of something that identifies: some servers number their calls and tasks. `undefined` for what is neither
- * string nor number.
+ * Returns the text of an identifier; `undefined` for what is neither string nor number. Some
+ * servers number their calls and tasks.
  *
  * @example
  * ```ts
@@ -35,7 +35,7 @@ export function idText(value: Json | undefined): string | undefined {
 }
 
 /**
- * Tells an object from every other JSON value.
+ * Whether a value is an object of JSON: not null, a list or an exact number.
  *
  * @example
  * ```ts

@@ -3,7 +3,7 @@ import type { Json } from "./json.ts";
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
 
-/** A member name as bytes, made once; see {@linkcode JsonCursor.keyIs}. */
+/** A member name as bytes, created once; see {@linkcode JsonCursor.keyIs}. */
 export type JsonKey = Uint8Array;
 
 /** Prepares a member name for {@linkcode JsonCursor.keyIs}. */
@@ -11,16 +11,19 @@ export function jsonKey(name: string): JsonKey {
   return encoder.encode(name);
 }
 
-/** Thrown when the bytes cannot be JSON. The cursor is no validator: what it steps over may still be wrong. */
+/**
+ * The error for bytes that cannot be JSON. The cursor does not validate: what it skips may still be
+ * wrong.
+ */
 export class JsonScanError extends Error {
   override name = "JsonScanError";
 }
 
 /**
- * Walks through JSON bytes and looks at the members that matter, without building anything.
+ * Scans JSON bytes for the members that matter, without building values.
  *
- * A text delta is some 300 bytes of which a meter needs the length of one string: parsing it costs five times as much.
- * A member is recognised by its name however that is written, escapes included.
+ * A text delta is some 300 bytes of which a meter needs the length of one string: parsing it costs
+ * five times as much. A member is recognised by its name in any notation, escapes included.
  *
  * @example
  * ```ts
@@ -44,7 +47,9 @@ export class JsonCursor {
   #keyStart = 0;
   #keyEnd = 0;
   #keyEscapes = 0;
-  /** Offset of the next byte to look at; on a value after {@linkcode nextMember} and {@linkcode nextElement}. */
+  /**
+   * Offset of the next byte; on a value after {@linkcode nextMember} and {@linkcode nextElement}.
+   */
   at = 0;
 
   /** Starts over at `bytes[start, end)`. */
@@ -73,21 +78,21 @@ export class JsonCursor {
     return this.first === 0x22;
   }
 
-  /** Steps into an object. `false`, and nothing happens, when the value is something else. */
+  /** Enters an object. Returns `false`, and does nothing, if the value is something else. */
   enterObject(): boolean {
     if (this.first !== 0x7b) return false;
     this.at++;
     return true;
   }
 
-  /** Steps into an array. `false`, and nothing happens, when the value is something else. */
+  /** Enters an array. Returns `false`, and does nothing, if the value is something else. */
   enterArray(): boolean {
     if (this.first !== 0x5b) return false;
     this.at++;
     return true;
   }
 
-  /** Goes to the value of the next member; at the end leaves the object and returns `false`. */
+  /** Moves to the value of the next member; at the end leaves the object and returns `false`. */
   nextMember(): boolean {
     if (!this.#more(0x7d)) return false;
     if (this.first !== 0x22) this.#refuse();
@@ -101,7 +106,7 @@ export class JsonCursor {
     return true;
   }
 
-  /** Goes to the next element; at the end leaves the array and returns `false`. */
+  /** Moves to the next element; at the end leaves the array and returns `false`. */
   nextElement(): boolean {
     return this.#more(0x5d);
   }
@@ -122,7 +127,7 @@ export class JsonCursor {
     return name.length === key.length && name.every((byte, i) => byte === key[i]);
   }
 
-  /** Steps over the value. */
+  /** Skips the value. */
   skip(): void {
     const first = this.first;
     if (first === 0x22) this.#string();
@@ -130,7 +135,7 @@ export class JsonCursor {
     else this.#literal();
   }
 
-  /** Steps over the value; its length as UTF-8 text when it is a string, else 0. */
+  /** Skips the value; returns its length as UTF-8 text if it is a string, else 0. */
   takeTextLength(): number {
     if (this.first !== 0x22) {
       this.skip();
@@ -142,7 +147,7 @@ export class JsonCursor {
     return escapes === 0 ? length : unescapedLength(this.#bytes, from, this.at - 1);
   }
 
-  /** Steps over the value and parses it. */
+  /** Skips the value and parses it. */
   takeValue(): Json {
     const from = this.at;
     this.skip();
@@ -174,7 +179,7 @@ export class JsonCursor {
     while (this.at < this.#end && this.#bytes[this.at]! <= 0x20) this.at++;
   }
 
-  /** Steps over a string; the number of its escapes. */
+  /** Skips a string; returns the number of its escapes. */
   #string(): number {
     const bytes = this.#bytes;
     const end = this.#end;
@@ -223,7 +228,7 @@ export class JsonCursor {
   }
 }
 
-/** UTF-8 length of the text that a JSON string literal with escapes stands for. */
+/** Computes the UTF-8 length of the text that a JSON string literal with escapes represents. */
 function unescapedLength(bytes: Uint8Array, from: number, to: number): number {
   let length = 0;
   for (let at = from; at < to; at++) {
@@ -234,7 +239,8 @@ function unescapedLength(bytes: Uint8Array, from: number, to: number): number {
     const unit = hex4(bytes, at + 1);
     at += 4;
     if (unit < 0x80) continue;
-    // A surrogate pair is one character of 4 bytes: 2 for each half. A lone half would be 3; nobody sends one.
+    // A surrogate pair is one character of 4 bytes: 2 for each half. A lone half would be 3, and
+    // does not occur.
     length += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
   }
   return length;

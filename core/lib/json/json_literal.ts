@@ -1,11 +1,11 @@
 /**
- * JSON string literals as they stand in a frame, quotes included. A text delta is the same literal in every style, so
- * the hot path copies it from frame to frame instead of decoding and encoding it.
+ * JSON string literals as they are in a frame, quotes included. A text delta is the same literal in
+ * every style, so the hot path copies it from frame to frame instead of decoding and encoding it.
  */
 
 /**
- * Where the string literal that opens at `start` ends: the offset after its closing quote, or -1 when there is no
- * valid literal. Exact: what it accepts, `JSON.parse` accepts too.
+ * Returns the offset after the closing quote of the string literal that opens at `start`, or -1 if
+ * there is no valid literal. Exact: `JSON.parse` accepts whatever this accepts.
  *
  * @example
  * ```ts
@@ -43,14 +43,15 @@ function isHex4(text: string, from: number): boolean {
   return true;
 }
 
-/** One of `" \ / b f n r t`. */
+/** Whether a unit is one of `" \ / b f n r t`. */
 function isShortEscape(unit: number): boolean {
   return unit === 0x22 || unit === 0x5c || unit === 0x2f || unit === 0x62 || unit === 0x66 ||
     unit === 0x6e || unit === 0x72 || unit === 0x74;
 }
 
 /**
- * UTF-8 length of the text that a literal stands for; half a surrogate pair counts half of its four bytes.
+ * Computes the UTF-8 length of the text that a literal represents; half a surrogate pair counts
+ * half of its four bytes.
  *
  * @example
  * ```ts
@@ -79,7 +80,7 @@ export function literalBytes(json: string): number {
   return bytes;
 }
 
-/** How many UTF-16 units the text of a literal has. */
+/** Counts the UTF-16 units of a literal's text. */
 export function literalLength(json: string): number {
   let units = json.length - 2;
   for (let at = json.indexOf("\\"); at !== -1; at = json.indexOf("\\", at)) {

@@ -1,5 +1,5 @@
 /**
- * Follows a JSON object that arrives in pieces and knows when it is whole: from then on nothing but white space can
+ * Tracks a JSON object that arrives in pieces and detects its end, after which only white space can
  * belong to it.
  *
  * @example
