@@ -3,7 +3,7 @@ import { assertEquals } from "../support/assert.ts";
 import { findBillableFeatures } from "../../core/wire/billable_features/asked_for.ts";
 import { describeRecordings } from "./recordings.ts";
 
-/** Recordings of what a provider charges for, and where it stands in them. */
+/** Recordings with features that a provider charges for, and their places. */
 const dear: Record<string, readonly string[]> = {
   "messages/web-search-citations-thinking": ["web_search tools.0"],
   "responses/web-search": ["web_search tools.0"],

@@ -1,4 +1,4 @@
-/** Recorded streams: converted, and as the whole answer that they tell. */
+/** Recorded streams, converted and as whole answers. */
 import { assert } from "../support/assert.ts";
 import type { StreamReading, Style } from "../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";

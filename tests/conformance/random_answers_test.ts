@@ -20,7 +20,7 @@ const pieces = fc.array(fc.nat(30), { maxLength: 4 });
 const choices = fc.array(fc.nat(3), { maxLength: 8 });
 const places = fc.array(fc.nat(), { maxLength: 12 });
 
-/** Every upstream that counts tells its counts; the rest is the concern of the billing tests. */
+/** Every upstream that counts reports its counts; the billing tests cover the rest. */
 const counted: fc.Arbitrary<Answer> = arbitraryAnswer.map((answer) => ({
   ...answer,
   usage: answer.usage ?? { ...noTokens, input: 5, output: 100 },

@@ -86,5 +86,5 @@ export function idMaker(form: number): (n: number) => string {
   }
 }
 
-/** The vendor takes `json_object` only when a message says the word. */
+/** The vendor accepts `json_object` only if a message contains the word JSON. */
 export const closing = "Go on, in JSON if that was asked for.";

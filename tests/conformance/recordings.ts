@@ -3,7 +3,7 @@
  * carries none; without the folder the conformance suite says so and checks nothing.
  *
  * Layout: `<style>/<name>.json` holds `{method, host, path, status, request, response}`; a stream is `<name>.sse` with
- * `<name>.request.json` beside it where the request was recorded. Failures stand in `errors/`.
+ * `<name>.request.json` beside it where the request was recorded. Failures are in `errors/`.
  */
 import type { Style } from "../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
@@ -20,7 +20,7 @@ export interface Recording {
   readonly stream?: Uint8Array;
 }
 
-/** Folder of the recordings, or `undefined` when there is none. */
+/** The folder of the recordings, or `undefined` if there is none. */
 export function recordingsFolder(): string | undefined {
   const folder = Deno.env.get("WIRE_FIXTURES");
   return folder === undefined || folder === "" ? undefined : folder;
@@ -31,7 +31,7 @@ export function otherStyles(style: Style): Style[] {
   return styles.filter((other) => other !== style);
 }
 
-/** All recordings of one sub-folder, by name. `styleOf` tells the style of each. */
+/** All recordings of one sub-folder, by name. `styleOf` returns the style of each. */
 export function readRecordings(
   folder: string,
   subFolder: string,
@@ -63,7 +63,7 @@ function readExchange(path: string, files: readonly string[], name: string): Jso
   return {};
 }
 
-/** Registers the tests of a suite, or one that says why there are none. */
+/** Registers the tests of a suite, or one skipped test that states why there are none. */
 export function describeRecordings(
   suite: string,
   register: (recordings: readonly Recording[], folder: string) => void,

@@ -1,4 +1,6 @@
-/** Who hangs up between the last word of an answer and the report of its usage has the whole answer, and pays for it. */
+/**
+ * A client that hangs up between the last text of an answer and its usage report has the whole answer, and pays for it.
+ */
 import { assert, assertEquals } from "../support/assert.ts";
 import { attemptStream } from "../../core/calls/attempt.ts";
 import { CallControl } from "../../core/calls/call_control.ts";
@@ -48,7 +50,7 @@ async function open() {
 
 const ways = ["hangs up", "hangs up while it reads", "is gone by its signal"] as const;
 for (const way of ways) {
-  Deno.test(`a client that ${way} after the last word pays what the provider reports`, async () => {
+  Deno.test(`a client that ${way} after the last text pays what the provider reports`, async () => {
     const world = await open();
     const waiting = way === "hangs up" ? undefined : world.reader.read();
     await settled();

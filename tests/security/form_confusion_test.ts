@@ -1,4 +1,4 @@
-/** A form passes to the provider as it came: its parts must have the names there that they have here. */
+/** A form passes to the provider unchanged, so both sides must read the same names of its parts. */
 import { assertEquals, assertThrows } from "../support/assert.ts";
 import fc from "fast-check";
 import { GatewayError } from "../../core/errors.ts";
@@ -22,7 +22,7 @@ Deno.test("a part that could have two names is refused", () => {
   for (const head of heads) assertThrows(() => readForm(form(head), "b"), GatewayError);
 });
 
-Deno.test("what stands inside another parameter is not the name", () => {
+Deno.test("text inside another parameter is not the name", () => {
   const parts = [
     'Content-Disposition: form-data; x="; name=zzz"; name="model"',
     'Content-Disposition: form-data; filename="; name=zzz"; name="model"',

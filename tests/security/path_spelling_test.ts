@@ -39,7 +39,7 @@ Deno.test("a path is matched as it is written: what spells a letter in another w
   }
 });
 
-Deno.test("what stands for a parameter of a path may be encoded", async () => {
+Deno.test("the value of a path parameter may be encoded", async () => {
   await using gateway = await serveGateway({});
   const [, key = ""] = /: (sk-\S+)/.exec(gateway.lines.find((line) => / sk-/.test(line)) ?? "") ??
     [];

@@ -1,4 +1,4 @@
-/** What a conversion lost without a word: of a request by its words, of an answer by what it says. */
+/** Finds what a conversion lost without naming it: in requests by their text, in answers by their content. */
 import { decodeBase64 } from "../../../core/lib/runtime/mod.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
@@ -85,7 +85,7 @@ function parsed(text: string): JsonObject | undefined {
   }
 }
 
-/** All strings of a value, whatever member they stand in, as one text to look into. */
+/** All strings of a value, in any member, as one text to search. */
 function haystack(value: Json | undefined, found: string[] = []): string[] {
   if (typeof value === "string") {
     found.push(value);

@@ -30,13 +30,13 @@ export interface Row {
   valid: number;
   refusedByName: number;
   invalid: number;
-  /** Requests and answers that lost something without a word. */
+  /** Requests and answers that lost something without naming it. */
   weightyLosses: number;
   answers: number;
   wholeUsable: number;
   streams: number;
   streamUsable: number;
-  /** Streams whose content could be told in one piece, and those that said the same. */
+  /** Streams that can be compared with a whole answer, and those that are equal to it. */
   comparable: number;
   streamIsWhole: number;
   /** What was not as it should be: names of recordings and of fields, never their words. */
@@ -110,7 +110,7 @@ function remarkLosses(name: string, of: string, lost: readonly string[], row: Ro
   row.remarks.push(`${name}: ${of} lost ${lost.slice(0, mostPaths).join(", ")}`);
 }
 
-/** Paths told of one loss. */
+/** Paths that are named for one loss. */
 const mostPaths = 4;
 
 function measureAnswer({ name, answer }: Recording, { answer: convert }: Conversions, row: Row) {

@@ -105,7 +105,7 @@ Deno.test("tools and system count as prompt, pictures count as 85 tokens", async
   assertEquals(full, { input_tokens: 1 + 85 + 2 + 3 });
 });
 
-Deno.test("the token limit is obeyed and told", async () => {
+Deno.test("the token limit is obeyed and reported", async () => {
   const bound: Record<string, [string, string]> = {
     messages: ["max_tokens", "max_tokens"],
     chat: ["max_completion_tokens", "length"],
