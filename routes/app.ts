@@ -1,8 +1,7 @@
 /**
- * All of HTTP: the API first, then pages; whatever is left is a 404 before anyone is asked for a key.
+ * Joins all HTTP parts: the API first, then pages. Any other path is a 404, before a key is required.
  *
- * - Folder `routes/`: everything that speaks HTTP; its own two files join the parts and answer
- *   health checks.
+ * - Folder `routes/`: everything that speaks HTTP; its own two files join the parts and answer health checks.
  * - In: requests of the server.
  * - Out: answers of the API, the pages and the health checks, or a 404.
  * - Never: holds, in these two files, a rule of money or of wire styles.
@@ -17,9 +16,9 @@ import { type ConnectionBindings, createApi, notFound } from "./api/app.ts";
 import type { Gateway } from "./api/gateway.ts";
 
 export interface AppOptions {
-  /** Turns true when the process was told to end. */
+  /** Whether the process was told to stop. */
   readonly stopping: () => boolean;
-  /** The customer's side; a gateway without it serves the API only. */
+  /** The app for customers; a gateway without it serves the API only. */
   readonly customerApp?: CustomerApp | undefined;
 }
 

@@ -1,4 +1,4 @@
-/** For load balancers: is the process alive, and should it get calls. */
+/** Health checks for load balancers: whether the process is alive, and whether it should get calls. */
 import { Hono } from "hono";
 import type { Gateway } from "./api/gateway.ts";
 

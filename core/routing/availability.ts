@@ -1,4 +1,4 @@
-/** How many calls of each model were answered, hour by hour: the public uptime. Counts only, no matter who called. */
+/** Counts how many calls of each model were answered, by hour, for the public uptime. Counts do not say who called. */
 
 /** Calls of one model in one hour. */
 export interface AvailabilityCount {
@@ -11,13 +11,13 @@ export type AvailabilityCounts = Readonly<Record<string, Readonly<AvailabilityCo
 
 const hourMs = 3_600_000;
 
-/** The hour that holds a moment, counted from 1970. */
+/** Returns the hour of a moment, counted from 1970. */
 export function hourOf(atMs: number): number {
   return Math.floor(atMs / hourMs);
 }
 
 /**
- * The counts of this process for the running hour; what came before was written to the store.
+ * The counts of this process for the current hour; earlier ones are in the store.
  *
  * @example
  * ```ts
@@ -55,13 +55,13 @@ export class Availability {
     else count.failed++;
   }
 
-  /** The running hour and what it holds. */
+  /** The current hour and its counts. */
   current(nowMs: number): { readonly hour: number; readonly counts: AvailabilityCounts } {
     this.#turn(nowMs);
     return { hour: this.#hour, counts: this.#counts };
   }
 
-  /** The hour before, once, so that its last minute is written too. */
+  /** The previous hour, returned once, so that its last minute is written too. */
   takeFinished(): { readonly hour: number; readonly counts: AvailabilityCounts } | undefined {
     const finished = this.#finished;
     this.#finished = undefined;
@@ -69,7 +69,7 @@ export class Availability {
   }
 }
 
-/** Share of calls that were answered; `undefined` if there were none. */
+/** Computes the share of calls that were answered; `undefined` if there were none. */
 export function uptime(hours: readonly AvailabilityCounts[], modelId: string): number | undefined {
   let answered = 0;
   let failed = 0;

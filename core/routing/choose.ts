@@ -1,5 +1,5 @@
 /**
- * The order in which the routes of a model are tried. Pure.
+ * Orders the routes of a model for a call. Pure.
  *
  * See docs/behaviour.md#routing.
  */
@@ -9,14 +9,14 @@ import type { FormerRoute } from "./router.ts";
 /** A route that may be tried, with what is known of its speed. */
 export interface Choice {
   readonly route: Route;
-  /** Average time to first output; `undefined` = never measured. */
+  /** Average time to first output; `undefined` if never measured. */
   readonly firstOutputMs: number | undefined;
   readonly inFlight: number;
 }
 
 /** What the order of routes depends on. */
 export interface ChooseOptions {
-  /** The caller's own style: native routes lose nothing in conversion. */
+  /** The caller's own style: routes of that style need no conversion. */
   readonly style: RouteStyle;
   /** The region of this instance, if it has one. */
   readonly region: string | undefined;
@@ -25,8 +25,8 @@ export interface ChooseOptions {
 }
 
 /**
- * Expected wait: an unmeasured route counts as quick, so that it gets measured; waiting calls count too, so that a
- * quick route is not run over.
+ * Estimates the wait on a route. An unmeasured route counts as quick, so that it gets measured; waiting calls count
+ * too, so that a quick route is not overloaded.
  */
 function score({ route, firstOutputMs, inFlight }: Choice): number {
   return ((firstOutputMs ?? 1) + 1) * (1 + inFlight / 8) / route.weight;
@@ -43,7 +43,10 @@ function pickByWeight(choices: readonly Choice[], random: number): number {
   return choices.length - 1;
 }
 
-/** Power of two choices, then the rest by expected wait: spreads load without flocking to the one that looks best. */
+/**
+ * Orders routes of equal rank by power of two choices, then by expected wait. This spreads load, where always taking
+ * the best would send every call to one route.
+ */
 function orderWithin(choices: readonly Choice[], random: () => number): Choice[] {
   if (choices.length < 2) return [...choices];
   const first = pickByWeight(choices, random());
@@ -91,7 +94,7 @@ export function formerFirst(
   const former = ordered.find(({ id }) => id === routeId);
   if (first === undefined || former === undefined || former === first) return ordered;
   if (!mayLead(former)) return ordered;
-  // A better priority that is only being probed is not there to return to.
+  // A route of better priority that is only being probed cannot be returned to yet.
   if (!midTurn && first.priority < former.priority && mayLead(first)) return ordered;
   return [former, ...ordered.filter((route) => route !== former)];
 }

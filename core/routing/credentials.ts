@@ -1,4 +1,4 @@
-/** The keys of one provider: used in turn; one that is refused or limited rests alone. */
+/** The keys of one provider, used in turn; a key that is refused or limited rests while the others are used. */
 import { breakerPauseMaxMs, rateLimitRestMs } from "./limits.ts";
 
 /** Milliseconds for which a refused provider key is not used; each refusal doubles it. */
@@ -39,7 +39,7 @@ export class Credentials {
     return soonest?.secret;
   }
 
-  /** Tells whether a key is left that does not rest. */
+  /** Whether a key is left that does not rest. */
   hasFresh(nowMs: number): boolean {
     return this.#credentials.some((credential) => credential.restUntilMs <= nowMs);
   }
@@ -53,7 +53,7 @@ export class Credentials {
     return this.#credentials.length;
   }
 
-  /** The provider refused this key (401, 403): it rests, longer each time. */
+  /** The provider refused this key (401, 403): it rests with exponential backoff. */
   refused(secret: string, nowMs: number): void {
     const credential = this.#find(secret);
     if (credential === undefined) return;

@@ -1,6 +1,8 @@
-/** How often a route lately did what cannot be: reported tokens that were not sent, or wrote on without end. */
+/** Counts the false reports of a route: more tokens than can have been sent, or output without end. */
 
-/** So many within the window, and the route rests: one may be an accident of a server that starts. */
+/**
+ * False reports within the window after which the route rests: a single one may be an accident of a starting server.
+ */
 const mostFalseReports = 3;
 const windowMs = 10 * 60_000;
 

@@ -1,9 +1,9 @@
-/** How many tries of a route ended lately, and how many of them badly. */
+/** Counts the recent attempts on a route, and how many of them failed. */
 
 /** Milliseconds of the past by which the health of a route is judged. */
 export const healthWindowMs = 30_000;
 
-/** Number of slices of the window: old failures leave it piece by piece, not all at once. */
+/** Number of slices of the window: old failures leave it slice by slice, not all at once. */
 const slices = 10;
 const sliceMs = healthWindowMs / slices;
 
@@ -44,13 +44,13 @@ export class HealthWindow {
       this.#failures[index] = 0;
     }
     if (current > this.#slice) {
-      // After a long silence every slice was emptied; only the position matters.
+      // After a long pause every slice is emptied; only the position matters.
       this.#slice = current;
       if (steps === slices) this.clear();
     }
   }
 
-  /** Counts a try that ended just now: {@linkcode advance} comes first. */
+  /** Counts an attempt that ended just now: {@linkcode advance} comes first. */
   count(how: "well" | "failed"): void {
     const index = this.#slice % slices;
     this.#calls[index]! += 1;

@@ -1,10 +1,10 @@
-/** Quantiles of latencies in constant memory: counts in buckets that grow by a tenth, forgotten half by half. */
+/** Quantiles of latencies in constant memory: counts in buckets that grow by a tenth, halved from time to time. */
 
 const smallestMs = 1;
 const growth = 1.1;
-const bucketCount = 160; // 1.1^160 ms is 70 minutes, past every time-out
+const bucketCount = 160; // 1.1^160 ms is 70 minutes, longer than every timeout
 const logGrowth = Math.log(growth);
-/** When this many samples are in, all counts are halved: old ones fade, and a shift shows within some hundred calls. */
+/** Samples after which all counts are halved: old ones lose weight, so a shift shows within some hundred calls. */
 const halveAtCount = 2_000;
 
 /**
@@ -23,7 +23,7 @@ export class LatencyHistogram {
   readonly #counts = new Float64Array(bucketCount);
   #total = 0;
 
-  /** How many samples the answer rests on, the faded ones in part. */
+  /** Number of samples that quantiles are computed from; older ones count in part. */
   get count(): number {
     return this.#total;
   }

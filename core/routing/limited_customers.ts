@@ -6,14 +6,14 @@ import { breakerPauseMaxMs, rateLimitRestMs } from "./limits.ts";
 
 interface Limited {
   readonly refusedAtMs: number;
-  /** What the provider asked for. */
+  /** The end of the pause that the provider asked for. */
   readonly askedUntilMs: number;
   /** When the next call of this customer may try again: soon, and later each time it is refused. */
   readonly restUntilMs: number;
   readonly refusals: number;
 }
 
-/** Customers that are remembered per route; the longest unused leaves first. */
+/** Customers that are remembered per route; the longest unused is removed first. */
 const mostCustomers = 1_000;
 /** Customers who must have been refused before a route rests for all. */
 const customersOfEvidence = 2;
@@ -49,7 +49,7 @@ export class LimitedCustomers {
   refused(customer: string, askedMs: number | undefined, nowMs: number): boolean {
     const wantedMs = Math.min(askedMs ?? rateLimitRestMs, breakerPauseMaxMs);
     const former = this.#customers.get(customer);
-    // Calls that were under way together are one refusal.
+    // Refusals of concurrent calls count as one.
     const isSame = former !== undefined && nowMs < former.restUntilMs;
     const refusals = (former?.refusals ?? 0) + (isSame ? 0 : 1);
     const restMs = Math.min(wantedMs, firstRestMs * 2 ** Math.min(refusals - 1, 16));
@@ -78,12 +78,12 @@ export class LimitedCustomers {
     if (customer !== undefined) this.#customers.delete(customer);
   }
 
-  /** How long `customer` still rests before a call of it may find out; 0 if not at all. */
+  /** Milliseconds until the next call of `customer` may try again; 0 if it may now. */
   restMs(customer: string, nowMs: number): number {
     return Math.max(0, (this.#customers.get(customer)?.restUntilMs ?? 0) - nowMs);
   }
 
-  /** How long the provider asked this customer to wait, as far as it has not passed; 0 if not at all. */
+  /** What is left of the time that the provider asked this customer to wait, in milliseconds. */
   askedMs(customer: string, nowMs: number): number {
     return Math.max(0, (this.#customers.get(customer)?.askedUntilMs ?? 0) - nowMs);
   }

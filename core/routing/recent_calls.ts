@@ -1,12 +1,12 @@
-/** What the callers of a model got lately: the public status goes by it, whatever single routes do meanwhile. */
+/** Derives the public status of a model from what its recent callers got, whatever the state of single routes. */
 
-/** Calls that are looked at: after so many good ones a failure is history. */
+/** Most recent calls that count: after so many answered ones a failure is forgotten. */
 const calls = 20;
-/** Older calls say nothing of now. */
+/** Older calls do not count. */
 const rememberedMs = 5 * 60_000;
-/** Failures in a row, up to now, after which nothing works. */
+/** Failures in a row, including the last call, after which the model is down. */
 const failuresOfDown = 3;
-/** Failures among the last calls that callers notice; a single one may be chance. */
+/** Failures among the recent calls after which the model is degraded; a single one may be chance. */
 const failuresOfDegraded = 2;
 
 interface Call {
@@ -36,7 +36,7 @@ export class RecentCalls {
     this.#calls.push({ answered, atMs: nowMs });
   }
 
-  /** `undefined` where there were no calls. */
+  /** The status; `undefined` if there were no recent calls. */
   state(nowMs: number): "up" | "degraded" | "down" | undefined {
     const recent = this.#calls.filter(({ atMs }) => nowMs - atMs <= rememberedMs);
     if (recent.length === 0) return undefined;

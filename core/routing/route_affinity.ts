@@ -1,6 +1,6 @@
 /**
- * Which route answered a conversation last. The proofs of its reasoning and its cached prompt lie there, so the next
- * turn does best on the same one.
+ * Remembers which route answered a conversation last. Its provider has the signatures of the reasoning and the cached
+ * prompt, so the next turn works best on the same route.
  */
 import type { PromptPrefixes } from "../calls/request/prompt_prefixes.ts";
 
@@ -11,13 +11,13 @@ interface Entry {
 
 /** Prompts that are remembered, one entry for each: about 2 MB. */
 const mostEntries = 20_000;
-/** As long as the longest cache of a vendor lives for its ordinary price. */
+/** Milliseconds for which a prompt is remembered: the longest that a vendor keeps a cache at its ordinary price. */
 const rememberedMs = 60 * 60_000;
 
 /**
- * Routes by API key and prompt. Bounded: the longest unused leaves first.
+ * Routes by API key and prompt. Bounded: the longest unused entry is removed first.
  *
- * Only a prompt that continues one which was answered has a route here: the same first message sent twice is spread over
+ * Only a prompt that continues an answered one has a route here. Calls with the same first message are spread over
  * the routes as usual.
  *
  * @example
@@ -34,7 +34,7 @@ const rememberedMs = 60 * 60_000;
  * ```
  */
 export class RouteAffinity {
-  /** In the order of their last note. */
+  /** In the order in which they were last noted. */
   readonly #entries = new Map<string, Entry>();
 
   get size(): number {
@@ -52,7 +52,7 @@ export class RouteAffinity {
     if (oldest !== undefined) this.#entries.delete(oldest);
   }
 
-  /** The id of the route that answered the longest known beginning of this prompt. */
+  /** Finds the id of the route that answered the longest known beginning of this prompt. */
   find(keyId: string, prompt: PromptPrefixes, nowMs: number): string | undefined {
     const { messages } = prompt;
     for (let i = messages.length - 2; i >= 0; i--) {

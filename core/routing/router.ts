@@ -1,11 +1,9 @@
 /**
- * What the way of a call needs from routing.
+ * The interface between calls and routing.
  *
- * - Folder `core/routing/`: which routes are tried in which order: health, breakers, credentials,
- *   affinity, uptime.
+ * - Folder `core/routing/`: which routes are tried in which order: health, breakers, credentials, affinity, uptime.
  * - In: outcomes of attempts, switches of the operator, a clock and a source of random numbers.
- * - Out: routes in their order with a credential, the status of models, or an error when none is
- *   left.
+ * - Out: routes in their order with a credential, the status of models, or an error when none is left.
  * - Never: sends a request, or reads the store.
  */
 import type { RouteAccess } from "../calls/chat_exchange.ts";
@@ -28,7 +26,7 @@ export interface RouteEvent {
   readonly reason: string | undefined;
 }
 
-/** All that is known of a route, for operators. */
+/** The state of a route as operators see it. */
 export interface RouteReport {
   readonly model: string;
   readonly route: Route;
@@ -38,17 +36,17 @@ export interface RouteReport {
   readonly credentials: { readonly count: number; readonly resting: number };
 }
 
-/** How a model does, for everyone. */
+/** The public status of a model. */
 export interface ModelStatus {
   readonly state: "up" | "degraded" | "down";
   readonly p50FirstOutputMs: number | undefined;
   readonly p95FirstOutputMs: number | undefined;
 }
 
-/** The route that holds the proofs and the cache of a conversation. */
+/** The route that answered a conversation last: its provider has the signatures and the cache. */
 export interface FormerRoute {
   readonly routeId: string;
-  /** The call continues a turn that this route began: it stays there even if a route of better priority works again. */
+  /** The call continues a turn that this route began: it stays on it even if a route of better priority works again. */
   readonly midTurn: boolean;
 }
 
@@ -63,18 +61,18 @@ export interface RouteQuery {
 
 /** Chooses the routes of a call and takes reports of attempts. */
 export interface Router {
-  /** Routes worth trying for a call, best first. Empty when every route is out. */
+  /** Returns the routes worth trying for a call, best first. Empty if no route may be tried. */
   candidates(model: Model, wanted: RouteQuery): readonly Route[];
   /**
-   * Begins a try: how to reach the route right now, with a credential that is not resting. Each begin is followed by
-   * one {@linkcode Router.report}.
+   * Begins an attempt: returns how to reach the route now, with a credential that is not resting. Each begin is
+   * followed by one {@linkcode Router.report}.
    */
   begin(route: Route, operation: Operation): RouteAccess;
-  /** Reaches a route beside calls (token counting, polling): its health is left alone. */
+  /** Returns how to reach a route outside of attempts (token counting, polling), without effect on its health. */
   access(route: Route): RouteAccess;
   /**
-   * Learns from a try. A caller's own mistake never counts against a route, nor does a rate limit that a single customer
-   * met: it rests that `customer`.
+   * Learns from an attempt. A caller's own mistake never counts against a route, nor does a rate limit that a single
+   * customer met: then only that `customer` rests.
    */
   report(
     model: Model,
@@ -84,22 +82,22 @@ export interface Router {
     customer?: string,
   ): void;
   /**
-   * Learns what a caller got in the end, over all routes: an answer, or an error. Errors of the caller's own making say
-   * nothing of the model, nor do rate limits that only this caller met.
+   * Learns what a caller finally got, over all routes: an answer, or an error. Errors that the caller caused, and
+   * rate limits that only this caller met, do not count.
    */
   called(model: Model, operation: Operation, error: GatewayError | undefined): void;
-  /** Learns from a finished stream. */
+  /** Learns the speed of a route from a finished stream. */
   noteThroughput(route: Route, operation: Operation, outputTokens: number, ms: number): void;
-  /** A chat call ended with what cannot be, see `implausibleSide`: a route that repeats this rests. */
+  /** Notes a false report of a route (see `implausibleSide`); a route that repeats it rests. */
   noteFalseReport(route: Route): void;
   /**
-   * When a second route should start beside `first`, the one that is tried first. A probe of a route in trouble always
-   * gets a second beside it, so that no client pays for probes; and so do the calls that wait on a route that hangs.
-   * Only streams of chat: a whole answer, a picture or a video that nobody waits for any more is made all the same, and
-   * charged to the operator.
+   * Returns when a second route should start beside `first`, the one that is tried first. A probe always gets a
+   * second route beside it, so that no client pays for probes, and so do calls on a route that turns out to be stuck.
+   * Only for chat streams: a provider completes a whole answer, a picture or a video even if the result is ignored,
+   * and charges the operator.
    */
   hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined;
-  /** Seconds until the soonest route of the model may work again for `customer`, when none is available. */
+  /** Returns the seconds until a route of the model may work again for `customer`. */
   retryAfterSeconds(model: Model, operation: Operation, customer?: string): number | undefined;
   reports(): RouteReport[];
   status(model: Model): ModelStatus;

@@ -1,31 +1,37 @@
-/** How quick a route is: when its first output comes, and how fast the rest follows. */
+/** Measures the speed of a route: its time to first output, and its output per second. */
 
 /** Milliseconds in which a measured slowness loses half its weight if no measurement follows. */
 const slownessHalfLifeMs = 30_000;
 
-/** Share of a new sample in the moving averages: the last ten or so decide. */
+/** Weight of a new sample in the moving averages: about the last ten samples decide. */
 const ewmaShare = 0.2;
 
-/** Average time to first output. It fades while nothing is measured, so that slowness is not held against a route for ever. */
+/**
+ * Average time to first output. It fades while nothing is measured, so that a route is not avoided for ever because
+ * it was once slow.
+ */
 export class FirstOutputTime {
   #averageMs: number | undefined;
   #measuredAtMs = 0;
 
-  /** The average as it was last measured, faded or not: what the route took in its good days. */
+  /** The average as it was last measured, without fading. */
   get usualMs(): number | undefined {
     return this.#averageMs;
   }
 
   /**
-   * `undefined` before the first measurement. A route that was slow gets a call again after a while, and so a chance
-   * to show that it has recovered.
+   * The average, faded since the last measurement; `undefined` before the first. A route that was slow gets a call
+   * again after a while, which shows whether it has recovered.
    */
   fadedMs(nowMs: number): number | undefined {
     if (this.#averageMs === undefined) return undefined;
     return this.#averageMs * 0.5 ** ((nowMs - this.#measuredAtMs) / slownessHalfLifeMs);
   }
 
-  /** The older the former measurements, the less they weigh: one good answer of a route that was slow is enough. */
+  /**
+   * Adds a measurement. The older the former ones, the less they weigh: one good answer of a route that was slow is
+   * enough.
+   */
   measure(ms: number, nowMs: number): void {
     const faded = this.fadedMs(nowMs);
     const former = this.#averageMs;

@@ -1,4 +1,4 @@
-/** How long a call waits for a route, by what the operator wrote of its provider and its model. */
+/** Computes how long a call waits for a route, from the configuration of its provider and model. */
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import { defaultIdleMs } from "../lib/http1/limits.ts";
 import { defaultFirstOutputMs } from "./limits.ts";
@@ -11,9 +11,9 @@ import { defaultFirstOutputMs } from "./limits.ts";
 export const videoSubmitMs = 60_000;
 
 /**
- * Time for what commits a call to a route: the first picture of a stream, a whole answer, the first bytes of audio, an
- * accepted video task. Streams of chat have {@linkcode slowAfterMs} and {@linkcode ownFirstOutputMs} instead. `undefined`: as long as the call may take, since a whole answer or a picture of a slow model
- * cannot be told from a hanging one.
+ * Time to wait for what commits a call to a route: the first picture of a stream, a whole answer, the first bytes of
+ * audio, an accepted video task. Chat streams have {@linkcode slowAfterMs} and {@linkcode ownFirstOutputMs} instead.
+ * `undefined`: as long as the call may take, since a slow model cannot be distinguished from one that hangs.
  */
 export function answerTimeoutMs(
   catalog: Catalog,
@@ -22,7 +22,8 @@ export function answerTimeoutMs(
   stream: boolean,
 ): number | undefined {
   const ownMs = ownFirstOutputMs(catalog, route);
-  // A whole answer or picture is not begun before it is done: the provider's own time must know how long that takes.
+  // A whole answer or picture arrives only when it is complete, so `slowAfterMs` of the model, meant for first
+  // output, does not apply; the provider's own timeout does.
   const beginsSoon = stream || model.kind === "speech" || model.kind === "video";
   const writtenMs = Math.min(
     ownMs ?? Infinity,
@@ -32,7 +33,7 @@ export function answerTimeoutMs(
   return model.kind === "video" ? videoSubmitMs : undefined;
 }
 
-/** Time without output after which a stream of chat gets a second route beside this one, which goes on. */
+/** Time without output after which a second route starts beside this one for a chat stream; this one continues. */
 export function slowAfterMs(catalog: Catalog, model: Model, route: Route): number {
   return Math.min(
     ownFirstOutputMs(catalog, route) ?? Infinity,
@@ -41,8 +42,8 @@ export function slowAfterMs(catalog: Catalog, model: Model, route: Route): numbe
 }
 
 /**
- * The provider's own time for a first output, after which a stream of chat is given up, even on the last route.
- * `undefined` unless the operator wrote one: a model that thinks may take as long as a call.
+ * The provider's own timeout for the first output, after which a chat stream is given up, even on the last route.
+ * `undefined` unless configured: a model that reasons may take as long as a call.
  */
 export function ownFirstOutputMs(catalog: Catalog, route: Route): number | undefined {
   const provider = catalog.providers[route.provider];

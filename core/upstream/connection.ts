@@ -1,4 +1,4 @@
-/** A byte stream to a peer: plain TCP or TLS. The runtime's glue makes them; the HTTP client knows no sockets. */
+/** A byte stream to a peer: plain TCP or TLS. Code of the runtime opens it, so the HTTP client needs no sockets. */
 export interface Connection {
   /**
    * Reads at least one byte into `into`, which must not be empty.
@@ -29,6 +29,7 @@ export interface ConnectTarget {
 /**
  * Opens a connection; for TLS with the handshake done.
  *
- * An aborted `signal` should end the attempt early. Where a runtime cannot, the caller closes what comes late.
+ * An aborted `signal` should end the attempt early. If a runtime cannot do that, the caller closes a connection that
+ * opens too late.
  */
 export type Connect = (target: ConnectTarget, signal: AbortSignal) => Promise<Connection>;

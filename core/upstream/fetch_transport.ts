@@ -1,4 +1,4 @@
-/** The `fetch` driver: for providers behind a proxy or that speak HTTP/2 only. Several times dearer than `http1/`. */
+/** The `fetch` driver, for providers behind a proxy or with HTTP/2 only. It costs several times the CPU of `http1/`. */
 import { joined } from "../lib/bytes/byte_parts.ts";
 import { invariant } from "../lib/assert.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
@@ -26,14 +26,14 @@ export type Fetch = (url: string, init: RequestInit) => Promise<Response>;
 /** What the transport over `fetch` needs. */
 export interface FetchTransportOptions {
   readonly fetch: Fetch;
-  /** For a POST that must not be made twice: one that never uses a connection again, and so sends nothing again. */
+  /** For a POST that must not be sent twice: a `fetch` that never reuses a connection, and so never sends again. */
   readonly fetchOnce: Fetch;
   readonly deadlines: Deadlines;
-  /** Silence until the head of the answer; `fetch` does not tell connecting and waiting apart. */
+  /** Longest silence until the head of the answer; `fetch` does not distinguish connecting from waiting. */
   readonly headMs?: number;
-  /** Silence between two pieces of a body. */
+  /** Longest silence between two pieces of a body. */
   readonly idleMs?: number;
-  /** Size of the one buffer that a body is read through. */
+  /** Bytes of the one buffer that a body is read through. */
   readonly readBytes?: number;
 }
 
@@ -43,8 +43,8 @@ export interface FetchTransportOptions {
  * Redirects are not followed. Every request names its `accept-encoding` (`identity` unless the caller says
  * otherwise); Deno's `fetch` then leaves the body as it came, and `content-encoding` stays true.
  *
- * `fetch` itself sends a request again when a pooled connection ends before any answer, whether or not the peer had
- * it whole, and tells nobody; hence `fetchOnce`.
+ * `fetch` itself sends a request again, without notice, if a pooled connection ends before any answer, even if the
+ * peer received it whole; hence `fetchOnce`.
  */
 export function createFetchTransport(options: FetchTransportOptions): Transport {
   const settled = {
@@ -65,7 +65,7 @@ class FetchExchange implements UpstreamExchange, ByteReader {
   readonly #deadline: Deadline;
   #failure: UpstreamFailure | undefined;
   #reader: ReadableStreamBYOBReader | undefined;
-  /** Lent to the stream during a read, and handed back by it. */
+  /** Transferred to the stream during a read, and returned by it. */
   #buffer: ArrayBuffer | undefined;
   #waiting = false;
   #ended = false;
@@ -78,7 +78,7 @@ class FetchExchange implements UpstreamExchange, ByteReader {
       }
     });
     this.response = this.#run(request);
-    // A caller that cancels need not look at the response.
+    // A caller that cancels may ignore the response.
     this.response.catch(ignore);
   }
 
@@ -118,7 +118,7 @@ class FetchExchange implements UpstreamExchange, ByteReader {
       const response = await (isRepeatable(request) ? fetch : fetchOnce)(request.url, {
         method: request.method,
         headers,
-        // A copy, because `fetch` takes no bytes of memory that might be shared.
+        // A copy, because `fetch` does not accept memory that might be shared.
         body: request.body === null ? null : new Uint8Array(joined(request.body)),
         redirect: "manual",
         signal: this.#aborter.signal,
@@ -170,7 +170,7 @@ function sendableHeaders(request: UpstreamRequest): [string, string][] {
   return headers;
 }
 
-/** `fetch` has one error for everything; only its text tells whether a connection ever stood. */
+/** Maps an error of `fetch`, which has one type for everything: only its text shows whether a connection was made. */
 function failureOf(error: unknown): UpstreamFailure {
   if (error instanceof UpstreamFailure) return error;
   const cause = error instanceof Error ? error.cause : undefined;

@@ -9,9 +9,7 @@
  */
 import type { ByteParts } from "../lib/bytes/byte_parts.ts";
 
-/**
- * The one way to a provider. Drivers: the HTTP/1.1 client, `fetch`, and the sandbox (no network at all).
- */
+/** A driver that reaches providers: the HTTP/1.1 client, `fetch`, or the sandbox (no network at all). */
 export interface Transport {
   /** Starts an exchange. Never throws: failures arrive through {@linkcode UpstreamExchange.response}. */
   open(request: UpstreamRequest): UpstreamExchange;
@@ -26,16 +24,17 @@ export interface UpstreamRequest {
   readonly headers: readonly (readonly [name: string, value: string])[];
   readonly body: ByteParts | null;
   /**
-   * For a POST that may be made twice: told when it was. A kept connection can end without a byte of an answer to a
-   * request that was sent whole; whether the peer has acted on it nobody can know (RFC 9110 section 9.2.2). A POST
-   * without this fails then. GET and DELETE are sent again in any case, and so is what cannot have arrived whole.
+   * Allows a POST to be sent twice, and is called when it was. A kept connection can end without a byte of an answer
+   * to a request that was sent whole, and it is unknown whether the peer acted on it (RFC 9110 section 9.2.2). A POST
+   * without this fails then. GET and DELETE are always sent again, and so is a request that cannot have arrived
+   * whole.
    */
   readonly onSentAgain?: (() => void) | undefined;
 }
 
 /** A request that was sent, with its pending response. */
 export interface UpstreamExchange {
-  /** Resolves when status and headers are in; rejects with {@linkcode UpstreamFailure}. */
+  /** Resolves when status and headers have arrived; rejects with {@linkcode UpstreamFailure}. */
   readonly response: Promise<UpstreamResponse>;
   /** Closes the connection at once, whatever the state. May be called more than once; never throws. */
   cancel(): void;
@@ -63,7 +62,7 @@ export interface ByteReader {
 export type UpstreamFailureCode =
   /** No connection: refused, unreachable, name not found, TLS failed. Nothing was sent. */
   | "connect"
-  /** Our own machine has nothing left to connect with: descriptors, ports, memory. No fault of the peer. */
+  /** Our own machine is out of descriptors, ports or memory. No fault of the peer. */
   | "shortage"
   /** The connection ended or broke before the response was whole. */
   | "cut"
@@ -73,12 +72,12 @@ export type UpstreamFailureCode =
   | "too_large"
   /** The peer was silent for longer than the driver allows, after the connection was up. */
   | "timeout"
-  /** Our own request cannot be sent (URL or header not allowed). Nothing was sent; a bug or a bad configuration. */
+  /** Our own request cannot be sent (URL or header not allowed). Nothing was sent; a defect or a bad configuration. */
   | "refused"
   /** {@linkcode UpstreamExchange.cancel} was called. */
   | "cancelled";
 
-/** Why an exchange did not end well. The message names no host, header or body, so it may be logged. */
+/** Why an exchange failed. The message names no host, header or body, so it may be logged. */
 export class UpstreamFailure extends Error {
   override name = "UpstreamFailure";
   readonly code: UpstreamFailureCode;

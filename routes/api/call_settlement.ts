@@ -85,7 +85,7 @@ export interface SettleOptions {
 export class CallSettlement {
   readonly call: SettledCall;
   readonly #gateway: Gateway;
-  readonly #tries: AttemptTiming[] = [];
+  readonly #attempts: AttemptTiming[] = [];
   #firstOutputMs: number | undefined;
   #hasEnded = false;
   /** Logs an exception that the code does not expect. */
@@ -123,7 +123,7 @@ export class CallSettlement {
   /** Records an attempt that ended at `endedMs`, for traces. */
   tried(route: Route, result: AttemptResult, endedMs: number): void {
     if (!this.#isTraced) return;
-    this.#tries.push({
+    this.#attempts.push({
       route: route.id,
       result: result.kind === "failed" ? result.error.code : result.kind,
       startedMs: endedMs - result.ms,
@@ -197,7 +197,7 @@ export class CallSettlement {
     log.call(receipt, {
       origin,
       startedMs: startedMonotonicMs,
-      tries: this.#tries,
+      attempts: this.#attempts,
       settleStartedMs,
       endedMs: clock.monotonicMs(),
       stopReason,

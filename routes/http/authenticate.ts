@@ -1,4 +1,4 @@
-/** Who is calling: the key in either header, both accepted equally. */
+/** Finds the caller of a request by the API key in either header. */
 import { GatewayError } from "../../core/errors.ts";
 import { isAddressAllowed } from "../../core/api_keys/address_ranges.ts";
 import type { KeyDirectory, Principal } from "../../kv/api_keys/key_directory.ts";
@@ -24,7 +24,7 @@ function allowed(principal: Principal | undefined, clientAddress: string): Princ
 }
 
 /**
- * Finds the caller: at once where the key is in memory.
+ * Finds the caller; without a promise if the key is in memory.
  *
  * @throws {GatewayError} (or rejects with it) `invalid_api_key` without a valid key, `permission_denied` from an
  * address that the owner did not allow

@@ -3,14 +3,17 @@
 /** Bytes of the buffer for a piece, as much as a socket brings at once; room for a body is taken in steps of it. */
 export const countedStepBytes = 64 * 1024;
 
-/** Reads pieces of a body as they come. */
+/** A body as pieces. */
 export interface Pieces {
-  /** `undefined` at the end. */
+  /** The next piece; `undefined` at the end. Valid until the next read. */
   read(): Promise<Uint8Array | undefined>;
   cancel(): Promise<void>;
 }
 
-/** The server gives larger pieces to a reader that brings a buffer; a body that is there already knows no such reader. */
+/**
+ * Opens a body for reading. The server gives larger pieces to a reader with a buffer of its own; a body that is
+ * already in memory does not support such a reader.
+ */
 export function piecesOf(body: ReadableStream<Uint8Array>): Pieces {
   let reader: ReadableStreamBYOBReader;
   try {

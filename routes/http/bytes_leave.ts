@@ -1,10 +1,10 @@
 import { setImmediate } from "node:timers";
 
 /**
- * Lets bytes that were handed to the server go out before what is done next.
+ * Resolves when bytes that were handed to the server have had the chance to be sent.
  *
- * The server's connections are written to between two turns of the event loop. The first callback still belongs to the
- * turn in which it is asked for, so it takes two.
+ * The server writes to its connections between two turns of the event loop. The first callback still belongs to the
+ * turn in which it is requested, so two are needed.
  */
 export function bytesLeave(): Promise<void> {
   return new Promise((resolve) => setImmediate(() => setImmediate(resolve)));

@@ -1,4 +1,4 @@
-/** CSV downloads. What all of them have in common, down to times and amounts, is in docs/accounts.md. */
+/** CSV downloads. Their common form, down to times and amounts, is in docs/accounts.md. */
 
 /** Headers of a CSV file that is saved under `fileName`. */
 export function csvDownloadHeaders(fileName: string): Readonly<Record<string, string>> {

@@ -2,17 +2,15 @@
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { type Pieces, piecesOf } from "./body_pieces.ts";
 
-/**
- * Bytes of a refused body that are still read and thrown away, so that the client gets to read the answer.
- */
+/** Most bytes of a refused body that are read; then the connection is reset. */
 const discardedBodyBytes = 64 * 1024 * 1024;
 
-/** Milliseconds for which a refused body is read on; a client that keeps sending is cut off. */
+/** Milliseconds for which a refused body is read; a client that still sends is cut off. */
 const discardMs = 30_000;
 
 /**
- * Reads on and throws away, so that the client can finish sending and read our answer: the server would otherwise
- * reset the connection under it. Bounded: past that the reset is the client's own doing.
+ * Reads and discards the rest of a body. Otherwise the server would reset the connection before the client has read
+ * the answer.
  */
 export async function discard(pieces: Pieces, onPiece = () => {}): Promise<void> {
   let discardedBytes = 0;
@@ -25,12 +23,10 @@ export async function discard(pieces: Pieces, onPiece = () => {}): Promise<void>
   await pieces.cancel();
 }
 
-/** A refused client that sends nothing for this long gets its answer: it may have nothing more to send. */
+/** Milliseconds without a byte after which a refused client gets its answer: it may have nothing more to send. */
 const refusedStallMs = 3_000;
 
-/**
- * Throws the body of a refused request away, within the same bounds of size and time, as long as it comes. Never throws.
- */
+/** Discards the body of a refused request, within bounds of size and time. Never throws. */
 export async function discardRequestBody(request: Request, deadlines: Deadlines): Promise<void> {
   const { body } = request;
   if (body === null || body.locked) return;
@@ -43,7 +39,7 @@ export async function discardRequestBody(request: Request, deadlines: Deadlines)
   try {
     await discard(pieces, () => stall.arm(refusedStallMs));
   } catch {
-    // The client broke off: there is no one to answer.
+    // The client broke off: no answer is needed.
   } finally {
     deadline.disarm();
     stall.disarm();

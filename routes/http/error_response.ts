@@ -1,11 +1,12 @@
-/** The one place that turns errors into HTTP answers. */
+/** Makes the HTTP answers for errors. No other file does. */
 import { errorBody, type ErrorStyle, GatewayError, wireStatus } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import { withCommonHeaders } from "./common_headers.ts";
 import { answerHeaders } from "./own_headers.ts";
 
 /**
- * Makes the answer for an error. Anything that is no {@linkcode GatewayError} is a bug: the client learns nothing of it.
+ * Makes the answer for an error. Any other exception than a {@linkcode GatewayError} is a defect, and its message is
+ * not shown.
  */
 export function errorResponse(
   error: unknown,

@@ -1,9 +1,9 @@
-/** Answers to HEAD: what GET would say, without the body. */
+/** Answers HEAD requests as GET, without the body. */
 
 /**
- * The request of which the server sends only the head of the answer. The runtime does the rest, and does it as
- * RFC 9110 section 9.3.2 wants: the length is that of the body that is left out, a stream has none and is cancelled.
- * Hono would drop the body first, and the answer would say that it is empty.
+ * Makes the GET request that answers a HEAD request. The runtime then sends only the head, as RFC 9110 section 9.3.2
+ * requires: the length is that of the omitted body, and a stream has none and is cancelled. Hono would drop the body
+ * first, and the answer would declare it empty.
  *
  * @example
  * ```ts

@@ -14,20 +14,23 @@ import { discard, discardRequestBody } from "./discard_body.ts";
 import { requestBodyMs } from "./small_body.ts";
 
 /**
- * A large body must bring this many bytes in each `paceWindowMs`: 64 kbit/s, which the slowest mobile lines have. Whoever
- * sends more slowly only keeps memory from others.
+ * Bytes that must arrive of a large body in each `paceWindowMs`: 64 kbit/s, which the slowest mobile connections
+ * have.
  */
 const paceWindowBytes = 160 * 1024;
 const paceWindowMs = 20_000;
 
-/** The buffer of a body is at most this many times as long as what arrived: what is only declared costs no memory. */
+/**
+ * The buffer of a body is at most this many times as long as what has arrived, so that a declared length alone costs
+ * no memory.
+ */
 const aheadFactor = 4;
 
-/** What a body above `uncountedBodyBytes` asks before it is kept; who gave it gets it back. */
+/** Grants memory to a body above `uncountedBodyBytes`. */
 export interface BodyAdmission {
-  /** Asked once, before anything beyond that is read. Throws or rejects where the caller may not send so much. */
+  /** Called once, before anything beyond that is read. Throws or rejects if the caller may not send so much. */
   begin(declaredBytes: number | undefined): Promise<void> | undefined;
-  /** Asked before bytes are kept; a promise where they have to be waited for. */
+  /** Called before bytes are kept; returns a promise if the caller has to wait for them. */
   grow(bytes: number): Promise<void> | undefined;
   /** The body is whole. */
   whole(): void;
@@ -35,7 +38,7 @@ export interface BodyAdmission {
   release(): void;
 }
 
-/** Cuts off a body that comes more slowly than `paceWindowBytes`; stands still while the body waits for room. */
+/** Cuts off a body that comes more slowly than `paceWindowBytes`; paused while the body waits for memory. */
 class Pace {
   readonly #deadline: Deadline;
   #newBytes = 0;
@@ -61,14 +64,14 @@ class Pace {
   }
 }
 
-/** The body so far. It grows as bytes come, so that a large body is in memory once and a declared length is not. */
+/** The body so far. Its buffer grows as bytes arrive, so that memory is used for received bytes only. */
 class GrowingBody {
   readonly #expectedBytes: number;
   #buffer: Uint8Array;
   #length = 0;
   #countedBytes = 0;
 
-  /** @param expectedBytes what it may grow to */
+  /** @param expectedBytes the length that it may grow to */
   constructor(expectedBytes: number) {
     this.#expectedBytes = expectedBytes;
     this.#buffer = new Uint8Array(Math.min(expectedBytes, uncountedBodyBytes));
@@ -78,7 +81,7 @@ class GrowingBody {
     return this.#length;
   }
 
-  /** Bytes to take room for before so many more are added; 0 mostly. */
+  /** Bytes to count before so many more are added; mostly 0. */
   uncounted(bytes: number): number {
     const length = this.#length + bytes;
     if (length <= uncountedBodyBytes || length <= this.#countedBytes) return 0;
@@ -114,7 +117,7 @@ interface SlowRead {
   readonly admission: BodyAdmission | undefined;
 }
 
-/** Reads the pieces of a body, each only when there is room for it. */
+/** Reads the pieces of a body, each only when there is memory for it. */
 async function readPieces(
   pieces: Pieces,
   pace: Pace,
@@ -165,7 +168,7 @@ export async function readSlowly(
   deadline.arm(requestBodyMs);
   try {
     const bytes = await readPieces(pieces, pace, options);
-    // A cancelled reader ends like a body that was whole.
+    // A cancelled reader ends like a complete body.
     if (timedOut) throw tooSlow();
     return bytes;
   } catch (error) {
@@ -180,7 +183,7 @@ export async function readSlowly(
   }
 }
 
-/** Refuses a body of which nothing was read yet. */
+/** Refuses a body that was not read yet: discards it, then throws `refusal`. */
 export async function refuse(
   request: Request,
   deadlines: Deadlines,
@@ -190,7 +193,7 @@ export async function refuse(
   throw refusal;
 }
 
-/** Reads a large body: who sends it is asked for first, then for how long it is. */
+/** Reads a body that is declared large, once its admission grants it. */
 export async function readLarge(
   request: Request,
   deadlines: Deadlines,

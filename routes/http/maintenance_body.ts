@@ -1,4 +1,4 @@
-/** What programs send to turn maintenance on or off. */
+/** The schema of a request that turns maintenance on or off. */
 import { z } from "zod";
 import { maxSwitchReasonChars } from "../../kv/operators/control.ts";
 import { plainMaintenanceMessage } from "../../kv/operators/switches.ts";

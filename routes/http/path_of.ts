@@ -1,7 +1,7 @@
 /**
- * The path of an absolute URL as it came, without what a parser would cost. Every layer matches this one form: a path
- * that spells `metrics` as `%6detrics` is another path, and meets no route that a rule before the gateway has closed.
- * What stands for a parameter of a route is decoded where it is read.
+ * Cuts the path out of an absolute URL, as it was sent and without the cost of a parser. Every layer matches this one
+ * form: a path that spells `metrics` as `%6detrics` is another path, so it cannot reach a route that a proxy in front
+ * has closed. Parameters of a route are decoded where they are read.
  *
  * @example
  * ```ts

@@ -1,15 +1,15 @@
-/** Parameters of queries: what is given and wrong is said, and never taken for what it might have meant. */
+/** Reads query parameters. A wrong value is an error and never replaced by a guess. */
 import { GatewayError } from "../../core/errors.ts";
 
-/** A parameter that cannot be read; `why` follows its name. */
+/** Makes the error for a wrong parameter; `why` follows its name. */
 export function wrongParameter(param: string, why: string): GatewayError {
   return new GatewayError("invalid_request", `${param}: ${why}`, { param });
 }
 
 /**
- * Reads how many rows are wanted.
+ * Reads how many rows are requested.
  *
- * @throws {GatewayError} naming `limit` if it is given and no whole number from 1 to `most`
+ * @throws {GatewayError} naming `limit` if it is given but not a whole number from 1 to `most`
  *
  * @example
  * ```ts

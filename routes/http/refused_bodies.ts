@@ -1,20 +1,20 @@
 /**
- * Bodies of refused requests. They are read and thrown away, so that their clients get to read the answer: with an
- * unread body the server would close the connection under them. Bounded in time for each, and in number for each
- * address: beyond that the answer goes out at once, with `connection: close`. The runtime itself keeps the socket of a
- * client that never ends its body; the proxy in front closes it.
+ * Reads and discards the bodies of refused requests, so that their clients get to read the answer: with an unread
+ * body the server would reset the connection. Bounded in time for each body, and in number for each address; beyond
+ * that the answer is sent at once, with `connection: close`. The runtime keeps the socket of a client that never ends
+ * its body; the proxy in front closes it.
  */
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
 import { discardRequestBody } from "./discard_body.ts";
 
 /**
- * Bodies of one address (IPv6: of one /64) that are thrown away at the same time: a program with a wrong key sends some
- * calls at once.
+ * Bodies of one address (IPv6: of one /64) that are discarded at the same time: a program with a wrong key sends
+ * several calls at once.
  */
 export const refusedBodiesPerAddress = 32;
 
-/** Of all addresses together; a connection each. */
+/** Bodies of all addresses that are discarded at the same time; each keeps a connection. */
 const inAll = 512;
 
 export class RefusedBodies {
@@ -26,12 +26,12 @@ export class RefusedBodies {
     this.#deadlines = deadlines;
   }
 
-  /** Bodies that are thrown away now, of one address. */
+  /** Number of bodies of one address that are being discarded. */
   of(address: string): number {
     return this.#ofAddresses.get(address) ?? 0;
   }
 
-  /** Throws a body away, or lets it be where the address has too many of them. Never throws. */
+  /** Discards a body, or cancels it if its address has too many of them. Never throws. */
   async discard(request: Request, clientAddress: string): Promise<void> {
     if (request.body === null) return;
     const address = addressBlock(clientAddress);

@@ -1,5 +1,5 @@
 /**
- * Reads a request body within bounds of size and time, whatever its framing says.
+ * Reads a request body within bounds of size and time, whatever its framing declares.
  *
  * - Folder `routes/http/`: what all HTTP parts share: bodies, errors, queries, callers.
  * - In: requests in any state.
@@ -17,7 +17,10 @@ export interface BodyBounds {
   /** Default: `maxRequestBodyBytes`. */
   readonly maxBytes?: number;
   readonly admission?: BodyAdmission;
-  /** Reads a small body so that the next one of its connection comes with its head; see `widelyReadBodyBytes`. */
+  /**
+   * Reads a small body with a wide buffer, so that the next one of its connection arrives with its head: see
+   * `widelyReadBodyBytes`.
+   */
   readonly isReadWidely?: boolean;
 }
 
@@ -25,7 +28,7 @@ export interface BodyBounds {
  * Reads the body of a request.
  *
  * @throws {GatewayError} `request_too_large` above `maxBytes` (also for chunked bodies), `request_timeout` when the
- * client sends too slowly, `invalid_request` when it breaks off, and whatever the admission refuses it with
+ * client sends too slowly, `invalid_request` when it breaks off, and any error of the admission
  */
 export function readRequestBody(
   request: Request,
@@ -41,7 +44,7 @@ export function readRequestBody(
   if (declaredBytes > uncountedBodyBytes) {
     return readLarge(request, deadlines, { maxBytes, declaredBytes, admission });
   }
-  // The server holds the client to its content-length, so this is bounded.
+  // The server does not read past the content-length, so this is bounded.
   return readAtOnce(
     deadlines,
     isReadWidely && declaredBytes <= widelyReadBodyBytes

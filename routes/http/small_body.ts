@@ -3,8 +3,8 @@ import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { brokenOff, tooSlow } from "./body_errors.ts";
 
 /**
- * Milliseconds within which a body must be complete: the largest at 0.7 Mbit/s. The server itself has no such
- * limit.
+ * Milliseconds within which a body must be complete: enough for the largest at 0.7 Mbit/s. The server itself has no
+ * such limit.
  */
 export const requestBodyMs = 240_000;
 
@@ -23,15 +23,15 @@ export const widelyReadBodyBytes = 14 * 1024;
 const wideReadHeadBytes = 2 * 1024;
 
 /**
- * Reads through a view with room for a head beside the body: the server reads the connection in such pieces from then
- * on. A body that is there already has no stream of bytes and comes as it is.
+ * Reads a body through a buffer with room for a head beside the body: from then on the server reads the connection in
+ * pieces of that size. A body that is already in memory is taken as it is.
  */
 export async function readWidely(request: Request, declaredBytes: number): Promise<Uint8Array> {
   let reader: ReadableStreamBYOBReader | undefined;
   try {
     reader = request.body?.getReader({ mode: "byob" });
   } catch {
-    // It is there already.
+    // It is already in memory.
   }
   if (reader === undefined) return await request.bytes();
   let wideBytes = 2 * wideReadHeadBytes;
@@ -48,7 +48,7 @@ export async function readWidely(request: Request, declaredBytes: number): Promi
   }
 }
 
-/** Bodies that are declared small are read in one go, without a stream between: the cheapest way there is. */
+/** Runs a read of a whole body within the time bound. No stream is in between, which is the cheapest way. */
 export function readAtOnce(
   deadlines: Deadlines,
   reading: () => Promise<Uint8Array>,

@@ -1,10 +1,10 @@
-/** How often one message may stand in the log: whoever can provoke a line must not be able to fill the disk with it. */
+/** Bounds how often one message is logged, so that no caller who can provoke a log line can fill the disk with it. */
 
-/** Lines of one message in a minute: enough to see what is going on, and at most 86,400 a day. */
+/** Lines of one message in a minute: enough to see what happens, and at most 86,400 a day. */
 const linesPerMinute = 60;
 const minuteMs = 60_000;
 
-/** `undefined`: the line is left out. Otherwise fields to add to it. */
+/** Decides about one line: `undefined` leaves it out; otherwise the fields are added to it. */
 export type EventBudget = (message: string, atMs: number) => Record<string, unknown> | undefined;
 
 interface Window {
@@ -14,8 +14,8 @@ interface Window {
 }
 
 /**
- * Counts by message, of which there are as many as the code has. The last line of a full minute says that more are left
- * out, the first of a later one says how many were.
+ * Makes a budget that counts by message; the messages of the code bound its memory. The last line of a full minute
+ * says that more are left out; the first of a later minute says how many were.
  *
  * @example
  * ```ts

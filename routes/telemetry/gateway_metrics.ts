@@ -1,10 +1,10 @@
-/** The metrics of the gateway. Labels are models and routes of the catalogue and words of our own tables. */
+/** The metrics of the gateway. Labels are models and routes of the catalog, and values of our own enumerations. */
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Router } from "../../core/routing/router.ts";
 import { type GaugeSample, Registry } from "./registry.ts";
 import type { CallObserver } from "./telemetry.ts";
 
-/** What is looked at when somebody asks. */
+/** The state that gauges read when metrics are scraped. */
 export interface GatewayState {
   readonly router: Pick<Router, "reports">;
   readonly calls: { readonly count: number };
@@ -13,7 +13,7 @@ export interface GatewayState {
   readonly wallet: { readonly healthy: boolean };
 }
 
-/** Seconds: a quick first token is a tenth of one, the longest call takes 15 minutes. */
+/** Bucket bounds in seconds: a quick first token takes 0.1 s, the longest call 15 minutes. */
 const firstOutputBounds = [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 6.4, 12.8, 25.6, 60];
 const durationBounds = [0.1, 0.25, 0.5, 1, 2.5, 5, 10, 25, 60, 150, 400, 900];
 

@@ -1,4 +1,4 @@
-/** GET /metrics in the Prometheus text format, behind the operator's key; without one the path does not exist. */
+/** GET /metrics in the Prometheus text format, for the operator's key; without one configured the path is a 404. */
 import { Hono } from "hono";
 import { requireOperatorKey } from "../operator/api/require_key.ts";
 import type { Gateway } from "../api/gateway.ts";

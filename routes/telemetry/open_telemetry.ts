@@ -1,9 +1,9 @@
 /**
- * Spans and metrics of calls through `@opentelemetry/api`. Deno's own exporter stands behind it when the process runs
- * with `OTEL_DENO=true`; without that this file is not used at all.
+ * Exports spans and metrics of calls through `@opentelemetry/api`. Deno's own exporter sends them when the process
+ * runs with `OTEL_DENO=true`; otherwise this file is not used.
  *
- * Names follow the semantic conventions for generative AI; what they have no name for is `gateway.*`. Spans are made
- * when a call is over, with the times it had: nothing is held, and nothing is lost when a client hangs on for long.
+ * Names follow the semantic conventions for generative AI; what they do not name is `gateway.*`. Spans are made when
+ * a call is over, with its recorded times, so that a running call holds none.
  */
 import {
   type Attributes,
@@ -35,7 +35,7 @@ const operationNames: Record<Receipt["kind"], string> = {
 
 export interface OpenTelemetryOptions {
   readonly catalog: Catalog;
-  /** Defaults to the ones of the runtime. */
+  /** Default: the tracer of the runtime. */
   readonly tracer?: Tracer;
   readonly meter?: Meter;
 }
@@ -90,7 +90,7 @@ function createInstruments(meter: Meter): Instruments {
   };
 }
 
-/** Where the answer came from, in the operator's own words. Never a host. */
+/** The origin of an answer, by the names in the configuration. Never a host. */
 interface Origin {
   readonly provider: string | undefined;
   readonly upstreamModel: string | undefined;
@@ -121,7 +121,7 @@ class OpenTelemetryObserver implements CallObserver {
     this.#trace(receipt, common, timing);
   }
 
-  /** Attributes that spans and metrics share: few values each. */
+  /** Attributes that spans and metrics share; each has few values. */
   #commonAttributes(receipt: Receipt): Attributes {
     const origin = this.#origins.get(receipt.route ?? "");
     const failed = receipt.outcome === "failed" || receipt.outcome === "broken";
@@ -147,7 +147,7 @@ class OpenTelemetryObserver implements CallObserver {
     if (receipt.stream && receipt.firstOutputMs !== undefined) {
       firstToken.record(receipt.firstOutputMs / 1000, common);
     }
-    // Statistics only: the ledger is what counts, and it holds whole µVND.
+    // A `number` is enough for statistics; the exact amounts are in the ledger.
     const money = { "gen_ai.request.model": receipt.model, "gateway.outcome": receipt.outcome };
     cost.record(Number(formatVnd(receipt.costMicroVnd)), money);
     if (receipt.shortfallMicroVnd > 0n) {
@@ -171,7 +171,7 @@ class OpenTelemetryObserver implements CallObserver {
       attributes: { ...common, ...callAttributes(receipt, timing) },
     }, origin);
     const inside = trace.setSpan(origin, span);
-    for (const one of timing?.tries ?? []) this.#traceTry(one, inside, wallMs);
+    for (const one of timing?.attempts ?? []) this.#traceAttempt(one, inside, wallMs);
     if (timing !== undefined) {
       this.#tracer.startSpan("settle", {
         startTime: wallMs(timing.settleStartedMs),
@@ -185,7 +185,11 @@ class OpenTelemetryObserver implements CallObserver {
     span.end(endMs);
   }
 
-  #traceTry(one: AttemptTiming, inside: Context, wallMs: (monotonicMs: number) => number): void {
+  #traceAttempt(
+    one: AttemptTiming,
+    inside: Context,
+    wallMs: (monotonicMs: number) => number,
+  ): void {
     const origin = this.#origins.get(one.route);
     const span = this.#tracer.startSpan(`attempt ${one.route}`, {
       kind: SpanKind.CLIENT,
@@ -214,7 +218,10 @@ function lastResult(receipt: Receipt): string {
   return last === undefined || !isFault(last) ? receipt.outcome : last;
 }
 
-/** `begin` gives a context and `call` gets it back, but the way in between knows no OpenTelemetry. */
+/**
+ * Whether a value is a context: `begin` makes one and `call` gets it back, through code that does not know
+ * OpenTelemetry.
+ */
 function isContext(value: unknown): value is Context {
   return typeof value === "object" && value !== null && "getValue" in value && "setValue" in value;
 }

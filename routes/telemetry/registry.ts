@@ -1,10 +1,10 @@
 /**
- * A small registry in the Prometheus text format (version 0.0.4). Label values come from configuration and from our own
- * tables, never from callers; a bound on series makes that sure.
+ * A small metrics registry with the Prometheus text format (version 0.0.4). Label values come from configuration and
+ * our own enumerations, never from callers; a bound on series limits the damage if one does.
  */
 import { invariant } from "../../core/lib/assert.ts";
 
-/** Series of one metric: models × outcomes × statuses of the largest catalogue stay far below. */
+/** Most series of one metric: models × outcomes × statuses of the largest catalog are far fewer. */
 const maxSeriesPerMetric = 10_000;
 
 interface Metric {
@@ -26,7 +26,7 @@ function braced(labels: string): string {
   return labels === "" ? "" : `{${labels}}`;
 }
 
-/** Where label values lead: one step per label, since joining them would cost more than the counting. */
+/** A node of the tree of label values, one level per label: joining the values would cost more than counting. */
 interface Step<Value> {
   readonly next: Map<string, Step<Value>>;
   series: { readonly labels: string; readonly value: Value } | undefined;
@@ -44,9 +44,12 @@ class Series<Value> {
     this.#make = make;
   }
 
-  /** `undefined` when there are as many series as there may be. */
+  /** The series of these label values; `undefined` if it would exceed the bound. */
   of(values: readonly string[]): Value | undefined {
-    invariant(values.length === this.#names.length, "a metric has its labels, all of them");
+    invariant(
+      values.length === this.#names.length,
+      "a metric needs a value for each of its labels",
+    );
     let step: Step<Value> | undefined = this.#first;
     for (const value of values) step = step?.next.get(value);
     return step?.series === undefined ? this.#add(values) : step.series.value;
@@ -71,7 +74,7 @@ class Series<Value> {
   }
 }
 
-/** Only grows. Counts are numbers, money is µVND. */
+/** A metric that only grows. Counts are `number`, money is µVND. */
 export interface Counter<Amount> {
   add(labels: readonly string[], amount: Amount): void;
 }
@@ -86,7 +89,7 @@ interface HistogramCounts {
   count: number;
 }
 
-/** A value that is read when it is asked for. */
+/** A value of a gauge, read when metrics are scraped. */
 export interface GaugeSample {
   readonly labels: readonly string[];
   readonly value: number;
@@ -115,7 +118,7 @@ export class Registry {
     };
   }
 
-  /** A counter that is exact whatever it adds up to; `format` writes its amount. */
+  /** Adds a counter that stays exact for any sum; `format` writes its amount. */
   exactCounter(
     name: string,
     help: string,

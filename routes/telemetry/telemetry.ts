@@ -1,5 +1,5 @@
 /**
- * What is told of each call to those who watch: the Prometheus registry always, OpenTelemetry when it is on.
+ * The interface of observers of calls: the Prometheus registry always, OpenTelemetry if it is on.
  *
  * - Folder `routes/telemetry/`: what is measured: metrics, spans, budgets of log lines.
  * - In: calls that ended, and the state of the gateway.
@@ -8,7 +8,7 @@
  */
 import type { Receipt } from "../../core/billing/receipt.ts";
 
-/** One try of one route, on the monotonic clock. */
+/** One attempt on one route, in monotonic time. */
 export interface AttemptTiming {
   readonly route: string;
   readonly result: string;
@@ -16,27 +16,27 @@ export interface AttemptTiming {
   readonly endedMs: number;
 }
 
-/** What a receipt does not say: when things happened within the call. Monotonic times. */
+/** The times of events within a call, which a receipt does not have. Monotonic times. */
 export interface CallTiming {
   /** As {@linkcode CallObserver.begin} gave it. */
   readonly origin: unknown;
   readonly startedMs: number;
-  readonly tries: readonly AttemptTiming[];
+  readonly attempts: readonly AttemptTiming[];
   readonly settleStartedMs: number;
   readonly endedMs: number;
-  /** The provider's own word for why the model stopped. */
+  /** The provider's stop reason, unchanged. */
   readonly stopReason?: string | undefined;
 }
 
-/** Gets each receipt once, after it is durable. Metadata only: no prompt, no key, no host ever comes this way. */
+/** Receives each receipt once, after it is durable. Metadata only: never a prompt, a key or a host. */
 export interface CallObserver {
-  /** Remembers where in a trace a call began; `undefined` when nothing traces. */
+  /** Returns the current position in a trace when a call begins; `undefined` if nothing traces. */
   begin(): unknown;
-  /** Told of an ended call; without `timing` where its way measures nothing beside the receipt. */
+  /** Receives an ended call; without `timing` if only the receipt was measured. */
   call(receipt: Receipt, timing?: CallTiming): void;
 }
 
-/** Tells several. The first one that traces is asked for the origin. */
+/** Joins several observers. The first one that traces gives the origin. */
 export function observers(all: readonly CallObserver[]): CallObserver {
   const [only] = all;
   if (all.length === 1 && only !== undefined) return only;

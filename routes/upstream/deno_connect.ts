@@ -1,5 +1,5 @@
 /**
- * TCP and TLS by Deno, for the HTTP/1.1 driver in `core/lib/http1`.
+ * Opens TCP and TLS connections with Deno, for the HTTP/1.1 driver in `core/lib/http1`.
  *
  * - Folder `routes/upstream/`: sockets and name servers of Deno for the drivers in `core/`.
  * - In: where to connect.
@@ -10,11 +10,11 @@ import type { Connect, Connection, ConnectTarget } from "../../core/upstream/con
 import { UpstreamFailure } from "../../core/upstream/transport.ts";
 
 export interface DenoConnectOptions {
-  /** PEM certificates trusted besides the machine's own. */
+  /** PEM certificates that are trusted besides those of the machine. */
   readonly caCerts?: readonly string[];
 }
 
-/** What systems say when they cannot open one more connection to anyone. */
+/** Error codes of systems that cannot open one more connection, to any peer. */
 const shortages: ReadonlySet<unknown> = new Set([
   "EMFILE",
   "ENFILE",
@@ -28,11 +28,11 @@ function isShortage(error: unknown): boolean {
 }
 
 /**
- * Makes the {@linkcode Connect} of this runtime. It rejects with {@linkcode UpstreamFailure} `shortage` where our own
- * machine is at its end.
+ * Makes the {@linkcode Connect} of this runtime. It rejects with {@linkcode UpstreamFailure} `shortage` if our own
+ * machine has no resources left.
  *
- * Nagle's algorithm is off: it would hold back small requests for up to 40 ms. TLS offers only `http/1.1`, so that a
- * peer which would rather speak HTTP/2 does not.
+ * Nagle's algorithm is off: it would delay small requests by up to 40 ms. TLS offers only `http/1.1`, so that a peer
+ * does not choose HTTP/2.
  */
 export function denoConnect(options: DenoConnectOptions = {}): Connect {
   return async (target, signal) => {
@@ -60,7 +60,7 @@ async function secure(
   const close = () => tls.close();
   signal.addEventListener("abort", close, { once: true });
   try {
-    // An empty write waits for the handshake and ends with `close()`; `handshake()` itself would wait on.
+    // An empty write waits for the handshake and ends with `close()`; `handshake()` itself would continue to wait.
     await tls.write(new Uint8Array());
     return tls;
   } catch (error) {

@@ -1,8 +1,8 @@
-/** Name servers and sockets of Deno for fetching what strangers name by URL; the rules are in `core/media`. */
+/** DNS and sockets of Deno for fetching URLs of callers; the rules are in `core/media`. */
 import { createGuardedConnect, type Dial, type Resolve } from "../../core/media/guarded_connect.ts";
 import type { Connect } from "../../core/upstream/connection.ts";
 
-/** Both families; a family without records is no failure. */
+/** Resolves a name in both address families; a family without records is not a failure. */
 export const resolveWithDeno: Resolve = async (hostname, signal) => {
   const lookups = await Promise.allSettled([
     Deno.resolveDns(hostname, "A", { signal }),
@@ -11,7 +11,7 @@ export const resolveWithDeno: Resolve = async (hostname, signal) => {
   return lookups.flatMap((lookup) => lookup.status === "fulfilled" ? lookup.value : []);
 };
 
-/** Dials the address; TLS asks for and verifies the name. */
+/** Connects to the address; TLS sends and verifies the name. */
 const dialWithDeno: Dial = async ({ address, port, serverName }, signal) => {
   const tcp = await Deno.connect({ hostname: address, port, signal });
   tcp.setNoDelay(true);
@@ -30,7 +30,7 @@ const dialWithDeno: Dial = async ({ address, port, serverName }, signal) => {
   }
 };
 
-/** The guarded {@linkcode Connect} of this runtime; `world` is replaced in tests, never in production. */
+/** The guarded {@linkcode Connect} of this runtime; `world` is for tests. */
 export function guardedConnect(
   world: { readonly resolve?: Resolve; readonly dial?: Dial } = {},
 ): Connect {
