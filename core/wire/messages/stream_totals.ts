@@ -6,6 +6,7 @@ import { neutralTier } from "./decode_answer.ts";
 import { readMessagesStop } from "./stop_reasons.ts";
 import { enterMessagesUsage, firstMessagesUsage, type MessagesCounts } from "./usage.ts";
 
+/** Reads the token counts, the service tier and the stop of a Messages stream. */
 export class StreamTotals {
   #counts: MessagesCounts = {};
   #tier: string | undefined;

@@ -29,6 +29,7 @@ function literal(delta: Json | undefined): string {
   return typeof delta === "string" ? stringifyExactly(delta) : emptyText;
 }
 
+/** Reads one output item of a Responses stream into events of the conversation. */
 export class StreamedItem {
   readonly #answer: AnswerState;
   readonly #type: string;

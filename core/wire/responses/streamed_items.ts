@@ -8,6 +8,7 @@ import { maxToolCallsPerAnswer } from "../limits.ts";
 import type { EventSink } from "../stream/dialect.ts";
 import { type AnswerState, StreamedItem } from "./streamed_item.ts";
 
+/** Reads the output items of a Responses stream, by their place in the answer. */
 export class StreamedItems implements AnswerState {
   readonly signer: string;
   hasCalls = false;
