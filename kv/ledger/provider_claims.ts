@@ -8,7 +8,7 @@ import { listBatchRows } from "../store/whole_kind.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { claimCellOf, claimDaysRange, claimKey } from "../schema/keys.ts";
-import type { DayRange } from "../receipts/rollups.ts";
+import type { DayRange } from "../receipts/day_sums.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** A sum over calls. */

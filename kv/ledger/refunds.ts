@@ -9,7 +9,7 @@ import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { daySumCellOf, ledgerOperationKey, refundSumDayKey, refundSumKey } from "../schema/keys.ts";
 import { credit, type LedgerEntry, type Movement, type MovementResult } from "./ledger.ts";
-import { type DayRange, endOfDays, type RollupCell, rollupCell } from "../receipts/rollups.ts";
+import { type DayRange, type DaySumCell, daySumCell, endOfDays } from "../receipts/day_sums.ts";
 import { type AtomicWrite, keysPerRead, type KeyValueStore } from "../store/key_value_store.ts";
 
 /** The stored sum. */
@@ -44,7 +44,7 @@ export async function refundCall(
     requestId,
     attach: async (op, entry) => {
       await options.attach?.(op, entry);
-      await addToSum(kv, op, rollupCell(receipt), costMicroVnd);
+      await addToSum(kv, op, daySumCell(receipt), costMicroVnd);
     },
   });
 }
@@ -56,7 +56,7 @@ export async function refundCall(
 async function addToSum(
   kv: KeyValueStore,
   op: AtomicWrite,
-  { accountId, day, keyId, model }: RollupCell,
+  { accountId, day, keyId, model }: DaySumCell,
   amountMicroVnd: bigint,
 ): Promise<void> {
   const entry = await kv.get(refundSumKey(accountId, day, keyId, model));
@@ -81,7 +81,7 @@ export function refundSum(entry: Deno.KvEntryMaybe<unknown>): bigint {
 }
 
 /** The refunds of the calls of one day, key and model. */
-export interface RefundRow extends RollupCell {
+export interface RefundRow extends DaySumCell {
   readonly refundedMicroVnd: bigint;
 }
 

@@ -9,15 +9,15 @@ import {
   accountOfKey,
   bankEventsSince,
   daySumCellOf,
+  daySumsPrefix,
   leasesPrefix,
   noticeOfKey,
   refundSumsPrefix,
-  rollupsPrefix,
   walletsPrefix,
 } from "../schema/keys.ts";
 import { leaseRow } from "../wallet/leases.ts";
 import { refundSum } from "../ledger/refunds.ts";
-import { usageSum } from "../receipts/rollups.ts";
+import { usageSum } from "../receipts/day_sums.ts";
 import { walletRow } from "../wallet/wallets.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
@@ -85,7 +85,7 @@ async function readLiability(kv: KeyValueStore) {
 async function readRevenue(kv: KeyValueStore, nowMs: number) {
   const calls = await sumOfDays(
     kv,
-    rollupsPrefix(),
+    daySumsPrefix(),
     nowMs,
     ({ value }) => usageSum(value).costMicroVnd,
   );

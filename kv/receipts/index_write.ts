@@ -13,8 +13,8 @@ import { compareAndSet } from "../store/cas.ts";
 import { indexerKey } from "../schema/keys.ts";
 import { indexedAmong, writePages } from "./receipt_index.ts";
 import { readReceipts } from "./receipts.ts";
-import { groupReceipts, type RollupGroup } from "./rollup_group.ts";
-import { addUsage, noUsage, rollupCellKey, type UsageSum, usageSum } from "./rollups.ts";
+import { type DaySumGroup, groupReceipts } from "./day_sum_group.ts";
+import { addUsage, daySumCellKey, noUsage, type UsageSum, usageSum } from "./day_sums.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** A day sum as it is stored, with its version. */
@@ -43,7 +43,7 @@ export interface IndexWriteOptions {
  */
 export async function writeIndex(
   kv: KeyValueStore,
-  chunk: readonly RollupGroup[],
+  chunk: readonly DaySumGroup[],
   options: IndexWriteOptions,
 ): Promise<"written" | "lost" | "conflict"> {
   const { owner, cache, pause } = options;
@@ -68,12 +68,12 @@ export async function writeIndex(
 
 async function readSums(
   kv: KeyValueStore,
-  chunk: readonly RollupGroup[],
+  chunk: readonly DaySumGroup[],
   cache: Map<string, KnownSum> | undefined,
   { bounded }: IndexWriteOptions,
 ): Promise<Map<string, KnownSum>> {
   const sums = new Map<string, KnownSum>();
-  const missing: RollupGroup[] = [];
+  const missing: DaySumGroup[] = [];
   for (const group of chunk) {
     const known = cache?.get(group.id);
     if (known) sums.set(group.id, known);
@@ -81,7 +81,7 @@ async function readSums(
   }
   if (missing.length === 0) return sums;
   const rows = await bounded(
-    kv.getMany<unknown[]>(missing.map((group) => rollupCellKey(group.cell))),
+    kv.getMany<unknown[]>(missing.map((group) => daySumCellKey(group.cell))),
   );
   rows.forEach((row, at) => {
     const group = missing[at];
@@ -95,10 +95,10 @@ async function readSums(
 /** Removes receipts that are already in the index. Call it after the sums were read. */
 async function withoutIndexed(
   kv: KeyValueStore,
-  chunk: readonly RollupGroup[],
+  chunk: readonly DaySumGroup[],
   { bounded }: IndexWriteOptions,
-): Promise<RollupGroup[]> {
-  const groups: RollupGroup[] = [];
+): Promise<DaySumGroup[]> {
+  const groups: DaySumGroup[] = [];
   for (const group of chunk) {
     const { cell: { accountId }, requestIds } = group;
     const indexed = await bounded(indexedAmong(kv, accountId, requestIds));
@@ -118,7 +118,7 @@ async function withoutIndexed(
 /** Commits one atomic write. Returns the new sums, or `undefined` if a check failed. */
 async function commitIndex(
   kv: KeyValueStore,
-  groups: readonly RollupGroup[],
+  groups: readonly DaySumGroup[],
   sums: ReadonlyMap<string, KnownSum>,
   { owner, bounded }: IndexWriteOptions,
 ): Promise<Map<string, KnownSum> | undefined> {
@@ -128,7 +128,7 @@ async function commitIndex(
   if (owner) op.check({ key: indexerKey(owner.instanceId), versionstamp: owner.versionstamp });
   for (const { id, cell, sum: added } of groups) {
     const known = sums.get(id) ?? { sum: noUsage, versionstamp: null };
-    const key = rollupCellKey(cell);
+    const key = daySumCellKey(cell);
     const sum = addUsage(known.sum, added);
     op.check({ key, versionstamp: known.versionstamp }).set(key, sum);
     written.set(id, sum);

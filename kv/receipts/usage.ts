@@ -5,8 +5,8 @@ import {
   accountOfKey,
   accountsPrefix,
   daySumCellOf,
-  rollupDayKey,
-  rollupsOfPrefix,
+  daySumsOfDayKey,
+  daySumsOfPrefix,
 } from "../schema/keys.ts";
 import { indexedAmong, listIndexed } from "./receipt_index.ts";
 import { maxReceiptsPerRead, readReceipts, readTail } from "./receipts.ts";
@@ -15,15 +15,15 @@ import {
   addReceipts,
   addUsage,
   type DayRange,
+  type DaySumCell,
+  daySumCell,
+  daySumCellKey,
   endOfDays,
   noUsage,
-  type RollupCell,
-  rollupCell,
-  rollupCellKey,
   sameUsage,
   type UsageSum,
   usageSum,
-} from "./rollups.ts";
+} from "./day_sums.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** A sum of receipts, and how much of its cost was refunded. */
@@ -32,7 +32,7 @@ export interface Usage extends UsageSum {
 }
 
 /** The usage of one model by one key on one day. */
-export interface UsageRow extends RollupCell {
+export interface UsageRow extends DaySumCell {
   readonly usage: Usage;
 }
 
@@ -50,12 +50,12 @@ export function netCostMicroVnd({ costMicroVnd, refundedMicroVnd }: Usage): bigi
   return costMicroVnd - refundedMicroVnd;
 }
 
-function cellId({ day, keyId, model }: RollupCell): string {
+function cellId({ day, keyId, model }: DaySumCell): string {
   return `${day} ${keyId} ${model}`;
 }
 
 /** Sums of receipts by cell. */
-type SumRow = RollupCell & { readonly usage: UsageSum };
+type SumRow = DaySumCell & { readonly usage: UsageSum };
 
 /**
  * Reads the usage of a range of days, including calls settled this second, ordered by day, key and
@@ -97,7 +97,7 @@ async function readSums(
     if (after.size !== before.size && attempt < walletWriteAttempts) continue;
     const open = tail.filter((requestId) => !after.has(requestId));
     for (const receipt of await readReceipts(kv, open)) {
-      const cell = rollupCell(receipt);
+      const cell = daySumCell(receipt);
       if (cell.day < range.fromDay || cell.day > range.toDay) continue;
       const known = rows.get(cellId(cell));
       const usage = addReceipts(known?.usage ?? noUsage, [receipt]);
@@ -114,8 +114,8 @@ async function readRows(
 ): Promise<Map<string, SumRow>> {
   const rows = new Map<string, SumRow>();
   const selector = {
-    start: rollupDayKey(accountId, fromDay),
-    end: rollupDayKey(accountId, endOfDays(toDay)),
+    start: daySumsOfDayKey(accountId, fromDay),
+    end: daySumsOfDayKey(accountId, endOfDays(toDay)),
   };
   for await (const { key, value } of kv.list<unknown>(selector)) {
     const cell = daySumCellOf(key);
@@ -125,7 +125,7 @@ async function readRows(
 }
 
 /** The result of rebuilding day sums. */
-export interface RebuiltRollups {
+export interface RebuiltDaySums {
   /** Number of rows that were wrong. */
   readonly corrected: number;
   /** Set if the indexer changed a row during every attempt, so that the row was not checked. */
@@ -136,15 +136,15 @@ export interface RebuiltRollups {
  * Recomputes the day sums of an account from its indexed receipts and corrects rows that differ.
  * Safe beside a live service: a row that the indexer changes meanwhile is left to the next attempt.
  */
-export async function rebuildRollups(
+export async function rebuildDaySums(
   kv: KeyValueStore,
   accountId: AccountId,
-): Promise<RebuiltRollups> {
+): Promise<RebuiltDaySums> {
   let corrected = 0;
   for (let attempt = 0; attempt < walletWriteAttempts; attempt++) {
     // Versions are read before receipts: a receipt indexed in between changes the version.
     const stored = new Map<string, Deno.KvEntry<unknown>>();
-    for await (const entry of kv.list<unknown>({ prefix: rollupsOfPrefix(accountId) })) {
+    for await (const entry of kv.list<unknown>({ prefix: daySumsOfPrefix(accountId) })) {
       stored.set(cellId(daySumCellOf(entry.key)), entry);
     }
     const right = await sumIndexed(kv, accountId);
@@ -159,8 +159,8 @@ export async function rebuildRollups(
   return { corrected, isMoving: true };
 }
 
-/** Runs {@linkcode rebuildRollups} for every account, one after the other. */
-export async function rebuildAllRollups(kv: KeyValueStore, signal?: AbortSignal): Promise<{
+/** Runs {@linkcode rebuildDaySums} for every account, one after the other. */
+export async function rebuildAllDaySums(kv: KeyValueStore, signal?: AbortSignal): Promise<{
   readonly accounts: number;
   readonly corrected: number;
   /** Accounts whose rows kept changing. */
@@ -172,7 +172,7 @@ export async function rebuildAllRollups(kv: KeyValueStore, signal?: AbortSignal)
   for await (const { key } of kv.list({ prefix: accountsPrefix() })) {
     signal?.throwIfAborted();
     const accountId = accountOfKey(key);
-    const rebuilt = await rebuildRollups(kv, accountId);
+    const rebuilt = await rebuildDaySums(kv, accountId);
     accounts++;
     corrected += rebuilt.corrected;
     if (rebuilt.isMoving) moving.push(accountId);
@@ -185,7 +185,7 @@ async function sumIndexed(kv: KeyValueStore, accountId: AccountId): Promise<Map<
   let some: RequestId[] = [];
   const add = async () => {
     for (const receipt of await readReceipts(kv, some)) {
-      const cell = rollupCell(receipt);
+      const cell = daySumCell(receipt);
       const usage = addReceipts(rows.get(cellId(cell))?.usage ?? noUsage, [receipt]);
       rows.set(cellId(cell), { ...cell, usage });
     }
@@ -205,7 +205,7 @@ async function correctRow(
   right: SumRow | undefined,
 ): Promise<"right" | "corrected" | "moved"> {
   if (stored && right && sameUsage(usageSum(stored.value), right.usage)) return "right";
-  const key = stored ? stored.key : right ? rollupCellKey(right) : undefined;
+  const key = stored ? stored.key : right ? daySumCellKey(right) : undefined;
   if (key === undefined) return "right";
   const op = kv.atomic().check({ key, versionstamp: stored?.versionstamp ?? null });
   if (right) op.set(key, right.usage);

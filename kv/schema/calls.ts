@@ -57,11 +57,11 @@ export function newestOnIndexPage(key: Deno.KvKey): RequestId {
   return String(key[2]) as RequestId;
 }
 
-export function rollupsPrefix(): StoreKey {
+export function daySumsPrefix(): StoreKey {
   return ["usage"];
 }
 
-export function rollupsOfPrefix(accountId: AccountId): StoreKey {
+export function daySumsOfPrefix(accountId: AccountId): StoreKey {
   return ["usage", accountId];
 }
 
@@ -69,11 +69,11 @@ export function rollupsOfPrefix(accountId: AccountId): StoreKey {
  * Key of the sums of a day. `day` is `YYYY-MM-DD` in Vietnam time: it sorts as text, so a range of
  * days is a range of keys.
  */
-export function rollupDayKey(accountId: AccountId, day: string): StoreKey {
+export function daySumsOfDayKey(accountId: AccountId, day: string): StoreKey {
   return ["usage", accountId, day];
 }
 
-export function rollupKey(
+export function daySumKey(
   accountId: AccountId,
   day: string,
   keyId: ApiKeyId,

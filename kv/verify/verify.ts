@@ -26,7 +26,7 @@
 import type { AccountId } from "../../core/lib/ids.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
-import { ledgersPrefix, rollupsPrefix, walletsPrefix } from "../schema/keys.ts";
+import { daySumsPrefix, ledgersPrefix, walletsPrefix } from "../schema/keys.ts";
 import { ClaimSums } from "../ledger/provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
 import { claimDisagreements, readClaimRows } from "./verify_claims.ts";
@@ -78,7 +78,7 @@ async function countPasses(
   slices: TimeSlices | undefined,
 ): Promise<number> {
   let rows = 0;
-  for (const prefix of [walletsPrefix(), rollupsPrefix()]) {
+  for (const prefix of [walletsPrefix(), daySumsPrefix()]) {
     for await (const _ of wholeKind(kv, { prefix }, slices)) rows++;
   }
   for await (const { value } of wholeKind(kv, { prefix: ledgersPrefix() }, slices)) {

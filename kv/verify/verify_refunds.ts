@@ -9,7 +9,7 @@ import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "../schema/keys.t
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import { maxReceiptsPerRead, readReceipts } from "../receipts/receipts.ts";
 import { refundOperationId, refundSum } from "../ledger/refunds.ts";
-import { rollupCell } from "../receipts/rollups.ts";
+import { daySumCell } from "../receipts/day_sums.ts";
 import { sumId } from "./verify_sums.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
@@ -66,7 +66,7 @@ async function sumLines(
         const [back, paid] = [amountMicroVnd, receipt.costMicroVnd].map(formatVnd);
         found.push(`${back} VND went back of ${paid} for ${receipt.requestId}`);
       }
-      const cell = sumId(rollupCell(receipt));
+      const cell = sumId(daySumCell(receipt));
       sums.set(cell, (sums.get(cell) ?? 0n) + amountMicroVnd);
     }
   }

@@ -11,12 +11,12 @@ import {
   allIndexPagesPrefix,
   batchesPrefix,
   daySumCellOf,
+  daySumsPrefix,
   leasesPrefix,
   ledgerOperationsPrefix,
   ledgersPrefix,
   receiptsPrefix,
   refundSumsPrefix,
-  rollupsPrefix,
   walletsPrefix,
 } from "../schema/keys.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
@@ -27,13 +27,13 @@ import { decodeReceiptPage, pageBucketOf } from "../receipts/receipt_pages.ts";
 import { refundSum } from "../ledger/refunds.ts";
 import {
   addReceipts,
+  type DaySumCell,
+  daySumCell,
   noUsage,
-  type RollupCell,
-  rollupCell,
   sameUsage,
   type UsageSum,
   usageSum,
-} from "../receipts/rollups.ts";
+} from "../receipts/day_sums.ts";
 import { leaseLeftMicroVnd, type PendingCharge, type Problem } from "./verify_account.ts";
 import { ledgerFingerprint } from "./verify_ledger.ts";
 import { hash, IndexPrints, isIndexed, type ScanOptions } from "./verify_index.ts";
@@ -69,7 +69,7 @@ export class Scan {
   readonly #slices: TimeSlices | undefined;
   readonly #claims: ClaimSums | undefined;
   /** Sums of receipts by cell, until the row of the sum is read. */
-  readonly #sums = new Map<string, { readonly cell: RollupCell; readonly sum: UsageSum }>();
+  readonly #sums = new Map<string, { readonly cell: DaySumCell; readonly sum: UsageSum }>();
   /** Versions of the rows that equal the sum of their receipts. */
   readonly #proved = new Map<string, string>();
   readonly #charges = new Map<AccountId, PendingCharge[]>();
@@ -160,7 +160,7 @@ export class Scan {
     await this.#each(receiptsPrefix(), none, (entry) => {
       for (const receipt of decodeReceiptPage(entry)) this.#addReceipt(receipt);
     });
-    await this.#each(rollupsPrefix(), accountOfKey, ({ key, value, versionstamp }) => {
+    await this.#each(daySumsPrefix(), accountOfKey, ({ key, value, versionstamp }) => {
       const id = sumId(daySumCellOf(key));
       if (sameUsage(usageSum(value), this.#sums.get(id)?.sum ?? noUsage)) {
         this.#proved.set(id, versionstamp);
@@ -219,7 +219,7 @@ export class Scan {
     this.prints.add("receipts", receipt.accountId, requestId);
     this.#addRefundOf(receipt);
     if (this.#tail.has(requestId) && !this.#indexedTail.has(requestId)) return;
-    const cell = rollupCell(receipt);
+    const cell = daySumCell(receipt);
     const id = sumId(cell);
     const sum = addReceipts(this.#sums.get(id)?.sum ?? noUsage, [receipt]);
     this.#sums.set(id, { cell, sum });
@@ -230,7 +230,7 @@ export class Scan {
     if (line?.accountId !== receipt.accountId) return;
     this.#refunds.delete(receipt.requestId);
     if (line.amountMicroVnd > receipt.costMicroVnd) this.suspects.add(receipt.accountId);
-    const cell = sumId(rollupCell(receipt));
+    const cell = sumId(daySumCell(receipt));
     this.#refundSums.set(cell, (this.#refundSums.get(cell) ?? 0n) + line.amountMicroVnd);
   }
 

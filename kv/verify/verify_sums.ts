@@ -7,27 +7,27 @@ import type { AccountId, RequestId } from "../../core/lib/ids.ts";
 import { beforeIdsOf } from "../../core/lib/ids.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
-import { daySumCellOf, indexPageKey, indexPagesPrefix, rollupsOfPrefix } from "../schema/keys.ts";
+import { daySumCellOf, daySumsOfPrefix, indexPageKey, indexPagesPrefix } from "../schema/keys.ts";
 import { pageIds } from "../receipts/receipt_index.ts";
 import { readReceipts } from "../receipts/receipts.ts";
 import {
   addReceipts,
+  type DaySumCell,
+  daySumCell,
+  daySumCellKey,
   noUsage,
-  type RollupCell,
-  rollupCell,
-  rollupCellKey,
   sameUsage,
   type UsageSum,
   usageSum,
-} from "../receipts/rollups.ts";
+} from "../receipts/day_sums.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Receipts of an account that verification has in memory at once. */
 const verifyReceiptsAtOnce = 1_000;
 
 /** Returns the name of a day sum: its key as a text. */
-export function sumId(cell: RollupCell): string {
-  return rollupCellKey(cell).join(" ");
+export function sumId(cell: DaySumCell): string {
+  return daySumCellKey(cell).join(" ");
 }
 
 /** What a scan of the store found out about day sums. */
@@ -35,11 +35,11 @@ export interface ProvedSums {
   /** Versions of the sums that were right: a row with the same version is still right. */
   readonly versions: ReadonlyMap<string, string>;
   /** Sums that have receipts but no row. */
-  readonly unwritten: ReadonlyMap<string, RollupCell>;
+  readonly unwritten: ReadonlyMap<string, DaySumCell>;
 }
 
 interface DaySum {
-  readonly cell: RollupCell;
+  readonly cell: DaySumCell;
   readonly sum: UsageSum;
   readonly versionstamp: string;
 }
@@ -50,7 +50,7 @@ export type DaySums = ReadonlyMap<string, DaySum>;
 /** Reads the day sums of an account. */
 export async function readDaySums(kv: KeyValueStore, accountId: AccountId): Promise<DaySums> {
   const sums = new Map<string, DaySum>();
-  for await (const entry of kv.list<unknown>({ prefix: rollupsOfPrefix(accountId) })) {
+  for await (const entry of kv.list<unknown>({ prefix: daySumsOfPrefix(accountId) })) {
     const cell = daySumCellOf(entry.key);
     const { versionstamp } = entry;
     sums.set(sumId(cell), { cell, sum: usageSum(entry.value), versionstamp });
@@ -86,7 +86,7 @@ export async function sumReceipts(
   for (let at = 0; at < ids.length; at += verifyReceiptsAtOnce) {
     for (const receipt of await readReceipts(kv, ids.slice(at, at + verifyReceiptsAtOnce))) {
       found++;
-      const id = sumId(rollupCell(receipt));
+      const id = sumId(daySumCell(receipt));
       if (proved?.has(id)) continue;
       sums.set(id, addReceipts(sums.get(id) ?? noUsage, [receipt]));
       costMicroVnd += receipt.costMicroVnd;

@@ -8,8 +8,8 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { type KnownSum, writeIndex } from "../receipts/index_write.ts";
 import { batchKey } from "../schema/keys.ts";
-import { RollupGroup, rollupGroupId, takeChunk } from "../receipts/rollup_group.ts";
-import { type RollupCell, rollupCell } from "../receipts/rollups.ts";
+import { DaySumGroup, daySumGroupId, takeChunk } from "../receipts/day_sum_group.ts";
+import { type DaySumCell, daySumCell } from "../receipts/day_sums.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Batch rows deleted in one commit; the store takes 1,000 changes. */
@@ -19,7 +19,7 @@ const batchDeletesPerCommit = 500;
 export const indexReceiptsPerStep = 20_000;
 
 /** Day sums that the indexer remembers, so that it need not read what it wrote itself. */
-const maxRollupRowsCached = 20_000;
+const maxDaySumsCached = 20_000;
 
 interface QueuedBatch {
   readonly commit: number;
@@ -27,7 +27,7 @@ interface QueuedBatch {
   left: number;
 }
 
-class QueuedGroup extends RollupGroup {
+class QueuedGroup extends DaySumGroup {
   /** The batches of its receipts, each with its number of receipts in this group. */
   readonly batches: { readonly batch: QueuedBatch; count: number }[] = [];
   /** The last attempt ended without an answer, so some receipts may be indexed already. */
@@ -41,7 +41,7 @@ class QueuedGroup extends RollupGroup {
   }
 }
 
-function belongsTo({ accountId, day, keyId, model }: RollupCell, receipt: Receipt): boolean {
+function belongsTo({ accountId, day, keyId, model }: DaySumCell, receipt: Receipt): boolean {
   return receipt.accountId === accountId && receipt.keyId === keyId && receipt.model === model &&
     vietnamDay(receipt.startedAtMs) === day;
 }
@@ -90,14 +90,14 @@ export class IndexQueue {
   #enter(receipt: Receipt, batch: QueuedBatch): void {
     let group = this.#latest;
     if (group === undefined || group.isFull || !belongsTo(group.cell, receipt)) {
-      group = this.#latest = this.#groupOf(rollupCell(receipt));
+      group = this.#latest = this.#groupOf(daySumCell(receipt));
     }
     group.addFrom(batch, receipt);
     this.#length++;
   }
 
-  #groupOf(cell: RollupCell): QueuedGroup {
-    const known = this.#open.get(rollupGroupId(cell));
+  #groupOf(cell: DaySumCell): QueuedGroup {
+    const known = this.#open.get(daySumGroupId(cell));
     if (known !== undefined && !known.isFull) return known;
     const group = new QueuedGroup(cell);
     this.#groups.push(group);
@@ -112,7 +112,7 @@ export class IndexQueue {
   async step(): Promise<number> {
     let left = Math.min(this.#length, indexReceiptsPerStep);
     let indexed = 0;
-    if (this.#sums.size > maxRollupRowsCached) this.#sums.clear();
+    if (this.#sums.size > maxDaySumsCached) this.#sums.clear();
     while (left > 0) {
       const chunk = this.#take();
       const size = chunk.reduce((sum, group) => sum + group.requestIds.length, 0);

@@ -22,7 +22,7 @@ import {
 } from "../schema/keys.ts";
 import { type LeaseRow, leaseRow } from "./leases.ts";
 import { readReceipts } from "../receipts/receipts.ts";
-import { chunkGroups, groupReceipts } from "../receipts/rollup_group.ts";
+import { chunkGroups, groupReceipts } from "../receipts/day_sum_group.ts";
 import type { InstanceLeaseRow } from "./instance_lease.ts";
 import { changeWallet, readWallet } from "./wallets.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";

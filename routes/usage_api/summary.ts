@@ -1,5 +1,5 @@
 /** Aggregates usage rows (day × key × model): totals, per day, per key, per model. */
-import type { DayRange } from "../../kv/receipts/rollups.ts";
+import type { DayRange } from "../../kv/receipts/day_sums.ts";
 import {
   addUp,
   netCostMicroVnd,

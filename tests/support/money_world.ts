@@ -4,7 +4,7 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import { ledgerOperationKey, ledgerPrefix } from "../../kv/schema/keys.ts";
 import { credit, type LedgerEntry } from "../../kv/ledger/ledger.ts";
 import { ReceiptPageLayout } from "../../kv/receipts/receipt_pages.ts";
-import type { DayRange } from "../../kv/receipts/rollups.ts";
+import type { DayRange } from "../../kv/receipts/day_sums.ts";
 import type { ReceiptDraft, ReserveResult, WalletEngine } from "../../kv/wallet/mod.ts";
 import { addUp, nothingUsed, readUsage, type Usage } from "../../kv/receipts/usage.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";

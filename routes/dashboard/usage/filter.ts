@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import { parseId, type RequestId } from "../../../core/lib/ids.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
-import { type DayRange } from "../../../kv/receipts/rollups.ts";
+import { type DayRange } from "../../../kv/receipts/day_sums.ts";
 import type { UsageRow } from "../../../kv/receipts/usage.ts";
 import { boundedRange, dayRange } from "../../usage_api/range.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { inVnd } from "../../../core/billing/vnd_json.ts";
 import { exportRecords } from "../../../kv/verify/export.ts";
 import { checkTopups } from "../../../kv/payments/topup_checks.ts";
-import { rebuildAllRollups, rebuildRollups } from "../../../kv/receipts/usage.ts";
+import { rebuildAllDaySums, rebuildDaySums } from "../../../kv/receipts/usage.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { requireAccount } from "./account_operand.ts";
 import type { AdminDeps } from "./admin_deps.ts";
@@ -36,10 +36,10 @@ export function addBookRoutes(
     const { account } = rebuildBody.parse(await context.req.json());
     if (account === undefined) {
       using reading = beginReading?.(context.req.raw.signal);
-      return context.json(await rebuildAllRollups(kv, reading?.signal));
+      return context.json(await rebuildAllDaySums(kv, reading?.signal));
     }
     const id = await requireAccount(kv, account);
-    const { corrected, isMoving } = await rebuildRollups(kv, id);
+    const { corrected, isMoving } = await rebuildDaySums(kv, id);
     return context.json({ accounts: 1, corrected, moving: isMoving ? [id] : [] });
   });
 }

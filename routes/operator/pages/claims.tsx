@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { type DayClaims, providerOfRoute, readClaims } from "../../../kv/ledger/provider_claims.ts";
-import type { DayRange } from "../../../kv/receipts/rollups.ts";
+import type { DayRange } from "../../../kv/receipts/day_sums.ts";
 import {
   Card,
   DataTable,

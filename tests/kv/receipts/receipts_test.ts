@@ -9,9 +9,9 @@ import { writeIndex } from "../../../kv/receipts/index_write.ts";
 import { batchKey } from "../../../kv/schema/keys.ts";
 import { boundReceipt, decodeReceipt, encodeReceipt } from "../../../kv/receipts/receipt_codec.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
-import { chunkGroups, groupReceipts } from "../../../kv/receipts/rollup_group.ts";
-import { addReceipts, noUsage } from "../../../kv/receipts/rollups.ts";
-import { readUsage, rebuildRollups } from "../../../kv/receipts/usage.ts";
+import { chunkGroups, groupReceipts } from "../../../kv/receipts/day_sum_group.ts";
+import { addReceipts, noUsage } from "../../../kv/receipts/day_sums.ts";
+import { readUsage, rebuildDaySums } from "../../../kv/receipts/usage.ts";
 import { newAccount, readUsageTotal, receiptOf, storeReceipts } from "../../support/money_world.ts";
 import { anyReceipt } from "../../support/receipt_arbitrary.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
@@ -160,7 +160,7 @@ Deno.test("indexing the same receipts again, or by several at once, changes noth
   assertEquals([total.calls, total.costMicroVnd], [500, 3_500n]);
 });
 
-Deno.test("rebuildRollups() corrects wrong, missing and surplus day sums", async () => {
+Deno.test("rebuildDaySums() corrects wrong, missing and surplus day sums", async () => {
   using kv = await Deno.openKv(":memory:");
   const receipts = ["a", "b", "c"].map((model) => plain(newId("request", 0), { model }));
   await store(kv, receipts, 3, 0);
@@ -171,7 +171,7 @@ Deno.test("rebuildRollups() corrects wrong, missing and surplus day sums", async
   await kv.set(one.key, { ...noUsage, calls: 99 });
   await kv.delete(two.key);
   await kv.set([...two.key.slice(0, 4), "ghost"], noUsage);
-  assertEquals(await rebuildRollups(kv, account), { corrected: 3, isMoving: false });
+  assertEquals(await rebuildDaySums(kv, account), { corrected: 3, isMoving: false });
   assertEquals(await readUsage(kv, account, allDays), before);
-  assertEquals(await rebuildRollups(kv, account), { corrected: 0, isMoving: false });
+  assertEquals(await rebuildDaySums(kv, account), { corrected: 0, isMoving: false });
 });

@@ -4,14 +4,14 @@ import { newId } from "../../../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/api_keys/seal.ts";
 import { creditOperationId } from "../../../../core/payments/bank_event.ts";
 import { openControl } from "../../../../kv/operators/control.ts";
-import { rollupKey } from "../../../../kv/schema/keys.ts";
+import { daySumKey } from "../../../../kv/schema/keys.ts";
 import { mailQueue } from "../../../../kv/outbox/mail.ts";
 import { claimDue } from "../../../../kv/outbox/outbox_claims.ts";
 import { bury } from "../../../../kv/outbox/outbox_dead_letters.ts";
 import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
 import { refundOperationId } from "../../../../kv/ledger/refunds.ts";
 import { openWalletEngine } from "../../../../kv/wallet/mod.ts";
-import { noUsage } from "../../../../kv/receipts/rollups.ts";
+import { noUsage } from "../../../../kv/receipts/day_sums.ts";
 import { createAdminApp } from "../../../../routes/operator/cli/app.ts";
 import { readAdminCommand } from "../../../../routes/operator/cli/command.ts";
 import { testKeyId } from "../../../support/money_world.ts";
@@ -172,7 +172,7 @@ Deno.test("wrong day sums are rebuilt by the command line, of one account or of 
     const accounts = [await world.customer("ann"), await world.customer("bob")];
     const damage = async () => {
       for (const { id } of accounts) {
-        await kv.set(rollupKey(id, "2026-11-20", testKeyId, "ghost"), { ...noUsage, calls: 9 });
+        await kv.set(daySumKey(id, "2026-11-20", testKeyId, "ghost"), { ...noUsage, calls: 9 });
       }
     };
     const isRight = async () => JSON.parse((await typed(app, "verify")).said).ok;

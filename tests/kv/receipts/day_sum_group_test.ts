@@ -3,13 +3,13 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import {
   chunkGroups,
+  DaySumGroup,
+  daySumsPerCommit,
   groupReceipts,
   indexReceiptsPerCommit,
-  RollupGroup,
-  rollupRowsPerCommit,
   takeChunk,
-} from "../../../kv/receipts/rollup_group.ts";
-import { addReceipts, addUsage, noUsage, rollupCell } from "../../../kv/receipts/rollups.ts";
+} from "../../../kv/receipts/day_sum_group.ts";
+import { addReceipts, addUsage, daySumCell, noUsage } from "../../../kv/receipts/day_sums.ts";
 import { newAccount, receiptOf } from "../../support/money_world.ts";
 
 const accounts = [newAccount(), newAccount(), newAccount()] as const;
@@ -31,7 +31,7 @@ Deno.test("chunks hold every receipt once, fit a commit, and name no day sum twi
       for (const chunk of chunks) {
         const size = chunk.reduce((sum, { requestIds }) => sum + requestIds.length, 0);
         assert(size > 0 && size <= indexReceiptsPerCommit);
-        assert(chunk.length <= rollupRowsPerCommit);
+        assert(chunk.length <= daySumsPerCommit);
         assertEquals(new Set(chunk.map(({ id }) => id)).size, chunk.length);
       }
       const ids = chunks.flat().flatMap(({ requestIds }) => requestIds);
@@ -44,14 +44,14 @@ Deno.test("chunks hold every receipt once, fit a commit, and name no day sum twi
 });
 
 /** A group as the index queue has it, also after a failed attempt. */
-function groupOf(model: number, count: number): RollupGroup {
-  const group = new RollupGroup(rollupCell(receipt(0, model)));
+function groupOf(model: number, count: number): DaySumGroup {
+  const group = new DaySumGroup(daySumCell(receipt(0, model)));
   for (let at = 0; at < count; at++) group.add(receipt(0, model));
   return group;
 }
 
 /** Returns how many groups one commit takes, and what remains on the list. */
-function taken(groups: RollupGroup[]): number[] {
+function taken(groups: DaySumGroup[]): number[] {
   const order = [...groups];
   const chunk = takeChunk(groups);
   assertEquals([...chunk, ...groups], order, "taken from the front, and nothing lost");
@@ -59,8 +59,8 @@ function taken(groups: RollupGroup[]): number[] {
 }
 
 Deno.test("a commit of the index takes as many day sums as it may check, and not one more", () => {
-  const groups = Array.from({ length: rollupRowsPerCommit + 3 }, (_, at) => groupOf(at, 1));
-  assertEquals(taken(groups), [rollupRowsPerCommit, 3]);
+  const groups = Array.from({ length: daySumsPerCommit + 3 }, (_, at) => groupOf(at, 1));
+  assertEquals(taken(groups), [daySumsPerCommit, 3]);
   assertEquals(taken(groups), [3, 0]);
   assertEquals(taken(groups), [0, 0]);
 });

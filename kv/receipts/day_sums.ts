@@ -7,7 +7,7 @@ import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { Writable } from "../../core/lib/writable.ts";
-import { rollupKey } from "../schema/keys.ts";
+import { daySumKey } from "../schema/keys.ts";
 
 /** The stored sum. All members but the money are safe integers. */
 export interface UsageSum {
@@ -30,7 +30,7 @@ export interface UsageSum {
 }
 
 /** What one row is the sum of. */
-export interface RollupCell {
+export interface DaySumCell {
   readonly accountId: AccountId;
   /** `YYYY-MM-DD`, Vietnam time. */
   readonly day: string;
@@ -71,13 +71,13 @@ export const noUsage: UsageSum = {
 };
 
 /** Returns the cell of a receipt, by the start of its call, which never changes. */
-export function rollupCell(receipt: Receipt): RollupCell {
+export function daySumCell(receipt: Receipt): DaySumCell {
   const { accountId, keyId, model } = receipt;
   return { accountId, day: vietnamDay(receipt.startedAtMs), keyId, model };
 }
 
-export function rollupCellKey(cell: RollupCell): Deno.KvKey {
-  return rollupKey(cell.accountId, cell.day, cell.keyId, cell.model);
+export function daySumCellKey(cell: DaySumCell): Deno.KvKey {
+  return daySumKey(cell.accountId, cell.day, cell.keyId, cell.model);
 }
 
 /** Adds a receipt to a sum, in place. */

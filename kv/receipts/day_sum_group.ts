@@ -5,27 +5,27 @@
 import type { RequestId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import type { Writable } from "../../core/lib/writable.ts";
-import { addReceipt, noUsage, type RollupCell, rollupCell, type UsageSum } from "./rollups.ts";
+import { addReceipt, type DaySumCell, daySumCell, noUsage, type UsageSum } from "./day_sums.ts";
 
 /** Most receipts per index commit: at most a page each, a few pages in practice. */
 export const indexReceiptsPerCommit = 500;
 
 /** Most day sums per index commit: each needs a check, beside the check of the indexer. */
-export const rollupRowsPerCommit = 9;
+export const daySumsPerCommit = 9;
 
-export function rollupGroupId({ accountId, day, keyId, model }: RollupCell): string {
+export function daySumGroupId({ accountId, day, keyId, model }: DaySumCell): string {
   return `${accountId} ${day} ${keyId} ${model}`;
 }
 
 /** Receipts of one day sum, at most as many as one index commit takes. */
-export class RollupGroup {
+export class DaySumGroup {
   readonly id: string;
-  readonly cell: RollupCell;
+  readonly cell: DaySumCell;
   readonly requestIds: RequestId[] = [];
   readonly #sum: Writable<UsageSum> = { ...noUsage };
 
-  constructor(cell: RollupCell) {
-    this.id = rollupGroupId(cell);
+  constructor(cell: DaySumCell) {
+    this.id = daySumGroupId(cell);
     this.cell = cell;
   }
 
@@ -45,15 +45,15 @@ export class RollupGroup {
 }
 
 /** Groups receipts by day sum; groups of one account are neighbours. */
-export function groupReceipts(receipts: Iterable<Receipt>): RollupGroup[] {
-  const groups: RollupGroup[] = [];
-  const open = new Map<string, RollupGroup>();
+export function groupReceipts(receipts: Iterable<Receipt>): DaySumGroup[] {
+  const groups: DaySumGroup[] = [];
+  const open = new Map<string, DaySumGroup>();
   for (const receipt of receipts) {
-    const cell = rollupCell(receipt);
-    const id = rollupGroupId(cell);
+    const cell = daySumCell(receipt);
+    const id = daySumGroupId(cell);
     let group = open.get(id);
     if (group === undefined || group.isFull) {
-      group = new RollupGroup(cell);
+      group = new DaySumGroup(cell);
       open.set(id, group);
       groups.push(group);
     }
@@ -66,12 +66,12 @@ export function groupReceipts(receipts: Iterable<Receipt>): RollupGroup[] {
  * Removes the first groups that fit one atomic write from the list: bounded in number, and no day
  * sum twice.
  */
-export function takeChunk<Group extends RollupGroup>(groups: Group[]): Group[] {
+export function takeChunk<Group extends DaySumGroup>(groups: Group[]): Group[] {
   const ids = new Set<string>();
   let size = 0;
   for (const { id, requestIds } of groups) {
     if (
-      ids.has(id) || ids.size >= rollupRowsPerCommit ||
+      ids.has(id) || ids.size >= daySumsPerCommit ||
       size + requestIds.length > indexReceiptsPerCommit
     ) break;
     ids.add(id);
@@ -81,9 +81,9 @@ export function takeChunk<Group extends RollupGroup>(groups: Group[]): Group[] {
 }
 
 /** Splits groups into chunks that fit one atomic write each. */
-export function chunkGroups(groups: readonly RollupGroup[]): RollupGroup[][] {
+export function chunkGroups(groups: readonly DaySumGroup[]): DaySumGroup[][] {
   const rest = [...groups];
-  const chunks: RollupGroup[][] = [];
+  const chunks: DaySumGroup[][] = [];
   while (rest.length > 0) chunks.push(takeChunk(rest));
   return chunks;
 }
