@@ -1,5 +1,5 @@
 /** The interface of a provider of bank notices: check one request, then read it. */
-import type { BankEvent, BankSource } from "./bank_event.ts";
+import type { BankNotice, BankSource } from "./bank_notice.ts";
 
 /** One request of a provider, with the body as bytes. */
 export interface BankHookRequest {
@@ -18,15 +18,15 @@ export type BankHookCheck = "genuine" | "forged" | "stale";
  * A notice, or the reason why it could not be read. Unreadable notices are kept for staff, never
  * dropped.
  */
-export type BankNotice =
-  | { readonly ok: true; readonly events: readonly BankEvent[] }
+export type ReadBankNotices =
+  | { readonly ok: true; readonly events: readonly BankNotice[] }
   | { readonly ok: false; readonly reason: string };
 
 /** One configured provider. It exists only if a secret is set. */
 export interface BankHook {
   readonly source: BankSource;
   verify(request: BankHookRequest): Promise<BankHookCheck>;
-  read(body: Uint8Array<ArrayBuffer>): BankNotice;
+  read(body: Uint8Array<ArrayBuffer>): ReadBankNotices;
 }
 
 /** Parses the JSON of a body; `undefined` if it is not JSON. */

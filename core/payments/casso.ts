@@ -6,13 +6,13 @@
  */
 import { z } from "zod";
 import { isJsonObject, type Json } from "../lib/json/json.ts";
-import { amountOfJson, isEventId } from "./bank_event.ts";
+import { amountOfJson, isEventId } from "./bank_notice.ts";
 import {
   type BankHook,
   type BankHookCheck,
   type BankHookRequest,
-  type BankNotice,
   jsonOfBytes,
+  type ReadBankNotices,
 } from "./bank_hook.ts";
 import { parseBankTime } from "./bank_time.ts";
 import { bankNoticeSkewMs, verifyHmacHex } from "./signature.ts";
@@ -64,7 +64,7 @@ export function cassoSignedText(timestamp: string, body: Uint8Array): string | u
 }
 
 /** Reads the body of a Casso v2 webhook. A negative amount is money that went out. */
-export function readCassoNotice(body: Uint8Array): BankNotice {
+export function readCassoNotice(body: Uint8Array): ReadBankNotices {
   const parsed = webhookForm.safeParse(jsonOfBytes(body));
   if (!parsed.success) {
     return { ok: false, reason: `field ${parsed.error.issues[0]?.path.join(".") ?? ""}` };

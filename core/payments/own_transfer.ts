@@ -1,5 +1,5 @@
 /** Recognises transfers between accounts of the operator, which are not top-ups. */
-import type { BankEvent } from "./bank_event.ts";
+import type { BankNotice } from "./bank_notice.ts";
 import { foldVietnamese } from "./fold_text.ts";
 import { findReceivingAccount, type ReceivingAccount } from "./receiving_account.ts";
 
@@ -31,7 +31,7 @@ function plainBankName(name: string): string {
  * ```
  */
 export function payerNumberOfOurs(
-  payer: BankEvent["payer"],
+  payer: BankNotice["payer"],
   accounts: readonly ReceivingAccount[],
 ): { readonly sameBank: boolean } | undefined {
   const ours = findReceivingAccount(accounts, [payer?.account]);

@@ -7,7 +7,7 @@
  * automatically. Everything that is merely likely goes to staff: never a silent credit, never a
  * silent drop.
  */
-import { type BankSource, referenceFamily } from "./bank_event.ts";
+import { type BankSource, referenceFamily } from "./bank_notice.ts";
 import { type BankTime, sameBankTime, vietnamDaysApart } from "./bank_time.ts";
 import type { OrderCode } from "./order_code.ts";
 import { referencesDiffer } from "./statement_reference.ts";

@@ -6,13 +6,13 @@
  */
 import { z } from "zod";
 import { sameSecret } from "../lib/sha256.ts";
-import { amountOfJson, type BankEvent, isEventId } from "./bank_event.ts";
+import { amountOfJson, type BankNotice, isEventId } from "./bank_notice.ts";
 import {
   type BankHook,
   type BankHookCheck,
   type BankHookRequest,
-  type BankNotice,
   jsonOfBytes,
+  type ReadBankNotices,
 } from "./bank_hook.ts";
 import { parseBankTime } from "./bank_time.ts";
 import { bankNoticeSkewMs, prefixed, verifyHmacHex } from "./signature.ts";
@@ -81,7 +81,7 @@ interface RawMovement {
 }
 
 /** The event, or the name of the field that cannot be read. */
-function eventOf(raw: RawMovement): BankEvent | string {
+function eventOf(raw: RawMovement): BankNotice | string {
   if (!isEventId(raw.id)) return "id";
   const amountMicroVnd = amountOfJson(raw.amount);
   if (amountMicroVnd === undefined || amountMicroVnd < 0n) return "amount";
@@ -108,7 +108,7 @@ function eventOf(raw: RawMovement): BankEvent | string {
 }
 
 /** Reads the body of a SePay webhook. */
-export function readSepayNotice(body: Uint8Array): BankNotice {
+export function readSepayNotice(body: Uint8Array): ReadBankNotices {
   const parsed = webhookForm.safeParse(jsonOfBytes(body));
   if (!parsed.success) {
     return { ok: false, reason: `field ${parsed.error.issues[0]?.path.join(".") ?? ""}` };
@@ -135,7 +135,7 @@ export function readSepayNotice(body: Uint8Array): BankNotice {
 
 /** One page of the list. Entries that cannot be read are kept for staff: they may be money. */
 export interface SepayPage {
-  readonly events: readonly BankEvent[];
+  readonly events: readonly BankNotice[];
   readonly unreadable: readonly { readonly reason: string; readonly raw: string }[];
   readonly hasMore: boolean;
 }
@@ -144,7 +144,7 @@ export interface SepayPage {
 export function readSepayPage(answer: unknown): SepayPage | undefined {
   const parsed = listForm.safeParse(answer);
   if (!parsed.success) return undefined;
-  const events: BankEvent[] = [];
+  const events: BankNotice[] = [];
   const unreadable: { reason: string; raw: string }[] = [];
   for (const row of parsed.data.data) {
     const event = eventOf({

@@ -6,7 +6,7 @@ import { parseVnd } from "../billing/micro_vnd.ts";
 import { encodeHex } from "../lib/runtime/mod.ts";
 import { sha256 } from "../lib/sha256.ts";
 import { vietnamDateTime } from "../lib/time/vietnam_time.ts";
-import type { BankEvent } from "./bank_event.ts";
+import type { BankNotice } from "./bank_notice.ts";
 import { parseBankTime } from "./bank_time.ts";
 import { parseCsv } from "../lib/csv.ts";
 import { type StatementColumn, statementColumns } from "./statement_columns.ts";
@@ -17,7 +17,7 @@ const maxStatementRows = 10_000;
 
 /** The rows of a statement, and those that could not be read. */
 export interface Statement {
-  readonly events: readonly BankEvent[];
+  readonly events: readonly BankNotice[];
   /**
    * The former id by the id of an event: the one that the row had when the balance was part of it.
    * Only for rows with a balance.
@@ -96,7 +96,7 @@ export async function parseStatement(text: string, account: string): Promise<Sta
     return { events: [], formerIds, problems: [{ line: 1, what: "no header row was found" }] };
   }
   const columns = statementColumns(rows[head]!)!;
-  const read: BankEvent[] = [];
+  const read: BankNotice[] = [];
   const problems: { line: number; what: string }[] = [];
   const [above, formerlyAbove] = [counter(), counter()];
   for (let at = head + 1; at < rows.length; at++) {
@@ -126,7 +126,7 @@ export async function parseStatement(text: string, account: string): Promise<Sta
 /**
  * @param balance empty, except for rows that were imported when it was part of their id
  */
-function identity(event: BankEvent, balance: string): string[] {
+function identity(event: BankNotice, balance: string): string[] {
   return [
     event.account,
     vietnamDateTime(event.time.atMs),
@@ -142,7 +142,7 @@ function identity(event: BankEvent, balance: string): string[] {
  * Reads the event of a row, without its id. A text is the problem; the empty text means "not a
  * movement" (totals, footers).
  */
-function readRow(cells: Cells, hasCredit: boolean, account: string): BankEvent | string {
+function readRow(cells: Cells, hasCredit: boolean, account: string): BankNotice | string {
   const date = cells("date");
   const time = parseBankTime(cells("clock") === "" ? date : `${date} ${cells("clock")}`);
   if (time === undefined) {

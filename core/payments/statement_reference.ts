@@ -4,7 +4,7 @@
  * A damaged reference must not be taken for another one: two references of one numbering mean two
  * movements, and a movement is credited.
  */
-import { plainReference } from "./bank_event.ts";
+import { plainReference } from "./bank_notice.ts";
 
 /** Spreadsheets keep this many digits of a number; the rest becomes zeros. */
 const keptDigits = 15;

@@ -6,7 +6,7 @@ import { invariant } from "../../core/lib/assert.ts";
 import { type ApprovalId, newId } from "../../core/lib/ids.ts";
 import type { Account } from "../accounts/accounts.ts";
 import {
-  assignBankEvent,
+  assignBankNotice,
   type Assignment,
   type AssignmentContext,
   type BalanceOf,
@@ -233,6 +233,6 @@ export async function decideApproval(
   if (approval.act.kind === "adjust") {
     return await adjustWallet(kv, approval.act, { ...context, caseId: id, authority });
   }
-  const result = await assignBankEvent(kv, approval.act, { ...context, authority });
+  const result = await assignBankNotice(kv, approval.act, { ...context, authority });
   return result.ok ? { ok: true } : result;
 }

@@ -8,7 +8,7 @@
  * - Never: commits an act of an operator without its audit line in the same commit.
  */
 import { type AccountId, type AuditId, newId } from "../../core/lib/ids.ts";
-import type { BankSource } from "../../core/payments/bank_event.ts";
+import type { BankSource } from "../../core/payments/bank_notice.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import { operatorAuditKey, operatorAuditPrefix } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";

@@ -4,10 +4,10 @@
  */
 import { listBatchRows } from "../store/whole_kind.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { type BankEventRow, getBankEvent } from "../payments/bank_events.ts";
+import { type BankNoticeRow, getBankNotice } from "../payments/bank_notices.ts";
 import {
   accountOfKey,
-  bankEventsSince,
+  bankNoticesSince,
   daySumCellOf,
   daySumsPrefix,
   leasesPrefix,
@@ -121,12 +121,12 @@ async function sumOfDays(
 }
 
 async function readCredited(kv: KeyValueStore, sinceMs: number) {
-  const rows = kv.list(bankEventsSince(sinceMs), { limit: maxScanEvents });
+  const rows = kv.list(bankNoticesSince(sinceMs), { limit: maxScanEvents });
   let sum = 0n;
   let count = 0;
   for await (const { key } of rows) {
     count++;
-    const row: BankEventRow | null = (await getBankEvent(kv, noticeOfKey(key))).value;
+    const row: BankNoticeRow | null = (await getBankNotice(kv, noticeOfKey(key))).value;
     if (row?.state.kind === "credited") sum += row.event.amountMicroVnd;
   }
   return { sum, partial: count >= maxScanEvents };

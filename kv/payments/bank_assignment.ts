@@ -3,16 +3,16 @@
  * automatic matching would use, so the two can never both credit it.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
-import { creditOperationId } from "../../core/payments/bank_event.ts";
+import { creditOperationId } from "../../core/payments/bank_notice.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import type { Account } from "../accounts/accounts.ts";
 import {
-  type BankEventRef,
-  type BankEventRow,
-  type BankEventState,
-  changeBankEvent,
-  getBankEvent,
-} from "./bank_events.ts";
+  type BankNoticeRef,
+  type BankNoticeRow,
+  type BankNoticeState,
+  changeBankNotice,
+  getBankNotice,
+} from "./bank_notices.ts";
 import { type CreditedTransfer, paymentOf } from "./bank_matching.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { accountKey } from "../schema/keys.ts";
@@ -29,7 +29,7 @@ export type AssignTarget =
 
 /** A decision to credit a notice. */
 export interface Assignment {
-  readonly ref: BankEventRef;
+  readonly ref: BankNoticeRef;
   readonly target: AssignTarget;
   readonly reason: string;
 }
@@ -41,7 +41,7 @@ export interface Assignment {
  * `authorize`. `busy`: the rows kept changing; look again.
  */
 export type AssignmentResult =
-  | { readonly ok: true; readonly state: BankEventState }
+  | { readonly ok: true; readonly state: BankNoticeState }
   | {
     readonly ok: false;
     readonly why: "missing" | "state" | "target" | "taken" | "beneficiary" | "limit" | "busy";
@@ -60,7 +60,7 @@ export interface AssignmentContext {
 }
 
 /** Whether an operator may still assign the money of a notice in this state. */
-function isOpen(state: BankEventState): boolean {
+function isOpen(state: BankNoticeState): boolean {
   return state.kind === "review" || (state.kind === "ignored" && state.reason === "operator");
 }
 
@@ -89,14 +89,14 @@ export async function findTarget(
 const assignAttempts = 4;
 
 /** Credits a notice to the order or account that an operator names. */
-export async function assignBankEvent(
+export async function assignBankNotice(
   kv: KeyValueStore,
   assignment: Assignment,
   context: AssignmentContext,
 ): Promise<AssignmentResult> {
   let seen: string | undefined;
   const outcome = await compareAndSet(async () => {
-    const entry = await getBankEvent(kv, assignment.ref);
+    const entry = await getBankNotice(kv, assignment.ref);
     if (entry.value === null) return refused("missing");
     // If the notice is decided in between, the operator has to look again.
     if (seen !== undefined && seen !== entry.versionstamp) return refused("busy");
@@ -137,7 +137,7 @@ async function tryToAssign(
 /** An assignment that is permitted, with the rows that were read for it. */
 interface AllowedAssignment {
   readonly assignment: Assignment;
-  readonly entry: Deno.KvEntry<BankEventRow>;
+  readonly entry: Deno.KvEntry<BankNoticeRow>;
   readonly target: FoundTarget;
   readonly attach: (operation: AtomicWrite) => void;
 }
@@ -150,7 +150,7 @@ async function creditTarget(
   const { operator, nowMs, authority } = context;
   const { event } = entry.value;
   const { account: { value: account }, order } = target;
-  const state: BankEventState = {
+  const state: BankNoticeState = {
     kind: "credited",
     accountId: account.id,
     ...(order !== undefined && { orderCode: order.value.code }),
@@ -164,7 +164,7 @@ async function creditTarget(
       balanceAfterMicroVnd: before + movedMicroVnd,
       ...(authority.kind === "approved" && { requestedBy: authority.requestedBy.email }),
     };
-    changeBankEvent(operation, entry, state);
+    changeBankNotice(operation, entry, state);
     if (order !== undefined) receiveTopup(operation, order, paymentOf(event, nowMs));
     operation.check(target.account);
     addAuditLine(operation, operator, {
@@ -204,7 +204,7 @@ async function creditTarget(
 
 /** Describes the movement of an assignment, with the balance of the account before it. */
 export function moneyOf(
-  ref: BankEventRef,
+  ref: BankNoticeRef,
   { account, order }: FoundTarget,
   { amountMicroVnd, before }: { readonly amountMicroVnd: bigint; readonly before: bigint },
 ): MovedMoney {

@@ -4,7 +4,7 @@
  * vanish from the books.
  */
 import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
-import { type BankEventRow, getBankEvent } from "./bank_events.ts";
+import { type BankNoticeRow, getBankNotice } from "./bank_notices.ts";
 import { movementAccount } from "./bank_matching.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
@@ -14,11 +14,11 @@ import type { KeyValueStore } from "../store/key_value_store.ts";
  * joined to this one, so this one has to wait too.
  */
 export function mayBeDuplicateOf(
-  row: BankEventRow,
-  of: BankEventRow,
+  row: BankNoticeRow,
+  of: BankNoticeRow,
   receivingAccounts: readonly ReceivingAccount[],
 ): boolean {
-  const accountOf = ({ event }: BankEventRow) => movementAccount(event, receivingAccounts).name;
+  const accountOf = ({ event }: BankNoticeRow) => movementAccount(event, receivingAccounts).name;
   return row.event.direction === "in" && of.event.direction === "in" &&
     row.event.amountMicroVnd === of.event.amountMicroVnd && accountOf(row) === accountOf(of) &&
     of.state.kind !== "duplicate" && of.state.kind !== "received";
@@ -36,7 +36,7 @@ export type DuplicateFault =
  */
 export async function duplicateFault(
   kv: KeyValueStore,
-  row: BankEventRow,
+  row: BankNoticeRow,
 ): Promise<DuplicateFault | undefined> {
   const { direction, amountMicroVnd } = row.event;
   const seen = new Set<string>();
@@ -44,7 +44,7 @@ export async function duplicateFault(
     const name = `${state.of.source}:${state.of.id}`;
     if (seen.has(name)) return "duplicates in a circle: their money is nowhere";
     seen.add(name);
-    const next = (await getBankEvent(kv, state.of)).value;
+    const next = (await getBankNotice(kv, state.of)).value;
     if (next === null) return "a duplicate of a notice that is not there";
     if (next.event.direction !== direction || next.event.amountMicroVnd !== amountMicroVnd) {
       return "a duplicate of another amount or direction";

@@ -7,16 +7,16 @@
  * - Out: credits in the ledger, notices with their states, mails in the outbox.
  * - Never: credits a notice outside the commit that changes its state, or before it was stored.
  */
-import type { BankEvent, BankSource } from "../../core/payments/bank_event.ts";
+import type { BankNotice, BankSource } from "../../core/payments/bank_notice.ts";
 import {
-  type BankEventRef,
-  type BankEventState,
-  getBankEvent,
-  journalBankEvent,
+  type BankNoticeRef,
+  type BankNoticeState,
+  getBankNotice,
+  journalBankNotice,
   type JournalResult,
   listUnmatched,
-} from "./bank_events.ts";
-import { matchBankEvent, type MatchingSettings } from "./bank_matching.ts";
+} from "./bank_notices.ts";
+import { matchBankNotice, type MatchingSettings } from "./bank_matching.ts";
 import type { Operator } from "../operators/operator_audit.ts";
 import { keepUnreadable } from "./unreadable_notices.ts";
 
@@ -48,7 +48,7 @@ export interface BankIntake {
    * the sweep repeats it
    * @throws the error of the store while the notice is being stored: answer with 5xx
    */
-  take(event: BankEvent, raw: string, from?: NoticeOrigin): Promise<JournalResult>;
+  take(event: BankNotice, raw: string, from?: NoticeOrigin): Promise<JournalResult>;
   /** Stores a genuine notice that could not be read. Throws like {@linkcode BankIntake.take}. */
   keepUnreadable(source: BankSource, reason: string, raw: string): Promise<void>;
   /**
@@ -75,13 +75,13 @@ export function createBankIntake(
   const { kv, nowMs, report } = settings;
   let turn: Promise<unknown> = Promise.resolve();
 
-  function match(ref: BankEventRef): Promise<BankEventState | undefined> {
-    const mine = turn.then(() => matchBankEvent(settings, ref));
+  function match(ref: BankNoticeRef): Promise<BankNoticeState | undefined> {
+    const mine = turn.then(() => matchBankNotice(settings, ref));
     turn = mine.catch(() => {});
     return mine;
   }
 
-  async function matchOrReport(ref: BankEventRef): Promise<boolean> {
+  async function matchOrReport(ref: BankNoticeRef): Promise<boolean> {
     try {
       await match(ref);
       return true;
@@ -95,10 +95,10 @@ export function createBankIntake(
     async take(event, raw, { formerId, importedBy } = {}) {
       const { source } = event;
       const isFormer = formerId !== undefined &&
-        (await getBankEvent(kv, { source, id: formerId })).value !== null;
+        (await getBankNotice(kv, { source, id: formerId })).value !== null;
       const ref = { source, id: isFormer ? formerId : event.id };
       const named = { ...event, id: ref.id };
-      const result = await journalBankEvent(kv, named, raw, nowMs(), importedBy);
+      const result = await journalBankNotice(kv, named, raw, nowMs(), importedBy);
       if (result === "contradicts") report({ what: "contradiction", ...ref });
       // A known notice too: the process may have died after the first delivery, before matching.
       else await matchOrReport(ref);

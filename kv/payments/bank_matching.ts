@@ -5,7 +5,7 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
-import { type BankEvent, creditOperationId } from "../../core/payments/bank_event.ts";
+import { type BankNotice, creditOperationId } from "../../core/payments/bank_notice.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import { payerNumberOfOurs } from "../../core/payments/own_transfer.ts";
 import {
@@ -15,13 +15,13 @@ import {
 } from "../../core/payments/receiving_account.ts";
 import { type Account } from "../accounts/accounts.ts";
 import {
-  type BankEventRef,
-  type BankEventRow,
-  type BankEventState,
-  changeBankEvent,
-  getBankEvent,
+  type BankNoticeRef,
+  type BankNoticeRow,
+  type BankNoticeState,
+  changeBankNotice,
+  getBankNotice,
   type ReviewReason,
-} from "./bank_events.ts";
+} from "./bank_notices.ts";
 import {
   addMovement,
   joinMovement,
@@ -65,7 +65,7 @@ export interface MatchingSettings {
 /** A transfer that has just been credited. */
 export interface CreditedTransfer {
   readonly account: Account;
-  readonly event: BankEvent;
+  readonly event: BankNotice;
   readonly order: TopupOrder | undefined;
   readonly atMs: number;
 }
@@ -99,7 +99,7 @@ function accountRefusal(
 
 async function destinationOf(
   settings: MatchingSettings,
-  event: BankEvent,
+  event: BankNotice,
   codes: readonly OrderCode[],
 ): Promise<Destination> {
   if (codes.length === 0) return { kind: "review", reason: "no_code" };
@@ -127,7 +127,7 @@ async function destinationOf(
  * is a customer's money until a person has decided.
  */
 function setAside(
-  event: BankEvent,
+  event: BankNotice,
   accounts: readonly ReceivingAccount[],
 ): "outgoing" | "zero" | "own_transfer" | undefined {
   if (event.direction === "out") return "outgoing";
@@ -139,7 +139,7 @@ function setAside(
 
 /** Returns the canonical name of the receiving account, under which movements are compared. */
 export function movementAccount(
-  event: BankEvent,
+  event: BankNotice,
   accounts: readonly ReceivingAccount[],
 ): { readonly name: string; readonly isOurs: boolean } {
   const ours = findReceivingAccount(accounts, [event.subAccount, event.account]);
@@ -154,12 +154,12 @@ export function movementAccount(
  * @throws {Error} if other processes kept changing the same rows; the sweep then repeats the
  * decision
  */
-export async function matchBankEvent(
+export async function matchBankNotice(
   settings: MatchingSettings,
-  ref: BankEventRef,
-): Promise<BankEventState | undefined> {
+  ref: BankNoticeRef,
+): Promise<BankNoticeState | undefined> {
   const result = await compareAndSet(async () => {
-    const entry = await getBankEvent(settings.kv, ref);
+    const entry = await getBankNotice(settings.kv, ref);
     if (entry.value === null) return { done: undefined };
     if (entry.value.state.kind !== "received") return { done: entry.value.state };
     const state = await decide(settings, entry);
@@ -171,8 +171,8 @@ export async function matchBankEvent(
 
 async function decide(
   settings: MatchingSettings,
-  entry: Deno.KvEntry<BankEventRow>,
-): Promise<BankEventState | "again"> {
+  entry: Deno.KvEntry<BankNoticeRow>,
+): Promise<BankNoticeState | "again"> {
   const { kv } = settings;
   const { event } = entry.value;
   const atMs = settings.nowMs();
@@ -193,7 +193,7 @@ async function decide(
       (op) => joinMovement(op, search, verdict.known),
     );
   }
-  const review = (reason: ReviewReason, about?: BankEventRef) =>
+  const review = (reason: ReviewReason, about?: BankNoticeRef) =>
     write(
       kv,
       entry,
@@ -217,12 +217,12 @@ async function decide(
 /** Writes a state that moves no money. */
 async function write(
   kv: KeyValueStore,
-  entry: Deno.KvEntry<BankEventRow>,
-  state: BankEventState,
+  entry: Deno.KvEntry<BankNoticeRow>,
+  state: BankNoticeState,
   attach?: (operation: AtomicWrite) => void,
-): Promise<BankEventState | "again"> {
+): Promise<BankNoticeState | "again"> {
   const operation = kv.atomic();
-  changeBankEvent(operation, entry, state);
+  changeBankNotice(operation, entry, state);
   attach?.(operation);
   return (await operation.commit()).ok ? state : "again";
 }
@@ -238,7 +238,7 @@ const importReviews = {
  */
 async function mayCredit(
   { kv, nowMs, aloneMaxMicroVnd }: MatchingSettings,
-  { event, importedBy }: BankEventRow,
+  { event, importedBy }: BankNoticeRow,
   account: Account,
 ): Promise<AuthorityResult> {
   if (importedBy === undefined) return { ok: true, attach: () => {} };
@@ -253,10 +253,10 @@ async function mayCredit(
 
 async function creditOrder(
   settings: MatchingSettings,
-  entry: Deno.KvEntry<BankEventRow>,
+  entry: Deno.KvEntry<BankNoticeRow>,
   search: MovementSearch,
   destination: Extract<Destination, { kind: "credit" }>,
-): Promise<BankEventState | "again"> {
+): Promise<BankNoticeState | "again"> {
   const { event } = entry.value;
   const { order, account } = destination;
   const atMs = settings.nowMs();
@@ -266,7 +266,7 @@ async function creditOrder(
     const review = { kind: "review", reason, atMs } as const;
     return await write(settings.kv, entry, review, (operation) => addMovement(operation, search));
   }
-  const state: BankEventState = {
+  const state: BankNoticeState = {
     kind: "credited",
     accountId: account.value.id,
     orderCode: order.value.code,
@@ -281,7 +281,7 @@ async function creditOrder(
     reason: order.value.code,
     atMs,
     attach(operation) {
-      changeBankEvent(operation, entry, state);
+      changeBankNotice(operation, entry, state);
       addMovement(operation, search);
       receiveTopup(operation, order, paymentOf(event, atMs));
       allowed.attach(operation);
@@ -305,7 +305,7 @@ async function creditOrder(
 }
 
 /** Builds the payment row of a notice. */
-export function paymentOf(event: BankEvent, creditedAtMs: number): TopupPayment {
+export function paymentOf(event: BankNotice, creditedAtMs: number): TopupPayment {
   const { source, id, amountMicroVnd } = event;
   return { source, id, amountMicroVnd, creditedAtMs };
 }

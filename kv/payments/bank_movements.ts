@@ -3,7 +3,7 @@
  * and adding share a guard row, so two simultaneous notices of one movement cannot both treat it as
  * new.
  */
-import type { BankEvent } from "../../core/payments/bank_event.ts";
+import type { BankNotice } from "../../core/payments/bank_notice.ts";
 import { foldVietnamese } from "../../core/payments/fold_text.ts";
 import { codesOfTexts } from "../../core/payments/memo_codes.ts";
 import {
@@ -33,7 +33,7 @@ const comparedMemoChars = 200;
  */
 const maxComparedMovements = 50_000;
 
-type Direction = BankEvent["direction"];
+type Direction = BankNotice["direction"];
 
 /** A movement in the store, with its key and version. */
 export interface StoredMovement extends KnownMovement {
@@ -52,7 +52,7 @@ export interface MovementSearch {
 }
 
 /** Returns the properties of a notice that are compared. */
-export function movementTraits(event: BankEvent): MovementTraits {
+export function movementTraits(event: BankNotice): MovementTraits {
   return {
     source: event.source,
     id: event.id,
@@ -71,7 +71,7 @@ export function movementTraits(event: BankEvent): MovementTraits {
  */
 export async function searchMovement(
   kv: KeyValueStore,
-  event: BankEvent,
+  event: BankNotice,
   account: string,
 ): Promise<MovementSearch> {
   const { direction, amountMicroVnd } = event;
@@ -152,13 +152,13 @@ export function joinMovement(
  */
 export async function separateMovement(
   kv: KeyValueStore,
-  event: BankEvent,
+  event: BankNotice,
   account: string,
-  joinedTo: BankEvent | undefined,
+  joinedTo: BankNotice | undefined,
 ): Promise<(operation: AtomicWrite) => void> {
   // The guard is read before the rows, since both change only under it.
   const search = await searchMovement(kv, event, account);
-  const rowOf = (one: BankEvent) => {
+  const rowOf = (one: BankNotice) => {
     const { direction, amountMicroVnd, time, source, id } = one;
     const key = bankMovementKey(account, direction, amountMicroVnd, time.atMs, source, id);
     return kv.get<KnownMovement>(key);

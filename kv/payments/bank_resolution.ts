@@ -2,16 +2,16 @@
  * Carries out decisions of operators on notices that move no money (`bank_assignment.ts` credits
  * notices). Each act writes its audit line in the same commit.
  */
-import { creditOperationId } from "../../core/payments/bank_event.ts";
+import { creditOperationId } from "../../core/payments/bank_notice.ts";
 import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import { mayBeDuplicateOf } from "./bank_duplicates.ts";
 import {
-  type BankEventRef,
-  type BankEventRow,
-  type BankEventState,
-  changeBankEvent,
-  getBankEvent,
-} from "./bank_events.ts";
+  type BankNoticeRef,
+  type BankNoticeRow,
+  type BankNoticeState,
+  changeBankNotice,
+  getBankNotice,
+} from "./bank_notices.ts";
 import { movementAccount } from "./bank_matching.ts";
 import { separateMovement } from "./bank_movements.ts";
 import { type Actor, addAuditLine, type OperatorAct } from "../operators/operator_audit.ts";
@@ -20,7 +20,7 @@ import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 /** Decisions that move no money. */
 export type Verdict =
   /** The notice reports the same movement as another one. */
-  | { readonly kind: "duplicate"; readonly of: BankEventRef }
+  | { readonly kind: "duplicate"; readonly of: BankNoticeRef }
   /** The notice is no top-up. */
   | { readonly kind: "ignore"; readonly note: string }
   /** Staff returns the money by bank transfer. */
@@ -44,7 +44,7 @@ const acts: Readonly<Record<Verdict["kind"], OperatorAct>> = {
  * Whether a notice may be returned to the queue: its decision moved no money, and there is money to
  * decide about.
  */
-export function mayReturn(state: BankEventState): boolean {
+export function mayReturn(state: BankNoticeState): boolean {
   return state.kind === "refund_pending" || state.kind === "duplicate" ||
     (state.kind === "ignored" && (state.reason === "operator" || state.reason === "own_transfer"));
 }
@@ -53,11 +53,11 @@ export function mayReturn(state: BankEventState): boolean {
  * Returns the state that a verdict leads to; `undefined` if the current state does not allow it.
  */
 function nextState(
-  row: BankEventRow,
+  row: BankNoticeRow,
   verdict: Verdict,
   by: string,
   atMs: number,
-): BankEventState | undefined {
+): BankNoticeState | undefined {
   const { state } = row;
   switch (verdict.kind) {
     case "duplicate": {
@@ -91,7 +91,7 @@ function nextState(
  * changing; look again.
  */
 export type VerdictResult =
-  | { readonly ok: true; readonly state: BankEventState }
+  | { readonly ok: true; readonly state: BankNoticeState }
   | { readonly ok: false; readonly why: "missing" | "state" | "not_same" | "busy" };
 
 /** The operator, the time, and the receiving accounts. */
@@ -102,16 +102,16 @@ export interface VerdictContext {
 }
 
 /** Carries out a decision that moves no money. */
-export async function resolveBankEvent(
+export async function resolveBankNotice(
   kv: KeyValueStore,
-  ref: BankEventRef,
+  ref: BankNoticeRef,
   verdict: Verdict,
   context: VerdictContext,
 ): Promise<VerdictResult> {
   const { operator, nowMs, receivingAccounts } = context;
-  const entry = await getBankEvent(kv, ref);
+  const entry = await getBankNotice(kv, ref);
   if (entry.value === null) return { ok: false, why: "missing" };
-  const of = verdict.kind === "duplicate" ? await getBankEvent(kv, verdict.of) : undefined;
+  const of = verdict.kind === "duplicate" ? await getBankNotice(kv, verdict.of) : undefined;
   if (of !== undefined) {
     const isSelf = of.key.join() === entry.key.join();
     const fits = !isSelf && of.value !== null &&
@@ -124,7 +124,7 @@ export async function resolveBankEvent(
     ? await separated(kv, entry.value, receivingAccounts)
     : undefined;
   const operation = kv.atomic();
-  changeBankEvent(operation, entry, state);
+  changeBankNotice(operation, entry, state);
   // If the other notice is decided in between, it might become a duplicate of this one.
   if (of !== undefined) operation.check(of);
   separate?.(operation);
@@ -143,10 +143,10 @@ export async function resolveBankEvent(
  */
 async function separated(
   kv: KeyValueStore,
-  { event, state }: BankEventRow,
+  { event, state }: BankNoticeRow,
   receivingAccounts: readonly ReceivingAccount[],
 ): Promise<(operation: AtomicWrite) => void> {
-  const joined = state.kind === "duplicate" ? (await getBankEvent(kv, state.of)).value : null;
+  const joined = state.kind === "duplicate" ? (await getBankNotice(kv, state.of)).value : null;
   const { name } = movementAccount(event, receivingAccounts);
   return await separateMovement(kv, event, name, joined?.event);
 }

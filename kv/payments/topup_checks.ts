@@ -3,19 +3,19 @@
  * everything, changes nothing. On a live store a row may change between two reads, so only a
  * problem found twice in a row is real.
  */
-import { creditOperationId } from "../../core/payments/bank_event.ts";
+import { creditOperationId } from "../../core/payments/bank_notice.ts";
 import { duplicateFault } from "./bank_duplicates.ts";
-import type { BankEventRow } from "./bank_events.ts";
+import type { BankNoticeRow } from "./bank_notices.ts";
 import {
-  bankEventKey,
-  bankEventsPrefix,
+  bankNoticeKey,
+  bankNoticesPrefix,
   bankReviewKey,
   ledgerOperationKey,
   ledgersPrefix,
   topupOrdersPrefix,
   topupPaymentKey,
   topupPaymentsPrefix,
-  unmatchedBankEventKey,
+  unmatchedBankNoticeKey,
 } from "../schema/keys.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import type { TopupOrder, TopupPayment } from "./topups.ts";
@@ -60,7 +60,7 @@ export async function checkTopups(kv: KeyValueStore, nowMs: number): Promise<Top
 type Bucket = "credited" | "suspense" | "refunded" | "other";
 
 /** Returns the sum that a notice counts in; `undefined` if it stands for no money of its own. */
-function bucketOf(row: BankEventRow): Bucket | undefined {
+function bucketOf(row: BankNoticeRow): Bucket | undefined {
   switch (row.state.kind) {
     case "credited":
       return "credited";
@@ -84,7 +84,7 @@ async function checkEvents(
 ): Promise<TopupTotals> {
   const sums: Record<Bucket, bigint> = { credited: 0n, suspense: 0n, refunded: 0n, other: 0n };
   let movements = 0;
-  for await (const { value: row } of kv.list<BankEventRow>({ prefix: bankEventsPrefix() })) {
+  for await (const { value: row } of kv.list<BankNoticeRow>({ prefix: bankNoticesPrefix() })) {
     const bucket = bucketOf(row);
     if (bucket !== undefined) {
       sums[bucket] += row.event.amountMicroVnd;
@@ -104,7 +104,7 @@ async function checkEvents(
 
 async function checkEvent(
   kv: KeyValueStore,
-  row: BankEventRow,
+  row: BankNoticeRow,
   nowMs: number,
   problems: string[],
 ): Promise<void> {
@@ -112,7 +112,7 @@ async function checkEvent(
   const operationId = creditOperationId(event);
   const [line, unmatched, review] = await kv.getMany<[LedgerEntry, number, null]>([
     ledgerOperationKey(operationId),
-    unmatchedBankEventKey(event.source, event.id),
+    unmatchedBankNoticeKey(event.source, event.id),
     bankReviewKey(receivedAtMs, event.source, event.id),
   ]);
   const say = (what: string) => problems.push(`${operationId}: ${what}`);
@@ -143,7 +143,7 @@ async function checkLedger(kv: KeyValueStore, problems: string[]): Promise<void>
     const match = /^in:([a-z-]+):(.+)$/.exec(line.operationId);
     if (match === null) continue;
     const [, source, id] = match;
-    const event = await kv.get<BankEventRow>(bankEventKey(source!, id!));
+    const event = await kv.get<BankNoticeRow>(bankNoticeKey(source!, id!));
     if (event.value?.state.kind !== "credited") {
       problems.push(`${line.operationId}: in the ledger without a credited notice`);
     }

@@ -7,7 +7,7 @@ import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { topupMaxMicroVnd, topupMinMicroVnd } from "../../core/payments/settings.ts";
 import { microVndPerVnd } from "../../core/billing/micro_vnd.ts";
-import type { BankSource } from "../../core/payments/bank_event.ts";
+import type { BankSource } from "../../core/payments/bank_notice.ts";
 import { newOrderCode, type OrderCode } from "../../core/payments/order_code.ts";
 import { orderMemo, type ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import { compareAndSet } from "../store/cas.ts";

@@ -2,7 +2,7 @@
  * Keeps genuine bank notices that could not be read, or contradict one with the same id. They may
  * stand for money, so they stay open until a person has looked at them and set them aside.
  */
-import type { BankSource } from "../../core/payments/bank_event.ts";
+import type { BankSource } from "../../core/payments/bank_notice.ts";
 import { listBatchRows } from "../store/whole_kind.ts";
 import { sha256 } from "../../core/lib/sha256.ts";
 import {

@@ -1,35 +1,35 @@
 /** Builds keys of bank notices and of the movements behind them. */
-import type { BankSource } from "../../core/payments/bank_event.ts";
+import type { BankSource } from "../../core/payments/bank_notice.ts";
 import type { StoreKey } from "./store_key.ts";
 
 // Bank notices: the journal, unmatched ones, those that wait for staff, and unreadable ones.
 
-export function bankEventsPrefix(): StoreKey {
+export function bankNoticesPrefix(): StoreKey {
   return ["bank_event"];
 }
 
-export function bankEventKey(source: string, id: string): StoreKey {
+export function bankNoticeKey(source: string, id: string): StoreKey {
   return ["bank_event", source, id];
 }
 
-export function bankEventsByTimePrefix(): StoreKey {
+export function bankNoticesByTimePrefix(): StoreKey {
   return ["bank_event_by_time"];
 }
 
-export function bankEventByTimeKey(receivedAtMs: number, source: string, id: string): StoreKey {
+export function bankNoticeByTimeKey(receivedAtMs: number, source: string, id: string): StoreKey {
   return ["bank_event_by_time", receivedAtMs, source, id];
 }
 
 /** Selects notices that arrived at `sinceMs` or later, in order of arrival. */
-export function bankEventsSince(sinceMs: number): Deno.KvListSelector {
-  return { prefix: bankEventsByTimePrefix(), start: ["bank_event_by_time", sinceMs] };
+export function bankNoticesSince(sinceMs: number): Deno.KvListSelector {
+  return { prefix: bankNoticesByTimePrefix(), start: ["bank_event_by_time", sinceMs] };
 }
 
-export function unmatchedBankEventsPrefix(): StoreKey {
+export function unmatchedBankNoticesPrefix(): StoreKey {
   return ["bank_event_unmatched"];
 }
 
-export function unmatchedBankEventKey(source: string, id: string): StoreKey {
+export function unmatchedBankNoticeKey(source: string, id: string): StoreKey {
   return ["bank_event_unmatched", source, id];
 }
 

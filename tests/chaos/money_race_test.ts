@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import type { ApiKeyRecord } from "../../kv/api_keys/api_keys.ts";
-import { getBankEvent } from "../../kv/payments/bank_events.ts";
+import { getBankNotice } from "../../kv/payments/bank_notices.ts";
 import { apiKeyKey } from "../../kv/schema/keys.ts";
 import { getTopupOrder } from "../../kv/payments/topups.ts";
 import {
@@ -91,7 +91,7 @@ Deno.test(
         await assertSoundBooks(kv);
         for (const [i, order] of orders.entries()) {
           const id = String(noticeOfOrder(order, i).id);
-          const { kind } = (await getBankEvent(kv, { source: "sepay", id })).value!.state;
+          const { kind } = (await getBankNotice(kv, { source: "sepay", id })).value!.state;
           const isDecided = kind === "credited" || kind === "refund_pending";
           assertEquals([isDecided, done[i]], [true, 1], `${i}: ${kind}`);
         }

@@ -1,11 +1,11 @@
 /** A store with customers, orders and notices for top-up tests, with their queries. */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import type { BankEvent, BankSource } from "../../core/payments/bank_event.ts";
+import type { BankNotice, BankSource } from "../../core/payments/bank_notice.ts";
 import { parseBankTime } from "../../core/payments/bank_time.ts";
 import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import { type Account, createAccount } from "../../kv/accounts/accounts.ts";
-import { type BankEventState, getBankEvent } from "../../kv/payments/bank_events.ts";
+import { type BankNoticeState, getBankNotice } from "../../kv/payments/bank_notices.ts";
 import {
   type BankIntake,
   createBankIntake,
@@ -39,7 +39,7 @@ export interface TopupWorld {
   customer(name: string): Promise<Account>;
   order(account: Account, amountVnd?: number): Promise<TopupOrder>;
   balanceVnd(accountId: AccountId): Promise<number>;
-  state(event: BankEvent): Promise<BankEventState | undefined>;
+  state(event: BankNotice): Promise<BankNoticeState | undefined>;
   /** An intake over another view of the same store, e.g. a faulty one. */
   intakeOver(kv: KeyValueStore): BankIntake;
   /** The problems that the checks of ledger and bank find; empty if there are none. */
@@ -79,7 +79,7 @@ export function topupWorld(kv: KeyValueStore, change: Partial<MatchingSettings> 
       return Number((await readWallet(kv, accountId)).availableMicroVnd / 1_000_000n);
     },
     async state(event) {
-      return (await getBankEvent(kv, event)).value?.state;
+      return (await getBankNotice(kv, event)).value?.state;
     },
     intakeOver: (view) => createBankIntake({ ...settings, kv: view, report }),
     async findings() {
@@ -96,8 +96,8 @@ let eventNumber = 0;
 /** A notice of 200,000 VND in, unless told otherwise. */
 export function notice(
   memo: string,
-  change: Partial<BankEvent> & { readonly amountVnd?: number; readonly at?: string } = {},
-): BankEvent {
+  change: Partial<BankNotice> & { readonly amountVnd?: number; readonly at?: string } = {},
+): BankNotice {
   const { amountVnd = 200_000, at = "2026-11-20 14:02:37", ...rest } = change;
   eventNumber++;
   return {
@@ -114,7 +114,7 @@ export function notice(
 }
 
 /** Without the reference, which is optional and must not be `undefined`. */
-export function withoutReference(event: BankEvent): BankEvent {
+export function withoutReference(event: BankNotice): BankNotice {
   const { reference: _, ...rest } = event;
   return rest;
 }

@@ -1,14 +1,14 @@
 /** Commands on bank notices. They do not credit: the operator's pages do, which ask twice. */
 import type { Hono } from "hono";
 import { GatewayError } from "../../../core/errors.ts";
-import { bankSources, isEventId } from "../../../core/payments/bank_event.ts";
-import type { BankEventRef } from "../../../kv/payments/bank_events.ts";
-import { resolveBankEvent } from "../../../kv/payments/bank_resolution.ts";
+import { bankSources, isEventId } from "../../../core/payments/bank_notice.ts";
+import type { BankNoticeRef } from "../../../kv/payments/bank_notices.ts";
+import { resolveBankNotice } from "../../../kv/payments/bank_resolution.ts";
 import { commandLine } from "../../../kv/operators/operator_audit.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 
 /** Parses the name of a notice, such as `sepay:92704`. */
-function noticeOf(text: string): BankEventRef {
+function noticeOf(text: string): BankNoticeRef {
   const [name, ...rest] = text.split(":");
   const source = bankSources.find((one) => one === name);
   const id = rest.join(":");
@@ -32,7 +32,7 @@ export function addNoticeRoutes(
 ): void {
   app.post("/notices/:notice/return", async (context) => {
     const notice = noticeOf(context.req.param("notice"));
-    const result = await resolveBankEvent(kv, notice, { kind: "return" }, {
+    const result = await resolveBankNotice(kv, notice, { kind: "return" }, {
       operator: commandLine,
       nowMs: clock.nowMs(),
       receivingAccounts,

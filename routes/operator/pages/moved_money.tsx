@@ -1,8 +1,8 @@
 /** Shows the money that an operator's act moves: from, to, memo, order, balance before and after, evidence. */
 import type { Child } from "hono/jsx";
-import type { BankEvent } from "../../../core/payments/bank_event.ts";
+import type { BankNotice } from "../../../core/payments/bank_notice.ts";
 import { type Account, getAccount } from "../../../kv/accounts/accounts.ts";
-import { getBankEvent } from "../../../kv/payments/bank_events.ts";
+import { getBankNotice } from "../../../kv/payments/bank_notices.ts";
 import type { MovedMoney } from "../../../kv/operators/operator_audit.ts";
 import { getTopupOrder, type TopupOrder } from "../../../kv/payments/topups.ts";
 import { Fact } from "../../dashboard/components/mod.ts";
@@ -18,7 +18,7 @@ import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 export interface ShownMoney extends MovedMoney {
   readonly account: Account | undefined;
   readonly order: TopupOrder | undefined;
-  readonly event: BankEvent | undefined;
+  readonly event: BankNotice | undefined;
   /** The operator who imported the file that the notice comes from. */
   readonly importedBy: string | undefined;
 }
@@ -28,7 +28,7 @@ export async function lookUpMoney(kv: KeyValueStore, money: MovedMoney): Promise
   const [account, order, event] = await Promise.all([
     getAccount(kv, money.accountId),
     money.orderCode === undefined ? undefined : getTopupOrder(kv, money.orderCode),
-    money.notice === undefined ? undefined : getBankEvent(kv, money.notice),
+    money.notice === undefined ? undefined : getBankNotice(kv, money.notice),
   ]);
   return {
     ...money,

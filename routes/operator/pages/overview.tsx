@@ -1,7 +1,7 @@
 /** `/operator`: sums of the whole service, open work, and the verification of the ledger. */
 import { Hono } from "hono";
 import { listApprovals } from "../../../kv/operators/approvals.ts";
-import { listReviews, listUnmatched } from "../../../kv/payments/bank_events.ts";
+import { listReviews, listUnmatched } from "../../../kv/payments/bank_notices.ts";
 import { listInvoices } from "../../../kv/invoices/invoices.ts";
 import {
   type OperatorFigures,

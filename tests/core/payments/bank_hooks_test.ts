@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import fc from "fast-check";
 import { cassoHook, readCassoNotice } from "../../../core/payments/casso.ts";
 import { readSepayNotice, readSepayPage, sepayHook } from "../../../core/payments/sepay.ts";
-import { amountOfJson } from "../../../core/payments/bank_event.ts";
+import { amountOfJson } from "../../../core/payments/bank_notice.ts";
 
 const nowMs = 1_795_158_157_000;
 const bytes = (text: string) => new TextEncoder().encode(text);

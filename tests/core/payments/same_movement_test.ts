@@ -1,5 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
-import type { BankSource } from "../../../core/payments/bank_event.ts";
+import type { BankSource } from "../../../core/payments/bank_notice.ts";
 import { parseBankTime } from "../../../core/payments/bank_time.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import { compareMovement, type KnownMovement } from "../../../core/payments/same_movement.ts";

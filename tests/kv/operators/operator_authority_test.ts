@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { decideApproval, listApprovals, requestApproval } from "../../../kv/operators/approvals.ts";
-import { assignBankEvent } from "../../../kv/payments/bank_assignment.ts";
+import { assignBankNotice } from "../../../kv/payments/bank_assignment.ts";
 import { listAuditLines } from "../../../kv/operators/operator_audit.ts";
 import { adjustWallet } from "../../../kv/wallet/wallet_adjustment.ts";
 import { notice, operator, reviewedNotice } from "../../support/topup_world.ts";
@@ -45,7 +45,7 @@ Deno.test("a correction and a notice for one account share the sum, also at the 
     const target = { kind: "account", accountId: ann.id } as const;
     const results = await Promise.all([
       adjust(3_000_000),
-      assignBankEvent(kv, { ref: event, target, reason: "r" }, context),
+      assignBankNotice(kv, { ref: event, target, reason: "r" }, context),
     ]);
     assertEquals(results.filter(({ ok }) => ok).length, 1);
     assertEquals(await world.balanceVnd(ann.id), 3_000_000);
@@ -108,7 +108,7 @@ Deno.test("an operator moves no money for themselves: not alone, not by asking, 
     const target = { kind: "account", accountId } as const;
     const assignment = { ref: event, target, reason: "mine" };
     assertEquals(await adjust(1, { to: accountId }), refused);
-    assertEquals(await assignBankEvent(kv, assignment, context), refused);
+    assertEquals(await assignBankNotice(kv, assignment, context), refused);
     const amountMicroVnd = fromVnd(9_000_000);
     const acts = [
       { kind: "adjust", accountId, amountMicroVnd, reason: "mine" },
@@ -133,7 +133,7 @@ Deno.test("an order of one's own is not credited under its code either", async (
   const third = { accountId: person.id, email: "third@example.com" };
   const target = { kind: "order", code: order.code } as const;
   const assignment = { ref: event, target, reason: "mine" };
-  assertEquals(await assignBankEvent(kv, assignment, { ...context, operator: third }), {
+  assertEquals(await assignBankNotice(kv, assignment, { ...context, operator: third }), {
     ok: false,
     why: "beneficiary",
   });

@@ -4,10 +4,10 @@
  */
 import fc from "fast-check";
 import { assert, assertEquals } from "../../support/assert.ts";
-import type { BankEvent } from "../../../core/payments/bank_event.ts";
+import type { BankNotice } from "../../../core/payments/bank_notice.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
-import { listUnmatched } from "../../../kv/payments/bank_events.ts";
+import { listUnmatched } from "../../../kv/payments/bank_notices.ts";
 import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { getTopupOrder } from "../../../kv/payments/topups.ts";
 import { type Fault, faultyKv, StoreFault } from "../../support/faulty_kv.ts";
@@ -108,7 +108,7 @@ Deno.test("webhook, list and statement at the same moment through three processe
     const world = topupWorld(kv);
     const ann = await world.customer("ann");
     const { code } = await world.order(ann);
-    const told: BankEvent[] = [
+    const told: BankNotice[] = [
       notice(code, { reference: "R1" }),
       notice(code, { reference: "R1", source: "sepay-poll" }),
       notice(code, { reference: "R1", source: "csv", at: "20/11/2026" }),
@@ -124,7 +124,7 @@ Deno.test("notices of one movement without a code, at the same moment, are one i
   for (let round = 0; round < 20; round++) {
     using kv = await Deno.openKv(":memory:");
     const world = topupWorld(kv);
-    const told: BankEvent[] = [
+    const told: BankNotice[] = [
       notice("nap tien", { reference: "R1" }),
       notice("nap tien", { reference: "R1", source: "sepay-poll" }),
       notice("nap tien", { reference: "R1", source: "csv", at: "20/11/2026" }),
@@ -143,7 +143,7 @@ Deno.test("notices of one movement without a code, at the same moment, are one i
 async function deliverUntilTaken(
   world: ReturnType<typeof topupWorld>,
   faulty: KeyValueStore,
-  event: BankEvent,
+  event: BankNotice,
 ): Promise<void> {
   for (let attempt = 0; attempt < 8; attempt++) {
     try {
@@ -257,7 +257,7 @@ Deno.test("any mixture of movements, sources, repetitions and orders ends in the
         const customers = await Promise.all([0, 1, 2].map((at) => world.customer(`c${at}`)));
         const orders = await Promise.all(customers.map((account) => world.order(account)));
         const expected = [0, 0, 0];
-        const deliveries: { event: BankEvent; rank: number }[] = [];
+        const deliveries: { event: BankNotice; rank: number }[] = [];
         movements.forEach((one, at) => {
           const code = orders[one.customer]!.code;
           const memo = {

@@ -4,15 +4,15 @@
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
-import type { BankEvent } from "../../../core/payments/bank_event.ts";
+import type { BankNotice } from "../../../core/payments/bank_notice.ts";
 import {
-  type BankEventRef,
-  changeBankEvent,
-  getBankEvent,
-  journalBankEvent,
-} from "../../../kv/payments/bank_events.ts";
-import { assignBankEvent } from "../../../kv/payments/bank_assignment.ts";
-import { resolveBankEvent } from "../../../kv/payments/bank_resolution.ts";
+  type BankNoticeRef,
+  changeBankNotice,
+  getBankNotice,
+  journalBankNotice,
+} from "../../../kv/payments/bank_notices.ts";
+import { assignBankNotice } from "../../../kv/payments/bank_assignment.ts";
+import { resolveBankNotice } from "../../../kv/payments/bank_resolution.ts";
 import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import {
   notice,
@@ -59,8 +59,8 @@ Deno.test("a reference that comes again swallows no other customer's transfer", 
 Deno.test("a notice is a duplicate only of one with the same movement that is no duplicate itself", async () => {
   using kv = await Deno.openKv(":memory:");
   const { world, event, context } = await reviewedNotice(kv);
-  const mark = (of: BankEvent, one = event) =>
-    resolveBankEvent(kv, one, { kind: "duplicate", of }, context);
+  const mark = (of: BankNotice, one = event) =>
+    resolveBankNotice(kv, one, { kind: "duplicate", of }, context);
   const refused = { ok: false, why: "not_same" } as const;
   const others = [
     notice("ra", { direction: "out" }),
@@ -72,7 +72,7 @@ Deno.test("a notice is a duplicate only of one with the same movement that is no
     assertEquals(await mark(other), refused, other.memo);
   }
   const waiting = notice("chua xu ly");
-  await journalBankEvent(kv, waiting, "{}", world.nowMs);
+  await journalBankNotice(kv, waiting, "{}", world.nowMs);
   for (const other of [event, waiting, notice("khong co")]) {
     assertEquals(await mark(other), refused, other.memo);
   }
@@ -93,8 +93,8 @@ Deno.test("two notices that are marked as duplicates of each other at once stay 
     const other = notice("khac");
     await world.intake.take(other, "{}");
     const results = await Promise.all([
-      resolveBankEvent(kv, event, { kind: "duplicate", of: other }, context),
-      resolveBankEvent(kv, other, { kind: "duplicate", of: event }, context),
+      resolveBankNotice(kv, event, { kind: "duplicate", of: other }, context),
+      resolveBankNotice(kv, other, { kind: "duplicate", of: event }, context),
     ]);
     assertEquals(results.filter(({ ok }) => ok).length, 1);
     assertEquals((await checkTopups(kv, world.nowMs)).totals.receivedMicroVnd, fromVnd(200_000));
@@ -110,15 +110,15 @@ Deno.test("checkTopups() reports duplicates whose money is nowhere", async () =>
   const says = async () =>
     (await checkTopups(kv, world.nowMs)).problems.filter((line) => /duplicate/.test(line));
   // As an older version allowed it.
-  const point = async (one: BankEvent, of: BankEventRef) => {
-    const entry = await getBankEvent(kv, one);
+  const point = async (one: BankNotice, of: BankNoticeRef) => {
+    const entry = await getBankNotice(kv, one);
     assert(entry.value !== null);
     const operation = kv.atomic();
-    changeBankEvent(operation, entry, { kind: "duplicate", of, by: "staff", atMs: 1 });
+    changeBankNotice(operation, entry, { kind: "duplicate", of, by: "staff", atMs: 1 });
     assert((await operation.commit()).ok);
   };
-  const about = (one: BankEvent, what: string) => `in:sepay:${one.id}: ${what}`;
-  assert((await resolveBankEvent(kv, event, { kind: "duplicate", of: middle }, context)).ok);
+  const about = (one: BankNotice, what: string) => `in:sepay:${one.id}: ${what}`;
+  assert((await resolveBankNotice(kv, event, { kind: "duplicate", of: middle }, context)).ok);
   assertEquals(await says(), []);
   await point(middle, event);
   const circle = "duplicates in a circle: their money is nowhere";
@@ -140,7 +140,7 @@ Deno.test("what the machine took for a duplicate is put back, credited, and know
   const taken = notice(code, { source: "casso", reference, at: "2026-11-20 14:04:00" });
   await world.intake.take(taken, "{}");
   assertEquals((await world.state(taken))?.kind, "duplicate");
-  assertEquals(await resolveBankEvent(kv, taken, { kind: "return" }, context), {
+  assertEquals(await resolveBankNotice(kv, taken, { kind: "return" }, context), {
     ok: true,
     state: {
       kind: "review",
@@ -150,7 +150,7 @@ Deno.test("what the machine took for a duplicate is put back, credited, and know
     },
   });
   const target = { kind: "order", code } as const;
-  assert((await assignBankEvent(kv, { ref: taken, target, reason: "his own" }, context)).ok);
+  assert((await assignBankNotice(kv, { ref: taken, target, reason: "his own" }, context)).ok);
   assertEquals(await world.balanceVnd(bob.id), 200_000);
   // The statement's row of Bob's movement: without a movement of its own it would be credited again.
   const row = withoutReference(notice(code, { source: "csv", at: "2026-11-20 14:04:00" }));
@@ -171,13 +171,13 @@ Deno.test("what was set aside as an own transfer is put back; outgoing money is 
   const own = notice("chuyen", { payer: { account: "0123456789" }, at: "2026-11-20 18:00:00" });
   const out = notice("chuyen", { direction: "out" });
   for (const event of [own, out]) await world.intake.take(event, "{}");
-  assertEquals(await resolveBankEvent(kv, out, { kind: "return" }, context), {
+  assertEquals(await resolveBankNotice(kv, out, { kind: "return" }, context), {
     ok: false,
     why: "state",
   });
-  assert((await resolveBankEvent(kv, own, { kind: "return" }, context)).ok);
+  assert((await resolveBankNotice(kv, own, { kind: "return" }, context)).ok);
   const target = { kind: "account", accountId: ann.id } as const;
-  assert((await assignBankEvent(kv, { ref: own, target, reason: "r" }, context)).ok);
+  assert((await assignBankNotice(kv, { ref: own, target, reason: "r" }, context)).ok);
   const listed = notice("chuyen", {
     source: "sepay-poll",
     reference: own.reference!,

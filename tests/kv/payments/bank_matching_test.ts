@@ -2,7 +2,7 @@ import { bankNoticeKeptChars } from "../../../kv/payments/unreadable_notices.ts"
 import { assertEquals } from "../../support/assert.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
-import { getBankEvent, listReviews } from "../../../kv/payments/bank_events.ts";
+import { getBankNotice, listReviews } from "../../../kv/payments/bank_notices.ts";
 import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
 import { cancelTopupOrder, getTopupOrder, listTopupPayments } from "../../../kv/payments/topups.ts";
 import { notice, topupWorld, withoutReference } from "../../support/topup_world.ts";
@@ -257,8 +257,8 @@ Deno.test("the sweep matches what a crash left behind, and only once", async () 
   const ann = await world.customer("ann");
   const { code } = await world.order(ann);
   const event = notice(code);
-  const { journalBankEvent } = await import("../../../kv/payments/bank_events.ts");
-  await journalBankEvent(kv, event, "{}", world.nowMs);
+  const { journalBankNotice } = await import("../../../kv/payments/bank_notices.ts");
+  await journalBankNotice(kv, event, "{}", world.nowMs);
   world.nowMs += 6 * 60_000;
   assertEquals(await world.findings(), [`in:sepay:${event.id}: not matched in time`]);
   assertEquals(await world.intake.sweep(), { matched: 1, failed: 0 });
@@ -285,5 +285,5 @@ Deno.test("the raw notice is kept, within a bound", async () => {
   const event = notice("x");
   // Two bytes a character: with its row it must still fit the 64 KiB that a value may have.
   await world.intake.take(event, "ắ".repeat(60_000));
-  assertEquals((await getBankEvent(kv, event)).value?.raw.length, bankNoticeKeptChars);
+  assertEquals((await getBankNotice(kv, event)).value?.raw.length, bankNoticeKeptChars);
 });

@@ -3,9 +3,9 @@ import type { AccountId } from "../../../core/lib/ids.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import { decideApproval, listApprovals, requestApproval } from "../../../kv/operators/approvals.ts";
-import { assignBankEvent, type AssignTarget } from "../../../kv/payments/bank_assignment.ts";
-import { listReviews } from "../../../kv/payments/bank_events.ts";
-import { resolveBankEvent } from "../../../kv/payments/bank_resolution.ts";
+import { assignBankNotice, type AssignTarget } from "../../../kv/payments/bank_assignment.ts";
+import { listReviews } from "../../../kv/payments/bank_notices.ts";
+import { resolveBankNotice } from "../../../kv/payments/bank_resolution.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { listAuditLines } from "../../../kv/operators/operator_audit.ts";
 import { adjustWallet } from "../../../kv/wallet/wallet_adjustment.ts";
@@ -24,8 +24,8 @@ Deno.test("assigning credits once, pays the order, and leaves an audit line", as
     reason: "phone call",
   };
   const results = await Promise.all([
-    assignBankEvent(kv, assignment, context),
-    assignBankEvent(kv, assignment, context),
+    assignBankNotice(kv, assignment, context),
+    assignBankNotice(kv, assignment, context),
     world.intake.sweep(),
   ]);
   assertEquals([results[0].ok, results[1].ok].filter(Boolean).length, 1);
@@ -37,7 +37,7 @@ Deno.test("assigning credits once, pays the order, and leaves an audit line", as
     "staff@example.com",
     0,
   ]);
-  assertEquals(await assignBankEvent(kv, assignment, context), { ok: false, why: "state" });
+  assertEquals(await assignBankNotice(kv, assignment, context), { ok: false, why: "state" });
   assertEquals(await world.findings(), []);
 });
 
@@ -47,9 +47,9 @@ Deno.test("of two operators who decide differently at the same moment one has to
     const { world, ann, event, context } = await reviewedNotice(kv);
     const target = { kind: "account", accountId: ann.id } as const;
     const results = await Promise.all([
-      assignBankEvent(kv, { ref: event, target, reason: "r" }, context),
-      resolveBankEvent(kv, event, { kind: "ignore", note: "n" }, context),
-      resolveBankEvent(kv, event, { kind: "start_refund", note: "n" }, context),
+      assignBankNotice(kv, { ref: event, target, reason: "r" }, context),
+      resolveBankNotice(kv, event, { kind: "ignore", note: "n" }, context),
+      resolveBankNotice(kv, event, { kind: "start_refund", note: "n" }, context),
     ]);
     assertEquals(results.filter(({ ok }) => ok).length, 1);
     assertEquals(await world.findings(), []);
@@ -60,7 +60,7 @@ Deno.test("a second source of an assigned movement is still a duplicate", async 
   using kv = await Deno.openKv(":memory:");
   const { world, ann, event, context } = await reviewedNotice(kv);
   const target = { kind: "account", accountId: ann.id } as const;
-  assert((await assignBankEvent(kv, { ref: event, target, reason: "r" }, context)).ok);
+  assert((await assignBankNotice(kv, { ref: event, target, reason: "r" }, context)).ok);
   const listed = notice("khong ro", { source: "sepay-poll", reference: event.reference! });
   await world.intake.take(listed, "{}");
   assertEquals((await world.state(listed))?.kind, "duplicate");
@@ -71,21 +71,21 @@ Deno.test("a blocked account may be given its money, a deleted or unknown one ma
   using kv = await Deno.openKv(":memory:");
   const { world, ann, event, context } = await reviewedNotice(kv);
   const nobody = { kind: "account", accountId: "acc_nobody" as typeof ann.id } as const;
-  assertEquals(await assignBankEvent(kv, { ref: event, target: nobody, reason: "r" }, context), {
+  assertEquals(await assignBankNotice(kv, { ref: event, target: nobody, reason: "r" }, context), {
     ok: false,
     why: "target",
   });
   await block(kv, ann.id);
   const target = { kind: "account", accountId: ann.id } as const;
-  assert((await assignBankEvent(kv, { ref: event, target, reason: "r" }, context)).ok);
+  assert((await assignBankNotice(kv, { ref: event, target, reason: "r" }, context)).ok);
   assertEquals(await world.balanceVnd(ann.id), 200_000);
 });
 
 Deno.test("verdicts move no money, keep the sums whole and can be taken back", async () => {
   using kv = await Deno.openKv(":memory:");
   const { world, event, context } = await reviewedNotice(kv);
-  const resolve = (verdict: Parameters<typeof resolveBankEvent>[2]) =>
-    resolveBankEvent(kv, event, verdict, context);
+  const resolve = (verdict: Parameters<typeof resolveBankNotice>[2]) =>
+    resolveBankNotice(kv, event, verdict, context);
   const state = async () => (await world.state(event))?.kind;
   const suspense = async () => (await checkTopups(kv, world.nowMs)).totals.suspenseMicroVnd;
 
@@ -131,7 +131,7 @@ Deno.test("a notice whose id was credited by hand waits for a person, and is joi
   assertEquals(state?.kind === "review" && state.reason, "credited_by_hand");
   assertEquals([world.problems, await world.balanceVnd(ann.id)], [[], 200_000]);
   const assign = (target: AssignTarget) =>
-    assignBankEvent(kv, { ref: event, target, reason: "r" }, context);
+    assignBankNotice(kv, { ref: event, target, reason: "r" }, context);
   assertEquals(await assign({ kind: "account", accountId: bob.id }), { ok: false, why: "taken" });
   assert((await assign({ kind: "order", code: order.code })).ok);
   assertEquals([await world.balanceVnd(ann.id), await world.balanceVnd(bob.id)], [200_000, 0]);

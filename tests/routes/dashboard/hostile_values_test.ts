@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { listApprovals } from "../../../kv/operators/approvals.ts";
 import { listAccountInvoices } from "../../../kv/invoices/invoices.ts";
-import { listReviews } from "../../../kv/payments/bank_events.ts";
+import { listReviews } from "../../../kv/payments/bank_notices.ts";
 import { openTopupSite, seedTopups, type TopupSite } from "../../support/topup_site.ts";
 import { formsOf, TestBrowser } from "../../support/test_browser.ts";
 

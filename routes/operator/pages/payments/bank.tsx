@@ -8,12 +8,12 @@
  * - Never: credits a likely order by itself: a person decides.
  */
 import { Hono } from "hono";
-import { bankSources } from "../../../../core/payments/bank_event.ts";
+import { bankSources } from "../../../../core/payments/bank_notice.ts";
 import {
-  type BankEventRow,
+  type BankNoticeRow,
   type JournalMark,
-  listBankEvents,
-} from "../../../../kv/payments/bank_events.ts";
+  listBankNotices,
+} from "../../../../kv/payments/bank_notices.ts";
 import { writeAuditLine } from "../../../../kv/operators/operator_audit.ts";
 import { checkTopups } from "../../../../kv/payments/topup_checks.ts";
 import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
@@ -36,7 +36,7 @@ export const bankPath = "/operator/bank";
 const pageRows = 50;
 
 /** Writes a position in the journal as a query parameter. */
-function markText(row: BankEventRow): string {
+function markText(row: BankNoticeRow): string {
   return `${row.receivedAtMs}:${row.event.source}:${row.event.id}`;
 }
 
@@ -53,7 +53,7 @@ async function bankPage(c: OperatorContext, deps: OperatorDeps, results: BankRes
   const { locale } = visitor;
   const t = bankTexts[locale];
   const before = parseMark(c.req.query("before") ?? "");
-  const rows = await listBankEvents(deps.kv, {
+  const rows = await listBankNotices(deps.kv, {
     count: pageRows,
     ...defined({ before }),
   });

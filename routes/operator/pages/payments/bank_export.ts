@@ -3,11 +3,11 @@ import { formatVnd } from "../../../../core/billing/micro_vnd.ts";
 import { vietnamDay, vietnamIsoTime } from "../../../../core/lib/time/vietnam_time.ts";
 import { csvFile } from "../../../../core/lib/csv.ts";
 import {
-  type BankEventRow,
+  type BankNoticeRow,
   type JournalMark,
   journalMark,
-  listBankEvents,
-} from "../../../../kv/payments/bank_events.ts";
+  listBankNotices,
+} from "../../../../kv/payments/bank_notices.ts";
 import { csvDownloadHeaders } from "../../../http/csv_download.ts";
 import { parseDay } from "../../../usage_api/days.ts";
 import type { OperatorDeps } from "../deps.ts";
@@ -22,11 +22,11 @@ async function creditedRows(
   deps: OperatorDeps,
   fromDay: string,
   toDay: string,
-): Promise<BankEventRow[]> {
-  const rows: BankEventRow[] = [];
+): Promise<BankNoticeRow[]> {
+  const rows: BankNoticeRow[] = [];
   let before: JournalMark | undefined;
   for (;;) {
-    const page = await listBankEvents(deps.kv, {
+    const page = await listBankNotices(deps.kv, {
       count: 500,
       ...defined({ before }),
     });

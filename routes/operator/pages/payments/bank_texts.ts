@@ -1,5 +1,5 @@
 /** Texts of the pages about bank notices. */
-import type { BankEventState, ReviewReason } from "../../../../kv/payments/bank_events.ts";
+import type { BankNoticeState, ReviewReason } from "../../../../kv/payments/bank_notices.ts";
 import { englishCount } from "../../../dashboard/format.ts";
 import { defineTexts } from "../../../dashboard/i18n.ts";
 
@@ -38,7 +38,7 @@ const reasonsVi: Readonly<Record<ReviewReason, string>> = {
   payer_number_of_ours: "Trả cho một đơn nạp từ tài khoản có số giống tài khoản của ta",
   returned: "Người vận hành đưa trở lại",
 };
-type StateNames = Readonly<Record<BankEventState["kind"], string>>;
+type StateNames = Readonly<Record<BankNoticeState["kind"], string>>;
 const statesEn: StateNames = {
   received: "Received",
   credited: "Credited",

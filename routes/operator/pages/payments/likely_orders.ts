@@ -1,5 +1,5 @@
 /** Finds orders that a damaged memo may have meant, as suggestions for operators only. */
-import type { BankEvent } from "../../../../core/payments/bank_event.ts";
+import type { BankNotice } from "../../../../core/payments/bank_notice.ts";
 import { nearCodes } from "../../../../core/payments/near_codes.ts";
 import { type Account, getAccount } from "../../../../kv/accounts/accounts.ts";
 import { getTopupOrder, listOpenCodes, type TopupOrder } from "../../../../kv/payments/topups.ts";
@@ -26,7 +26,7 @@ const shown = 10;
  */
 export async function findLikelyOrders(
   kv: KeyValueStore,
-  event: BankEvent,
+  event: BankNotice,
 ): Promise<LikelyOrder[]> {
   const codes = await listOpenCodes(kv, maxNearMissOrders);
   const near = new Set(nearCodes(`${event.memo} ${event.fullText ?? ""}`, codes));

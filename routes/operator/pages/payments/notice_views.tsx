@@ -1,10 +1,10 @@
 /** Tables and fact lists of bank notices. */
 import type { Child } from "hono/jsx";
 import type {
-  BankEventRef,
-  BankEventRow,
-  BankEventState,
-} from "../../../../kv/payments/bank_events.ts";
+  BankNoticeRef,
+  BankNoticeRow,
+  BankNoticeState,
+} from "../../../../kv/payments/bank_notices.ts";
 import {
   Badge,
   type BadgeTone,
@@ -20,7 +20,7 @@ import { bankTexts } from "./bank_texts.ts";
 import { NothingHere } from "../list_parts.tsx";
 import { frameTexts } from "../texts.ts";
 
-const tones: Readonly<Record<BankEventState["kind"], BadgeTone>> = {
+const tones: Readonly<Record<BankNoticeState["kind"], BadgeTone>> = {
   received: "busy",
   credited: "good",
   review: "bad",
@@ -30,16 +30,16 @@ const tones: Readonly<Record<BankEventState["kind"], BadgeTone>> = {
   refunded: "neutral",
 };
 
-export function noticePath({ source, id }: BankEventRef): string {
+export function noticePath({ source, id }: BankNoticeRef): string {
   return `/operator/notices/${source}/${encodeURIComponent(id)}`;
 }
 
-function StateBadge({ state, locale }: { state: BankEventState; locale: Locale }) {
+function StateBadge({ state, locale }: { state: BankNoticeState; locale: Locale }) {
   return <Badge tone={tones[state.kind]}>{bankTexts[locale].states[state.kind]}</Badge>;
 }
 
 /** Explains the state of a notice. */
-function stateDetail(state: BankEventState, locale: Locale): string {
+function stateDetail(state: BankNoticeState, locale: Locale): string {
   switch (state.kind) {
     case "received":
       return "";
@@ -59,7 +59,7 @@ function stateDetail(state: BankEventState, locale: Locale): string {
 }
 
 export function NoticeTable({ rows, label, locale }: {
-  rows: readonly BankEventRow[];
+  rows: readonly BankNoticeRow[];
   label: string;
   locale: Locale;
 }) {
@@ -100,7 +100,7 @@ export function NoticeTable({ rows, label, locale }: {
 
 /** The fact list of one notice. */
 export function NoticeFacts({ row, title, locale }: {
-  row: BankEventRow;
+  row: BankNoticeRow;
   title: Child;
   locale: Locale;
 }) {

@@ -3,19 +3,19 @@ import { Hono } from "hono";
 import { normaliseEmail } from "../../../../core/accounts/email_address.ts";
 import { parseId } from "../../../../core/lib/ids.ts";
 import { formatVnd } from "../../../../core/billing/micro_vnd.ts";
-import { type BankSource, bankSources, isEventId } from "../../../../core/payments/bank_event.ts";
+import { type BankSource, bankSources, isEventId } from "../../../../core/payments/bank_notice.ts";
 import { foldVietnamese } from "../../../../core/payments/fold_text.ts";
 import { parseOrderCode } from "../../../../core/payments/order_code.ts";
 import { findAccountByEmail } from "../../../../kv/accounts/accounts.ts";
 import { requestApproval } from "../../../../kv/operators/approvals.ts";
-import { assignBankEvent, type AssignTarget } from "../../../../kv/payments/bank_assignment.ts";
+import { assignBankNotice, type AssignTarget } from "../../../../kv/payments/bank_assignment.ts";
 import {
-  type BankEventRef,
-  type BankEventRow,
-  getBankEvent,
+  type BankNoticeRef,
+  type BankNoticeRow,
+  getBankNotice,
   listReviews,
-} from "../../../../kv/payments/bank_events.ts";
-import { resolveBankEvent, type Verdict } from "../../../../kv/payments/bank_resolution.ts";
+} from "../../../../kv/payments/bank_notices.ts";
+import { resolveBankNotice, type Verdict } from "../../../../kv/payments/bank_resolution.ts";
 import { mailCredited } from "../../../../kv/payments/topup_mails.ts";
 import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
 import { Card, Notice } from "../../../dashboard/components/mod.ts";
@@ -38,7 +38,7 @@ import type { OperatorPage } from "../page.ts";
 const shownReviews = 200;
 
 /** Whether a notice matches what was typed: digits of the amount, the reference, or the memo without accents. */
-function matches({ event }: BankEventRow, query: string): boolean {
+function matches({ event }: BankNoticeRow, query: string): boolean {
   const wanted = foldVietnamese(query).replace(/[^A-Z0-9]/g, "");
   if (wanted === "") return true;
   const texts = [formatVnd(event.amountMicroVnd), event.reference ?? "", event.memo, event.id];
@@ -81,7 +81,7 @@ function parseSource(text: string | undefined): BankSource | undefined {
 }
 
 /** Parses the notice that the path names. */
-function refOf(c: OperatorContext): BankEventRef | undefined {
+function refOf(c: OperatorContext): BankNoticeRef | undefined {
   const source = parseSource(c.req.param("source"));
   const id = c.req.param("id") ?? "";
   return source !== undefined && isEventId(id) ? { source, id } : undefined;
@@ -89,7 +89,7 @@ function refOf(c: OperatorContext): BankEventRef | undefined {
 
 async function noticePage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
   const ref = refOf(c);
-  const row = ref === undefined ? null : (await getBankEvent(deps.kv, ref)).value;
+  const row = ref === undefined ? null : (await getBankNotice(deps.kv, ref)).value;
   if (row === null) return await notFoundPage(c);
   const visitor = c.get("visitor");
   const t = bankTexts[visitor.locale];
@@ -126,7 +126,7 @@ async function targetOf(deps: OperatorDeps, typed: string): Promise<AssignTarget
 async function assign(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const ref = refOf(c);
-  const row = ref === undefined ? null : (await getBankEvent(deps.kv, ref)).value;
+  const row = ref === undefined ? null : (await getBankNotice(deps.kv, ref)).value;
   if (ref === undefined || row === null) return await notFoundPage(c);
   const form = await readForm(c);
   const target = await targetOf(deps, form.text("target"));
@@ -139,7 +139,7 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
     nowMs: deps.clock.nowMs(),
     balanceOf: balanceIn(deps),
   };
-  const result = await assignBankEvent(deps.kv, assignment, {
+  const result = await assignBankNotice(deps.kv, assignment, {
     ...context,
     authority: aloneIn(deps),
     onCredited: mailCredited,
@@ -184,7 +184,7 @@ async function resolve(c: OperatorContext, deps: OperatorDeps) {
   if (ref === undefined) return await notFoundPage(c);
   const verdict = verdictOf(await readForm(c));
   if (typeof verdict === "string") return await noticePage(c, deps, t.problems[verdict]);
-  const result = await resolveBankEvent(deps.kv, ref, verdict, {
+  const result = await resolveBankNotice(deps.kv, ref, verdict, {
     operator: operatorOf(c),
     nowMs: deps.clock.nowMs(),
     receivingAccounts: deps.topup.receivingAccounts,

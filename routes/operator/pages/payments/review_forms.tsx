@@ -1,6 +1,6 @@
 /** The forms of a notice: suggested orders, any order or account, and decisions that move no money. */
 import type { Child } from "hono/jsx";
-import type { BankEventRow } from "../../../../kv/payments/bank_events.ts";
+import type { BankNoticeRow } from "../../../../kv/payments/bank_notices.ts";
 import { mayReturn } from "../../../../kv/payments/bank_resolution.ts";
 import {
   Card,
@@ -19,7 +19,7 @@ import { ReasonField } from "../reason_field.tsx";
 import { frameTexts } from "../texts.ts";
 
 interface FormProps {
-  readonly row: BankEventRow;
+  readonly row: BankNoticeRow;
   readonly visitor: Visitor;
   /** The path of the notice. */
   readonly action: string;

@@ -1,6 +1,6 @@
 /** The page of bank notices that could not be parsed, oldest first, each set aside with a note. */
 import { Hono } from "hono";
-import { bankSources } from "../../../../core/payments/bank_event.ts";
+import { bankSources } from "../../../../core/payments/bank_notice.ts";
 import {
   listUnreadable,
   setAsideUnreadable,

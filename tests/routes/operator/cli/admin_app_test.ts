@@ -2,7 +2,7 @@ import { assert, assertEquals, assertStringIncludes } from "../../../support/ass
 import type { Hono } from "hono";
 import { newId } from "../../../../core/lib/ids.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/api_keys/seal.ts";
-import { creditOperationId } from "../../../../core/payments/bank_event.ts";
+import { creditOperationId } from "../../../../core/payments/bank_notice.ts";
 import { openControl } from "../../../../kv/operators/control.ts";
 import { daySumKey } from "../../../../kv/schema/keys.ts";
 import { mailQueue } from "../../../../kv/outbox/mail.ts";

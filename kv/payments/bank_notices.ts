@@ -4,18 +4,22 @@
  * change in one commit.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
-import { type BankEvent, type BankSource, plainReference } from "../../core/payments/bank_event.ts";
+import {
+  type BankNotice,
+  type BankSource,
+  plainReference,
+} from "../../core/payments/bank_notice.ts";
 import type { OrderCode } from "../../core/payments/order_code.ts";
 import { plainAccountNumber } from "../../core/payments/receiving_account.ts";
 import {
-  bankEventByTimeKey,
-  bankEventKey,
-  bankEventsByTimePrefix,
+  bankNoticeByTimeKey,
+  bankNoticeKey,
+  bankNoticesByTimePrefix,
   bankReviewKey,
   bankReviewsPrefix,
   noticeOfKey,
-  unmatchedBankEventKey,
-  unmatchedBankEventsPrefix,
+  unmatchedBankNoticeKey,
+  unmatchedBankNoticesPrefix,
 } from "../schema/keys.ts";
 import type { Operator } from "../operators/operator_audit.ts";
 import { bankNoticeKeptChars, keepUnreadable } from "./unreadable_notices.ts";
@@ -23,7 +27,7 @@ import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
 /** Identifies a notice. */
-export interface BankEventRef {
+export interface BankNoticeRef {
   readonly source: BankSource;
   readonly id: string;
 }
@@ -56,7 +60,7 @@ export type ReviewReason =
   | "returned";
 
 /** The state of a notice. */
-export type BankEventState =
+export type BankNoticeState =
   | { readonly kind: "received" }
   | {
     readonly kind: "credited";
@@ -69,7 +73,7 @@ export type BankEventState =
   | {
     readonly kind: "review";
     readonly reason: ReviewReason;
-    readonly about?: BankEventRef;
+    readonly about?: BankNoticeRef;
     readonly atMs: number;
   }
   | {
@@ -82,7 +86,7 @@ export type BankEventState =
   /** Reports the same movement as the notice `of` from another source. */
   | {
     readonly kind: "duplicate";
-    readonly of: BankEventRef;
+    readonly of: BankNoticeRef;
     readonly by: string;
     readonly atMs: number;
   }
@@ -100,14 +104,14 @@ export type BankEventState =
   };
 
 /** One row of the journal. Only its state changes. */
-export interface BankEventRow {
-  readonly event: BankEvent;
+export interface BankNoticeRow {
+  readonly event: BankNotice;
   /**
    * The notice as it arrived (for an import the row of the statement), cut at a bound. For staff.
    */
   readonly raw: string;
   readonly receivedAtMs: number;
-  readonly state: BankEventState;
+  readonly state: BankNoticeState;
   /** Who uploaded the file that the notice is a row of. Such a row is no proof by itself. */
   readonly importedBy?: Operator;
 }
@@ -122,7 +126,7 @@ export type JournalResult = "new" | "known" | "contradicts";
  * Returns what two notices with the same id must share to be the same notice. Balances and texts
  * may differ between deliveries.
  */
-function essence(event: BankEvent): string {
+function essence(event: BankNotice): string {
   return JSON.stringify([
     plainAccountNumber(event.account),
     event.direction,
@@ -138,15 +142,15 @@ function essence(event: BankEvent): string {
  * @throws the error of the store: the caller then answers with 5xx, so that the provider sends the
  * notice again
  */
-export async function journalBankEvent(
+export async function journalBankNotice(
   kv: KeyValueStore,
-  event: BankEvent,
+  event: BankNotice,
   raw: string,
   nowMs: number,
   importedBy?: Operator,
 ): Promise<JournalResult> {
-  const key = bankEventKey(event.source, event.id);
-  const row: BankEventRow = {
+  const key = bankNoticeKey(event.source, event.id);
+  const row: BankNoticeRow = {
     event,
     raw: raw.slice(0, bankNoticeKeptChars),
     receivedAtMs: nowMs,
@@ -156,38 +160,38 @@ export async function journalBankEvent(
   const written = await kv.atomic()
     .check({ key, versionstamp: null })
     .set(key, row)
-    .set(bankEventByTimeKey(nowMs, event.source, event.id), null)
-    .set(unmatchedBankEventKey(event.source, event.id), nowMs)
+    .set(bankNoticeByTimeKey(nowMs, event.source, event.id), null)
+    .set(unmatchedBankNoticeKey(event.source, event.id), nowMs)
     .commit();
   if (written.ok) return "new";
-  const known = await kv.get<BankEventRow>(key);
+  const known = await kv.get<BankNoticeRow>(key);
   if (known.value !== null && essence(known.value.event) === essence(event)) return "known";
   const { source } = event;
   await keepUnreadable(kv, { source, reason: "same id, other content", raw, receivedAtMs: nowMs });
   return "contradicts";
 }
 
-export async function getBankEvent(
+export async function getBankNotice(
   kv: KeyValueStore,
-  ref: BankEventRef,
-): Promise<Deno.KvEntryMaybe<BankEventRow>> {
-  return await kv.get<BankEventRow>(bankEventKey(ref.source, ref.id));
+  ref: BankNoticeRef,
+): Promise<Deno.KvEntryMaybe<BankNoticeRow>> {
+  return await kv.get<BankNoticeRow>(bankNoticeKey(ref.source, ref.id));
 }
 
 /**
  * Adds to an atomic write: the notice gets a new state if it is unchanged since it was read.
  * Updates the indexes.
  */
-export function changeBankEvent(
+export function changeBankNotice(
   operation: AtomicWrite,
-  entry: Deno.KvEntry<BankEventRow>,
-  state: BankEventState,
+  entry: Deno.KvEntry<BankNoticeRow>,
+  state: BankNoticeState,
 ): void {
   const { event, receivedAtMs } = entry.value;
   const reviewKey = bankReviewKey(receivedAtMs, event.source, event.id);
   operation.check(entry)
-    .set(entry.key, { ...entry.value, state } satisfies BankEventRow)
-    .delete(unmatchedBankEventKey(event.source, event.id));
+    .set(entry.key, { ...entry.value, state } satisfies BankNoticeRow)
+    .delete(unmatchedBankNoticeKey(event.source, event.id));
   if (state.kind === "review" || state.kind === "refund_pending") operation.set(reviewKey, null);
   else operation.delete(reviewKey);
 }
@@ -196,21 +200,21 @@ export function changeBankEvent(
 export async function listUnmatched(
   kv: KeyValueStore,
   count: number,
-): Promise<{ ref: BankEventRef; receivedAtMs: number }[]> {
-  const rows = kv.list<number>({ prefix: unmatchedBankEventsPrefix() }, { limit: count });
+): Promise<{ ref: BankNoticeRef; receivedAtMs: number }[]> {
+  const rows = kv.list<number>({ prefix: unmatchedBankNoticesPrefix() }, { limit: count });
   return (await Array.fromAsync(rows)).map(({ key, value }) => ({
     ref: noticeOfKey(key),
     receivedAtMs: value,
   }));
 }
 
-async function rowsOf(kv: KeyValueStore, keys: readonly Deno.KvKey[]): Promise<BankEventRow[]> {
-  const entries = await Promise.all(keys.map((key) => getBankEvent(kv, noticeOfKey(key))));
+async function rowsOf(kv: KeyValueStore, keys: readonly Deno.KvKey[]): Promise<BankNoticeRow[]> {
+  const entries = await Promise.all(keys.map((key) => getBankNotice(kv, noticeOfKey(key))));
   return entries.flatMap(({ value }) => value === null ? [] : [value]);
 }
 
 /** Lists notices that wait for a person, oldest first. */
-export async function listReviews(kv: KeyValueStore, count: number): Promise<BankEventRow[]> {
+export async function listReviews(kv: KeyValueStore, count: number): Promise<BankNoticeRow[]> {
   const rows = kv.list({ prefix: bankReviewsPrefix() }, { limit: count });
   return await rowsOf(kv, (await Array.fromAsync(rows)).map(({ key }) => key));
 }
@@ -219,25 +223,25 @@ export async function listReviews(kv: KeyValueStore, count: number): Promise<Ban
  * A position in the journal. The time alone is not enough: many notices may arrive in one
  * millisecond.
  */
-export interface JournalMark extends BankEventRef {
+export interface JournalMark extends BankNoticeRef {
   readonly receivedAtMs: number;
 }
 
 /** Lists the journal, newest first; `before` is the last row of the previous page. */
-export async function listBankEvents(
+export async function listBankNotices(
   kv: KeyValueStore,
   options: { readonly count: number; readonly before?: JournalMark },
-): Promise<BankEventRow[]> {
-  const prefix = bankEventsByTimePrefix();
+): Promise<BankNoticeRow[]> {
+  const prefix = bankNoticesByTimePrefix();
   const { before } = options;
   const selector = before === undefined
     ? { prefix }
-    : { prefix, end: bankEventByTimeKey(before.receivedAtMs, before.source, before.id) };
+    : { prefix, end: bankNoticeByTimeKey(before.receivedAtMs, before.source, before.id) };
   const rows = kv.list(selector, { limit: options.count, reverse: true });
   return await rowsOf(kv, (await Array.fromAsync(rows)).map(({ key }) => key));
 }
 
 /** Returns the position of a row, for the following page. */
-export function journalMark({ event, receivedAtMs }: BankEventRow): JournalMark {
+export function journalMark({ event, receivedAtMs }: BankNoticeRow): JournalMark {
   return { receivedAtMs, source: event.source, id: event.id };
 }

@@ -4,7 +4,7 @@
  * - Folder `core/payments/`: top-ups by bank transfer: order codes, VietQR, notices of banks,
  *   statements.
  * - In: signed notices, statement files, memos, the operator's settings.
- * - Out: bank events, order codes found in memos, verdicts on repeated notices.
+ * - Out: bank notices, order codes found in memos, verdicts on repeated notices.
  * - Never: credits a wallet (`kv/payments/` does), or corrects a misspelt order code.
  */
 import { microVndPerVnd, parseVnd } from "../billing/micro_vnd.ts";
@@ -28,7 +28,7 @@ export const referenceFamily: Readonly<Record<BankSource, string>> = {
 };
 
 /** A movement as its source describes it. */
-export interface BankEvent {
+export interface BankNotice {
   readonly source: BankSource;
   /** Unique and stable within its source: retries and replays have the same. */
   readonly id: string;
@@ -62,7 +62,7 @@ export interface BankEvent {
  * Builds the id of a movement's credit in the ledger: the same for automatic credits and those of
  * staff.
  */
-export function creditOperationId(event: Pick<BankEvent, "source" | "id">): string {
+export function creditOperationId(event: Pick<BankNotice, "source" | "id">): string {
   return `in:${event.source}:${event.id}`;
 }
 
@@ -86,7 +86,7 @@ export function plainReference(reference: string | undefined): string {
  *
  * @example
  * ```ts
- * import { amountOfJson } from "./bank_event.ts";
+ * import { amountOfJson } from "./bank_notice.ts";
  * if (amountOfJson("18067000.00") !== 18_067_000_000_000n) throw new Error("wrong");
  * if (amountOfJson("50.000") !== undefined || amountOfJson(50.5) !== undefined) throw new Error("guessed");
  * ```
