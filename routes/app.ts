@@ -22,7 +22,7 @@ export interface AppOptions {
   readonly customerApp?: CustomerApp | undefined;
 }
 
-/** Builds the whole application. */
+/** Builds the application. */
 export function createApp(
   gateway: Gateway,
   options: AppOptions,

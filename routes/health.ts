@@ -2,7 +2,10 @@
 import { Hono } from "hono";
 import type { Gateway } from "./api/gateway.ts";
 
-/** `stopping` turns true when the process was told to end: it finishes its calls but should get no new ones. */
+/**
+ * Builds the health checks. `stopping` turns true when the process was asked to stop: it completes its calls but should
+ * get no new ones.
+ */
 export function createHealth(gateway: Gateway, stopping: () => boolean): Hono {
   const app = new Hono();
   app.get("/healthz", (context) => context.json({ status: "ok" }));

@@ -4,7 +4,7 @@
  * - Folder `routes/mail/`: the drivers that send mail, and the work of the mail queue.
  * - In: mail jobs of the outbox, and `MAIL_URL`.
  * - Out: mails over SMTP or HTTP, or a failure to try again.
- * - Never: decides what a mail says: `core/mail/` does.
+ * - Never: composes the text of a mail: `core/mail/` does.
  */
 import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
 import type { MailSettings } from "../../core/mail/mail_url.ts";

@@ -7,7 +7,7 @@
  *   files.
  * - In: pages of that list, and files.
  * - Out: notices in the intake of `kv/payments/`.
- * - Never: credits a wallet by itself.
+ * - Never: credits a wallet; the intake does.
  */
 import { readSepayPage, type SepayPage } from "../../core/payments/sepay.ts";
 import { vietnamDateTime } from "../../core/lib/time/vietnam_time.ts";

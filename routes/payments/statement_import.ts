@@ -18,7 +18,7 @@ export interface ImportResult {
  * Imports a statement. The same rows may come again in another file.
  *
  * @param importedBy the operator whose file it is: what it credits counts against what that person may move alone
- * @param account the receiving account that the file belongs to, used where the file does not tell
+ * @param account the receiving account of the file, used if the file does not name one
  * @throws whatever the store throws; import the file again then
  */
 export async function importStatement(

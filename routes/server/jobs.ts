@@ -44,8 +44,8 @@ export interface LedgerWatchDeps {
 }
 
 /**
- * Logs when the ledger stops taking writes and when it takes them again; no other log line may say
- * so for hours.
+ * Logs when the ledger stops taking writes and when it takes them again; without it the log might not mention it for
+ * hours.
  */
 export function ledgerWatch({ wallet, log }: LedgerWatchDeps): () => Promise<void> {
   let was = true;

@@ -1,3 +1,4 @@
+/** Texts of the account page. */
 import { defineTexts } from "../i18n.ts";
 
 export const accountTexts = defineTexts({

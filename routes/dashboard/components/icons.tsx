@@ -1,4 +1,4 @@
-/** Line icons of the dashboard. They are decoration: the words beside them carry the meaning. */
+/** Line icons of the dashboard. They are decoration: the texts beside them carry the meaning. */
 
 const shapes = {
   home: "M3.5 11 12 4l8.5 7M6 9.5V20h12V9.5M10 20v-5h4v5",

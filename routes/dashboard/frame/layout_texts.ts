@@ -1,3 +1,4 @@
+/** Texts of the frame of every page. */
 import { defineTexts } from "../i18n.ts";
 
 export const layoutTexts = defineTexts({

@@ -21,7 +21,7 @@ export interface NavigationEntry extends PageLink {
   };
 }
 
-/** An entry with the pages that it stands for. */
+/** An entry with the path segments of its pages. */
 export interface NavigationItem<Entry extends PageLink> {
   readonly entry: Entry;
   /** The segments of paths, at the depth of this navigation, that belong to the entry. */

@@ -1,3 +1,4 @@
+/** Texts of the pages about API keys. */
 import { defineTexts } from "../i18n.ts";
 
 export const keyTexts = defineTexts({

@@ -1,3 +1,4 @@
+/** Dependencies of the sign-in pages. */
 import type { OpenIdClient } from "../../auth/openid.ts";
 import type { PasswordHasher } from "../../auth/password_hash.ts";
 import type { PageDeps } from "../page_deps.ts";

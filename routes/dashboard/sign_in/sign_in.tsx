@@ -5,7 +5,7 @@
  *   links, OpenID, sign-up, reset.
  * - In: forms of visitors, tokens of mails.
  * - Out: HTML, sessions, mails in the outbox.
- * - Never: tells by the answer to a mail request whether an address has an account.
+ * - Never: reveals by the answer to a mail request whether an address has an account.
  */
 import { type Context, Hono } from "hono";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";

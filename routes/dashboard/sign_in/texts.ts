@@ -1,3 +1,4 @@
+/** Texts of the sign-in, sign-up and reset pages. */
 import type { PasswordProblem } from "../../../core/accounts/password_policy.ts";
 import { defineTexts } from "../i18n.ts";
 

@@ -1,4 +1,4 @@
-/* Small comforts. Everything that matters works without them, except where a page says so. */
+/* Enhancements of pages. Everything essential works without them, unless a page says otherwise. */
 "use strict";
 
 function announce(text) {
@@ -15,7 +15,7 @@ document.addEventListener("click", async (event) => {
   try {
     await navigator.clipboard.writeText(button.dataset.copy);
   } catch {
-    return; // refused by the browser: the text stands beside the button
+    return; // The browser refused; the text itself is beside the button.
   }
   button.classList.add("done");
   label.textContent = button.dataset.copied;
@@ -26,8 +26,8 @@ document.addEventListener("click", async (event) => {
   }, 2000);
 });
 
-/* A form that asks first. */
-/** The form that the open question is about. */
+/* Forms that ask for confirmation. */
+/** The form that waits for the answer of the dialog. */
 let asked;
 document.addEventListener("submit", (event) => {
   const form = event.target;
@@ -74,13 +74,13 @@ function takeTokenFromFragment() {
   field.closest("form").classList.add("has-token");
 }
 
-/* Filters that apply themselves. */
+/* Filters that apply while typing. */
 document.addEventListener("change", (event) => {
   const form = event.target.closest?.("form[data-autosubmit]");
   form?.requestSubmit();
 });
 
-/* Menus close when the attention goes elsewhere. */
+/* Menus close when the focus leaves them. */
 function closeMenus(except) {
   for (const menu of document.querySelectorAll("details.menu[open]")) {
     if (menu !== except) menu.open = false;

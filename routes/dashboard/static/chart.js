@@ -79,7 +79,7 @@ function drawAll() {
 }
 
 drawAll();
-/* Charts that came with a part of the page. */
+/* Charts in parts of the page that were loaded later. */
 document.addEventListener("htmx:after:swap", drawAll);
 let pending;
 globalThis.addEventListener("resize", () => {

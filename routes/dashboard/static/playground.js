@@ -38,7 +38,7 @@ async function showRefusal(response) {
   showProblem((await response.json()).error, String(response.status));
 }
 
-/* By its type in the page's language; what has no words there is shown as the API says it. */
+/* The message in the page's language by error type; without one, the message of the API. */
 function showProblem(error, otherwise) {
   const words = JSON.parse(form.dataset.problems)[error?.type];
   showFailure(words ?? error?.message ?? otherwise);

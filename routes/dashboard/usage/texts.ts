@@ -1,3 +1,4 @@
+/** Texts of the pages about usage and receipts. */
 import type { Outcome } from "../../../core/billing/receipt.ts";
 import { defineTexts } from "../i18n.ts";
 

@@ -4,7 +4,7 @@
  * - Folder `routes/dashboard/wallet/`: the pages of the wallet: balance, top-up orders, statement.
  * - In: forms of a signed-in customer.
  * - Out: HTML, orders in `kv/payments/`.
- * - Never: credits a wallet: an order only says what was promised.
+ * - Never: credits a wallet: an order is only a promise.
  */
 import { type Context, Hono } from "hono";
 import { formatVnd, fromVnd, microVndPerVnd } from "../../../core/billing/micro_vnd.ts";

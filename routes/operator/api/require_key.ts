@@ -1,3 +1,4 @@
+/** The guard of paths that need the operator's key. */
 import type { Context, Next } from "hono";
 import { GatewayError } from "../../../core/errors.ts";
 import { newId } from "../../../core/lib/ids.ts";

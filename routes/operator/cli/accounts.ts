@@ -27,7 +27,7 @@ const maxReasonChars = 500;
 /** Characters of the shortest operation id given by hand: a shorter one would be used again by accident. */
 const minOperationIdChars = 8;
 
-/** Characters of the longest operation id given by hand: nobody types a longer one. */
+/** Characters of the longest operation id given by hand. */
 const maxOperationIdChars = 100;
 
 const accountBody = z.strictObject({ email: z.email().optional() });

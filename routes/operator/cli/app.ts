@@ -15,7 +15,7 @@ import { addKeyRoutes } from "./keys.ts";
 import { addNoticeRoutes } from "./notices.ts";
 import { addOutboxRoutes } from "./outbox.ts";
 
-/** Builds the app. It has no authentication of its own: whoever reaches its socket owns the store. */
+/** Builds the app. It has no authentication of its own: access to its socket is access to the store. */
 export function createAdminApp(deps: AdminDeps): Hono {
   const { clock, control } = deps;
   const app = new Hono();

@@ -62,7 +62,7 @@ export function MoveForms({ invoice, visitor, today }: {
   );
 }
 
-/** Reads the step that a form asks for; a word names what is wrong with it. */
+/** Reads the requested step of a form, or returns the name of a problem. */
 export function moveOf(form: PostedForm): InvoiceMove | "fields" | "reason" | "refused" {
   const to = form.text("to");
   switch (to) {

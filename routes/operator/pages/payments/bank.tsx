@@ -5,7 +5,7 @@
  * - Folder `routes/operator/pages/payments/`: the operator's pages about bank notices and top-ups.
  * - In: decisions of operators, statement files.
  * - Out: HTML, exports, notices credited or set aside.
- * - Never: credits a likely order by itself: a person decides.
+ * - Never: credits a likely order without an operator's decision.
  */
 import { Hono } from "hono";
 import { bankSources } from "../../../../core/payments/bank_notice.ts";
