@@ -4,8 +4,9 @@ import { anchorsOf } from "./markdown_anchors.ts";
 
 const root = new URL("../../", import.meta.url);
 
-/** A path in code marks, from the root of the repository; one with a placeholder is none. */
-const namedPath = /`((?:core|kv|routes|sandbox|tests|bench|docs)\/[\w./-]*)`/gu;
+/** A path in code marks, or at the start of a node of a diagram; one with a placeholder is none. */
+const namedPath =
+  /(?:`|\[")((?:core|kv|routes|sandbox|tests|bench|docs)\/[\w./-]*)(?:`|"\]|<br>)/gu;
 /** The target of a link that leads to a page of the repository. */
 const link = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([\w-]+))?\)/gu;
 
@@ -62,6 +63,7 @@ Deno.test("a path, a page and a section that are missing are found", () => {
   const count = (text: string) => pathProblems("docs/api.md", text).length;
   assertEquals(count("See `core/errors.ts`, `kv/wallet/` and `core/…/errors.ts`."), 0);
   assertEquals(count("See `core/no_such_file.ts` and `kv/no_such_folder/`."), 2);
+  assertEquals(count('a["core/errors.ts<br>table"] --> b["kv/no_such_folder/"]'), 1);
   assertEquals(count("[a](conversion.md), [b](https://example.com/no.md), [c](../README.md)"), 0);
   assertEquals(count("[a](no_such_page.md), [b](conversion.md#no-such-section)"), 2);
   assertEquals(count("# Part one\n\n[here](#part-one), [there](#part-two)"), 1);
