@@ -56,7 +56,7 @@ export function decodeChatRequest(body: JsonObject): Conversation {
     ...readEndUser(body),
     ...tier,
     ...logprobs,
-    extras: extrasOf(body, chatFields),
+    extras: extrasOf(body, chatFields, "chat"),
     warnings: warnings.list(),
   };
 }

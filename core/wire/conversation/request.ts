@@ -45,12 +45,15 @@ export interface Conversation {
 }
 
 /**
- * A field without a place of its own in the conversation. `name` is the field's own name in its style
- * (`seed`, `verbosity`, `metadata`, `store`, `prompt_cache_key` …): an encoder of a style that has the same field
- * carries `value`; for every other encoder `otherwise` decides.
+ * A field without a place of its own in the conversation. An encoder carries `value` under `name` to a route that has
+ * such a field; for every other route `otherwise` decides.
  */
 export interface Extra {
-  readonly name: string;
+  /**
+   * The field's name in other styles: `seed`, `verbosity`, `metadata` … Absent: no other style has it. A Messages field
+   * is never the same thing as a Chat field of its name, unless its table says so.
+   */
+  readonly name?: string;
   readonly path: string;
   readonly value: Json;
   /** `ignore`: harmless, drop in silence. `warn`: drop and name it. `refuse`: 400 that names it. */

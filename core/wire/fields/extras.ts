@@ -11,15 +11,14 @@ import type { Warnings } from "../warnings.ts";
  * @throws {GatewayError} `conversion_refused` naming a field that must not be lost
  */
 export function carryExtras(
-  conversation: Pick<Conversation, "from" | "extras">,
+  conversation: Pick<Conversation, "extras">,
   capabilities: ResolvedCapabilities,
   body: JsonObject,
   warnings: Warnings,
 ): void {
   const known: readonly string[] = [...capabilities.shared_fields, ...capabilities.extra_fields];
   for (const extra of conversation.extras) {
-    // A Messages field is never the same thing as a Chat field of its name.
-    if (conversation.from !== "messages" && known.includes(extra.name)) {
+    if (extra.name !== undefined && known.includes(extra.name)) {
       body[extra.name] = extra.value;
     } else if (extra.otherwise === "refuse") {
       refuse(extra.path, "cannot be carried to this model");

@@ -3,6 +3,8 @@
  * one table, and everything that must know the fields is derived from it.
  */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { defined } from "../../lib/defined.ts";
+import type { Style } from "../contract.ts";
 import type { Extra } from "../conversation/mod.ts";
 import type { Warnings } from "../warnings.ts";
 import type { FieldCheck } from "./known_fields.ts";
@@ -13,6 +15,8 @@ export interface ExtraField {
   readonly otherwise: "warn" | "refuse" | "ignore";
   /** Whether a value asks for nothing, so that leaving it out changes no answer. */
   readonly asksForNothing: (value: Json) => boolean;
+  /** Messages only: the name under which Chat and Responses servers have the same field. */
+  readonly sharedAs?: string;
 }
 
 /** A field that the decoder reads, with the check of its members, or one that it keeps as an extra. */
@@ -34,6 +38,30 @@ export function extra(
   return { otherwise, asksForNothing };
 }
 
+/**
+ * A Messages field that Chat or Responses servers have too: it goes under `name` to the routes that list it in
+ * `extra_fields`.
+ *
+ * @example
+ * ```ts
+ * import { resolveCapabilities } from "../capabilities.ts";
+ * import { Warnings } from "../warnings.ts";
+ * import { carryExtras } from "./extras.ts";
+ * import { extra, extrasOf, shared } from "./field_table.ts";
+ * const table = { cache_scope: shared("cacheScope"), seed: extra() };
+ * const extras = extrasOf({ cache_scope: "account", seed: 1 }, table, "messages");
+ * const capabilities = resolveCapabilities("chat", { extra_fields: ["cacheScope", "seed"] });
+ * const body = {};
+ * const warnings = new Warnings();
+ * carryExtras({ extras }, capabilities, body, warnings);
+ * if (JSON.stringify(body) !== '{"cacheScope":"account"}') throw new Error(JSON.stringify(body));
+ * if (warnings.list().join() !== "seed") throw new Error(warnings.list().join());
+ * ```
+ */
+export function shared(name: string, field: ExtraField = extra()): ExtraField {
+  return { ...field, sharedAs: name };
+}
+
 const unlisted = extra();
 
 function entryOf(table: FieldTable, name: string): KnownField | undefined {
@@ -51,28 +79,34 @@ export function warnUnread(body: JsonObject, table: FieldTable, warnings: Warnin
 }
 
 /**
- * Keeps the fields that the decoder does not read. Fields without a value are left out.
+ * Keeps the fields that the decoder does not read. Fields without a value are left out. A Chat or Responses field has
+ * the same name wherever it goes; a Messages field goes nowhere unless its table says under which name.
  *
  * @example
  * ```ts
  * import { extra, extrasOf } from "./field_table.ts";
  * import { read } from "./known_fields.ts";
  * const table = { model: read, store: extra((value) => value === false) };
- * const extras = extrasOf({ model: "m", store: false, seed: 1 }, table);
+ * const extras = extrasOf({ model: "m", store: false, seed: 1 }, table, "chat");
  * const fates = extras.map(({ name, otherwise }) => `${name}: ${otherwise}`);
  * if (fates.join() !== "store: ignore,seed: warn") throw new Error(fates.join());
  * ```
  */
-export function extrasOf(body: JsonObject, table: FieldTable): Extra[] {
+export function extrasOf(body: JsonObject, table: FieldTable, from: Style): Extra[] {
   return Object.entries(body).flatMap(([name, value]): Extra[] => {
     const field = entryOf(table, name) ?? unlisted;
     if (typeof field === "function" || value === undefined || value === null) return [];
-    return [extraOf(name, name, value, field)];
+    return [extraOf(from === "messages" ? field.sharedAs : name, name, value, field)];
   });
 }
 
 /** An extra whose place in the request has another path than its name. */
-export function extraOf(name: string, path: string, value: Json, field: ExtraField): Extra {
+export function extraOf(
+  name: string | undefined,
+  path: string,
+  value: Json,
+  field: ExtraField,
+): Extra {
   const otherwise = field.asksForNothing(value) ? "ignore" : field.otherwise;
-  return { name, path, value, otherwise };
+  return { ...defined({ name }), path, value, otherwise };
 }

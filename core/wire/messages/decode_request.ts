@@ -191,6 +191,6 @@ function decodeTier(body: JsonObject): Pick<Conversation, "serviceTier"> {
 /** Servers whose tools are read as hosted tools are carried with them. */
 function decodeExtras(body: JsonObject, tools: readonly Tool[]): Extra[] {
   const mcpIsRead = tools.some((tool) => tool.type === "hosted" && tool.kind === "mcp");
-  const extras = extrasOf(body, messagesFields);
-  return mcpIsRead ? extras.filter(({ name }) => name !== "mcp_servers") : extras;
+  const extras = extrasOf(body, messagesFields, "messages");
+  return mcpIsRead ? extras.filter(({ path }) => path !== "mcp_servers") : extras;
 }

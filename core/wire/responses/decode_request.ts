@@ -146,7 +146,7 @@ function decodeSchema(format: JsonObject, path: string): OutputFormat {
 
 function decodeExtras(body: JsonObject, text: JsonObject): Extra[] {
   const value = text["verbosity"];
-  const extras = extrasOf(body, responsesFields);
+  const extras = extrasOf(body, responsesFields, "responses");
   if (value === undefined || value === null) return extras;
   return [extraOf("verbosity", "text.verbosity", value, verbosity), ...extras];
 }

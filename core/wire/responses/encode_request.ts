@@ -203,7 +203,7 @@ function mentionsJson(conversation: Pick<Conversation, "system" | "turns">): boo
 
 /** Chat's top-level `verbosity` stands inside `text` here; all other extras keep their place. */
 function carryVerbosity(
-  conversation: Pick<Conversation, "from" | "extras">,
+  conversation: Pick<Conversation, "extras">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   body: JsonObject,
