@@ -5,7 +5,7 @@
  */
 import type { ReceivingAccount } from "../../core/payments/receiving_account.ts";
 import { type BankNoticeRow, getBankNotice } from "./bank_notices.ts";
-import { movementAccount } from "./bank_matching.ts";
+import { movementAccount } from "./bank_destination.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**

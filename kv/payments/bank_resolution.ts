@@ -12,7 +12,7 @@ import {
   changeBankNotice,
   getBankNotice,
 } from "./bank_notices.ts";
-import { movementAccount } from "./bank_matching.ts";
+import { movementAccount } from "./bank_destination.ts";
 import { separateMovement } from "./bank_movements.ts";
 import { type Actor, addAuditLine, type OperatorAct } from "../operators/operator_audit.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
