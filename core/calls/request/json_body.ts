@@ -1,10 +1,11 @@
 /** Parses a JSON request body into its value and the byte range of each top-level field. */
 import { GatewayError } from "../../errors.ts";
-import { isNumberUnit, mayChange, withExactNumbers } from "../../lib/json/exact_json.ts";
+import { mayChange, withExactNumbers } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxExactNumbers } from "../../lib/json/limits.ts";
 import { otherCaseProblem } from "./decisive_fields.ts";
 import { JsonCount } from "../../lib/json/json_bounds.ts";
+import { JsonScanner, token } from "../../lib/json/json_scanner.ts";
 
 /** Byte range of a value, end excluded. */
 export interface Span {
@@ -23,8 +24,6 @@ export interface JsonBody {
   readonly mentionsBase64: boolean;
 }
 
-const quote = 0x22;
-const backslash = 0x5c;
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 const lenientUtf8 = new TextDecoder();
 
@@ -37,45 +36,6 @@ const lenientUtf8 = new TextDecoder();
 export function decodeUtf8(bytes: Uint8Array): string {
   const text = lenientUtf8.decode(bytes);
   return text.includes("\ufffd") ? strictUtf8.decode(bytes) : text;
-}
-
-/**
- * A JSON text as bytes. If all of it is ASCII, positions in text and bytes agree, and the text is used: the engine
- * searches and cuts text far faster than bytes.
- */
-class Source {
-  readonly bytes: Uint8Array;
-  readonly count = new JsonCount();
-  /** The error for a forbidden field. Thrown only if the text turns out to be JSON. */
-  problem: GatewayError | undefined;
-  /** Whether a number was found that may be outside double precision. */
-  sawLongNumber = false;
-  readonly #text: string | undefined;
-
-  constructor(bytes: Uint8Array, text: string) {
-    this.bytes = bytes;
-    this.#text = text.length === bytes.length ? text : undefined;
-  }
-
-  /** Finds the next quote from a position on; -1 if there is none. */
-  findQuote(from: number): number {
-    return this.#text === undefined
-      ? this.bytes.indexOf(quote, from)
-      : this.#text.indexOf('"', from);
-  }
-
-  /** Decodes the string literal between two positions, its quotes included. */
-  stringAt(start: number, end: number): string {
-    const literal = this.#text?.slice(start, end) ??
-      strictUtf8.decode(this.bytes.subarray(start, end));
-    if (!literal.includes("\\")) return literal.slice(1, -1);
-    try {
-      const value: unknown = JSON.parse(literal);
-      return typeof value === "string" ? value : "";
-    } catch {
-      return ""; // not JSON: the parser reports it
-    }
-  }
 }
 
 /**
@@ -93,15 +53,14 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
     throw new GatewayError("invalid_json", "The request body is not valid UTF-8");
   }
   if (!startsAsObject(text)) throw notAnObject();
-  const source = new Source(bytes, text);
   // First, so that everything that costs the parser time and memory is bounded before it runs.
-  const fields = topLevelFields(source);
-  source.count.checkNames(text);
+  const reader = new FieldReader(bytes, text);
+  const fields = reader.read();
   const value = parsedObject(text);
-  if (source.problem !== undefined) throw source.problem;
+  if (reader.problem !== undefined) throw reader.problem;
   return {
     bytes,
-    value: source.sawLongNumber ? exactObject(value, text) : value,
+    value: reader.sawLongNumber ? exactObject(value, text) : value,
     fields,
     // The engine searches for the first character, and a digit is rarer than a letter, so this test ends most
     // searches quickly.
@@ -144,98 +103,85 @@ function exactObject(value: JsonObject, text: string): JsonObject {
   }
 }
 
-/**
- * Finds the top-level fields of a text that begins as an object, and counts its values, names and depth. If the text
- * is not JSON the result is arbitrary, but the search ends and has counted everything before the fault.
- *
- * @throws {GatewayError} `invalid_json` when a bound is exceeded
- */
-function topLevelFields(source: Source): ReadonlyMap<string, Span> {
-  const { bytes } = source;
-  const fields = new Map<string, Span>();
-  let at = bytes.indexOf(0x7b) + 1;
-  for (;;) {
-    at = skipBlank(bytes, at);
-    if (bytes[at] === 0x2c) at = skipBlank(bytes, at + 1);
-    if (at >= bytes.length || bytes[at] === 0x7d) return fields;
-    const nameEnd = skipString(source, at);
-    const name = source.stringAt(at, nameEnd);
-    at = skipBlank(bytes, nameEnd);
-    const start = skipBlank(bytes, at + 1);
-    const end = skipValue(source, start);
-    source.count.addField();
-    source.count.addValue();
-    const problem = fields.has(name) ? twiceProblem(name) : otherCaseProblem(name);
-    if (problem !== undefined) source.problem ??= problem;
-    fields.set(name, { start, end });
-    at = end;
-  }
-}
-
 function twiceProblem(name: string): GatewayError {
   const problem = `The field ${JSON.stringify(name)} is there twice`;
   return new GatewayError("invalid_json", problem, { param: name });
 }
 
-function skipBlank(bytes: Uint8Array, from: number): number {
-  let at = from;
-  while (at < bytes.length && bytes[at]! <= 0x20) at++;
-  return at;
-}
-
-/**
- * Skips a string, from its opening quote to after the closing one. Strings are most of a body, so they are searched
- * natively and not read character by character.
- */
-function skipString(source: Source, from: number): number {
-  const { bytes } = source;
-  let at = from;
-  for (;;) {
-    at = source.findQuote(at + 1);
-    if (at === -1) return bytes.length;
-    let escapes = 0;
-    while (bytes[at - 1 - escapes] === backslash) escapes++;
-    if (escapes % 2 === 0) return at + 1;
+/** The value of a string literal. */
+function stringOf(literal: string): string {
+  if (!literal.includes("\\")) return literal.slice(1, -1);
+  try {
+    const value: unknown = JSON.parse(literal);
+    return typeof value === "string" ? value : "";
+  } catch {
+    return ""; // not JSON: the parser will say so
   }
 }
 
-function skipValue(source: Source, from: number): number {
-  const { bytes, count } = source;
-  let depth = 0;
-  let at = from;
-  while (at < bytes.length) {
-    const byte = bytes[at]!;
-    if (byte === quote) {
-      at = skipString(source, at);
-    } else if (byte === 0x7b || byte === 0x5b) {
-      count.checkDepth(++depth);
-      count.addValue();
-      at++;
-      continue;
-    } else if (byte === 0x7d || byte === 0x5d) {
-      if (depth === 0) return at; // the enclosing object ends
-      depth--;
-      at++;
-    } else if (byte === 0x2c && depth === 0) {
-      return at;
-    } else {
-      if (byte === 0x2c) count.addValue();
-      else if (byte === 0x3a) count.addField();
-      at = byte === 0x2d || (byte >= 0x30 && byte <= 0x39) ? skipNumber(source, at) : at + 1;
-      continue;
+/** Finds the top-level fields of a text that begins as an object, and counts what is in it. */
+class FieldReader {
+  readonly #scanner: JsonScanner;
+  readonly #text: string;
+  readonly #count = new JsonCount();
+  readonly #fields = new Map<string, Span>();
+  /** A field that must not be there; to be reported once the text has turned out to be JSON. */
+  problem: GatewayError | undefined;
+  /** Whether there is a number that may be too large for a `number`. */
+  sawLongNumber = false;
+
+  constructor(bytes: Uint8Array, text: string) {
+    this.#scanner = new JsonScanner(bytes, text);
+    this.#text = text;
+    // In front of the object is white space, or a byte order mark.
+    this.#scanner.end = bytes.indexOf(0x7b);
+  }
+
+  /**
+   * Reads all fields. At a fault, where a parser would stop too, it stops, and has counted everything before it.
+   *
+   * @throws {GatewayError} `invalid_json` when there is too much of something
+   */
+  read(): ReadonlyMap<string, Span> {
+    const scanner = this.#scanner;
+    scanner.next();
+    let found = scanner.next();
+    while (found === token.string) {
+      const name = stringOf(scanner.textOf(scanner.start, scanner.end));
+      if (scanner.next() !== token.colon) break;
+      const span = this.#value();
+      if (span === undefined) break;
+      this.#count.addField();
+      this.#count.addValue();
+      this.problem ??= this.#fields.has(name) ? twiceProblem(name) : otherCaseProblem(name);
+      this.#fields.set(name, span);
+      found = scanner.next();
+      if (found === token.comma) found = scanner.next();
     }
-    if (depth === 0) return at;
+    this.#count.checkNames(this.#text);
+    return this.#fields;
   }
-  return at;
-}
 
-function skipNumber(source: Source, from: number): number {
-  const { bytes } = source;
-  let hasExponent = false;
-  let at = from;
-  for (let byte = bytes[at]!; isNumberUnit(byte); byte = bytes[++at]!) {
-    hasExponent ||= byte === 0x65 || byte === 0x45;
+  /** Passes over a value. */
+  #value(): Span | undefined {
+    const scanner = this.#scanner;
+    const count = this.#count;
+    let depth = 0;
+    let start: number | undefined;
+    for (;;) {
+      const found = scanner.next();
+      start ??= scanner.start;
+      if (found === token.open) {
+        count.checkDepth(++depth);
+        count.addValue();
+        continue;
+      }
+      if (found === token.end) return undefined;
+      if (found === token.close) depth--;
+      else if (found === token.comma) count.addValue();
+      else if (found === token.colon) count.addField();
+      else if (found === token.word) this.sawLongNumber ||= mayChange(scanner);
+      if (depth <= 0) return { start, end: scanner.end };
+    }
   }
-  source.sawLongNumber ||= mayChange(at - from, hasExponent);
-  return at;
 }

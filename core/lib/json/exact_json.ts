@@ -6,6 +6,7 @@
  * Decimals that lose only their last digits do not: every client's parser reads them so.
  */
 import { type ExactNumber, isJsonObject, type Json, type JsonObject } from "./json.ts";
+import { JsonScanner, token } from "./json_scanner.ts";
 import { encodeHex, exactNumber } from "../runtime/mod.ts";
 import { maxExactNumbers, maxJsonDepth } from "./limits.ts";
 
@@ -13,9 +14,6 @@ import { maxExactNumbers, maxJsonDepth } from "./limits.ts";
 const wholeDigitsMin = 16;
 /** The shortest that overflows: `1e309`. */
 const lengthMin = 5;
-
-const quote = 0x22;
-const backslash = 0x5c;
 
 interface Place {
   readonly start: number;
@@ -42,8 +40,7 @@ interface Place {
  */
 export function parseExactly(text: string): Json {
   const value: Json = JSON.parse(text);
-  const places = changedNumbers(text);
-  return places.length === 0 ? value : reparsed(text, places);
+  return changedNumbers(JsonScanner.of(text)).length === 0 ? value : reparsed(text);
 }
 
 /** Parses like {@linkcode parseExactly}; `undefined` for a text that it refuses. */
@@ -65,25 +62,29 @@ export function tryParseExactly(text: string): Json | undefined {
  * deeper than `maxJsonDepth`
  */
 export function withExactNumbers(value: JsonObject, text: string): JsonObject {
-  const places = changedNumbers(text);
-  if (places.length === 0) return value;
-  const exact = reparsed(text, places);
+  if (changedNumbers(JsonScanner.of(text)).length === 0) return value;
+  const exact = reparsed(text);
   return isJsonObject(exact) ? exact : value;
 }
 
-function reparsed(text: string, places: readonly Place[]): Json {
+/** Half a surrogate pair has no bytes of its own. In JSON it can only be within a string, where an escape says the same. */
+const loneSurrogates = /\p{Surrogate}/gu;
+
+function reparsed(text: string): Json {
+  const scanner = JsonScanner.of(
+    text.replace(loneSurrogates, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`),
+  );
   const mark = encodeHex(crypto.getRandomValues(new Uint8Array(16)));
-  const value: Json = JSON.parse(withMarks(text, places, mark));
+  const value: Json = JSON.parse(withMarks(scanner, changedNumbers(scanner), mark));
   return unmarked(value, mark, 0) ?? value;
 }
 
-/**
- * Whether a number of so many characters may be one that a `number` does not hold.
- *
- * @param hasExponent whether there is an `e` in it
- */
-export function mayChange(length: number, hasExponent: boolean): boolean {
-  return length >= (hasExponent ? lengthMin : wholeDigitsMin);
+/** Whether the word at which a scanner is may be a number that a `number` does not hold. */
+export function mayChange(scanner: JsonScanner): boolean {
+  const length = scanner.end - scanner.start;
+  if (length < lengthMin || !scanner.isNumber) return false;
+  if (length >= wholeDigitsMin) return true;
+  return /[eE]/.test(scanner.textOf(scanner.start, scanner.end));
 }
 
 /** Whether a `number` would be another one: what is no whole number may lose its last digits. */
@@ -93,58 +94,26 @@ function changes(number: string): boolean {
 }
 
 /** Where a text that is valid JSON has numbers that would change. */
-function changedNumbers(text: string): readonly Place[] {
+function changedNumbers(scanner: JsonScanner): readonly Place[] {
   const found: Place[] = [];
-  let at = 0;
-  while (at < text.length) {
-    const unit = text.charCodeAt(at);
-    if (unit === quote) {
-      at = stringEnd(text, at);
-    } else if (isDigit(unit) || unit === 0x2d) {
-      const start = at;
-      let hasExponent = false;
-      for (let next = unit; isNumberUnit(next); next = text.charCodeAt(++at)) {
-        hasExponent ||= next === 0x65 || next === 0x45;
-      }
-      if (mayChange(at - start, hasExponent) && changes(text.slice(start, at))) {
-        found.push({ start, end: at });
-        if (found.length > maxExactNumbers) throw new SyntaxError("Too many large numbers");
-      }
-    } else at++;
+  for (let kind = scanner.next(); kind !== token.end; kind = scanner.next()) {
+    if (kind !== token.word || !mayChange(scanner)) continue;
+    const { start, end } = scanner;
+    if (!changes(scanner.textOf(start, end))) continue;
+    found.push({ start, end });
+    if (found.length > maxExactNumbers) throw new SyntaxError("Too many large numbers");
   }
   return found;
 }
 
-function isDigit(unit: number): boolean {
-  return unit >= 0x30 && unit <= 0x39;
-}
-
-/** What may stand in a number: digits, `.`, `+`, `-`, `e`, `E`. */
-export function isNumberUnit(unit: number): boolean {
-  return isDigit(unit) || unit === 0x2e || unit === 0x2b || unit === 0x2d || unit === 0x65 ||
-    unit === 0x45;
-}
-
-/** From the opening quote to behind the closing one. */
-function stringEnd(text: string, from: number): number {
-  let at = from;
-  for (;;) {
-    at = text.indexOf('"', at + 1);
-    if (at === -1) return text.length;
-    let escapes = 0;
-    while (text.charCodeAt(at - 1 - escapes) === backslash) escapes++;
-    if (escapes % 2 === 0) return at + 1;
-  }
-}
-
-function withMarks(text: string, places: readonly Place[], mark: string): string {
+function withMarks(scanner: JsonScanner, places: readonly Place[], mark: string): string {
   const pieces: string[] = [];
   let done = 0;
   for (const { start, end } of places) {
-    pieces.push(text.slice(done, start), `"${mark}${text.slice(start, end)}"`);
+    pieces.push(scanner.textOf(done, start), `"${mark}${scanner.textOf(start, end)}"`);
     done = end;
   }
-  pieces.push(text.slice(done));
+  pieces.push(scanner.textOf(done, scanner.bytes.length));
   return pieces.join("");
 }
 

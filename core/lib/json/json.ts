@@ -1,8 +1,9 @@
 /**
  * The types of JSON values as parsed, before validation.
  *
- * - Folder `core/lib/json/`: JSON beyond `JSON.parse`: exact numbers, bounds, and scanning bytes
- *   without parsing all of them.
+ * - Folder `core/lib/json/`: JSON beyond `JSON.parse`: exact numbers, bounds, one scanner for the
+ *   tokens of a text (`json_scanner.ts`), and a cursor to single members of a stream's frames
+ *   (`json_cursor.ts`).
  * - In: JSON as text or bytes, whole or in pieces.
  * - Out: typed values, positions of literals, counts.
  * - Never: names a field of a wire style.

@@ -3,16 +3,8 @@
  * nothing else runs, and fifty times their size in memory; so they are counted before anyone parses them.
  */
 import { GatewayError } from "../../errors.ts";
+import { JsonScanner, token } from "./json_scanner.ts";
 import { maxJsonDepth, maxJsonNames, maxJsonValues } from "./limits.ts";
-
-const quote = 0x22;
-const comma = 0x2c;
-const colon = 0x3a;
-const openBracket = 0x5b;
-const backslash = 0x5c;
-const closeBracket = 0x5d;
-const openBrace = 0x7b;
-const closeBrace = 0x7d;
 
 function refusal(problem: string): GatewayError {
   return new GatewayError("invalid_json", `The request body ${problem}`);
@@ -86,42 +78,18 @@ export class JsonCount {
    */
   addText(text: string): void {
     let depth = 0;
-    for (let at = 0; at < text.length; at++) {
-      const unit = text.charCodeAt(at);
-      if (unit === quote) {
-        at = closingQuote(text, at);
-        if (at === -1) return; // no JSON: the parser will say so
-      } else if (unit === comma) {
-        this.addValue();
-      } else if (unit === colon) {
-        this.addField();
-      } else if (unit === openBrace || unit === openBracket) {
+    const scanner = JsonScanner.of(text);
+    for (let found = scanner.next(); found !== token.end; found = scanner.next()) {
+      if (found === token.comma) this.addValue();
+      else if (found === token.colon) this.addField();
+      else if (found === token.close) depth--;
+      else if (found === token.open) {
         this.addValue();
         this.checkDepth(++depth);
-      } else if (unit === closeBrace || unit === closeBracket) {
-        depth--;
       }
     }
     this.checkNames(text);
   }
-}
-
-/** The quote that ends the string which begins at `from`; -1 if none does. */
-function closingQuote(text: string, from: number): number {
-  let at = from;
-  for (;;) {
-    at = text.indexOf('"', at + 1);
-    if (at === -1) return -1;
-    let escapes = 0;
-    while (text.charCodeAt(at - 1 - escapes) === backslash) escapes++;
-    if (escapes % 2 === 0) return at;
-  }
-}
-
-function isBeforeColon(text: string, end: number): boolean {
-  let at = end + 1;
-  while (text.charCodeAt(at) <= 0x20) at++;
-  return text.charCodeAt(at) === colon;
 }
 
 /** Differs between processes, so that nobody can look for names that fall together. */
@@ -137,20 +105,21 @@ class DistinctNames {
 
   /** Adds all names of fields in a text that may be JSON. */
   addAll(text: string): void {
-    let at = text.indexOf('"');
-    while (at !== -1) {
-      const end = closingQuote(text, at);
-      if (end === -1) return;
-      if (isBeforeColon(text, end)) this.#add(text, at + 1, end);
-      at = text.indexOf('"', end + 1);
+    const scanner = JsonScanner.of(text);
+    let found = scanner.next();
+    while (found !== token.end) {
+      const { start, end } = scanner;
+      const isString = found === token.string;
+      found = scanner.next();
+      if (isString && found === token.colon) this.#add(scanner.bytes, start + 1, end - 1);
     }
   }
 
   /** Adds the name that lies between two positions. */
-  #add(text: string, start: number, end: number): void {
+  #add(bytes: Uint8Array, start: number, end: number): void {
     let hash = hashSeed;
     for (let at = start; at < end; at++) {
-      hash = Math.imul(hash ^ text.charCodeAt(at), 0x01000193);
+      hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
     }
     const place = (hash ^ (hash >>> 15)) & (2 ** hashBits - 1);
     const bit = 1 << (place & 7);

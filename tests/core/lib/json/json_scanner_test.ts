@@ -1,0 +1,59 @@
+import fc from "fast-check";
+import { assertEquals } from "../../../support/assert.ts";
+import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
+import { JsonScanner, token } from "../../../../core/lib/json/json_scanner.ts";
+import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
+
+/** All tokens of a text, each with its kind. */
+function tokensOf(text: string): (readonly [string, number])[] {
+  const scanner = JsonScanner.of(text);
+  const found: (readonly [string, number])[] = [];
+  for (let kind = scanner.next(); kind !== token.end; kind = scanner.next()) {
+    found.push([scanner.textOf(scanner.start, scanner.end), kind]);
+  }
+  assertEquals(scanner.next(), token.end);
+  return found;
+}
+
+/** The tokens of a value, from the value itself. */
+function expected(value: unknown): (readonly [string, number])[] {
+  if (Array.isArray(value)) {
+    return [["[", token.open], ...joined(value.map(expected)), ["]", token.close]];
+  }
+  if (typeof value === "object" && value !== null) {
+    const members = Object.entries(value).map(([name, member]) => [
+      [JSON.stringify(name), token.string] as const,
+      [":", token.colon] as const,
+      ...expected(member),
+    ]);
+    return [["{", token.open], ...joined(members), ["}", token.close]];
+  }
+  return [[JSON.stringify(value), typeof value === "string" ? token.string : token.word]];
+}
+
+function joined(lists: (readonly [string, number])[][]): (readonly [string, number])[] {
+  return lists.flatMap((list, at) => at === 0 ? list : [[",", token.comma] as const, ...list]);
+}
+
+Deno.test("JsonScanner finds the tokens of any JSON, with and without white space", () => {
+  const value = fc.jsonValue({ maxDepth: 4, stringUnit: "binary" });
+  fc.assert(fc.property(value, fc.constantFrom(0, 2), (given, indent) => {
+    assertEquals(tokensOf(JSON.stringify(given, null, indent)), expected(given));
+  }));
+});
+
+Deno.test("JsonScanner ends with any text, also where it is not JSON", () => {
+  const units = fc.constantFrom("{", "}", "[", "]", ",", ":", '"', "\\", " ", "1", "é", "\ud800");
+  fc.assert(fc.property(fc.string({ unit: units }), (text) => {
+    const scanner = JsonScanner.of(text);
+    let steps = 0;
+    while (scanner.next() !== token.end) steps++;
+    assertEquals(steps <= scanner.bytes.length, true);
+  }));
+});
+
+Deno.test("half a surrogate pair in a text beside a large number stays what it is", () => {
+  const text = '{"half \ud800":"\udc00","id":12345678901234567890}';
+  const again = stringifyExactly(parseExactly(text));
+  assertEquals(again, '{"half \\ud800":"\\udc00","id":12345678901234567890}');
+});
