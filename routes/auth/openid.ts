@@ -15,6 +15,7 @@ import { defined } from "../../core/lib/defined.ts";
 /** Milliseconds of one request to an OpenID provider: a person is waiting. */
 const openIdMs = 10_000;
 
+/** The configured OpenID provider. */
 export interface OpenIdSettings {
   /** `https://accounts.example.com`; http only for an issuer on this machine. */
   readonly issuer: string;
@@ -39,6 +40,7 @@ export interface OpenIdClaims {
   readonly verifiedEmail: string | undefined;
 }
 
+/** Sign-in at one provider. */
 export interface OpenIdClient {
   readonly label: string;
   /** The address at the provider to redirect the person to. */

@@ -11,6 +11,7 @@ import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;
 
+/** Every rate limit of sign-in, mails and account changes. */
 export const rateRules = {
   signInByAddress: { name: "sign_in_address", count: 60, windowMs: 15 * minuteMs },
   /** Password tries of all unknown browsers together on one account. */

@@ -49,6 +49,7 @@ const sources = {
   "favicon.svg": { type: "image/svg+xml", text: favicon },
 } as const;
 
+/** The names of assets, without their hashes. */
 export type AssetName = keyof typeof sources;
 
 interface Asset {

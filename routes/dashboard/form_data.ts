@@ -2,6 +2,7 @@
 import type { Context } from "hono";
 import type { DashboardEnv } from "./visitor/visitor.ts";
 
+/** A posted form. */
 export interface PostedForm {
   /** A single field, trimmed; empty if it is not there. */
   text(name: string): string;

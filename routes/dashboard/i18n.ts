@@ -3,6 +3,7 @@ import type { Locale } from "../../core/accounts/locale.ts";
 
 export type { Locale };
 
+/** All languages, in the order in which pages offer them. */
 export const locales: readonly Locale[] = ["vi", "en"];
 
 /** The name of each language in that language. */

@@ -33,6 +33,7 @@ import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 /** Milliseconds that stopped calls get after the drain deadline to send their last event and settle. */
 const stopMs = 3_000;
 
+/** An assembled gateway. */
 export interface Assembled {
   readonly gateway: Gateway;
   /**

@@ -20,6 +20,7 @@ export const logBacklogChars = 1024 * 1024;
 /** Milliseconds that the end of the process waits for the last lines to be taken. */
 const logLastFlushMs = 1_000;
 
+/** Writes lines without blocking its caller. */
 export interface LineWriter {
   write(line: string): void;
   /** Writes the waiting lines and resolves when they are taken, or after {@linkcode logLastFlushMs}. */

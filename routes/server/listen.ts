@@ -11,11 +11,13 @@ import { clientAddressOf } from "./client_address.ts";
 import { keepServing } from "./keep_serving.ts";
 import { SeenConnections } from "./seen_connections.ts";
 
+/** Answers one request of a connection. */
 export type Answer = (
   request: Request,
   info: Deno.ServeHandlerInfo<Deno.NetAddr>,
 ) => Response | Promise<Response>;
 
+/** A listening server, or the reason why there is none. */
 export type ListenResult =
   | {
     readonly ok: true;

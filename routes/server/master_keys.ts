@@ -11,6 +11,7 @@ import {
   readMasterKeys,
 } from "../../core/api_keys/seal.ts";
 
+/** The loaded keys, or the reason why there are none. */
 export type LoadedMasterKeys =
   | { readonly ok: true; readonly masterKeys: MasterKeys }
   /** One line for the operator, without any key. */

@@ -7,6 +7,7 @@ import type { Clock } from "../../core/lib/time/clock.ts";
  */
 export const sameSignalMs = 1_000;
 
+/** The abort signals that process signals lead to. */
 export interface StopSignals {
   /** Aborted when the process should stop. */
   readonly stop: AbortSignal;

@@ -15,6 +15,7 @@ import { createSandboxTransport } from "../../sandbox/provider/transport.ts";
 import type { Transport } from "../../core/upstream/transport.ts";
 import { denoConnect } from "../upstream/deno_connect.ts";
 
+/** The transports of all providers. */
 export interface Transports {
   of(provider: string): Transport;
   close(): void;

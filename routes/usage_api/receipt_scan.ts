@@ -10,6 +10,7 @@ import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 /** Receipts searched for one page when few of them match a filter: about a quarter of a second of reading. */
 const maxReceiptScanRows = 5_000;
 
+/** The receipts to read. */
 export interface ReceiptFilter {
   readonly accountId: AccountId;
   /** First moment. */

@@ -48,6 +48,7 @@ interface PartProps {
   readonly errors: NonNullable<AccountPageState["errors"]>;
 }
 
+/** Shows the account with the result of the last act. */
 export async function accountPage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,

@@ -150,6 +150,7 @@ async function confirmNewEmail(c: Context<DashboardEnv>, deps: DashboardDeps) {
   return c.redirect("/account?done=email", 303);
 }
 
+/** Registers the forms below `/account` that change password and e-mail address. */
 export function createCredentialPages(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .post("/account/password", (c) => changePassword(c, deps))

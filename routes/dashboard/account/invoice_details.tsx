@@ -5,6 +5,7 @@ import { BuyerFields } from "../invoices/invoices_form.tsx";
 import type { Visitor } from "../visitor/visitor.ts";
 import { accountTexts } from "./texts.ts";
 
+/** The card with the form of the invoice details. */
 export function InvoiceDetailsCard({ visitor, form, problems }: {
   visitor: Visitor;
   form: BuyerForm;

@@ -5,6 +5,7 @@ import { formatDate, formatDateTime, formatMoney, formatMoneyShort } from "../fo
 import { defineTexts, type Locale } from "../i18n.ts";
 import { Icon } from "./icons.tsx";
 
+/** The kind of a message. */
 export type NoticeTone = "info" | "success" | "warning" | "danger";
 
 const noticeIcons = {
@@ -30,8 +31,10 @@ export function Notice({ tone, title, children }: PropsWithChildren<{
   );
 }
 
+/** The kind of a state. */
 export type BadgeTone = "neutral" | "good" | "busy" | "bad";
 
+/** A state in a coloured label. */
 export function Badge({ tone, children }: PropsWithChildren<{ tone: BadgeTone }>) {
   return <span class={`badge ${tone}`}>{children}</span>;
 }
@@ -56,6 +59,7 @@ export function Stats({ children }: PropsWithChildren) {
   return <dl class="stats">{children}</dl>;
 }
 
+/** A section of a page with an optional heading. */
 export function Card({ title, actions, children, id }: PropsWithChildren<{
   title?: Child;
   actions?: Child;

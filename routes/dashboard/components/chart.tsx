@@ -4,6 +4,7 @@ import { formatDate, formatMoney, formatMoneyShort } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import { DataTable } from "./data_table.tsx";
 
+/** One bar of a chart. */
 export interface DayBar {
   /** `YYYY-MM-DD` */
   readonly day: string;
@@ -19,6 +20,7 @@ const texts = defineTexts({
 /** The assets that a page with a chart needs. */
 export const chartAssets = { scripts: ["chart.js"], styles: ["chart.css"] } as const;
 
+/** A bar chart of costs per day, with its table. */
 export function DayChart({ bars, label, locale }: {
   bars: readonly DayBar[];
   label: string;

@@ -2,6 +2,7 @@
 import type { Child } from "hono/jsx";
 import { TableFrame } from "./blocks.tsx";
 
+/** One column of a table. */
 export interface Column<Row> {
   readonly head: Child;
   /**
@@ -46,6 +47,7 @@ function classOf<Row>(
   return words.length === 0 ? undefined : words.join(" ");
 }
 
+/** A table with its columns, or a message if there are no rows. */
 export function DataTable<Row>({ label, columns, rows, empty }: DataTableProps<Row>) {
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (

@@ -91,6 +91,7 @@ function FieldNotes(props: FieldProps) {
   );
 }
 
+/** A labelled text field or text area. */
 export function TextField(props: TextFieldProps) {
   const shared = {
     id: idOf(props),
@@ -148,6 +149,7 @@ export interface SelectFieldProps extends FieldProps {
   readonly options: readonly { readonly value: string; readonly label: string }[];
 }
 
+/** A labelled choice among options. */
 export function SelectField(props: SelectFieldProps) {
   return (
     <div class="field">
@@ -167,6 +169,7 @@ export function SelectField(props: SelectFieldProps) {
   );
 }
 
+/** A labelled checkbox. */
 export function CheckboxField(
   props: FieldProps & { readonly checked?: boolean; readonly value?: string },
 ) {
@@ -190,6 +193,7 @@ export function CheckboxField(
 /** The importance of a button: the main act, an ordinary one, or one that cannot be undone. */
 export type ButtonTone = "primary" | "plain" | "danger";
 
+/** The button that sends a form. */
 export function SubmitButton(
   props: PropsWithChildren<{ tone?: ButtonTone; name?: string; value?: string; small?: boolean }>,
 ) {

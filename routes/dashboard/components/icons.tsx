@@ -27,8 +27,10 @@ const shapes = {
   download: "M12 4v11m0 0 4.5-4.500M12 15l-4.5-4.500M5 19.500h14",
 } as const;
 
+/** The names of the icons. */
 export type IconName = keyof typeof shapes;
 
+/** One icon, hidden from screen readers. */
 export function Icon({ name }: { name: IconName }) {
   return (
     <svg

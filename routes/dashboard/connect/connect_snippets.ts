@@ -1,10 +1,12 @@
 /** The code of the connect page, in a file of its own so that a test can run what customers copy. */
 
+/** One piece of code with its title. */
 export interface Snippet {
   readonly name: string;
   readonly code: string;
 }
 
+/** All code of the page, by kind of client. */
 export interface Snippets {
   readonly messages: readonly Snippet[];
   readonly chat: readonly Snippet[];

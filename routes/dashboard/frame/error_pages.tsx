@@ -65,6 +65,7 @@ function messagePage(
   );
 }
 
+/** Answers 404 with a page. */
 export function notFoundPage(c: Context<DashboardEnv>): Response | Promise<Response> {
   const t = texts[c.get("visitor").locale];
   return messagePage(c, { status: 404, title: t.notFound, text: t.notFoundText });
@@ -90,6 +91,7 @@ export function forbiddenPage(
   return messagePage(c, { status: 403, title: t.forbidden, text: t.forbiddenText });
 }
 
+/** Answers 413 with a page. */
 export function tooLargePage(c: Context<DashboardEnv>): Response | Promise<Response> {
   const t = texts[c.get("visitor").locale];
   return messagePage(c, { status: 413, title: t.tooLarge, text: t.tooLargeText });

@@ -16,6 +16,7 @@ interface LinkProps {
   readonly links: NavigationLinks;
 }
 
+/** The links of the navigation that the visitor may see. */
 export function NavLinks({ visitor, links: { navigation, current } }: LinkProps) {
   const isOperator = visitor.signedIn?.isOperator === true;
   const entries = navigation.items.map(({ entry }) => entry)
@@ -34,6 +35,7 @@ export function NavLinks({ visitor, links: { navigation, current } }: LinkProps)
   );
 }
 
+/** The bar at the top, with the menu of small screens. */
 export function TopBar({ visitor, links, app }: LinkProps & { readonly app: boolean }) {
   const t = layoutTexts[visitor.locale];
   return (

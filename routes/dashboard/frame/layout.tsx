@@ -18,6 +18,7 @@ import { type NavigationLinks, NavLinks, TopBar } from "./header.tsx";
 import { layoutTexts } from "./layout_texts.ts";
 import { currentEntry } from "./navigation.ts";
 
+/** What a page tells its frame. */
 export interface PageOptions {
   readonly title: string;
   /** No entry of the navigation is marked as the current one, whatever the path. */

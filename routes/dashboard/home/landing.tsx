@@ -86,6 +86,7 @@ function sentence(text: string) {
   );
 }
 
+/** Shows the landing page. */
 export function landingPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { locale } = c.get("visitor");
   const t = texts[locale];

@@ -65,6 +65,7 @@ function errorAt(field: BuyerProblem["field"], { problems, locale }: BuyerProps)
   return problem === undefined ? undefined : wordsFor(problem, locale);
 }
 
+/** The form that requests an invoice for an order. */
 export function InvoiceForm({ visitor, order, note, ...buyer }: {
   visitor: Visitor;
   order: TopupOrder;

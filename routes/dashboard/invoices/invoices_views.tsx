@@ -176,6 +176,7 @@ export function InvoiceFacts({ invoice, locale }: { invoice: Invoice; locale: Lo
   );
 }
 
+/** The files of an invoice as downloads. */
 export function InvoiceFiles({ invoice, base, locale }: {
   invoice: Invoice;
   /** The path before the id: the customer's or the operator's. */

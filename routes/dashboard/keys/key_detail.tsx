@@ -42,6 +42,7 @@ export interface KeyDetailState {
   readonly saved?: boolean;
 }
 
+/** Shows one key with the result of the last act. */
 export async function keyDetailPage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,

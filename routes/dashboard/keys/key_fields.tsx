@@ -14,6 +14,7 @@ interface KeyFieldsProps {
   readonly today: string;
 }
 
+/** The fields of a key in its forms. */
 export function KeyFields({ values, errors, catalog, models, texts: t, today }: KeyFieldsProps) {
   const limitsOpen = [...Object.entries(values), ...Object.entries(errors)].some(
     ([name, value]) => name !== "name" && value.length > 0 && value !== "account",

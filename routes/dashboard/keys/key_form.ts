@@ -24,12 +24,14 @@ export interface KeyFormValues {
 /** The calls that a key may read: those of the whole account, or its own only. */
 export type KeyReading = "account" | "own";
 
+/** The errors of a form, by field. */
 export type KeyFormErrors = Partial<Record<keyof KeyFormValues, string>>;
 
 export type KeyFormResult =
   | { readonly ok: true; readonly options: ApiKeyOptions }
   | { readonly ok: false; readonly values: KeyFormValues; readonly errors: KeyFormErrors };
 
+/** The form of a new key. */
 export const emptyKeyForm: KeyFormValues = {
   name: "",
   expiry: "",
@@ -94,6 +96,7 @@ export function formerModels(models: readonly string[], catalog: Catalog): strin
   return models.filter((id) => catalog.find(id)?.id !== id);
 }
 
+/** What the validation of a form depends on. */
 export interface KeyFormContext {
   readonly texts: KeyTexts;
   readonly catalog: Catalog;

@@ -61,6 +61,7 @@ async function loadKeys(deps: DashboardDeps, c: Context<DashboardEnv>): Promise<
   });
 }
 
+/** The state of a key as a badge. */
 export function KeyState({ record, active, locale }: {
   record: ApiKeyRecord;
   active: boolean;

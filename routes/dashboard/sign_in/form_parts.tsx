@@ -14,6 +14,7 @@ export function nextQuery(next: string | undefined): string {
   return next === undefined ? "" : `?next=${encodeURIComponent(next)}`;
 }
 
+/** The hidden field with the page to return to. */
 export function NextField({ next }: { next: string | undefined }) {
   return <input type="hidden" name="next" value={next ?? ""} />;
 }

@@ -6,6 +6,7 @@ import { renderPage } from "../frame/layout.tsx";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { signInTexts } from "./texts.ts";
 
+/** Shows that a mail was sent, with what to do if it does not arrive. */
 export function mailSentPage(c: Context<DashboardEnv>, sentence: string) {
   const t = signInTexts[c.get("visitor").locale];
   return renderPage(

@@ -10,8 +10,10 @@ import {
 } from "../../../kv/accounts/tokens.ts";
 import type { SignInDeps } from "./deps.ts";
 
+/** The purposes of tokens that let their holder into an account. */
 export type OpeningPurpose = "reset_password" | "sign_in";
 
+/** A valid token with its account. */
 export interface Openable<Purpose extends OpeningPurpose> {
   readonly open: OpenGrant<MailGrantOf<Purpose>>;
   readonly account: Account & { readonly email: string };

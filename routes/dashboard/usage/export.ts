@@ -31,6 +31,7 @@ interface FileForm {
 
 const csvRow = (cells: readonly string[]) => `${cells.map(csvCell).join(",")}\r\n`;
 
+/** The export as CSV. */
 export const csvForm: FileForm = {
   headers: csvDownloadHeaders,
   extension: "csv",
@@ -40,6 +41,7 @@ export const csvForm: FileForm = {
   end: "",
 };
 
+/** The export as JSON. */
 export const jsonForm: FileForm = {
   headers: (fileName) => ({
     "content-type": "application/json",
@@ -95,6 +97,7 @@ async function* groupsOf<Item>(
   if (group.length > 0) yield group;
 }
 
+/** Streams the calls that match the filter of the query. */
 export async function exportFile(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,

@@ -7,6 +7,7 @@ import type { UsageRow } from "../../../kv/receipts/usage.ts";
 import { boundedRange, dayRange } from "../../usage_api/range.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 
+/** The filter of the usage page. */
 export interface UsageFilter {
   readonly range: DayRange;
   /** The range was cut to the longest possible one. */
@@ -20,6 +21,7 @@ function given(text: string | undefined): string | undefined {
   return text === undefined || text === "" ? undefined : text.slice(0, 256);
 }
 
+/** Reads the filter from the query. */
 export function readUsageFilter(c: Context<DashboardEnv>, nowMs: number): UsageFilter {
   const asked = { from: c.req.query("from"), to: c.req.query("to") };
   const { range, cut } = boundedRange(dayRange(asked, vietnamDay(nowMs)));
@@ -41,6 +43,7 @@ export function usageQuery(filter: UsageFilter, before?: RequestId): string {
   return query.toString();
 }
 
+/** Whether a row of usage matches the filter. */
 export function fitsFilter(row: UsageRow, { keyId, model }: UsageFilter): boolean {
   return (keyId === undefined || row.keyId === keyId) &&
     (model === undefined || row.model === model);

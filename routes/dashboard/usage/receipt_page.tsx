@@ -16,6 +16,7 @@ import type { DashboardEnv } from "../visitor/visitor.ts";
 import { OutcomeBadge } from "./receipt_table.tsx";
 import { usageTexts } from "./texts.ts";
 
+/** Shows a receipt of the signed-in account. */
 export async function receiptPage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,

@@ -17,6 +17,7 @@ const outcomeTones: Readonly<Record<Outcome, BadgeTone>> = {
   cut: "busy",
 };
 
+/** The result of a call as a badge. */
 export function OutcomeBadge({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
   const t = usageTexts[locale];
   return <Badge tone={outcomeTones[receipt.outcome]}>{t.outcomes[receipt.outcome]}</Badge>;
@@ -33,6 +34,7 @@ function Amount({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
   return `${input} + ${formatCount(usage.output, locale)}`;
 }
 
+/** The table of calls. */
 export function ReceiptTable({ receipts, refunds, keyNames, locale }: {
   receipts: readonly Receipt[];
   refunds: ReadonlyMap<RequestId, LedgerEntry>;

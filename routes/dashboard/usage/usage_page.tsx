@@ -58,6 +58,7 @@ async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps) {
 
 type Loaded = Awaited<ReturnType<typeof loadUsagePage>>;
 
+/** Shows usage and calls, or only the part that a poll refreshes. */
 export async function usagePage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,

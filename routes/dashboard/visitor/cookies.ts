@@ -55,6 +55,7 @@ export function readPreference(c: Context, name: "locale" | "theme"): string | u
   return getCookie(c, name);
 }
 
+/** Stores the language or the theme in a cookie. */
 export function writePreference(c: Context, name: "locale" | "theme", value: string): void {
   setCookie(c, name, value, { path: "/", sameSite: "Lax", maxAge: 365 * 86_400 });
 }

@@ -17,6 +17,7 @@ const contentSecurityPolicy = [
   "base-uri 'none'",
 ].join("; ");
 
+/** Adds the security headers to every page. */
 export function securityHeaders(baseUrl: string): MiddlewareHandler<DashboardEnv> {
   const https = baseUrl.startsWith("https:");
   return async (c, next) => {

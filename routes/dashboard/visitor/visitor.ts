@@ -25,6 +25,7 @@ export interface SignedIn {
   readonly isOperator: boolean;
 }
 
+/** The visitor with the settings that pages depend on. */
 export interface Visitor {
   readonly locale: Locale;
   readonly theme: Theme;

@@ -30,6 +30,7 @@ import { walletTexts } from "./wallet_texts.ts";
 /** Round amounts whose tax is a whole number at 8 and at 10 percent. */
 const presetsVnd = [100_000, 200_000, 500_000, 1_000_000, 2_000_000] as const;
 
+/** The balance and its parts. */
 export function WalletFigures({ balance, locale }: { balance: Balance; locale: Locale }) {
   const t = walletTexts[locale];
   return (

@@ -7,6 +7,7 @@ import type { WalletEngine } from "../../../kv/wallet/mod.ts";
 import type { BeginReading } from "./store_readings.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
+/** The dependencies of all commands. */
 export interface AdminDeps {
   readonly kv: KeyValueStore;
   readonly clock: Clock;

@@ -10,6 +10,7 @@ import {
   formLine,
 } from "./command_forms.ts";
 
+/** A parsed command line. */
 export type AdminCommand =
   | { readonly kind: "request"; readonly request: AdminRequest }
   | { readonly kind: "help" }

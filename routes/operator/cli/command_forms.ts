@@ -11,6 +11,7 @@ export interface AdminRequest {
   readonly makesStore?: true;
 }
 
+/** An option of a command. */
 export interface CommandOption {
   readonly name: string;
   /** The placeholder of the value in the help text. */
@@ -32,6 +33,7 @@ function accountPath(account = "", ...rest: readonly string[]): string {
   return ["/accounts", encodeURIComponent(account), ...rest].join("/");
 }
 
+/** All commands, in the order of the help text. */
 export const commandForms: readonly CommandForm[] = [
   {
     words: ["account", "list"],

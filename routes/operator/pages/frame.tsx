@@ -9,6 +9,7 @@ import type { Operator } from "../../../kv/operators/operator_audit.ts";
 import { frameTexts } from "./texts.ts";
 import { defined } from "../../../core/lib/defined.ts";
 
+/** The context of a request to an operator's page. */
 export type OperatorContext = Context<DashboardEnv>;
 
 /** The message after an act, named in the address; other values there are ignored. */

@@ -34,6 +34,7 @@ async function findAccount(deps: OperatorDeps, query: string): Promise<Account |
   return email === undefined ? undefined : await findAccountByEmail(deps.kv, email);
 }
 
+/** Shows the customers, or the result of a search. */
 export async function accountListPage(c: OperatorContext, deps: OperatorDeps) {
   const { locale } = c.get("visitor");
   const t = accountTexts[locale];

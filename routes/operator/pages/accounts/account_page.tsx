@@ -40,6 +40,7 @@ export async function accountOf(
   return id === undefined ? undefined : await getAccount(deps.kv, id);
 }
 
+/** The state of an account as a badge. */
 export function AccountState({ account, locale }: { account: Account; locale: Locale }) {
   const t = accountTexts[locale].states;
   if (account.deletedAtMs !== undefined) return <Badge tone="neutral">{t.deleted}</Badge>;

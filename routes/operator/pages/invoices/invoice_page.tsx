@@ -26,6 +26,7 @@ export async function invoiceOf(
   return id === undefined ? undefined : (await getInvoice(deps.kv, id)).value ?? undefined;
 }
 
+/** Shows one invoice request. */
 export async function invoicePage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
   const invoice = await invoiceOf(c, deps);
   if (invoice === undefined) return await notFoundPage(c);
@@ -58,6 +59,7 @@ export async function invoicePage(c: OperatorContext, deps: OperatorDeps, proble
   );
 }
 
+/** Moves an invoice request to its next state, with the mail about it. */
 export async function move(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale].problems;
   const invoice = await invoiceOf(c, deps);
@@ -81,6 +83,7 @@ export async function move(c: OperatorContext, deps: OperatorDeps) {
   return doneAt(c, `/operator/invoices/${invoice.id}`, "moved");
 }
 
+/** Attaches a file to an invoice. */
 export async function attach(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale].problems;
   const invoice = await invoiceOf(c, deps);

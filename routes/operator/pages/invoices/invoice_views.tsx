@@ -6,6 +6,7 @@ import { invoiceTexts } from "../../../dashboard/invoices/invoices_texts.ts";
 import { sharedInvoiceColumns } from "../../../dashboard/invoices/invoices_views.tsx";
 import { NothingHere } from "../list_parts.tsx";
 
+/** The table of invoice requests. */
 export function InvoiceTable({ invoices, locale }: {
   invoices: readonly Invoice[];
   locale: Locale;

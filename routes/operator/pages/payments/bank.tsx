@@ -31,6 +31,7 @@ import { frameTexts } from "../texts.ts";
 import type { OperatorPage } from "../page.ts";
 import { defined } from "../../../../core/lib/defined.ts";
 
+/** The path of the bank page. */
 export const bankPath = "/operator/bank";
 
 const pageRows = 50;

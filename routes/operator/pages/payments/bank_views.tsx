@@ -32,6 +32,7 @@ export interface BankResults {
   readonly problem?: string;
 }
 
+/** The result of the last act as a message. */
 export function Outcome({ results, locale }: { results: BankResults; locale: Locale }) {
   const t = bankTexts[locale];
   const { imported, polled, checked, unreadable = 0 } = results;

@@ -30,6 +30,7 @@ const tones: Readonly<Record<BankNoticeState["kind"], BadgeTone>> = {
   refunded: "neutral",
 };
 
+/** Returns the path of a notice's page. */
 export function noticePath({ source, id }: BankNoticeRef): string {
   return `/operator/notices/${source}/${encodeURIComponent(id)}`;
 }
@@ -58,6 +59,7 @@ function stateDetail(state: BankNoticeState, locale: Locale): string {
   }
 }
 
+/** The table of bank notices. */
 export function NoticeTable({ rows, label, locale }: {
   rows: readonly BankNoticeRow[];
   label: string;

@@ -21,6 +21,7 @@ import type { OperatorDeps } from "../deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
 import { frameTexts } from "../texts.ts";
 
+/** The path of the page about unreadable notices. */
 export const unreadablePath = "/operator/review/unreadable";
 
 const shownNotices = 50;

@@ -4,6 +4,7 @@
  */
 import type { RouteReport } from "../../../../core/routing/router.ts";
 
+/** The filter of the route list. */
 export interface RouteFilter {
   readonly search: string;
   readonly onlyTrouble: boolean;
@@ -45,6 +46,7 @@ function isInTrouble({ switched, operations, credentials }: RouteReport): boolea
     (credentials.count > 0 && credentials.resting === credentials.count);
 }
 
+/** The routes of one model. */
 export interface RouteGroup {
   readonly model: string;
   readonly reports: readonly RouteReport[];

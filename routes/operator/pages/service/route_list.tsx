@@ -28,6 +28,7 @@ interface ListProps {
   readonly visitor: Visitor;
 }
 
+/** The filtered list of routes, grouped by model. */
 export function RouteList({ reports, ...list }: ListProps & {
   readonly reports: readonly RouteReport[];
 }) {
