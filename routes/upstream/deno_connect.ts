@@ -6,7 +6,7 @@
  * - Out: a `Connection`, addresses of a name.
  * - Never: decides which addresses are public: `core/media/` does.
  */
-import type { Connect, Connection, ConnectTarget } from "../../core/upstream/connection.ts";
+import type { Connect, Connection } from "../../core/upstream/connection.ts";
 import { UpstreamFailure } from "../../core/upstream/transport.ts";
 
 export interface DenoConnectOptions {
@@ -42,15 +42,19 @@ export function denoConnect(options: DenoConnectOptions = {}): Connect {
       throw new UpstreamFailure("shortage", "No connection can be opened", { cause });
     });
     tcp.setNoDelay(true);
-    return target.tls ? await secure(tcp, target, signal, options) : tcp;
+    return target.tls ? await startTls(tcp, { hostname, ...options }, signal) : tcp;
   };
 }
 
-async function secure(
+/**
+ * Starts TLS on a connection, with `http/1.1` only, and waits for the handshake.
+ *
+ * @throws when the handshake fails or `signal` aborts; the connection is closed then
+ */
+export async function startTls(
   tcp: Deno.TcpConn,
-  { hostname }: ConnectTarget,
+  { hostname, caCerts = [] }: DenoConnectOptions & { readonly hostname: string },
   signal: AbortSignal,
-  { caCerts = [] }: DenoConnectOptions,
 ): Promise<Connection> {
   const tls = await Deno.startTls(tcp, {
     hostname,

@@ -1,6 +1,7 @@
 /** DNS and sockets of Deno for fetching URLs of callers; the rules are in `core/media`. */
 import { createGuardedConnect, type Dial, type Resolve } from "../../core/media/guarded_connect.ts";
 import type { Connect } from "../../core/upstream/connection.ts";
+import { startTls } from "./deno_connect.ts";
 
 /** Resolves a name in both address families; a family without records is not a failure. */
 export const resolveWithDeno: Resolve = async (hostname, signal) => {
@@ -15,19 +16,7 @@ export const resolveWithDeno: Resolve = async (hostname, signal) => {
 const dialWithDeno: Dial = async ({ address, port, serverName }, signal) => {
   const tcp = await Deno.connect({ hostname: address, port, signal });
   tcp.setNoDelay(true);
-  if (serverName === undefined) return tcp;
-  const tls = await Deno.startTls(tcp, { hostname: serverName, alpnProtocols: ["http/1.1"] });
-  const close = () => tls.close();
-  signal.addEventListener("abort", close, { once: true });
-  try {
-    await tls.handshake();
-    return tls;
-  } catch (error) {
-    if (!signal.aborted) tls.close();
-    throw error;
-  } finally {
-    signal.removeEventListener("abort", close);
-  }
+  return serverName === undefined ? tcp : await startTls(tcp, { hostname: serverName }, signal);
 };
 
 /** The guarded {@linkcode Connect} of this runtime; `world` is for tests. */
