@@ -1,12 +1,14 @@
-/** Ends running streams whose key or account may not call any more: revoked, expired, blocked or deleted meanwhile. */
+/** Ends running streams whose key or account lost its access meanwhile: revoked, expired, blocked or deleted. */
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { Control } from "../../kv/operators/control.ts";
 import type { KeyDirectory, Principal } from "../../kv/api_keys/key_directory.ts";
 import type { CallsInFlight, RunningCall } from "./calls_in_flight.ts";
 
-/** Milliseconds between two looks. With the poll of the epoch before it, a stream ends well within two seconds. */
+/**
+ * Milliseconds between two checks. Together with the poll of the keys' epoch, a stream ends well within two seconds.
+ */
 const lookMs = 500;
-/** Keys that are read again at once. */
+/** Keys that are read again at the same time. */
 const readsAtOnce = 16;
 
 export interface AccessWatchDeps {
@@ -14,13 +16,13 @@ export interface AccessWatchDeps {
   readonly directory: Pick<KeyDirectory, "isUsableNow" | "reread">;
   readonly calls: CallsInFlight;
   readonly timer: Timer;
-  /** A look has failed: the store did not answer. The next one looks again. */
+  /** A check failed because the store did not answer. The next one repeats it. */
   readonly onFailure: (error: unknown) => void;
 }
 
 export class AccessWatch {
   readonly #deps: AccessWatchDeps;
-  /** The epoch of keys at the last look that was complete. */
+  /** The epoch of keys at the last complete check. */
   #epoch: string | undefined;
   #stopTimer: (() => void) | undefined;
   #closed = false;
@@ -56,7 +58,7 @@ export class AccessWatch {
     }
   }
 
-  /** Some key or account has changed. */
+  /** Reads the keys of all streams again after some key or account has changed. */
   async #reread(streams: ReadonlyMap<Principal, readonly RunningCall[]>): Promise<void> {
     const callers = [...streams];
     for (let at = 0; at < callers.length; at += readsAtOnce) {

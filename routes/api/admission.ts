@@ -1,4 +1,4 @@
-/** From a request to an admitted call: who, which model, at what price, and whether the wallet can pay for it. */
+/** Admits calls: chooses the model, refuses what the model cannot do, and reserves money. */
 import type { Catalog, Model, ModelKind } from "../../core/catalog/catalog.ts";
 import type { ChatRequest } from "../../core/calls/request/chat_request.ts";
 import { firstImagePath } from "../../core/calls/request/image_inputs.ts";
@@ -24,17 +24,17 @@ const kindInWords: Record<ModelKind, string> = {
   video: "a video model",
 };
 
-/** A model and the name that was sent when it is not the model's own. */
+/** A model, and the name that was sent if it is not the model's id. */
 export interface ChosenModel {
   readonly model: Model;
   readonly mappedFrom: string | undefined;
 }
 
 /**
- * Finds the model for a name, as this key may use it.
+ * Finds the model for a name, if this key may use it.
  *
- * @throws {GatewayError} `invalid_request` for a model of another kind (naming the right endpoint) or an unknown one
- * where nothing stands in for it, `permission_denied` for a model the key may not use
+ * @throws {GatewayError} `invalid_request` for a model of another kind (naming the right endpoint) or an unknown name
+ * without a fallback model, `permission_denied` for a model that the key may not use
  */
 export function chooseModel(
   catalog: Catalog,
@@ -65,8 +65,8 @@ export function chooseModel(
 }
 
 /**
- * Refuses pictures for a model that is not labelled Vision: the provider would refuse them too, or bill what it cannot
- * see.
+ * Refuses pictures for a model without the Vision label: the provider would refuse them too, or bill pictures that
+ * the model cannot see.
  *
  * @throws {GatewayError} `invalid_request` naming where the picture is
  */
@@ -81,7 +81,7 @@ export function refuseUnseenImages(model: Model, body: JsonObject): void {
 }
 
 /**
- * Refuses several answers in one call where the price is per call: one price for any number of them would be no price.
+ * Refuses several answers in one call where the price is per call, since all but one would be free.
  *
  * @throws {GatewayError} `invalid_request` naming `n` or `best_of`
  */
@@ -95,23 +95,23 @@ export function refuseFreeChoices(model: Model, request: ChatRequest, body: Json
   );
 }
 
-/** Seconds after which a call that was in the way of others' reservations may be sent again. */
+/** Seconds after which a call that failed because of other calls' reservations may be sent again. */
 const reservationRetrySeconds = 5;
 
-/** What a call asks of the wallet. */
+/** The reservation that a call needs. */
 export interface ReservationRequest {
-  /** What must be free for it to begin. */
+  /** The amount that must be free for the call to begin. */
   readonly amountMicroVnd: bigint;
   readonly startedAtMs: number;
-  /** Why the request would not have gone out with all the money there is; asked only instead of a 402. */
+  /** Finds the error of a request that would be refused whatever the balance; called only before a 402 is sent. */
   readonly wrongInItself: () => Promise<GatewayError | undefined>;
 }
 
 /**
- * Reserves what a call must have to begin.
+ * Reserves the money that a call needs to begin.
  *
- * @throws {GatewayError} 402 saying what is needed and what is there; 429 when calls in flight still hold it after a
- * wait; 503 when the ledger cannot be reached
+ * @throws {GatewayError} 402 naming the needed and the available amount; 429 if calls in flight still hold it after a
+ * wait; 503 if the ledger cannot be reached
  */
 export async function reserve(
   wallet: KeyedWalletEngine,
@@ -125,7 +125,7 @@ export async function reserve(
   throw (unpaid.code !== "maintenance" ? await wrongInItself() : undefined) ?? unpaid;
 }
 
-/** What the ledger's answer means to the client. */
+/** Maps a refused reservation to the client's error. */
 export function unpaidError(
   result: Refusal | LimitRefusal,
   amountMicroVnd: bigint,

@@ -27,13 +27,13 @@ import { listStyle, modelList, modelObject } from "./models/models.ts";
 import { DayOfAvailability, serveStatus } from "./status.ts";
 import { unknownPathMessage } from "./unknown_path.ts";
 
-/** Seconds for which a browser may cache a preflight answer: the longest that any browser honours. */
+/** Seconds for which a browser may cache a preflight answer: the longest that any browser accepts. */
 const preflightSeconds = 86_400;
 
-/** What the server tells of a connection. */
+/** What the server knows of a connection. */
 type Connection = Pick<Incoming, "clientAddress" | "isFirstOfConnection">;
 
-/** The same; absent when the app is called without a socket. */
+/** The connection, as Hono passes it; empty if the app is called without a socket. */
 export type ConnectionBindings = Partial<Connection>;
 
 type Serve = (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Response>;
@@ -84,7 +84,7 @@ const endpoints: readonly Endpoint[] = [
 const servedPaths = [...new Set(endpoints.map(({ path }) => path))]
   .filter((path) => !path.includes(":"));
 
-/** Runs an endpoint; whatever it throws becomes an answer in the style of the path. */
+/** Runs an endpoint; an error that it throws becomes an answer in the style of the path. */
 async function respond(
   gateway: Gateway,
   request: Request,
@@ -112,8 +112,8 @@ async function respond(
 }
 
 /**
- * Writes the line of a call that no receipt tells of. A refusal has a message of its own for each code, and with it a
- * budget of its own: a flood of wrong keys does not hide an empty wallet.
+ * Logs a call that failed without a receipt. Each error code has a message, and so a budget, of its own: a flood of
+ * wrong keys does not hide an empty wallet.
  */
 function logFailure(gateway: Gateway, incoming: Incoming, path: string, error: unknown): void {
   const { requestId, principal, isAdmitted } = incoming;
@@ -124,7 +124,7 @@ function logFailure(gateway: Gateway, incoming: Incoming, path: string, error: u
   if (isAdmitted === true) return;
   gateway.log.event("info", `call refused: ${error.code}`, {
     request_id: requestId,
-    // Without what follows an endpoint's own path: that is whatever the caller wrote there.
+    // Only the served path: what follows it is text of the caller.
     endpoint: servedPaths.find((served) => path === served || path.startsWith(`${served}/`)),
     status: wireStatus(error, errorStyleOf(path, incoming.request.headers)),
     ...(principal && { account_id: principal.accountId, key_id: principal.key.id }),
@@ -137,14 +137,14 @@ const chatPaths: ReadonlyMap<string, Style> = new Map([
   ["/v1/responses", "responses"],
 ]);
 
-/** Browsers name the origin of the page that asks; nobody else does. */
+/** Whether a page in a browser sent the request: only browsers send the page's origin. */
 function comesFromPage(request: Request): boolean {
   return request.headers.has("origin");
 }
 
 /**
- * Serves the chat endpoints, which are nearly all the traffic, without a walk through the router and its middleware.
- * `undefined`: something else was asked for, the app answers it.
+ * Serves the chat endpoints, which have nearly all the traffic, without Hono's router and middleware. `undefined` for
+ * any other request, which the app serves.
  */
 export function serveHotPath(
   gateway: Gateway,
@@ -165,8 +165,8 @@ export function serveHotPath(
 }
 
 /**
- * Pages of other origins may call the API as they may call the vendors': it knows no cookies, so whatever a page can do
- * here it does with a key that it was given.
+ * Lets pages of other origins call the API, as vendors do. The API reads no cookies, so a page can only use a key
+ * that it was given.
  */
 const forOtherOrigins = cors({
   allowMethods: ["GET", "POST", "DELETE"],
@@ -191,7 +191,7 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
     "/v1/*",
     (context, next) => comesFromPage(context.req.raw) ? forOtherOrigins(context, next) : next(),
   );
-  // What is mounted beside the endpoints has them too: usage, the status page's data, unknown paths.
+  // Also for paths outside this folder: usage, the status page's data, unknown paths.
   app.use("/v1/*", async (context, next) => {
     await next();
     withCostHeaders(context.res, undefined);
@@ -225,7 +225,7 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
   return app;
 }
 
-/** The answer for a path that nothing serves. */
+/** Answers a request for a path that is not served. */
 export async function notFound(gateway: Gateway, request: Request): Promise<Response> {
   await request.body?.cancel();
   const { pathname } = new URL(request.url);

@@ -1,20 +1,23 @@
-/** One structured line per call: metadata only, never a prompt, an answer, a key or a host. */
+/** Logs one structured line per call: metadata only, never a prompt, an answer, a key or a host. */
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { createEventBudget } from "../telemetry/event_budget.ts";
 import type { CallTiming } from "../telemetry/telemetry.ts";
 
 export interface CallLog {
-  /** One line for an ended call. `timing` is for those who trace. */
+  /** Logs an ended call. `timing` is for tracing observers. */
   call(receipt: Receipt, timing?: CallTiming): void;
-  /** Something the operator should see, within the budget of its message. `fields` are metadata. */
+  /** Logs an event for the operator, within the budget of its message. `fields` are metadata. */
   event(level: "info" | "warn" | "error", message: string, fields?: Record<string, unknown>): void;
 }
 
 let lastSecond = -1;
 let lastSecondText = "";
 
-/** The moment as `toISOString()` writes it. Formatting a date is dear, and most lines are of the same second. */
+/**
+ * Formats a time as `toISOString()` does. Formatting a date is slow and most lines are of the same second, so the
+ * second is cached.
+ */
 function isoTime(atMs: number): string {
   const second = Math.floor(atMs / 1000);
   if (second !== lastSecond) {
@@ -24,15 +27,15 @@ function isoTime(atMs: number): string {
   return `${lastSecondText}.${String(atMs - second * 1000).padStart(3, "0")}Z`;
 }
 
-/** A member of the line; nothing where there is no value. Only for names that need no escaping. */
+/** Writes a JSON field; nothing if there is no value. Only for names and values that need no escaping. */
 function member(name: string, value: number | string | undefined): string {
   if (value === undefined) return "";
   return typeof value === "number" ? `,"${name}":${value}` : `,"${name}":${JSON.stringify(value)}`;
 }
 
 /**
- * The line of a call. Put together by hand: as an object for `JSON.stringify` it would cost three times as much, and it
- * is written once per call. Ids are letters and digits, so they stand as they are.
+ * Writes the line of a call. It is concatenated by hand, since `JSON.stringify` of an object costs three times as
+ * much and every call has a line. Ids are letters and digits, so they need no escaping.
  */
 function lineOf(receipt: Receipt): string {
   const { usage } = receipt;
@@ -55,7 +58,7 @@ function lineOf(receipt: Receipt): string {
     `,"cost_vnd":"${formatVnd(receipt.costMicroVnd)}","attempts":[${attempts}]}`;
 }
 
-/** The line of an event. `fields` are metadata. */
+/** Writes the line of an event. `fields` are metadata. */
 export function eventLine(
   atMs: number,
   level: "info" | "warn" | "error",
@@ -66,7 +69,8 @@ export function eventLine(
 }
 
 /**
- * Writes JSON lines. `write` gets whole lines; `nowMs` stamps events; `onCall` hears of each call beside its line.
+ * Makes a log of JSON lines. `write` gets whole lines; `nowMs` is the time of events; `onCall` is called for each
+ * call beside its line.
  */
 export function createCallLog(
   write: (line: string) => void,

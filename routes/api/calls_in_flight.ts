@@ -1,18 +1,18 @@
-/** The calls that run right now, so that a shutdown can wait for them and at last end them. */
+/** Lists the calls that run now, so that a shutdown can wait for them and finally end them. */
 import { CallControl } from "../../core/calls/call_control.ts";
 import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
 import { maxCallMs } from "../../core/limits.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
 
 /**
- * A call that runs: its control, its time-out, the watch over its client and its place in the list. What lives as long
- * as an answer holds on to this, and not to the request, whose body may be a thousand times as large.
+ * A running call: its control, its timeout, the signal of its client and its place in the list. Objects that live as
+ * long as an answer refer to this and not to the request, whose body may be a thousand times as large.
  */
 export class RunningCall extends CallControl {
   readonly deadline: Deadline;
-  /** Where it stands in the list; {@linkcode ended} afterwards. */
+  /** Its index in the list; {@linkcode ended} afterwards. */
   at: number;
-  /** Whose stream it is; absent for calls that are not streamed. */
+  /** The caller of a stream; absent for calls that are not streamed. */
   caller: Principal | undefined;
   readonly #calls: CallsInFlight;
   #watched: AbortSignal | undefined;
@@ -27,7 +27,7 @@ export class RunningCall extends CallControl {
     this.at = at;
   }
 
-  /** Stops the call when the client leaves; to be called once. */
+  /** Stops the call when the client leaves. Call it once. */
   watchClient(signal: AbortSignal): void {
     if (this.at === ended) return;
     this.#watched = signal;
@@ -35,25 +35,25 @@ export class RunningCall extends CallControl {
     if (signal.aborted) this.#onGone();
   }
 
-  /** From here on the client may leave without stopping the call. */
+  /** Stops watching: from here on the call continues if the client leaves. */
   unwatchClient(): void {
     this.#watched?.removeEventListener("abort", this.#onGone);
     this.#watched = undefined;
   }
 
-  /** The call is over. Safe to call twice. */
+  /** Ends the call. Safe to call twice. */
   end(): void {
     this.unwatchClient();
     this.#calls.end(this);
   }
 }
 
-/** Ended calls keep no place. */
+/** The index of an ended call. */
 const ended = -1;
 
 export class CallsInFlight {
   readonly #deadlines: Deadlines;
-  /** In no order: a place that becomes free is taken by the last. A map would leave a table behind every few calls. */
+  /** Unordered: the last call takes a place that becomes free. A map would allocate a new table every few calls. */
   readonly #running: RunningCall[] = [];
   #onIdle: (() => void) | undefined;
 
@@ -66,9 +66,9 @@ export class CallsInFlight {
   }
 
   /**
-   * Begins a call: it is stopped after 15 minutes at the latest.
+   * Begins a call. It is stopped after 15 minutes at the latest.
    *
-   * @param caller of a stream, which ends when the caller may not call any more
+   * @param caller of a stream, which ends if the caller loses access
    */
   begin(caller?: Principal): RunningCall {
     const call = new RunningCall(this, this.#deadlines, this.#running.length, caller);
@@ -90,7 +90,7 @@ export class CallsInFlight {
     if (this.#running.length === 0) this.#onIdle?.();
   }
 
-  /** The streams that run, by who called; of one caller there may be several objects. */
+  /** Groups the running streams by caller; one caller may have several objects. */
   streamsByCaller(): Map<Principal, RunningCall[]> {
     const streams = new Map<Principal, RunningCall[]>();
     for (const call of this.#running) {
@@ -108,7 +108,7 @@ export class CallsInFlight {
     await new Promise<void>((resolve) => this.#onIdle = resolve);
   }
 
-  /** Ends what still runs with an error of its style; each settles what it produced. */
+  /** Ends all running calls with an error of their style; each settles what it produced. */
   stopAll(): void {
     for (const control of [...this.#running]) control.stop("shutdown");
   }

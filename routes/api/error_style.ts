@@ -1,8 +1,11 @@
-/** Errors look like the answers of their endpoint. */
+/** Chooses the style of errors by endpoint. */
 import type { ErrorStyle } from "../../core/errors.ts";
 import { listStyle } from "./models/models.ts";
 
-/** Errors of the Messages endpoints carry Messages-style bodies; so do those of models, where the list would be of that style. */
+/**
+ * Returns the style of errors for a path: Messages for its endpoints, and for models if the list would have that
+ * style.
+ */
 export function errorStyleOf(pathname: string, headers: Headers): ErrorStyle {
   if (pathname === "/v1/messages" || pathname.startsWith("/v1/messages/")) return "messages";
   const isModels = pathname === "/v1/models" || pathname.startsWith("/v1/models/");

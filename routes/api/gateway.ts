@@ -1,4 +1,6 @@
-/** Everything the API needs, wired once in `main.ts`. Time, network, store and random are all in here. */
+/**
+ * Everything the API needs, built once in `routes/server/assemble.ts`, with clock, network, store and random numbers.
+ */
 import type { AnswerBudget } from "../../core/lib/bytes/answer_budget.ts";
 import type { BodyBudget } from "../../core/lib/bytes/body_budget.ts";
 import type { SeenPrompts } from "../../core/calls/bounds/seen_prompts.ts";
@@ -25,7 +27,7 @@ import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 export interface Gateway {
   readonly config: Config;
   readonly clock: Clock;
-  /** 0 ≤ x < 1. */
+  /** From 0 up to 1. */
   readonly random: () => number;
   readonly deadlines: Deadlines;
   readonly kv: KeyValueStore;
@@ -34,26 +36,26 @@ export interface Gateway {
   readonly wallet: KeyedWalletEngine;
   readonly router: Router;
   readonly availability: Availability;
-  /** What providers reported lately for the prompts of streams. */
+  /** Recent reports of providers for prompts of streams. */
   readonly seenPrompts: SeenPrompts;
-  /** What calls produced of late, for what the next ones hold. */
+  /** The usual output of calls, by which streams reserve money. */
   readonly expectations: OutputExpectations;
   /** Which route answered a conversation last. */
   readonly routeAffinity: RouteAffinity;
-  /** What Responses clients may refer to by id. */
+  /** Items that Responses clients can refer to by id. */
   readonly recentItems: RecentItems;
   readonly calls: CallsInFlight;
-  /** What calls hold in memory of large bodies. */
+  /** The budget for large request bodies. */
   readonly bodies: BodyBudget;
-  /** What refused requests still send. */
+  /** Bodies of refused requests that are being discarded. */
   readonly refusedBodies: RefusedBodies;
-  /** What they hold of large answers. */
+  /** The budget for large answers. */
   readonly answers: AnswerBudget;
-  /** Calls under a key of the client (`Idempotency-Key`). */
+  /** Running calls with an `Idempotency-Key`. */
   readonly keyedCalls: KeyedCalls;
   readonly log: CallLog;
   readonly metrics: Registry;
-  /** Asked where a call begins; its end reaches it through the log. */
+  /** Called when a call begins; the log calls it when the call ends. */
   readonly observer: CallObserver;
   readonly media: MediaServices;
 }

@@ -1,7 +1,7 @@
 /**
- * `Idempotency-Key` on calls that are answered at once: the same key and body are charged once within a day. While the
- * first call runs here, a second waits for it; then it gets the same answer where that is still in memory, else a 409
- * that names the receipt. A call that cost nothing leaves its key free.
+ * Applies `Idempotency-Key` to chat, image and speech calls: the same key and body are charged once within a day.
+ * While the first call runs in this process, a second one waits for it. Then it gets the same answer if that is still
+ * in memory, or else a 409 that names the receipt. A call that cost nothing frees its key.
  */
 import type { ReplayedAnswer } from "../../core/calls/replayed_answers.ts";
 import { readIdempotencyKey } from "../../core/calls/request/idempotency_key.ts";
@@ -20,7 +20,7 @@ import type { Incoming } from "./incoming.ts";
 
 const header = requestHeaders.idempotencyKey;
 
-/** Looks at one key by one request: each but the first follows a call that came to nothing. */
+/** Most checks of a key by one request. Each one after the first follows a call that cost nothing. */
 const looks = 4;
 
 /** Whether the client sent a key. */
@@ -29,11 +29,12 @@ export function hasIdempotencyKey({ request }: Incoming): boolean {
 }
 
 /**
- * Looks at the key, before anything is held or sent. Returns the answer of the first call where it is kept; otherwise
+ * Checks the key, before anything is reserved or sent. Returns the answer of the first call if it is kept; otherwise
  * this call claims the key, as `incoming.keyedCall`.
  *
- * @throws {GatewayError} `order_under_way` while another instance runs the call, `already_answered` when the answer is
- * not kept, `idempotency_key_reused` when the key belongs to another request, `maintenance` when the store does not answer
+ * @throws {GatewayError} `order_under_way` while another instance runs the call, `already_answered` when the answer
+ * is not kept, `idempotency_key_reused` when the key belongs to another request, `maintenance` when the store does
+ * not answer
  */
 export async function knownAnswer(
   gateway: Gateway,
@@ -55,7 +56,7 @@ export async function knownAnswer(
     if ("over" in entered) {
       if (entered.fingerprint !== key.fingerprint) throw reused();
       if (!await keyedCalls.wait(entered)) break;
-      // Whoever has left gets nothing, and must not pay for it.
+      // A client that has left must not start, and pay for, a call.
       if (request.signal.aborted) break;
       continue;
     }
@@ -74,7 +75,7 @@ export async function knownAnswer(
   throw underWay();
 }
 
-/** The answer to a request whose key is known. */
+/** Answers a request whose key is known. */
 async function answerOf(
   { kv, keyedCalls }: Gateway,
   start: Exclude<KeyClaim, { readonly kind: "claimed" }>,
@@ -123,7 +124,7 @@ function answered(requestId: RequestId, costMicroVnd: bigint | undefined): Gatew
   const cost = costMicroVnd === undefined ? "" : ` and cost ${formatVnd(costMicroVnd)} VND`;
   return new GatewayError(
     "already_answered",
-    `The request with this Idempotency-Key was answered as ${requestId}${cost}; the answer is not kept any more. ` +
+    `The request with this Idempotency-Key was answered as ${requestId}${cost}; the answer is no longer kept. ` +
       "Take a new key to ask, and pay, again",
     { param: header },
   );

@@ -1,4 +1,4 @@
-/** The first steps of every API call: maintenance, body, key. */
+/** The first steps of every API call: maintenance, authentication, reading the body. */
 import type { BufferedAnswer } from "../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBody } from "../../core/lib/bytes/body_budget.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -14,40 +14,40 @@ import { type ChosenModel, unpaidError } from "./admission.ts";
 import type { KeyedCall } from "./keyed_call.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** A request as the server hands it over. */
+/** A request as the server passes it on, with what the following steps learn about it. */
 export interface Incoming {
   readonly request: Request;
   readonly requestId: RequestId;
-  /** IP address of the client, as far as we can tell. */
+  /** IP address of the client, as far as it is known. */
   readonly clientAddress: string;
-  /** Whether its connection brought none before, as far as we can tell. */
+  /** Whether it is the first request of its connection, as far as is known. */
   readonly isFirstOfConnection: boolean;
-  /** Who calls, once that is known. */
+  /** The caller, once it is known. */
   principal?: Principal;
-  /** The call was admitted: from here on its receipt and its line in the log say how it ended. */
+  /** The call was admitted: its receipt and its log line will describe its end. */
   isAdmitted?: true;
-  /** What the call holds of its body; absent for a small one. Released when the endpoint has answered. */
+  /** The counted memory of a large body; absent for a small one. Released when the endpoint has answered. */
   bufferedBody?: BufferedBody;
-  /** Set where the client sent a key and this call is the first under it. */
+  /** Set if the client sent an idempotency key and this call is the first with it. */
   keyedCall?: KeyedCall;
   /** The model that the call is for, once it is known. */
   chosen?: ChosenModel;
-  /** The same of its answer, where that is read whole. */
+  /** The counted memory of the answer, if it is read whole. */
   answer?: BufferedAnswer;
 }
 
-/** A request whose caller is known and whose body is read. */
+/** A request with a known caller and a body that was read. */
 export interface AuthenticatedRequest {
   readonly body: Uint8Array;
   readonly principal: Principal;
 }
 
-/** Whether the endpoint asks for money; a free one takes a large body from an empty wallet, too. */
+/** Whether the endpoint charges. A free one accepts a large body for an empty wallet, too. */
 export type Charging = "paid" | "free";
 
 /**
- * Finds out who calls before a body is kept: strangers must not hold 20 MB each. The body of a refused request is read
- * and thrown away, since an unread one makes the server close the connection under the client.
+ * Authenticates the caller before a body is kept, so that requests without a valid key cannot hold 20 MB each. The
+ * body of a refused request is read and discarded, since with an unread one the server would reset the connection.
  *
  * @throws {GatewayError} `maintenance`, `request_too_large`, `invalid_api_key`, `unsupported_media_type`, `busy` …
  */
@@ -73,7 +73,10 @@ export async function admitRequest(
   return { body, principal };
 }
 
-/** What a large body is asked before it is kept: money first, then room. One object and no closure for each call. */
+/**
+ * Admits a large body: the wallet must not be empty, then memory must be free. One object for each call, without
+ * closures.
+ */
 class LargeBodyAdmission implements BodyAdmission {
   readonly #gateway: Gateway;
   readonly #incoming: Incoming;
@@ -111,19 +114,19 @@ class LargeBodyAdmission implements BodyAdmission {
   }
 }
 
-/** Some operators have models at a price of 0; which model a body asks for is known only when it is there. */
+/** Whether a caller may use a model at a price of 0: which model a body names is known only when it was read. */
 function mayCallForNothing({ config }: Gateway, { allowedModels }: Principal): boolean {
   return config.catalog.models.some(({ id, price }) =>
     mayBeFree(price) && allowedModels?.has(id) !== false
   );
 }
 
-/** The smallest amount there is: whoever has it may send a large body, and learns later whether it is enough. */
+/** The smallest amount. With it an account may send a large body; whether it can pay for the call is decided later. */
 const anyMicroVnd = 1n;
 
 /**
- * Asks for a positive balance; without a promise, and without the store, while the account has a lease here. Money that
- * other calls hold counts as well: they may be over when the body is whole.
+ * Requires a positive balance; without a promise and the store while the account has a lease here. Money that other
+ * calls reserve counts as well: they may be over when the body is complete.
  */
 function requireMoney({ wallet }: Gateway, { accountId }: Principal): Promise<void> | undefined {
   const judge = (result: ReserveResult): void => {
@@ -154,7 +157,7 @@ function admitCaller(gateway: Gateway, incoming: Incoming): Principal | Promise<
   return authenticate(request.headers, gateway.directory, clientAddress);
 }
 
-/** A compressed body would be told that it is no UTF-8, which leads nobody to the cause. */
+/** Refuses compressed bodies. Otherwise the error would be about invalid UTF-8, which hides the cause. */
 function requirePlainBody(headers: Headers): void {
   const encoding = headers.get("content-encoding");
   if (encoding === null || encoding.trim().toLowerCase() === "identity") return;
@@ -166,7 +169,7 @@ function requirePlainBody(headers: Headers): void {
 }
 
 /**
- * Refuses bodies that do not say they are JSON.
+ * Refuses bodies that are not declared as JSON.
  *
  * @throws {GatewayError} `unsupported_media_type`
  */
@@ -182,13 +185,13 @@ export function requireJson(request: Request): void {
   );
 }
 
-/** Versions of the Messages style that exist today, by the SDKs that send them. */
+/** Versions of the Messages style that SDKs send today. */
 const knownVersions: ReadonlySet<string> = new Set(["2023-01-01", "2023-06-01", "2026-10-21"]);
 
 function isKnownVersion(name: string, version: string): boolean {
   if (knownVersions.has(version)) return true;
-  // Official SDKs move on without us: under the vendor's own name any date since the first version passes, and the
-  // provider judges it. Our own name has only the versions we know.
+  // Official SDKs may send newer versions: under the vendor's header name any date passes, and the provider checks
+  // it. Under our own name only known versions pass.
   return name === "anthropic-version" && /^20\d\d-\d\d-\d\d$/.test(version) &&
     version > "2023-01-01";
 }

@@ -1,6 +1,6 @@
 /**
- * A call under an idempotency key: it writes what becomes of the key in the commit of the receipt, and keeps a copy of
- * the answer for repeats.
+ * A call with an idempotency key: writes the state of the key in the commit of the receipt, and keeps a copy of the
+ * answer for repeated requests.
  */
 import { type AnswerDraft, replayedAnswerBytes } from "../../core/calls/replayed_answers.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
@@ -28,7 +28,7 @@ export class KeyedCall {
   readonly #id: string;
   readonly #owner: string;
   readonly #leave: () => void;
-  /** What the settlement writes: nothing so far, that the key is free, or that the call is over. */
+  /** What the settlement writes: nothing yet, that the key is free, or that the call is over. */
   #written: "nothing" | "free" | "over" = "nothing";
   #isComplete = false;
 
@@ -46,7 +46,7 @@ export class KeyedCall {
     this.#leave = leave;
   }
 
-  /** For the commit of the receipt: what becomes of the key stands or falls with the charge. */
+  /** Makes the row for the commit of the receipt, so that charge and key change together or not at all. */
   rows({ outcome, priceMicroVnd }: Pick<ReceiptDraft, "outcome" | "priceMicroVnd">): Attachment {
     this.#isComplete = outcome === "completed";
     this.#written = this.#isComplete || priceMicroVnd > 0n ? "over" : "free";
@@ -60,18 +60,21 @@ export class KeyedCall {
     };
   }
 
-  /** The call ended before it was settled: nothing was charged. Where the store is away the row ends by itself. */
+  /**
+   * Frees the key of a call that ended before it was settled, so nothing was charged. If the store does not answer,
+   * the row expires.
+   */
   async abandon(): Promise<void> {
     if (this.#written === "nothing") await releaseKey(this.#world.kv, this.#claim).catch(() => {});
   }
 
-  /** The call ended with an error before its answer began. */
+  /** Ends a call that failed before its answer began. */
   async failed(): Promise<void> {
     await this.abandon();
     this.#leave();
   }
 
-  /** Passes the answer on, and keeps a copy of it where it is whole in the end. */
+  /** Passes the answer on, and keeps a copy if it turns out to be complete. */
   async answered(response: Response): Promise<Response> {
     const draft = this.#world.keyedCalls.replayed.draft(this.#owner);
     const { status, body } = response;
@@ -88,7 +91,7 @@ export class KeyedCall {
     if (!isSmallAnswer(response)) {
       return new Response(copied(body, draft, end), { status, headers });
     }
-    // Its client may have left: the answer is kept all the same.
+    // Kept even if the client has left.
     const bytes = await response.bytes();
     draft.add(bytes);
     end(true);
@@ -96,13 +99,13 @@ export class KeyedCall {
   }
 }
 
-/** Whether an answer is whole already, and small enough to be kept. */
+/** Whether an answer is complete already, and small enough to be kept. */
 function isSmallAnswer({ headers }: Response): boolean {
   if (headers.get("content-type")?.startsWith("application/json") !== true) return false;
   return Number(headers.get("content-length") ?? 0) <= replayedAnswerBytes;
 }
 
-/** The same stream, of which a draft gets a copy. */
+/** Passes a stream on, and copies it to a draft. */
 function copied(
   body: ReadableStream<Uint8Array>,
   draft: AnswerDraft,

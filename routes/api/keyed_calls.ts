@@ -3,10 +3,10 @@ import { ReplayedAnswers } from "../../core/calls/replayed_answers.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { maxCallMs } from "../../core/limits.ts";
 
-/** Calls under one key that wait for the first; SDKs repeat two or three times. */
+/** Most calls with one key that wait for the first; SDKs repeat two or three times. */
 const waitingPerKey = 4;
 
-/** One key under which a call runs in this process. */
+/** A key with a running call in this process. */
 interface Running {
   readonly fingerprint: string;
   readonly over: Promise<void>;
@@ -24,7 +24,7 @@ export class KeyedCalls {
     this.replayed = new ReplayedAnswers(deadlines);
   }
 
-  /** Keys under which calls run now. */
+  /** Number of keys with a running call. */
   get running(): number {
     return this.#running.size;
   }
@@ -42,7 +42,7 @@ export class KeyedCalls {
     return { leave };
   }
 
-  /** Waits for a call, no longer than it can run. Tells whether it is over. */
+  /** Waits for a call, no longer than it can run. Resolves with whether it is over. */
   async wait(running: Running): Promise<boolean> {
     if (running.waiting >= waitingPerKey) return false;
     running.waiting++;

@@ -7,7 +7,7 @@ import { applyPrice } from "../../core/billing/price.ts";
 import type { AppliedPrice, Receipt } from "../../core/billing/receipt.ts";
 import { answerHeaders } from "../http/own_headers.ts";
 
-/** What is known as soon as a route is committed; all that streams can carry. */
+/** What is known as soon as the call is committed to a route: all that the headers of a stream can have. */
 export interface CallHeadersInput {
   readonly model: Model;
   readonly mappedFrom: string | undefined;
@@ -17,7 +17,7 @@ export interface CallHeadersInput {
 }
 
 /**
- * Names come from strangers: whatever cannot stand in a header is percent-encoded, and so is `%` itself.
+ * Percent-encodes what a header cannot have, and `%` itself: names may come from callers.
  *
  * @example
  * ```ts
@@ -30,7 +30,7 @@ export function headerSafe(text: string): string {
   return text.replace(/[^\x20-\x7e]+|%/g, (part) => encodeURIComponent(part.toWellFormed()));
 }
 
-/** Longest value of `x-gateway-conversion`; a request can have thousands of fields that were dropped. */
+/** Most characters of `x-gateway-conversion`: thousands of fields of a request may be dropped. */
 const conversionChars = 2_000;
 
 function priceHeader(price: AppliedPrice): [string, string] {
@@ -40,7 +40,7 @@ function priceHeader(price: AppliedPrice): [string, string] {
     : [answerHeaders.priceVndPerRequest, formatVnd(price.perUnitMicroVnd)];
 }
 
-/** Headers of any answer of a call. */
+/** Makes the headers of any answer of a call. */
 export function callHeaders(input: CallHeadersInput): [string, string][] {
   const headers: [string, string][] = [
     [answerHeaders.model, input.model.id],
@@ -59,7 +59,7 @@ export function callHeaders(input: CallHeadersInput): [string, string][] {
   return headers;
 }
 
-/** Headers of an answer whose cost is known: not streamed. */
+/** Makes the headers of an answer whose cost is known, because it is not streamed. */
 export function costHeaders(receipt: Receipt): [string, string][] {
   const headers: [string, string][] = [[answerHeaders.costVnd, formatVnd(receipt.costMicroVnd)]];
   if (receipt.usage !== undefined) {
@@ -71,14 +71,14 @@ export function costHeaders(receipt: Receipt): [string, string][] {
   return headers;
 }
 
-/** What an answer has that is not streamed, at least: zero where nothing was charged. */
+/** Headers that every answer has that is not streamed; zero if nothing was charged. */
 const costNames = [answerHeaders.inputTokens, answerHeaders.outputTokens, answerHeaders.costVnd];
 
 /**
- * Completes an answer that is not streamed, whatever it is: a refusal, a free endpoint, a call that is not billed by the
- * token.
+ * Adds missing cost headers to an answer that is not streamed: a refusal, a free endpoint, a call that is not priced
+ * by tokens.
  *
- * @param chosen the model that was asked for, where that is known
+ * @param chosen the requested model, if it is known
  */
 export function withCostHeaders(response: Response, chosen: ChosenModel | undefined): Response {
   const { headers } = response;
@@ -90,7 +90,7 @@ export function withCostHeaders(response: Response, chosen: ChosenModel | undefi
     headers.set(answerHeaders.mappedFrom, headerSafe(chosen.mappedFrom));
   }
   const { price } = chosen.model;
-  // Which step of a video's price applies is not known of every refused request.
+  // A refused request may not say which of the video's prices applies.
   if (price.unit === "video") return response;
   const [name, value] = priceHeader(applyPrice(price));
   headers.set(name, value);
@@ -98,8 +98,8 @@ export function withCostHeaders(response: Response, chosen: ChosenModel | undefi
 }
 
 /**
- * A 200 with these headers. They are appended one by one: the runtime converts a list that comes with the constructor
- * twice, which costs as much as parsing the body.
+ * Makes a 200 with these headers. They are appended one by one: the runtime converts a list in the constructor twice,
+ * which costs as much as parsing the body.
  */
 export function answerOf(
   body: Uint8Array | ReadableStream<Uint8Array>,
@@ -111,7 +111,7 @@ export function answerOf(
   return response;
 }
 
-/** A stream of events that proxies neither hold back nor change. */
+/** Makes an event stream that proxies neither buffer nor change. */
 export function streamOf(
   body: ReadableStream<Uint8Array>,
   headers: readonly [string, string][],

@@ -1,4 +1,4 @@
-/** Reports how all attempts of a call went together, and turns a failure into what the client is told. */
+/** Reports the result of all attempts of a call, and maps a failure to the client's error. */
 import { type AttemptLoopResult, isRouteFault } from "../../core/calls/attempt_loop.ts";
 import type { BegunAttempt } from "../../core/calls/route_attempt.ts";
 import type { CallControl } from "../../core/calls/call_control.ts";
@@ -8,7 +8,7 @@ import { noRouteError } from "../../core/routing/no_route.ts";
 import type { Operation } from "../../core/routing/router.ts";
 import type { Gateway } from "./gateway.ts";
 
-/** What the attempts were for. */
+/** The call that the attempts belong to. */
 export interface RoutedCall {
   readonly model: Model;
   readonly operation: Operation;

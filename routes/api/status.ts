@@ -1,4 +1,4 @@
-/** GET /v1/status: how each model does, for everyone, without a key. */
+/** GET /v1/status: the public status of each model, without a key. */
 import { hourOf, uptime } from "../../core/routing/availability.ts";
 import type { AvailabilityCounts } from "../../core/routing/availability.ts";
 import { readAvailability } from "../../kv/receipts/availability.ts";
@@ -7,7 +7,7 @@ import type { Gateway } from "./gateway.ts";
 /** Milliseconds between two readings of the public status from the store, however many clients ask. */
 const statusCacheMs = 10_000;
 
-/** Reads the day from the store at most once per `statusCacheMs`, whatever strangers ask for. */
+/** Reads the last day from the store, at most once per `statusCacheMs`, however many requests arrive. */
 export class DayOfAvailability {
   readonly #gateway: Gateway;
   #askedAtMs = -Infinity;
@@ -18,7 +18,7 @@ export class DayOfAvailability {
     this.#gateway = gateway;
   }
 
-  /** The day as it was last read: a store that is silent or fails leaves it as it is. */
+  /** The last day as it was last read; unchanged while the store is silent or fails. */
   async rows(): Promise<readonly AvailabilityCounts[]> {
     const { clock } = this.#gateway;
     const nowMs = clock.monotonicMs();
@@ -35,7 +35,7 @@ export class DayOfAvailability {
     try {
       this.#rows = await readAvailability(kv, hourOf(clock.nowMs()));
     } catch {
-      // Strangers get what was read last rather than an error of ours.
+      // The public status shows the last values rather than an error.
     }
   }
 }

@@ -1,4 +1,7 @@
-/** What a caller is told whose path nobody serves: nearly always a base address, or an endpoint that only vendors have. */
+/**
+ * Writes the 404 for a path that is not served. The cause is nearly always a wrong base address, or an endpoint that
+ * only vendors have.
+ */
 
 /** Characters of an unknown path that the 404 repeats: longer than any path that a library requests. */
 const maxRepeatedPathChars = 64;
@@ -7,7 +10,7 @@ function withoutVersion(path: string): string {
   return path.slice("/v1".length);
 }
 
-/** The served path that `pathname` ends with, however the base address before it was meant. */
+/** Finds the served path that `pathname` ends with, whatever the base address before it. */
 function meantPath(pathname: string, served: readonly string[]): string | undefined {
   const tidy = pathname.replace(/\/{2,}/g, "/").replace(/\/$/, "");
   return served.filter((path) => tidy.endsWith(withoutVersion(path)))
@@ -16,8 +19,8 @@ function meantPath(pathname: string, served: readonly string[]): string | undefi
 
 /**
  * The message of a 404.
- * @param pathname what was asked for, and is not served
- * @param served the paths under `/v1` that are
+ * @param pathname the requested path
+ * @param served the paths under `/v1` that are served
  * @example
  * ```ts
  * import { equal } from "node:assert/strict";

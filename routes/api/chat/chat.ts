@@ -53,7 +53,7 @@ import { admitRequest, checkVersion, type Incoming, requireJson } from "../incom
 /**
  * Serves one chat call.
  *
- * @throws {GatewayError} for everything the client should be told; nothing is charged then
+ * @throws {GatewayError} the client's error; nothing is charged then
  */
 export async function serveChat(
   gateway: Gateway,
@@ -96,7 +96,7 @@ export async function serveChat(
     nowSeconds: Math.floor(startedAtMs / 1000),
     clientHeader: (name) => headers.get(name) ?? undefined,
     strict: headers.get(requestHeaders.strict) === "true",
-    // A client that does without a store sends its items itself.
+    // A client that wants no store sends its items itself.
     ...(style === "responses" && body.value["store"] !== false && {
       onItem: recentItems.keeper(principal.accountId),
     }),
@@ -126,9 +126,9 @@ export async function serveChat(
     keyedCall: incoming.keyedCall,
   });
   try {
-    // Not streamed, the provider works on and charges us whether or not the client waits: such a call runs to its end.
-    // Asking for the signal makes the server watch the connection, which costs as much as parsing the body: it is done
-    // while the provider works.
+    // A call that is not streamed runs to its end when its client leaves: the provider would finish and charge it
+    // anyway. Reading the signal makes the server watch the connection, which costs as much as parsing the body, so
+    // it is done while the provider works.
     const onSent = () => {
       if (request.stream) control.watchClient(incoming.request.signal);
     };
@@ -172,7 +172,10 @@ function wrongInItself(
   return chatRefusalUnasked(call, candidates, ({ provider }) => catalog.providers[provider]);
 }
 
-/** `onSent` is called when the first route has its request, or cannot have it. */
+/**
+ * Finds a route and delivers its answer. `onSent` is called when the request was sent to the first route, or could
+ * not be.
+ */
 async function answer(delivery: Delivery, onSent: () => void): Promise<Response> {
   if (!delivery.call.request.stream) {
     const found = await find(delivery, () => undefined);
@@ -191,7 +194,7 @@ async function answer(delivery: Delivery, onSent: () => void): Promise<Response>
   return deliverStream(delivery, found, found.result);
 }
 
-/** Refuses what would lead a provider inside; `undefined` where there is nothing to ask name servers about. */
+/** Refuses URLs that would lead a provider into an internal network; `undefined` if no name has to be resolved. */
 function vetted(
   { media }: Gateway,
   urls: readonly FetchedUrl[],
@@ -205,7 +208,7 @@ function vetted(
  * Tries the routes until one produces output.
  *
  * @param statusSent the status that the client already has, if it has one
- * @throws {GatewayError} when none did; the call is settled then
+ * @throws {GatewayError} when no route did; the call is settled then
  */
 async function find(delivery: Delivery, statusSent: () => number | undefined) {
   const { gateway, call, settlement, control } = delivery;

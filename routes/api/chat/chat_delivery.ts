@@ -1,4 +1,4 @@
-/** From what the attempt loop found to what the client gets: a whole answer, a stream, or a stream that began early. */
+/** Delivers what the attempt loop found: a whole answer, a stream, or a stream that began early. */
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
 import type { StartedStream, WholeAnswer } from "../../../core/calls/attempt.ts";
@@ -40,15 +40,15 @@ export interface Delivery {
   readonly control: CallControl;
   /** What was reserved when the call began. */
   readonly initial: InitialReservation;
-  /** What is held of the request's body, which is sent again as long as routes are tried. */
+  /** The counted memory of the request's body, which is kept as long as routes are tried. */
   readonly bufferedBody: BufferedBody | undefined;
-  /** Documents that the request only names; absent where it names nothing. */
-  /** What the request names for its provider to fetch. */
+  /** URLs in the request that its provider would fetch. */
   readonly urls: readonly FetchedUrl[];
+  /** Documents that the request only names; absent where it names none. */
   readonly documents: RemoteDocuments | undefined;
-  /** Where a whole answer is counted; absent for a stream. */
+  /** Counts the memory of a whole answer; absent for a stream. */
   readonly bufferedAnswer: BufferedAnswer | undefined;
-  /** Fields of the request that the routes asked so far could not carry, for an answer that begins before one is found. */
+  /** Request fields that the routes tried so far could not carry, for an answer that begins before a route is found. */
   readonly dropped: Set<string>;
 }
 
@@ -67,7 +67,7 @@ function headersOf(delivery: Delivery, dropped: readonly string[]): [string, str
   });
 }
 
-/** A whole answer; settled before it leaves. */
+/** Delivers a whole answer, after settling it. */
 export async function deliverAnswer(
   delivery: Delivery,
   found: Found,
@@ -109,7 +109,7 @@ function meteredInput(
   };
 }
 
-/** A stream whose first output is here. */
+/** Delivers a stream whose first output has arrived. */
 export function deliverStream(
   delivery: Delivery,
   found: Found,
@@ -119,7 +119,7 @@ export function deliverStream(
   return streamOf(stream, headersOf(delivery, found.begun.dropped));
 }
 
-/** The failure of a call whose client already has its status: an error event of its style. */
+/** Writes the error event for a failed call whose client already has its status. */
 function errorEvent({ call }: Delivery, error: GatewayError): Uint8Array {
   const { request, requestId, nowSeconds } = call;
   return createNativePipe(request.style, {
@@ -132,8 +132,8 @@ function errorEvent({ call }: Delivery, error: GatewayError): Uint8Array {
 }
 
 /**
- * A stream that begins before there is any output: its client has waited for `keepAliveMs` and would be cut off
- * by proxies on its way before long. `finding` resolves with what was found, or rejects with the settled failure.
+ * Delivers a stream that begins before there is any output: its client has waited for `keepAliveMs`, and proxies
+ * would soon close the connection. `finding` resolves with what was found, or rejects with the settled failure.
  */
 export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Response {
   const { gateway, call, settlement, control } = delivery;

@@ -1,4 +1,4 @@
-/** Prices the end of a chat call by the outcome table and settles it. */
+/** Settles chat calls: computes the charge by the outcome table, and learns from the call for the next ones. */
 import type { InitialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import type { ChatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import { chargeForEndedChat, type EndedReading } from "../../../core/calls/bounds/chat_charge.ts";
@@ -50,20 +50,20 @@ export class ChatSettlement {
     return this.#input.price;
   }
 
-  /** Bytes that a whole answer can have; those of tools that the provider runs are not counted in tokens. */
+  /** Most bytes of a whole answer. Without a bound if hosted tools run, whose output is not part of the tokens. */
   get mostAnswerBytes(): number {
     const { hostedTools, wantedOutputTokens } = this.#input.bounds;
     return mostAnswerBytes(hostedTools.length > 0 ? Infinity : wantedOutputTokens);
   }
 
-  /** Bytes that a stream of this route can have. */
+  /** Computes the most bytes of a stream of this route. */
   mostStreamBytes(route: Route): number {
     return this.#runsTools(route)
       ? Infinity
       : mostStreamBytes(this.#input.bounds.wantedOutputTokens);
   }
 
-  /** What ends a stream of this route that ignores the caller's bound. */
+  /** Makes the bound that ends a stream of this route if it ignores the caller's bound. */
   outputLimit(route: Route, attempts: readonly Attempt[]): OutputLimit {
     const { bounds: { wantedOutputTokens }, model } = this.#input;
     const most = this.#runsTools(route) ? { answer: Infinity, withReasoning: Infinity } : {
@@ -75,7 +75,7 @@ export class ChatSettlement {
     });
   }
 
-  /** The route runs tools for the call: their code and queries are output beside what the caller bounds. */
+  /** Whether the route runs hosted tools for the call: their code and queries are output beyond the caller's bound. */
   #runsTools(route: Route | undefined): boolean {
     return this.#input.bounds.hostedTools.some((tool) => route?.allow.has(tool) === true);
   }
@@ -84,12 +84,12 @@ export class ChatSettlement {
     return this.#input.mappedFrom;
   }
 
-  /** Whose call it is, for routes that limit the rate of one customer. */
+  /** The account, for routes that limit the rate of one customer. */
   get customer(): string {
     return this.#input.principal.accountId;
   }
 
-  /** The route that answered this conversation last, if one is remembered. */
+  /** Finds the route that answered this conversation last, if it is remembered. */
   formerRoute(): string | undefined {
     const { principal, model, bounds: { prefixes } } = this.#input;
     if (prefixes === undefined || model.routes.length < 2) return undefined;
@@ -105,13 +105,13 @@ export class ChatSettlement {
     routeAffinity.note(principal.key.id, prefixes, route.id, clock.monotonicMs());
   }
 
-  /** Records an attempt that ended at `endedMs`; the first good one is where output began. */
+  /** Records an attempt that ended at `endedMs`; the first successful one is where output began. */
   tried(route: Route, result: AttemptResult, endedMs: number): void {
     if (result.kind === "ok") this.#call.firstOutputAt(endedMs);
     this.#call.tried(route, result, endedMs);
   }
 
-  /** How fast the tokens came, for the health of the route. Our own count says nothing of hidden reasoning. */
+  /** Notes the output rate for the health of the route. Not with estimated tokens, which leave hidden reasoning out. */
   #noteThroughput({ outcome, route }: ChatEnd, { usage, estimated }: Charge): void {
     const { firstOutputMs } = this.#call;
     if (outcome !== "completed" || estimated || !route || firstOutputMs === undefined) return;
@@ -122,7 +122,7 @@ export class ChatSettlement {
 
   #noteFalseReport(route: Route | undefined, side: Implausible): void {
     if (route === undefined) return;
-    this.#gateway.log.event("warn", "a provider reported what cannot be", {
+    this.#gateway.log.event("warn", "a provider reported implausible usage", {
       request_id: this.#input.requestId,
       route: route.id,
       side,
@@ -150,7 +150,7 @@ export class ChatSettlement {
     return charge;
   }
 
-  /** Ends the call's stream where the wallet does not pay for more. */
+  /** Makes the bound that ends the call's stream when the wallet cannot pay for more. */
   walletBound(initial: InitialReservation, route: Route): WalletBound {
     const { reservation, price, bounds } = this.#input;
     return new WalletBound({
@@ -165,7 +165,7 @@ export class ChatSettlement {
     });
   }
 
-  /** What the call produced, for what the next ones hold. */
+  /** Notes the output of the call, by which later streams reserve money. */
   #noteOutput({ reading, outcome }: ChatEnd, { usage, estimated }: Charge): void {
     const outputBytes = reading?.outputBytes ?? 0;
     if (outcome !== "completed" && outputBytes === 0) return;

@@ -1,4 +1,7 @@
-/** POST /v1/messages/count_tokens: free. The provider's own counter where it has one, else an estimate that says so. */
+/**
+ * POST /v1/messages/count_tokens, free of charge: the count of the provider if it has a counter, else an estimate
+ * marked as such.
+ */
 import { answerHeaders } from "../../http/own_headers.ts";
 import { readWhole } from "../../../core/calls/read_whole.ts";
 import { readCountTokensRequest } from "../../../core/calls/request/chat_request.ts";
@@ -16,10 +19,10 @@ import { chooseModel } from "../admission.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "../incoming.ts";
 
-/** Milliseconds for the provider's token counter; after that an estimate is the better answer. */
+/** Milliseconds to wait for the provider's token counter; after that the estimate is sent. */
 const countTokensMs = 10_000;
 
-/** Asks the provider. `undefined`: it could not answer, and an estimate must do. */
+/** Asks the provider; `undefined` if it cannot answer. */
 async function countUpstream(
   gateway: Gateway,
   route: Route,
@@ -35,7 +38,7 @@ async function countUpstream(
     body: withFields(body, { model: route.upstreamModel }),
     stream: false,
     clientHeader: (name) => headers.get(name) ?? undefined,
-    onSentAgain: () => {}, // counting twice does no harm
+    onSentAgain: () => {}, // counting twice has no effect
   }));
   const deadline = gateway.deadlines.create(() => exchange.cancel());
   deadline.arm(countTokensMs);
@@ -56,7 +59,7 @@ async function countUpstream(
   } catch (error) {
     if (error instanceof GatewayError) throw error;
     exchange.cancel();
-    return undefined; // the counter is a convenience: its failure must not harm the route or the caller
+    return undefined; // its failure affects neither the route's health nor the caller
   } finally {
     deadline.disarm();
   }

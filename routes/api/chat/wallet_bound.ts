@@ -1,4 +1,7 @@
-/** Lets a stream run as far as its wallet pays: its reservation grows with its output, and ends it when there is no more money. */
+/**
+ * Bounds a stream by its wallet: extends the reservation as output arrives, and ends the stream when the money is
+ * used up.
+ */
 import type { InitialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import type { StreamBound, StreamCut } from "../../../core/calls/stream_bounds.ts";
 import type { StreamReading } from "../../../core/wire/contract.ts";
@@ -8,13 +11,13 @@ import type { AppliedPrice } from "../../../core/billing/receipt.ts";
 import type { KeyedExtension, KeyedWalletEngine } from "../../../kv/api_keys/keyed_wallet.ts";
 import type { Reservation } from "../../../kv/wallet/mod.ts";
 
-/** Milliseconds that a stream pauses for what other calls hold, before it is ended. */
+/** Milliseconds that a stream waits for money that other calls reserve, before it is ended. */
 const pauseMs = 5_000;
-/** Tokens by which a reservation grows at a time: at least so many as are worth the look, … */
+/** Fewest tokens by which a reservation grows at a time, so that extensions are rare. */
 const leastStepTokens = 1_024;
-/** … and at most so many as one stream may keep from others in advance. */
+/** Most tokens by which a reservation grows at a time: what one stream may keep from other calls in advance. */
 const mostStepTokens = 32_768;
-/** Share of the paid output at which more is asked for, so that the stream need not wait for it. */
+/** Share of the reserved output at which the reservation is extended, so that the stream need not wait. */
 const askAt = 0.75;
 
 export interface WalletBoundInput {
@@ -22,15 +25,18 @@ export interface WalletBoundInput {
   readonly reservation: Reservation;
   readonly initial: InitialReservation;
   readonly price: AppliedPrice;
-  /** Output tokens that the call can have at most: nothing is held beyond them. */
+  /** Most output tokens of the call: nothing is reserved beyond them. */
   readonly mostTokens: number;
-  /** How a stream ends that is not paid for any further. */
+  /** How a stream ends when its money is used up. */
   readonly outgrown: StreamCut["as"];
-  /** What the call would be billed if it ended now. */
+  /** Computes the usage that would be billed if the call ended now. */
   readonly billed: (reading: StreamReading) => TokenUsage;
 }
 
-/** A token has at least one byte, so bytes of output bound the tokens that the provider will report for them. */
+/**
+ * Ends a stream when its reservation cannot grow further. A token has at least one byte, so bytes of output bound the
+ * tokens that the provider will report for them.
+ */
 export class WalletBound implements StreamBound {
   outputBytes = Infinity;
   readonly #input: WalletBoundInput;
@@ -61,7 +67,7 @@ export class WalletBound implements StreamBound {
 
   #take(extension: KeyedExtension, reading: StreamReading): StreamCut | undefined {
     if (extension.outcome === "unavailable") {
-      // Nobody knows what the wallet has: a hiccup of the store ends no stream.
+      // The wallet could not be read. A short failure of the store must not end streams, so the stream continues.
       this.outputBytes = reading.outputBytes + leastStepTokens;
       return undefined;
     }

@@ -1,7 +1,6 @@
 /**
- * An answer that was read whole on its way to its client. A large one is handed out piece by piece, so that it is known
- * when it has left, and its room given back then; as a body of bytes it would lie in the server for as long as a client
- * does not read.
+ * Sends an answer that was read whole. A large one is sent in pieces, so that its memory is released when it has
+ * left. As one body it would stay in the server for as long as a client does not read.
  */
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
@@ -11,7 +10,8 @@ import { answerOf } from "../response_headers.ts";
 const bufferedBodyPieceBytes = 64 * 1024;
 
 /**
- * Milliseconds without a piece taken after which the connection of a client is closed: 4 kbit/s are enough.
+ * Milliseconds without a piece taken after which the connection of a client is closed: 4 kbit/s suffice to avoid
+ * that.
  */
 export const unreadAnswerMs = 120_000;
 
@@ -61,7 +61,10 @@ class BufferedSource implements UnderlyingDefaultSource<Uint8Array> {
   }
 }
 
-/** A 200 with JSON. Its room, if it has one, is held until the client has all of it, or left, or stopped reading. */
+/**
+ * Makes a 200 with JSON. Its counted memory, if any, is released when the client has received all of it, has left, or
+ * has stopped reading.
+ */
 export function wholeAnswer(
   bytes: Uint8Array,
   headers: readonly [string, string][],

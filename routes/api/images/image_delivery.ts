@@ -1,4 +1,4 @@
-/** From what the attempts found to what the client of an image call gets; settled before its last byte. */
+/** Delivers what the attempts of an image call found, settled before its last byte. */
 import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
 import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
 import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
@@ -28,7 +28,7 @@ export type FoundImages = Extract<
 type WholeResult = Extract<ImageResult, { readonly kind: "answer" }>;
 type StreamResult = Extract<ImageResult, { readonly kind: "stream" }>;
 
-/** What a stream keeps of its call: not the request, whose pictures may be large. */
+/** What a stream keeps of its call. Not the request, whose pictures may be large. */
 interface ImageEnd extends Pick<FoundImages, "route" | "attempts"> {
   readonly settlement: CallSettlement;
   readonly asked: number;
@@ -72,7 +72,7 @@ function meteredInput(
 ): MeteredStreamInput {
   const { gateway, control, settlement, bufferedAnswer } = delivery.call;
   const end = endOf(delivery, found);
-  // Pictures that came whole all the same are here until they have left.
+  // Pictures that arrived as a whole answer are in memory until they have left.
   const over = Promise.withResolvers<void>();
   bufferedAnswer.keepUntil(over.promise);
   return {
@@ -93,7 +93,7 @@ function meteredInput(
   };
 }
 
-/** What a route gave, in time. */
+/** Delivers the images of a route that answered in time. */
 export async function deliverImages(
   delivery: ImageDelivery,
   found: FoundImages,
@@ -105,7 +105,7 @@ export async function deliverImages(
   return streamOf(meteredStream(meteredInput(delivery, found, result)), call.headers);
 }
 
-/** A stream that begins before there is a picture; see `deliverEarly` of chat. */
+/** Delivers a stream that begins before there is a picture: see `deliverEarly` of chat. */
 export function deliverImagesEarly(
   delivery: ImageDelivery,
   finding: Promise<FoundImages>,

@@ -1,5 +1,5 @@
 /**
- * `POST /v1/images/generations` and `/v1/images/edits`. Charged by the images that came.
+ * `POST /v1/images/generations` and `/v1/images/edits`. Charged by the images that arrived.
  *
  * - Folder `routes/api/images/`: image generations and edits.
  * - In: an admitted request as JSON or as a form.
@@ -23,7 +23,7 @@ import { startCall } from "../call_settlement.ts";
  * Tries the routes.
  *
  * @param statusSent the status that the client already has, if it has one
- * @throws {GatewayError} when none gave a picture; the call is settled then
+ * @throws {GatewayError} when no route gave a picture; the call is settled then
  */
 async function find(
   call: MediaCall<ImageResult>,
@@ -37,7 +37,7 @@ async function find(
 /**
  * Serves one image call.
  *
- * @throws {GatewayError} for everything the client should be told; nothing is charged then
+ * @throws {GatewayError} the client's error; nothing is charged then
  */
 export async function serveImages(
   gateway: Gateway,

@@ -1,10 +1,9 @@
 /**
- * The way of a media call up to the provider, the same for images, speech and videos.
+ * Runs media calls up to the answer of a route: images, speech and videos alike.
  *
  * See docs/behaviour.md#the-way-of-a-call.
  *
- * - Folder `routes/api/media/`: what image, speech and video calls share: admission, attempts,
- *   settlement, relaying.
+ * - Folder `routes/api/media/`: what image, speech and video calls share: admission, attempts, settlement, relaying.
  * - In: the parts that the endpoint read from its request.
  * - Out: the answer of a route for the endpoint, and one settlement.
  * - Never: settles a call twice, or reads a wire format of an endpoint.
@@ -43,30 +42,31 @@ export interface MediaCallInput {
   readonly price: AppliedPrice;
   /** The most the call can cost. */
   readonly worstCaseMicroVnd: bigint;
-  /** Request fields that do not go on, for `x-gateway-conversion`. */
+  /** Request fields that are not sent to the provider, for `x-gateway-conversion`. */
   readonly dropped: readonly string[];
   readonly start: CallStart;
 }
 
 const kindOfStyle = { images: "image", speech: "speech", videos: "video" } as const;
 
-/** An admitted call: the money is held, the clock runs. */
+/** An admitted call: its money is reserved and its timeout runs. */
 export interface MediaCall<Value = unknown> {
   readonly gateway: Gateway;
   readonly input: MediaCallInput;
   readonly work: MediaWork<Value>;
   readonly control: RunningCall;
   readonly settlement: CallSettlement;
-  /** Pictures that were fetched for the route that is tried. */
+  /** Memory of the pictures that were fetched for the current route. */
   readonly fetched: BufferedBytes;
-  /** Where a whole answer is counted. */
+  /** Counts the memory of a whole answer. */
   readonly bufferedAnswer: BufferedAnswer;
   /** Headers of any answer of this call. */
   readonly headers: [string, string][];
 }
 
 /**
- * Holds the money and begins the call. What throws before {@linkcode CallSettlement.settle} must abandon it.
+ * Reserves the money and begins the call. Code that throws before {@linkcode CallSettlement.settle} must abandon the
+ * settlement.
  *
  * @throws {GatewayError} 402 when the wallet cannot pay for a request that could go out
  */
@@ -118,7 +118,10 @@ function candidatesOf(
   return router.candidates(chosen.model, { style, operation, customer: principal.accountId });
 }
 
-/** Tries the routes. A client that leaves ends a streaming call only: otherwise the provider works, and charges, on. */
+/**
+ * Tries the routes. A client that leaves ends only a streaming call: otherwise the provider would finish and charge
+ * it anyway.
+ */
 export async function tryRoutes<Value>(
   call: MediaCall<Value>,
 ): Promise<AttemptLoopResult<MediaExchange, Value>> {
@@ -129,7 +132,7 @@ export async function tryRoutes<Value>(
   if (input.stream) control.watchClient(input.incoming.request.signal);
   const candidates = candidatesOf(gateway, input);
   const tools = toolsOfCall(gateway.media.tools, call.fetched);
-  /** Routes whose try the router knows of: one that was only made ready for is none of its concern. */
+  /** Routes whose attempt the router knows of; one that failed while its request was prepared is not reported. */
   const asked = new Set<Route>();
   const result = await runAttempts<MediaExchange, Value>({
     candidates,
@@ -165,7 +168,7 @@ export async function tryRoutes<Value>(
 }
 
 /**
- * Writes down that no route gave anything; returns what the client is told.
+ * Settles a call that no route answered; returns the client's error.
  *
  * @param statusSent the status that the client already has, if it has one
  */

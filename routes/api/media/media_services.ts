@@ -1,4 +1,4 @@
-/** What media calls need besides the rest of the gateway. */
+/** The services that media calls need besides the rest of the gateway. */
 import type { FetchDocument } from "../../../core/calls/request/remote_documents.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
@@ -13,12 +13,12 @@ import { createWakeUp, type WakeUp } from "../../../kv/outbox/outbox_wake_up.ts"
 import { guardedConnect, resolveWithDeno } from "../../upstream/guarded_connect.ts";
 
 export interface MediaServices {
-  /** Reaches public addresses only: for what clients name by URL, and for files that providers keep elsewhere. */
+  /** Reaches public addresses only: for URLs of clients, and for files that providers store elsewhere. */
   readonly remote: GuardedFetchWorld;
   readonly tools: UpstreamBodyTools;
   /** Fetches a document of a chat request. */
   readonly fetchDocument: FetchDocument;
-  /** Judges the names in URLs that providers fetch. */
+  /** Checks the host names in URLs that providers fetch. */
   readonly names: PublicNames;
   /** Wakes outbox workers when a row was written. */
   readonly wakeUp: WakeUp;
@@ -31,7 +31,7 @@ export interface GuardedNetwork {
   readonly resolve: Resolve;
 }
 
-/** Opens them. `network` is replaced in tests only. */
+/** Opens the services. `network` is for tests. */
 export function openMediaServices(
   { clock, deadlines }: { readonly clock: Clock; readonly deadlines: Deadlines },
   network: GuardedNetwork = { connect: guardedConnect(), resolve: resolveWithDeno },

@@ -1,4 +1,4 @@
-/** A binary answer on its way to the client: one pull stream, no buffer but the chunk in hand. */
+/** Relays a binary answer to the client: one pull stream, which holds one chunk at a time. */
 import { asGatewayError } from "../../../core/calls/attempt.ts";
 import { type CallControl, stopError } from "../../../core/calls/call_control.ts";
 import type { GatewayError } from "../../../core/errors.ts";
@@ -7,10 +7,10 @@ import type { ByteReader, UpstreamExchange } from "../../../core/upstream/transp
 export interface RelayedBodyInput {
   readonly exchange: UpstreamExchange;
   readonly body: ByteReader;
-  /** Read already, to see that there is something; sent first. */
+  /** A chunk that was read to see that the answer has begun; sent first. */
   readonly firstChunk?: Uint8Array;
   readonly control: CallControl;
-  /** Called once, before the end is released: nothing that ends the stream leaves while it is pending. */
+  /** Called once, before the end is released: nothing that ends the stream is sent while it is pending. */
   readonly onEnd: (outcome: RelayedOutcome) => Promise<void>;
 }
 
@@ -22,15 +22,15 @@ class RelayedSource implements UnderlyingDefaultSource<Uint8Array> {
   readonly #input: RelayedBodyInput;
   #firstChunk: Uint8Array | undefined;
   #controller: Controller | undefined;
-  /** A pull waits for the upstream; it will see by itself when that is cancelled. */
+  /** A pull waits for the provider; its read rejects when the exchange is cancelled. */
   #pulling = false;
   #ended = false;
   readonly #onStop = (): void => {
     this.#input.exchange.cancel();
-    // A client that does not read pulls nothing: its call must end all the same.
+    // A client that does not read has no pull that could end the call.
     if (this.#pulling) return;
     const stopped = this.#input.control.stopped ?? "shutdown";
-    // To stop reading until the time is up must not be cheaper than to leave.
+    // Not to read until the time is up must not be cheaper than to leave.
     const outcome = stopped === "call_timeout" ? "client_gone" : undefined;
     this.#break(stopError(stopped), outcome).catch(() => {});
   };
@@ -60,7 +60,7 @@ class RelayedSource implements UnderlyingDefaultSource<Uint8Array> {
     } finally {
       this.#pulling = false;
     }
-    if (this.#ended) return; // the client left while we waited
+    if (this.#ended) return; // the client left during the read
     if (chunk !== null) return controller.enqueue(chunk.slice()); // the driver reuses its buffer
     await this.#end("completed");
     controller.close();
@@ -78,7 +78,7 @@ class RelayedSource implements UnderlyingDefaultSource<Uint8Array> {
     await this.#input.onEnd(outcome);
   }
 
-  /** Binary data has no other way to say that it is not whole than to break the connection. */
+  /** Breaks the connection: binary data has no other way to show that it is incomplete. */
   async #break(
     error: GatewayError,
     outcome: RelayedOutcome = this.#input.control.stopped === "access_ended" ? "cut" : "broken",

@@ -1,10 +1,10 @@
 /**
- * GET /v1/models and /v1/models/{id}: the catalogue with prices, in the list shape of either style.
+ * GET /v1/models and /v1/models/{id}: the catalog with prices, in the list shape of either style.
  *
  * See docs/api.md#models.
  *
  * - Folder `routes/api/models/`: the list of models with their prices.
- * - In: the catalogue, and the style in which the caller lists models.
+ * - In: the catalog, and the style in which the caller lists models.
  * - Out: JSON in that style.
  * - Never: reads the store or asks a provider.
  */
@@ -14,7 +14,7 @@ import { listFigure } from "../../../core/billing/micro_vnd.ts";
 import type { CataloguePrice } from "../../../core/billing/price.ts";
 import { rowLimit, wrongParameter } from "../../http/query.ts";
 
-/** Models have no birthday of their own here; both SDKs want one. Start of version 1 of the API. */
+/** The creation time of every model, which both SDKs require: the start of version 1 of the API. */
 const createdSeconds = 1_763_596_800;
 const createdAt = new Date(createdSeconds * 1000).toISOString().replace(".000Z", "Z");
 
@@ -71,10 +71,10 @@ function extras(model: Model, listRate: number): JsonObject {
 
 export type ListStyle = "chat" | "messages";
 
-/** How the agent of the Messages vendor names itself when it looks for the models of a gateway. */
+/** The user agent of the Messages vendor's agent, which lists the models of a gateway. */
 const messagesAgent = /^claude-(?:cli|code)\b/i;
 
-/** Clients of the Messages style say so by their version header; its agent asks for models without one. */
+/** Chooses the list's style. Messages clients send a version header; the vendor's agent lists models without one. */
 export function listStyle(headers: Headers): ListStyle {
   const isMessages = headers.has("anthropic-version") || headers.has("compat-version") ||
     messagesAgent.test(headers.get("user-agent") ?? "");
@@ -87,7 +87,7 @@ interface ListedName {
   readonly model: Model;
 }
 
-/** Every model by its id, then by its aliases: agents offer only the names that they find in the list. */
+/** Lists every model by its id, then by its aliases: agents offer only the names that they find in the list. */
 function listedNames(models: readonly Model[]): ListedName[] {
   return models.flatMap((model) =>
     [model.id, ...model.aliases].map((name): ListedName => ({ name, model }))
@@ -105,7 +105,7 @@ function listedObject({ name, model }: ListedName, listRate: number, style: List
   };
 }
 
-/** One model in the shape of the given style. */
+/** Makes the object of one model in the shape of the given style. */
 export function modelObject(model: Model, listRate: number, style: ListStyle): JsonObject {
   if (style === "messages") {
     return {
@@ -129,10 +129,14 @@ export function modelObject(model: Model, listRate: number, style: ListStyle): J
   };
 }
 
-/** The most models of one page, and what a page holds unless less is asked for: that of the Messages style. */
+/** Most models of one page, and the default, as in the Messages style. */
 const mostModels = 1000;
 
-/** Where a model stands in the list; -1 if none was asked for. @throws {GatewayError} for one that is not there */
+/**
+ * Finds the index of a model in the list; -1 if the parameter is absent.
+ *
+ * @throws {GatewayError} if the model is not in the list
+ */
 function placeOf(listed: readonly ListedName[], query: URLSearchParams, param: string): number {
   const id = query.get(param);
   if (id === null) return -1;
@@ -142,8 +146,8 @@ function placeOf(listed: readonly ListedName[], query: URLSearchParams, param: s
 }
 
 /**
- * The list of `models`, aliases included. The Messages shape is paged by its own parameters: `limit`, `after_id`, `before_id`.
- * The Chat shape has no pages; a `limit` there cuts the list.
+ * Makes the list of `models`, aliases included. The Messages shape is paged by its own parameters: `limit`,
+ * `after_id`, `before_id`. The Chat shape has no pages; a `limit` there cuts the list.
  *
  * @throws {GatewayError} if one of the parameters of the Messages shape is given and wrong
  */

@@ -1,5 +1,5 @@
 /**
- * `POST /v1/audio/speech`: audio passes as it comes; one price per call.
+ * `POST /v1/audio/speech`: audio is relayed as it arrives; one price per call.
  *
  * - Folder `routes/api/speech/`: speech calls.
  * - In: an admitted request for a speech model.
@@ -23,7 +23,7 @@ import { deliverSpeech, deliverSpeechEarly, type FoundSpeech } from "./speech_de
  * Tries the routes.
  *
  * @param statusSent the status that the client already has, if it has one
- * @throws {GatewayError} when none gave any speech; the call is settled then
+ * @throws {GatewayError} when no route gave speech; the call is settled then
  */
 async function find(
   call: MediaCall<SpeechResult>,
@@ -35,10 +35,10 @@ async function find(
 }
 
 /**
- * Serves one speech call. Audio that breaks off upstream is free, since half a file is no speech; a client that leaves
- * pays, since the provider made it all.
+ * Serves one speech call. Audio that breaks off at the provider is free, since half a file is useless; a client that
+ * leaves pays, since the provider produced all of it.
  *
- * @throws {GatewayError} for everything the client should be told; nothing is charged then
+ * @throws {GatewayError} the client's error; nothing is charged then
  */
 export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise<Response> {
   const start = startCall(gateway);

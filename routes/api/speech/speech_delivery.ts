@@ -1,4 +1,4 @@
-/** From what the attempts found to what the client of a speech call gets; settled before its last byte. */
+/** Delivers what the attempts of a speech call found, settled before its last byte. */
 import { answerHeaders } from "../../http/own_headers.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
 import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
@@ -23,10 +23,13 @@ export type FoundSpeech = Extract<
 type Events = Extract<SpeechResult, { readonly kind: "events" }>;
 type Audio = Extract<SpeechResult, { readonly kind: "audio" }>;
 
-/** Half a file is no speech; a client that leaves or loses its key pays, since the provider made it all. */
+/**
+ * Outcomes that are charged. Half a file is useless and free; a client that leaves or loses access pays, since the
+ * provider produced all of it.
+ */
 const chargedOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(["completed", "client_gone", "cut"]);
 
-/** How to settle; keeps nothing of the request, since it lives as long as the answer. */
+/** Makes the function that settles the call. It lives as long as the answer, so it keeps nothing of the request. */
 function settlerOf(
   { settlement }: MediaCall,
   { route, attempts }: FoundSpeech,
@@ -68,7 +71,7 @@ function deliverAudio(call: MediaCall, found: FoundSpeech, audio: Audio): Respon
   });
 }
 
-/** What a route gave, in time. */
+/** Delivers the speech of a route that answered in time. */
 export function deliverSpeech(call: MediaCall, found: FoundSpeech): Response {
   call.settlement.firstOutputAt(call.gateway.clock.monotonicMs());
   const { result } = found;
@@ -76,7 +79,7 @@ export function deliverSpeech(call: MediaCall, found: FoundSpeech): Response {
   return streamOf(meteredStream(meteredInput(call, found, result)), call.headers);
 }
 
-/** A stream that begins before there is any speech; see `deliverEarly` of chat. */
+/** Delivers a stream that begins before there is any speech: see `deliverEarly` of chat. */
 export function deliverSpeechEarly(call: MediaCall, finding: Promise<FoundSpeech>): Response {
   const { gateway, control, settlement, headers } = call;
   const arrival = arrivalOf(finding, {

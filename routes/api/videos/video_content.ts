@@ -1,4 +1,4 @@
-/** `GET /v1/videos/{id}/content`: streams the file from where it lies, ranges included. Free. */
+/** `GET /v1/videos/{id}/content`: streams the file from where it is stored, ranges included. Free of charge. */
 import { GatewayError } from "../../../core/errors.ts";
 import { parseRemoteUrl } from "../../../core/media/remote_url.ts";
 import type {
@@ -22,7 +22,7 @@ import { relayedBody } from "../media/relayed_body.ts";
 import { findVideo } from "./video_tasks.ts";
 import { smallExchange, type TaskUpstream, upstreamOf } from "./video_upstream.ts";
 
-/** Redirects followed from a provider to the store that holds a finished video. */
+/** Most redirects that are followed from a provider to the store of a finished video. */
 const maxRedirects = 3;
 
 function gone(): GatewayError {
@@ -75,7 +75,7 @@ async function openOnce(transport: Transport, request: UpstreamRequest): Promise
   }
 }
 
-/** A file outside the provider's API: no credentials go there, and only public addresses are reached. */
+/** Opens a file outside the provider's API, without credentials and only at public addresses. */
 async function openElsewhere(
   gateway: Gateway,
   text: string,
@@ -125,7 +125,7 @@ async function openFile(
       param: "variant",
     });
   }
-  // The address is asked for each time: it is signed, and not ours to store.
+  // The address is fetched each time: it is signed, and must not be stored.
   const poll = pollRequest(upstream, task.upstreamId);
   const { body } = await smallExchange(gateway, upstream.transport, poll).catch(
     (cause: unknown) => {
@@ -137,7 +137,7 @@ async function openFile(
   return await openElsewhere(gateway, address, wanted.range);
 }
 
-/** What may be told of a file; everything else in a provider's head stays here. */
+/** Headers of a file that are passed on; all others of a provider are dropped. */
 const passedHeaders = [
   "content-length",
   "content-range",
@@ -146,11 +146,11 @@ const passedHeaders = [
   "last-modified",
 ];
 
-/** `binary/octet-stream` is what object stores say of files that were kept without a type. */
+/** Types of files. Object stores send `binary/octet-stream` for files that were stored without a type. */
 const fileTypes =
   /^(?:video\/|image\/|binary\/octet-stream|application\/(?:octet-stream|mp4|binary))/i;
 
-/** The type of a file. A store that says nothing has no page or error to show either: those have types. */
+/** Finds the type of a file. A missing type is accepted: pages and errors have one. */
 function fileType({ response }: OpenFile, variant: VideoVariant): string {
   const untyped = variant === "video" ? "video/mp4" : "application/octet-stream";
   return response.header("content-type")?.trim() || untyped;
@@ -165,7 +165,7 @@ function checkAnswer({ exchange, response }: OpenFile, type: string): void {
   if (status === 404 || status === 410 || status === 403) refuse(gone());
   if (status === 416) return;
   if (status !== 200 && status !== 206) refuse(unreachable());
-  // A page or an error object in a 200 is no file, and must not be served as one.
+  // A page or an error object in a 200 must not be served as a file.
   if (!fileTypes.test(type)) refuse(unreachable());
 }
 

@@ -1,4 +1,4 @@
-/** `Idempotency-Key` on `POST /v1/videos`: a client that lost the answer asks again, and pays once. */
+/** `Idempotency-Key` on `POST /v1/videos`: a client that lost the answer sends the request again, and pays once. */
 import { readIdempotencyKey } from "../../../core/calls/request/idempotency_key.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { MediaBody } from "../../../core/media/body.ts";
@@ -17,10 +17,10 @@ export type VideoClaim =
   | { readonly kind: "done"; readonly response: Response };
 
 /**
- * Looks at the key, before anything is held or sent. `undefined`: the client sent none.
+ * Checks the key, before anything is reserved or sent. `undefined` if the client sent none.
  *
- * @throws {GatewayError} `order_under_way` while another call runs under the key, `idempotency_key_reused` when the key
- * belongs to another request, `maintenance` when the store does not answer
+ * @throws {GatewayError} `order_under_way` while another call runs under the key, `idempotency_key_reused` when the
+ * key belongs to another request, `maintenance` when the store does not answer
  */
 export async function claimOf(
   gateway: Gateway,

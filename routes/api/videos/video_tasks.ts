@@ -1,4 +1,4 @@
-/** `GET /v1/videos`, `GET` and `DELETE /v1/videos/{id}`. Free. A foreign id is a 404. */
+/** `GET /v1/videos`, `GET` and `DELETE /v1/videos/{id}`, free of charge. The id of another account is a 404. */
 import { GatewayError } from "../../../core/errors.ts";
 import { parseId, type VideoId } from "../../../core/lib/ids.ts";
 import { maxVideoListRows } from "../../../kv/videos/tasks.ts";
@@ -20,7 +20,11 @@ import type { Gateway } from "../gateway.ts";
 import { admitRequest, type Incoming } from "../incoming.ts";
 import { askProviderOf, smallExchange, upstreamOf } from "./video_upstream.ts";
 
-/** @throws {GatewayError} `not_found`, the same for a foreign id as for one that never was */
+/**
+ * Finds a video of the caller.
+ *
+ * @throws {GatewayError} `not_found`, the same for the id of another account as for an unknown one
+ */
 export async function findVideo(
   gateway: Gateway,
   principal: Principal,
@@ -40,7 +44,7 @@ export async function retrieveVideo(
 ): Promise<Response> {
   const { principal } = await admitRequest(gateway, incoming);
   const { task } = await findVideo(gateway, principal, idText);
-  // Where no worker runs all the time, somebody who asks is a good reason to look.
+  // Where no worker runs all the time, a request starts the poll.
   if (!isFinal(task.state)) gateway.media.wakeUp.nudge(videoPolls.name);
   return Response.json(videoObject(task));
 }
@@ -72,9 +76,9 @@ export async function listOwnVideos(gateway: Gateway, incoming: Incoming): Promi
 const unreachable = "The provider of this video cannot be reached; nothing was changed";
 
 /**
- * Takes a task back at its provider. `true`: the provider has confirmed it.
+ * Cancels a task at its provider. `true` if the provider has confirmed it.
  *
- * @throws {GatewayError} when the provider cannot be reached or will not take it back
+ * @throws {GatewayError} when the provider cannot be reached or refuses
  */
 async function cancelUpstream(gateway: Gateway, row: VideoTaskRow): Promise<boolean> {
   const upstream = upstreamOf(gateway, row.task);
@@ -87,15 +91,15 @@ async function cancelUpstream(gateway: Gateway, row: VideoTaskRow): Promise<bool
     throw new GatewayError("upstream_unreachable", unreachable, { cause });
   }
   if ((status >= 200 && status < 300) || status === 404 || status === 410) return true;
-  // These say that the provider has no such operation: it will make the video all the same.
+  // The provider has no such operation and will produce the video.
   if (status === 405 || status === 501) return false;
   if (status >= 500 || status === 429) throw new GatewayError("upstream_unreachable", unreachable);
   throw new GatewayError("invalid_request", "The provider can no longer cancel this video");
 }
 
 /**
- * Cancels a pending task. The provider is asked first: the refund depends on whether it has started,
- * and what we know may be some seconds old.
+ * Cancels a pending task. The provider is asked first: the refund depends on whether it has started, and our state
+ * may be some seconds old.
  *
  * @returns the row's new task, or `undefined` if it changed meanwhile
  */

@@ -1,4 +1,4 @@
-/** Where a task lives: polls, downloads and cancellations go back to the route and credential that made it. */
+/** Finds the provider of a task: polls, downloads and cancellations go to the route and credential that created it. */
 import { readWhole } from "../../../core/calls/read_whole.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import { maxVideoAnswerBytes } from "../../../core/media/video/attempt.ts";
@@ -17,20 +17,20 @@ import type { Json } from "../../../core/lib/json/json.ts";
 import type { AskProvider, VideoAnswer } from "../../../kv/videos/mod.ts";
 import type { Gateway } from "../gateway.ts";
 
-/** Milliseconds of one question to a provider about a video task. */
+/** Milliseconds for one request to a provider about a video task. */
 const videoPollMs = 25_000;
 
 export interface TaskUpstream extends VideoUpstream {
   readonly transport: Transport;
 }
 
-/** Names of the environment variables that hold a provider's credentials, in the order of the configuration. */
+/** Lists the environment variables of a provider's credentials, in the order of the configuration. */
 function credentialNames(gateway: Gateway, providerName: string): readonly string[] {
   const provider = gateway.config.catalog.providers[providerName];
   return provider?.kind === "http" ? [provider.apiKeyEnv].flat() : [];
 }
 
-/** The name of a credential: what a task may store of it. */
+/** Finds the name of a credential, which a task may store in place of the secret. */
 export function credentialName(
   gateway: Gateway,
   route: Route,
@@ -41,7 +41,7 @@ export function credentialName(
   return credentialNames(gateway, route.provider)[index];
 }
 
-/** `undefined` when the operator has removed the model or its route. */
+/** Finds the provider of a task; `undefined` if the operator has removed the model or its route. */
 export function upstreamOf(gateway: Gateway, task: VideoTask): TaskUpstream | undefined {
   const model = gateway.config.catalog.find(task.model);
   const route = model?.routes.find((candidate) => candidate.id === task.route);
@@ -59,7 +59,7 @@ export function upstreamOf(gateway: Gateway, task: VideoTask): TaskUpstream | un
   };
 }
 
-/** A small exchange beside calls: within a bound of time, its body read as JSON if it has one. `stop` ends it early. */
+/** Runs a small exchange outside of calls, within a time bound; its body is read as JSON. `stop` ends it early. */
 export async function smallExchange(
   gateway: Gateway,
   transport: Transport,
@@ -85,7 +85,7 @@ export async function smallExchange(
   }
 }
 
-/** Asks a provider how a task is; what the pollers of `kv/videos` call. */
+/** Makes the function with which the pollers of `kv/videos` ask a provider for the state of a task. */
 export function askProviderOf(gateway: Gateway, stop?: AbortSignal): AskProvider {
   return async (task): Promise<VideoAnswer> => {
     const upstream = upstreamOf(gateway, task);
@@ -105,12 +105,12 @@ export function askProviderOf(gateway: Gateway, stop?: AbortSignal): AskProvider
   };
 }
 
-/** The operator has removed the way to a task. */
+/** The operator has removed the route of a task. */
 class NoRouteError extends Error {
   override name = "NoRouteError";
 }
 
-/** A poll that says nothing about the task. */
+/** A poll whose answer has no state of the task. */
 class BadAnswerError extends Error {
   override name = "BadAnswerError";
 }

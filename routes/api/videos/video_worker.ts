@@ -1,4 +1,4 @@
-/** Polls of video tasks beside the calls: a worker in this process, and a sweeper that cron may call anywhere. */
+/** Polls video tasks in the background: a worker in this process, and a sweep for cron. */
 import { errorName } from "../../../core/lib/error_line.ts";
 import { startOutboxWorker } from "../../../kv/outbox/outbox_worker.ts";
 import {
@@ -27,7 +27,7 @@ function pollWorld(gateway: Gateway, stop?: AbortSignal): VideoPollWorld {
   };
 }
 
-/** Starts the worker of this process. `stop` breaks off the polls in flight; they are made again after the restart. */
+/** Starts the worker of this process. `stop` cancels the polls in flight; they are repeated after the restart. */
 export function startVideoWorker(gateway: Gateway): { stop(): Promise<void> } {
   const stopping = new AbortController();
   const world = pollWorld(gateway, stopping.signal);
@@ -44,13 +44,14 @@ export function startVideoWorker(gateway: Gateway): { stop(): Promise<void> } {
 
 /** Registers {@linkcode sweepVideos} with the platform's cron, where there is one. Ends with `signal`, and resolves then. */
 export async function registerVideoCron(gateway: Gateway, signal: AbortSignal): Promise<void> {
-  // Undefined where the runtime was started without its flag; the worker and its polls do not need it.
+  // Undefined if the runtime was started without its flag; the worker does not need it.
   if (typeof Deno.cron !== "function") return;
   const failed = (error: unknown) =>
     gateway.log.event("error", "cron failed", {
       error: errorName(error),
     });
-  // A run that fails is over: the next is a minute away, and the runtime would print the error beside the log.
+  // Errors are logged and not thrown: the next run is a minute away, and the runtime would print them outside the
+  // log.
   await Deno.cron(
     "sweep videos",
     "* * * * *",
@@ -60,8 +61,8 @@ export async function registerVideoCron(gateway: Gateway, signal: AbortSignal): 
 }
 
 /**
- * One sweep: finds tasks whose poll was lost, and runs every poll that is due. For cron, so that tasks end also where
- * no process stays alive between requests. Several at a time do no harm.
+ * Finds tasks whose poll was lost, and runs every poll that is due. For cron, so that tasks also end where no process
+ * stays alive between requests. Several sweeps may run at the same time.
  */
 async function sweepVideos(gateway: Gateway): Promise<void> {
   const world = pollWorld(gateway);

@@ -37,7 +37,7 @@ import { requestHeaders } from "../../http/own_headers.ts";
 import { claimOf, giveUpClaim } from "./video_idempotency.ts";
 import { credentialName, smallExchange, upstreamOf } from "./video_upstream.ts";
 
-/** What `x-gateway-conversion` names. */
+/** Lists the fields for `x-gateway-conversion`. */
 function droppedFields({ unknownFields, approximatedFields }: VideoRequest): readonly string[] {
   return [...unknownFields, ...approximatedFields];
 }
@@ -55,7 +55,7 @@ function refuseDropped(request: VideoRequest, headers: Headers): void {
   );
 }
 
-/** Nobody will ever ask for this task: it was accepted, but could not be written down. */
+/** Cancels a task that the provider accepted but that could not be stored. */
 async function takeBack(gateway: Gateway, task: VideoTask): Promise<void> {
   const upstream = upstreamOf(gateway, task);
   const request = upstream && cancelRequest(upstream, task.upstreamId);
@@ -118,7 +118,7 @@ async function submit(
 /**
  * Serves the creation of a task.
  *
- * @throws {GatewayError} for everything the client should be told; nothing is charged then
+ * @throws {GatewayError} the client's error; nothing is charged then
  */
 export async function createVideo(gateway: Gateway, incoming: Incoming): Promise<Response> {
   const start = startCall(gateway);

@@ -106,7 +106,7 @@ Deno.test("after three false reports calls go to the next route, and operators s
     await metrics.text(),
     `gateway_provider_claims_vnd_total{route="liar/m"} ${formatVnd(claimed)}`,
   );
-  const warnings = gateway.log.filter((line) => line.includes("reported what cannot be"));
+  const warnings = gateway.log.filter((line) => line.includes("reported implausible usage"));
   assertEquals(warnings.length, 3);
   assert((await verifyStore(gateway.kv)).ok);
 });
