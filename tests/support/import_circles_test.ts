@@ -3,38 +3,9 @@
  * test reads the text of the sources, so type-only imports count like all others.
  */
 import { assertEquals } from "./assert.ts";
+import { type ImportGraph, importGraphOf, specifiers } from "./import_graph.ts";
 
-const root = new URL("../../", import.meta.url);
 const folders = ["core", "kv", "routes", "sandbox", "tests", "bench"];
-
-type ImportGraph = ReadonlyMap<string, readonly string[]>;
-
-/** The paths of all source files below `folder`, from the root. */
-function sourceFiles(folder: string): string[] {
-  return Deno.readDirSync(new URL(`${folder}/`, root)).toArray().flatMap(
-    ({ name, isDirectory }) => {
-      const path = `${folder}/${name}`;
-      if (isDirectory) return sourceFiles(path);
-      return /\.tsx?$/.test(name) ? [path] : [];
-    },
-  );
-}
-
-/** The relative specifiers of a source, outside comments: imports, re-exports and dynamic imports. */
-function specifiers(source: string): string[] {
-  const code = source.replaceAll(/^\s*(\/\/|\/?\*).*$/gm, "");
-  return [...code.matchAll(/\b(?:from|import)\s*\(?\s*"(\.[^"]*)"/g)]
-    .flatMap(([, specifier]) => specifier ?? []);
-}
-
-function importGraph(files: readonly string[]): ImportGraph {
-  return new Map(files.map((file) => {
-    const url = new URL(file, root);
-    const targets = specifiers(Deno.readTextFileSync(url))
-      .map((specifier) => new URL(specifier, url).href.slice(root.href.length));
-    return [file, targets];
-  }));
-}
 
 /** One circle of a graph, from a file back to itself; `undefined` if there is none. */
 function findCircle(graph: ImportGraph): string[] | undefined {
@@ -62,7 +33,7 @@ function findCircle(graph: ImportGraph): string[] | undefined {
 }
 
 Deno.test("no source file imports itself through others, types included", () => {
-  const graph = importGraph(folders.flatMap(sourceFiles));
+  const graph = importGraphOf(folders);
   const targets = new Set([...graph.values()].flat());
   const known = [...targets].filter((target) => graph.has(target));
   assertEquals(known.length > graph.size / 2, true, "the import lines are not found");
