@@ -123,6 +123,7 @@ export async function createAccount(kv: KeyValueStore, input: NewAccount): Promi
   return account;
 }
 
+/** Reads an account; `undefined` if it does not exist. */
 export async function getAccount(
   kv: KeyValueStore,
   accountId: AccountId,

@@ -21,6 +21,7 @@ export interface RateRule {
   readonly windowMs: number;
 }
 
+/** Whether an attempt is allowed, and if not, after how many seconds the next one may be. */
 export type RateVerdict =
   | { readonly allowed: true }
   | { readonly allowed: false; readonly retryAfterSeconds: number };

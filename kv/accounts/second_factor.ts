@@ -32,6 +32,7 @@ interface OperatorSession {
   readonly passedAtMs: number;
 }
 
+/** Reads the second factor of an account. */
 export async function getSecondFactor(
   kv: KeyValueStore,
   accountId: AccountId,

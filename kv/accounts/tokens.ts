@@ -158,6 +158,7 @@ export interface SignInFlow {
   readonly next: string;
 }
 
+/** Stores a sign-in flow under its state. */
 export async function saveSignInFlow(
   kv: KeyValueStore,
   state: string,

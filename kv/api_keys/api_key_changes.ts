@@ -46,6 +46,7 @@ export interface MadeByForm {
   readonly atMs: number;
 }
 
+/** A secret that was just created, with its key. */
 export interface NewSecret {
   readonly ok: true;
   readonly record: ApiKeyRecord;
@@ -59,6 +60,7 @@ export interface SentBefore {
   readonly made: MadeByForm;
 }
 
+/** The result of creating a key. */
 export type CreateApiKeyResult =
   | NewSecret
   | SentBefore

@@ -33,6 +33,7 @@ export interface ApiKeyOptions {
   readonly readsOnlyOwnCalls?: true;
 }
 
+/** The row of an API key. */
 export interface ApiKeyRecord extends ApiKeyOptions {
   readonly id: ApiKeyId;
   readonly accountId: AccountId;

@@ -22,6 +22,7 @@ export interface Principal {
   readonly allowedModels: ReadonlySet<string> | undefined;
 }
 
+/** Finds callers by their API keys. */
 export interface KeyDirectory {
   /**
    * Returns the caller behind a key, or `undefined` if the key is unknown, revoked or expired, or

@@ -51,6 +51,7 @@ export interface ClaimedKey {
   readonly versionstamp: string;
 }
 
+/** The result of claiming a key. */
 export type KeyClaim =
   | { readonly kind: "claimed"; readonly claim: ClaimedKey }
   /** An earlier call created this video. */
@@ -61,6 +62,7 @@ export type KeyClaim =
   /** The key was used for another request. */
   | { readonly kind: "other_request" };
 
+/** A call that claims a key. */
 export interface KeyClaimInput extends IdempotencyKey {
   /** Keys of videos and of other calls are separate: the same key may be used for one of each. */
   readonly of: "video" | "call";

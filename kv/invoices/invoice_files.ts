@@ -19,6 +19,7 @@ const invoiceFilePartBytes = 60_000;
 /** Most bytes of one invoice file: a signed invoice is under 500 KB. */
 const maxInvoiceFileBytes = 2 * 1024 * 1024;
 
+/** The result of attaching a file. */
 export type AttachResult =
   | { readonly ok: true; readonly file: InvoiceFile }
   | { readonly ok: false; readonly why: "missing" | "type" | "size" | "count" | "busy" };

@@ -5,6 +5,7 @@ import { accountKey, invoiceProfileKey, invoiceSettingsKey } from "../schema/key
 import type { Account } from "../accounts/accounts.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
+/** Reads the invoice settings of an account. */
 export async function getInvoiceSettings(
   kv: KeyValueStore,
   accountId: AccountId,

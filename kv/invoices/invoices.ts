@@ -55,6 +55,7 @@ export interface NewInvoice {
   readonly nowMs: number;
 }
 
+/** The result of a request for an invoice. */
 export type NewInvoiceResult =
   | { readonly ok: true; readonly invoice: Invoice }
   /**
@@ -113,6 +114,7 @@ export async function requestInvoice(
   return result.ok ? { ok: true, invoice } : { ok: false, why: "busy" };
 }
 
+/** Reads one invoice. */
 export async function getInvoice(
   kv: KeyValueStore,
   id: InvoiceId,

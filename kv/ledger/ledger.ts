@@ -69,6 +69,7 @@ export interface Movement {
   readonly attach?: (op: AtomicWrite, entry: LedgerEntry) => void | Promise<void>;
 }
 
+/** The result of a movement. */
 export type MovementResult =
   /** `duplicate`: the operation was applied before, and nothing moved now. */
   | { readonly status: "applied" | "duplicate"; readonly entry: LedgerEntry }

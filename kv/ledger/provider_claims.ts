@@ -25,6 +25,7 @@ export interface ClaimCell {
   readonly route: string;
 }
 
+/** The claims of one day and route. */
 export interface DayClaims extends ClaimCell, ClaimSum {}
 
 /** Most rows read for a page or an answer: years of claims, if providers report truthfully. */

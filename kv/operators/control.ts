@@ -29,6 +29,7 @@ export const maxSwitchReasonChars = 500;
 /** Attempts of a check-and-set on the switches: only operators compete. */
 const switchesWriteAttempts = 10;
 
+/** The switches of operators. */
 export interface Switches {
   /** If set, every API call is answered with 503 and this message. */
   readonly maintenance?: { readonly message: string; readonly sinceMs: number };
@@ -36,6 +37,7 @@ export interface Switches {
   readonly routes: Readonly<Record<string, RouteSwitch>>;
 }
 
+/** A route that an operator has taken out, and how. */
 export interface RouteSwitch {
   readonly state: "disabled" | "draining";
   readonly reason: string;
@@ -52,6 +54,7 @@ export function bumpKeysEpoch(operation: AtomicWrite): AtomicWrite {
   return operation.set(keysEpochKey(), crypto.randomUUID());
 }
 
+/** The state that all instances share, as this instance knows it. */
 export interface Control {
   /** The switches as of the last poll. */
   readonly switches: Switches;

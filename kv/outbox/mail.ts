@@ -26,6 +26,7 @@ const mailPausesMs = [
   4 * 3_600_000,
 ] as const;
 
+/** The outbox queue of mails. */
 export const mailQueue: OutboxQueue<MailJob> = {
   name: "mail",
   parse: (stored) => mailJobSchema.parse(stored),

@@ -46,6 +46,7 @@ export interface OutboxWorld {
   readonly onFailure?: (failure: OutboxFailure) => void;
 }
 
+/** A failed attempt. */
 export interface OutboxFailure {
   readonly queue: string;
   readonly id: string;

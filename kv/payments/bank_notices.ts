@@ -171,6 +171,7 @@ export async function journalBankNotice(
   return "contradicts";
 }
 
+/** Reads one notice of the journal. */
 export async function getBankNotice(
   kv: KeyValueStore,
   ref: BankNoticeRef,

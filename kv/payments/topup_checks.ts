@@ -40,6 +40,7 @@ export interface TopupTotals {
   readonly otherMicroVnd: bigint;
 }
 
+/** The result of the checks. */
 export interface TopupCheck {
   readonly problems: readonly string[];
   readonly totals: TopupTotals;

@@ -93,6 +93,7 @@ export interface NewTopupOrder {
   readonly formId?: string | undefined;
 }
 
+/** The result of creating an order. */
 export type NewTopupResult =
   | { readonly ok: true; readonly order: TopupOrder }
   /**

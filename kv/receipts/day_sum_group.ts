@@ -13,6 +13,7 @@ export const indexReceiptsPerCommit = 500;
 /** Most day sums per index commit: each needs a check, beside the check of the indexer. */
 export const daySumsPerCommit = 9;
 
+/** Returns a text that identifies the day sum of a cell. */
 export function daySumGroupId({ accountId, day, keyId, model }: DaySumCell): string {
   return `${accountId} ${day} ${keyId} ${model}`;
 }

@@ -76,6 +76,7 @@ export function daySumCell(receipt: Receipt): DaySumCell {
   return { accountId, day: vietnamDay(receipt.startedAtMs), keyId, model };
 }
 
+/** Returns the store key of a day sum. */
 export function daySumCellKey(cell: DaySumCell): Deno.KvKey {
   return daySumKey(cell.accountId, cell.day, cell.keyId, cell.model);
 }

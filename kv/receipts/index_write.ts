@@ -23,6 +23,7 @@ export interface KnownSum {
   readonly versionstamp: string | null;
 }
 
+/** Options of {@linkcode writeIndex}. */
 export interface IndexWriteOptions {
   /** Set to write only while this instance may still index its own batches. */
   readonly owner?: { readonly instanceId: InstanceId; readonly versionstamp: string };

@@ -50,6 +50,7 @@ export async function readTail(kv: KeyValueStore, accountId: AccountId): Promise
   return tail;
 }
 
+/** One page of a list of receipts. */
 export interface ReceiptPage {
   readonly receipts: readonly Receipt[];
   /** The `before` of the following page; absent at the end. */

@@ -19,6 +19,7 @@ const casPauseMaxMs = 50;
  */
 export type CasStep<Result> = { readonly done: Result } | "again";
 
+/** Options of {@linkcode compareAndSet}. */
 export interface CasOptions {
   /** Number of attempts. */
   readonly attempts: number;

@@ -18,12 +18,14 @@ import { openPostgres } from "./postgres/open_postgres.ts";
 import { withDeadlines } from "./store_deadlines.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 
+/** An open store. */
 export interface Store extends Disposable {
   readonly kv: KeyValueStore;
   /** Warnings about the durability of this store, for the operator, a line each. */
   readonly warnings: readonly string[];
 }
 
+/** The result of opening a store. */
 export type OpenStoreResult =
   | { readonly ok: true; readonly store: Store }
   /** Another process has the file open; talk to that process instead. */
@@ -31,6 +33,7 @@ export type OpenStoreResult =
   /** It cannot be opened here; `problem` says why, in one line. */
   | { readonly ok: false; readonly reason: "unusable"; readonly problem: string };
 
+/** Options of {@linkcode openStore}. */
 export interface OpenStoreOptions {
   /** Refuses a missing file instead of creating a new store. */
   readonly mustExist?: boolean;

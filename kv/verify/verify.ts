@@ -44,6 +44,7 @@ const verifyRowsPerPass = 200_000;
 /** Most problems that a report lists; beyond it only their number. */
 const maxVerifyProblems = 1_000;
 
+/** The result of a verification. */
 export interface VerifyReport {
   /** Set if no problem was found. Accounts in `moving` are not verified by it. */
   readonly ok: boolean;
@@ -63,6 +64,7 @@ export interface VerifyReport {
   readonly moving: readonly AccountId[];
 }
 
+/** Options of {@linkcode verifyStore}. */
 export interface VerifyOptions {
   /** Accounts, day sums and refunds in memory at once; a larger store takes more passes. */
   readonly rowsPerPass?: number;

@@ -17,6 +17,7 @@ export interface ClaimRows {
   readonly problems: readonly Problem[];
 }
 
+/** Reads and sums all rows of claims. */
 export async function readClaimRows(
   kv: KeyValueStore,
   slices: TimeSlices | undefined,

@@ -41,6 +41,7 @@ export type VideoAnswer =
  */
 export type AskProvider = (task: VideoTask) => Promise<VideoAnswer>;
 
+/** What polling needs. */
 export interface VideoPollWorld extends OutboxWorld {
   readonly ask: AskProvider;
 }

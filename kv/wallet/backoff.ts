@@ -15,6 +15,7 @@ const walletPauseMs = 10;
 /** Milliseconds of the longest such pause: calls are refused until the store answers. */
 const walletPauseMaxMs = 2_000;
 
+/** Deadlines and growing pauses of one engine, and its count of failures. */
 export class Backoff {
   readonly #timer: Timer;
   readonly #random: () => number;

@@ -8,6 +8,7 @@ import type { Pipeline } from "./pipeline.ts";
 import type { Finished } from "./settlements.ts";
 import type { Granted } from "./transfers.ts";
 
+/** Turns finished calls into settlements. */
 export class Charging {
   readonly #pipeline: Pipeline;
   readonly #queue: ReservationQueue;

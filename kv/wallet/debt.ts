@@ -7,6 +7,7 @@
  */
 import type { Wallet } from "./wallets.ts";
 
+/** Limits of debts, in µVND. */
 export interface DebtRules {
   /** Limit for accounts that have topped up at some time. */
   readonly toppedUpMicroVnd: bigint;
@@ -14,6 +15,7 @@ export interface DebtRules {
   readonly othersMicroVnd: bigint;
 }
 
+/** No account may owe anything. */
 export const noDebt: DebtRules = { toppedUpMicroVnd: 0n, othersMicroVnd: 0n };
 
 /** Returns the most that a wallet may owe. */

@@ -55,6 +55,7 @@ async function checkpoint(instanceLease: InstanceLease, book: LeaseBook): Promis
   return outcome;
 }
 
+/** The background work of one engine. */
 export class Housekeeping {
   readonly #pipeline: Pipeline;
   readonly #options: HousekeepingOptions;

@@ -54,6 +54,7 @@ export interface IndexQueueDeps {
   readonly pause: (delayMs: number) => Promise<void>;
 }
 
+/** The receipts of one instance that are not indexed yet. */
 export class IndexQueue {
   readonly #deps: IndexQueueDeps;
   /** In order of their first receipt; groups whose attempt failed come last. */

@@ -45,6 +45,7 @@ export interface InstanceLeaseDeps {
 
 type Sent = "applied" | "refused" | "unknown";
 
+/** The lease of one instance, through which all its money commits go. */
 export class InstanceLease {
   readonly instanceId: InstanceId;
   /** Version of the row that entitles the instance to index its batches. */

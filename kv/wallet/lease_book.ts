@@ -49,6 +49,7 @@ function assertSound(lease: Lease): void {
   invariant(freeMicroVnd(lease) >= 0n, "a lease never reserves more than it has");
 }
 
+/** The leases of an instance on wallets, until its instance lease is lost. */
 export class LeaseBook {
   readonly #leases = new Map<AccountId, OwnLease>();
   /** Leases whose row lacks charges, in the order in which that began. */

@@ -40,6 +40,7 @@ export const instanceTtlMs = 60_000;
  */
 const maxUnindexedReceipts = 200_000;
 
+/** Options of {@linkcode openWalletEngine}. */
 export interface OpenWalletEngineOptions {
   readonly clock: Clock;
   /** Drives heartbeat and index. With a timer that never fires, the caller has to run them. */

@@ -22,6 +22,7 @@ const maxWalletFailures = 5;
 /** A commit of the instance for its own housekeeping, e.g. lease rows. */
 export type Chore = (instanceLease: InstanceLease, book: LeaseBook) => Promise<CommitOutcome>;
 
+/** Functions that the pipeline calls. */
 export interface PipelineHooks {
   /** Called for a finished call that lost its reservation and has to find its money again. */
   readonly readmit: (finished: Finished) => void;
@@ -34,6 +35,7 @@ interface QueuedChore {
   readonly done: PromiseWithResolvers<CommitOutcome>;
 }
 
+/** The only writer of money commits of an instance. */
 export class Pipeline {
   readonly settlements = new Settlements();
   readonly transfers: Transfers;

@@ -33,6 +33,7 @@ import type { KeyValueStore } from "../store/key_value_store.ts";
  */
 export const tombstoneMs = 24 * 60 * 60_000;
 
+/** Options of {@linkcode reapExpiredInstances}. */
 export interface ReapOptions {
   /**
    * Treats every instance as dead, whether its lease has expired or not. For the start of a process
@@ -47,6 +48,7 @@ export interface ReapOptions {
   readonly own?: InstanceId;
 }
 
+/** The result of a run of the reaper. */
 export interface ReapReport {
   /** Instances that this run cleared up completely. */
   readonly reaped: number;

@@ -29,6 +29,7 @@ interface WaitingCall {
   readonly end: (result: ReservationWait) => void;
 }
 
+/** Calls that wait for reserved money, by account. */
 export class ReservationQueue {
   readonly #timer: Timer;
   readonly #waiting = new Map<AccountId, Set<WaitingCall>>();

@@ -31,6 +31,7 @@ interface ReservedAmount {
   readonly amountMicroVnd: bigint;
 }
 
+/** Makes and extends reservations. */
 export class Reserving {
   readonly #pipeline: Pipeline;
   readonly #queue: ReservationQueue;

@@ -100,6 +100,7 @@ function receiptOf({ accountId, draft, chargeMicroVnd }: Finished): Receipt {
 const bytesPerCharacter = 2;
 const rowOverheadBytes = 128;
 
+/** The finished calls that wait for their commit. */
 export class Settlements {
   #queue: Finished[] = [];
 

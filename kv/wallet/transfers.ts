@@ -28,6 +28,7 @@ export type Granted =
   /** The wallet engine has stopped for good. */
   | { readonly outcome: "stopped" };
 
+/** A call that waits for money of a wallet. */
 export interface Waiter {
   readonly amountMicroVnd: bigint;
   /** Accepts less if the wallet has no more: for calls that cost more than they reserved. */
@@ -58,6 +59,7 @@ interface Planned {
   readonly waiters: readonly Waiter[];
 }
 
+/** The requests of one instance for transfers, by account. */
 export class Transfers {
   readonly #deps: TransfersDeps;
   readonly #requests = new Map<AccountId, TransferRequest>();

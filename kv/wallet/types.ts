@@ -37,6 +37,7 @@ export interface Refusal {
   readonly owedMicroVnd: bigint;
 }
 
+/** The result of a reservation. */
 export type ReserveResult = { readonly ok: true; readonly reservation: Reservation } | Refusal;
 
 /** A receipt before its cost and shortfall are known. */
@@ -87,6 +88,7 @@ export interface IndexProgress {
   readonly waiting: number;
 }
 
+/** Admits calls against the money of accounts, and settles them. */
 export interface WalletEngine {
   /** Changes when the instance lease is lost. */
   readonly instanceId: InstanceId;

@@ -51,6 +51,7 @@ export interface WalletEngineOptions {
   readonly debt: DebtRules;
 }
 
+/** The wallet engine of a running instance. */
 export class LiveWalletEngine implements WalletEngine {
   readonly #kv: KeyValueStore;
   readonly #options: WalletEngineOptions;
