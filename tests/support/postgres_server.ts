@@ -2,7 +2,6 @@
  * A PostgreSQL server of a test's own in a temporary folder, where the programs are installed (Debian's package
  * `postgresql`). It listens on the loopback address and ends with the test.
  */
-import { dirname } from "node:path";
 import { freePort } from "./free_port.ts";
 
 /** A running server. */
@@ -11,10 +10,18 @@ export interface PostgresServer extends AsyncDisposable {
   readonly port: number;
   /** A new empty database of this server. */
   makeDatabase(): Promise<string>;
-  /** Ends the server as `kill -9` would. */
+  /** Ends the server without a checkpoint, as a crash does. */
   kill(): Promise<void>;
   /** Starts it again on the same folder and port. */
   start(): Promise<void>;
+  /** Starts a standby that follows this server. */
+  startStandby(): Promise<PostgresServer>;
+  /** Makes a standby the primary. */
+  promote(): Promise<void>;
+  /** Changes a setting of the running server. */
+  set(setting: string, value: string): Promise<void>;
+  /** The output of a query, a line a row. */
+  query(text: string): Promise<string>;
 }
 
 const user = "gateway";
@@ -44,23 +51,34 @@ export async function postgresPrograms(): Promise<string | undefined> {
   }
 }
 
-/** @param settings of `postgresql.conf`, in addition to those of a new server */
-export async function startPostgres(
-  programs: string,
-  settings: Readonly<Record<string, string>> = {},
-): Promise<PostgresServer> {
+/** Where a server lives. */
+interface Place {
+  readonly programs: string;
+  /** Holds the cluster and the log; removed in the end. */
+  readonly folder: string;
+  readonly settings: Readonly<Record<string, string>>;
+}
+
+async function makeFolder(): Promise<string> {
   const folder = await Deno.makeTempDir({ prefix: "gateway-postgres-" });
   if (Deno.uid() === 0) await new Deno.Command("chown", { args: ["postgres", folder] }).output();
+  return folder;
+}
+
+/** Starts the cluster in a folder. */
+async function serve({ programs, folder, settings }: Place): Promise<PostgresServer> {
   const port = freePort();
-  const place = `${folder}/cluster`;
-  await output(`${programs}/initdb`, ["-D", place, "-A", "trust", "-U", user, "-E", "UTF8"]);
+  const cluster = `${folder}/cluster`;
   const given = { listen_addresses: "127.0.0.1", unix_socket_directories: folder, ...settings };
   const flags = Object.entries({ ...given, port }).map(([name, value]) => `-c ${name}=${value}`);
-  const control = (...args: string[]) => output(`${programs}/pg_ctl`, ["-D", place, ...args]);
+  const control = (...args: string[]) => output(`${programs}/pg_ctl`, ["-D", cluster, ...args]);
   const start = async () => {
     await control("-w", "-l", `${folder}/log`, "-o", flags.join(" "), "start");
   };
   await start();
+  const client = ["-h", "127.0.0.1", "-p", `${port}`, "-U", user];
+  const query = (text: string) =>
+    output(`${programs}/psql`, [...client, "-d", "postgres", "-At", "-c", text]);
   let databases = 0;
   return {
     port,
@@ -68,15 +86,44 @@ export async function startPostgres(
     start,
     async makeDatabase() {
       const name = `gateway_${++databases}`;
-      await output(`${programs}/createdb`, ["-h", "127.0.0.1", "-p", `${port}`, "-U", user, name]);
+      await output(`${programs}/createdb`, [...client, name]);
       return `postgres://${user}@127.0.0.1:${port}/${name}`;
     },
     async kill() {
       await control("-m", "immediate", "stop");
     },
+    async startStandby() {
+      const standbyFolder = await makeFolder();
+      const copy = ["-D", `${standbyFolder}/cluster`, "-R", "--checkpoint=fast"];
+      await output(`${programs}/pg_basebackup`, [...client, ...copy]);
+      return await serve({ programs, folder: standbyFolder, settings: {} });
+    },
+    async promote() {
+      await control("-w", "promote");
+    },
+    async set(setting, value) {
+      await query(`alter system set ${setting} = '${value}'`);
+      await query("select pg_reload_conf()");
+    },
+    query,
     async [Symbol.asyncDispose]() {
       await control("-m", "immediate", "stop").catch(() => {});
-      await Deno.remove(dirname(place), { recursive: true });
+      await Deno.remove(folder, { recursive: true });
     },
   };
+}
+
+/**
+ * Starts a server with an empty cluster.
+ *
+ * @param settings of `postgresql.conf`, in addition to those of a new server
+ */
+export async function startPostgres(
+  programs: string,
+  settings: Readonly<Record<string, string>> = {},
+): Promise<PostgresServer> {
+  const folder = await makeFolder();
+  const cluster = `${folder}/cluster`;
+  await output(`${programs}/initdb`, ["-D", cluster, "-A", "trust", "-U", user, "-E", "UTF8"]);
+  return await serve({ programs, folder, settings });
 }
