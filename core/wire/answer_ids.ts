@@ -1,6 +1,6 @@
 /**
- * Ids of an answer: its own, and those of its tool calls. Pure functions of the request id and of what the upstream
- * gave, so a streamed answer and a whole one get the same.
+ * Builds the ids of an answer and of its tool calls. They are pure functions of the request id and of the upstream's
+ * ids, so a streamed and a whole answer get the same.
  */
 import { hashHex } from "./tools/short_hash.ts";
 

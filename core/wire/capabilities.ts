@@ -8,8 +8,8 @@ import { z } from "zod";
 import type { Style } from "./style.ts";
 
 /**
- * The fields that Chat and Responses, being of one vendor, both have beyond those that every style has. Logprobs and
- * verbosity are written differently in each; the others are the same member.
+ * Fields that Chat and Responses, which one vendor defined, share beyond those of every style. Logprobs and verbosity
+ * are written differently in each; the others have the same name and values.
  */
 const sharedFields = [
   "logprobs",
@@ -38,17 +38,17 @@ export const routeCapabilitiesSchema = z.strictObject({
   text_parts: z.boolean(),
   /** `fixed`: the model refuses temperature and top_p other than 1, and top_k. */
   sampling: z.enum(["full", "fixed"]),
-  /** The model refuses temperature together with top_p: top_p goes. */
+  /** The model refuses temperature together with top_p: top_p is dropped. */
   temp_top_p_exclusive: z.boolean(),
   /** Messages: how thinking is asked for. */
   thinking: z.enum(["none", "budget", "adaptive"]),
-  /** Words the route takes for effort (`reasoning_effort`, `output_config.effort`). Empty: no reasoning to steer. */
+  /** Levels of effort that the route takes (`reasoning_effort`, `output_config.effort`). Empty: it has no such field. */
   efforts: z.array(effort),
   /** Chat: `none` sends effort `none` whenever tools are sent (GPT-5.4+ refuse both together). */
   effort_with_tools: z.enum(["any", "none"]),
-  /** Structured output: by the style's own field, through a forced tool, as any JSON object, or only asked for in words. */
+  /** Structured output: by the style's own field, through a forced tool, as any JSON object, or only by an instruction. */
   structured: z.enum(["format", "tool", "json_object", "none"]),
-  /** Tools may say `strict`. */
+  /** Tools may have `strict`. */
   strict_tools: z.boolean(),
   /** A tool call can be forced (`required`, `any`). */
   tool_choice_required: z.boolean(),
@@ -71,29 +71,29 @@ export const routeCapabilitiesSchema = z.strictObject({
   mid_system: z.boolean(),
   /**
    * A trailing assistant message: refused (`no`), sent as it is (`plain`: Messages models before 4.6 continue it,
-   * Chat models start anew), or with the server's switch to continue it.
+   * Chat models begin a new answer), or with the server's switch to continue it.
    */
   prefill: z.enum(["no", "plain", "prefix", "continue_final_message"]),
   /** Cache marks on blocks: none, `cache_control`, or OpenAI's `prompt_cache_breakpoint` (GPT-5.6+). */
   cache_marks: z.enum(["none", "cache_control", "breakpoint"]),
-  /** Messages: marks are placed for clients whose style has none, or who set none. */
+  /** Messages: the gateway places cache marks for clients whose style has none, or who set none. */
   auto_cache: z.boolean(),
   /** Chat: the form in which the route wants earlier reasoning back. */
   reasoning_replay: z.enum(["none", "reasoning_content", "reasoning", "details", "extra_content"]),
   /**
-   * The server leaves what the model thinks in the text of its answer: between `<think>` and `</think>` (`pair`), or
-   * before `</think>` alone, the opening tag being part of the prompt (`close`).
+   * The server leaves the model's thinking in the text of its answer: between `<think>` and `</think>` (`pair`), or
+   * before `</think>` alone because the opening tag is part of the prompt (`close`).
    */
   think_tags: z.enum(["none", "pair", "close"]),
-  /** Who made the reasoning proofs of this route: only those are sent to it. */
+  /** Name of the signer of this route's reasoning proofs; proofs of other signers are not sent to it. */
   reasoning_signer: z.string().min(1).max(64),
   /** Chat: content of an assistant message that holds only tool calls. */
   tool_call_content: z.enum(["null", "empty"]),
   /** Text in place of an empty tool result, for servers that refuse `""`. */
   empty_tool_result: z.string().max(64),
   /**
-   * Chat and Responses: which of the fields that the two share the route knows. They are carried from one to the other
-   * without further ado; servers of other vendors often refuse some.
+   * Chat and Responses: which of the fields that the two share the route takes. The conversion carries them unchanged;
+   * servers of other vendors often refuse some.
    */
   shared_fields: z.array(z.enum(sharedFields)),
   /**
@@ -112,7 +112,7 @@ type Filled = {
   >;
 };
 type ReadonlyValue<Value> = Value extends readonly (infer Item)[] ? readonly Item[] : Value;
-/** Capabilities with every gap filled by the style's default. */
+/** Capabilities of a route, with the style's defaults where the operator wrote none. */
 export type ResolvedCapabilities = Filled & { readonly max_output?: number | undefined };
 
 const common = {
@@ -150,7 +150,7 @@ const common = {
 const defaults: Readonly<Record<Style, ResolvedCapabilities>> = {
   messages: {
     ...common,
-    // Not of that vendor.
+    // Fields of another vendor.
     shared_fields: [],
     temp_top_p_exclusive: true,
     tool_id: "word",

@@ -1,6 +1,6 @@
 /**
- * What the rest of the gateway knows of wire styles. Everything here is pure and synchronous: bytes and JSON in,
- * bytes and JSON out. The styles themselves live in one folder each; `dialects.ts` picks by name.
+ * Types that the rest of the gateway uses for wire styles. All implementations are pure and synchronous: bytes and JSON
+ * in, bytes and JSON out. Each style has a folder of its own; `stream/dialects.ts` finds it by name.
  */
 import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../lib/json/json.ts";
@@ -19,7 +19,7 @@ export type { RouteCapabilities, Style };
 export type ThinkTags = "pair" | "close";
 
 /**
- * What is known of a stream so far. The pipe mutates it in place: one object per stream, read by whoever needs it.
+ * What a pipe has read of a stream so far. The pipe mutates it in place: one object per stream, shared with its readers.
  */
 export interface StreamReading {
   /** Usage in disjoint buckets: the last report wins, reports are never added. */
@@ -28,26 +28,26 @@ export interface StreamReading {
   usageRejected: boolean;
   /** True once the model produced something a client can use: text, reasoning, a tool call, a refusal. */
   sawOutput: boolean;
-  /** Bytes of text, reasoning and tool arguments seen, to count tokens when usage never comes or cannot be. */
+  /** Bytes of text, reasoning and tool arguments seen, to estimate tokens if usage is missing or impossible. */
   outputBytes: number;
-  /** Those of the answer itself: text, refusals and tool arguments, without reasoning. */
+  /** Bytes of the answer itself: text, refusals and tool arguments, without reasoning. */
   answerBytes: number;
   /**
    * `completed`: the style's own clean end. `error`: the upstream reported an error inside the stream.
-   * `open`: neither yet; if the body ends in this state the stream was cut.
+   * `open`: neither so far; a body that ends in this state was cut.
    */
   state: "open" | "completed" | "error";
-  /** The error event, already in our terms, when `state` is `error`. */
+  /** The error event as an error of the gateway, when `state` is `error`. */
   error: GatewayError | undefined;
   /**
-   * The upstream's own word for why it stopped, e.g. `end_turn`, `tool_calls`. Where it gives several choices: once all
-   * have stopped that began. Nothing of the answer follows then.
+   * The upstream's stop reason in its own style, e.g. `end_turn`, `tool_calls`. With several choices it is set once all
+   * that began have stopped. No content of the answer follows it.
    */
   stopReason: string | undefined;
 }
 
 /**
- * Turns the upstream's stream into the client's, bytes in, bytes out, and reads it on the way.
+ * Turns the upstream's stream into the client's, bytes to bytes, and reads usage and state on the way.
  *
  * Order of calls: `push` any number of times, then exactly one of `end`, `fail` or `stopForLength`.
  * The terminal event is never returned by `push`: it is kept for `end`, so that the caller can settle in between.
@@ -56,11 +56,11 @@ export interface StreamReading {
 export interface StreamPipe {
   readonly reading: StreamReading;
   /**
-   * Takes the next bytes of the upstream body; returns what the client gets now (often the same bytes, maybe empty).
+   * Takes the next bytes of the upstream body; returns the client's next bytes (often the same, possibly none).
    * The input view may be reused by its owner after the call, the output is the caller's.
    * Once `reading.state` is not `open`, the rest of the input is ignored and the caller should stop reading.
    *
-   * @throws {GatewayError} `upstream_unreachable` when the bytes are no stream of the style or pass a bound
+   * @throws {GatewayError} `upstream_unreachable` if the bytes are not a stream of the style or exceed a bound
    */
   push(bytes: Uint8Array): Uint8Array;
   /**
@@ -70,32 +70,32 @@ export interface StreamPipe {
    * after a finish reason).
    */
   end(): Uint8Array;
-  /** Ends the client's stream with an error event of its style. Never a faked clean end. */
+  /** Ends the client's stream with an error event of its style, never with an event of a clean end. */
   fail(error: GatewayError): Uint8Array;
   /**
-   * Ends the client's stream before the upstream did, as if the cap on output tokens was reached: open blocks are
-   * closed, then come the style's stop reason for length and its terminal event. `undefined` where the style has no
-   * such stop; `fail` is still possible then.
+   * Ends the client's stream before the upstream ended, as if the cap on output tokens was reached: closes open blocks,
+   * then writes the style's stop reason for length and its terminal event. `undefined` if the style has no such stop;
+   * the caller can still use `fail`.
    *
-   * @param usage what is billed so far, for styles that report it at the end
+   * @param usage the billed usage so far, for styles that report it at the end
    */
   stopForLength(usage: TokenUsage): Uint8Array | undefined;
 }
 
-/** What both kinds of pipe need to know of the call. */
+/** Properties of a call that native and converting pipes need. */
 export interface PipeContext {
   /** The model name the client sent; answers carry it where the style has a model field that we write. */
   readonly clientModel: string;
-  /** The provider's name of the model, which errors must not tell; absent where no provider is asked. */
+  /** The provider's name of the model, which errors must not reveal; absent if no provider is involved. */
   readonly upstreamModel?: string;
   readonly requestId: string;
   /** Chat clients: whether the client itself asked for `stream_options.include_usage`. */
   readonly clientWantsUsage: boolean;
-  /** Seconds since 1970, for `created` fields that we must write. */
+  /** Seconds since 1970, for `created` fields that the gateway writes. */
   readonly nowSeconds: number;
 }
 
-/** What a whole (not streamed) answer says about itself, read in the upstream's own style. */
+/** Usage, emptiness and error of a whole (not streamed) answer, read in the upstream's own style. */
 export interface AnswerReading {
   readonly usage: ReportedUsage | undefined;
   readonly usageRejected: boolean;
@@ -104,7 +104,7 @@ export interface AnswerReading {
   /** Bytes of text, reasoning and tool arguments, for the estimate when there is no usage. */
   readonly outputBytes: number;
   readonly stopReason: string | undefined;
-  /** A 200 whose body is an error object in truth. */
+  /** The error of a 200 whose body is an error object. */
   readonly error: GatewayError | undefined;
 }
 
@@ -113,7 +113,7 @@ export interface ConvertedRequest {
   readonly body: JsonObject;
   /** Fields that could not be carried or were approximated, by their path in the client's request. */
   readonly dropped: readonly string[];
-  /** What the answer's conversion must know of the request (renamed tools, custom tools …). Opaque. */
+  /** What the conversion of the answer needs of the request, such as renamed tools. Opaque. */
   readonly memory: ConversionMemory;
   /** Values of `anthropic-beta` that the body needs at a Messages vendor. */
   readonly betas: readonly string[];
@@ -126,7 +126,8 @@ export interface GroupedName {
 }
 
 /**
- * What the way back must know of the way there. Opaque to everyone but the dialects; small, holds no prompt text.
+ * What converting an answer needs of the conversion of its request. Opaque outside the dialects; small, without prompt
+ * text.
  */
 export interface ConversionMemory {
   /** Names of all functions and free-text tools, as the upstream knows them. */
@@ -137,32 +138,32 @@ export interface ConversionMemory {
   readonly customTools?: ReadonlySet<string>;
   /** Tools (the client's names) whose schema went out as the one property `input` of an object. */
   readonly wrappedTools?: ReadonlySet<string>;
-  /** A tool that stands for the structured answer: its arguments are the answer's text. */
+  /** The tool whose arguments are the structured answer; they become the answer's text. */
   readonly answerTool?: string;
-  /** Functions that the client sent in groups, by the one name that stands for both (Responses `namespace`). */
+  /** Functions that the client sent in groups (Responses `namespace`), by the name that joins group and function. */
   readonly groupedTools?: ReadonlyMap<string, GroupedName>;
-  /** The function that stands for the client's own search for tools (Responses `tool_search`). */
+  /** The function that replaces the client's own search for tools (Responses `tool_search`). */
   readonly searchTool?: string;
   /** The client speaks the old `functions` form of Chat and wants `function_call` back. */
   readonly legacyFunctions?: boolean;
-  /** The provider leaves what the model thinks in its text, between these tags. */
+  /** The provider leaves the model's thinking in the text, in tags of this form. */
   readonly thinkTags?: ThinkTags;
   /** Responses: members of the request that the answer repeats. */
   readonly echo?: JsonObject;
-  /** Who signs the reasoning of the route that was asked. */
+  /** The signer of the reasoning of the route that answered. */
   readonly reasoningSigner?: string;
   readonly [key: string]: unknown;
 }
 
-/** What the conversion of a request depends on besides the request. */
+/** Properties of route and model on which the conversion of a request depends. */
 export interface ConversionOptions {
   readonly capabilities: RouteCapabilities;
   /** The provider's name of the model. */
   readonly upstreamModel: string;
   /** Documents that were fetched for this route, since it takes only their data. */
   readonly documents?: FetchedDocuments;
-  /** Cap on output tokens of the model: used where the target style must name one. */
+  /** The model's cap on output tokens: used if the target style requires one. */
   readonly maxOutputTokens: number;
-  /** What the route allows beyond tokens: hosted tools of other kinds are not carried to it. Absent: everything. */
+  /** Billable features that the route allows: other hosted tools are not carried to it. Absent: all. */
   readonly allow?: ReadonlySet<BillableFeature>;
 }

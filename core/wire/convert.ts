@@ -1,6 +1,6 @@
 /**
- * Converts requests and whole answers from one wire style to another. What is in the style of the other side already
- * does not come here: it passes as bytes. Streams: `convert_stream.ts`.
+ * Converts requests and whole answers from one wire style to another. If both sides have the same style, bytes pass
+ * unconverted and this module is not involved. For streams see `convert_stream.ts`.
  */
 import { invariant } from "../lib/assert.ts";
 import { GatewayError } from "../errors.ts";
@@ -31,9 +31,8 @@ export type RequestConversion =
 /**
  * Converts a request into the style of a route.
  *
- * Fields that could not be carried or had to be approximated are named in `dropped`. A request that is wrong in its
- * own style is the error `invalid_request`; one with a field that must not be lost is the error `conversion_refused`.
- * Both name the field.
+ * `dropped` names fields that were lost or approximated. The error is `invalid_request` if the request is wrong in its
+ * own style, and `conversion_refused` if a field that must not be lost cannot be carried. Both name the field.
  *
  * @param from the client's style
  * @param to the route's style; another one than `from`
@@ -92,7 +91,7 @@ export function convertRequest(
  *
  * @param memory what {@linkcode convertRequest} returned with the request that this answers
  *
- * @throws {GatewayError} the provider's error when its 200 holds one; `upstream_unreachable` when it is no answer
+ * @throws {GatewayError} the provider's error if its 200 holds one; `upstream_unreachable` if the body is not an answer
  *
  * @example
  * ```ts

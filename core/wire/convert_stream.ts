@@ -1,11 +1,11 @@
-/** Converts a stream of the Web as it arrives: the stream counterpart of `convertAnswer`. */
+/** Converts a `ReadableStream` as it arrives: the counterpart of `convertAnswer` for streams. */
 import { GatewayError } from "../errors.ts";
 import { invariant } from "../lib/assert.ts";
 import type { ConversionMemory, PipeContext, StreamPipe, StreamReading } from "./contract.ts";
 import { createConvertingPipe } from "./stream/converting_pipe.ts";
 import type { Style } from "./style.ts";
 
-/** A stream in the client's style, and what was read of it on the way. */
+/** A stream in the client's style, with its usage and state. */
 export interface ConvertedStream {
   /**
    * Ends with the terminal event of the client's style, or with its error event if the upstream failed. Cancelling it
@@ -19,9 +19,9 @@ export interface ConvertedStream {
 /**
  * Converts the stream of an upstream into the client's style.
  *
- * Holds no more than the event that is being assembled, reads only when the client does, and stops reading at the
- * upstream's terminal event. A failure of the upstream is an error event of the client's style: `body` itself fails
- * only by a bug.
+ * Buffers no more than the event that is being assembled, reads only when the client does, and stops reading at the
+ * upstream's terminal event. A failure of the upstream becomes an error event of the client's style; `body` itself
+ * fails only because of a bug.
  *
  * @param body the bytes of the upstream's event stream, in pieces of any size
  * @param memory what `convertRequest` returned with the request that this answers
@@ -81,7 +81,7 @@ async function* convertedPieces(
     if (!(error instanceof GatewayError)) throw error;
     yield pipe.fail(error);
   } finally {
-    // The rest is not needed; an upstream that cannot be stopped changes nothing for the client.
+    // The rest is not needed. If cancelling fails, the client's stream is complete all the same.
     source.cancel().catch(() => {});
   }
 }

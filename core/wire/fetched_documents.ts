@@ -1,13 +1,13 @@
-/** Documents and pictures that were fetched for a route which takes only their data. */
+/** Documents and images that the gateway fetched for a route that does not take URLs. */
 import type { RemoteKind } from "../media/guarded_fetch.ts";
 
-/** What was behind a URL. */
+/** The content of a URL. */
 export interface FetchedDocument {
   readonly mediaType: string;
   readonly base64: string;
 }
 
-/** What was fetched for a route, by URL. */
+/** The fetched content, by URL. */
 export interface FetchedDocuments {
   readonly get: (url: string, kind: RemoteKind) => FetchedDocument | undefined;
 }

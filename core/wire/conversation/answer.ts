@@ -1,4 +1,4 @@
-/** A whole answer in the middle form. */
+/** A whole answer in the typed form between styles. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { ForeignBlock, ReasoningBlock, TextBlock, ToolCallBlock } from "./blocks.ts";
@@ -10,13 +10,13 @@ export interface Answer {
   readonly id?: string;
   readonly blocks: readonly AnswerBlock[];
   readonly stop: Stop;
-  /** Absent when the upstream reported none, or nonsense. */
+  /** Absent if the upstream reported none, or an impossible one. */
   readonly usage?: TokenUsage;
   readonly serviceTier?: string;
   readonly moderation?: Moderation;
 }
 
-/** What a moderation model that the client asked for says of prompt and answer, each as Responses writes it. */
+/** Verdicts of the requested moderation model on prompt and answer, each as Responses writes it. */
 export interface Moderation {
   readonly input: JsonObject;
   readonly output: JsonObject;
@@ -42,16 +42,16 @@ export interface Citation {
   readonly url: string;
   /** Empty where the server names none. */
   readonly title: string;
-  /** Words of the source that the text rests on. */
+  /** The passage of the source that supports the text. */
   readonly citedText?: string;
-  /** What of its block's text rests on the source. Absent: the server placed the source on the whole text. */
+  /** The part of the block's text that cites the source. Absent: the whole text. */
   readonly span?: TextSpan;
 }
 
-/** A part of a text, counted as its server counts: passed on as it is, moved by what stands before the block. */
+/** A range of a text in the server's unit of counting, shifted by the length of the text before the block. */
 export interface TextSpan {
   readonly start: number;
-  /** The first place behind it. */
+  /** The first position after the range. */
   readonly end: number;
 }
 
@@ -64,13 +64,13 @@ export type StopReason =
   | "tool_calls"
   /** The model or a filter refused. */
   | "refusal"
-  /** A hosted tool loop paused; the client may send the answer back to go on. */
+  /** A hosted tool loop paused; the client may send the answer back to continue it. */
   | "pause";
 
 /** The end of an answer, with its details. */
 export interface Stop {
   readonly reason: StopReason;
-  /** Which stop sequence it was, where the style says so. */
+  /** The stop sequence that was reached, if the style reports it. */
   readonly sequence?: string;
   /** Why it was refused, in the vendor's words. */
   readonly explanation?: string;

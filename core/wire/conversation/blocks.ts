@@ -1,4 +1,4 @@
-/** What turns and answers are made of. */
+/** Content blocks: the parts of turns and answers. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
 import type { HostedCallBlock } from "./hosted.ts";
@@ -22,7 +22,7 @@ export type Block =
 export interface TextBlock extends Placed {
   readonly type: "text";
   readonly text: string;
-  /** The text is the model's refusal (Chat and Responses have a part of their own for it). */
+  /** The text is the model's refusal; Chat and Responses have a separate kind of part for it. */
   readonly refusal?: true;
 }
 
@@ -31,7 +31,7 @@ export type MediaSource =
   /** `data` is plain base64, `mediaType` lower case and without parameters. */
   | { readonly kind: "base64"; readonly mediaType: string; readonly data: string }
   | { readonly kind: "url"; readonly url: string }
-  /** Uploaded to the vendor of `style`: worth nothing anywhere else. */
+  /** An upload to the vendor of `style`; no other vendor can read it. */
   | { readonly kind: "file"; readonly style: Style; readonly id: string };
 
 /** An image of a turn. */
@@ -51,7 +51,7 @@ export interface DocumentBlock extends Placed {
     | { readonly kind: "blocks"; readonly blocks: readonly (TextBlock | ImageBlock)[] };
   /** Title or file name. */
   readonly title?: string;
-  /** Where the client wrote it, unless that is the member `title`. */
+  /** The path in the client's request, unless it is the member `title`. */
   readonly titlePath?: string;
   readonly context?: string;
   /** The client asked for citations into this document. */
@@ -68,8 +68,8 @@ export interface SearchResultBlock extends Placed {
 }
 
 /**
- * What the model thought, as far as it shows it, and the proof that its maker wants back.
- * The proof is opaque: carried byte for byte, and only back to `signer`.
+ * Reasoning of the model, as far as the provider shows it, with the proof that the provider wants back. The proof is
+ * opaque: it is carried byte for byte, and only to its signer.
  */
 export interface ReasoningBlock extends Placed {
   readonly type: "reasoning";
@@ -79,8 +79,8 @@ export interface ReasoningBlock extends Placed {
 }
 
 /**
- * Who can read a proof. `messages`: the vendor family behind Messages-style thinking signatures. `responses`: the
- * organisation behind a Responses upstream. Any other word: what a route's capabilities name as `reasoning_signer`.
+ * The party that can verify a proof. `messages`: vendors of Messages-style thinking signatures. `responses`: the
+ * organisation behind a Responses upstream. Any other value: the `reasoning_signer` of a route's capabilities.
  */
 export type ReasoningSigner = string;
 
@@ -104,7 +104,7 @@ export type ReasoningProof =
 /** A call of a tool by the model. */
 export interface ToolCallBlock extends Placed {
   readonly type: "tool_call";
-  /** As sent, also when illegal elsewhere; empty when the style gave none. Encoders map it by a pure function. */
+  /** The id as sent, even if other styles refuse it; empty if there was none. Encoders map it by a pure function. */
   readonly id: string;
   /** Responses: the item's own id beside the call id. */
   readonly itemId?: string;
@@ -112,7 +112,7 @@ export interface ToolCallBlock extends Placed {
   readonly input: ToolInput;
 }
 
-/** What a tool is called with. */
+/** The input of a tool call. */
 export type ToolInput =
   /** A function's arguments: an object. */
   | { readonly kind: "object"; readonly value: JsonObject }
@@ -132,7 +132,7 @@ export type ToolResultContent =
 /** The client's result of a tool call. */
 export interface ToolResultBlock extends Placed {
   readonly type: "tool_result";
-  /** The call's id as sent; empty when the style gave none (then order decides). */
+  /** The call's id as sent; empty if there was none, in which case the order decides. */
   readonly callId: string;
   /** Old Chat `function` messages name the function instead of the call. */
   readonly name?: string;
@@ -144,8 +144,8 @@ export interface ToolResultBlock extends Placed {
 }
 
 /**
- * Something only its own style can express: calls of hosted tools that no other vendor has, containers, unknown parts.
- * Never turned into tool calls elsewhere.
+ * A block that only its own style can express: calls of hosted tools that no other vendor has, containers, unknown
+ * parts. It never becomes a tool call in another style.
  */
 export interface ForeignBlock extends Placed {
   readonly type: "foreign";
@@ -153,7 +153,7 @@ export interface ForeignBlock extends Placed {
   /** The wire's own `type`. */
   readonly kind: string;
   readonly raw: JsonObject;
-  /** A plain rendering, where one helps the next model (search results as text). */
+  /** A rendering as plain text that helps another model, such as search results. */
   readonly text?: string;
   /** What an encoder of another style does when there is no `text`. */
   readonly otherwise: "ignore" | "warn" | "refuse";

@@ -1,15 +1,15 @@
-/** Tools that a provider runs inside its answer: what a client asks of them, and what came of a call. */
+/** Hosted tools, which a provider runs while it answers: the client's options for them, and their calls with results. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
 import type { Placed } from "./placed.ts";
 
-/** A requested, and where the client wrote it. */
+/** A request for a hosted tool, with its path in the client's request. */
 export interface Told<Value> {
   readonly value: Value;
   readonly path: string;
 }
 
-/** What more than one vendor understands of a hosted tool. */
+/** The options of a hosted tool that more than one vendor has. */
 export type HostedToolRequest =
   | WebSearchRequest
   | WebFetchRequest
@@ -30,7 +30,7 @@ export interface WebSearchRequest extends HostedRequest {
   readonly location?: Told<JsonObject>;
   /** Most searches of one answer. */
   readonly maxUses?: Told<number>;
-  /** How much of what is found the model reads: `low`, `medium`, `high`. */
+  /** How much of the results the model reads: `low`, `medium`, `high`. */
   readonly contextSize?: Told<string>;
 }
 
@@ -55,7 +55,7 @@ export interface McpRequest extends HostedRequest {
   readonly allowedTools?: readonly string[];
 }
 
-/** A call of a hosted tool and what it returned, told as one block. */
+/** A call of a hosted tool and its result, as one block. */
 export interface HostedCallBlock extends Placed {
   readonly type: "hosted_call";
   /** Style of the provider that ran it. */
@@ -63,7 +63,7 @@ export interface HostedCallBlock extends Placed {
   /** The provider's id of the call. */
   readonly id: string;
   readonly call: HostedCall;
-  /** Where its result stood, in styles that tell it apart. */
+  /** The path of the result, in styles where the result is a block of its own. */
   readonly resultPath?: string;
 }
 
@@ -73,7 +73,7 @@ export type HostedCall = SearchCall | FetchCall | CodeCall | McpCall;
 /** A page that a search found. */
 export interface WebSource {
   readonly url: string;
-  /** Absent where the provider tells addresses only. */
+  /** Absent if the provider gives only addresses. */
   readonly title?: string;
 }
 
@@ -81,7 +81,7 @@ export interface WebSource {
 export interface SearchCall {
   readonly tool: "web_search";
   readonly query: string;
-  /** Absent: the provider does not tell what was found. */
+  /** Absent: the provider does not report the results. */
   readonly sources?: readonly WebSource[];
   readonly failed: boolean;
 }
@@ -91,7 +91,7 @@ export interface FetchCall {
   readonly tool: "web_fetch";
   readonly url: string;
   readonly title?: string;
-  /** Absent: the provider does not tell what stood there, or it is no text. */
+  /** Absent: the provider does not report the content, or the content is not text. */
   readonly text?: string;
   readonly failed: boolean;
 }

@@ -1,11 +1,11 @@
 /**
- * The typed middle form between wire styles: what a chat call and its answer mean, whatever the wire says.
+ * The typed form between wire styles: the meaning of a chat call and of its answer, independent of any style.
  *
- * A request of one style is decoded into a {@linkcode Conversation} and encoded from it into another. Each style
- * knows only itself and this form. Nothing here is ever stored: it lives as long as one call.
+ * A decoder turns a request of one style into a {@linkcode Conversation}, and an encoder turns that into another style.
+ * Each style depends only on itself and on this form. Nothing here is stored: it lives as long as one call.
  *
- * Every part remembers its `path` in the client's own request (`messages.3.content.0`), so that whoever cannot
- * carry it names it in the client's words.
+ * Every part keeps its `path` in the client's request (`messages.3.content.0`), so that an encoder that cannot carry
+ * it can name it as the client wrote it.
  *
  * - Folder `core/wire/conversation/`: types of the form in the middle; it has no code of its own.
  * - In: what the decoder of a style read.

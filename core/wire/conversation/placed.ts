@@ -1,14 +1,14 @@
-/** Where the parts of a conversation stood in the request of the client. */
+/** Paths of the parts of a conversation in the client's request. */
 
 /** A prompt-cache mark on a block or tool. */
 export interface CacheMark {
-  /** Where the client wrote it; not every client writes it onto the block itself. */
+  /** The path of the mark, which need not be a member of the block. */
   readonly path: string;
   /** Absent: the vendor's default (5 minutes at Messages). */
   readonly ttl?: "5m" | "1h";
 }
 
-/** Where a part stood in the request, and whether the prompt cache may end there. */
+/** The path of a part in the request, and its prompt-cache mark. */
 export interface Placed {
   readonly path: string;
   readonly cache?: CacheMark;

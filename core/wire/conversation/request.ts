@@ -1,4 +1,4 @@
-/** A request in the middle form: a conversation, and what the client asks of the answer. */
+/** A request in the typed form between styles: a conversation, and the options of the answer. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import type { GroupedName, Style } from "../contract.ts";
 import type { Block, CacheMark, TextBlock } from "./blocks.ts";
@@ -27,20 +27,20 @@ export interface Conversation {
   readonly legacyFunctions?: true;
   /** Responses only: functions that came in groups, by their name in `tools`. */
   readonly groupedTools?: ReadonlyMap<string, GroupedName>;
-  /** Responses only: the function that stands for the client's own search for tools. */
+  /** Responses only: the function that replaces the client's own search for tools. */
   readonly searchTool?: string;
   /** Chat only: the client asked for a usage chunk. */
   readonly streamUsage: boolean;
-  /** Who the client's own user is, in the client's words. */
+  /** The client's own end user, as the client identifies it. */
   readonly endUser?: { readonly id: string; readonly path: string };
   readonly serviceTier?: { readonly tier: string; readonly path: string };
-  /** Chat and Responses: how likely each token was, with the `top` most likely ones beside it. */
+  /** Chat and Responses: log probabilities of each token and of the `top` most likely alternatives. */
   readonly logprobs?: { readonly top?: number; readonly path: string };
-  /** Messages' top-level mark: the vendor marks the last block that can be cached. */
+  /** The top-level cache mark of Messages: the vendor places it on the last block that can be cached. */
   readonly automaticCache?: CacheMark;
-  /** Everything else that was sent. The encoder carries what it knows by name, the rest is handled as marked. */
+  /** All other fields. The encoder carries those that the route takes by name, and treats the rest as `otherwise` says. */
   readonly extras: readonly Extra[];
-  /** Paths of what decoding itself could not carry or had to approximate. */
+  /** Paths of what the decoder itself dropped or approximated. */
   readonly warnings: readonly string[];
 }
 
@@ -56,15 +56,15 @@ export interface Extra {
   readonly name?: string;
   readonly path: string;
   readonly value: Json;
-  /** `ignore`: harmless, drop in silence. `warn`: drop and name it. `refuse`: 400 that names it. */
+  /** `ignore`: drop without a warning. `warn`: drop and name it. `refuse`: answer 400 and name it. */
   readonly otherwise: "ignore" | "warn" | "refuse";
 }
 
 /** One turn of the user or the model. */
 export interface Turn {
-  /** `system` here is an instruction in the middle of the conversation; leading ones are in `system` above. */
+  /** `system`: an instruction within the conversation. Leading ones are in {@linkcode Conversation.system}. */
   readonly role: "user" | "assistant" | "system";
-  /** Tool results stand in `user` turns, before any other block once {@linkcode Conversation} is normalized. */
+  /** Tool results are in `user` turns, before all other blocks once the conversation is normalized. */
   readonly blocks: readonly Block[];
   readonly path: string;
 }
@@ -86,13 +86,13 @@ export interface ReasoningRequest {
   readonly mode?: "off" | "on" | "adaptive";
   readonly effort?: Effort;
   readonly budgetTokens?: number;
-  /** How the thinking is shown: Messages `display`, Responses `summary`, in the client's word. */
+  /** How the thinking is shown: the client's value of Messages `display` or Responses `summary`. */
   readonly display?: { readonly word: string; readonly path: string };
   /** The client wants encrypted reasoning back to replay it (Responses `include`). */
   readonly encrypted?: boolean;
   /** Path of the field that carried it. */
   readonly path: string;
-  /** Path of the effort, where it stood in a field of its own. */
+  /** Path of the effort, if it was in another field. */
   readonly effortPath?: string;
 }
 

@@ -1,4 +1,4 @@
-/** A streamed answer in the middle form. */
+/** A streamed answer in the typed form between styles. */
 import type { GatewayError } from "../../errors.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { Style } from "../contract.ts";
@@ -9,15 +9,15 @@ import type { HostedCall } from "./hosted.ts";
 /**
  * One step of a streamed answer.
  *
- * Blocks are told apart by `block`: a number that the decoder hands out, rising by first appearance. Deltas of
- * different blocks may interleave; `block_end` comes as soon as the decoder knows that nothing follows for a block.
+ * `block` identifies a block: a number that rises in the order of first appearance. Deltas of different blocks may
+ * interleave; `block_end` comes as soon as the decoder knows that nothing follows for a block.
  * Encoders of styles that allow one open block at a time go through `sequencer.ts`.
  *
  * `json` is a piece of text **as a JSON string literal, quotes included**: the hot path copies it from frame to
  * frame without decoding. Slow paths make it with `JSON.stringify`.
  */
 export type StreamEvent =
-  /** First sign of life of the model. At most once, before any block. `usage`: first counts, if known. */
+  /** The answer begins. At most once, before any block. `usage`: the first counts, if known. */
   | { readonly type: "start"; readonly id?: string; readonly usage?: ReportedUsage }
   | {
     readonly type: "text";
@@ -48,7 +48,7 @@ export type StreamEvent =
   /** A piece of the argument text of a call. None at all means no arguments: `{}`. */
   | { readonly type: "arguments"; readonly block: number; readonly json: string }
   | { readonly type: "citation"; readonly block: number; readonly citation: Citation }
-  /** A hosted tool was called and has returned, told at once when all of it is known. */
+  /** A hosted tool was called and has returned: one event, sent when call and result are known. */
   | {
     readonly type: "hosted_call";
     readonly block: number;
@@ -56,14 +56,14 @@ export type StreamEvent =
     readonly id: string;
     readonly call: HostedCall;
   }
-  /** Something only the upstream's style can show: told so that it is never mistaken. */
+  /** A block that only the upstream's style has. */
   | { readonly type: "foreign"; readonly block: number; readonly kind: string }
   | { readonly type: "block_end"; readonly block: number }
-  /** Cumulative counts so far: replace what was there, never add. */
+  /** Cumulative counts so far: they replace the earlier ones and are never added to them. */
   | { readonly type: "usage"; readonly usage: ReportedUsage }
-  /** A usage report was there but absurd. */
+  /** A usage report came but was impossible. */
   | { readonly type: "usage_rejected" }
-  /** Why the model stopped. Not the end: usage may follow. The last one counts. */
+  /** Why the model stopped. Usage may follow; if several come, the last one counts. */
   | {
     readonly type: "stop";
     readonly stop: Stop;

@@ -12,7 +12,7 @@ export interface FunctionTool extends Placed {
   readonly type: "function";
   readonly name: string;
   readonly description?: string;
-  /** JSON Schema of the arguments, untouched. Absent: the function takes none. */
+  /** JSON Schema of the arguments, unchanged. Absent: the function takes none. */
   readonly schema?: JsonObject;
   /** Only when the client set it. */
   readonly strict?: boolean;
@@ -38,9 +38,9 @@ export interface HostedTool extends Placed {
   /** `server`: the vendor runs it inside the call. `client`: the caller must run it. */
   readonly runs: "server" | "client";
   readonly raw: JsonObject;
-  /** What other vendors understand of it; absent where none has such a tool. */
+  /** The options that other vendors have too; absent if none has such a tool. */
   readonly requested?: HostedToolRequest;
-  /** What becomes of it where it cannot be carried, in place of the common rule: left out by name, or refused. */
+  /** Overrides the common rule for a route that cannot carry it: dropped and named, or refused. */
   readonly otherwise?: "warn" | "refuse";
 }
 
