@@ -1,9 +1,9 @@
 /**
  * Brings a conversation into the order that every vendor accepts, before it is encoded: neighbours of one role are
- * merged, tool results stand first in the turn after their calls, ids are unique and none is missing.
+ * merged, tool results come first in the turn after their calls, and every call has a unique id.
  *
- * What a Messages vendor would refuse itself is refused here in its words when the client speaks Messages; Chat and
- * Responses clients get the gap filled, and the place named.
+ * A Messages client gets a refusal in the vendor's wording for what a Messages vendor would refuse. For Chat and
+ * Responses clients the gap is filled, with a warning that names the place.
  */
 import type {
   Block,
@@ -19,7 +19,7 @@ import { type OpenCall, OpenCalls } from "./tools/open_calls.ts";
 
 const begin: TextBlock = { type: "text", text: "Begin.", path: "messages" };
 
-/** What stands in for the result of a call that was never answered. */
+/** The result given to a call that the client never answered. */
 const noResult = "[no result]";
 
 /**
@@ -38,7 +38,7 @@ const noResult = "[no result]";
  * if (normalized.turns.length !== 1) throw new Error("two user turns remain");
  * ```
  *
- * @throws {GatewayError} `invalid_request` when nothing is left to answer, or calls and results do
+ * @throws {GatewayError} `invalid_request` if nothing is left to answer, or calls and results do
  * not match
  */
 export function normalizeTurns(conversation: Conversation): Conversation {
@@ -53,7 +53,7 @@ export function normalizeTurns(conversation: Conversation): Conversation {
     if (conversation.system.length === 0) {
       invalid(listName(conversation), "at least one message with content is required");
     }
-    // Only instructions: some vendors answer them, others want a user's word first.
+    // Only instructions: some vendors answer them, others require a user message.
     warnings.add(listName(conversation));
     paired.push({ role: "user", path: listName(conversation), blocks: [begin] });
   }
@@ -64,7 +64,7 @@ function listName(conversation: Conversation): string {
   return conversation.from === "responses" ? "input" : "messages";
 }
 
-/** Vendors refuse text blocks without text, and a turn without blocks says nothing. */
+/** Removes text blocks without text, which vendors refuse, and turns without blocks. */
 function withoutEmptyText(turns: readonly Turn[]): Turn[] {
   return turns
     .map((turn) =>
@@ -84,8 +84,8 @@ function isNameless(block: Block): block is ToolCallBlock {
 }
 
 /**
- * A call without a name is none: servers leave one at zero values in answers without calls, and clients send it back.
- * It goes, with the result that was made up for it. Both are named unless there is nothing in the call.
+ * Removes calls without a name, and the results that clients made up for them: some servers send a call with empty
+ * fields in answers without calls, and clients send it back. Both are named, unless the call is empty.
  */
 function withoutNamelessCalls(turns: readonly Turn[], warnings: Warnings): readonly Turn[] {
   if (!turns.some((turn) => turn.blocks.some(isNameless))) return turns;
@@ -102,7 +102,7 @@ function withoutNamelessCalls(turns: readonly Turn[], warnings: Warnings): reado
   }).filter((turn) => turn.blocks.length > 0);
 }
 
-/** Ids that only calls without a name bear. */
+/** Ids that belong only to calls without a name. */
 function namelessIds(turn: Turn): ReadonlySet<string> {
   const calls = turn.blocks.filter((block) => block.type === "tool_call");
   const ids = new Set(calls.filter(isNameless).map((call) => call.id));
@@ -127,7 +127,7 @@ function withSystemAfterResults(turns: readonly Turn[]): Turn[] {
       continue;
     }
     const hasResults = turn.blocks.some((block) => block.type === "tool_result");
-    // Told once per turn, not once per system turn behind it: both may be a hundred thousand.
+    // Computed once per turn, not once per system turn after it: there may be a hundred thousand of each.
     isAfterCalls = hasCalls(turn) && !(hasResults && held.length > 0);
     if (hasResults) out.push(turn);
     for (const system of held) out.push(system);
@@ -144,7 +144,7 @@ function hasCalls(turn: Turn): boolean {
 /** Joins neighbours of one role. System turns stay apart: each may have its own place. */
 export function mergeTurns(turns: readonly Turn[]): Turn[] {
   const out: Turn[] = [];
-  /** The blocks of the last turn, once they are a list of our own. */
+  /** The blocks of the last turn, once they are copied into a list that may be changed. */
   let joined: Block[] | undefined;
   for (const turn of turns) {
     const previous = out.at(-1);
@@ -167,7 +167,7 @@ class Pairing {
   readonly #strict: boolean;
   readonly #warnings: Warnings;
   readonly #used = new Set<string>();
-  /** The last number behind each id that had to be told apart. */
+  /** The last number appended to each repeated id. */
   readonly #numbers = new Map<string, number>();
   #made = 0;
 
@@ -263,7 +263,7 @@ class Pairing {
     };
   }
 
-  /** A result whose call is not there: its texts stay readable as the user's words. */
+  /** Turns a result without a call into text of the user, which the model can still read. */
   #orphan(result: ToolResultBlock): TextBlock[] {
     if (this.#strict) {
       invalid(

@@ -1,10 +1,10 @@
 /**
- * Carries foreign reasoning through a Messages client.
+ * Carries reasoning of other styles through a Messages client.
  *
- * A Messages client gives a thinking block back only with its `signature`, untouched. Reasoning that came from
- * another style has no such signature, but a proof of its own (an encrypted item, an entry of `reasoning_details`) or
- * none. The proof is sealed into a signature with our own prefix, so that a later request can be told apart from one
- * signed by a Messages vendor, and the proof goes back to who made it and to nobody else.
+ * A Messages client sends a thinking block back only with its `signature`, unchanged. Reasoning from another style has
+ * no such signature, but a proof of its own (an encrypted item, an entry of `reasoning_details`) or none. This module
+ * wraps the proof in a signature with the gateway's own prefix. A later request then shows that no Messages vendor
+ * signed it, and the proof returns to its signer only.
  */
 import { GatewayError } from "../errors.ts";
 import { parseExactly } from "../lib/json/exact_json.ts";
@@ -17,22 +17,22 @@ import type { ReasoningProof } from "./conversation/mod.ts";
 const sealedValues = 32;
 
 /**
- * Characters of a proof that allow one more value: one or a few fields hold the text, and a request can carry
- * many proofs.
+ * Characters of a proof per value allowed: one or a few fields hold most of its text, and a request can have many
+ * proofs.
  */
 const sealedCharsPerValue = 32;
 
-/** Every signature of ours begins with this; no vendor's base64 holds a dot. */
+/** The beginning of every signature that the gateway makes; base64 of vendors has no dot. */
 export const sealPrefix = "ugw1.";
 
 /**
- * Marks reasoning that has no proof at all, and sources and search results that the Messages vendor did not find: where
- * the style asks for its encrypted words.
+ * The value of required encrypted fields for reasoning without a proof, and for sources and search results that the
+ * Messages vendor did not find.
  */
 export const unsealedMark = `${sealPrefix}0`;
 
 /**
- * Writes a proof as a `signature`. A signature proof of a Messages vendor is not sealed but used as it is.
+ * Writes a proof as a `signature`. A signature of a Messages vendor is used unchanged.
  *
  * @example
  * ```ts
@@ -49,12 +49,12 @@ export function sealProof(proof: ReasoningProof | undefined): string {
     : sealPrefix + encodeBase64Url(new TextEncoder().encode(stringifyExactly(proof)));
 }
 
-/** The proof inside a signature: `undefined` when it had none, `foreign` when the signature is not ours. */
+/** Reads the proof inside a signature: `undefined` if it has none, `foreign` if the gateway did not make the signature. */
 export function unsealProof(signature: string): ReasoningProof | undefined | "foreign" {
   if (!signature.startsWith(sealPrefix)) return "foreign";
   if (signature === unsealedMark) return undefined;
   const bytes = decodeBase64Url(signature.slice(sealPrefix.length));
-  // Cut or changed by a client, or made up: worth no more than reasoning without a proof.
+  // Cut, changed or invented by a client: treated as reasoning without a proof.
   if (bytes === undefined) return undefined;
   const text = new TextDecoder().decode(bytes);
   try {

@@ -1,8 +1,8 @@
 /**
  * Collects the paths of what a conversion dropped or approximated.
  *
- * Paths hold field names that strangers sent and end up in a response header, so only `[A-Za-z0-9_.-]` survives and
- * the list is bounded ({@linkcode maxConversionWarnings}); a last entry `more` says that it was cut.
+ * Paths contain field names from clients and go into a response header, so other characters than `[A-Za-z0-9_.-]` are
+ * replaced and the list is bounded ({@linkcode maxConversionWarnings}); a last entry `more` marks a cut list.
  *
  * @example
  * ```ts

@@ -80,7 +80,7 @@ export interface Sampling {
 /** How much the model should think. */
 export type Effort = "none" | "minimal" | "low" | "medium" | "high" | "xhigh" | "max";
 
-/** How much the model shall think. */
+/** A request for thinking: mode, effort or budget, and how to show it. */
 export interface ReasoningRequest {
   /** `adaptive`: the model decides. `off`: not at all. `on`: yes, with `budgetTokens` or `effort`. */
   readonly mode?: "off" | "on" | "adaptive";

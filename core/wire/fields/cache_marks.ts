@@ -1,4 +1,4 @@
-/** The prompt-cache marks of one request. */
+/** Counts and writes the prompt-cache marks of one request. */
 import type { Block, CacheMark, Conversation, Turn } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import type { Warnings } from "../warnings.ts";
@@ -7,7 +7,7 @@ import { defined } from "../../lib/defined.ts";
 /** Most cache marks one request may hold, at every vendor that has them. */
 const cacheMarksPerRequest = 4;
 
-/** What may hold a mark. */
+/** A block or tool that can have a mark. */
 export interface Markable {
   readonly cache?: CacheMark;
 }
@@ -27,8 +27,8 @@ export class CacheMarkCounter {
   }
 
   /**
-   * The mark of a block or tool, if it has one that can go out. Named in the warnings when the route has none or the
-   * request is full.
+   * Returns the mark of a block or tool if the route takes it. Warns if the route has no marks or the request has the
+   * most allowed.
    */
   take(part: Markable, routeHasMarks: boolean): CacheMark | undefined {
     if (part.cache === undefined) return undefined;
@@ -41,19 +41,19 @@ export class CacheMarkCounter {
   }
 }
 
-/** Names a mark that cannot go out from here. */
+/** Warns of a mark that cannot be carried at this place. */
 export function noteMark(part: Markable, warnings: Warnings): void {
   if (part.cache !== undefined) warnings.add(part.cache.path);
 }
 
-/** A mark as Messages vendors write it, and the gateways that follow them. */
+/** A mark as Messages vendors, and gateways that follow them, write it. */
 export function ephemeralMark({ ttl }: CacheMark): { type: "ephemeral"; ttl?: "5m" | "1h" } {
   return { type: "ephemeral", ...defined({ ttl }) };
 }
 
 /**
- * Chat and Responses have no automatic mark: it goes where its own vendor would put it, onto the last block that can
- * hold one, or is named.
+ * Turns the automatic mark into one that Chat and Responses can carry: it goes onto the last block that can have one,
+ * where its own vendor would place it. If there is none, it is named.
  */
 export function placeAutomaticMark(
   conversation: Conversation,
@@ -79,7 +79,7 @@ function holdsMark(turn: Turn): boolean {
   return turn.role === "user" && turn.blocks.some(canHoldMark);
 }
 
-/** Blocks that become text, which every route with marks takes them on. */
+/** Blocks that become text, on which every route with marks takes them. */
 function canHoldMark(block: Block): boolean {
   if (block.type === "document") {
     return block.source.kind === "text" || block.source.kind === "blocks";

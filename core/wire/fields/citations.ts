@@ -3,7 +3,7 @@ import type { Json, JsonObject } from "../../lib/json/json.ts";
 import type { Citation, TextSpan } from "../conversation/mod.ts";
 
 /**
- * Reads the members of a URL citation; `undefined` without a URL. A place that cannot be one is none.
+ * Reads the members of a URL citation; `undefined` without a URL. An impossible range is ignored.
  *
  * @example
  * ```ts
@@ -36,12 +36,12 @@ export function writeUrlCitation({ url, title }: Citation, place: TextSpan): Jso
 
 /** Where a source belongs in a text that holds its block from `start` to `end`. */
 export function placeOf({ span }: Citation, start: number, end: number): TextSpan {
-  // Told too late for its own block, which stands in another text.
+  // Sent too late for its own block, which is in another text.
   if (span === undefined || start + span.start < 0) return { start, end };
   return { start: start + span.start, end: start + span.end };
 }
 
-/** Characters that a source which is kept takes. */
+/** The number of characters that a buffered source takes. */
 export function citationChars({ url, title, citedText }: Citation): number {
   return url.length + title.length + (citedText?.length ?? 0);
 }

@@ -1,4 +1,4 @@
-/** Request fields that more than one style writes the same way: read and written here, once. */
+/** Reads and writes request fields that several styles have in the same form. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type {
   Conversation,
@@ -17,7 +17,7 @@ import { defined } from "../../lib/defined.ts";
 /** Longest name of an end user that Chat and Responses vendors take. */
 const endUserChars = 64;
 
-/** Chat and Responses: both put the end user under one of these names, the newer one first. */
+/** Chat and Responses: the names of the field for the end user, the newer one first. */
 const endUserFields = ["safety_identifier", "user"] as const;
 
 /** Reads `temperature` and `top_p`, which are the same in every style. */
@@ -64,14 +64,14 @@ const efforts = [
 ] as const satisfies readonly Effort[];
 
 /**
- * Chat and Responses: a word for how much the model shall think. `default`, as at Groq, leaves it to the model, like no
- * word at all.
+ * Chat and Responses: reads a level of effort. `default`, as at Groq, leaves the level to the model, like an absent
+ * field.
  */
 export function readEffort(word: string | undefined, path: string): Effort | undefined {
   return word === undefined || word === "default" ? undefined : oneOf(word, efforts, path);
 }
 
-/** How the thinking is to be shown: a word in the member `key` of the field at `path`, as something to spread. */
+/** Reads how to show the thinking: the member `key` of the field at `path`, as an object to spread. */
 export function readDisplay(
   from: JsonObject,
   key: string,
@@ -82,7 +82,7 @@ export function readDisplay(
 }
 
 /**
- * Chat and Responses: the requested form of the answer by its `type`. Where the schema stands is the style's own affair.
+ * Chat and Responses: reads the requested format of the answer by its `type`; `readSchema` finds the style's schema.
  *
  * @throws {GatewayError} `invalid_request` naming a type that neither style has
  */
@@ -104,7 +104,7 @@ export function readOutputFormat(
   }
 }
 
-/** Chat and Responses: who the client's own user is. */
+/** Chat and Responses: reads the client's own end user. */
 export function readEndUser(body: JsonObject): Pick<Conversation, "endUser"> {
   for (const path of endUserFields) {
     const id = optionalString(body, path, path);
@@ -113,20 +113,20 @@ export function readEndUser(body: JsonObject): Pick<Conversation, "endUser"> {
   return {};
 }
 
-/** Chat and Responses: how fast the call should go. An empty word asks for nothing. */
+/** Chat and Responses: reads the service tier. An empty string asks for nothing. */
 export function readServiceTier(body: JsonObject): Pick<Conversation, "serviceTier"> {
   const path = "service_tier";
   const tier = optionalString(body, path, path) ?? "";
   return tier === "" ? {} : { serviceTier: { tier, path } };
 }
 
-/** Chat and Responses: writes end user and service tier where the route knows the fields. */
+/** Chat and Responses: writes end user and service tier if the route takes the fields. */
 export function writeEndUserAndTier(
   { from, endUser, serviceTier }: Pick<Conversation, "from" | "endUser" | "serviceTier">,
   capabilities: ResolvedCapabilities,
   body: JsonObject,
 ): void {
-  // Those of Chat and Responses clients stand among the extras, each under its own name.
+  // The end users of Chat and Responses clients are among the extras, each under its own name.
   if (from === "messages" && endUser !== undefined) {
     const field = endUserFields.find((name) => capabilities.extra_fields.includes(name));
     if (field !== undefined) body[field] = endUser.id;
@@ -140,7 +140,7 @@ export function writeEndUserAndTier(
   }
 }
 
-/** Agents put long ids here. */
+/** Shortens the long ids that agents send as end users. */
 function shortenIdentifier(body: JsonObject): void {
   for (const field of endUserFields) {
     const id = body[field];
@@ -151,7 +151,7 @@ function shortenIdentifier(body: JsonObject): void {
 /**
  * Chat and Responses: writes the request for log probabilities; `write` writes it in the style's own members.
  *
- * @throws {GatewayError} `conversion_refused` where the route has none: clients that ask for them rely on them
+ * @throws {GatewayError} `conversion_refused` if the route has none: clients that ask for them rely on them
  */
 export function writeLogprobs(
   { logprobs }: Pick<Conversation, "logprobs">,

@@ -1,16 +1,16 @@
-/** Content as Chat and Responses write it: a string, or a list of parts. */
+/** Reads content as Chat and Responses write it: a string, or a list of parts. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import type { DocumentBlock, ImageBlock, TextBlock } from "../conversation/mod.ts";
 import { decodeBase64Text } from "./data_url.ts";
 import { invalid, requiredObject } from "./fields.ts";
 
-/** What a part of content can be. */
+/** A block that a part of content becomes. */
 export type PartBlock = TextBlock | ImageBlock | DocumentBlock;
 
 /**
- * The blocks of a `content` or `output` field; absent and null are no content.
+ * Reads the blocks of a `content` or `output` field; absent and null mean no content.
  *
- * @param readPart the style's own reading of one part
+ * @param readPart reads one part of the style
  */
 export function readContent(
   content: Json | undefined,
@@ -23,12 +23,12 @@ export function readContent(
   return content.map((part, i) => readPart(requiredObject(part, `${path}.${i}`), `${path}.${i}`));
 }
 
-/** Whether an address says that a PDF is behind it: Chat clients send those like pictures. */
+/** Whether a URL ends in `.pdf`: Chat clients send PDF documents as images. */
 export function isPdfUrl(url: string): boolean {
   return /^https?:\/\/[^?#]*\.pdf(?:[?#]|$)/i.test(url);
 }
 
-/** Instructions hold texts only; blank ones say nothing, and vendors refuse them. */
+/** Reads the texts of instructions, without blank ones, which vendors refuse. */
 export function instructionTexts(blocks: readonly PartBlock[]): TextBlock[] {
   return blocks
     .map((block) => block.type === "text" ? block : invalid(block.path, "must be a text part"))
@@ -36,9 +36,9 @@ export function instructionTexts(blocks: readonly PartBlock[]): TextBlock[] {
 }
 
 /**
- * A file with its data: an image stays one, plain text is text, anything else is a document.
+ * Turns a file with data into a block: an image, text for `text/plain`, or a document.
  *
- * @param dataPath where the data stood, for the refusal of text that is none
+ * @param dataPath the path of the data, for the refusal of text that is not UTF-8
  */
 export function fileBlock(
   { mediaType, data }: { readonly mediaType: string; readonly data: string },

@@ -1,11 +1,11 @@
-/** Data URLs (RFC 2397) in base64 form, which is the only one that vendors take. */
+/** Reads and writes data URLs (RFC 2397) in base64, the only form that vendors take. */
 import { decodeBase64 } from "../../lib/runtime/mod.ts";
 
 const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
 
 /**
- * The media type (lower case, without parameters) and the base64 text; `undefined` when it is no such URL.
- * `image/jpg`, which many clients write, is `image/jpeg`.
+ * Reads the media type (lower case, without parameters) and the base64 text; `undefined` if it is another kind of URL.
+ * `image/jpg`, which many clients write, becomes `image/jpeg`.
  *
  * @example
  * ```ts
@@ -19,7 +19,7 @@ export function dataUrl(
   url: string,
 ): { readonly mediaType: string; readonly data: string } | undefined {
   const comma = url.indexOf(",");
-  // The head is short; a long one is no data URL and must not cost a scan of megabytes.
+  // Bounds the search for the comma: without it, a string that is not a data URL would be scanned to its end.
   if (comma < 0 || comma > 200) return undefined;
   const match = /^data:([^;,]*)((?:;[^;,]*)*);base64$/i.exec(url.slice(0, comma));
   if (match === null) return undefined;
@@ -30,12 +30,12 @@ export function dataUrl(
   };
 }
 
-/** A data URL of base64 text. */
+/** Writes base64 text as a data URL. */
 export function writeDataUrl(mediaType: string, data: string): string {
   return `data:${mediaType};base64,${data}`;
 }
 
-/** Base64 of UTF-8 text, decoded; `undefined` when it is not that. */
+/** Decodes base64 of UTF-8 text; `undefined` if it is something else. */
 export function decodeBase64Text(data: string): string | undefined {
   const bytes = decodeBase64(data);
   if (bytes === undefined) return undefined;

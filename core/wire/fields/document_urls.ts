@@ -1,4 +1,4 @@
-/** Documents and pictures that a client names by URL, and routes that take only their data. */
+/** Finds documents and images that a request names by URL, and replaces the URLs by fetched data. */
 import { GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { RemoteKind } from "../../media/guarded_fetch.ts";
@@ -8,15 +8,15 @@ import type { FetchedDocuments } from "../fetched_documents.ts";
 import { dialectOf } from "../stream/dialects.ts";
 import { resolveCapabilities } from "../capabilities.ts";
 
-/** A document or a picture of a request. */
+/** A document or an image of a request. */
 export interface DocumentUrl {
   readonly kind: RemoteKind;
   readonly url: string;
-  /** Where it stands in the client's request. */
+  /** Its path in the client's request. */
   readonly path: string;
 }
 
-/** Whether a route takes what is behind a URL, but cannot fetch it itself. */
+/** Whether a route takes the content of a URL, but cannot fetch it. */
 export function takesData(
   style: Style,
   given: RouteCapabilities,
@@ -29,7 +29,7 @@ export function takesData(
   return images === "url" && style === "messages" && /^http:/i.test(url);
 }
 
-/** Whether a route takes documents, but cannot fetch them itself. */
+/** Whether a route takes documents, but cannot fetch them. */
 function takesDocumentData(style: Style, given: RouteCapabilities): boolean {
   const capabilities = resolveCapabilities(style, given);
   return capabilities.files &&
@@ -37,8 +37,8 @@ function takesDocumentData(style: Style, given: RouteCapabilities): boolean {
 }
 
 /**
- * The documents and pictures of a request that are named by URL, each URL once. None in a request that cannot be read: its
- * conversion tells what is wrong.
+ * Returns the documents and images that a request names by URL, each URL once; none if the request cannot be read,
+ * since its conversion reports the error.
  */
 export function documentUrls(style: Style, body: JsonObject): readonly DocumentUrl[] {
   const found = new Map<string, DocumentUrl>();
@@ -71,7 +71,7 @@ function documentsOf(blocks: readonly Block[]): Remote[] {
   );
 }
 
-/** The conversation with the data of what was fetched in the place of its URLs. */
+/** Replaces URLs in a conversation by the data fetched for them. */
 export function withFetchedDocuments(
   conversation: Conversation,
   documents: FetchedDocuments,

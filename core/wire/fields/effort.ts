@@ -1,12 +1,12 @@
 /**
- * One table between the two ways to say how much a model shall think: a word (`reasoning_effort`) and a budget of
- * tokens (`thinking.budget_tokens`). Both ways round agree: the budget of a word falls back into the same word, but for
- * the two ends: `minimal` has the budget of `low`, and `max` comes back as `xhigh`, since not every vendor knows them.
+ * Converts between the two ways to limit thinking: a level of effort (`reasoning_effort`) and a budget of tokens
+ * (`thinking.budget_tokens`). A level converted to a budget and back stays the same, except at the two ends: `minimal`
+ * has the budget of `low`, and `max` comes back as `xhigh`, since not every vendor has these levels.
  */
 import type { Effort, ReasoningRequest } from "../conversation/mod.ts";
 import type { Warnings } from "../warnings.ts";
 
-/** From little to much; `none` stands apart. */
+/** The levels in rising order, without `none`. */
 const ladder = ["minimal", "low", "medium", "high", "xhigh", "max"] as const satisfies Effort[];
 
 const budgets = {
@@ -18,16 +18,16 @@ const budgets = {
   max: 65_536,
 } as const;
 
-/** Messages vendors refuse less than this. */
+/** The smallest budget in tokens that Messages vendors accept. */
 export const leastBudgetTokens = 1_024;
 
-/** The budget that stands for a word. */
+/** Returns the budget of a level, in tokens. */
 export function budgetOf(effort: Exclude<Effort, "none">): number {
   return budgets[effort];
 }
 
 /**
- * The word for what the client asked; `undefined` leaves it to the vendor (adaptive, with no word of its own).
+ * Returns the requested level; `undefined` leaves it to the vendor (adaptive thinking without a level).
  *
  * @example
  * ```ts
@@ -45,7 +45,7 @@ export function effortOf(requested: ReasoningRequest): Effort | undefined {
   return requested.budgetTokens < 24_576 ? "high" : "xhigh";
 }
 
-/** Names a request that cannot be carried, wherever its parts stood. */
+/** Warns of each field of a reasoning request that cannot be carried. */
 export function noteReasoning(
   { path, effortPath, display }: ReasoningRequest,
   warnings: Warnings,
@@ -56,8 +56,8 @@ export function noteReasoning(
 }
 
 /**
- * The nearest word that a route takes; of two equally near ones the lesser, which costs less. No reasoning at all
- * becomes the least that the route knows. `undefined`: the route takes no word.
+ * Returns the nearest level that a route takes; of two equally near ones the lower, which costs less. `none` becomes
+ * the lowest level of the route. `undefined`: the route takes no level.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** The fields of a request that have no place of their own in the conversation. */
+/** Carries what only some styles have: fields without a place in the conversation, and foreign blocks. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Conversation, ForeignBlock } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
@@ -6,7 +6,7 @@ import { refuse } from "./fields.ts";
 import type { Warnings } from "../warnings.ts";
 
 /**
- * Carries what the route knows by name and deals with the rest as it is marked.
+ * Carries the fields that the route takes by name; ignores, names or refuses the others as they are marked.
  *
  * @throws {GatewayError} `conversion_refused` naming a field that must not be lost
  */
@@ -29,7 +29,7 @@ export function carryExtras(
 }
 
 /**
- * What another style makes of a block only its own style can express: its plain rendering, or nothing.
+ * Renders a block that only its own style can express: as plain text, or as nothing.
  *
  * @throws {GatewayError} `conversion_refused` naming a block that must not be lost
  */

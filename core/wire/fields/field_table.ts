@@ -1,6 +1,6 @@
 /**
- * The table of a style's request fields: which of them its decoder reads, and what becomes of the others. A decoder has
- * one table, and everything that must know the fields is derived from it.
+ * The table of a style's request fields: which of them its decoder reads, and what becomes of the others. Each style has
+ * one table; the decoder, the warnings and the vendor validators are derived from it.
  */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { defined } from "../../lib/defined.ts";
@@ -9,11 +9,11 @@ import type { Extra } from "../conversation/mod.ts";
 import type { Warnings } from "../warnings.ts";
 import type { FieldCheck } from "./known_fields.ts";
 
-/** A field that has no place of its own in the conversation and goes on by its name where a route knows it. */
+/** A field without a place of its own in the conversation; it goes by name to routes that take it. */
 export interface ExtraField {
-  /** What becomes of it where no route knows it. */
+  /** What becomes of it at a route that does not take it. */
   readonly otherwise: "warn" | "refuse" | "ignore";
-  /** Whether a value asks for nothing, so that leaving it out changes no answer. */
+  /** Whether leaving a value out changes no answer. */
   readonly asksForNothing: (value: Json) => boolean;
   /** Messages only: the name under which Chat and Responses servers have the same field. */
   readonly sharedAs?: string;
@@ -22,14 +22,14 @@ export interface ExtraField {
 /** A field that the decoder reads, with the check of its members, or one that it keeps as an extra. */
 export type KnownField = FieldCheck | ExtraField;
 
-/** The request fields of a style, by name. A field that is not in the table is an extra that is named when it is lost. */
+/** The request fields of a style, by name. A field that is not in the table is an extra, and named if it is lost. */
 export type FieldTable = Readonly<Record<string, KnownField>>;
 
 /**
  * A field that is kept as an extra.
  *
  * @param asksForNothing absent: every value asks for something
- * @param otherwise what becomes of it where no route knows it
+ * @param otherwise what becomes of it at a route that does not take it
  */
 export function extra(
   asksForNothing: (value: Json) => boolean = () => false,
@@ -65,11 +65,11 @@ export function shared(name: string, field: ExtraField = extra()): ExtraField {
 const unlisted = extra();
 
 function entryOf(table: FieldTable, name: string): KnownField | undefined {
-  // A client may send a field with the name of a member of all objects.
+  // A client may send a field with the name of a member of `Object.prototype`.
   return Object.hasOwn(table, name) ? table[name] : undefined;
 }
 
-/** Names the members that the decoder does not read, of the fields that it reads. */
+/** Warns of members that the decoder does not read, in the fields that it reads. */
 export function warnUnread(body: JsonObject, table: FieldTable, warnings: Warnings): void {
   for (const [name, field] of Object.entries(table)) {
     const value = body[name];
@@ -100,7 +100,7 @@ export function extrasOf(body: JsonObject, table: FieldTable, from: Style): Extr
   });
 }
 
-/** An extra whose place in the request has another path than its name. */
+/** Builds an extra whose path in the request may differ from its name. */
 export function extraOf(
   name: string | undefined,
   path: string,

@@ -1,6 +1,6 @@
 /**
- * Reads single fields of a client's JSON. `null` counts as absent: SDKs send it for what was not set.
- * Everything here throws a {@linkcode GatewayError} `invalid_request` that names the field.
+ * Reads single fields of a client's JSON. `null` counts as absent: SDKs send it for fields that were not set.
+ * A wrong field throws a {@linkcode GatewayError} `invalid_request` that names it.
  *
  * - Folder `core/wire/fields/`: fields that several styles share: read, written and checked once.
  * - In: single fields of a client's JSON, or of the conversation.
@@ -10,7 +10,7 @@
 import { GatewayError } from "../../errors.ts";
 import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
-/** Refuses a field that is not what the style prescribes. */
+/** Refuses a field that is wrong in its own style. */
 export function invalid(path: string, why: string): never {
   throw new GatewayError("invalid_request", `${path}: ${why}`, { param: path });
 }
@@ -48,7 +48,7 @@ export function optionalNumber(from: JsonObject, key: string, path: string): num
   return invalid(path, isExactNumber(value) ? "is too large a number" : "must be a number");
 }
 
-/** A whole number of at least `least`. */
+/** Reads a whole number of at least `least`. */
 export function optionalCount(
   from: JsonObject,
   key: string,
@@ -96,14 +96,14 @@ export function optionalList(
   return Array.isArray(value) ? value : invalid(path, "must be a list");
 }
 
-/** Whether a list or an object has nothing in it. */
+/** Whether a value is an empty list or object. */
 export function isEmpty(value: Json): boolean {
   return isJsonObject(value)
     ? Object.keys(value).length === 0
     : Array.isArray(value) && value.length === 0;
 }
 
-/** One of a closed set of words. */
+/** Checks that a value is one of a closed set of words. */
 export function oneOf<Word extends string>(
   value: string,
   words: readonly Word[],

@@ -5,23 +5,23 @@
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import type { Warnings } from "../warnings.ts";
 
-/** Looks at one value of a request and names what of it is not read. */
+/** Warns of the parts of a value that the decoder does not read. */
 export type FieldCheck = (value: Json, path: string, warnings: Warnings) => void;
 
-/** The decoder reads the value, or it is the client's own JSON. */
+/** Accepts any value: the decoder reads all of it, or it is the client's own JSON. */
 export const read: FieldCheck = () => {};
 
-/** Nobody reads the value, and no answer changes for it. */
+/** Ignores a value that the decoder does not read and that changes no answer. */
 export const silent: FieldCheck = () => {};
 
-/** Nobody reads the value: it is named, unless it asks for nothing. */
+/** Warns of a value that the decoder does not read, unless it asks for nothing. */
 export function unread(asksForNothing: (value: Json) => boolean = () => false): FieldCheck {
   return (value, path, warnings) => {
     if (!asksForNothing(value)) warnings.add(path);
   };
 }
 
-/** An object: what is not among `members` is named. So is a value that is no object, and was therefore not read. */
+/** Checks the members of an object; warns of all others, and of a value that is not an object. */
 export function object(members: Readonly<Record<string, FieldCheck>>): FieldCheck {
   const checks = new Map(Object.entries(members));
   return (value, path, warnings) => {
@@ -35,14 +35,14 @@ export function object(members: Readonly<Record<string, FieldCheck>>): FieldChec
   };
 }
 
-/** A string that is read, or a value to be checked. */
+/** Accepts a string; checks any other value. */
 export function textOr(check: FieldCheck): FieldCheck {
   return (value, path, warnings) => {
     if (typeof value !== "string") check(value, path, warnings);
   };
 }
 
-/** A list of such values. Anything else is the decoder's affair: content may be a string. */
+/** Checks each entry of a list. The decoder deals with any other value: content may be a string. */
 export function each(item: FieldCheck): FieldCheck {
   return (value, path, warnings) => {
     if (Array.isArray(value)) value.forEach((one, i) => item(one, `${path}.${i}`, warnings));
@@ -50,7 +50,7 @@ export function each(item: FieldCheck): FieldCheck {
 }
 
 /**
- * An object of the kind that its member `key` tells. Kinds that are not listed are the decoder's affair: it refuses
+ * Checks an object by its kind, which is the member `key`. The decoder deals with kinds that are not listed: it refuses
  * them, or names them as a whole.
  */
 export function byKind(

@@ -1,4 +1,4 @@
-/** Images and documents, as far as the encoders of several styles treat them alike. */
+/** Writes images and documents in the forms that several encoders share. */
 import type {
   DocumentBlock,
   ImageBlock,
@@ -10,9 +10,9 @@ import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "./fields.ts";
 
 /**
- * The source of an image that another provider can read too.
+ * Returns the source of an image if another provider can read it.
  *
- * @throws {GatewayError} `conversion_refused` when the model takes no images, or the image is a provider's own file
+ * @throws {GatewayError} `conversion_refused` if the model takes no images, or the image is an upload to one provider
  */
 export function carriedImage(
   { source, path }: ImageBlock,
@@ -22,7 +22,7 @@ export function carriedImage(
   return source.kind === "file" ? refuseForeignFile(path) : source;
 }
 
-/** Chat and Responses: an image as a URL, its own or one that holds the data. */
+/** Chat and Responses: writes an image as a URL, either its own or a data URL. */
 export function imageUrl(block: ImageBlock, capabilities: ResolvedCapabilities): string {
   const source = carriedImage(block, capabilities);
   if (source.kind === "base64") return writeDataUrl(source.mediaType, source.data);
@@ -32,7 +32,7 @@ export function imageUrl(block: ImageBlock, capabilities: ResolvedCapabilities):
   return source.url;
 }
 
-/** Uploaded to one vendor, which is not the one that answers. */
+/** Refuses a file that was uploaded to another vendor. */
 export function refuseForeignFile(path: string): never {
   return refuse(path, "the file belongs to another provider");
 }
@@ -40,24 +40,24 @@ export function refuseForeignFile(path: string): never {
 /**
  * Requires that the model accepts documents.
  *
- * @throws {GatewayError} `conversion_refused` when the model takes no documents
+ * @throws {GatewayError} `conversion_refused` if the model takes no documents
  */
 export function requireDocuments(path: string, capabilities: ResolvedCapabilities): void {
   if (!capabilities.files) refuse(path, "this model takes no documents");
 }
 
-/** Chat and Responses: a file needs a name; one that came without gets the plainest. */
+/** Chat and Responses: returns the name of a file, which both require, or a default. */
 export function documentFileName({ title }: DocumentBlock, mediaType: string): string {
   return title ?? (mediaType === "application/pdf" ? "document.pdf" : "document");
 }
 
-/** Title and context of a document, for styles where only its text goes out; empty when it has neither. */
+/** Returns title and context of a document as text, for styles that carry only its text; empty if it has neither. */
 export function documentHeading(block: DocumentBlock): string {
   const lines = [block.title, block.context].filter((line) => line !== undefined && line !== "");
   return lines.length === 0 ? "" : `${lines.join("\n")}\n\n`;
 }
 
-/** A search result as text, for styles without a block for it. */
+/** Renders a search result as text, for styles without a block for it. */
 export function searchResultText(block: SearchResultBlock): string {
   return `${block.title} (${block.source})\n${block.texts.join("\n")}`;
 }

@@ -1,19 +1,19 @@
 /**
- * Results of moderation between Chat and Responses: Chat writes a list of results, Responses the result itself. What
- * failed is an error in both.
+ * Converts results of moderation between Chat, which writes a list of results, and Responses, which writes the result.
+ * A failed moderation is an error in both.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Moderation } from "../conversation/mod.ts";
 import { defined } from "../../lib/defined.ts";
 
-/** Reads the member `moderation` of an answer of either style, as something to spread. */
+/** Reads the member `moderation` of an answer of either style, as an object to spread. */
 export function readModeration(value: Json | undefined): { readonly moderation?: Moderation } {
   if (!isJsonObject(value)) return {};
   const [input, output] = [single(value["input"]), single(value["output"])];
   return input === undefined || output === undefined ? {} : { moderation: { input, output } };
 }
 
-/** One answer has one result. */
+/** Returns the first result: one answer has one result. */
 function single(value: Json | undefined): JsonObject | undefined {
   if (!isJsonObject(value)) return undefined;
   const { results } = value;
@@ -21,7 +21,7 @@ function single(value: Json | undefined): JsonObject | undefined {
 }
 
 /**
- * The member as Chat writes it.
+ * Writes the member in the form of Chat.
  *
  * @example
  * ```ts
@@ -48,7 +48,7 @@ function listed(result: JsonObject): JsonObject {
   };
 }
 
-/** The member as Responses writes it. */
+/** Writes the member in the form of Responses. */
 export function responsesModeration({ input, output }: Moderation): JsonObject {
   return { input, output };
 }

@@ -1,31 +1,31 @@
-/** How the request for an answer in JSON reaches a model: in a field of its style, or in words. */
+/** Writes the requested format of an answer: as a field of the style, or as an instruction. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { OutputFormat, TextBlock } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import type { Warnings } from "../warnings.ts";
 
-/** A requested for an answer that matches a schema. */
+/** A request for an answer that matches a schema. */
 export type SchemaFormat = Extract<OutputFormat, { readonly type: "json_schema" }>;
 
 /** The fields of a request that set the format of its answer. */
 export interface EncodedFormat {
   readonly field?: JsonObject;
-  /** Said in the instructions where the route has no field for it. */
+  /** An instruction for routes without a field for the format. */
   readonly instructions: readonly string[];
 }
 
-/** What a style adds of its own to {@linkcode encodeOutputFormat}. */
+/** The style's own part of {@linkcode encodeOutputFormat}. */
 export interface FormatStyle {
   /** The field for a schema. */
   readonly encodeSchema: (format: SchemaFormat) => JsonObject;
-  /** Whether the mode `json_object` may go out without instructions that ask for JSON too. */
+  /** Whether the mode `json_object` needs no instruction that asks for JSON. */
   readonly modeIsEnough: () => boolean;
 }
 
 /**
- * Chat and Responses: the field where the route has one for the requested, else words. The mode `json_object` knows no
- * schema, so a schema that goes out as this mode is said in words besides.
+ * Chat and Responses: writes the requested format as a field if the route has one, else as an instruction. The mode
+ * `json_object` has no schema, so a schema that is sent as this mode also becomes an instruction.
  */
 export function encodeOutputFormat(
   output: OutputFormat | undefined,
@@ -48,14 +48,14 @@ export function encodeOutputFormat(
   };
 }
 
-/** The requested as an instruction, for a route without a field for it. */
+/** Writes the requested format as an instruction, for a route without a field for it. */
 export function formatInWords(output: OutputFormat): string {
   if (output.type === "json_object") return "Answer with one JSON object and with nothing else.";
   return "Answer with one JSON value that matches this JSON Schema, and with nothing else:\n" +
     stringifyExactly(output.schema);
 }
 
-/** The instructions of a conversation, and after them the gateway's own. */
+/** Appends the gateway's instructions to those of a conversation. */
 export function withInstructions(
   system: readonly TextBlock[],
   more: readonly string[],

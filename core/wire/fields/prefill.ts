@@ -1,9 +1,9 @@
-/** A trailing assistant message: the client wants the model to continue it. */
+/** Checks a trailing assistant message, which the client wants the model to continue. */
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "./fields.ts";
 
 /**
- * Refuses it for a model that cannot: an answer that starts anew is not what was asked for.
+ * Refuses a trailing assistant message for a model that cannot continue it and would begin a new answer.
  *
  * @throws {GatewayError} `conversion_refused` naming the message
  */

@@ -1,6 +1,6 @@
-/** Service tiers in the words that Chat and Responses share, for servers that have words of their own. */
+/** Translates service tiers of other vendors into the values that Chat and Responses share. */
 
-/** The vendor's words, in requests and answers alike. */
+/** The vendor's values, in requests and in answers. */
 const known: ReadonlySet<string> = new Set([
   "auto",
   "default",
@@ -10,7 +10,7 @@ const known: ReadonlySet<string> = new Set([
   "fast",
 ]);
 
-/** What the words of others come to: Groq's, those of the Messages vendor, capacity that was bought in advance. */
+/** Values of others: Groq, the Messages vendor, and capacity bought in advance. */
 const others: ReadonlyMap<string, string> = new Map([
   ["on_demand", "default"],
   ["standard", "default"],
@@ -20,7 +20,7 @@ const others: ReadonlyMap<string, string> = new Map([
 ]);
 
 /**
- * The vendor's word for a tier; `undefined` for none, and for a word that nothing is known of.
+ * Returns the vendor's value for a tier; `undefined` if there is none or the value is unknown.
  *
  * @example
  * ```ts

@@ -1,6 +1,6 @@
 /**
  * Joins surrogate pairs that a provider split over two pieces of a stream. Each half is legal JSON (`\ud83d`), but
- * strict readers refuse a piece that holds half a character, and the whole stream with it.
+ * strict readers refuse a stream with a piece that ends in half a character.
  */
 import type { StreamEvent } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";
@@ -12,12 +12,12 @@ const firstHalf = /\\u[dD][89abAB][0-9a-fA-F]{2}"$/;
 const secondHalf = /^"\\u[dD][c-fC-F][0-9a-fA-F]{2}/;
 /** Characters of one escape. */
 const escapeChars = 6;
-/** What stands for half a character whose other half never came (U+FFFD). */
+/** Replaces half a character whose other half never came (U+FFFD). */
 const replacement = "\\ufffd";
 
 /**
- * Passes events on; a piece that ends in the first half of a pair waits for the next piece of its block with that half,
- * six characters for each open block. A half without its partner becomes U+FFFD.
+ * Passes events on. The first half of a pair at the end of a piece waits for the next piece of its block: six characters
+ * for each open block. A half without its partner becomes U+FFFD.
  *
  * @example
  * ```ts
@@ -34,14 +34,14 @@ export function joiningSink(emit: EventSink): EventSink {
   return (event) => joining.take(event);
 }
 
-/** Whether a literal ends in, or begins with, an escape that may be half a pair. Nearly none does. */
+/** Whether a literal begins or ends with an escape that may be half a pair, which is rare. */
 function mayBeSplit(json: string): boolean {
   return json.charCodeAt(json.length - 1 - escapeChars) === 0x5c || json.charCodeAt(1) === 0x5c;
 }
 
 class Joining {
   readonly #emit: EventSink;
-  /** First halves by their block, each as the piece that it is. */
+  /** First halves that wait, by block. */
   readonly #held = new Map<number, Piece>();
 
   constructor(emit: EventSink) {
@@ -58,7 +58,7 @@ class Joining {
     this.#emit(event);
   }
 
-  /** Gives up the halves that no partner can follow behind this event. */
+  /** Replaces the halves that no partner can follow after this event. */
   #settle(event: Exclude<StreamEvent, Piece>): void {
     if (event.type === "citation") return;
     if ("block" in event) this.#release(event.block);
@@ -95,7 +95,7 @@ class Joining {
       : { ...joined, logprobs: `[${logprobs.map((list) => list.slice(1, -1)).join()}]` };
   }
 
-  /** Nothing more of the block's text can follow. */
+  /** Replaces the waiting half of a block: no more of its text can follow. */
   #release(block: number): void {
     const half = this.#held.get(block);
     if (half === undefined) return;
@@ -104,7 +104,7 @@ class Joining {
   }
 }
 
-/** They go with the half that waits: the token may be the one that was split. */
+/** Keeps log probabilities with the waiting half: their token may be the one that was split. */
 function withoutLogprobs(piece: Piece): Piece {
   if (piece.type !== "text") return piece;
   const { logprobs: _, ...rest } = piece;

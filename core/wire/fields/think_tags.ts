@@ -1,6 +1,6 @@
 /**
- * Splits what a model thinks from what it says, where its server leaves both in one text: `<think>…</think>` before the
- * answer. Only the beginning of the answer is looked at: a model may write about these tags anywhere else.
+ * Separates thinking from the answer for servers that send both in one text: `<think>…</think>` before the answer. Only
+ * the beginning of the text is examined: elsewhere a model may write about these tags.
  */
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ThinkTags } from "../contract.ts";
@@ -10,7 +10,7 @@ import type { EventSink } from "../stream/dialect.ts";
 const open = "<think>";
 const close = "</think>";
 
-/** Most white space before the opening tag; with more of it the text is an answer. Bounds what a stream holds back. */
+/** Most characters of white space before the opening tag; more of it is an answer. Bounds what a stream holds back. */
 const leadingChars = 64;
 
 type TextPiece = Extract<StreamEvent, { readonly type: "text" }>;
@@ -23,18 +23,18 @@ interface Split {
 
 const nothing: Split = { thinking: "", text: "" };
 
-/** Takes the text of an answer in any pieces and tells which of it is thinking. */
+/** Splits the text of an answer, which may come in any pieces, into thinking and answer. */
 class ThinkSplitter {
   readonly #tags: ThinkTags;
   #phase: "before" | "opened" | "thinking" | "closed" | "text" = "before";
-  /** What may be a tag or the white space before it. */
+  /** Text held back: it may be a tag or the white space before it. */
   #pending = "";
 
   constructor(tags: ThinkTags) {
     this.#tags = tags;
   }
 
-  /** Whether everything that follows is the answer's own text, unchanged. */
+  /** Whether all further text belongs to the answer, unchanged. */
   get isOver(): boolean {
     return this.#phase === "text";
   }
@@ -76,14 +76,14 @@ class ThinkSplitter {
     return { ...this.#say(rest.slice(at + close.length)), thinking: rest.slice(0, at) };
   }
 
-  /** White space between thinking and answer belongs to neither. */
+  /** Drops white space between thinking and answer. */
   #say(rest: string): Split {
     const text = this.#phase === "closed" ? rest.trimStart() : rest;
     if (text !== "") this.#phase = "text";
     return { thinking: "", text };
   }
 
-  /** No more text follows: what was held back is what it seems to be so far. */
+  /** Ends the text: releases what was held back. */
   end(): Split {
     const rest = this.#pending;
     const thinks = this.isThinking;
@@ -118,15 +118,15 @@ export function splitThinking(answer: Answer, tags: ThinkTags): Answer {
   return { ...answer, blocks: answer.blocks.toSpliced(at, 1, ...blocks) };
 }
 
-/** Log probabilities cover the thinking too, token by token: without it they fit no text any more. */
+/** Drops log probabilities: they also cover the tokens of the thinking, so they no longer match the text. */
 function saidAlone(block: AnswerText, text: string): AnswerText {
   const { logprobs: _, ...rest } = block;
   return { ...rest, text };
 }
 
 /**
- * Does the same to the events of one stream. Only what may be a tag is held back: at most
- * {@linkcode leadingChars} and the characters of a tag.
+ * Splits the events of one stream. Holds back only what may be a tag: at most {@linkcode leadingChars} and the
+ * characters of a tag.
  */
 export function thinkingSink(tags: ThinkTags, emit: EventSink): EventSink {
   const stream = new ThinkingStream(tags, emit);
@@ -161,7 +161,7 @@ class ThinkingStream {
     const block = this.#block ??= event.block;
     const piece: string = JSON.parse(event.json);
     const split = this.#splitter.take(piece);
-    // Not a character of it was held back or taken away.
+    // Nothing was held back or removed.
     if (split.text === piece) this.#emit({ ...event, block: said(block) });
     else this.#tell(block, split);
   }
@@ -182,7 +182,7 @@ class ThinkingStream {
   }
 }
 
-/** Blocks are numbered as they come: thinking gets a number before that of its text. */
+/** Numbers blocks in order of appearance: thinking gets a number before that of its text. */
 function thought(block: number): number {
   return 2 * block;
 }
