@@ -40,7 +40,7 @@ export class Backoff {
 
   /**
    * Returns the result of the call, or throws a {@linkcode StoreTimeoutError} after
-   * `limits.kvCallMs`.
+   * `kvCallMs`.
    */
   readonly bounded = <T>(call: Promise<T>): Promise<T> =>
     new Promise<T>((resolve, reject) => {

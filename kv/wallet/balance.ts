@@ -21,7 +21,7 @@ export interface BalanceView {
 }
 
 /**
- * Reads wallet, leases and memory until they are consistent, at most `limits.walletWriteAttempts`
+ * Reads wallet, leases and memory until they are consistent, at most `walletWriteAttempts`
  * times: another instance may change the wallet meanwhile, and a transfer of this one may have
  * landed before its answer.
  */

@@ -107,7 +107,7 @@ export class IndexQueue {
   }
 
   /**
-   * Indexes the receipts that have waited longest, at most `limits.indexReceiptsPerStep` of those
+   * Indexes the receipts that have waited longest, at most `indexReceiptsPerStep` of those
    * that wait now. Returns how many.
    */
   async step(): Promise<number> {

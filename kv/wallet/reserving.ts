@@ -199,7 +199,7 @@ export class Reserving {
   }
 
   /**
-   * Asks the wallet, for at most `limits.kvCallMs`. A grant is reserved on a lease, which gets one
+   * Asks the wallet, for at most `kvCallMs`. A grant is reserved on a lease, which gets one
    * more user.
    */
   #ask(

@@ -118,7 +118,7 @@ export class Transfers {
   }
 
   /**
-   * Reads up to `limits.walletsPerTransfer` wallets and moves money in one commit. Returns `lost`
+   * Reads up to `walletsPerTransfer` wallets and moves money in one commit. Returns `lost`
    * if the instance lease is gone (no waiter has a result yet), `failed` if the store did not
    * answer.
    */

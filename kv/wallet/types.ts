@@ -60,7 +60,7 @@ export interface RowWriter {
  * is called once, at once.
  */
 export interface Attachment {
-  /** Upper bound of the number of rows, at most `limits.attachedRows`. */
+  /** Upper bound of the number of rows, at most `maxAttachedRows`. */
   readonly mutations: number;
   apply(op: RowWriter): void;
 }

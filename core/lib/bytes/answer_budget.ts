@@ -104,7 +104,7 @@ export class BufferedAnswer {
 
   /**
    * Takes `bytes` more. Returns a promise if they have to be waited for; it rejects with a
-   * {@linkcode GatewayError} `busy` after `limits.answerWaitMs`.
+   * {@linkcode GatewayError} `busy` after `answerWaitMs`.
    */
   grow(bytes: number): Promise<void> | undefined {
     this.#buffered ??= this.#queue.open(this.#owner);

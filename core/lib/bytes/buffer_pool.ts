@@ -26,7 +26,7 @@ function room(length: number): Uint8Array {
  * Copies `bytes[start, end)`; small copies share a buffer.
  *
  * A buffer lives as long as any of its copies, so one that is kept holds on to at most
- * `limits.pooledBufferBytes`. The copy is for reading: its `buffer` holds other copies too and must
+ * `pooledBufferBytes`. The copy is for reading: its `buffer` holds other copies too and must
  * not be transferred.
  *
  * @example
