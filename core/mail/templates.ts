@@ -24,7 +24,7 @@ type Writers = { readonly [Kind in MailJob["kind"]]: Writer<Kind> };
 /**
  * The page to which the link of each mail leads; `#token=…` is added where the mail carries one.
  */
-export const letterPaths: Readonly<Record<MailJob["kind"], string>> = {
+export const templatePaths: Readonly<Record<MailJob["kind"], string>> = {
   sign_up: "/verify",
   already_registered: "/sign-in",
   reset_password: "/reset",

@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { composeMail } from "../../core/mail/compose.ts";
-import { letterPaths, renderTemplate } from "../../core/mail/templates.ts";
+import { renderTemplate, templatePaths } from "../../core/mail/templates.ts";
 import type { Mailer } from "../../core/mail/mail.ts";
 import type { MailJob } from "../../core/mail/mail_job.ts";
 import { getPasswordHash } from "../../kv/accounts/account_credentials.ts";
@@ -95,13 +95,13 @@ export function mailWork(deps: SendMailDeps): OutboxWork<MailJob> {
     async handle(claim) {
       const mail = await outgoing(deps.kv, claim.payload);
       if (mail === undefined) return "done";
-      const { job, grant, path = letterPaths[job.kind] } = mail;
+      const { job, grant, path = templatePaths[job.kind] } = mail;
       const token = grant && await issueMailToken(deps.kv, grant, deps.clock.nowMs());
       const fragment = token === undefined ? "" : `#token=${token}`;
       const url = `${deps.baseUrl}${path}${fragment}`;
       const { to, locale } = job;
-      const letter = renderTemplate(job, url, deps.support);
-      await deps.mailer.send(composeMail(letter, { id: claim.id, to, locale }));
+      const content = renderTemplate(job, url, deps.support);
+      await deps.mailer.send(composeMail(content, { id: claim.id, to, locale }));
       return "done";
     },
   };

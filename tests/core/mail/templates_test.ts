@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { composeMail } from "../../../core/mail/compose.ts";
-import { letterPaths, renderTemplate } from "../../../core/mail/templates.ts";
+import { renderTemplate, templatePaths } from "../../../core/mail/templates.ts";
 import { type MailJob, mailJobSchema } from "../../../core/mail/mail_job.ts";
 
 type Kind = MailJob["kind"];
@@ -37,7 +37,7 @@ function jobs(): MailJob[] {
 const url = "https://gw.example/x#token=abc&d";
 
 Deno.test("every kind of mail has a text in both languages and a target for its link", () => {
-  assertEquals(new Set(bare.map(({ kind }) => kind)).size, Object.keys(letterPaths).length);
+  assertEquals(new Set(bare.map(({ kind }) => kind)).size, Object.keys(templatePaths).length);
   const subjects = new Set<string>();
   for (const job of jobs()) {
     const mail = composeMail(renderTemplate(job, url), { id: "1", to: job.to, locale: job.locale });
