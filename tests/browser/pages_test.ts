@@ -7,6 +7,7 @@ import { assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";
 import { openSeededDashboard, type SeededDashboard } from "../support/seeded_dashboard.ts";
+import { openTopupSite, seedTopups } from "../support/topup_site.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
 
@@ -29,6 +30,8 @@ const publicPages = {
   reset: "/reset",
   models: "/models",
   connect: "/connect",
+  "email-confirm": "/account/email/confirm",
+  goodbye: "/goodbye",
   "not-found": "/no-such-page",
 };
 
@@ -87,3 +90,29 @@ for (const look of looks) {
     },
   );
 }
+
+/** Paths that are no page to look at, with the reason. */
+const notLookedAt: Readonly<Record<string, string>> = {
+  "/assets/:file": "a file",
+  "/invoices/:id/files/:fileId": "a download",
+  "/operator/bank/topups.csv": "a download",
+  "/operator/invoices/:id/files/:fileId": "a download",
+  "/operator/second-factor": "its visitor has no second factor yet",
+  "/usage/export.csv": "a download",
+  "/usage/export.json": "a download",
+  "/wallet/orders/:code/panel": "a part of the page of the order",
+  "/wallet/statement.csv": "a download",
+};
+
+Deno.test("every page that is served is looked at in a browser", async () => {
+  await using seeded = await openSeededDashboard();
+  await using site = await openTopupSite();
+  const topups = await seedTopups(site);
+  const visited = [publicPages, accountPages(seeded), topups.customer, topups.operator]
+    .flatMap((pages) => Object.values(pages)).map((path) => path.split(/[?#]/)[0]!);
+  const served = site.world.routes.filter(({ method }) => method === "GET").map(({ path }) => path);
+  const missed = served.filter((path) =>
+    !visited.some((one) => new URLPattern({ pathname: path }).test({ pathname: one }))
+  );
+  assertEquals([...new Set(missed)].sort(), Object.keys(notLookedAt).sort());
+});

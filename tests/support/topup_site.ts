@@ -210,6 +210,8 @@ export async function seedTopups(
       "operator-service": "/operator/service",
       "operator-service-search": "/operator/service?q=general-0",
       "operator-audit": "/operator/audit",
+      "operator-claims": "/operator/claims",
+      "operator-unreadable": "/operator/review/unreadable",
     },
   };
 }
