@@ -131,7 +131,7 @@ class FieldReader {
   sawLongNumber = false;
 
   constructor(bytes: Uint8Array, text: string) {
-    this.#scanner = new JsonScanner(bytes, text);
+    this.#scanner = JsonScanner.ofBytes(bytes, text);
     this.#text = text;
     // In front of the object is white space, or a byte order mark.
     this.#scanner.end = bytes.indexOf(0x7b);

@@ -40,7 +40,8 @@ interface Place {
  */
 export function parseExactly(text: string): Json {
   const value: Json = JSON.parse(text);
-  return changedNumbers(JsonScanner.of(text)).length === 0 ? value : reparsed(text);
+  const places = changedNumbers(text);
+  return places.length === 0 ? value : reparsed(text, places);
 }
 
 /** Parses like {@linkcode parseExactly}; `undefined` for a text that it refuses. */
@@ -62,20 +63,15 @@ export function tryParseExactly(text: string): Json | undefined {
  * deeper than `maxJsonDepth`
  */
 export function withExactNumbers(value: JsonObject, text: string): JsonObject {
-  if (changedNumbers(JsonScanner.of(text)).length === 0) return value;
-  const exact = reparsed(text);
+  const places = changedNumbers(text);
+  if (places.length === 0) return value;
+  const exact = reparsed(text, places);
   return isJsonObject(exact) ? exact : value;
 }
 
-/** Half a surrogate pair has no bytes of its own. In JSON it can only be within a string, where an escape says the same. */
-const loneSurrogates = /\p{Surrogate}/gu;
-
-function reparsed(text: string): Json {
-  const scanner = JsonScanner.of(
-    text.replace(loneSurrogates, (unit) => `\\u${unit.charCodeAt(0).toString(16)}`),
-  );
+function reparsed(text: string, places: readonly Place[]): Json {
   const mark = encodeHex(crypto.getRandomValues(new Uint8Array(16)));
-  const value: Json = JSON.parse(withMarks(scanner, changedNumbers(scanner), mark));
+  const value: Json = JSON.parse(withMarks(text, places, mark));
   return unmarked(value, mark, 0) ?? value;
 }
 
@@ -94,26 +90,27 @@ function changes(number: string): boolean {
 }
 
 /** Where a text that is valid JSON has numbers that would change. */
-function changedNumbers(scanner: JsonScanner): readonly Place[] {
+function changedNumbers(text: string): readonly Place[] {
+  const scanner = JsonScanner.ofText(text);
   const found: Place[] = [];
   for (let kind = scanner.next(); kind !== token.end; kind = scanner.next()) {
     if (kind !== token.word || !mayChange(scanner)) continue;
     const { start, end } = scanner;
-    if (!changes(scanner.textOf(start, end))) continue;
+    if (!changes(text.slice(start, end))) continue;
     found.push({ start, end });
     if (found.length > maxExactNumbers) throw new SyntaxError("Too many large numbers");
   }
   return found;
 }
 
-function withMarks(scanner: JsonScanner, places: readonly Place[], mark: string): string {
+function withMarks(text: string, places: readonly Place[], mark: string): string {
   const pieces: string[] = [];
   let done = 0;
   for (const { start, end } of places) {
-    pieces.push(scanner.textOf(done, start), `"${mark}${scanner.textOf(start, end)}"`);
+    pieces.push(text.slice(done, start), `"${mark}${text.slice(start, end)}"`);
     done = end;
   }
-  pieces.push(scanner.textOf(done, scanner.bytes.length));
+  pieces.push(text.slice(done));
   return pieces.join("");
 }
 

@@ -78,7 +78,7 @@ export class JsonCount {
    */
   addText(text: string): void {
     let depth = 0;
-    const scanner = JsonScanner.of(text);
+    const scanner = JsonScanner.ofText(text);
     for (let found = scanner.next(); found !== token.end; found = scanner.next()) {
       if (found === token.comma) this.addValue();
       else if (found === token.colon) this.addField();
@@ -105,21 +105,21 @@ class DistinctNames {
 
   /** Adds all names of fields in a text that may be JSON. */
   addAll(text: string): void {
-    const scanner = JsonScanner.of(text);
+    const scanner = JsonScanner.ofText(text);
     let found = scanner.next();
     while (found !== token.end) {
       const { start, end } = scanner;
       const isString = found === token.string;
       found = scanner.next();
-      if (isString && found === token.colon) this.#add(scanner.bytes, start + 1, end - 1);
+      if (isString && found === token.colon) this.#add(scanner, start + 1, end - 1);
     }
   }
 
   /** Adds the name that lies between two positions. */
-  #add(bytes: Uint8Array, start: number, end: number): void {
+  #add(scanner: JsonScanner, start: number, end: number): void {
     let hash = hashSeed;
     for (let at = start; at < end; at++) {
-      hash = Math.imul(hash ^ (bytes[at] ?? 0), 0x01000193);
+      hash = Math.imul(hash ^ scanner.unitAt(at), 0x01000193);
     }
     const place = (hash ^ (hash >>> 15)) & (2 ** hashBits - 1);
     const bit = 1 << (place & 7);

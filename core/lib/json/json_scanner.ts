@@ -3,8 +3,9 @@
  * `JSON.parse` uses it: the bounds of a body, the places of its fields, numbers that a double would change. For frames
  * of a stream see `json_cursor.ts`, which goes straight to single members.
  *
- * It walks over bytes, which the engine reads two to three times faster than characters of a text, but searches the end
- * of a string in the text where that is ASCII: there positions agree, and the engine's search of a text is far quicker.
+ * Bytes that are at hand are read as bytes, which the engine does faster than it reads the units of a text. The end of a
+ * string is searched in the text where positions agree, since the engine searches texts far faster. A text alone is
+ * never encoded: for arguments of a tool or a frame of a stream, encoding costs more than the scan.
  */
 
 /** What {@linkcode JsonScanner.next} found. */
@@ -26,12 +27,11 @@ export type Token = typeof token[keyof typeof token];
 
 const quote = 0x22;
 const backslash = 0x5c;
-const encoder = new TextEncoder();
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
-/** What a byte is by itself; `end` stands for white space. */
-const tokenOfByte: Uint8Array = (() => {
-  const table = new Uint8Array(256).fill(token.word);
+/** The token that each ASCII character begins; `end` for white space. */
+const tokenOfAscii: Uint8Array = (() => {
+  const table = new Uint8Array(0x80).fill(token.word);
   table.fill(token.end, 0, 0x21);
   table[quote] = token.string;
   table[0x7b] = table[0x5b] = token.open;
@@ -41,46 +41,65 @@ const tokenOfByte: Uint8Array = (() => {
   return table;
 })();
 
+/** The token that a byte or UTF-16 unit begins; `end` for white space. */
+function tokenOfUnit(unit: number): number {
+  return unit < 0x80 ? tokenOfAscii[unit]! : token.word;
+}
+
 /**
  * Goes from token to token. It accepts any text: whether it is JSON is for the parser to say.
  *
  * @example
  * ```ts
  * import { JsonScanner, token } from "./json_scanner.ts";
- * const scanner = JsonScanner.of('{"a":[1, true]}');
+ * const scanner = JsonScanner.ofText('{"a":[1, true]}');
  * const found: string[] = [];
  * while (scanner.next() !== token.end) found.push(scanner.textOf(scanner.start, scanner.end));
  * if (found.join(" ") !== '{ "a" : [ 1 , true ] }') throw new Error(found.join(" "));
  * ```
  */
 export class JsonScanner {
-  readonly bytes: Uint8Array;
-  /** The same as text, if it is ASCII. */
-  readonly #ascii: string | undefined;
-  /** Offset in the bytes at which the token begins. */
+  /** How far positions go. */
+  readonly length: number;
+  /** What is read instead of the text, if there is any. */
+  readonly #bytes: Uint8Array | undefined;
+  /** The text; empty if positions in it differ from those of the scanner. */
+  readonly #text: string;
+  /** Position at which the token begins. */
   start = 0;
-  /** Offset at which it ends, and at which the search for the next one begins. */
+  /** Position at which it ends, and at which the search for the next one begins. */
   end = 0;
 
-  /** @param text what the bytes say; without a byte order mark that they may have */
-  constructor(bytes: Uint8Array, text: string) {
-    this.bytes = bytes;
-    this.#ascii = text.length === bytes.length ? text : undefined;
+  private constructor(bytes: Uint8Array | undefined, text: string, length: number) {
+    this.#bytes = bytes;
+    this.#text = text;
+    this.length = length;
   }
 
-  /** Makes a scanner of a text that did not come as bytes. */
-  static of(text: string): JsonScanner {
-    return new JsonScanner(encoder.encode(text), text);
+  /** Makes a scanner whose positions are those of a text. */
+  static ofText(text: string): JsonScanner {
+    return new JsonScanner(undefined, text, text.length);
+  }
+
+  /**
+   * Makes a scanner whose positions are offsets in bytes.
+   *
+   * @param text the decoded bytes, without the byte order mark that they may have
+   */
+  static ofBytes(bytes: Uint8Array, text: string): JsonScanner {
+    const { length } = bytes;
+    return new JsonScanner(bytes, text.length === length ? text : "", length);
   }
 
   /** Finds the next token. After the end it finds the end again. */
   next(): Token {
-    const { bytes } = this;
-    const { length } = bytes;
+    const { length } = this;
+    const bytes = this.#bytes;
+    const text = this.#text;
     let at = this.end;
     let found: number = token.end;
     for (; at < length; at++) {
-      found = tokenOfByte[bytes[at]!]!;
+      found = tokenOfUnit(bytes === undefined ? text.charCodeAt(at) : bytes[at]!);
       if (found !== token.end) break;
     }
     this.start = at;
@@ -92,43 +111,51 @@ export class JsonScanner {
     return found as Token;
   }
 
-  /** A part of the text. */
+  /** Returns the byte or UTF-16 unit at a position before the end. */
+  unitAt(at: number): number {
+    return this.#bytes === undefined ? this.#text.charCodeAt(at) : this.#bytes[at]!;
+  }
+
+  /** Returns the text between two positions. */
   textOf(start: number, end: number): string {
-    return this.#ascii?.slice(start, end) ?? decoder.decode(this.bytes.subarray(start, end));
+    if (this.#text !== "") return this.#text.slice(start, end);
+    return decoder.decode(this.#bytes?.subarray(start, end));
   }
 
   /** Whether the token begins like a number. */
   get isNumber(): boolean {
-    const first = this.bytes[this.start] ?? 0;
+    const first = this.unitAt(this.start);
     return first === 0x2d || (first >= 0x30 && first <= 0x39);
   }
 
   #word(from: number): Token {
-    const { bytes } = this;
+    const { length } = this;
     let at = from + 1;
-    while (at < bytes.length && tokenOfByte[bytes[at]!] === token.word) at++;
+    while (at < length && tokenOfUnit(this.unitAt(at)) === token.word) at++;
     this.end = at;
     return token.word;
   }
 
   #string(from: number): Token {
-    const { bytes } = this;
     let at = from;
     for (;;) {
-      at = this.#ascii === undefined
-        ? bytes.indexOf(quote, at + 1)
-        : this.#ascii.indexOf('"', at + 1);
+      at = this.#findQuote(at + 1);
       if (at === -1) return this.#atEnd();
       let escapes = 0;
-      while (bytes[at - 1 - escapes] === backslash) escapes++;
+      while (this.unitAt(at - 1 - escapes) === backslash) escapes++;
       if (escapes % 2 === 1) continue;
       this.end = at + 1;
       return token.string;
     }
   }
 
+  #findQuote(from: number): number {
+    if (this.#text !== "") return this.#text.indexOf('"', from);
+    return this.#bytes?.indexOf(quote, from) ?? -1;
+  }
+
   #atEnd(): Token {
-    this.end = this.bytes.length;
+    this.end = this.length;
     return token.end;
   }
 }

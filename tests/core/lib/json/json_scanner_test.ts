@@ -6,7 +6,7 @@ import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
 
 /** All tokens of a text, each with its kind. */
 function tokensOf(text: string): (readonly [string, number])[] {
-  const scanner = JsonScanner.of(text);
+  const scanner = JsonScanner.ofText(text);
   const found: (readonly [string, number])[] = [];
   for (let kind = scanner.next(); kind !== token.end; kind = scanner.next()) {
     found.push([scanner.textOf(scanner.start, scanner.end), kind]);
@@ -45,10 +45,10 @@ Deno.test("JsonScanner finds the tokens of any JSON, with and without white spac
 Deno.test("JsonScanner ends with any text, also where it is not JSON", () => {
   const units = fc.constantFrom("{", "}", "[", "]", ",", ":", '"', "\\", " ", "1", "é", "\ud800");
   fc.assert(fc.property(fc.string({ unit: units }), (text) => {
-    const scanner = JsonScanner.of(text);
+    const scanner = JsonScanner.ofText(text);
     let steps = 0;
     while (scanner.next() !== token.end) steps++;
-    assertEquals(steps <= scanner.bytes.length, true);
+    assertEquals(steps <= scanner.length, true);
   }));
 });
 
