@@ -60,7 +60,7 @@ async function world() {
   };
 }
 
-Deno.test("streams of a revoked key and of a blocked account end with the next look, no others", async () => {
+Deno.test("streams of a revoked key and of a blocked account end at the next check, others do not", async () => {
   using w = await world();
   const [revoked, blocked, kept] = [await w.caller(), await w.caller(), await w.caller()];
   const streams = [revoked, revoked, blocked, kept].map((caller) => w.calls.begin(caller));
@@ -78,7 +78,7 @@ Deno.test("streams of a revoked key and of a blocked account end with the next l
   assertEquals(w.failures, []);
 });
 
-Deno.test("a stream ends when its key expires, and when the grace of a former secret is over", async () => {
+Deno.test("a stream ends when its key expires, and when the grace period of a former secret is over", async () => {
   using w = await world();
   const expiring = await w.caller(w.time.nowMs() + 3_000);
   const rotated = await w.caller();

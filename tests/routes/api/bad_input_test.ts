@@ -373,7 +373,7 @@ Deno.test("bad input gets a clear error in the caller's style and is never charg
   assertEquals(gateway.log.filter((line) => line.includes("unexpected error")), []);
 });
 
-Deno.test("an endpoint that vendors have and the gateway has not is told from a wrong base address", async () => {
+Deno.test("the 404 for an endpoint that only vendors have differs from that for a wrong base address", async () => {
   await using gateway = await openTestGateway();
   const ask = async (path: string, headers: Record<string, string> = {}) => {
     const response = await gateway.fetch(
@@ -393,7 +393,7 @@ Deno.test("an endpoint that vendors have and the gateway has not is told from a 
   assertEquals([typeof files.request_id, files.error.param], ["string", undefined]);
 });
 
-Deno.test("wrong paths are 404 before anyone asks for a key, wrong methods are 405", async () => {
+Deno.test("wrong paths are 404 before a key is required, wrong methods are 405", async () => {
   await using gateway = await openTestGateway();
   const send = async (method: string, path: string) => {
     const response = await gateway.fetch(
@@ -442,7 +442,7 @@ Deno.test("wrong paths are 404 before anyone asks for a key, wrong methods are 4
   assertEquals((await send("POST", "/v1/messages?beta=true")).status, 401);
 });
 
-Deno.test("without a good key every endpoint is 401 authentication_error in its style", async () => {
+Deno.test("without a valid key every endpoint answers 401 authentication_error in its style", async () => {
   await using gateway = await openTestGateway();
   const attempts: [string, Record<string, string>][] = [
     ["none", {}],
@@ -471,7 +471,7 @@ Deno.test("without a good key every endpoint is 401 authentication_error in its 
   }
 });
 
-Deno.test("under maintenance every call is 503 with retry-after, and works again when it ends", async () => {
+Deno.test("under maintenance every call is 503 with retry-after, and succeeds after it", async () => {
   await using gateway = await openTestGateway();
   const { key } = await gateway.customer(50_000);
   const { control } = gateway.assembled.gateway;

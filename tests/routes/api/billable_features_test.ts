@@ -78,7 +78,7 @@ const place: Record<Style, string> = {
   responses: "tools.0",
 };
 
-Deno.test("a dear feature is a 400 in the caller's style that names it, streamed or not, and costs nothing", async () => {
+Deno.test("a billable feature is a 400 in the caller's style that names it, streamed or not, and costs nothing", async () => {
   await using gateway = await open();
   const { key, accountId } = await gateway.customer(1_000_000);
   for (const style of styles) {
@@ -119,7 +119,7 @@ Deno.test("the same call is served and billed where the route allows it", async 
   assertEquals(receipts.length, 2 * styles.length);
 });
 
-Deno.test("a call goes past routes that do not allow it to one that does", async () => {
+Deno.test("a call skips routes that do not allow its feature and uses one that does", async () => {
   await using gateway = await open();
   const { key, accountId } = await gateway.customer(1_000_000);
   const usual = await ask(gateway, key, paths.chat, plain("chat", "both"));
@@ -140,7 +140,7 @@ Deno.test("a call goes past routes that do not allow it to one that does", async
   assertEquals((await ask(gateway, key, paths.chat, tier)).status, 400);
 });
 
-Deno.test("while the route that allows it is out of service the caller may come back later", async () => {
+Deno.test("while the only route that allows a feature is out of service the call is a 503 that may be retried", async () => {
   await using gateway = await open();
   const { key } = await gateway.customer(1_000_000);
   const taken = await gateway.fetch(
@@ -158,7 +158,7 @@ Deno.test("while the route that allows it is out of service the caller may come 
   assertEquals((await ask(gateway, key, paths.chat, plain("chat", "both"))).status, 200);
 });
 
-Deno.test("a model without a route in the caller's style drops and names what its style does not know, as ever", async () => {
+Deno.test("a model without a route in the caller's style drops and names fields that its style does not have", async () => {
   await using gateway = await open();
   const { key } = await gateway.customer(1_000_000);
   for (const style of ["messages", "responses"] as const) {
@@ -171,7 +171,7 @@ Deno.test("a model without a route in the caller's style drops and names what it
   }
 });
 
-Deno.test("what can be spared is left out of a native call, and named", async () => {
+Deno.test("dispensable fields are left out of a native call, and named", async () => {
   await using gateway = await open();
   const { key } = await gateway.customer(1_000_000);
   const body = { ...plain("messages", "thrifty"), fallbacks: "default" };
@@ -187,7 +187,7 @@ Deno.test("what can be spared is left out of a native call, and named", async ()
   assert(JSON.parse(told.text).error.message.includes("fallbacks, anthropic-beta.context-1m"));
 });
 
-Deno.test("counting is no harder than before: the same request has its tokens counted", async () => {
+Deno.test("token counting accepts a request with a billable feature", async () => {
   await using gateway = await open();
   const { key } = await gateway.customer(0);
   for (const id of ["thrifty", "both"]) {
@@ -199,7 +199,7 @@ Deno.test("counting is no harder than before: the same request has its tokens co
   }
 });
 
-Deno.test("who cannot pay learns first what is wrong with the request, and only then of the money", async () => {
+Deno.test("with an empty wallet, an error of the request comes before the 402", async () => {
   await using gateway = await open();
   const { key, accountId } = await gateway.customer(0);
   for (const style of styles) {

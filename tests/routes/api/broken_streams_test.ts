@@ -226,7 +226,7 @@ const whole = ({ start, thinks, says, end }: Script, cached: number) =>
   start + thinks + says(answerText) + end(6_000, cached, 12);
 const costOf = ({ costMicroVnd }: Receipt) => Number(costMicroVnd) / 1e6;
 
-Deno.test("a stream that breaks costs no more than it cost complete, cache included", async () => {
+Deno.test("a broken stream costs no more than the complete one, cache included", async () => {
   await using world = await openWorld();
   for (const style of styles) {
     const script = scripts[style];
@@ -245,7 +245,7 @@ Deno.test("a stream that breaks costs no more than it cost complete, cache inclu
   }
 });
 
-Deno.test("a cache that was seen for one text is not assumed for another behind the same instructions", async () => {
+Deno.test("a cache hit of one text is not assumed for another text after the same instructions", async () => {
   await using world = await openWorld();
   for (const style of styles) {
     const script = scripts[style];
@@ -257,7 +257,7 @@ Deno.test("a cache that was seen for one text is not assumed for another behind 
   }
 });
 
-Deno.test("an error of the provider within its stream is free before anything of the answer, and billed after", async () => {
+Deno.test("an error within the provider's stream is free before output; after it the output is charged", async () => {
   await using world = await openWorld();
   for (const style of styles) {
     const { start, thinks, says, error } = scripts[style];

@@ -87,7 +87,7 @@ async function open({ vnd = 1_000_000 } = {}) {
 }
 
 for (const framing of ["declared", "chunked"] as const) {
-  Deno.test(`${framing} bodies beyond the common bound wait for room, then are refused in the caller's style; small calls are served`, async () => {
+  Deno.test(`${framing} bodies beyond the common bound wait for memory, then are refused in the caller's style; small calls are served`, async () => {
     await using world = await open();
     const { send, bodies, time } = world;
     const leaving = new AbortController();
@@ -127,7 +127,7 @@ for (const framing of ["declared", "chunked"] as const) {
   });
 }
 
-Deno.test("one account's large bodies leave room for another's", async () => {
+Deno.test("one account's large bodies leave memory for another's", async () => {
   await using world = await open();
   const { gateway } = world.test.assembled;
   const budget = gateway.bodies;
@@ -173,7 +173,7 @@ function stalledRequest(path: string, key: string, declaredBytes: number) {
   return { request, breakOff };
 }
 
-Deno.test("what stalled senders declare keeps no other account out", async () => {
+Deno.test("the declared lengths of stalled senders keep no other account out", async () => {
   await using world = await open();
   const { test, bodies, send } = world;
   const app = createApp({ ...test.assembled.gateway, bodies }, { stopping: () => false });
@@ -191,7 +191,7 @@ Deno.test("what stalled senders declare keeps no other account out", async () =>
   assertEquals([bodies.usedBytes, bodies.owners], [0, 0]);
 });
 
-Deno.test("an empty wallet is told so before its large body is kept; free endpoints and models take it", async () => {
+Deno.test("with an empty wallet a large body is refused before it is kept; free endpoints and models accept it", async () => {
   await using world = await open({ vnd: 0 });
   const { bodies, send } = world;
   let most = 0;
@@ -242,7 +242,7 @@ const anyRequest = fc.oneof(
   fc.constant(calls.bad()),
 );
 
-Deno.test("whatever calls ask for, however they end, and whenever their clients leave, nothing stays held", async () => {
+Deno.test("whatever calls request, however they end, and whenever their clients leave, no memory stays counted", async () => {
   await using world = await open();
   const { send, bodies, time } = world;
   const job = fc.record({

@@ -12,7 +12,7 @@ function lineOf(receipt: Receipt): string {
   return lines[0] ?? "";
 }
 
-Deno.test("the line of a call is JSON with every member in its place, whatever names hold", () => {
+Deno.test("the line of a call is JSON with every field in its place, whatever names contain", () => {
   fc.assert(fc.property(
     anyReceipt,
     (receipt) => {
@@ -47,7 +47,7 @@ Deno.test("the line of a call is JSON with every member in its place, whatever n
   ));
 });
 
-Deno.test("a message that callers provoke does not fill the log, and what was left out is counted", () => {
+Deno.test("a message that callers provoke does not fill the log, and omitted lines are counted", () => {
   const lines: string[] = [];
   let nowMs = 0;
   const log = createCallLog((line) => lines.push(line), () => nowMs, () => {});

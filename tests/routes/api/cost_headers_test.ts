@@ -9,7 +9,7 @@ async function costOf(response: Response): Promise<(string | number | null)[]> {
   return [response.status, ...told.map((name) => response.headers.get(`x-gateway-${name}`))];
 }
 
-Deno.test("usage, status and what is not served tell that they cost nothing", async () => {
+Deno.test("usage, status and unknown paths have cost headers of 0", async () => {
   await using gateway = await serveGateway();
   const banner = await gateway.line(/: sk-\S+/);
   const key = /sk-\S+/.exec(banner)?.[0];
@@ -28,7 +28,7 @@ Deno.test("usage, status and what is not served tell that they cost nothing", as
   assertEquals(await costOf(await ask("/v1/status", { headers: page })), [200, "0", "0", "0"]);
 });
 
-Deno.test("a count of tokens tells the price of its model, as the call would", async () => {
+Deno.test("a token count has the price header of its model, as the call would", async () => {
   await using gateway = await serveGateway();
   const banner = await gateway.line(/: sk-\S+/);
   const response = await fetch(`${gateway.address}/v1/messages/count_tokens`, {

@@ -55,7 +55,7 @@ const request = (content: JsonObject[], more: JsonObject = {}): JsonObject => ({
 });
 const plain = url.replace("https:", "http:");
 
-Deno.test("a PDF by URL goes as data to a route that takes only data, streamed or not", async () => {
+Deno.test("a PDF by URL is sent as data to a route that takes only data, streamed or not", async () => {
   await using provider = mockProvider((asked) =>
     asked.json()["stream"] === true
       ? new Response(
@@ -91,7 +91,7 @@ Deno.test("a PDF by URL goes as data to a route that takes only data, streamed o
   assertEquals(files.seen.length, 3);
 });
 
-Deno.test("what is no PDF, too large or not public is the caller's, by its path, and is free", async () => {
+Deno.test("a document that is not a PDF, too large or not public is an error that names its path, and is free", async () => {
   await using provider = mockProvider(() => Response.json(answer));
   const wrong: readonly (readonly [string, string])[] = [
     ["<html>", plain],
@@ -120,7 +120,7 @@ Deno.test("at most eight documents are fetched for a call", async () => {
   assertEquals(opened.files.seen.length, 0);
 });
 
-Deno.test("a route that fetches itself gets the URL, and nothing is fetched for it", async () => {
+Deno.test("a route that fetches itself gets the URL, and the gateway fetches nothing", async () => {
   const message = {
     id: "msg_1",
     type: "message",
@@ -149,7 +149,7 @@ Deno.test("a route that fetches itself gets the URL, and nothing is fetched for 
   assertEquals(opened.files.seen.length, 0);
 });
 
-Deno.test("a picture by http goes as data to a Messages model, one by https as its URL", async () => {
+Deno.test("a picture by http is sent as data to a Messages model, one by https as its URL", async () => {
   const png = Uint8Array.fromBase64("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk");
   await using files = mockProvider(() => new Response(png));
   await using provider = mockProvider(() =>

@@ -177,7 +177,7 @@ Deno.test("a stream that ignores max_tokens is ended with the stop for length, o
   await provider[Symbol.asyncDispose]();
 });
 
-Deno.test("a whole answer that is larger than max_tokens can be is not read to its end, and free", async () => {
+Deno.test("a whole answer that is larger than max_tokens allows is not read to its end, and is free", async () => {
   const huge = "x".repeat(10 * 1024 * 1024);
   await using provider = mockProvider(() =>
     Response.json({
@@ -235,7 +235,7 @@ Deno.test("a whole answer that is larger than max_tokens can be is not read to i
   assertEquals(status, 200);
 });
 
-Deno.test("a stream that goes on without output is broken off, and no more is read of it", async () => {
+Deno.test("an endless stream without output is broken off, and no more of it is read", async () => {
   const [start, more] = scripts.chat;
   const silence = new TextEncoder().encode(`: ${"x".repeat(64 * 1024)}\n\n`);
   let sentBytes = 0;
@@ -293,7 +293,7 @@ Deno.test("a stream that goes on without output is broken off, and no more is re
   assertEquals([receipt?.outcome, receipt?.usage?.output], ["broken", 70]);
 });
 
-Deno.test("reasoning that the caller's bound does not limit is not ended, an endless answer behind it is", () => {
+Deno.test("reasoning that the caller's bound does not limit is not ended, an endless answer after it is", () => {
   const limit = new OutputLimit({ answer: 1_000, withReasoning: 50_000 }, () => noTokens);
   const reading = (reasoning: number, answer: number, stopReason?: string) => ({
     ...newStreamReading(),

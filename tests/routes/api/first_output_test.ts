@@ -7,7 +7,7 @@ import { reserve } from "../../../routes/api/admission.ts";
 import { ChatSettlement } from "../../../routes/api/chat/chat_settlement.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
 
-Deno.test("the first output of a call is that of the try that was first, though a hedge answered too", async () => {
+Deno.test("the first output of a call is that of the attempt that was first, though a hedge answered too", async () => {
   await using world = await openTestGateway();
   const { gateway } = world.assembled;
   const { key } = await world.customer(1_000);

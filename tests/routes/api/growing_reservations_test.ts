@@ -106,7 +106,7 @@ Deno.test("ten streams without max_tokens run at once on 3,000 VND", async () =>
   assertEquals(receipts.map(({ outcome }) => outcome), Array(10).fill("completed"));
 });
 
-Deno.test("ten answers without max_tokens that are not streamed all come on 3,000 VND", async () => {
+Deno.test("ten answers without max_tokens that are not streamed all succeed on 3,000 VND", async () => {
   await using provider = mockProvider(() => Response.json(whole));
   await using gateway = await openGateway(provider);
   const { key } = await gateway.customer(3_000);
@@ -117,7 +117,7 @@ Deno.test("ten answers without max_tokens that are not streamed all come on 3,00
   for (const answer of answers) await answer.body?.cancel();
 });
 
-Deno.test("a model that reasons out of sight holds all that a call may cost", async () => {
+Deno.test("for a model with hidden reasoning all that a call may cost is reserved", async () => {
   await using provider = mockProvider(() => new Response(delta("Hi") + ending(20), eventStream));
   await using gateway = await openGateway(provider, {}, { facts: { efforts: ["low", "high"] } });
   const { key } = await gateway.customer(1_000);
@@ -155,7 +155,7 @@ function flood(seen: { sent: number }): MockProvider {
 
 for (const style of ["chat", "messages", "responses"] as const) {
   for (const outgrown of ["length", "error"] as const) {
-    Deno.test(`${style}: a stream that outgrows the wallet ends with ${outgrown}, paid to the last`, async () => {
+    Deno.test(`${style}: a stream that outgrows the wallet ends with ${outgrown}, charged up to its last output`, async () => {
       const seen = { sent: 0 };
       await using provider = flood(seen);
       await using gateway = await openGateway(provider, { outgrown });

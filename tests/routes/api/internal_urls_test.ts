@@ -19,7 +19,7 @@ const parts: readonly ((url: string) => object)[] = [
   (url) => ({ type: "video_url", video_url: { url } }),
 ];
 
-Deno.test("URLs that lead inside never reach a provider, and nothing is charged", async () => {
+Deno.test("internal URLs never reach a provider, and nothing is charged", async () => {
   await using provider = mockProvider(() =>
     Response.json({
       choices: [{

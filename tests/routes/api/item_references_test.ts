@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import OpenAI from "openai";
 import { serveGateway } from "../../support/served_gateway.ts";
 
-Deno.test("a reference to an item of a recent answer is the item, in whole answers and streams", async () => {
+Deno.test("a reference to an item of a recent answer is replaced by the item, for whole answers and streams", async () => {
   await using gateway = await serveGateway();
   const key = /: (sk-\S+)$/m.exec(await gateway.line(/: sk-\S+$/m))![1]!;
   const openai = new OpenAI({ baseURL: `${gateway.address}/v1`, apiKey: key, maxRetries: 0 });
@@ -27,7 +27,7 @@ Deno.test("a reference to an item of a recent answer is the item, in whole answe
   }
 });
 
-Deno.test("without the store, or for another account, a reference is refused with a way out", async () => {
+Deno.test("without the store, or for another account, a reference is refused with a hint", async () => {
   await using gateway = await serveGateway();
   const key = /: (sk-\S+)$/m.exec(await gateway.line(/: sk-\S+$/m))![1]!;
   const openai = new OpenAI({ baseURL: `${gateway.address}/v1`, apiKey: key, maxRetries: 0 });

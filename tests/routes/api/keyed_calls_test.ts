@@ -126,7 +126,7 @@ async function refusalOf(response: Response) {
 }
 
 for (const [name, call] of Object.entries(paid)) {
-  Deno.test(`${name} that is sent again under its key is charged once and answered with the same bytes`, async () => {
+  Deno.test(`${name} repeated with its key is charged once and answered with the same bytes`, async () => {
     await using world = await open();
     const first = await world.send(call, "key-1");
     assertEquals([first.status, first.headers.get("idempotent-replayed")], [200, null]);
@@ -149,7 +149,7 @@ for (const [name, call] of Object.entries(paid)) {
 for (const stream of [false, true]) {
   const what = stream ? "a stream" : "a call";
 
-  Deno.test(`who repeats ${what} while it runs waits for it and gets its answer`, async () => {
+  Deno.test(`a repeat of ${what} while it runs waits for it and gets its answer`, async () => {
     await using world = await open();
     const call = chat("[[sandbox:slow 100]]", stream);
     const answers = await Promise.all([1, 2, 3, 4].map(async () => {
@@ -190,7 +190,7 @@ Deno.test("a call whose client stopped waiting runs to its end; the retry gets i
   assertEquals(await world.charged(), 1);
 });
 
-Deno.test("a stream that its client left is charged once; the retry names the receipt", async () => {
+Deno.test("a stream that its client left is charged once; a repeated request gets the id of the receipt", async () => {
   await using world = await open();
   const call = chat("[[sandbox:pace 20]]", true);
   const left = await world.send(call, "key-1");
@@ -207,7 +207,7 @@ Deno.test("a stream that its client left is charged once; the retry names the re
   assertEquals(await world.charged(), 1);
 });
 
-Deno.test("when the answer is not kept any more the retry names the receipt, for a day", async () => {
+Deno.test("when the answer is no longer kept a repeated request gets the id of the receipt, for a day", async () => {
   await using world = await open();
   const first = await world.send(chat(), "key-1");
   await first.bytes();
@@ -227,7 +227,7 @@ Deno.test("when the answer is not kept any more the retry names the receipt, for
   assertEquals(await world.charged(), 2);
 });
 
-Deno.test("another instance knows the key, while its call runs and after it", async () => {
+Deno.test("another instance knows the key during its call and after it", async () => {
   await using one = await open();
   await using two = await open({ kv: one.test.kv });
   const call = chat("[[sandbox:slow 200]]");
@@ -248,7 +248,7 @@ Deno.test("another instance knows the key, while its call runs and after it", as
   assertEquals(await one.charged(), 1);
 });
 
-Deno.test("the key of a process that died is taken again when its call cannot run any more", async () => {
+Deno.test("the key of a process that died can be claimed again when its call can no longer run", async () => {
   await using world = await open();
   const lost = world.send(chat("[[sandbox:stall]]"), "key-1");
   await until(() => world.keyedCalls.running === 1, "the call runs");
@@ -265,7 +265,7 @@ Deno.test("the key of a process that died is taken again when its call cannot ru
   assertEquals(await world.charged(), 0);
 });
 
-Deno.test("a key is of one request, one account, and asks for nothing that a call without it does not", async () => {
+Deno.test("a key belongs to one request of one account, and a call with it needs nothing more than one without it", async () => {
   await using world = await open();
   const first = await world.send(chat(), "key-1");
   await first.bytes();
@@ -287,7 +287,7 @@ Deno.test("a key is of one request, one account, and asks for nothing that a cal
   assertEquals(world.keyedCalls.running, 0);
 });
 
-Deno.test("a refused call leaves its key free, and no prompt is in what the store keeps of a key", async () => {
+Deno.test("a refused call leaves its key free, and the row of a key contains no prompt", async () => {
   await using world = await open({ vnd: 0 });
   for (let time = 0; time < 2; time++) {
     assertEquals((await world.send(chat("secret-word"), "secret-key")).status, 402);

@@ -9,7 +9,7 @@ const bodies = {
   "/v1/responses": { max_output_tokens: 5, input: "Hi" },
 };
 
-Deno.test("the name that was sent comes back written in one way, whatever was asked for", async () => {
+Deno.test("the sent model name comes back in one spelling, whatever the endpoint", async () => {
   await using gateway = await openTestGateway();
   const { key } = await gateway.customer(10_000);
   for (const name of ["no-such-model", "vendor/model:free [x]", "mô hình 50%", 'a"b\\c^d`e|{f}']) {

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateway_in_process.ts";
 
-Deno.test("the model list: wrong paging is refused in the caller's style, right paging meets every model once", async () => {
+Deno.test("the model list: wrong paging is refused in the caller's style, right paging lists every model once", async () => {
   await using test = await openTestGateway();
   const { key } = await test.customer(1_000);
   const get = async (path: string, headers: Record<string, string> = {}) => {
@@ -53,7 +53,7 @@ Deno.test("the model list: wrong paging is refused in the caller's style, right 
   assertEquals(forward, all);
 });
 
-Deno.test("the model list has a row for each alias, and ends where `limit` says, in either shape", async () => {
+Deno.test("the model list has a row for each alias, and ends at `limit`, in either shape", async () => {
   await using test = await openTestGateway();
   const { key } = await test.customer(1_000);
   const get = async (query: string, headers: Record<string, string> = {}) => {
@@ -101,7 +101,7 @@ Deno.test("a WebSocket is refused with 426, on every path and without a key", as
   }
 });
 
-Deno.test("a key that may use some models sees only those, in the list and alone", async () => {
+Deno.test("a key that may use some models sees only those, in the list and by id", async () => {
   await using test = await openTestGateway();
   const { key } = await test.customer(1_000, { allowedModels: ["general-01"] });
   const get = async (path: string) => {
@@ -117,7 +117,7 @@ Deno.test("a key that may use some models sees only those, in the list and alone
   assertEquals([other.status, other.body.error.code], [404, "model_not_found"]);
 });
 
-Deno.test("every answer that is not streamed tells tokens and cost: zero where nothing is charged", async () => {
+Deno.test("every answer that is not streamed has headers for tokens and cost: zero if nothing is charged", async () => {
   await using test = await openTestGateway();
   const { key } = await test.customer(1_000);
   const ask = async (path: string, body?: object, headers: Record<string, string> = {}) => {

@@ -124,7 +124,7 @@ async function openWorld() {
 
 const anyName = /vendor\\?\/secret-9(?:-2026-08-06)?/g;
 
-Deno.test("native answers carry the name that the client sent, all else as it came", async () => {
+Deno.test("native answers have the model name that the client sent, and are otherwise unchanged", async () => {
   await using world = await openWorld();
   for (const name of ["premium-1", "claude-premium", "claude-sonnet-9 [1m]"]) {
     for (const style of styles) {
@@ -137,7 +137,7 @@ Deno.test("native answers carry the name that the client sent, all else as it ca
   }
 });
 
-Deno.test("a refusal of the provider tells the client's name of the model", async () => {
+Deno.test("a refusal of the provider shows the client's name of the model", async () => {
   await using world = await openWorld();
   world.refuse(JSON.stringify({
     error: { type: "invalid_request_error", message: `${upstreamModel} takes no images` },

@@ -15,7 +15,7 @@ function corsOf({ headers }: Response): Record<string, string> {
 
 const open = { "access-control-allow-origin": "*", "access-control-expose-headers": "*" };
 
-Deno.test("a preflight is answered for whatever headers SDKs send, without a key", async () => {
+Deno.test("a preflight allows all headers that SDKs send, without a key", async () => {
   await using gateway = await openTestGateway();
   for (const path of ["/v1/chat/completions", "/v1/messages", "/v1/responses", "/v1/models"]) {
     const response = await gateway.fetch(
@@ -38,7 +38,7 @@ Deno.test("a preflight is answered for whatever headers SDKs send, without a key
   }
 });
 
-Deno.test("answers, streams and errors reach a page", async () => {
+Deno.test("answers, streams and errors can be read by pages of other origins", async () => {
   await using gateway = await openTestGateway();
   const { key } = await gateway.customer(1_000);
   const post = (path: string, authorization: string, sent = body) =>
@@ -62,7 +62,7 @@ Deno.test("answers, streams and errors reach a page", async () => {
   }
 });
 
-Deno.test("without an origin nothing is said, and OPTIONS is no method of the API", async () => {
+Deno.test("a request without origin gets no CORS headers, and OPTIONS is not a method of the API", async () => {
   await using gateway = await openTestGateway();
   const { key } = await gateway.customer(1_000);
   const url = "http://gateway.example/v1/chat/completions";
@@ -75,7 +75,7 @@ Deno.test("without an origin nothing is said, and OPTIONS is no method of the AP
   await options.bytes();
 });
 
-Deno.test("pages with a session say nothing to other origins", async () => {
+Deno.test("pages with a session have no CORS headers", async () => {
   await using gateway = await openTestGateway();
   for (const path of ["/", "/sign-in", "/operator/routes", "/metrics"]) {
     const request = new Request(`http://gateway.example${path}`, { headers: { origin } });

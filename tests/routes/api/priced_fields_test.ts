@@ -58,7 +58,7 @@ async function assertRefused(
   assertEquals([totalMicroVnd, reservedMicroVnd], [1_000_000_000_000n, 0n], name);
 }
 
-Deno.test("what decides the cost is refused inside extra_body on every endpoint", async () => {
+Deno.test("fields that decide the cost are refused inside extra_body on every endpoint", async () => {
   await using provider = mockProvider(() => Response.json({}));
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models });
   const hidden = [{ n: 9 }, { model: "dear" }, { max_tokens: 99_999 }, { best_of: 9 }, { N: 9 }];
@@ -71,7 +71,7 @@ Deno.test("what decides the cost is refused inside extra_body on every endpoint"
   }
 });
 
-Deno.test("in forms the fields that decide the cost have no other spelling", async () => {
+Deno.test("in forms other spellings of fields that decide the cost are refused", async () => {
   await using provider = mockProvider(() => Response.json({}));
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models });
   const send = (name: string, value: string) => {
@@ -91,7 +91,7 @@ Deno.test("in forms the fields that decide the cost have no other spelling", asy
   assertEquals(provider.seen.length, 1, "the plain name passes, and so does image[]");
 });
 
-Deno.test("best_of is refused where a call has one price, and reserved where tokens have", async () => {
+Deno.test("best_of is refused for a price per call, and reserved for a price per token", async () => {
   await using provider = mockProvider(() =>
     Response.json({
       id: "c",

@@ -3,7 +3,7 @@ import { openTestGateway } from "../../support/gateway_in_process.ts";
 
 const prompt = "a secret prompt";
 
-Deno.test("every refused call has a line in the log under its id, and no prompt or key in it", async () => {
+Deno.test("every refused call has a log line with its id, and no prompt or key", async () => {
   await using test = await openTestGateway();
   const poor = await test.customer();
   const rich = await test.customer(1_000, { allowedModels: ["general-01"] });

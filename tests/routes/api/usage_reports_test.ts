@@ -16,7 +16,7 @@ const costOf = ({ input, output }: TokenUsage) => BigInt(input + output) * 8_300
 /** A hundred tokens by our own count. */
 const text = "a".repeat(400);
 
-Deno.test("a report beyond the bounds of its call takes nobody's money: that side is counted by us, and flagged", async () => {
+Deno.test("a report beyond the bounds of its call is replaced by our own count, and flagged", async () => {
   await using world = await openUsageWorld();
   let spent = 0n;
   for (const style of styles) {
@@ -39,7 +39,7 @@ Deno.test("a report beyond the bounds of its call takes nobody's money: that sid
   assertEquals(await world.spentMicroVnd(), spent);
 });
 
-Deno.test("what only a total or a list of model runs shows is billed where it can be, and dropped where not", async () => {
+Deno.test("usage that only a total or a list of model runs shows is billed if plausible, and dropped if not", async () => {
   await using world = await openUsageWorld();
   const chat = (total_tokens: Json) => ({ ...counts("chat", 10, 20), total_tokens });
   const runs = (input_tokens: Json) => ({
@@ -74,7 +74,7 @@ Deno.test("what only a total or a list of model runs shows is billed where it ca
   }
 });
 
-Deno.test("the same holds where the caller speaks another style than the provider", async () => {
+Deno.test("implausible reports are replaced in converted calls too", async () => {
   await using world = await openUsageWorld();
   for (const [style, caller] of [["chat", "messages"], ["messages", "responses"]] as const) {
     for (const stream of [false, true]) {
@@ -85,7 +85,7 @@ Deno.test("the same holds where the caller speaks another style than the provide
   }
 });
 
-Deno.test("tools of the provider may fill the context again and again, where they were asked for", async () => {
+Deno.test("hosted tools may fill the context repeatedly if the request asks for them", async () => {
   await using world = await openUsageWorld();
   const body = { tools: [{ type: "web_search_20250305", name: "web_search" }] };
   const told = { text, usage: counts("messages", 900_000, 90) };
@@ -95,7 +95,7 @@ Deno.test("tools of the provider may fill the context again and again, where the
   assertEquals([plain.usage?.output, plain.estimated], [90, true]);
 });
 
-Deno.test("a price per call and a price of nothing stay what they are", async () => {
+Deno.test("implausible reports change neither a price per call nor a price of 0", async () => {
   await using world = await openUsageWorld();
   for (const usage of [counts("chat", 10, 50_000_000), counts("chat", 50_000_000, 1), null]) {
     const flat = await world.ask("chat", false, { text, usage }, { model: "flat" });
@@ -105,7 +105,7 @@ Deno.test("a price per call and a price of nothing stay what they are", async ()
   }
 });
 
-Deno.test("an answer that was delivered is never billed as nothing: what is missing or 0 is counted, and flagged", async () => {
+Deno.test("a delivered answer is never billed as 0: missing or zero usage is counted, and flagged", async () => {
   await using world = await openUsageWorld();
   const long = "hello world ".repeat(500);
   const own = tokens(0, long.length / 4);
@@ -143,7 +143,7 @@ Deno.test("an answer that was delivered is never billed as nothing: what is miss
   assertEquals(await world.spentMicroVnd(), spent);
 });
 
-Deno.test("the output that message_start names is none, whatever the caller's style", async () => {
+Deno.test("the output tokens of message_start are not taken for usage, whatever the caller's style", async () => {
   await using world = await openUsageWorld();
   const told = { text, first: { input_tokens: 10, output_tokens: 1 } };
   for (const caller of ["messages", "chat"] as const) {
@@ -154,7 +154,7 @@ Deno.test("the output that message_start names is none, whatever the caller's st
   }
 });
 
-Deno.test("few tokens for many bytes may be true, and an answer of nothing is free", async () => {
+Deno.test("few tokens for many bytes are believed, and an empty answer is free", async () => {
   await using world = await openUsageWorld();
   for (const style of styles) {
     for (const stream of [false, true]) {
@@ -167,7 +167,7 @@ Deno.test("few tokens for many bytes may be true, and an answer of nothing is fr
   }
 });
 
-Deno.test("reports of nothing do not touch a price per call or a price of nothing", async () => {
+Deno.test("zero reports change neither a price per call nor a price of 0", async () => {
   await using world = await openUsageWorld();
   for (const usage of [counts("chat", 0, 0), { prompt_tokens: 10 }]) {
     const flat = await world.ask("chat", false, { text, usage }, { model: "flat" });

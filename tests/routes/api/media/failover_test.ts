@@ -74,7 +74,7 @@ const calls: Record<string, readonly [path: string, body: Record<string, unknown
 };
 
 for (const [what, [path, body]] of Object.entries(calls)) {
-  Deno.test(`${what} moves on from a provider that hangs, once its time is over`, async () => {
+  Deno.test(`${what} moves on from a provider that hangs, after its timeout`, async () => {
     await using hung = hungProvider();
     await using second = mockProvider(good);
     await using world = await openMediaWorld({
@@ -173,7 +173,7 @@ Deno.test("a route whose keys are all refused is tried three times, not as often
   assertEquals(new Set(keys).size, keys.length, "each with another key");
 });
 
-Deno.test("a route that cannot carry the request is passed over; what cannot be fetched is fetched once", async () => {
+Deno.test("a route that cannot carry the request is skipped; a URL that cannot be fetched is tried once", async () => {
   await using pictures = mockProvider(() => new Response("none", { status: 404 }));
   await using provider = mockProvider(good);
   const edits = (...facts: Record<string, unknown>[]) =>
@@ -198,7 +198,7 @@ Deno.test("a route that cannot carry the request is passed over; what cannot be 
   assert(JSON.stringify(images).includes("pics.example"), "its provider fetches by itself");
 });
 
-Deno.test("without money: what no route would carry is told first, and nothing is fetched for it", async () => {
+Deno.test("without money, an error of the request that every route would find comes before the 402, and nothing is fetched", async () => {
   await using pictures = mockProvider(() => new Response("none", { status: 404 }));
   await using provider = mockProvider(good);
   const cut = `${png}A`;
@@ -243,7 +243,7 @@ Deno.test("without money: what no route would carry is told first, and nothing i
   assertEquals([pictures.seen.length, provider.seen.length], [0, 0]);
 });
 
-Deno.test("a streamed image may be silent for as long as its provider may", async () => {
+Deno.test("a streamed image may be silent for as long as the provider's timeout", async () => {
   const time = new ManualTime();
   const preview = pictureEvent.replaceAll("completed", "partial_image");
   const goOn = Promise.withResolvers<void>();

@@ -48,7 +48,7 @@ function streamOf(parts: readonly string[], end: "close" | "break" | "open") {
   );
 }
 
-Deno.test("streams pass as they come and are charged by how they end", async () => {
+Deno.test("image streams are relayed as they arrive and charged by how they end", async () => {
   let answer = () => streamOf([preview, finished], "close");
   await using provider = mockProvider(() => answer());
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
@@ -93,7 +93,7 @@ function eventsOf(text: string): Record<string, unknown>[] {
   });
 }
 
-Deno.test("a provider that ignores the request for a stream: its pictures come as events, and are charged", async () => {
+Deno.test("pictures of a provider that ignores the request for a stream are sent as events, and charged", async () => {
   const usage = { input_tokens: 5, output_tokens: 100, total_tokens: 105 };
   const about = { created: 7, size: "1024x1024", quality: "low", background: null };
   let data: unknown[] = [];
@@ -147,7 +147,7 @@ Deno.test("a provider that ignores the request for a stream: its pictures come a
   assertEquals(await world.balanceVnd(), balance);
 });
 
-Deno.test("a client that leaves pictures that came at once pays for them all; a call that is stopped for those sent", async () => {
+Deno.test("a client that leaves after all pictures arrived at once pays for all; a stopped call pays for those sent", async () => {
   await using provider = mockProvider(() => pictures(3));
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
   const post = () =>
@@ -201,7 +201,7 @@ Deno.test("a client that leaves a stream before its first picture stops the prov
   release.resolve(pictures(1));
 });
 
-Deno.test("a client that has left before a route is tried costs the provider nothing either", async () => {
+Deno.test("if the client leaves before a route is tried, no provider is called", async () => {
   let asked = 0;
   await using provider = mockProvider(() => {
     asked++;
@@ -219,7 +219,7 @@ Deno.test("a client that has left before a route is tried costs the provider not
   assertEquals([asked, await world.balanceVnd(), world.gateway.calls.count], [0, 1_000_000, 0]);
 });
 
-Deno.test("an error that a provider tells in plain text is its error, and stands in no log", async () => {
+Deno.test("a provider's error in plain text is passed on as its error, and not logged", async () => {
   const failure = "event: error\ndata: a red fox was refused\n\n";
   await using provider = mockProvider(() => streamOf([preview, failure], "close"));
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
@@ -230,7 +230,7 @@ Deno.test("an error that a provider tells in plain text is its error, and stands
   assertEquals(world.test.log.filter((line) => line.includes("fox")), []);
 });
 
-Deno.test("after 15 s without a picture the client has its status and a sign of life", async () => {
+Deno.test("after 15 s without a picture the client gets its status and a keep-alive", async () => {
   const time = new ManualTime();
   const deadlines = new Deadlines({ clock: time, timer: time });
   let reached = Promise.withResolvers<void>();

@@ -23,7 +23,7 @@ function pictures(count: number): Response {
   });
 }
 
-Deno.test("the charge goes by the images that came, never above what was asked for", async () => {
+Deno.test("the charge is for the images that arrived, at most for the requested number", async () => {
   let answer = () => pictures(1);
   await using provider = mockProvider(() => answer());
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
@@ -57,7 +57,7 @@ Deno.test("a model may be priced per request instead", async () => {
   assertEquals(response.headers.get("x-gateway-cost-vnd"), "700");
 });
 
-Deno.test("the request goes on byte for byte, and the answer comes back byte for byte", async () => {
+Deno.test("request and answer are passed on byte for byte", async () => {
   const answerText = '{ "created":1,\n"data":[{"b64_json":"AA=="}], "x":1.0 }';
   await using provider = mockProvider(() => new Response(answerText));
   const models = [model({ routes: [{ provider: "p1", model: "up-1" }] })];
@@ -77,7 +77,7 @@ Deno.test("the request goes on byte for byte, and the answer comes back byte for
   ]);
 });
 
-Deno.test("an edit sends files: its own as they came, remote ones fetched from public addresses only", async () => {
+Deno.test("an edit sends files: uploaded ones unchanged, remote ones fetched from public addresses only", async () => {
   await using pics = mockProvider(({ path }) =>
     path === "/page" ? new Response("<html>") : new Response(pngBytes)
   );
@@ -121,7 +121,7 @@ Deno.test("an edit sends files: its own as they came, remote ones fetched from p
   assertEquals(await world.balanceVnd(), 999_000);
 });
 
-Deno.test("pictures that are fetched count among what all calls hold, route by route", async () => {
+Deno.test("fetched pictures count against the memory budget, separately for each route", async () => {
   const large = new Uint8Array(400_000);
   large.set(pngBytes);
   await using pics = mockProvider(() => new Response(large));
@@ -153,7 +153,7 @@ Deno.test("pictures that are fetched count among what all calls hold, route by r
   assertEquals(await world.balanceVnd(), 999_000);
 });
 
-Deno.test("a form of files keeps its boundary on its way", async () => {
+Deno.test("a form with files keeps its boundary", async () => {
   await using provider = mockProvider(() => pictures(1));
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
   const form = new FormData();
@@ -172,7 +172,7 @@ Deno.test("a form of files keeps its boundary on its way", async () => {
   assertEquals(provider.seen[0]!.body, bytes);
 });
 
-Deno.test("refusals of the provider cost nothing; faults of a route move on to the next", async () => {
+Deno.test("refusals of the provider cost nothing; after a fault of a route the next one is tried", async () => {
   const answers: (() => Response)[] = [];
   const next = (_: SeenRequest) => (answers.shift() ?? (() => pictures(1)))();
   await using first = mockProvider(next);
@@ -223,7 +223,7 @@ Deno.test("refusals of the provider cost nothing; faults of a route move on to t
   assertEquals(await world.balanceVnd(), 1_000_000 - 4_000);
 });
 
-Deno.test("the receipt of an overloaded provider tells the status that the client was sent", async () => {
+Deno.test("the receipt of a call to an overloaded provider has the status that the client got", async () => {
   await using provider = mockProvider(() => new Response("x", { status: 529 }));
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
   const response = await world.post("/v1/images/generations", { model: "image-t", prompt: "x" });
@@ -231,7 +231,7 @@ Deno.test("the receipt of an overloaded provider tells the status that the clien
   assertEquals([(await errorOf(response)).status, receipt?.status], [503, 503]);
 });
 
-Deno.test("an answer in another shape is neither delivered nor charged, and another route is asked", async () => {
+Deno.test("an answer in another shape is neither delivered nor charged, and another route is tried", async () => {
   const shapes = [
     { images: [{ b64_json: png }] },
     { data: [`data:image/png;base64,${png}`] },
@@ -264,7 +264,7 @@ Deno.test("an answer in another shape is neither delivered nor charged, and anot
   assertEquals(await world.balanceVnd(), 1_000_000 - charged);
 });
 
-Deno.test("an image model on another endpoint, and a chat model here, are told where to go", async () => {
+Deno.test("a model on the wrong endpoint is refused with the name of the right one", async () => {
   await using world = await openMediaWorld();
   const chat = await errorOf(
     await world.post("/v1/images/generations", { model: "premium-1", prompt: "x" }),

@@ -106,7 +106,7 @@ for (const [path, body] of endpoints) {
   });
 }
 
-Deno.test("an answer that finds no room for a minute is refused and costs nothing", async () => {
+Deno.test("an answer that gets no memory for a minute is refused and costs nothing", async () => {
   await using world = await open();
   const [path, body] = endpoints[0];
   const unread = [await world.post(path, body), await world.post(path, body)];
@@ -123,7 +123,7 @@ Deno.test("an answer that finds no room for a minute is refused and costs nothin
   await until(() => world.gateway.answers.usedBytes === 0, "all is given back");
 });
 
-Deno.test("a client that does not read its answer loses it, and its room, and has paid", async () => {
+Deno.test("the answer of a client that does not read is discarded and its memory released; the call is charged", async () => {
   await using world = await open();
   const [path, body] = endpoints[0];
   const unread = await world.post(path, body);
@@ -140,7 +140,7 @@ Deno.test("a client that does not read its answer loses it, and its room, and ha
   assertEquals((await world.receiptOf(unread))?.units, 1);
 });
 
-Deno.test("pictures for a stream that came whole all the same are counted until they have left", async () => {
+Deno.test("pictures that arrived whole for a stream count against the budget until they are sent", async () => {
   await using world = await open();
   const [path] = endpoints[0];
   for (const isRead of [true, false]) {
@@ -158,7 +158,7 @@ const late = [
 ];
 
 for (const { what, answer, events, units } of late) {
-  Deno.test(`a stream that began before ${what} gives the room of its answer back`, async () => {
+  Deno.test(`a stream that began before ${what} releases the memory of its answer`, async () => {
     const sent = Promise.withResolvers<void>();
     await using world = await open(() => {
       const body = new ReadableStream({
@@ -196,7 +196,7 @@ const endings = {
     }),
 };
 
-Deno.test("whatever providers answer and however clients leave, nothing stays held", async () => {
+Deno.test("whatever providers answer and however clients leave, no memory stays counted", async () => {
   const job = fc.record({
     ending: fc.constantFrom(...Object.keys(endings) as (keyof typeof endings)[]),
     stream: fc.boolean(),

@@ -39,7 +39,7 @@ function brokenAfter(bytes: number): ReadableStream<Uint8Array<ArrayBuffer>> {
 
 const request = { model: "speech-t", input: "Xin chào", voice: "lan", speed: 1.25 };
 
-Deno.test("audio passes byte for byte with its type, at one price", async () => {
+Deno.test("audio is relayed byte for byte with its type, at one price", async () => {
   await using provider = mockProvider(() => audioResponse("audio/flac"));
   const world = await openMediaWorld({ providers: { p1: provider.port }, models: models("p1") });
   await using _ = world;
@@ -66,7 +66,7 @@ Deno.test("audio passes byte for byte with its type, at one price", async () => 
   assertEquals(provider.seen[0]!.json(), { ...request, response_format: "flac", model: "tts-up" });
 });
 
-Deno.test("audio of a store's own type, or of none, is audio", async () => {
+Deno.test("audio with a generic type, or without one, is accepted", async () => {
   let headers: HeadersInit = {};
   await using provider = mockProvider(() => new Response(audio, { headers }));
   const world = await openMediaWorld({ providers: { p1: provider.port }, models: models("p1") });
@@ -84,13 +84,13 @@ Deno.test("audio of a store's own type, or of none, is audio", async () => {
   assertEquals(await world.balanceVnd(), 1_000_000 - 2 * 1_350);
 });
 
-Deno.test("a driver that reuses its buffer does no harm to audio in many pieces", async () => {
+Deno.test("audio in many pieces stays intact though the driver reuses its buffer", async () => {
   await using world = await openMediaWorld();
   const response = await world.post("/v1/audio/speech", { model: "speech-1", input: "Xin chào" });
   assertEquals(await response.bytes(), Uint8Array.fromBase64(chimeMp3Base64.join("")));
 });
 
-Deno.test("errors are JSON although success is binary, cost nothing, and move on where a route is at fault", async () => {
+Deno.test("errors are JSON although success is binary, cost nothing, and another route is tried if a route is at fault", async () => {
   const answers: (() => Response)[] = [];
   const next = (_: SeenRequest) => (answers.shift() ?? (() => audioResponse()))();
   await using first = mockProvider(next);
@@ -120,7 +120,7 @@ Deno.test("errors are JSON although success is binary, cost nothing, and move on
   assertEquals(await world.balanceVnd(), 1_000_000 - 4 * 1_350);
 });
 
-Deno.test("audio that breaks off upstream breaks the client's connection and is free", async () => {
+Deno.test("audio that breaks off at the provider breaks the client's connection and is free", async () => {
   await using provider = mockProvider(() => audioResponse("audio/mpeg", brokenAfter(20_000)));
   await using world = await openMediaWorld({
     providers: { p1: provider.port },
@@ -155,7 +155,7 @@ Deno.test("a client that leaves pays, and its provider is stopped", async () => 
   assertEquals(world.gateway.calls.count, 0);
 });
 
-Deno.test("what is wrong with a request is told by field; the wallet is untouched", async () => {
+Deno.test("errors name the wrong field of the request; the wallet is unchanged", async () => {
   await using world = await openMediaWorld();
   const cases: [unknown, number, string | null][] = [
     [{ input: "x" }, 400, "model"],
@@ -180,7 +180,7 @@ const done = 'data: {"type":"speech.audio.done","usage":{"total_tokens":7}}\n\n'
 const asEvents = { ...request, stream_format: "sse" };
 const eventStream = (body: BodyInit) => audioResponse("text/event-stream", body);
 
-Deno.test("events instead of audio pass as they came, without a cost header", async () => {
+Deno.test("events instead of audio are relayed unchanged, without a cost header", async () => {
   await using provider = mockProvider(() => eventStream(delta + delta + done));
   await using world = await openMediaWorld({
     providers: { p1: provider.port },
@@ -195,7 +195,7 @@ Deno.test("events instead of audio pass as they came, without a cost header", as
   assertEquals([receipt?.stream, receipt?.units, receipt?.outcome], [true, 1, "completed"]);
 });
 
-Deno.test("events: an error before any speech moves on, one after it is told and free, as is a cut", async () => {
+Deno.test("events: after an error before any speech the next route is tried; a later error or a cut is passed on and free", async () => {
   const failure = 'data: {"type":"error","error":{"message":"no voice today"}}\n\n';
   const answers = [failure, "", ": hello\n\n", delta + failure];
   await using first = mockProvider(() => {
@@ -216,7 +216,7 @@ Deno.test("events: an error before any speech moves on, one after it is told and
   assertEquals(world.gateway.calls.count, 0);
 });
 
-Deno.test("events: an error that a provider tells in plain text is its error, and stands in no log", async () => {
+Deno.test("events: a provider's error in plain text is passed on as its error, and not logged", async () => {
   const failure = "event: error\ndata: the fox cannot be read out\n\n";
   await using provider = mockProvider(() =>
     eventStream(ReadableStream.from([delta, failure]).pipeThrough(new TextEncoderStream()))
@@ -264,7 +264,7 @@ function heard(text: string): Uint8Array {
   return Uint8Array.from(pieces.flat());
 }
 
-Deno.test("a provider that ignores the request for events has its audio passed on as events", async () => {
+Deno.test("audio of a provider that ignores the request for events is sent as events", async () => {
   await using provider = mockProvider(() => audioResponse());
   await using world = await openMediaWorld({
     providers: { p1: provider.port },
@@ -276,7 +276,7 @@ Deno.test("a provider that ignores the request for events has its audio passed o
   assertEquals(await world.balanceVnd(), 1_000_000 - 1_350);
 });
 
-Deno.test("after 15 s without speech a client that waits for events has a sign of life", async () => {
+Deno.test("after 15 s without speech a client that waits for events gets a keep-alive", async () => {
   const time = new ManualTime();
   let reached = Promise.withResolvers<void>();
   let release = Promise.withResolvers<Response>();

@@ -291,7 +291,7 @@ Deno.test("the standard dialect: a form when there are files, else JSON with str
   assertEquals([file.name, file.type], ["reference_1.png", "image/png"]);
 });
 
-Deno.test("what a provider has no place for is refused before it is asked", async () => {
+Deno.test("fields that a provider cannot take are refused before it is called", async () => {
   await using provider = mockProvider(() => Response.json({ request_id: "r" }));
   await using world = await openMediaWorld({
     providers: { p1: provider.port },
@@ -305,7 +305,7 @@ Deno.test("what a provider has no place for is refused before it is asked", asyn
   assertEquals(await world.balanceVnd(), 1_000_000);
 });
 
-Deno.test("a refused submit costs nothing: 4xx is the client's, 5xx moves on to the next route", async () => {
+Deno.test("a refused submit costs nothing: a 4xx goes to the client, after a 5xx the next route is tried", async () => {
   const answers: (() => Response)[] = [];
   const answer = (_: SeenRequest) => (answers.shift() ?? (() => Response.json({ id: "v9" })))();
   await using first = mockProvider(answer);
@@ -349,7 +349,7 @@ Deno.test("a refused submit costs nothing: 4xx is the client's, 5xx moves on to 
   assertEquals(await world.balanceVnd(), 1_000_000 - 4 * 3_000);
 });
 
-Deno.test("the configuration names what is wrong with rules, prices and adapters", () => {
+Deno.test("configuration errors name the wrong rule, price or adapter", () => {
   const good = defaultCatalog().find("video-d");
   assert(good !== undefined);
   assertEquals(videoModelProblems(good), []);

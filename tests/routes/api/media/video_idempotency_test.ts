@@ -37,7 +37,7 @@ async function assertBooks(world: MediaWorld, videos: number): Promise<void> {
   assertEquals(await world.balanceVnd(), 1_000_000 - videos * 3000);
 }
 
-Deno.test("the same key and request is the same task, once paid, for a day", async () => {
+Deno.test("a repeated request with the same key gets the same task, paid once, for a day", async () => {
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
   const first = await post(world, "key-1");
@@ -60,7 +60,7 @@ Deno.test("the same key and request is the same task, once paid, for a day", asy
   await assertBooks(world, 4);
 });
 
-Deno.test("a key that was used for another request is refused; another account's key is another key", async () => {
+Deno.test("a key that was used for another request is refused; keys of accounts are independent", async () => {
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
   const id = await idOf(await post(world, "key-1"));
@@ -85,7 +85,7 @@ Deno.test("a key that was used for another request is refused; another account's
   await assertBooks(world, 1);
 });
 
-Deno.test("a form that is sent again has another boundary, and is the same request", async () => {
+Deno.test("a repeated form with another boundary is the same request", async () => {
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
   const send = async (prompt: string) => {
@@ -101,7 +101,7 @@ Deno.test("a form that is sent again has another boundary, and is the same reque
   await assertBooks(world, 1);
 });
 
-Deno.test("of many at once one is submitted; the others are told to come back, and then get its task", async () => {
+Deno.test("of many concurrent requests one is submitted; the others get a retry-after, and then its task", async () => {
   const release = Promise.withResolvers<void>();
   await using p1 = provider(async () => {
     await release.promise;
@@ -127,7 +127,7 @@ Deno.test("of many at once one is submitted; the others are told to come back, a
   await assertBooks(world, 1);
 });
 
-Deno.test("a call that came to nothing leaves its key free", async () => {
+Deno.test("a call that cost nothing leaves its key free", async () => {
   const answers = [
     () => Response.json({ error: { message: "no" } }, { status: 400 }),
     () => new Response("x", { status: 500 }),
@@ -143,7 +143,7 @@ Deno.test("a call that came to nothing leaves its key free", async () => {
   await assertBooks(world, 1);
 });
 
-Deno.test("without money the key stays free; with its task deleted the key says so", async () => {
+Deno.test("a 402 leaves the key free; after its task is deleted the key answers 404", async () => {
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models, vnd: 3000 });
   const id = await idOf(await post(world, "key-1"));
@@ -156,7 +156,7 @@ Deno.test("without money the key stays free; with its task deleted the key says 
   assertEquals((await errorOf(await post(world, "key-1"))).status, 404);
 });
 
-Deno.test("what is no key is refused, and what is stored tells neither key nor prompt", async () => {
+Deno.test("an invalid key is refused, and the stored row contains neither key nor prompt", async () => {
   await using p1 = provider();
   await using world = await openMediaWorld({ providers: { p1: p1.port }, models });
   for (const key of ["", "two words", "k".repeat(maxIdempotencyKeyChars + 1)]) {

@@ -59,7 +59,7 @@ async function assertBooks(world: MediaWorld): Promise<void> {
   assertEquals((await verifyStore(world.gateway.kv)).problems, []);
 }
 
-Deno.test("DELETE of a task that had not started: taken back at the provider, refunded once", async () => {
+Deno.test("DELETE of a task that had not started: cancelled at the provider, refunded once", async () => {
   await using provider = standardProvider();
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
   const id = await created(world);
@@ -102,7 +102,7 @@ Deno.test("DELETE of a task that had started at the provider: cancelled, the cha
   await assertBooks(world);
 });
 
-Deno.test("DELETE of a task that has just ended: told so, and the end is written down", async () => {
+Deno.test("DELETE of a task that has just ended: refused with its state, and the end is stored", async () => {
   await using provider = standardProvider();
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
   const done = await created(world);
@@ -183,7 +183,7 @@ Deno.test("content: whole and in ranges, headers of the provider by an allow-lis
   assertEquals(await world.balanceVnd(), balance);
 });
 
-Deno.test("content: stores that do not know what they keep, or do not say, still give it", async () => {
+Deno.test("content: files with a generic type or none are served", async () => {
   await using provider = standardProvider();
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
   const id = await completed(world, provider);
@@ -224,7 +224,7 @@ Deno.test("content: not ready, failed, gone, a page instead of a file, a provide
   }
 });
 
-Deno.test("content that lies elsewhere: redirects go to public addresses only and carry no credential", async () => {
+Deno.test("content stored elsewhere: redirects go to public addresses only and carry no credential", async () => {
   await using provider = standardProvider();
   await using store = mockProvider(({ path, headers }) => {
     if (path === "/hop") {
@@ -264,7 +264,7 @@ Deno.test("content that lies elsewhere: redirects go to public addresses only an
   assertEquals(store.seen.length, 2);
 });
 
-Deno.test("a client that leaves a download closes it upstream", async () => {
+Deno.test("a client that leaves a download closes it at the provider", async () => {
   await using provider = standardProvider();
   const upstreamClosed = Promise.withResolvers<void>();
   provider.state.content = () =>
@@ -286,7 +286,7 @@ Deno.test("a client that leaves a download closes it upstream", async () => {
   assertEquals(world.gateway.calls.count, 0);
 });
 
-Deno.test("HEAD of a file tells its headers and leaves nothing open, here or upstream", async () => {
+Deno.test("HEAD of a file has its headers and leaves no connection open", async () => {
   await using provider = standardProvider();
   let upstreamClosed = Promise.withResolvers<void>();
   provider.state.content = () =>
@@ -320,7 +320,7 @@ Deno.test("HEAD of a file tells its headers and leaves nothing open, here or ups
   assertEquals([missing.status, (await missing.arrayBuffer()).byteLength], [404, 0]);
 });
 
-Deno.test("a download that nobody reads ends with the process", async () => {
+Deno.test("a download that its client does not read ends with the process", async () => {
   await using provider = standardProvider();
   provider.state.content = () =>
     new Response(
@@ -336,7 +336,7 @@ Deno.test("a download that nobody reads ends with the process", async () => {
   await assertRejects(() => response.bytes());
 });
 
-Deno.test("a task goes back to the credential that made it, also while that one rests", async () => {
+Deno.test("a task is polled with the credential that created it, also while that one rests", async () => {
   const seen: string[] = [];
   let refused = "";
   await using provider = mockProvider(({ method, headers }) => {
@@ -367,7 +367,7 @@ Deno.test("a task goes back to the credential that made it, also while that one 
   assertEquals(polls, pinned.toSorted(), "each poll has the credential of its submit");
 });
 
-Deno.test("lists are bounded and say what is wrong with a query", async () => {
+Deno.test("lists are bounded, and errors name the wrong query parameter", async () => {
   await using world = await openMediaWorld();
   for (
     const query of ["limit=0", "limit=101", "limit=x", "order=up", "after=../x", "after=acc_1"]
@@ -384,7 +384,7 @@ Deno.test("lists are bounded and say what is wrong with a query", async () => {
   });
 });
 
-Deno.test("ids that are none, and ids of others, are the same 404, on every path", async () => {
+Deno.test("invalid ids and ids of other accounts get the same 404, on every path", async () => {
   await using provider = standardProvider();
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model()] });
   const id = await completed(world, provider);

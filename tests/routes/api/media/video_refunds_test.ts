@@ -73,7 +73,7 @@ for (const period of ["dailyLimitMicroVnd", "monthlyLimitMicroVnd"] as const) {
   });
 }
 
-Deno.test("usage and receipts tell what was refunded, and the books add up", async () => {
+Deno.test("usage and receipts show refunds, and the sums agree", async () => {
   let state = "queued";
   await using provider = mockProvider(() => Response.json({ id: "u", status: state }));
   await using world = await openMediaWorld({ providers: { p1: provider.port }, models: [model] });

@@ -138,7 +138,7 @@ Deno.test("every valid cell of the video table is accepted at its price", async 
   assert(cells > 80, `${cells} cells`);
 });
 
-Deno.test("a shape that the model has not is named, and refused where nothing may be dropped", async () => {
+Deno.test("an unsupported shape is named, and refused in strict mode", async () => {
   await using world = await openMediaWorld();
   const body = { model: "video-a", prompt: "a cat", aspect_ratio: "1:1" };
   const response = await world.post("/v1/videos", body);
@@ -148,7 +148,7 @@ Deno.test("a shape that the model has not is named, and refused where nothing ma
   assertEquals((await errorOf(strict)).param, "aspect_ratio");
 });
 
-Deno.test("every invalid cell is a 400 that names its field; no provider is asked, the wallet is untouched", async () => {
+Deno.test("every invalid cell is a 400 that names its field; no provider is called, the wallet is unchanged", async () => {
   await using world = await openMediaWorld();
   let cells = 0;
   for (const [model, more, field] of invalidCells()) {
@@ -173,7 +173,7 @@ Deno.test("every invalid cell is a 400 that names its field; no provider is aske
   assertEquals((await (await world.send("/v1/videos")).json()).data, []);
 });
 
-Deno.test("the same cells as a form: repeated fields, files, and the same refusals", async () => {
+Deno.test("the same cells sent as forms: repeated fields, files, and the same refusals", async () => {
   await using world = await openMediaWorld();
   const post = (fields: [string, string | File][]) => {
     const form = new FormData();
@@ -211,7 +211,7 @@ Deno.test("the same cells as a form: repeated fields, files, and the same refusa
   assertEquals(twoFrames.status, 200, JSON.stringify(await twoFrames.json()));
 });
 
-Deno.test("a wallet that cannot pay is a 402 before any provider is asked", async () => {
+Deno.test("a wallet that cannot pay is a 402 before any provider is called", async () => {
   await using world = await openMediaWorld({ vnd: 3_299 });
   const error = await errorOf(await world.post("/v1/videos", { model: "video-a", prompt: "x" }));
   assertEquals([error.status, error.type, error.code], [
@@ -222,7 +222,7 @@ Deno.test("a wallet that cannot pay is a 402 before any provider is asked", asyn
   await assertUntouched(world, 3_299, "402");
 });
 
-Deno.test("unknown models, other kinds, other bodies: refused in the style of the endpoint", async () => {
+Deno.test("unknown models, models of other kinds and other bodies are refused in the style of the endpoint", async () => {
   await using world = await openMediaWorld();
   const cases: [unknown, number, string | null][] = [
     [{ prompt: "x" }, 400, "model"],
@@ -262,7 +262,7 @@ Deno.test("fields that the endpoint does not know are dropped and named; strict 
   assertEquals(await world.balanceVnd(), 1_000_000 - 2_800);
 });
 
-Deno.test("the books balance after tasks of every fate", async () => {
+Deno.test("the ledger balances after tasks with every possible end", async () => {
   await using world = await openMediaWorld();
   for (const fate of ["x", "[[sandbox:video-fail]]", "[[sandbox:video-stall]]"]) {
     const response = await world.post("/v1/videos", { model: "video-c", prompt: fate });

@@ -135,19 +135,23 @@ for (const style of styles) {
     },
   );
 
-  Deno.test(`${style}: a failure before that moment keeps its status`, options, async () => {
-    const { stage, world } = await open();
-    await using _world = world;
-    const calling = world.call(style, true);
-    await stage.reached("a");
-    stage.time.advance(keepAliveMs - 1_000);
-    stage.tell("a", "fail");
-    await stage.reached("b");
-    stage.tell("b", "fail");
-    const answer = await calling;
-    assertEquals(answer.status, 502);
-    await world.checkBooks(1);
-  });
+  Deno.test(
+    `${style}: a failure before the first keep-alive keeps its status`,
+    options,
+    async () => {
+      const { stage, world } = await open();
+      await using _world = world;
+      const calling = world.call(style, true);
+      await stage.reached("a");
+      stage.time.advance(keepAliveMs - 1_000);
+      stage.tell("a", "fail");
+      await stage.reached("b");
+      stage.tell("b", "fail");
+      const answer = await calling;
+      assertEquals(answer.status, 502);
+      await world.checkBooks(1);
+    },
+  );
 }
 
 Deno.test(
@@ -195,21 +199,25 @@ for (const style of styles) {
   );
 }
 
-Deno.test("whole answers do not begin early: their status stays true", options, async () => {
-  const { stage, world } = await open();
-  await using _world = world;
-  const calling = world.call("chat", false);
-  await stage.reached("a");
-  stage.time.advance(10 * keepAliveMs);
-  stage.tell("a", "fail");
-  await stage.reached("b");
-  stage.tell("b", "fail");
-  assertEquals((await calling).status, 502);
-  await world.checkBooks(1);
-});
+Deno.test(
+  "whole answers do not begin early, so their status is that of the result",
+  options,
+  async () => {
+    const { stage, world } = await open();
+    await using _world = world;
+    const calling = world.call("chat", false);
+    await stage.reached("a");
+    stage.time.advance(10 * keepAliveMs);
+    stage.tell("a", "fail");
+    await stage.reached("b");
+    stage.tell("b", "fail");
+    assertEquals((await calling).status, 502);
+    await world.checkBooks(1);
+  },
+);
 
 Deno.test(
-  "an answer that begins early names the fields that the routes asked by then could not carry",
+  "an answer that begins early names the fields that the routes tried by then could not carry",
   options,
   async () => {
     const stage = new Stage();
@@ -240,7 +248,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a large request is held as long as routes are tried behind the keep-alives, and no longer",
+  "a large request is kept as long as routes are tried behind the keep-alives, and no longer",
   options,
   async () => {
     const { stage, world } = await open();

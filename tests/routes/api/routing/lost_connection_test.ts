@@ -59,7 +59,7 @@ const orders = [
 ];
 
 for (const { path, body, model, answer } of orders) {
-  Deno.test(`an order to ${path} is never sent again: it fails, and is free`, options, async () => {
+  Deno.test(`a call to ${path} is never sent again: it fails, and is free`, options, async () => {
     let requests = 0;
     await using peer = new RawPeer(async (conversation) => {
       for (let got = await conversation.request(); got; got = await conversation.request()) {

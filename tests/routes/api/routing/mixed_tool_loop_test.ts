@@ -141,7 +141,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a tool loop that must return to the Messages route goes on without thinking, which is named",
+  "a tool loop that must return to the Messages route continues without thinking, which is named",
   options,
   async () => {
     await using world = await openWorld();

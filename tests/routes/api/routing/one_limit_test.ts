@@ -68,7 +68,7 @@ async function openWorld() {
   };
 }
 
-Deno.test("a rate limit that one customer met refuses that customer alone", options, async () => {
+Deno.test("a rate limit that one customer met rests only that customer", options, async () => {
   await using world = await openWorld();
   const [hasty, other] = [await world.customer(), await world.customer()];
   assertEquals(await world.call(hasty, "too often"), 429);
@@ -78,7 +78,7 @@ Deno.test("a rate limit that one customer met refuses that customer alone", opti
   assertEquals(await world.state(), "up");
 });
 
-Deno.test("the public status recovers with the calls that work again", options, async () => {
+Deno.test("the public status recovers when calls succeed again", options, async () => {
   await using world = await openWorld();
   const key = await world.customer();
   for (let i = 0; i < 6; i++) assertEquals(await world.call(key, "break"), 502);

@@ -67,7 +67,7 @@ async function within2s(holds: () => Promise<boolean>): Promise<boolean> {
   return await holds();
 }
 
-Deno.test("without the operator's key nothing of the operators' paths exists; with a wrong one nobody gets in", async () => {
+Deno.test("without an operator key configured the operator paths are 404; a wrong key is refused", async () => {
   await using gateway = await openTestGateway({ env });
   await using closed = await openTestGateway();
   const paths = ["/operator/routes", "/operator/maintenance", "/metrics"];
@@ -109,7 +109,7 @@ Deno.test("GET /operator/routes shows each route with its health, and no secret"
   assert(!text.includes("vendor-secret") && !text.includes("api.vendor.example"));
 });
 
-Deno.test("a route that is taken out here is out on another instance within two seconds, and back again", async () => {
+Deno.test("a route that is switched off on one instance is off on another within two seconds, and on again", async () => {
   using kv = await Deno.openKv(":memory:");
   await using one = await openTestGateway({ env, kv });
   await using two = await openTestGateway({ env, kv, masterKeys: one.masterKeys });
@@ -161,7 +161,7 @@ Deno.test("maintenance holds on all instances within two seconds; models and sta
   assert(await within2s(async () => (await chat(two, key, "premium-1")).status === 200));
 });
 
-Deno.test("what operators send is checked", async () => {
+Deno.test("requests of operators are validated", async () => {
   await using gateway = await openTestGateway({ env });
   const id = (await routes(gateway))[0]?.id ?? "";
   const bad: readonly [string, RequestInit, number][] = [
@@ -185,7 +185,7 @@ Deno.test("what operators send is checked", async () => {
   assertEquals((await routes(gateway)).every(({ switched }) => switched === "enabled"), true);
 });
 
-Deno.test("GET /readyz: ready, and not when the ledger is closed; GET /healthz all the same", async () => {
+Deno.test("GET /readyz is 503 when the ledger is closed; GET /healthz stays 200", async () => {
   await using gateway = await openTestGateway({ env });
   assertEquals((await ask(gateway, "/readyz", {})).status, 200);
   await gateway.assembled.gateway.wallet.close();
@@ -194,7 +194,7 @@ Deno.test("GET /readyz: ready, and not when the ledger is closed; GET /healthz a
   assertEquals((await ask(gateway, "/healthz", {})).status, 200);
 });
 
-Deno.test("GET /v1/status: for everyone, per model, with times once there are some", async () => {
+Deno.test("GET /v1/status needs no key and has each model, with times once they are measured", async () => {
   await using gateway = await openTestGateway({ env });
   const { key } = await gateway.customer(10_000);
   const stream = await gateway.fetch(
@@ -222,7 +222,7 @@ Deno.test("GET /v1/status: for everyone, per model, with times once there are so
   assert(!text.includes("sandbox"), "providers are nobody's business");
 });
 
-Deno.test("GET /v1/status stays up when the store fails under it", async () => {
+Deno.test("GET /v1/status answers while the store fails", async () => {
   await using gateway = await openTestGateway({ env });
   const { gateway: parts } = gateway.assembled;
   const failing = new Proxy(parts.kv, {
@@ -238,7 +238,7 @@ Deno.test("GET /v1/status stays up when the store fails under it", async () => {
   await response.body?.cancel();
 });
 
-Deno.test("GET /metrics: calls, tokens, money, tries, times and states, in the Prometheus format", async () => {
+Deno.test("GET /metrics: calls, tokens, money, attempts, times and states, in the Prometheus format", async () => {
   await using gateway = await openTestGateway({ env });
   const { key } = await gateway.customer(10_000);
   const answer = await chat(gateway, key, "premium-1");

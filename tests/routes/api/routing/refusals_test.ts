@@ -29,7 +29,7 @@ const good: Unruly = async (conversation) => {
 };
 
 Deno.test(
-  "when all providers limit us the client gets 429 with the soonest end, then without asking them again",
+  "when all providers limit us the client gets 429 with the soonest retry-after, later without a call to them",
   options,
   async () => {
     let asked = 0;
@@ -57,7 +57,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a provider's 503 is service_unavailable in every style, as the table of errors has it",
+  "a provider's 503 is service_unavailable in every style, as in the table of errors",
   options,
   async () => {
     const away: Unruly = async (conversation) =>
@@ -75,7 +75,7 @@ Deno.test(
 );
 
 Deno.test(
-  "receipts and logs tell the status that the client was sent: 529 or 503",
+  "receipts and logs have the status that the client got: 529 or 503",
   options,
   async () => {
     const overloaded: Unruly = async (conversation) =>
@@ -97,7 +97,7 @@ Deno.test(
   },
 );
 
-Deno.test("a provider's limit is passed over while another one answers", options, async () => {
+Deno.test("a rate-limited provider is skipped while another one answers", options, async () => {
   await using world = await UnrulyWorld.open({ providers: { a: limiting(50), b: good } });
   for (let i = 0; i < 3; i++) {
     const answer = await world.call("chat", true);
@@ -109,7 +109,7 @@ Deno.test("a provider's limit is passed over while another one answers", options
 });
 
 Deno.test(
-  "our refused key is the operator's trouble: 502 for the client, not 401, and its text stays here",
+  "a refused provider key is a 502 for the client, not a 401, and the provider's text is not shown",
   options,
   async () => {
     for (const status of [401, 402, 403]) {
@@ -132,7 +132,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a refusal in the words of a validating server names the field: 422, free, and no other route is asked",
+  "a 422 of a validating server becomes an error that names the field: free, and no other route is tried",
   options,
   async () => {
     const detail = [{ loc: ["body", "messages", 0, "content"], msg: "Field required" }];
@@ -156,7 +156,7 @@ Deno.test(
 );
 
 Deno.test(
-  "a stream that runs when its route is taken out runs on to its end",
+  "a running stream continues to its end when its route is switched off",
   options,
   async () => {
     const begun = Promise.withResolvers<void>();
