@@ -15,9 +15,9 @@ export interface Effort {
   readonly seconds: number;
   readonly warmSeconds: number;
   /** How many slow streams are held open. */
-  readonly heldStreams: number;
+  readonly openStreams: number;
   /** Repetitions, each on a new process. */
-  readonly heldRounds: number;
+  readonly openRounds: number;
 }
 
 export const efforts = {
@@ -26,16 +26,16 @@ export const efforts = {
     rounds: 3,
     seconds: 1.5,
     warmSeconds: 0.3,
-    heldStreams: 300,
-    heldRounds: 1,
+    openStreams: 300,
+    openRounds: 1,
   },
   full: {
     settleSeconds: 20,
     rounds: 9,
     seconds: 2,
     warmSeconds: 0.5,
-    heldStreams: 1_000,
-    heldRounds: 3,
+    openStreams: 1_000,
+    openRounds: 3,
   },
 } as const satisfies Record<string, Effort>;
 

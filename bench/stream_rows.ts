@@ -29,7 +29,7 @@ export async function streamRows(
   if (wants(3) || wants(4)) rows.push(...await eventRows(setting, effort));
   if (wants(5)) rows.push(await firstByteRow(setting, effort));
   if (wants(10)) rows.push(await leaveRow(setting));
-  if (wants(6)) rows.push(...await heldRows(setting, effort));
+  if (wants(6)) rows.push(...await openStreamRows(setting, effort));
   return rows.filter(({ goal }) => wants(goal));
 }
 
@@ -103,7 +103,7 @@ async function firstByteRow(setting: Setting, effort: Effort): Promise<Row> {
   };
 }
 
-interface Held {
+interface OpenStreams {
   readonly restBytes: number;
   readonly peakBytes: number;
   /** Of events while all streams were open. */
@@ -120,7 +120,7 @@ interface Held {
  * Measured on a new process, because memory that earlier streams left would hide the cost of a stream; but on a warm
  * one, whose heap has its usual size.
  */
-async function holdOnce({ gateway, direct }: Setting, connections: number): Promise<Held> {
+async function openOnce({ gateway, direct }: Setting, connections: number): Promise<OpenStreams> {
   await gateway.stop();
   await gateway.start();
   const { target } = gateway;
@@ -149,19 +149,19 @@ async function holdOnce({ gateway, direct }: Setting, connections: number): Prom
   };
 }
 
-async function heldRows(setting: Setting, effort: Effort): Promise<Row[]> {
-  const { heldStreams, heldRounds } = effort;
-  const rounds: Held[] = [];
-  while (rounds.length < heldRounds) rounds.push(await holdOnce(setting, heldStreams));
-  const seen = (read: (round: Held) => number) => median(rounds.map(read));
+async function openStreamRows(setting: Setting, effort: Effort): Promise<Row[]> {
+  const { openStreams, openRounds } = effort;
+  const rounds: OpenStreams[] = [];
+  while (rounds.length < openRounds) rounds.push(await openOnce(setting, openStreams));
+  const seen = (read: (round: OpenStreams) => number) => median(rounds.map(read));
   const bar = { firstStep: 15, goal: 7, better: "less", unit: " ms" } as const;
   const delayP99Ms = seen((round) => round.delayP99Ms);
   const aloneP99Ms = seen((round) => round.aloneP99Ms);
   return [{
     goal: 6,
     measure: "open slow streams: memory of one",
-    seen: `${heldStreams} streams, from ${(seen((round) => round.restBytes) / 1e6).toFixed(0)} MB`,
-    value: seen((round) => (round.peakBytes - round.restBytes) / heldStreams / 1_000),
+    seen: `${openStreams} streams, from ${(seen((round) => round.restBytes) / 1e6).toFixed(0)} MB`,
+    value: seen((round) => (round.peakBytes - round.restBytes) / openStreams / 1_000),
     bar: { firstStep: 85, goal: 70, better: "less", unit: " KB" },
   }, {
     goal: 6,
@@ -172,7 +172,7 @@ async function heldRows(setting: Setting, effort: Effort): Promise<Row[]> {
       seen((round) => round.withOpeningP99Ms).toFixed(1)
     } ms; the mock alone ${aloneP99Ms.toFixed(1)} ms; ${
       Math.min(...rounds.map(({ whole }) => whole))
-    } of ${heldStreams} whole`,
+    } of ${openStreams} whole`,
     // If events are later than the goal even without a gateway, the machine is the limit.
     value: aloneP99Ms > bar.firstStep ? undefined : delayP99Ms,
     bar,

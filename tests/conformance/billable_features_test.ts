@@ -4,17 +4,17 @@ import { findBillableFeatures } from "../../core/wire/billable_features/asked_fo
 import { describeRecordings } from "./recordings.ts";
 
 /** Recordings with features that a provider charges for, and their places. */
-const dear: Record<string, readonly string[]> = {
+const billable: Record<string, readonly string[]> = {
   "messages/web-search-citations-thinking": ["web_search tools.0"],
   "responses/web-search": ["web_search tools.0"],
 };
 
-describeRecordings("dear features", (recordings) => {
+describeRecordings("billable features", (recordings) => {
   for (const { name, style, request } of recordings) {
     if (request === undefined) continue;
-    Deno.test(`${name}: only what is known to be dear is taken for it`, () => {
+    Deno.test(`${name}: only what is known to be billable is taken for it`, () => {
       const found = findBillableFeatures(style, request);
-      assertEquals(found.map(({ feature, path }) => `${feature} ${path}`), dear[name] ?? []);
+      assertEquals(found.map(({ feature, path }) => `${feature} ${path}`), billable[name] ?? []);
     });
   }
 });

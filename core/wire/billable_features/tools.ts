@@ -49,7 +49,7 @@ function hidesType(tool: JsonObject): boolean {
  * ```ts
  * import { billableFeatureOfTool } from "./tools.ts";
  * if (billableFeatureOfTool({ type: "web_search_20250305", name: "s" }) !== "web_search") throw new Error("free");
- * if (billableFeatureOfTool({ type: "bash_20250124", name: "bash" }) !== undefined) throw new Error("dear");
+ * if (billableFeatureOfTool({ type: "bash_20250124", name: "bash" }) !== undefined) throw new Error("billable");
  * ```
  */
 export function billableFeatureOfTool(tool: Json): BillableFeature | undefined {

@@ -24,7 +24,7 @@ export class ToolInputStream {
   /** `blank`: nothing but white space so far. */
   #kind: "blank" | "object" | "other" = "blank";
   #held: string[] = [];
-  #heldChars = 0;
+  #bufferedChars = 0;
 
   /**
    * The next piece, as a JSON string literal. Returns the literal that goes out now, if any.
@@ -33,7 +33,7 @@ export class ToolInputStream {
    */
   take(json: string): string | undefined {
     if (this.#kind === "object") return json;
-    if (this.#heldChars === 0 && json.charCodeAt(1) === openBrace) {
+    if (this.#bufferedChars === 0 && json.charCodeAt(1) === openBrace) {
       this.#kind = "object";
       return json;
     }
@@ -55,8 +55,8 @@ export class ToolInputStream {
 
   #hold(text: string): void {
     this.#held.push(text);
-    this.#heldChars += text.length;
-    if (this.#heldChars > bufferedBlockBytes) {
+    this.#bufferedChars += text.length;
+    if (this.#bufferedChars > bufferedBlockBytes) {
       throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
     }
   }
@@ -64,7 +64,7 @@ export class ToolInputStream {
   #release(): string {
     const text = this.#held.join("");
     this.#held = [];
-    this.#heldChars = 0;
+    this.#bufferedChars = 0;
     return text;
   }
 }

@@ -90,7 +90,7 @@ class StreamRestoration {
   /** Wrapped calls: the pieces of their arguments so far, as joined literals without quotes. */
   readonly #held = new Map<number, { custom: boolean; json: string }>();
   /** Characters of all of them: a provider may leave any number of calls open. */
-  #heldChars = 0;
+  #bufferedChars = 0;
 
   constructor(memory: ConversionMemory, emit: EventSink) {
     this.#memory = memory;
@@ -124,8 +124,8 @@ class StreamRestoration {
     const held = this.#held.get(event.block);
     if (held === undefined) return this.#emit(event);
     const piece = event.json.slice(1, -1);
-    this.#heldChars += piece.length;
-    if (this.#heldChars > bufferedBlockBytes) {
+    this.#bufferedChars += piece.length;
+    if (this.#bufferedChars > bufferedBlockBytes) {
       throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
     }
     held.json += piece;
@@ -135,7 +135,7 @@ class StreamRestoration {
     const held = this.#held.get(block);
     if (held === undefined) return;
     this.#held.delete(block);
-    this.#heldChars -= held.json.length;
+    this.#bufferedChars -= held.json.length;
     const text: string = JSON.parse(`"${held.json}"`);
     const restored = held.custom ? unwrapText(text) : unwrapJson(text);
     this.#emit({ type: "arguments", block, json: stringifyExactly(restored) });

@@ -177,7 +177,7 @@ export class BytePipe implements StreamPipe {
 
   /**
    * Some servers leave out the blank line after their last event. The standard drops such an event; a usage report
-   * or the end of the stream is too dear for that, so it is read and closed. Half an event is still dropped.
+   * or the end of the stream is too expensive for that, so it is read and closed. Half an event is still dropped.
    */
   #readRest(): Uint8Array {
     const frame = this.#splitter.takeRest();

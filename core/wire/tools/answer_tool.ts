@@ -52,8 +52,8 @@ class ToolAnswerStream {
   readonly #emit: EventSink;
   /** Text that may yet have to make way, in blocks that may have ended. */
   #held: StreamEvent[] = [];
-  readonly #heldBlocks = new Set<number>();
-  #heldChars = 0;
+  readonly #bufferedBlocks = new Set<number>();
+  #bufferedChars = 0;
   #answered = false;
   #called = false;
   /** The open block of the answer, and whether anything of it came. */
@@ -91,11 +91,11 @@ class ToolAnswerStream {
 
   #hold(event: StreamEvent & { readonly type: "text" | "citation" }): void {
     this.#held.push(event);
-    this.#heldBlocks.add(event.block);
-    this.#heldChars += event.type === "text"
+    this.#bufferedBlocks.add(event.block);
+    this.#bufferedChars += event.type === "text"
       ? event.json.length + (event.logprobs?.length ?? 0)
       : citationChars(event.citation);
-    if (this.#heldChars > bufferedBlockBytes) {
+    if (this.#bufferedChars > bufferedBlockBytes) {
       throw new GatewayError("upstream_unreachable", "The model says too much before its answer");
     }
   }
@@ -107,8 +107,8 @@ class ToolAnswerStream {
 
   #forget(): void {
     this.#held = [];
-    this.#heldBlocks.clear();
-    this.#heldChars = 0;
+    this.#bufferedBlocks.clear();
+    this.#bufferedChars = 0;
   }
 
   #call(event: StreamEvent & { readonly type: "call" }): void {
@@ -138,7 +138,7 @@ class ToolAnswerStream {
   #blockEnd(event: StreamEvent & { readonly type: "block_end" }): void {
     const { block } = event;
     if (this.#further.delete(block)) return;
-    if (this.#heldBlocks.has(block)) {
+    if (this.#bufferedBlocks.has(block)) {
       this.#held.push(event);
       return;
     }

@@ -106,7 +106,7 @@ const text = (style: Style, more: string): string =>
 const search = '"tools" : [ { "name":"f", "input_schema":{} }, {"type" : "web_search"} ]';
 
 for (const style of styles) {
-  Deno.test(`${style}: a dear tool is refused by its place, unless the route allows it: then no byte changes`, () => {
+  Deno.test(`${style}: a billable tool is refused by its place, unless the route allows it: then no byte changes`, () => {
     const asking = { style, text: text(style, search) };
     const [code, status, param, message] = refused({ ...asking, model: modelWith({ style }) });
     assertEquals([code, status, param], ["invalid_request", 400, "tools.1"]);
@@ -123,8 +123,8 @@ for (const style of styles) {
 
   Deno.test(`${style}: a dearer tier is refused, the usual ones pass unchanged`, () => {
     const model = modelWith({ style });
-    const dear = text(style, '"service_tier":"priority"');
-    assertEquals(refused({ style, text: dear, model })[2], "service_tier");
+    const billable = text(style, '"service_tier":"priority"');
+    assertEquals(refused({ style, text: billable, model })[2], "service_tier");
     const usual = text(style, '"service_tier":"auto"');
     const passed = start({ style, text: usual, model });
     assert(passed.ok);
@@ -132,7 +132,7 @@ for (const style of styles) {
   });
 }
 
-Deno.test("with several dear places the first that is not allowed is named", () => {
+Deno.test("with several billable places the first that is not allowed is named", () => {
   const both = text("messages", `"service_tier":"priority",${search}`);
   const model = modelWith({ style: "messages", allow: ["service_tier"] });
   assertEquals(refused({ style: "messages", text: both, model })[2], "tools.1");
@@ -206,7 +206,7 @@ Deno.test("a beta that makes tokens dearer does not travel, whatever style the c
   assertEquals([none.header("anthropic-beta"), none.dropped], [undefined, []]);
 });
 
-Deno.test("converted calls drop dear tools as before; a field that the route carries needs its permission too", () => {
+Deno.test("converted calls drop billable tools as before; a field that the route carries needs its permission too", () => {
   const asking = { style: "messages", text: text("messages", search) } as const;
   const converted = start({ ...asking, model: modelWith({ style: "chat" }) });
   assert(converted.ok);

@@ -132,22 +132,26 @@ const call = fc.record({
 type Call = typeof call extends fc.Arbitrary<infer Value> ? Value : never;
 
 /** Emits only pieces that are reserved; returns what was emitted. */
-async function serve(wallet: WalletEngine, held: Reservation, { stream, pieces, worst }: Call) {
+async function serve(
+  wallet: WalletEngine,
+  reservation: Reservation,
+  { stream, pieces, worst }: Call,
+) {
   let given = 0n;
   for (const piece of pieces) {
     const next = given + BigInt(piece);
     if (next > BigInt(worst)) break;
-    if (next > held.amountMicroVnd) {
-      assert(stream, "the worst case of others is held whole");
-      const asked = next - held.amountMicroVnd;
-      const extension = await wallet.extend(held, asked, 0);
+    if (next > reservation.amountMicroVnd) {
+      assert(stream, "the worst case of others is reserved whole");
+      const asked = next - reservation.amountMicroVnd;
+      const extension = await wallet.extend(reservation, asked, 0);
       if (extension.outcome !== "granted" || extension.amountMicroVnd < asked) break;
     }
     given = next;
     // Other calls run between the pieces.
     await new Promise((resolve) => setImmediate(resolve));
   }
-  const receipt = await wallet.settle(held, draftOf(given));
+  const receipt = await wallet.settle(reservation, draftOf(given));
   assertEquals(receipt.shortfallMicroVnd, 0n);
   return given;
 }
