@@ -15,8 +15,8 @@ export const maxSseEventBytes = 8 * 1024 * 1024;
 export const maxToolCallsPerAnswer = 512;
 
 /**
- * Bytes of a stream's tool calls that are buffered: deltas of later blocks while an earlier call is open, in styles
- * with one open block at a time, and arguments that can only be changed as a whole.
+ * Bytes of a stream's tool calls that are buffered. These are deltas of later blocks while an earlier call is open, in
+ * styles with one open block at a time, and arguments that can only be changed as a whole.
  */
 export const bufferedBlockBytes = 8 * 1024 * 1024;
 

@@ -23,6 +23,7 @@ export const token = {
   word: 6,
 } as const;
 
+/** A token of JSON text, as the scanner returns it. */
 export type Token = typeof token[keyof typeof token];
 
 const quote = 0x22;
