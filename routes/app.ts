@@ -15,6 +15,7 @@ import { createMetrics } from "./telemetry/metrics_app.ts";
 import { type ConnectionBindings, createApi, notFound } from "./api/app.ts";
 import type { Gateway } from "./api/gateway.ts";
 
+/** What the application needs beside the gateway. */
 export interface AppOptions {
   /** Whether the process was told to stop. */
   readonly stopping: () => boolean;

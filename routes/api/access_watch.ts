@@ -11,6 +11,7 @@ const lookMs = 500;
 /** Keys that are read again at the same time. */
 const readsAtOnce = 16;
 
+/** What the watch needs of the gateway. */
 export interface AccessWatchDeps {
   readonly control: Pick<Control, "freshKeysEpoch">;
   readonly directory: Pick<KeyDirectory, "isUsableNow" | "reread">;
@@ -20,6 +21,7 @@ export interface AccessWatchDeps {
   readonly onFailure: (error: unknown) => void;
 }
 
+/** Checks the keys of all running streams, and ends those without access. */
 export class AccessWatch {
   readonly #deps: AccessWatchDeps;
   /** The epoch of keys at the last complete check. */

@@ -4,6 +4,7 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import { createEventBudget } from "../telemetry/event_budget.ts";
 import type { CallTiming } from "../telemetry/telemetry.ts";
 
+/** The log of calls and events. */
 export interface CallLog {
   /** Logs an ended call. `timing` is for tracing observers. */
   call(receipt: Receipt, timing?: CallTiming): void;

@@ -51,6 +51,7 @@ export class RunningCall extends CallControl {
 /** The index of an ended call. */
 const ended = -1;
 
+/** The running calls of this process. */
 export class CallsInFlight {
   readonly #deadlines: Deadlines;
   /** Unordered: the last call takes a place that becomes free. A map would allocate a new table every few calls. */

@@ -24,6 +24,7 @@ import type { CallLog } from "./call_log.ts";
 import type { MediaServices } from "./media/media_services.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
+/** The parts of a gateway that serve the API. */
 export interface Gateway {
   readonly config: Config;
   readonly clock: Clock;

@@ -104,6 +104,7 @@ function replay({ status, headers, body }: ReplayedAnswer): Response {
   return response;
 }
 
+/** Makes the error for a key whose first call still runs. */
 export function underWay(): GatewayError {
   return new GatewayError(
     "order_under_way",
@@ -112,6 +113,7 @@ export function underWay(): GatewayError {
   );
 }
 
+/** Makes the error for a key that another request has used. */
 export function reused(): GatewayError {
   return new GatewayError(
     "idempotency_key_reused",

@@ -151,6 +151,7 @@ async function readPieces(
   return body.bytes();
 }
 
+/** Reads a body piece by piece. */
 export async function readSlowly(
   request: Request,
   deadlines: Deadlines,

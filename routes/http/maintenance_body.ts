@@ -1,8 +1,9 @@
-/** The schema of a request that turns maintenance on or off. */
+/** How programs turn maintenance on and off: the same body in every operator interface. */
 import { z } from "zod";
 import { maxSwitchReasonChars } from "../../kv/operators/control.ts";
 import { plainMaintenanceMessage } from "../../kv/operators/switches.ts";
 
+/** A request that turns maintenance on or off. */
 export const maintenanceBody = z.strictObject({
   on: z.boolean(),
   message: z.string().min(1).max(maxSwitchReasonChars).default(plainMaintenanceMessage),

@@ -17,6 +17,7 @@ export const refusedBodiesPerAddress = 32;
 /** Bodies of all addresses that are discarded at the same time; each keeps a connection. */
 const inAll = 512;
 
+/** Discards bodies within the bounds of all and of each address. */
 export class RefusedBodies {
   readonly #deadlines: Deadlines;
   readonly #ofAddresses = new Map<string, number>();

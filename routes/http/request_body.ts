@@ -13,6 +13,7 @@ import { tooLarge } from "./body_errors.ts";
 import { type BodyAdmission, readLarge, readSlowly, refuse } from "./large_body.ts";
 import { readAtOnce, readWidely, widelyReadBodyBytes } from "./small_body.ts";
 
+/** Bounds on a request body. */
 export interface BodyBounds {
   /** Default: `maxRequestBodyBytes`. */
   readonly maxBytes?: number;

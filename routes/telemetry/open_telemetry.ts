@@ -33,6 +33,7 @@ const operationNames: Record<Receipt["kind"], string> = {
   video: "generate_content",
 };
 
+/** What the observer needs; tests replace tracer and meter. */
 export interface OpenTelemetryOptions {
   readonly catalog: Catalog;
   /** Default: the tracer of the runtime. */

@@ -79,6 +79,7 @@ export interface Counter<Amount> {
   add(labels: readonly string[], amount: Amount): void;
 }
 
+/** A metric that counts values in buckets. */
 export interface Histogram {
   observe(labels: readonly string[], value: number): void;
 }
@@ -95,6 +96,7 @@ export interface GaugeSample {
   readonly value: number;
 }
 
+/** The metrics of a process, in the order in which they were added. */
 export class Registry {
   readonly #metrics: Metric[] = [];
 

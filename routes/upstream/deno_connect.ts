@@ -9,6 +9,7 @@
 import type { Connect, Connection } from "../../core/upstream/connection.ts";
 import { UpstreamFailure } from "../../core/upstream/transport.ts";
 
+/** Settings of TLS connections. */
 export interface DenoConnectOptions {
   /** PEM certificates that are trusted besides those of the machine. */
   readonly caCerts?: readonly string[];

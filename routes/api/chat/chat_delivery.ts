@@ -33,6 +33,7 @@ const keepAlives: Record<Style, Uint8Array> = {
   responses: keepAliveComment,
 };
 
+/** An admitted chat call, with what finding and delivering its answer needs. */
 export interface Delivery {
   readonly gateway: Gateway;
   readonly call: ChatCall;

@@ -19,6 +19,7 @@ import { type CallEnd, CallSettlement, type SettledCall } from "../call_settleme
 import type { Gateway } from "../gateway.ts";
 import { WalletBound } from "./wallet_bound.ts";
 
+/** An admitted chat call, with what pricing it needs. */
 export interface ChatSettlementInput extends Omit<SettledCall, "kind" | "style" | "stream"> {
   readonly request: ChatRequest;
   readonly bounds: ChatBounds;
@@ -29,6 +30,7 @@ export interface ChatEnd extends CallEnd {
   readonly reading: EndedReading | undefined;
 }
 
+/** The settlement of one chat call. */
 export class ChatSettlement {
   readonly #gateway: Gateway;
   readonly #input: ChatSettlementInput;

@@ -20,6 +20,7 @@ const mostStepTokens = 32_768;
 /** Share of the reserved output at which the reservation is extended, so that the stream need not wait. */
 const askAt = 0.75;
 
+/** What bounds a stream by its wallet. */
 export interface WalletBoundInput {
   readonly wallet: KeyedWalletEngine;
   readonly reservation: Reservation;

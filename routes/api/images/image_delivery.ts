@@ -15,12 +15,14 @@ import type { CallSettlement } from "../call_settlement.ts";
 import { costHeaders, streamOf } from "../response_headers.ts";
 import { wholeAnswer } from "../chat/whole_answer.ts";
 
+/** An image call, with what delivering its answer needs. */
 export interface ImageDelivery {
   readonly call: MediaCall;
-  /** Images asked for. */
+  /** Number of requested images. */
   readonly asked: number;
 }
 
+/** The images of a route, as the attempt loop found them. */
 export type FoundImages = Extract<
   AttemptLoopResult<MediaExchange, ImageResult>,
   { readonly ok: true }

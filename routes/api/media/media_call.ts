@@ -32,6 +32,7 @@ import type { Incoming } from "../incoming.ts";
 import { callHeaders } from "../response_headers.ts";
 import { reportResult } from "../route_result.ts";
 
+/** A media call before its admission. */
 export interface MediaCallInput {
   readonly incoming: Incoming;
   readonly principal: Principal;

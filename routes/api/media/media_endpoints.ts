@@ -16,6 +16,7 @@ interface MediaEndpoint {
 
 const idOf = (context: Context) => context.req.param("id") ?? "";
 
+/** The endpoints of images, speech and videos, by path. */
 export const mediaEndpoints: readonly MediaEndpoint[] = [
   {
     method: "POST",

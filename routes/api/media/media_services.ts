@@ -12,6 +12,7 @@ import type { Connect } from "../../../core/upstream/connection.ts";
 import { createWakeUp, type WakeUp } from "../../../kv/outbox/outbox_wake_up.ts";
 import { guardedConnect, resolveWithDeno } from "../../upstream/guarded_connect.ts";
 
+/** The services of media calls. */
 export interface MediaServices {
   /** Reaches public addresses only: for URLs of clients, and for files that providers store elsewhere. */
   readonly remote: GuardedFetchWorld;

@@ -4,6 +4,7 @@ import { type CallControl, stopError } from "../../../core/calls/call_control.ts
 import type { GatewayError } from "../../../core/errors.ts";
 import type { ByteReader, UpstreamExchange } from "../../../core/upstream/transport.ts";
 
+/** A binary answer, with what relaying it needs. */
 export interface RelayedBodyInput {
   readonly exchange: UpstreamExchange;
   readonly body: ByteReader;
@@ -14,6 +15,7 @@ export interface RelayedBodyInput {
   readonly onEnd: (outcome: RelayedOutcome) => Promise<void>;
 }
 
+/** How a relayed answer ended. */
 export type RelayedOutcome = "completed" | "broken" | "client_gone" | "cut";
 
 type Controller = ReadableStreamDefaultController<Uint8Array>;

@@ -69,6 +69,7 @@ function extras(model: Model, listRate: number): JsonObject {
   };
 }
 
+/** The style in which models are listed. */
 export type ListStyle = "chat" | "messages";
 
 /** The user agent of the Messages vendor's agent, which lists the models of a gateway. */

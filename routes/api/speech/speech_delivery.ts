@@ -16,6 +16,7 @@ import type { MediaCall } from "../media/media_call.ts";
 import { relayedBody } from "../media/relayed_body.ts";
 import { streamOf } from "../response_headers.ts";
 
+/** The speech of a route, as the attempt loop found it. */
 export type FoundSpeech = Extract<
   AttemptLoopResult<MediaExchange, SpeechResult>,
   { readonly ok: true }

@@ -20,6 +20,7 @@ import type { Gateway } from "../gateway.ts";
 /** Milliseconds for one request to a provider about a video task. */
 const videoPollMs = 25_000;
 
+/** How the provider of a task is reached. */
 export interface TaskUpstream extends VideoUpstream {
   readonly transport: Transport;
 }
