@@ -3,7 +3,7 @@ import { type AnswerPart, type SandboxAnswer, stableId, type StopCause } from ".
 import type { StreamEvent } from "../reply.ts";
 import type { SandboxRequest } from "../request.ts";
 import { cutIntoPieces } from "../tokens.ts";
-import { told } from "../usage_lies.ts";
+import { reported } from "../reported_usage.ts";
 
 /** Tokens in one delta. */
 const pieceTokens = 3;
@@ -135,9 +135,9 @@ function usageOf(request: SandboxRequest, answers: readonly SandboxAnswer[]): Js
   const outputTokens = answers.reduce((sum, answer) => sum + answer.outputTokens, 0);
   const reasoningTokens = answers.reduce((sum, answer) => sum + answer.reasoningTokens, 0);
   return {
-    prompt_tokens: told(promptTokens, triggers),
-    completion_tokens: told(outputTokens, triggers),
-    total_tokens: told(promptTokens + outputTokens, triggers),
+    prompt_tokens: reported(promptTokens, triggers),
+    completion_tokens: reported(outputTokens, triggers),
+    total_tokens: reported(promptTokens + outputTokens, triggers),
     prompt_tokens_details: {
       cached_tokens: prompt.cacheRead,
       ...(prompt.cacheWrite > 0 && { cache_write_tokens: prompt.cacheWrite }),

@@ -3,7 +3,7 @@ import { type AnswerPart, type SandboxAnswer, stableId } from "../compose.ts";
 import type { StreamEvent } from "../reply.ts";
 import type { SandboxRequest } from "../request.ts";
 import { cutIntoPieces } from "../tokens.ts";
-import { told } from "../usage_lies.ts";
+import { reported } from "../reported_usage.ts";
 
 /** Tokens in one delta. */
 const pieceTokens = 3;
@@ -31,7 +31,7 @@ export function* messagesEvents(
       stop_reason: null,
       stop_sequence: null,
       ...(request.triggers.usage !== "none" && {
-        usage: { ...usage, output_tokens: told(1, request.triggers) },
+        usage: { ...usage, output_tokens: reported(1, request.triggers) },
       }),
     },
   });
@@ -119,10 +119,10 @@ function stopFields(answer: SandboxAnswer): JsonObject {
 function finalUsage(request: SandboxRequest, answer: SandboxAnswer): JsonObject {
   const { prompt, triggers } = request;
   return {
-    input_tokens: told(prompt.input, triggers),
-    cache_creation_input_tokens: told(prompt.cacheWrite, triggers),
-    cache_read_input_tokens: told(prompt.cacheRead, triggers),
-    output_tokens: told(answer.outputTokens, triggers),
+    input_tokens: reported(prompt.input, triggers),
+    cache_creation_input_tokens: reported(prompt.cacheWrite, triggers),
+    cache_read_input_tokens: reported(prompt.cacheRead, triggers),
+    output_tokens: reported(answer.outputTokens, triggers),
     ...(answer.reasoningTokens > 0 && {
       output_tokens_details: { thinking_tokens: answer.reasoningTokens },
     }),

@@ -3,7 +3,7 @@ import { type AnswerPart, type SandboxAnswer, stableId } from "../compose.ts";
 import type { StreamEvent } from "../reply.ts";
 import type { SandboxRequest } from "../request.ts";
 import { cutIntoPieces } from "../tokens.ts";
-import { told } from "../usage_lies.ts";
+import { reported } from "../reported_usage.ts";
 
 /** Tokens in one delta. */
 const pieceTokens = 3;
@@ -180,13 +180,13 @@ function usageOf(request: SandboxRequest, answer: SandboxAnswer): JsonObject {
   const { prompt, triggers } = request;
   const inputTokens = prompt.input + prompt.cacheRead + prompt.cacheWrite;
   return {
-    input_tokens: told(inputTokens, triggers),
+    input_tokens: reported(inputTokens, triggers),
     input_tokens_details: {
       cached_tokens: prompt.cacheRead,
       cache_write_tokens: prompt.cacheWrite,
     },
-    output_tokens: told(answer.outputTokens, triggers),
+    output_tokens: reported(answer.outputTokens, triggers),
     output_tokens_details: { reasoning_tokens: answer.reasoningTokens },
-    total_tokens: told(inputTokens + answer.outputTokens, triggers),
+    total_tokens: reported(inputTokens + answer.outputTokens, triggers),
   };
 }
