@@ -7,7 +7,8 @@ import { multipartBoundary, readForm } from "../../core/media/multipart.ts";
 import type { UpstreamRequest } from "../../core/upstream/transport.ts";
 import type { Reply } from "./reply.ts";
 import { SandboxRefusal } from "./request.ts";
-import { readTriggers, type Triggers } from "./triggers.ts";
+import { knownTriggers } from "./read_fields.ts";
+import { triggerPattern, type Triggers } from "./triggers.ts";
 import { jsonReply } from "./reply.ts";
 import { troubleReply } from "./vendor_error.ts";
 
@@ -29,20 +30,16 @@ export interface MediaTriggers {
   readonly own: ReadonlyMap<MediaTrigger, number | undefined>;
 }
 
-const pattern = /\[\[sandbox:([a-z0-9-]{1,32})(?: +(\d{1,9}))?\]\]/g;
-
 /** @throws {SandboxRefusal} for a trigger that does not exist */
 export function readMediaTriggers(text: string): MediaTriggers {
   const own = new Map<MediaTrigger, number | undefined>();
-  const rest = text.replace(pattern, (whole, name: string, number: string | undefined) => {
+  const rest = text.replace(triggerPattern, (whole, name: string, number: string | undefined) => {
     const known = mediaTriggers.find((trigger) => trigger === name);
     if (known === undefined) return whole;
     own.set(known, number === undefined ? undefined : Number(number));
     return "";
   });
-  const { triggers, unknown } = readTriggers(rest);
-  if (unknown !== undefined) throw new SandboxRefusal(`The sandbox has no trigger "${unknown}"`);
-  return { common: triggers, own };
+  return { common: knownTriggers(rest).triggers, own };
 }
 
 /** Trouble before the model would start: error statuses, and a refusal by moderation. */

@@ -1,7 +1,13 @@
 import { hashHex } from "../../core/wire/tools/short_hash.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
-import { SandboxRefusal, type SandboxRequest, type SandboxTool, type Turn } from "./request.ts";
-import { readTriggers } from "./triggers.ts";
+import {
+  SandboxRefusal,
+  type SandboxRequest,
+  type SandboxTool,
+  type ToolChoice,
+  type Turn,
+} from "./request.ts";
+import { type ReadTriggers, readTriggers } from "./triggers.ts";
 
 /** What every style's reader does the same way with what it found. */
 export function commonFields(
@@ -13,10 +19,7 @@ export function commonFields(
 > {
   const model = body["model"];
   if (typeof model !== "string" || model === "") throw new SandboxRefusal("model: is required");
-  const { triggers, text, unknown } = readTriggers(turn.texts.join("\n"));
-  if (unknown !== undefined) {
-    throw new SandboxRefusal(`The sandbox has no trigger "${unknown}"`);
-  }
+  const { triggers, text } = knownTriggers(turn.texts.join("\n"));
   // A stream and a whole answer to the same question are the same answer.
   const { stream, stream_options: _, ...question } = body;
   return {
@@ -28,6 +31,13 @@ export function commonFields(
     toolResults: turn.toolResults,
     seed: hashHex(JSON.stringify(question)),
   };
+}
+
+/** Reads the triggers of a text. @throws {SandboxRefusal} for one that does not exist */
+export function knownTriggers(text: string): ReadTriggers {
+  const read = readTriggers(text);
+  if (read.unknown === undefined) return read;
+  throw new SandboxRefusal(`The sandbox has no trigger "${read.unknown}"`);
 }
 
 /** A list that must be there and hold something. */
@@ -70,4 +80,50 @@ export function toolOf(name: Json | undefined, schema: Json | undefined): Sandbo
   if (typeof name !== "string") return [];
   const given = isJsonObject(schema) ? schema : {};
   return [{ name, custom: false, schema: { type: "object", ...given } }];
+}
+
+/** The schema of an answer in JSON for which the request gives none. */
+export const anyObject = { type: "object", properties: { answer: { type: "string" } } };
+
+/**
+ * Returns where the last turn begins: after the last message of the assistant. A trailing one begins the answer, which
+ * belongs to the turn before it.
+ */
+export function lastTurnStart(messages: readonly JsonObject[]): number {
+  const isAnswer = (message: JsonObject) => message["role"] === "assistant";
+  const last = messages.findLastIndex(isAnswer);
+  const isTrailing = last === messages.length - 1;
+  return (isTrailing ? messages.slice(0, last).findLastIndex(isAnswer) : last) + 1;
+}
+
+/** The tools that a request may call, and whether it must. */
+export interface OfferedTools {
+  readonly choice: ToolChoice;
+  readonly tools: readonly SandboxTool[];
+}
+
+/**
+ * Reads `tool_choice` as Chat Completions and Responses have it.
+ *
+ * @param allowed the object with `mode` and `tools`, if the choice allows only some
+ * @param nameOf returns the name of a tool that a choice refers to
+ */
+export function offeredTools(
+  tools: readonly SandboxTool[],
+  choice: Json | undefined,
+  allowed: Json | undefined,
+  nameOf: (tool: JsonObject) => Json | undefined,
+): OfferedTools {
+  if (choice === "none") return { choice: { type: "none" }, tools };
+  if (choice === "required") return { choice: { type: "any" }, tools };
+  if (!isJsonObject(choice)) return { choice: { type: "auto" }, tools };
+  if (isJsonObject(allowed)) {
+    const names = objects(allowed["tools"]).map(nameOf);
+    return {
+      choice: { type: allowed["mode"] === "required" ? "any" : "auto" },
+      tools: tools.filter((tool) => names.includes(tool.name)),
+    };
+  }
+  const name = nameOf(choice);
+  return { choice: typeof name === "string" ? { type: "tool", name } : { type: "auto" }, tools };
 }

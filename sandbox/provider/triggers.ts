@@ -45,7 +45,8 @@ export interface ReadTriggers {
   readonly unknown: string | undefined;
 }
 
-const pattern = /\[\[sandbox:([a-z0-9-]{1,32})(?: +(\d{1,9}))?\]\]/g;
+/** Matches one trigger; groups: name, argument. */
+export const triggerPattern = /\[\[sandbox:([a-z0-9-]{1,32})(?: +(\d{1,9}))?\]\]/g;
 
 type Mutable = { -readonly [Key in keyof Triggers]: Triggers[Key] };
 
@@ -61,11 +62,15 @@ export function readTriggers(text: string): ReadTriggers {
   if (!text.includes("[[sandbox:")) return { triggers: {}, text, unknown: undefined };
   const triggers: Mutable = {};
   let unknown: string | undefined;
-  for (const [, name = "", argument] of text.matchAll(pattern)) {
+  for (const [, name = "", argument] of text.matchAll(triggerPattern)) {
     const number = argument === undefined ? undefined : Number(argument);
     if (!enter(triggers, name, number)) unknown ??= name;
   }
-  return { triggers, text: text.replace(pattern, " ").replace(/ {2,}/g, " ").trim(), unknown };
+  return {
+    triggers,
+    text: text.replace(triggerPattern, " ").replace(/ {2,}/g, " ").trim(),
+    unknown,
+  };
 }
 
 function enter(into: Mutable, name: string, number: number | undefined): boolean {

@@ -1,8 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { countPrompt } from "../prompt_tokens.ts";
 import {
+  anyObject,
   commonFields,
+  lastTurnStart,
   objects,
+  type OfferedTools,
+  offeredTools,
   requiredList,
   stopList,
   textOf,
@@ -14,12 +18,8 @@ import {
   type OutputFormat,
   type SandboxRequest,
   type SandboxTool,
-  type ToolChoice,
   type Turn,
 } from "../request.ts";
-
-/** Schema of the answer to `json_object`, which names none. */
-const anyObject = { type: "object", properties: { answer: { type: "string" } } };
 
 /** Reads a Chat Completions request. @throws {SandboxRefusal} */
 export function readChatRequest(body: JsonObject): SandboxRequest {
@@ -59,12 +59,7 @@ function wantsReasoning(body: JsonObject): boolean {
 
 function lastTurn(messages: readonly JsonObject[]): Turn {
   const turn = emptyTurn();
-  const lastAnswer = messages.findLastIndex((message) => message["role"] === "assistant");
-  // A trailing assistant message is followed by a new answer, about the turn before it.
-  const start = lastAnswer === messages.length - 1
-    ? messages.slice(0, lastAnswer).findLastIndex((message) => message["role"] === "assistant")
-    : lastAnswer;
-  for (const message of messages.slice(start + 1)) {
+  for (const message of messages.slice(lastTurnStart(messages))) {
     const content = message["content"];
     if (message["role"] === "tool" || message["role"] === "function") {
       turn.toolResults.push(textOf(content));
@@ -77,25 +72,10 @@ function lastTurn(messages: readonly JsonObject[]): Turn {
   return turn;
 }
 
-function toolsOf(body: JsonObject): { choice: ToolChoice; tools: readonly SandboxTool[] } {
-  const all = objects(body["tools"]).flatMap(toolFrom);
-  const choice: Json | undefined = body["tool_choice"];
-  if (choice === "none") return { choice: { type: "none" }, tools: all };
-  if (choice === "required") return { choice: { type: "any" }, tools: all };
-  if (!isJsonObject(choice)) return { choice: { type: "auto" }, tools: all };
-  const allowed = choice["allowed_tools"];
-  if (isJsonObject(allowed)) {
-    const names = objects(allowed["tools"]).map(nameOf);
-    return {
-      choice: { type: allowed["mode"] === "required" ? "any" : "auto" },
-      tools: all.filter((tool) => names.includes(tool.name)),
-    };
-  }
-  const name = nameOf(choice);
-  return {
-    choice: typeof name === "string" ? { type: "tool", name } : { type: "auto" },
-    tools: all,
-  };
+function toolsOf(body: JsonObject): OfferedTools {
+  const choice = body["tool_choice"];
+  const allowed = isJsonObject(choice) ? choice["allowed_tools"] : undefined;
+  return offeredTools(objects(body["tools"]).flatMap(toolFrom), choice, allowed, nameOf);
 }
 
 function nameOf(tool: JsonObject): Json | undefined {

@@ -2,6 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json
 import { countPrompt } from "../prompt_tokens.ts";
 import {
   commonFields,
+  lastTurnStart,
   objects,
   requiredList,
   stopList,
@@ -53,13 +54,7 @@ export function countMessagesPrompt(body: JsonObject): PromptTokens {
 function lastTurn(messages: readonly Json[]): Turn {
   const turn = emptyTurn();
   const list = messages.filter(isJsonObject);
-  const lastAnswer = list.findLastIndex((message) => message["role"] === "assistant");
-  // A trailing assistant message is the beginning of the answer: the turn is the one before it.
-  const isPrefill = lastAnswer === list.length - 1;
-  const start = isPrefill
-    ? list.slice(0, lastAnswer).findLastIndex((message) => message["role"] === "assistant")
-    : lastAnswer;
-  for (const message of list.slice(start + 1)) {
+  for (const message of list.slice(lastTurnStart(list))) {
     if (message["role"] !== "user") continue;
     if (typeof message["content"] === "string") turn.texts.push(message["content"]);
     for (const block of objects(message["content"])) addBlock(turn, block);

@@ -1,17 +1,22 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { countPrompt } from "../prompt_tokens.ts";
-import { commonFields, objects, textOf, tokenBound, toolOf } from "../read_fields.ts";
+import {
+  anyObject,
+  commonFields,
+  objects,
+  type OfferedTools,
+  offeredTools,
+  textOf,
+  tokenBound,
+  toolOf,
+} from "../read_fields.ts";
 import {
   emptyTurn,
   type OutputFormat,
   SandboxRefusal,
   type SandboxRequest,
-  type SandboxTool,
-  type ToolChoice,
   type Turn,
 } from "../request.ts";
-
-const anyObject = { type: "object", properties: { answer: { type: "string" } } };
 
 /** Reads a Responses request. @throws {SandboxRefusal} */
 export function readResponsesRequest(body: JsonObject): SandboxRequest {
@@ -63,28 +68,15 @@ function lastTurn(items: readonly JsonObject[]): Turn {
   return turn;
 }
 
-function toolsOf(body: JsonObject): { choice: ToolChoice; tools: readonly SandboxTool[] } {
-  const all = objects(body["tools"]).flatMap((tool) => {
+function toolsOf(body: JsonObject): OfferedTools {
+  const tools = objects(body["tools"]).flatMap((tool) => {
     if (tool["type"] === "function") return toolOf(tool["name"], tool["parameters"]);
     if (tool["type"] !== "custom") return [];
     return toolOf(tool["name"], {}).map((one) => ({ ...one, custom: true }));
   });
   const choice = body["tool_choice"];
-  if (choice === "none") return { choice: { type: "none" }, tools: all };
-  if (choice === "required") return { choice: { type: "any" }, tools: all };
-  if (!isJsonObject(choice)) return { choice: { type: "auto" }, tools: all };
-  if (choice["type"] === "allowed_tools") {
-    const names = objects(choice["tools"]).map((tool) => tool["name"]);
-    return {
-      choice: { type: choice["mode"] === "required" ? "any" : "auto" },
-      tools: all.filter((tool) => names.includes(tool.name)),
-    };
-  }
-  const name = choice["name"];
-  return {
-    choice: typeof name === "string" ? { type: "tool", name } : { type: "auto" },
-    tools: all,
-  };
+  const allowed = isJsonObject(choice) && choice["type"] === "allowed_tools" ? choice : undefined;
+  return offeredTools(tools, choice, allowed, (tool) => tool["name"]);
 }
 
 function formatOf(text: Json | undefined): OutputFormat {
