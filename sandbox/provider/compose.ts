@@ -1,3 +1,4 @@
+/** Composes what the sandbox answers, independent of the wire style. */
 import { hashBase62 } from "../../core/wire/tools/short_hash.ts";
 import type { SandboxRequest, SandboxTool } from "./request.ts";
 import { exampleOf } from "./schema_example.ts";
@@ -26,10 +27,10 @@ export interface SandboxAnswer {
   readonly reasoningTokens: number;
 }
 
-/** Words of the prompt that an answer repeats, in characters: enough to see that it arrived. */
+/** Characters of the prompt that an answer repeats: enough to show that the prompt arrived. */
 const echoedChars = 400;
 
-/** The answer to a request; the same request always gets the same. `choice` counts from 0. */
+/** Composes the answer to a request. It depends on the request alone. `choice` counts from 0. */
 export function compose(request: SandboxRequest, choice = 0): SandboxAnswer {
   const { triggers } = request;
   if (triggers.empty) return finish(request, [], "end");
@@ -43,7 +44,7 @@ export function compose(request: SandboxRequest, choice = 0): SandboxAnswer {
   }
   const calls = wantedCalls(request);
   if (calls.length > 0) {
-    // Like a real model, a forced call comes without a word.
+    // As from a real model, a forced call comes without text.
     if (request.toolChoice.type === "auto") {
       const names = calls.map((tool) => tool.name).join(" and ");
       parts.push({ kind: "text", text: `Calling ${names}.` });
@@ -72,14 +73,14 @@ function answerText(request: SandboxRequest, choice: number): string {
 
 const fillerWords = ["one ", "two ", "six ", "ten ", "and ", "now ", "all ", "but "];
 
-/** Text of exactly so many tokens. */
+/** Returns a text of exactly so many tokens. */
 function filler(tokens: number): string {
   let text = "";
   for (let i = 0; i < tokens; i++) text += fillerWords[i % fillerWords.length];
   return text.length > 0 ? `${text.slice(0, -1)}.` : "";
 }
 
-/** The tools to call: forced ones, or those that the turn asks for by `call NAME`, `use the tool`, `call all tools`. */
+/** Selects the tools to call: forced ones, or those that the turn names with `call NAME`, `use the tool` or `call all tools`. */
 function wantedCalls(request: SandboxRequest): readonly SandboxTool[] {
   const { tools, toolChoice } = request;
   if (tools.length === 0 || toolChoice.type === "none") return [];
@@ -108,12 +109,12 @@ function callOf(
   return { kind: "call", tool, id, arguments: input };
 }
 
-/** 24 characters that depend on the request and the purpose only. */
+/** Derives an id of 24 characters from the request and the purpose. */
 export function stableId(seed: string, purpose: string): string {
   return [1, 2, 3].map((part) => hashBase62(`${seed} ${purpose} ${part}`, 8)).join("");
 }
 
-/** Applies stop sequences to the text and the token limit to everything, and counts. */
+/** Applies the stop sequences to the text and the token limit to all parts, and counts the tokens. */
 function finish(
   request: SandboxRequest,
   wanted: readonly AnswerPart[],

@@ -1,10 +1,11 @@
+/** The waits of the sandbox. */
 import { systemTimer, type Timer } from "../../core/lib/time/deadlines.ts";
 
-/** Resolves after `ms`, or at once when the signal aborts. Never rejects. A parameter, so that tests need no sleeps. */
+/** Resolves after `ms`, or at once when the signal aborts; never rejects. It is passed in so that tests need not sleep. */
 export type Delay = (ms: number, signal: AbortSignal) => Promise<void>;
 
 /**
- * A delay on a timer of the machine.
+ * Creates a delay on the timers of the runtime.
  *
  * @example
  * ```ts

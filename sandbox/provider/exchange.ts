@@ -1,3 +1,4 @@
+/** The exchange of a sandbox request, behind the interface of transports. */
 import {
   type ByteReader,
   type UpstreamExchange,
@@ -7,7 +8,7 @@ import {
 import type { Delay } from "./delay.ts";
 import type { Reply, Step } from "./reply.ts";
 
-/** Plays a reply: one step after the other, waits that end when the exchange is cancelled. */
+/** Performs the steps of a reply one after the other; cancelling the exchange ends its waits. */
 export class SandboxExchange implements UpstreamExchange {
   readonly response: Promise<UpstreamResponse>;
   readonly #delay: Delay;
@@ -18,7 +19,7 @@ export class SandboxExchange implements UpstreamExchange {
     this.#reply = reply;
     this.#delay = delay;
     this.response = this.#respond();
-    // Whoever only cancels never looks at the response: its rejection is expected.
+    // A caller that only cancels does not await the response, so its rejection must not count as unhandled.
     this.response.catch(() => {});
   }
 
@@ -38,7 +39,7 @@ export class SandboxExchange implements UpstreamExchange {
   }
 
   #reader(steps: Iterator<Step>): ByteReader {
-    // Like a real driver's: the same buffer each time, so that a caller who keeps a view is found out.
+    // The buffer is reused as in a real driver, so that tests find a caller that keeps a view.
     let buffer = new Uint8Array(512);
     let ended = false;
     return {
@@ -57,13 +58,13 @@ export class SandboxExchange implements UpstreamExchange {
             buffer.set(bytes);
             return buffer.subarray(0, bytes.length);
           }
-          await this.#live(next.value);
+          await this.#perform(next.value);
         }
       },
     };
   }
 
-  async #live(step: Exclude<Step, { do: "send" }>): Promise<void> {
+  async #perform(step: Exclude<Step, { do: "send" }>): Promise<void> {
     switch (step.do) {
       case "wait":
         await this.#delay(step.ms, this.#abort.signal);

@@ -1,4 +1,4 @@
-/** Images, speech and videos of the sandbox: which request goes where. */
+/** Routes media requests of the sandbox to images, speech and videos. */
 import type { UpstreamRequest } from "../../core/upstream/transport.ts";
 import { answerImages } from "./media_images.ts";
 import { mediaFields } from "./media_request.ts";
@@ -8,11 +8,11 @@ import type { Reply } from "./reply.ts";
 import { SandboxRefusal } from "./request.ts";
 import { vendorError } from "./vendor_error.ts";
 
-/** Answers media requests; `undefined` for paths that are not its own. */
+/** Answers media requests; returns `undefined` for other paths. */
 export type MediaSandbox = (request: UpstreamRequest, nowMs: number) => Reply | undefined;
 
 /**
- * The media half of the sandbox.
+ * Creates the part of the sandbox that answers media requests.
  *
  * @example
  * ```ts

@@ -1,4 +1,4 @@
-/** `POST /images/generations` and `/images/edits` of the sandbox: small pictures of the right shape. */
+/** Answers `POST /images/generations` and `/images/edits` in the sandbox, with small pictures of the requested shape. */
 import { hashHex } from "../../core/wire/tools/short_hash.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { MediaFields } from "../../core/media/fields.ts";
@@ -15,7 +15,7 @@ import { jsonReply, type Reply, type StreamEvent, streamReply } from "./reply.ts
 import { SandboxRefusal } from "./request.ts";
 import { vendorErrorBody } from "./vendor_error.ts";
 
-/** Sides are this much smaller than asked for: the shape is right, the file stays small. */
+/** Divisor of the requested sides: it keeps the aspect ratio and makes the file small. */
 const shrink = 16;
 const promptTokens = 20;
 const tokensPerImage = 100;

@@ -1,7 +1,7 @@
-/** Small pictures drawn on the spot, as real PNG files (ISO/IEC 15948): stored, not compressed, so sizes are known. */
+/** Writes small pictures as PNG files (ISO/IEC 15948), uncompressed, so that sizes are known. */
 
 const signature = [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a];
-/** Longest stored block of DEFLATE (RFC 1951, section 3.2.4). */
+/** Maximum length of a stored block of DEFLATE (RFC 1951, section 3.2.4). */
 const blockBytes = 65_535;
 
 const crcTable = Uint32Array.from({ length: 256 }, (_, index) => {
@@ -36,7 +36,7 @@ function chunk(type: string, data: Uint8Array): Uint8Array {
   return bytes;
 }
 
-/** A zlib stream (RFC 1950) of stored blocks. */
+/** Wraps bytes in a zlib stream (RFC 1950) of stored blocks. */
 function stored(raw: Uint8Array): Uint8Array {
   const blocks = Math.max(1, Math.ceil(raw.length / blockBytes));
   const bytes = new Uint8Array(2 + blocks * 5 + raw.length + 4);
@@ -56,7 +56,7 @@ function stored(raw: Uint8Array): Uint8Array {
 }
 
 /**
- * Draws a picture: a gradient whose colours follow from `seed`.
+ * Draws a gradient whose colours are derived from `seed`.
  *
  * @example
  * ```ts

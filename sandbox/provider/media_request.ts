@@ -1,4 +1,4 @@
-/** A request to the media sandbox: its fields whatever their form, and the triggers in its text. */
+/** Reads media requests of the sandbox: fields from JSON or a form, and the triggers in the text. */
 import { joined } from "../../core/lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { isJsonObject, type Json } from "../../core/lib/json/json.ts";
@@ -12,7 +12,7 @@ import { triggerPattern, type Triggers } from "./triggers.ts";
 import { jsonReply } from "./reply.ts";
 import { troubleReply } from "./vendor_error.ts";
 
-/** Triggers that only media know; the rest are those of chat. */
+/** Triggers for media only; those of chat apply too. */
 const mediaTriggers = [
   "moderation",
   "images",
@@ -26,11 +26,11 @@ type MediaTrigger = typeof mediaTriggers[number];
 
 export interface MediaTriggers {
   readonly common: Triggers;
-  /** Present with its number, or with `undefined` where none was given. */
+  /** Each trigger of the text with its number, which is `undefined` if none was given. */
   readonly own: ReadonlyMap<MediaTrigger, number | undefined>;
 }
 
-/** @throws {SandboxRefusal} for a trigger that does not exist */
+/** Reads the triggers of a media request. @throws {SandboxRefusal} for one that does not exist */
 export function readMediaTriggers(text: string): MediaTriggers {
   const own = new Map<MediaTrigger, number | undefined>();
   const rest = text.replace(triggerPattern, (whole, name: string, number: string | undefined) => {
@@ -42,7 +42,7 @@ export function readMediaTriggers(text: string): MediaTriggers {
   return { common: knownTriggers(rest).triggers, own };
 }
 
-/** Trouble before the model would start: error statuses, and a refusal by moderation. */
+/** Returns the error that a trigger requests in place of an answer: an error status, or a refusal by moderation. */
 export function mediaTrouble(triggers: MediaTriggers): Reply | undefined {
   if (triggers.own.has("moderation")) {
     return jsonReply(400, {
@@ -58,7 +58,7 @@ export function mediaTrouble(triggers: MediaTriggers): Reply | undefined {
 }
 
 /**
- * The fields of a request.
+ * Reads the fields of a request.
  *
  * @throws {SandboxRefusal} for a body that is neither a JSON object nor a form
  */
@@ -77,14 +77,14 @@ export function mediaFields(request: UpstreamRequest): MediaFields {
   throw new SandboxRefusal("The body must be a JSON object or a form.");
 }
 
-/** A text field that must be there. @throws {SandboxRefusal} */
+/** Returns a required text field. @throws {SandboxRefusal} if it is missing or empty */
 export function requiredText(fields: MediaFields, field: string): string {
   const value = optionalText(fields, field);
   if (value === undefined || value === "") throw new SandboxRefusal(`${field}: is required`);
   return value;
 }
 
-/** A text field, or a number as text. */
+/** Returns a text field; numbers and booleans are converted to text. */
 export function optionalText(fields: MediaFields, field: string): string | undefined {
   const [value] = fields.get(field) ?? [];
   if (value?.kind === "text") return value.text;

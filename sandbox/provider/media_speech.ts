@@ -1,4 +1,4 @@
-/** `POST /audio/speech` of the sandbox: a chord, as MP3, WAV or raw PCM. */
+/** Answers `POST /audio/speech` in the sandbox, with a chord as MP3, or a tone as WAV or raw PCM. */
 import type { MediaFields } from "../../core/media/fields.ts";
 import { chimeMp3Base64 } from "./assets/chime_mp3.ts";
 import { mediaTrouble, optionalText, readMediaTriggers, requiredText } from "./media_request.ts";
@@ -9,7 +9,7 @@ import type { Triggers } from "./triggers.ts";
 const sampleRate = 24_000;
 const seconds = 0.5;
 
-/** A tone of half a second, 16 bits, mono. */
+/** Synthesizes a tone of half a second, 16 bits, mono. */
 function tonePcm(): Uint8Array {
   const samples = new Int16Array(sampleRate * seconds);
   for (let i = 0; i < samples.length; i++) {
@@ -18,7 +18,7 @@ function tonePcm(): Uint8Array {
   return new Uint8Array(samples.buffer);
 }
 
-/** The canonical 44-byte header of a PCM WAV file. */
+/** Prepends the 44-byte header of a PCM WAV file. */
 function wavFile(pcm: Uint8Array): Uint8Array {
   const bytes = new Uint8Array(44 + pcm.length);
   const view = new DataView(bytes.buffer);

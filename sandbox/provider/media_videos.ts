@@ -1,8 +1,8 @@
 /**
- * `/videos` of the sandbox: tasks that walk through their states by the clock alone.
+ * Answers `/videos` in the sandbox, with tasks whose state depends only on the clock.
  *
- * A task's id says when it was made and how it ends, so nothing is stored and tasks survive a restart. Only
- * cancellations are kept, in memory: a cancelled task of an earlier process would run on, as at a careless provider.
+ * The id of a task encodes when it was created and how it ends, so nothing is stored and tasks survive a restart. Only
+ * cancellations are kept, in memory: after a restart, a cancelled task runs again.
  */
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { MediaFields } from "../../core/media/fields.ts";
@@ -12,7 +12,7 @@ import { thumbnailWebpBase64 } from "./assets/thumbnail_webp.ts";
 import { mediaTrouble, optionalText, readMediaTriggers, requiredText } from "./media_request.ts";
 import { jsonReply, type Reply, type Step } from "./reply.ts";
 
-/** Time until the end, for a task without triggers; a third of it is spent in `queued`. */
+/** Duration of a task without triggers, in milliseconds; the first third is spent in `queued`. */
 const usualMs = 3_000;
 const fileLifeMs = 3_600_000;
 const shortLifeMs = 5_000;
@@ -105,7 +105,7 @@ function notFound(message: string): Reply {
 const mebibyte = 1024 * 1024;
 const pieceBytes = 64 * 1024;
 
-/** The clip, followed by a `free` box (ISO/IEC 14496-12, section 8.1.2) where a large file is wanted. */
+/** A file; a large one is the clip followed by a `free` box (ISO/IEC 14496-12, section 8.1.2) of zeros. */
 interface SandboxFile {
   readonly type: string;
   readonly head: Uint8Array;
@@ -134,7 +134,7 @@ function* filePieces(file: SandboxFile, start: number, end: number): Generator<S
   }
 }
 
-/** One range of bytes (RFC 9110, section 14.1.2); several are answered with the whole file, as the RFC allows. */
+/** Reads a range of bytes (RFC 9110, section 14.1.2). For several ranges it returns the whole file, as the RFC allows. */
 function rangeOf(header: string | undefined, length: number): [number, number] | "all" | "bad" {
   const match = /^bytes=(\d*)-(\d*)$/.exec(header ?? "");
   if (match === null || (match[1] === "" && match[2] === "")) return "all";
@@ -165,12 +165,12 @@ function fileReply(file: SandboxFile, range: string | undefined): Reply {
   };
 }
 
-/** The video endpoints. One per sandbox: it remembers what was cancelled. */
+/** The video endpoints of one sandbox; keeps the ids of cancelled tasks. */
 export class SandboxVideos {
   readonly #cancelled = new Set<string>();
   #salt = 0;
 
-  /** @throws {SandboxRefusal} */
+  /** Answers `POST /videos`. @throws {SandboxRefusal} */
   create(fields: MediaFields, nowMs: number): Reply {
     const model = requiredText(fields, "model");
     const triggers = readMediaTriggers(requiredText(fields, "prompt"));
@@ -197,7 +197,7 @@ export class SandboxVideos {
     return jsonReply(200, videoObject(task, nowMs), triggers.common);
   }
 
-  /** `GET` and `DELETE` below `/videos/{id}`. */
+  /** Answers `GET` and `DELETE` below `/videos/{id}`. */
   answer(request: UpstreamRequest, rest: readonly string[], nowMs: number): Reply {
     const [id = "", part] = rest;
     const task = parseTask(id);

@@ -1,25 +1,26 @@
+/** Counts prompt tokens in the sandbox. */
 import { isJsonObject, type Json } from "../../core/lib/json/json.ts";
 import type { PromptTokens } from "./request.ts";
 import { countTokens } from "./tokens.ts";
 
-/** Any picture or file counts as this many tokens. */
+/** Tokens that a picture or file counts as, whatever its size. */
 const attachmentTokens = 85;
 
 const attachmentTypes: ReadonlySet<unknown> = new Set([
   ...["image", "document", "image_url", "file", "input_audio", "input_image", "input_file"],
 ]);
 
-/** Members that say how, not what: they are no part of the prompt. */
+/** Members that are not part of the prompt: structure, ids and settings. */
 const silentMembers: ReadonlySet<string> = new Set([
   ...["type", "role", "cache_control", "prompt_cache_breakpoint", "signature"],
   ...["id", "call_id", "tool_call_id", "tool_use_id", "encrypted_content"],
 ]);
 
 /**
- * Counts the prompt: every text, name and number in tools, system and messages.
+ * Counts the tokens of the prompt: every text and number in tools, system and messages.
  *
- * Caching: what is marked inside `tools` and `system` (up to the last mark) counts as read from the cache, what comes
- * after it up to the last mark inside `messages` as written to it, the rest is plain input.
+ * Everything up to the last cache mark in `tools` and `system` counts as read from the cache, everything from there to
+ * the last mark in `messages` as written to it, and the rest as plain input.
  */
 export function countPrompt(tools: Json, system: Json, messages: Json): PromptTokens {
   const counter = { total: 0, marked: 0 };
@@ -31,7 +32,7 @@ export function countPrompt(tools: Json, system: Json, messages: Json): PromptTo
   return { input: counter.total - cached, cacheRead, cacheWrite: cached - cacheRead };
 }
 
-/** Walks in order; a cache mark covers everything up to and including the block it stands on. */
+/** Adds the tokens of a value. A cache mark covers everything up to and including its block. */
 function count(value: Json | undefined, into: { total: number; marked: number }): void {
   if (typeof value === "string") {
     into.total += countTokens(value);

@@ -1,3 +1,4 @@
+/** Reads what the requests of several styles have in common. */
 import { hashHex } from "../../core/wire/tools/short_hash.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import {
@@ -9,7 +10,7 @@ import {
 } from "./request.ts";
 import { type ReadTriggers, readTriggers } from "./triggers.ts";
 
-/** What every style's reader does the same way with what it found. */
+/** Reads the fields that all styles share, and the triggers of the last turn. @throws {SandboxRefusal} */
 export function commonFields(
   body: JsonObject,
   turn: Turn,
@@ -20,7 +21,7 @@ export function commonFields(
   const model = body["model"];
   if (typeof model !== "string" || model === "") throw new SandboxRefusal("model: is required");
   const { triggers, text } = knownTriggers(turn.texts.join("\n"));
-  // A stream and a whole answer to the same question are the same answer.
+  // A request gets the same answer as a stream and as a whole.
   const { stream, stream_options: _, ...question } = body;
   return {
     model,
@@ -40,7 +41,7 @@ export function knownTriggers(text: string): ReadTriggers {
   throw new SandboxRefusal(`The sandbox has no trigger "${read.unknown}"`);
 }
 
-/** A list that must be there and hold something. */
+/** Returns a required list. @throws {SandboxRefusal} if it is missing or empty */
 export function requiredList(body: JsonObject, name: string): readonly Json[] {
   const value = body[name];
   if (!Array.isArray(value) || value.length === 0) {
@@ -49,7 +50,7 @@ export function requiredList(body: JsonObject, name: string): readonly Json[] {
   return value;
 }
 
-/** A bound on tokens: a whole number of at least `least`, or `undefined` when it is not set. */
+/** Returns a limit on tokens, or `undefined` if it is not set. @throws {SandboxRefusal} below `least` */
 export function tokenBound(body: JsonObject, name: string, least: number): number | undefined {
   const value = body[name];
   if (value === undefined || value === null) return undefined;
@@ -57,25 +58,25 @@ export function tokenBound(body: JsonObject, name: string, least: number): numbe
   throw new SandboxRefusal(`${name}: must be a whole number of at least ${least}`);
 }
 
-/** Objects of a list; everything else in it is left out. */
+/** Returns the objects in a list; other elements are left out. */
 export function objects(value: Json | undefined): readonly JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
 
-/** Stop sequences, given as one text or as a list. */
+/** Reads stop sequences, given as one text or as a list. */
 export function stopList(value: Json | undefined): readonly string[] {
   if (typeof value === "string") return [value];
   return Array.isArray(value) ? value.filter((one) => typeof one === "string") : [];
 }
 
-/** The joined text of `content`: a string, or parts of which those with `text` count. */
+/** Returns the text of `content`: the string, or the joined `text` of its parts. */
 export function textOf(content: Json | undefined): string {
   if (typeof content === "string") return content;
   return objects(content).map((part) => typeof part["text"] === "string" ? part["text"] : "")
     .join("");
 }
 
-/** A tool with a schema that is an object's, whatever the client left out. */
+/** Returns a tool whose schema has the type `object`, or no tool if it has no name. */
 export function toolOf(name: Json | undefined, schema: Json | undefined): SandboxTool[] {
   if (typeof name !== "string") return [];
   const given = isJsonObject(schema) ? schema : {};

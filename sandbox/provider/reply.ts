@@ -1,33 +1,34 @@
+/** Replies of the sandbox as steps to perform. */
 import { encodeSseEvent } from "../../core/lib/sse/writer.ts";
 import type { Json } from "../../core/lib/json/json.ts";
 import type { Triggers } from "./triggers.ts";
 
-/** What happens next on the connection. */
+/** One step of a reply on the connection. */
 export type Step =
   | { readonly do: "send"; readonly bytes: Uint8Array }
   | { readonly do: "wait"; readonly ms: number }
-  /** Nothing ever comes again. */
+  /** Sends nothing more and does not end. */
   | { readonly do: "stall" }
-  /** The connection breaks. */
+  /** Breaks the connection. */
   | { readonly do: "cut" };
 
-/** An answer as a script: the exchange plays it, so that nothing here knows of time. */
+/** An answer as a list of steps. The exchange performs them, so that the code that answers needs no timers. */
 export interface Reply {
   readonly status: number;
   readonly headers: ReadonlyMap<string, string>;
-  /** Before status and headers are sent. */
+  /** Wait before status and headers are sent. */
   readonly waitMs: number;
   readonly steps: Iterable<Step>;
 }
 
-/** One event of a stream. `delta`: it carries output, so triggers count it and wait before it. */
+/** One event of a stream. Triggers count and delay only events with `delta`, which carry output. */
 export interface StreamEvent {
   readonly data: string;
   readonly event?: string;
   readonly delta: boolean;
 }
 
-/** Answers with JSON, and with what the triggers do to it. */
+/** Makes a reply of JSON, with the effects of the triggers. */
 export function jsonReply(
   status: number,
   body: Json,
@@ -59,7 +60,7 @@ function* wholeSteps(bytes: Uint8Array, triggers: Triggers): Generator<Step> {
   }
 }
 
-/** Answers with an event stream, and with what the triggers do to it. */
+/** Makes a reply of an event stream, with the effects of the triggers. */
 export function streamReply(
   events: Iterable<StreamEvent>,
   triggers: Triggers,
@@ -88,7 +89,7 @@ function* streamSteps(
   const { stallAfter, cutAfter, errorAfter } = triggers;
   const troubleAt = stallAfter ?? cutAfter ?? errorAfter ?? Infinity;
   let deltas = 0;
-  // Each event waits for the next one: before the last, trouble that is still due happens.
+  // An event is sent when the next one is known, so that a trigger still takes effect before the last one.
   let held: StreamEvent | undefined;
   for (const event of events) {
     if (held !== undefined) {

@@ -1,3 +1,4 @@
+/** Usage numbers that triggers falsify. */
 import type { Triggers } from "./triggers.ts";
 
 /** Returns a count as the triggers want it reported: unchanged, negative, or beyond every limit. */

@@ -1,15 +1,16 @@
+/** The form of a request that is common to all styles of the sandbox. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { Triggers } from "./triggers.ts";
 
-/** A request as the sandbox understands it, whatever style it came in. */
+/** A request as the sandbox reads it from any style. */
 export interface SandboxRequest {
   readonly model: string;
   readonly stream: boolean;
-  /** Chat: the client wants the usage chunk. */
+  /** Chat: the client requested the usage chunk. */
   readonly includeUsage: boolean;
-  /** Chat: how many choices. */
+  /** Chat: the number of choices. */
   readonly choices: number;
-  /** Words of the last user turn, without triggers. */
+  /** Text of the last user turn, without triggers. */
   readonly text: string;
   readonly triggers: Triggers;
   /** Pictures and files in the last user turn. */
@@ -25,7 +26,7 @@ export interface SandboxRequest {
   readonly reasoning: boolean;
   readonly format: OutputFormat;
   readonly prompt: PromptTokens;
-  /** The same for the same request; ids and signatures are derived from it. */
+  /** A hash of the request, from which ids and signatures are derived. */
   readonly seed: string;
 }
 
@@ -44,7 +45,7 @@ export type OutputFormat =
   | { readonly type: "text" }
   | { readonly type: "json"; readonly schema: JsonObject };
 
-/** Prompt tokens in buckets that do not overlap. */
+/** Prompt tokens by kind; no token counts twice. */
 export interface PromptTokens {
   readonly input: number;
   readonly cacheRead: number;
@@ -58,12 +59,12 @@ export interface Turn {
   attachments: number;
 }
 
-/** A turn with nothing in it yet. */
+/** Creates an empty turn. */
 export function emptyTurn(): Turn {
   return { texts: [], toolResults: [], attachments: 0 };
 }
 
-/** Thrown for a request that the sandbox cannot make sense of; answered as 400 in the vendor's style. */
+/** The error for a request that the sandbox cannot interpret; the answer is a 400 in the style of the vendor. */
 export class SandboxRefusal extends Error {
   override name = "SandboxRefusal";
 }

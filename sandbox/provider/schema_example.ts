@@ -1,14 +1,15 @@
+/** Makes example values from JSON Schemas, for structured answers and arguments of tools. */
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 
-/** Values in an example made from a schema: a recursive schema would never end. */
+/** Maximum number of values in an example, since a recursive schema would never end. */
 const maxSchemaNodes = 10_000;
 
-/** Deeper than any sensible schema; ends recursive ones. */
+/** Maximum nesting of an example: deeper than usual schemas, and an end for recursive ones. */
 const maxDepth = 12;
 
 /**
- * A value that fits a JSON Schema, the same every time: enum and const first, then defaults, then the simplest value
- * within the bounds. `pattern` is not followed. Optional members are given too, so that clients see every field.
+ * Makes a value that fits a JSON Schema, always the same: from `const` and `enum`, then `default`, then the simplest
+ * value within the bounds. It ignores `pattern`. Optional members are included, so that clients see every field.
  *
  * @example
  * ```ts
@@ -22,7 +23,7 @@ export function exampleOf(schema: JsonObject): Json {
 }
 
 interface Walk {
-  /** Where `$ref` starts. */
+  /** The schema that a `$ref` starts from. */
   readonly root: JsonObject;
   nodesLeft: number;
 }
@@ -72,7 +73,7 @@ function resolve(schema: JsonObject, walk: Walk): JsonObject | undefined {
   return isJsonObject(at) ? at : undefined;
 }
 
-/** Deep recursion ends sooner at an option that is not an object. */
+/** Prefers an option with a plain type, so that recursion ends sooner. */
 function simplest(options: readonly Json[]): Json {
   const plain = options.find((option) =>
     isJsonObject(option) && typeof option["type"] === "string"
@@ -115,7 +116,7 @@ function exampleObject(schema: JsonObject, walk: Walk, depth: number): JsonObjec
   const result: JsonObject = {};
   for (const [name, member] of Object.entries(properties)) {
     if (walk.nodesLeft <= 0) return result;
-    // Optional members of deep schemas are left out: a recursive schema would grow without end.
+    // Deeper optional members are left out, so that recursive schemas end.
     if (depth > 3 && !required.includes(name)) continue;
     result[name] = example(member, walk, name, depth + 1);
   }

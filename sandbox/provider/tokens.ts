@@ -1,11 +1,12 @@
+/** Tokens of the sandbox, which has no tokenizer. */
 const encoder = new TextEncoder();
 
-/** Bytes of a token. */
+/** Maximum UTF-8 bytes of a token. */
 const tokenBytes = 4;
 
 /**
- * Counts tokens the sandbox's way: a token is as many whole characters as fit into 4 bytes of UTF-8 (a character of
- * 4 bytes is one token). For ASCII that is a quarter of the length, rounded up.
+ * Counts tokens as the sandbox defines them: a token is as many whole characters as fit into 4 bytes of UTF-8. For
+ * ASCII that is a quarter of the length, rounded up.
  *
  * @example
  * ```ts
@@ -14,14 +15,14 @@ const tokenBytes = 4;
  * ```
  */
 export function countTokens(text: string): number {
-  // Prompts are long and mostly ASCII: then no look at single characters is needed.
+  // Prompts are long and mostly ASCII, for which the length is enough.
   if (encoder.encode(text).length === text.length) return Math.ceil(text.length / tokenBytes);
   let count = 0;
   for (const _ of tokensOf(text)) count++;
   return count;
 }
 
-/** The tokens of a text in order; joined they are the text. */
+/** Splits a text into tokens; joined, they are the text again. */
 export function* tokensOf(text: string): Generator<string> {
   let token = "";
   let bytes = 0;
@@ -38,7 +39,7 @@ export function* tokensOf(text: string): Generator<string> {
   if (token !== "") yield token;
 }
 
-/** The first `limit` tokens of a text. */
+/** Returns the first `limit` tokens of a text. */
 export function takeTokens(text: string, limit: number): string {
   if (text.length <= limit) return text;
   let taken = "";
@@ -50,7 +51,7 @@ export function takeTokens(text: string, limit: number): string {
   return taken;
 }
 
-/** Cuts a text into pieces of `size` tokens, as a model that streams would. */
+/** Splits a text into pieces of `size` tokens, as a streaming model does. */
 export function* cutIntoPieces(text: string, size: number): Generator<string> {
   let piece = "";
   let count = 0;

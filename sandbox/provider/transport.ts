@@ -1,5 +1,5 @@
 /**
- * The built-in provider, as a transport.
+ * The transport that answers requests by the built-in provider.
  *
  * - Folder `sandbox/provider/`: a provider inside the process, for first steps and tests, behind
  *   the interface of transports.
@@ -26,8 +26,8 @@ export interface SandboxOptions {
   readonly clock: Clock;
   readonly delay: Delay;
   /**
-   * Judges requests as the real vendor would: its refusal, or `undefined` when the request is fine. Without it the
-   * sandbox refuses only what it cannot make sense of.
+   * Returns the refusal of the real vendor, or `undefined` for a valid request. Without this the sandbox refuses only
+   * what it cannot interpret.
    */
   readonly validate?: (
     style: Style,
@@ -36,14 +36,14 @@ export interface SandboxOptions {
   ) => string | undefined;
 }
 
-/** One endpoint: how it words errors, the style its requests are judged by (if any), and its answer. */
+/** One endpoint: the style of its errors, the style that its requests are validated against (if any), and its answer. */
 interface Endpoint {
   readonly vendor: VendorStyle;
   readonly style?: Style;
   answer(body: JsonObject, nowSeconds: number): Reply;
 }
 
-/** By the end of the URL's path: the base address does not matter. */
+/** The endpoints by the end of their path, so that any base URL works. */
 const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
   ["/messages/count_tokens", { vendor: "messages", answer: answerCountTokens }],
   ["/messages", { vendor: "messages", style: "messages", answer: answerMessages }],
@@ -52,9 +52,9 @@ const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
 ];
 
 /**
- * A provider in this process: answers every style natively and deterministically, without a network. A fresh
- * install works with it at once, and customers integrate against it without spending. What it can do is described
- * in docs/sandbox.md.
+ * Creates a provider inside this process, which answers every style natively and deterministically, without a network.
+ * A new installation works with it at once, and customers integrate against it without spending. docs/sandbox.md
+ * describes what it can do.
  *
  * @example
  * ```ts
@@ -106,7 +106,7 @@ function replyTo(request: UpstreamRequest, options: SandboxOptions, media: Media
   }
 }
 
-/** The values of `anthropic-beta`. */
+/** Returns the values of `anthropic-beta`. */
 function betasOf({ headers }: UpstreamRequest): string[] {
   return headers.filter(([name]) => name === "anthropic-beta")
     .flatMap(([, value]) => value.split(",").map((beta) => beta.trim()));

@@ -1,10 +1,10 @@
+/**
+ * Triggers: `[[sandbox:NAME ARG]]` in the last user text makes the sandbox misbehave in a chosen way. A text may have
+ * several. docs/sandbox.md lists them for users.
+ */
+
 /** Tokens of the longest answer that a client can request: the largest output of any listed model. */
 const maxAnswerTokens = 128_000;
-
-/**
- * Trouble on demand: `[[sandbox:NAME ARG]]` in the last user text. Several may stand in one text. docs/sandbox.md
- * lists them for users.
- */
 
 /** Triggers that answer with a plain HTTP error: `error-429` and so on. */
 export const errorStatuses = [400, 401, 403, 404, 413, 429, 500, 503, 529] as const;
@@ -20,25 +20,25 @@ export interface Triggers {
   readonly slowMs?: number;
   /** Wait between deltas. */
   readonly paceMs?: number;
-  /** Headers come, then nothing more. */
+  /** Sends the headers and then nothing, without an end. */
   readonly stall?: true;
   readonly stallAfter?: number;
   readonly cutAfter?: number;
   readonly errorAfter?: number;
-  /** The body ends cleanly, but the last event is missing. */
+  /** Ends the body cleanly, without the last event. */
   readonly noEnd?: true;
-  /** The body comes in pieces of this many bytes. */
+  /** Sends the body in pieces of this many bytes. */
   readonly splitBytes?: number;
   readonly errorIn200?: true;
   readonly usage?: "none" | "absurd" | "huge";
   readonly empty?: true;
   readonly refusal?: true;
   readonly reasoning?: true;
-  /** The answer has this many tokens. */
+  /** Makes an answer of this many tokens. */
   readonly lengthTokens?: number;
 }
 
-/** The triggers of a text and what is left of it without them; `unknown` names the first that does not exist. */
+/** The triggers of a text, and the text without them; `unknown` names the first that does not exist. */
 export interface ReadTriggers {
   readonly triggers: Triggers;
   readonly text: string;
@@ -51,6 +51,8 @@ export const triggerPattern = /\[\[sandbox:([a-z0-9-]{1,32})(?: +(\d{1,9}))?\]\]
 type Mutable = { -readonly [Key in keyof Triggers]: Triggers[Key] };
 
 /**
+ * Reads and removes the triggers of a text.
+ *
  * @example
  * ```ts
  * import { readTriggers } from "./triggers.ts";

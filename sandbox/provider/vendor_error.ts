@@ -1,8 +1,9 @@
+/** Errors in the form of the vendors. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { jsonReply, type Reply } from "./reply.ts";
 import type { ErrorStatus, Triggers } from "./triggers.ts";
 
-/** How a vendor words its errors. */
+/** The style of a vendor's errors. */
 export type VendorStyle = "messages" | "chat";
 
 interface Words {
@@ -55,7 +56,7 @@ const words: Readonly<Record<ErrorStatus, Words>> = {
   },
 };
 
-/** The error body of a vendor; `message` replaces the usual text. */
+/** Makes the error body of a vendor; `message` replaces the usual text. */
 export function vendorErrorBody(
   style: VendorStyle,
   status: ErrorStatus,
@@ -72,12 +73,12 @@ export function vendorErrorBody(
   return { error: { message: message ?? text, type: chat[0], param: null, code: chat[1] } };
 }
 
-/** A whole error answer in the vendor's style. */
+/** Makes an error reply in the style of a vendor. */
 export function vendorError(style: VendorStyle, status: ErrorStatus, message?: string): Reply {
   return jsonReply(status, vendorErrorBody(style, status, message), {});
 }
 
-/** The answers that triggers ask for before the model would even start, if any. */
+/** Makes the error that a trigger requests in place of an answer, if any. */
 export function troubleReply(style: VendorStyle, triggers: Triggers): Reply | undefined {
   const { errorStatus, htmlStatus, retryAfterSeconds } = triggers;
   if (errorStatus !== undefined) {

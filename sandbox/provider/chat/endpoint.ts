@@ -1,10 +1,10 @@
 /**
  * Answers Chat Completions requests in the sandbox.
  *
- * - Folder `sandbox/provider/chat/`: Chat Completions as the sandbox speaks it.
+ * - Folder `sandbox/provider/chat/`: Chat Completions in the sandbox.
  * - In: the JSON body of a request.
  * - Out: a reply, whole or as events.
- * - Never: uses the conversion of `core/wire/`: the sandbox reads and writes the style by itself.
+ * - Never: uses the conversion of `core/wire/`: the sandbox has its own reader and writer.
  */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { maxChoices } from "../../../core/wire/limits.ts";
@@ -20,7 +20,7 @@ const errorEvent: StreamEvent = {
   delta: false,
 };
 
-/** `POST /v1/chat/completions`. @throws {SandboxRefusal} */
+/** Answers `POST /v1/chat/completions`. @throws {SandboxRefusal} */
 export function answerChat(body: JsonObject, nowSeconds: number): Reply {
   const request = readChatRequest(body);
   const { triggers } = request;

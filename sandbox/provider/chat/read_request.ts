@@ -51,7 +51,7 @@ export function readChatRequest(body: JsonObject): SandboxRequest {
 function wantsReasoning(body: JsonObject): boolean {
   const effort = body["reasoning_effort"];
   if (typeof effort === "string") return effort !== "none";
-  // A vendor's own form of the same request.
+  // Some vendors have this form of the same setting.
   const reasoning = body["reasoning"];
   return isJsonObject(reasoning) && reasoning["enabled"] !== false &&
     reasoning["effort"] !== "none";

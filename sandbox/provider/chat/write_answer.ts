@@ -5,7 +5,7 @@ import type { SandboxRequest } from "../request.ts";
 import { cutIntoPieces } from "../tokens.ts";
 import { reported } from "../reported_usage.ts";
 
-/** Tokens in one delta. */
+/** Tokens per delta. */
 const pieceTokens = 3;
 
 const finishReasons: Readonly<Record<StopCause, string>> = {
@@ -16,7 +16,7 @@ const finishReasons: Readonly<Record<StopCause, string>> = {
   refusal: "stop",
 };
 
-/** The whole completion; one answer per choice. */
+/** Writes a completion with one answer per choice. */
 export function chatAnswer(
   request: SandboxRequest,
   answers: readonly SandboxAnswer[],
@@ -34,7 +34,7 @@ export function chatAnswer(
   };
 }
 
-/** The chunks of a streamed completion and `[DONE]`; choices come one after the other. */
+/** Writes the chunks of a streamed completion and `[DONE]`; choices follow one another. */
 export function* chatEvents(
   request: SandboxRequest,
   answers: readonly SandboxAnswer[],
@@ -106,7 +106,7 @@ function message(answer: SandboxAnswer): JsonObject {
     part.kind === "call" ? [callOf(part, part.arguments)] : []
   );
   const reasoning = textOf("reasoning");
-  // An answer that ended before its first word is "", one that is only calls or a refusal is null.
+  // Content is "" if the answer ended before any text, and null if it is only calls or a refusal.
   const isSilent = calls.length > 0 || answer.stop === "refusal";
   return {
     role: "assistant",

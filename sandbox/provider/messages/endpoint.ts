@@ -1,11 +1,11 @@
 /**
  * Answers Messages requests in the sandbox.
  *
- * - Folder `sandbox/provider/messages/`: Messages as the sandbox speaks it, with its token
+ * - Folder `sandbox/provider/messages/`: Messages in the sandbox, with its token
  *   counter.
  * - In: the JSON body of a request.
  * - Out: a reply, whole or as events, or a count of tokens.
- * - Never: uses the conversion of `core/wire/`: the sandbox reads and writes the style by itself.
+ * - Never: uses the conversion of `core/wire/`: the sandbox has its own reader and writer.
  */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { compose } from "../compose.ts";
@@ -20,7 +20,7 @@ const errorEvent: StreamEvent = {
   delta: false,
 };
 
-/** `POST /v1/messages`. @throws {SandboxRefusal} */
+/** Answers `POST /v1/messages`. @throws {SandboxRefusal} */
 export function answerMessages(body: JsonObject): Reply {
   const request = readMessagesRequest(body);
   const { triggers } = request;
@@ -38,7 +38,7 @@ export function answerMessages(body: JsonObject): Reply {
   return streamReply(events, triggers, errorEvent);
 }
 
-/** `POST /v1/messages/count_tokens`: the same count that usage reports. @throws {SandboxRefusal} */
+/** Answers `POST /v1/messages/count_tokens`, with the count that usage reports. @throws {SandboxRefusal} */
 export function answerCountTokens(body: JsonObject): Reply {
   const request = readMessagesRequest({ ...body, max_tokens: 1 });
   const trouble = troubleReply("messages", request.triggers);

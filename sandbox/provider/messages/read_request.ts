@@ -46,7 +46,7 @@ export function readMessagesRequest(body: JsonObject): SandboxRequest {
   };
 }
 
-/** Prompt tokens of a Messages request; also what `count_tokens` answers. */
+/** Counts the prompt tokens of a Messages request, also for `count_tokens`. */
 export function countMessagesPrompt(body: JsonObject): PromptTokens {
   return countPrompt(body["tools"] ?? [], body["system"] ?? "", body["messages"] ?? []);
 }

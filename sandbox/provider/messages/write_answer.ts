@@ -5,10 +5,10 @@ import type { SandboxRequest } from "../request.ts";
 import { cutIntoPieces } from "../tokens.ts";
 import { reported } from "../reported_usage.ts";
 
-/** Tokens in one delta. */
+/** Tokens per delta. */
 const pieceTokens = 3;
 
-/** The whole message. */
+/** Writes a whole message. */
 export function messagesAnswer(request: SandboxRequest, answer: SandboxAnswer): JsonObject {
   return {
     ...envelope(request),
@@ -18,7 +18,7 @@ export function messagesAnswer(request: SandboxRequest, answer: SandboxAnswer): 
   };
 }
 
-/** The events of a streamed message. */
+/** Writes the events of a streamed message. */
 export function* messagesEvents(
   request: SandboxRequest,
   answer: SandboxAnswer,
@@ -130,7 +130,7 @@ function finalUsage(request: SandboxRequest, answer: SandboxAnswer): JsonObject 
   };
 }
 
-/** Opaque to everyone, the same for the same request, in the alphabet of base64. */
+/** Derives an opaque signature, in the alphabet of base64, from the request. */
 function signature(request: SandboxRequest): string {
   return `${stableId(request.seed, "signature")}${stableId(request.seed, "signed")}`;
 }
@@ -146,7 +146,7 @@ function openBlock(part: AnswerPart): JsonObject {
 
 function wholeBlock(request: SandboxRequest, part: AnswerPart): JsonObject[] {
   switch (part.kind) {
-    // A refusal has no block: it is told by the stop reason.
+    // A refusal has no block; the stop reason reports it.
     case "refusal":
       return [];
     case "text":
@@ -163,7 +163,7 @@ function wholeBlock(request: SandboxRequest, part: AnswerPart): JsonObject[] {
   }
 }
 
-/** Arguments that the token limit cut are no JSON any more. */
+/** Parses arguments; the token limit may have cut them, so that they are not JSON. */
 function inputOf(text: string): JsonObject {
   try {
     const value: Json = JSON.parse(text);

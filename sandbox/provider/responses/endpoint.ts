@@ -1,10 +1,10 @@
 /**
  * Answers Responses requests in the sandbox.
  *
- * - Folder `sandbox/provider/responses/`: Responses as the sandbox speaks it.
+ * - Folder `sandbox/provider/responses/`: Responses in the sandbox.
  * - In: the JSON body of a request.
  * - Out: a reply, whole or as events.
- * - Never: uses the conversion of `core/wire/`: the sandbox reads and writes the style by itself.
+ * - Never: uses the conversion of `core/wire/`: the sandbox has its own reader and writer.
  */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { compose } from "../compose.ts";
@@ -23,7 +23,7 @@ const errorEvent: StreamEvent = {
   delta: false,
 };
 
-/** `POST /v1/responses`. @throws {SandboxRefusal} */
+/** Answers `POST /v1/responses`. @throws {SandboxRefusal} */
 export function answerResponses(body: JsonObject, nowSeconds: number): Reply {
   const request = readResponsesRequest(body);
   const { triggers } = request;

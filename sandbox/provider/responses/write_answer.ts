@@ -5,10 +5,10 @@ import type { SandboxRequest } from "../request.ts";
 import { cutIntoPieces } from "../tokens.ts";
 import { reported } from "../reported_usage.ts";
 
-/** Tokens in one delta. */
+/** Tokens per delta. */
 const pieceTokens = 3;
 
-/** The whole response. */
+/** Writes a whole response. */
 export function responsesAnswer(
   request: SandboxRequest,
   answer: SandboxAnswer,
@@ -25,7 +25,7 @@ export function responsesAnswer(
   };
 }
 
-/** The events of a streamed response. */
+/** Writes the events of a streamed response. */
 export function* responsesEvents(
   request: SandboxRequest,
   answer: SandboxAnswer,
@@ -145,7 +145,7 @@ function itemOf(
   }
 }
 
-/** The item as it is announced, before its first delta. */
+/** Returns an item as it is announced before its first delta. */
 function emptyItem(part: AnswerPart, item: JsonObject): JsonObject {
   const open = item["status"] === undefined ? item : { ...item, status: "in_progress" };
   if (part.kind === "reasoning") return { ...open, summary: [] };
