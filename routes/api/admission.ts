@@ -104,7 +104,7 @@ export interface ReservationRequest {
   readonly amountMicroVnd: bigint;
   readonly startedAtMs: number;
   /** Finds the error of a request that would be refused whatever the balance; called only before a 402 is sent. */
-  readonly wrongInItself: () => Promise<GatewayError | undefined>;
+  readonly localError: () => Promise<GatewayError | undefined>;
 }
 
 /**
@@ -116,13 +116,13 @@ export interface ReservationRequest {
 export async function reserve(
   wallet: KeyedWalletEngine,
   principal: Principal,
-  { amountMicroVnd, startedAtMs, wrongInItself }: ReservationRequest,
+  { amountMicroVnd, startedAtMs, localError }: ReservationRequest,
 ): Promise<Reservation> {
   const outcome = wallet.reserveFor(principal.key, amountMicroVnd, startedAtMs);
   const result = outcome instanceof Promise ? await outcome : outcome;
   if (result.ok) return result.reservation;
   const unpaid = unpaidError(result, amountMicroVnd);
-  throw (unpaid.code !== "maintenance" ? await wrongInItself() : undefined) ?? unpaid;
+  throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
 }
 
 /** Maps a refused reservation to the client's error. */

@@ -34,7 +34,7 @@ import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { continuesTurn } from "../../../core/calls/request/turn_continuation.ts";
 import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
-import { chatRefusalUnasked } from "../../../core/calls/request/refusal_unasked.ts";
+import { localChatRefusal } from "../../../core/calls/request/local_refusal.ts";
 import type { ProviderEntry } from "../../../core/catalog/schema.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../../core/errors.ts";
@@ -108,7 +108,7 @@ export async function serveChat(
   const reservation = await reserve(gateway.wallet, principal, {
     amountMicroVnd: initial.costMicroVnd,
     startedAtMs,
-    wrongInItself: () => wrongInItself(gateway, call),
+    localError: () => localError(gateway, call),
   });
   incoming.isAdmitted = true;
   const control = gateway.calls.begin(request.stream ? principal : undefined);
@@ -162,14 +162,14 @@ export async function serveChat(
   }
 }
 
-function wrongInItself(
+function localError(
   { router, config: { catalog } }: Gateway,
   call: ChatCall,
 ): Promise<GatewayError | undefined> {
   const { style, stream } = call.request;
   const operation = stream ? "chat_stream" : "chat";
   const candidates = router.candidates(call.model, { style, operation });
-  return chatRefusalUnasked(call, candidates, ({ provider }) => catalog.providers[provider]);
+  return localChatRefusal(call, candidates, ({ provider }) => catalog.providers[provider]);
 }
 
 /**

@@ -11,7 +11,7 @@
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBytes } from "../../../core/lib/bytes/byte_budget.ts";
 import { type AttemptLoopResult, runAttempts } from "../../../core/calls/attempt_loop.ts";
-import { refusalUnasked } from "../../../core/calls/request/refusal_unasked.ts";
+import { localRefusal } from "../../../core/calls/request/local_refusal.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import { type GatewayError, wireStatus } from "../../../core/errors.ts";
 import {
@@ -80,9 +80,9 @@ export async function beginMediaCall<Value>(
   const reservation = await reserve(gateway.wallet, principal, {
     amountMicroVnd: input.worstCaseMicroVnd,
     startedAtMs: input.start.startedAtMs,
-    wrongInItself: () => {
+    localError: () => {
       const tools = withoutFetching(gateway.media.tools);
-      return refusalUnasked(candidatesOf(gateway, input), (route) => work.prepare(route, tools));
+      return localRefusal(candidatesOf(gateway, input), (route) => work.prepare(route, tools));
     },
   });
   incoming.isAdmitted = true;

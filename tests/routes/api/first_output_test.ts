@@ -40,7 +40,7 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
     reservation: await reserve(gateway.wallet, principal, {
       amountMicroVnd: 0n,
       startedAtMs,
-      wrongInItself: () => Promise.resolve(undefined),
+      localError: () => Promise.resolve(undefined),
     }),
     start: { startedAtMs, startedMonotonicMs, origin: undefined },
     running: { end() {} },

@@ -17,17 +17,17 @@ import { type ChatCall, startChatExchange } from "../chat_exchange.ts";
  * @example
  * ```ts
  * import { GatewayError } from "../../errors.ts";
- * import { refusalUnasked } from "./refusal_unasked.ts";
+ * import { localRefusal } from "./local_refusal.ts";
  * const wrong = new GatewayError("invalid_request", "image: is not valid base64");
  * const routes = ["a", "b"];
- * const of = (refusing: string) => refusalUnasked(routes, (route) => {
+ * const of = (refusing: string) => localRefusal(routes, (route) => {
  *   if (refusing.includes(route)) throw wrong;
  * });
  * if (await of("ab") !== wrong) throw new Error("all refuse");
  * if (await of("a") !== undefined) throw new Error("one could go out");
  * ```
  */
-export async function refusalUnasked<Choice>(
+export async function localRefusal<Choice>(
   routes: readonly Choice[],
   prepare: (route: Choice) => unknown,
 ): Promise<GatewayError | undefined> {
@@ -50,12 +50,12 @@ const nowhere: Transport = {
 };
 
 /** Finds the error with which every route refuses a chat call. */
-export function chatRefusalUnasked(
+export function localChatRefusal(
   call: ChatCall,
   routes: readonly Route[],
   providerOf: (route: Route) => ProviderEntry | undefined,
 ): Promise<GatewayError | undefined> {
-  return refusalUnasked(routes, (route) => {
+  return localRefusal(routes, (route) => {
     const provider = providerOf(route);
     if (provider === undefined) return;
     startChatExchange({ ...call, documents: anyDocument }, route, {
