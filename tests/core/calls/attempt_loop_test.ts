@@ -35,7 +35,7 @@ const noSuchModel = '{"error":{"message":"The model m does not exist","code":"mo
 const json = { "content-type": "application/json" };
 const good = (exchange: FakeExchange) => exchange.head().send(chatStream.text("Hello"));
 
-Deno.test("a role, pings and comments are no output: they are held until the first text", async () => {
+Deno.test("a role, pings and comments are not output: they are held back until the first text", async () => {
   const { world, result } = tryRoutes({ routes: ["a"] });
   const exchange = world.of("a").head().send(": ping\n\n", chatStream.role);
   await settled();
@@ -47,7 +47,7 @@ Deno.test("a role, pings and comments are no output: they are held until the fir
   assertEquals(world.reports.map(({ result: { kind } }) => kind), ["ok"]);
 });
 
-Deno.test("past a route's time the next one starts beside it; the one that is beaten is closed", async () => {
+Deno.test("after a route's time the next one starts beside it; the slower one is closed", async () => {
   const { world, result } = tryRoutes({ routes: ["a", "b"], slowAfterMs: 1_000 });
   world.of("a").head().send(chatStream.role);
   await settled();
@@ -62,7 +62,7 @@ Deno.test("past a route's time the next one starts beside it; the one that is be
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("output in the very moment in which its route is given up is not taken from a closed exchange", async () => {
+Deno.test("output that arrives as its route is given up is not read from a closed exchange", async () => {
   const { world, result } = tryRoutes({ routes: ["a", "b"], givenUpAfterMs: 1_000 });
   const late = world.of("a").head().send(chatStream.role);
   await settled();
@@ -77,7 +77,7 @@ Deno.test("output in the very moment in which its route is given up is not taken
   assertEquals(world.reports.map(({ result: { kind } }) => kind), ["failed", "ok"]);
 });
 
-Deno.test("the time-out of a route ends with its first output", async () => {
+Deno.test("the timeout of a route ends with its first output", async () => {
   const { world, result } = tryRoutes({ routes: ["a", "b"], slowAfterMs: 1_000 });
   good(world.of("a"));
   assert((await result).ok);
@@ -198,7 +198,7 @@ Deno.test("a huge refusal is judged by its status", async () => {
   assert(world.of("a").wasCancelled, "the rest is not read");
 });
 
-Deno.test("a refusal whose body does not come is judged by its status, soon", async () => {
+Deno.test("a refusal whose body does not arrive is judged by its status after a short wait", async () => {
   const { result, world } = tryRoutes({
     routes: ["a", "b"],
     script: (route, exchange) => route === "a" ? exchange.head(503, json) : good(exchange),
@@ -245,7 +245,7 @@ Deno.test("each route is tried at most once, and their number is bounded", async
   assertEquals(found.attempts.map(({ route }) => route), routes.slice(0, attemptsPerCall));
 });
 
-Deno.test("of several failures the client learns of the rate limit, with the soonest end", async () => {
+Deno.test("of several failures the client gets the rate limit, with the soonest retry-after", async () => {
   const { result } = tryRoutes({
     routes: ["a", "b", "c"],
     script: (route, exchange) => {
@@ -274,7 +274,7 @@ Deno.test("a rate limit with a date and no clock of the provider ends by our own
   assertEquals([error.code, error.retryAfterSeconds], ["rate_limit_exceeded", 30]);
 });
 
-Deno.test("a provider that does not know its model is no fault of the client: 502, not 404", async () => {
+Deno.test("a provider that does not know its model is a 502 for the client, not a 404", async () => {
   const { result } = tryRoutes({
     routes: ["a"],
     script: (_route, exchange) => exchange.head(404, json).send(noSuchModel).end(),
@@ -283,7 +283,7 @@ Deno.test("a provider that does not know its model is no fault of the client: 50
   assertEquals([error.code, error.status], ["upstream_unreachable", 502]);
 });
 
-Deno.test("a route that cannot carry the request is passed over, unblamed and without an exchange", async () => {
+Deno.test("a route that cannot carry the request is skipped, without blame and without an exchange", async () => {
   let begun = 0;
   const { result, world } = tryRoutes({
     routes: ["a", "b"],
@@ -297,7 +297,7 @@ Deno.test("a route that cannot carry the request is passed over, unblamed and wi
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("routes that cannot carry the request do not use up the tries of a call", async () => {
+Deno.test("routes that cannot carry the request do not use up the attempts of a call", async () => {
   const many = Array.from({ length: 2 * attemptsPerCall }, (_, i) => `unsuited${i}`);
   const { result, world } = tryRoutes({
     routes: [...many, "a"],
@@ -312,7 +312,7 @@ Deno.test("routes that cannot carry the request do not use up the tries of a cal
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("an outage says more than a route that could not carry the request", async () => {
+Deno.test("the error of an outage wins over that of a route that could not carry the request", async () => {
   const { result } = tryRoutes({
     routes: ["a", "b"],
     script: (route, exchange) => {
@@ -328,7 +328,7 @@ Deno.test("without a candidate the call fails at once", async () => {
   assertEquals([errorOf(found).status, found.attempts.length], [502, 0]);
 });
 
-Deno.test("a bug of ours moves the call on, is told, and blames no route", async () => {
+Deno.test("after a defect of ours the next route is tried, the defect is reported, and no route is blamed", async () => {
   const { result, world } = tryRoutes({
     routes: ["a", "b"],
     handlers: {
@@ -344,7 +344,7 @@ Deno.test("a bug of ours moves the call on, is told, and blames no route", async
   assert(world.of("a").wasCancelled && world.of("b").wasCancelled);
 });
 
-Deno.test("a start that throws a bug is reported all the same, so that its place is free again", async () => {
+Deno.test("a start that throws a defect is reported, so that its place is free again", async () => {
   const { result, world } = tryRoutes({
     routes: ["a"],
     start: () => {
@@ -356,7 +356,7 @@ Deno.test("a start that throws a bug is reported all the same, so that its place
 });
 
 for (const reason of ["client_gone", "call_timeout", "shutdown"] as const) {
-  Deno.test(`a call stopped by ${reason} while it waits ends at once and blames nobody`, async () => {
+  Deno.test(`a call stopped by ${reason} while it waits ends at once and blames no route`, async () => {
     const { result, world } = tryRoutes({ routes: ["a", "b"] });
     world.of("a").head();
     await settled();
@@ -372,7 +372,7 @@ for (const reason of ["client_gone", "call_timeout", "shutdown"] as const) {
   });
 }
 
-Deno.test("whole answers: the answer comes as it is, read on the way", async () => {
+Deno.test("a whole answer is passed on unchanged and read on the way", async () => {
   const { result } = tryRoutes({
     routes: ["a"],
     stream: false,
@@ -414,7 +414,7 @@ for (const [what, script] of Object.entries(badAnswers)) {
   });
 }
 
-Deno.test("an answer that cannot be put into the client's style is asked of the next route", async () => {
+Deno.test("after an answer that cannot be converted to the client's style the next route is tried", async () => {
   const { result, world } = tryRoutes({
     routes: ["a", "b"],
     stream: false,

@@ -95,7 +95,7 @@ function refused(asking: Asking): [ErrorCode, number, string | undefined, string
   return [code, status, param, message];
 }
 
-/** With blanks where nobody writes them: a body that was parsed and written again would differ. */
+/** With unusual blanks: a body that was parsed and written again would differ. */
 const text = (style: Style, more: string): string =>
   `{ "model":"m0" ,  ${
     style === "responses"
@@ -147,7 +147,7 @@ Deno.test("where another route of the model offers it, this one is out of the qu
   assert(start({ ...asking, route: 1 }).ok);
 });
 
-Deno.test("what matters only when the model declines is left out and named; a strict client is told before", () => {
+Deno.test("a field that matters only when the model declines is left out and named; strict mode refuses it", () => {
   const asking: Asking = {
     style: "messages",
     text: text("messages", '"fallbacks" : [ {"model":"dear"} ]'),

@@ -1,4 +1,4 @@
-/** What the tests of calls share: routes, time that stands still, and the words of a Chat stream. */
+/** What the tests of calls share: routes, manual time, and the events of a Chat stream. */
 import type { Route } from "../../../core/catalog/catalog.ts";
 import {
   attemptAnswer,

@@ -70,7 +70,7 @@ function newWorld() {
   };
 }
 
-Deno.test("the client hears at once, and again after each silence, until the stream comes", async () => {
+Deno.test("the client gets a keep-alive at once, and again after each silence, until the stream begins", async () => {
   const world = newWorld();
   const reader = world.stream.getReader();
   const decoder = new TextDecoder();
@@ -102,7 +102,7 @@ Deno.test("when every route has failed the stream ends with the error event it i
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("when the failure could not be written down the connection breaks", async () => {
+Deno.test("if the receipt of the failure cannot be written the connection breaks", async () => {
   const world = newWorld();
   const reading = new Response(world.stream).text();
   world.refuse(new Error("ledger closed"));
@@ -119,7 +119,7 @@ Deno.test("a client that leaves while routes are tried stops the call", async ()
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("output that comes in the moment in which the client leaves is settled as what it is", async () => {
+Deno.test("output that arrives as the client leaves is settled with its own outcome", async () => {
   const world = newWorld();
   const leaving = world.stream.cancel();
   await world.arriveStream();
@@ -128,7 +128,7 @@ Deno.test("output that comes in the moment in which the client leaves is settled
   assert(world.exchange.wasCancelled);
 });
 
-Deno.test("a client that does not read keeps no call from its end", async () => {
+Deno.test("a client that does not read does not keep a call from ending", async () => {
   const world = newWorld();
   await world.arriveStream();
   await settled();

@@ -1,4 +1,4 @@
-/** An exchange that does what a test tells it, in the order in which it is told. */
+/** An exchange that a test scripts step by step. */
 import {
   type ByteReader,
   type UpstreamExchange,

@@ -15,7 +15,7 @@ Deno.test("no second route starts when the first is quick", async () => {
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("past its moment a second route runs beside the first; the winner's rival is closed and not blamed", async () => {
+Deno.test("after the hedge delay a second route runs beside the first; the loser is closed and not blamed", async () => {
   for (const winner of ["a", "b"]) {
     const loser = winner === "a" ? "b" : "a";
     const { world, result } = tryRoutes({ routes: ["a", "b", "c"], ...hedged });
@@ -44,7 +44,7 @@ Deno.test("past its moment a second route runs beside the first; the winner's ri
   }
 });
 
-Deno.test("a rival that fails leaves the race to the other", async () => {
+Deno.test("when one of two routes fails the other may still win", async () => {
   const { world, result } = tryRoutes({ routes: ["a", "b"], ...hedged });
   world.time.advance(520);
   await settled();
@@ -68,7 +68,7 @@ Deno.test("when both fail the next route is tried", async () => {
   assertEquals(found.attempts.length, 3);
 });
 
-Deno.test("the route whose key was refused is the one that is tried again, not its rival", async () => {
+Deno.test("the route whose key was refused is tried again, not the other", async () => {
   let refused = 0;
   const { world, result } = tryRoutes({
     routes: ["a", "b"],
@@ -87,7 +87,7 @@ Deno.test("the route whose key was refused is the one that is tried again, not i
   assert(found.ok && found.route.id === "b");
 });
 
-Deno.test("what the quicker one said before the other failed too is not forgotten", async () => {
+Deno.test("the error of the first of two failed routes is not forgotten", async () => {
   const { world, result } = tryRoutes({ routes: ["a", "b"], ...hedged });
   world.time.advance(520);
   await settled();
@@ -111,7 +111,7 @@ Deno.test("a refusal of the request itself ends both", async () => {
   assertEquals(world.tries.length, 2);
 });
 
-Deno.test("both in the same moment: one winner, and the other's exchange is closed", async () => {
+Deno.test("when both have output at the same moment one wins, and the other's exchange is closed", async () => {
   const { world, result } = tryRoutes({ routes: ["a", "b"], ...hedged });
   world.time.advance(520);
   await settled();
@@ -138,7 +138,7 @@ Deno.test("a stop ends both", async () => {
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("a second route that depends on something is asked about again and again", async () => {
+Deno.test("the condition of a hedge is checked repeatedly", async () => {
   let stuck = false;
   let asked = 0;
   const when = () => {

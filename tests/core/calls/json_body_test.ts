@@ -43,7 +43,7 @@ function padded(text: string, where: string): string {
   return `{${inner}${isEmpty ? "" : ","}${field}}`;
 }
 
-Deno.test("withFields() changes what it is told and no other byte", () => {
+Deno.test("withFields() changes the given fields and no other byte", () => {
   const change = fc.dictionary(names, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 4 });
   const place = fc.constantFrom("none", "first", "last");
   fc.assert(fc.property(bodies, place, change, (small, padding, changes) => {
@@ -112,7 +112,7 @@ for (
   });
 }
 
-/** What is far dearer to parse than to send, and the bound that it must be told of. */
+/** Bodies that cost far more to parse than to send, and the bound that the error must name. */
 const costly: readonly [name: string, text: string, bound: string][] = [
   ["brackets without an end", `{"a":${"[".repeat(20_000_000)}`, "128 levels"],
   ["objects without an end", `{"a":${'{"":'.repeat(4_000_000)}`, "128 levels"],

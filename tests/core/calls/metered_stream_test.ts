@@ -163,7 +163,7 @@ Deno.test("nothing is read ahead of the client", async () => {
   await reader.cancel();
 });
 
-Deno.test("an upstream that goes on after its last event is not read on for ever", async () => {
+Deno.test("a provider that sends more after its last event is not read for ever", async () => {
   const world = await open(hello);
   world.exchange.send(chatStream.stop, chatStream.done);
   for (let i = 0; i < 100; i++) world.exchange.send(": more\n\n");
@@ -174,7 +174,7 @@ Deno.test("an upstream that goes on after its last event is not read on for ever
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("an upstream that does not close after its last event gets half a second", async () => {
+Deno.test("a provider that does not close after its last event gets half a second", async () => {
   const world = await open(hello);
   world.exchange.send(chatStream.stop, chatStream.done);
   await textOf(world.stream);
@@ -211,7 +211,7 @@ for (const [what, script] of Object.entries(broken)) {
   });
 }
 
-Deno.test("a stalled upstream is told as a time-out", async () => {
+Deno.test("a stalled provider is reported as a timeout", async () => {
   const world = await open(hello, { idleMs: 1_000 });
   const reading = textOf(world.stream);
   await settled();
@@ -219,7 +219,7 @@ Deno.test("a stalled upstream is told as a time-out", async () => {
   assert((await reading).includes('"timeout_error"'));
 });
 
-Deno.test("each byte of the upstream sets the idle time anew", async () => {
+Deno.test("each byte of the provider restarts the idle timeout", async () => {
   const world = await open(hello, { idleMs: 1_000 });
   const reading = textOf(world.stream);
   for (let i = 0; i < 10; i++) {
@@ -255,7 +255,7 @@ Deno.test("during silence the client gets keep-alives, none while it does not re
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("a client that leaves while we wait for the upstream: stopped at once, settled once", async () => {
+Deno.test("when a client leaves while a read is pending the provider is stopped at once, and the call settled once", async () => {
   const world = await open(hello);
   const reader = world.stream.getReader();
   await reader.read();
@@ -276,7 +276,7 @@ Deno.test("a client that leaves before it read anything is settled for what was 
   assertEquals(world.reading.outputBytes, "Hello".length);
 });
 
-Deno.test("a client that leaves while the receipt is written changes nothing about it", async () => {
+Deno.test("a client that leaves while the receipt is written does not change it", async () => {
   const receipt = Promise.withResolvers<void>();
   const world = await open(hello, { settle: () => receipt.promise });
   world.exchange.send(chatStream.stop, chatStream.done).end();
@@ -317,7 +317,7 @@ for (const reason of ["call_timeout", "shutdown"] as const) {
   }
 }
 
-Deno.test("a client that stops reading before the report, until the time is up, pays by the report all the same", async () => {
+Deno.test("a client that stops reading before the report until the time is up still pays by the report", async () => {
   const world = await open(hello);
   const reader = world.stream.getReader();
   await reader.read();
@@ -340,7 +340,7 @@ Deno.test("a client that stops reading before the report, until the time is up, 
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("a stop in the very moment in which bytes come: sent, then settled, without another read", async () => {
+Deno.test("when a call is stopped as bytes arrive they are sent, then the call is settled, without another read", async () => {
   const world = await open(hello);
   const reader = world.stream.getReader();
   await reader.read();
@@ -391,7 +391,7 @@ Deno.test("a call stopped before its stream exists is settled too", async () => 
   assertEquals(outcomes.length, 1);
 });
 
-Deno.test("without a receipt there is no clean end: the connection breaks", async () => {
+Deno.test("if the receipt cannot be written the connection breaks", async () => {
   const world = await open(hello, { settle: () => Promise.reject(new Error("ledger closed")) });
   world.exchange.send(chatStream.stop, chatStream.done).end();
   let seen = "";
@@ -405,13 +405,13 @@ Deno.test("without a receipt there is no clean end: the connection breaks", asyn
   assertEquals(seen, hello + chatStream.stop, "no last event");
 });
 
-Deno.test("a client that leaves when no receipt can be written sees no exception of ours", async () => {
+Deno.test("a client that leaves when the receipt cannot be written causes no exception", async () => {
   const world = await open(hello, { settle: () => Promise.reject(new Error("ledger closed")) });
   await world.stream.cancel();
   assertEquals(world.outcomes, ["client_gone"]);
 });
 
-Deno.test("a bug of ours in the middle of a stream: told, settled, ended with an error event", async () => {
+Deno.test("a defect of ours in the middle of a stream is reported, and the stream is settled and ended with an error event", async () => {
   const world = await open(hello, { breakPipe: true });
   const reading = textOf(world.stream);
   await settled();
@@ -449,7 +449,7 @@ type Step =
   | "receipt"
   | "no_receipt";
 
-Deno.test("whatever happens in whatever order, a stream is settled exactly once, as what it was", async () => {
+Deno.test("in any order of events a stream is settled exactly once, with the right outcome", async () => {
   const step: fc.Arbitrary<Step> = fc.constantFrom(
     "text",
     "last",
@@ -498,7 +498,7 @@ Deno.test("whatever happens in whatever order, a stream is settled exactly once,
         if (one === "receipt") receipt.resolve();
         if (one === "no_receipt") receipt.reject(new Error("ledger closed"));
       }
-      // However it stands now, the client leaves in the end and the ledger answers.
+      // In any case the client leaves in the end and the ledger answers.
       await settled();
       const whole = clean && !failed;
       void reader.cancel().catch(() => {});
@@ -572,7 +572,7 @@ Deno.test("a bound that is passed ends the stream in the client's style, once an
   }
 });
 
-Deno.test("a bound that is raised lets the stream go on, and is not asked before it is passed", async () => {
+Deno.test("a bound that is raised lets the stream continue, and is not asked before it is passed", async () => {
   const bound = new TestBound(5, (passed) => {
     passed.outputBytes = 1_000;
     return Promise.resolve(undefined);

@@ -19,7 +19,7 @@ const shown = (outputBytes: number) => ({
   outputBytes,
 });
 
-Deno.test("what a key's calls produced is expected of its next ones, and forgotten as they produce less", () => {
+Deno.test("the output of a key's calls is expected of its next ones, and decays as they produce less", () => {
   const expectations = new OutputExpectations();
   assertEquals(expectations.tokens(model, one), 2_048);
   expectations.note(model, one, shown(40_000));
@@ -30,7 +30,7 @@ Deno.test("what a key's calls produced is expected of its next ones, and forgott
   assertEquals(expectations.tokens(model, one), 2_048);
 });
 
-Deno.test("a model that reasons out of sight holds all, for every key; so does one whose routes declare it", () => {
+Deno.test("for a model with hidden reasoning all is reserved, for every key; also if its routes declare it", () => {
   const expectations = new OutputExpectations();
   assertEquals(expectations.tokens(modelOf("r", { efforts: ["low"] }), one), Infinity);
   assertEquals(expectations.tokens(modelOf("t", { thinking: "adaptive" }), one), Infinity);
@@ -39,7 +39,7 @@ Deno.test("a model that reasons out of sight holds all, for every key; so does o
   assertEquals([one, two].map((key) => expectations.tokens(model, key)), [Infinity, Infinity]);
 });
 
-Deno.test("tokens without bytes that are no reasoning concern the key alone, for a while", () => {
+Deno.test("tokens without bytes that are not reasoning concern only the key, for a while", () => {
   const expectations = new OutputExpectations();
   expectations.note(model, one, { outputTokens: 600, reasoningTokens: 0, outputBytes: 60 });
   assertEquals([one, two].map((key) => expectations.tokens(model, key)), [Infinity, 2_048]);
@@ -47,7 +47,7 @@ Deno.test("tokens without bytes that are no reasoning concern the key alone, for
   assertEquals(expectations.tokens(model, one), 2_048);
 });
 
-Deno.test("the table is bounded: keys that do not call any more are forgotten", () => {
+Deno.test("the table is bounded: keys that no longer call are forgotten", () => {
   const expectations = new OutputExpectations();
   expectations.note(model, one, shown(40_000));
   for (let key = 0; key < 10_000; key++) {

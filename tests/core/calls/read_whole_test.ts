@@ -38,7 +38,7 @@ const anyBody = fc.record({
   waits: fc.boolean(),
 });
 
-Deno.test("a body is the same in whatever pieces it comes, and its memory is asked for before it is taken", async () => {
+Deno.test("a body is the same whatever its pieces, and its memory is counted before it is taken", async () => {
   await fc.assert(fc.asyncProperty(anyBody, async ({ length, seed, pieces, isDeclared, waits }) => {
     const body = Uint8Array.from({ length }, (_, at) => (at * 31 + seed) % 251);
     const asked: number[] = [];
@@ -61,7 +61,7 @@ Deno.test("a body is the same in whatever pieces it comes, and its memory is ask
   }));
 });
 
-Deno.test("too much is refused by what it says and by what comes, with memory for no more than the bound", async () => {
+Deno.test("a too large body is refused by its declared and by its actual length, with memory for no more than the bound", async () => {
   const body = new Uint8Array(maxBytes + 1);
   for (
     const declared of [undefined, String(body.length), "10", "-1", "1e9", "99999999999999999999"]

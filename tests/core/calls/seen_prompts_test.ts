@@ -15,7 +15,7 @@ const user = (text: string, more: JsonObject = {}): JsonObject => ({
 });
 const marked = { cache_control: { type: "ephemeral" } };
 
-Deno.test("fields in another order and cache marks that moved leave a prompt what it is", () => {
+Deno.test("the order of fields and moved cache marks do not change the hash of a prompt", () => {
   const tools = [{ name: "t", input_schema: {} }];
   const one = promptPrefixes("m", "messages", {
     messages: [user("Hello", marked)],
@@ -32,7 +32,7 @@ Deno.test("fields in another order and cache marks that moved leave a prompt wha
   assertEquals(other.head, one.head);
 });
 
-Deno.test("another text, another model or another style is another prompt", () => {
+Deno.test("another text, model or style changes the hash of a prompt", () => {
   const body = { messages: [user("Hello")] };
   const hash = promptPrefixes("m", "messages", body).whole?.hash;
   assert(hash !== promptPrefixes("m", "messages", { messages: [user("Hallo")] }).whole?.hash);
@@ -42,7 +42,7 @@ Deno.test("another text, another model or another style is another prompt", () =
   assert(apart(["ab", "c"]) !== apart(["a", "bc"]));
 });
 
-Deno.test("a prompt beyond what is hashed is known by its instructions only, and few marks are kept", () => {
+Deno.test("a very long prompt is known by its instructions only, and few marks are kept", () => {
   const seen = new SeenPrompts();
   const prompt = promptPrefixes("m", "messages", {
     system: "Be brief",
@@ -55,7 +55,7 @@ Deno.test("a prompt beyond what is hashed is known by its instructions only, and
   assertEquals(long.messages.length, 16);
 });
 
-Deno.test("what was seen is forgotten after an hour, and the table does not grow without end", () => {
+Deno.test("seen prompts are forgotten after an hour, and the table is bounded", () => {
   const seen = new SeenPrompts();
   const prompt = promptPrefixes("m", "chat", { messages: [user("Hello")] });
   seen.note("k", prompt, call, 0);

@@ -78,7 +78,7 @@ Deno.test("a route that pings is only slower: its loss is no failure", async () 
   assert(loser?.result.kind === "beaten" && loser.result.silent === false);
 });
 
-Deno.test("two tries run at once; of three routes a dead one makes room after two minutes", async () => {
+Deno.test("two attempts run at once; of three routes a dead one is replaced after two minutes", async () => {
   const { world, result } = tryRoutes({ routes: ["dead", "pinging", "c"] });
   const pings = () => {
     if (world.tries.length > 1) world.of("pinging").send(ping);
@@ -101,7 +101,7 @@ Deno.test("two tries run at once; of three routes a dead one makes room after tw
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("no call gives up more than two tries for their silence, whatever the number of routes", async () => {
+Deno.test("no call gives up more than two attempts for their silence, whatever the number of routes", async () => {
   const routes = ["a", "b", "c", "d", "e", "f", "g"];
   const { world, result } = tryRoutes({ routes });
   await pass(world, maxCallMs - 10_000);
@@ -142,7 +142,7 @@ Deno.test("a route that is beaten in time leaves the rest of the queue alone", a
   assertEquals(world.deadlines.armedCount, 0);
 });
 
-Deno.test("the time that an operator wrote for a provider ends even the last route, pings or not", async () => {
+Deno.test("the configured timeout of a provider ends even the last route, pings or not", async () => {
   const { world, result } = tryRoutes({ routes: ["a"], givenUpAfterMs: 1_000 });
   world.of("a").head().send(ping);
   await settled();
@@ -156,7 +156,7 @@ Deno.test("the time that an operator wrote for a provider ends even the last rou
   assertEquals(found.error.code, "upstream_timeout");
 });
 
-Deno.test("a stop ends every try of a hedged call, and each is on the receipt", async () => {
+Deno.test("a stop ends every attempt of a hedged call, and each is on the receipt", async () => {
   const { world, result } = tryRoutes({ routes: ["a", "b", "c"] });
   await pass(world, roomAfterSilenceMs + 1_000);
   world.control.stop("call_timeout");

@@ -27,7 +27,7 @@ function choice(id: string, changes: Partial<Route> & { firstOutputMs?: number }
 const options = { style: "chat", region: undefined, random: () => 0.5 } as const;
 const ids = (routes: readonly Route[]) => routes.map((route) => route.id);
 
-Deno.test("orderRoutes() goes by priority before anything else", () => {
+Deno.test("orderRoutes() orders by priority first", () => {
   const order = orderRoutes([
     choice("later", { priority: 1, firstOutputMs: 1 }),
     choice("first", { priority: 0, style: "messages", firstOutputMs: 900 }),
@@ -99,7 +99,7 @@ Deno.test("weights decide the share of traffic among routes of equal speed", () 
   assert(heavy > 700, String(heavy));
 });
 
-Deno.test("the route of a conversation leads: within a turn in any case, between turns within its priority", () => {
+Deno.test("the route of a conversation comes first: within a turn always, between turns within its priority", () => {
   const routes = [
     choice("a", { priority: 0 }),
     choice("b", { priority: 0 }),

@@ -30,7 +30,7 @@ Deno.test("a key that is refused again and again rests longer each time, up to a
   assertEquals(credentials.hasFresh(nowMs + credentialRestMs), true);
 });
 
-Deno.test("keys take turns, and one that rests is passed over", () => {
+Deno.test("keys are used in turn, and a resting one is skipped", () => {
   const credentials = new Credentials(["one", "two", "three"]);
   credentials.limited("two", 0, 5_000);
   assertEquals([0, 1, 2, 3].map((at) => credentials.take(at)), ["one", "three", "one", "three"]);

@@ -124,7 +124,7 @@ for (const code of harmless) {
   });
 }
 
-Deno.test("calls that were stopped leave no trace", () => {
+Deno.test("stopped calls do not affect the health of a route", () => {
   const { router, model, route, candidates } = newRouter();
   times(100, () => {
     router.begin(route("a"), operation);
@@ -134,7 +134,7 @@ Deno.test("calls that were stopped leave no trace", () => {
   assertEquals(router.reports()[0]!.operations[operation]?.inFlight, 0);
 });
 
-Deno.test("when all routes rest the one that is due first gets a last try", () => {
+Deno.test("when all routes rest the one that is due first gets a last attempt", () => {
   const { candidates, fail, time } = newRouter();
   times(breakerConsecutiveFailures, () => fail("b"));
   time.advance(100);
@@ -142,7 +142,7 @@ Deno.test("when all routes rest the one that is due first gets a last try", () =
   assertEquals(candidates(), ["b"]);
 });
 
-Deno.test("when providers asked for the pause there is no last try but a 429 with the soonest end", () => {
+Deno.test("when providers asked for the pause there is no last attempt but a 429 with the soonest retry-after", () => {
   const { router, model, route, candidates, fail } = newRouter();
   for (const [name, seconds] of [["a", 30], ["b", 12]] as const) {
     for (let key = 0; key < 2; key++) {
@@ -168,7 +168,7 @@ Deno.test("a rate limit with another key left is that key's, not the route's", (
   assertEquals(router.begin(route("a"), operation).secret, "a-2");
 });
 
-Deno.test("a refused key rests alone, and the turn goes round the others", () => {
+Deno.test("a refused key rests, and the others are used in turn", () => {
   const { router, route, time } = newRouter();
   const secrets = () => router.access(route("a")).secret;
   assertEquals([secrets(), secrets(), secrets()], ["a-1", "a-2", "a-1"]);
@@ -181,7 +181,7 @@ Deno.test("a refused key rests alone, and the turn goes round the others", () =>
   assertEquals(new Set([secrets(), secrets()]), new Set(["a-1", "a-2"]));
 });
 
-Deno.test("routes that operators took out are no candidates; without any the model is out of service", () => {
+Deno.test("routes that operators switched off are not candidates; without any other the model is out of service", () => {
   const { router, model, candidates, switches } = newRouter();
   switches["a/m"] = "disabled";
   assertEquals(candidates(), ["b"]);
@@ -191,7 +191,7 @@ Deno.test("routes that operators took out are no candidates; without any the mod
   assertEquals(router.status(model).state, "down");
 });
 
-Deno.test("only streams of chat are asked for twice at once: the rest is made, and charged to us, all the same", () => {
+Deno.test("only chat streams are hedged: other calls would be completed, and charged to us, twice", () => {
   const { router, model, route } = newRouter({ hedge: true });
   for (const other of operations) {
     const hedge = router.hedge(model, other, route("a"));
@@ -199,7 +199,7 @@ Deno.test("only streams of chat are asked for twice at once: the rest is made, a
   }
 });
 
-Deno.test("a probe that comes first gets a second route beside it, without hedging for the model", () => {
+Deno.test("a probe that is tried first gets a second route beside it, without hedging for the model", () => {
   const { router, model, route, fail, succeed, time } = newRouter();
   assert(router.hedge(model, operation, route("a"))?.when?.() === false, "only if it hangs");
   succeed("a", 3_000);
@@ -210,7 +210,7 @@ Deno.test("a probe that comes first gets a second route beside it, without hedgi
   assert(router.hedge(model, operation, route("b"))?.when !== undefined);
 });
 
-Deno.test("a route that hangs is passed over before anything has failed, and its calls are rescued", () => {
+Deno.test("a stuck route is skipped before anything has failed, and its calls get a second route", () => {
   const { router, model, route, candidates, succeed, events, time } = newRouter();
   succeed("a", 500);
   const hedge = router.hedge(model, operation, route("a"));
@@ -230,7 +230,7 @@ Deno.test("a route that hangs is passed over before anything has failed, and its
   assertEquals(events.map(({ state, reason }) => [state, reason]), [["open", "stuck"]]);
 });
 
-Deno.test("a route that hung is tried again after a minute, and one answer brings it back", () => {
+Deno.test("a stuck route is tried again after a minute, and one answer restores it", () => {
   const { router, model, route, candidates, time } = newRouter();
   times(minStuckAttempts, () => void router.begin(route("a"), operation));
   time.advance(breakerPauseMaxMs);
@@ -244,14 +244,14 @@ Deno.test("a route that hung is tried again after a minute, and one answer bring
   assertEquals(candidates(), ["a", "b"]);
 });
 
-Deno.test("few slow calls are no hanging route", () => {
+Deno.test("a few slow calls do not make a route stuck", () => {
   const { router, route, candidates, time } = newRouter();
   times(minStuckAttempts - 1, () => void router.begin(route("a"), operation));
   time.advance(25_000);
   assertEquals(candidates(), ["a", "b"]);
 });
 
-Deno.test("hedging waits for enough measurements, and does not feed on itself", () => {
+Deno.test("hedging waits for enough measurements, and hedged calls do not lower its delay", () => {
   const { router, model, route, succeed } = newRouter({ hedge: true });
   times(hedgeMinSamples - 1, () => succeed("a", 100));
   assert(router.hedge(model, operation, route("a"))?.when !== undefined);
@@ -286,13 +286,13 @@ Deno.test("the public status: up, degraded while one of several rests, down when
   assertEquals(state(), "degraded", "nothing is known of now; it may work again");
 });
 
-Deno.test("the status is up when what is out was taken out by an operator", () => {
+Deno.test("the status is up when the missing route was switched off by an operator", () => {
   const { router, model, switches } = newRouter();
   switches["a/m"] = "disabled";
   assertEquals(router.status(model).state, "up");
 });
 
-Deno.test("reports name no secret", () => {
+Deno.test("reports contain no secret", () => {
   const { router, fail } = newRouter();
   fail("a");
   assert(!JSON.stringify(router.reports()).includes("a-1"));
@@ -309,7 +309,7 @@ Deno.test("a route that loses in silence, call after call, leaves the candidates
   }
 });
 
-Deno.test("a route that reports what cannot be rests after the third time within ten minutes", () => {
+Deno.test("a route rests after the third false report within ten minutes", () => {
   const { router, route, candidates, succeed, events, time } = newRouter();
   const minute = 60_000;
   router.noteFalseReport(route("a"));
@@ -403,13 +403,13 @@ Deno.test("a call that works between two rate limits shows that they are not eve
   assert(canCall("z"));
 });
 
-Deno.test("what is remembered of limited customers is bounded", () => {
+Deno.test("the table of limited customers is bounded", () => {
   const limited = new LimitedCustomers();
   for (let i = 0; i < 5_000; i++) limited.refused(`c${i}`, 60_000, i);
   assertEquals(limited.size, 1_000);
 });
 
-Deno.test("the status goes by what callers get: failures that are over do not stick", () => {
+Deno.test("the status follows what callers get: past failures do not stay", () => {
   const { router, model, fail, time } = newRouter();
   const state = () => router.status(model).state;
   const failure = new GatewayError("upstream_unreachable", "as the test wants it");
@@ -425,10 +425,10 @@ Deno.test("the status goes by what callers get: failures that are over do not st
     time.advance(1_000);
     router.called(model, operation, undefined);
   });
-  assertEquals(state(), "up", "whatever the breaker of a route that nobody needs says");
+  assertEquals(state(), "up", "whatever the breaker of an unused route says");
 });
 
-Deno.test("errors of callers, and rate limits that one of them met, say nothing of the model", () => {
+Deno.test("errors of callers, and rate limits of one of them, do not affect the status of the model", () => {
   const { router, model } = newRouter();
   for (const code of ["invalid_request", "rate_limit_exceeded"] as const) {
     times(10, () => router.called(model, operation, new GatewayError(code, "no")));
@@ -436,7 +436,7 @@ Deno.test("errors of callers, and rate limits that one of them met, say nothing 
   assertEquals(router.status(model).state, "up");
 });
 
-Deno.test("a fallback that calls never reach is probed by time, by a first message with a second route beside it", () => {
+Deno.test("an overdue probe of a fallback goes to a first message, with a second route beside it", () => {
   const { router, model, route, candidates, fail, time } = newRouter();
   times(breakerConsecutiveFailures, () => fail("b"));
   time.advance(breakerPauseMs);
@@ -455,7 +455,7 @@ Deno.test("a fallback that calls never reach is probed by time, by a first messa
   assertEquals(candidates(), ["a", "b"]);
 });
 
-Deno.test("a breaker that nothing probes is forgotten after a while, and one failure opens it again", () => {
+Deno.test("a breaker that is never probed closes after a while, and one failure opens it again", () => {
   const { router, model, fail, time } = newRouter();
   times(breakerConsecutiveFailures, () => fail("b"));
   assertEquals(router.status(model).state, "degraded");

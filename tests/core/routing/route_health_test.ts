@@ -49,7 +49,7 @@ Deno.test("each failed probe doubles the pause, up to the bound", () => {
   assertEquals(pauses.at(-1), breakerPauseMaxMs);
 });
 
-Deno.test("half of many calls failing opens the breaker though successes lie between", () => {
+Deno.test("when half of many calls fail the breaker opens though others succeed", () => {
   const health = new RouteHealth();
   for (let i = 0; i <= breakerMinCalls; i++) {
     health.begin(i);
@@ -58,7 +58,7 @@ Deno.test("half of many calls failing opens the breaker though successes lie bet
   assertEquals(health.availability(breakerMinCalls), "no");
 });
 
-Deno.test("failures leave the window with time", () => {
+Deno.test("failures leave the window after its length", () => {
   const health = new RouteHealth();
   for (let i = 0; i < breakerMinCalls - 2; i++) {
     health.begin(0);
@@ -71,7 +71,7 @@ Deno.test("failures leave the window with time", () => {
   assertEquals(health.view(later, 0).windowFailures, 0);
 });
 
-Deno.test("a provider's retry-after is kept to but for probes, later each time, and bounded", () => {
+Deno.test("a provider's retry-after is respected except for probes, which come later each time, and is bounded", () => {
   const health = new RouteHealth();
   const limited = (nowMs: number, retryAfterMs: number) => {
     health.begin(nowMs);
@@ -92,7 +92,7 @@ Deno.test("a provider's retry-after is kept to but for probes, later each time, 
   assertEquals([health.availability(12_501), health.pauseWasAsked], ["yes", false]);
 });
 
-Deno.test("a try that says nothing about the route changes nothing but frees the probe", () => {
+Deno.test("an attempt that says nothing about the route changes nothing but frees the probe", () => {
   const health = new RouteHealth();
   fail(health, breakerConsecutiveFailures, 0);
   health.begin(breakerPauseMs);
@@ -101,7 +101,7 @@ Deno.test("a try that says nothing about the route changes nothing but frees the
   assertEquals(health.inFlight, 0);
 });
 
-Deno.test("calls that were under way when the breaker opened do not lengthen the pause", () => {
+Deno.test("calls that ran when the breaker opened do not lengthen the pause", () => {
   const health = new RouteHealth();
   for (let i = 0; i < 50; i++) health.begin(0);
   for (let i = 0; i < 50; i++) health.end(failure, 10, middle);
@@ -129,7 +129,7 @@ Deno.test("late failures do not count as failures of the probe that runs meanwhi
   assertEquals(health.end(success, probeMs + 20, middle, probeMs), "closed");
 });
 
-Deno.test("a try on a resting route that succeeds proves that it works", () => {
+Deno.test("a successful attempt on a resting route closes the breaker", () => {
   const health = new RouteHealth();
   fail(health, breakerConsecutiveFailures, 0);
   health.begin(100);
@@ -162,7 +162,7 @@ Deno.test("a probe whose start is known in whole milliseconds still closes the b
   assertEquals(health.end(success, beganAtMs + 5, middle, Math.floor(beganAtMs)), "closed");
 });
 
-Deno.test("a route that is not trusted rests for the longest pause, and again after each probe", () => {
+Deno.test("a distrusted route rests for the longest pause, and again after each probe", () => {
   const health = new RouteHealth();
   assertEquals(health.distrust("false_reports", 0, middle), "open");
   assertEquals([health.reason, health.availability(59_000)], ["false_reports", "no"]);

@@ -37,14 +37,14 @@ function timesOf(timeouts: Record<string, number>, model: Record<string, number>
   };
 }
 
-Deno.test("by default nothing but the call's own limit ends a model that thinks for five minutes", () => {
+Deno.test("by default only the call's own limit ends a model that reasons for five minutes", () => {
   const { idle, own, slow, whole } = timesOf({});
   assertEquals([own, whole], [undefined, undefined]);
   assert(idle > 5 * minuteMs && idle < maxCallMs);
   assertEquals(slow, defaultFirstOutputMs);
 });
 
-Deno.test("what an operator wrote holds, and the shorter time decides when a second route starts", () => {
+Deno.test("configured timeouts apply, and the shorter one decides when a second route starts", () => {
   const written = timesOf({ firstOutputMs: 20_000, idleMs: 1_000 }, { slowAfterMs: 40_000 });
   assertEquals(written, { idle: 1_000, own: 20_000, slow: 20_000, whole: 20_000 });
   assertEquals(timesOf({ firstOutputMs: 20_000 }, { slowAfterMs: 4_000 }).slow, 4_000);
