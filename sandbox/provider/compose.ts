@@ -80,7 +80,7 @@ function filler(tokens: number): string {
   return text.length > 0 ? `${text.slice(0, -1)}.` : "";
 }
 
-/** Selects the tools to call: forced ones, or those that the turn names with `call NAME`, `use the tool` or `call all tools`. */
+/** Selects the tools to call: forced ones, or those that the turn asks for (`call NAME`, `use the tool`, `call all tools`). */
 function wantedCalls(request: SandboxRequest): readonly SandboxTool[] {
   const { tools, toolChoice } = request;
   if (tools.length === 0 || toolChoice.type === "none") return [];

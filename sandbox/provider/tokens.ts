@@ -1,4 +1,5 @@
 /** Tokens of the sandbox, which has no tokenizer. */
+
 const encoder = new TextEncoder();
 
 /** Maximum UTF-8 bytes of a token. */

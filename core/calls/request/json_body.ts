@@ -108,39 +108,39 @@ function twiceProblem(name: string): GatewayError {
   return new GatewayError("invalid_json", problem, { param: name });
 }
 
-/** The value of a string literal. */
+/** Returns the value of a string literal. */
 function stringOf(literal: string): string {
   if (!literal.includes("\\")) return literal.slice(1, -1);
   try {
     const value: unknown = JSON.parse(literal);
     return typeof value === "string" ? value : "";
   } catch {
-    return ""; // not JSON: the parser will say so
+    return ""; // not JSON: the parser reports it
   }
 }
 
-/** Finds the top-level fields of a text that begins as an object, and counts what is in it. */
+/** Finds the top-level fields of a text that begins as an object, and counts its values, names and depth. */
 class FieldReader {
   readonly #scanner: JsonScanner;
   readonly #text: string;
   readonly #count = new JsonCount();
   readonly #fields = new Map<string, Span>();
-  /** A field that must not be there; to be reported once the text has turned out to be JSON. */
+  /** The error for a forbidden field. Thrown only if the text turns out to be JSON. */
   problem: GatewayError | undefined;
-  /** Whether there is a number that may be too large for a `number`. */
+  /** Whether a number was found that may be outside double precision. */
   sawLongNumber = false;
 
   constructor(bytes: Uint8Array, text: string) {
     this.#scanner = JsonScanner.ofBytes(bytes, text);
     this.#text = text;
-    // In front of the object is white space, or a byte order mark.
+    // Before the object there can only be white space or a byte order mark.
     this.#scanner.end = bytes.indexOf(0x7b);
   }
 
   /**
-   * Reads all fields. At a fault, where a parser would stop too, it stops, and has counted everything before it.
+   * Reads all fields. It stops at a fault, where a parser stops too, and has counted everything before it.
    *
-   * @throws {GatewayError} `invalid_json` when there is too much of something
+   * @throws {GatewayError} `invalid_json` when a bound is exceeded
    */
   read(): ReadonlyMap<string, Span> {
     const scanner = this.#scanner;
@@ -162,7 +162,7 @@ class FieldReader {
     return this.#fields;
   }
 
-  /** Passes over a value. */
+  /** Skips a value; returns `undefined` if the text ends within it. */
   #value(): Span | undefined {
     const scanner = this.#scanner;
     const count = this.#count;

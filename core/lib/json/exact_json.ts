@@ -1,18 +1,19 @@
 /**
- * JSON whose numbers come out as they went in.
+ * Parses JSON without changing its numbers.
  *
- * `JSON.parse` rounds whole numbers beyond 2^53 to what a double holds, and makes `Infinity` of what is too large, which is then written as
- * `null`: an id in a tool's arguments would name another record. Such numbers become {@linkcode ExactNumber}s here.
- * Decimals that lose only their last digits do not: every client's parser reads them so.
+ * `JSON.parse` rounds whole numbers beyond 2^53, and turns larger ones than a double can hold into `Infinity`, which is
+ * written as `null`: an id in a tool's arguments would name another record. Such numbers become
+ * {@linkcode ExactNumber}s here. Decimals that lose only their last digits do not, since the parser of every client
+ * rounds them, too.
  */
 import { type ExactNumber, isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { JsonScanner, token } from "./json_scanner.ts";
 import { encodeHex, exactNumber } from "../runtime/mod.ts";
 import { maxExactNumbers, maxJsonDepth } from "./limits.ts";
 
-/** Shorter texts are below 2^53. */
+/** Length of the shortest whole number beyond 2^53. */
 const wholeDigitsMin = 16;
-/** The shortest that overflows: `1e309`. */
+/** Length of the shortest number that overflows: `1e309`. */
 const lengthMin = 5;
 
 interface Place {
@@ -21,11 +22,10 @@ interface Place {
 }
 
 /**
- * Parses as `JSON.parse` does, but keeps the numbers that it would change.
+ * Parses like `JSON.parse`, but keeps the numbers that it would change.
  *
- * Nearly every text has none: then it costs one look at what stands between the strings. A reviver would do the rest
- * in one line, but takes seconds for a large body; so such numbers are made strings that nobody can have written, and
- * replaced after parsing.
+ * Most texts have no such number; they cost one additional scan. In the others the numbers become strings with a random
+ * mark, which are replaced after parsing. A reviver would be simpler, but takes seconds for a large body.
  *
  * @throws {SyntaxError} if the text is not JSON, has more such numbers than `maxExactNumbers`, or has one and is
  * nested deeper than `maxJsonDepth`
@@ -55,7 +55,7 @@ export function tryParseExactly(text: string): Json | undefined {
 }
 
 /**
- * The same for the text of an object that is parsed already.
+ * Like {@linkcode parseExactly}, for an object that `JSON.parse` has parsed already.
  *
  * @param value what `JSON.parse` makes of `text`
  *
@@ -75,7 +75,7 @@ function reparsed(text: string, places: readonly Place[]): Json {
   return unmarked(value, mark, 0) ?? value;
 }
 
-/** Whether the word at which a scanner is may be a number that a `number` does not hold. */
+/** Whether the current token of a scanner may be a number outside double precision. */
 export function mayChange(scanner: JsonScanner): boolean {
   const length = scanner.end - scanner.start;
   if (length < lengthMin || !scanner.isNumber) return false;
@@ -83,13 +83,13 @@ export function mayChange(scanner: JsonScanner): boolean {
   return /[eE]/.test(scanner.textOf(scanner.start, scanner.end));
 }
 
-/** Whether a `number` would be another one: what is no whole number may lose its last digits. */
+/** Whether a number changes as a double. Decimals may lose their last digits. */
 function changes(number: string): boolean {
   const value = Number(number);
   return !Number.isFinite(value) || (/^-?\d+$/.test(number) && String(value) !== number);
 }
 
-/** Where a text that is valid JSON has numbers that would change. */
+/** Finds the numbers in valid JSON that would change. @throws {SyntaxError} for more than `maxExactNumbers` */
 function changedNumbers(text: string): readonly Place[] {
   const scanner = JsonScanner.ofText(text);
   const found: Place[] = [];
@@ -114,7 +114,7 @@ function withMarks(text: string, places: readonly Place[], mark: string): string
   return pieces.join("");
 }
 
-/** The number that a string stands for, if it does. Lists and objects change in place: they are nobody else's yet. */
+/** Returns the number that a marked string represents. Replaces marked strings within lists and objects in place. */
 function unmarked(value: Json | undefined, mark: string, depth: number): ExactNumber | undefined {
   if (typeof value === "string") {
     return value.startsWith(mark) ? exactNumber(value.slice(mark.length)) : undefined;

@@ -1,6 +1,8 @@
 /**
- * Bounds of JSON that its length does not set. 20 MB that are all brackets or all names take the engine seconds, in which
- * nothing else runs, and fifty times their size in memory; so they are counted before anyone parses them.
+ * Bounds the values, names and depth of JSON before it is parsed.
+ *
+ * Its length is not enough: 20 MB of brackets or of names block the engine for seconds and take fifty times their size
+ * in memory.
  */
 import { GatewayError } from "../../errors.ts";
 import { JsonScanner, token } from "./json_scanner.ts";
@@ -11,7 +13,7 @@ function refusal(problem: string): GatewayError {
 }
 
 /**
- * Counts what is in the JSON of one request: the body itself, and texts in it that are JSON again.
+ * Counts the values and names in the JSON of one request: in its body, and in texts of the body that are JSON.
  *
  * @example
  * ```ts
@@ -37,9 +39,9 @@ export class JsonCount {
   }
 
   /**
-   * A bracket that opens, or a comma: there are no more values than these, and as many unless some brackets are empty.
+   * Counts an opening bracket or a comma. Their number is that of the values, or larger where brackets are empty.
    *
-   * @throws {GatewayError} `invalid_json` when there are too many, by itself `maxJsonValues`
+   * @throws {GatewayError} `invalid_json` beyond the maximum, which is `maxJsonValues` unless set otherwise
    */
   addValue(): void {
     if (++this.#values > this.#maxValues) {
@@ -47,34 +49,34 @@ export class JsonCount {
     }
   }
 
-  /** @throws {GatewayError} `invalid_json` for more than `maxJsonDepth` levels */
+  /** Checks the depth of nesting. @throws {GatewayError} `invalid_json` for more than `maxJsonDepth` levels */
   checkDepth(depth: number): void {
     if (depth > maxJsonDepth) {
       throw refusal(`is nested deeper than ${maxJsonDepth} levels`);
     }
   }
 
-  /** A name of a field. */
+  /** Counts a name of a field. */
   addField(): void {
     this.#fields++;
   }
 
   /**
-   * To be called when all of `text` was counted.
+   * Checks the number of different names, once all of `text` was counted.
    *
    * @throws {GatewayError} `invalid_json` when more than `maxJsonNames` names differ
    */
   checkNames(text: string): void {
-    // Nearly always all of them are fewer than may differ.
+    // Most texts have fewer names in all than may differ.
     if (this.#fields <= maxJsonNames) return;
     this.#names ??= new DistinctNames();
     this.#names.addAll(text);
   }
 
   /**
-   * Counts a whole text that may be JSON. Strings are jumped over: a small part of what parsing costs.
+   * Counts a whole text that may be JSON. It skips strings, so it costs a small part of what parsing costs.
    *
-   * @throws {GatewayError} `invalid_json` when there is too much of something
+   * @throws {GatewayError} `invalid_json` when a bound is exceeded
    */
   addText(text: string): void {
     let depth = 0;
@@ -92,13 +94,13 @@ export class JsonCount {
   }
 }
 
-/** Differs between processes, so that nobody can look for names that fall together. */
+/** Differs between processes, so that an attacker cannot search for names with equal hashes. */
 const hashSeed = crypto.getRandomValues(new Uint32Array(1))[0] ?? 0;
 
-/** Twenty places per name that is allowed: few fall together. */
+/** Twenty places for each allowed name, so that few names share one. */
 const hashBits = 20;
 
-/** Counts names that differ, by their hashes: maybe a few too few, never too many. */
+/** Counts different names by their hashes. The count may be slightly too low, never too high. */
 class DistinctNames {
   readonly #seen = new Uint8Array(2 ** hashBits / 8);
   #count = 0;
@@ -115,7 +117,7 @@ class DistinctNames {
     }
   }
 
-  /** Adds the name that lies between two positions. */
+  /** Adds the name between two positions. */
   #add(scanner: JsonScanner, start: number, end: number): void {
     let hash = hashSeed;
     for (let at = start; at < end; at++) {

@@ -92,24 +92,23 @@ export function literalLength(json: string): number {
 }
 
 /**
- * The shape of a frame that differs from the one before it in a single string: learnt from a frame that was parsed,
- * matched against the next. A match is exact: everything around the string is the same text, so a parse would give
- * the same object with only that string changed.
+ * The text of a frame around one string, learnt from a parsed frame and compared with the next ones. All text around
+ * the string is equal in a frame that matches, so parsing it would give the same object with another string.
  *
- * Two things may vary besides: padding that some vendors put before the last braces, and the random
- * `obfuscation` string that others add to hide the length of a token.
+ * Two more parts may differ: padding that some vendors put before the last braces, and the random `obfuscation` string
+ * that others add to hide the length of a token.
  */
 export class FrameTemplate {
   #before = "";
   #after = "";
   /** Text after the obfuscation string; `undefined` when the frame had none. */
   #tail: string | undefined;
-  /** The part after the string holds no string itself, so spaces in it mean nothing. */
+  /** Whether the part after the string has no string, so that spaces in it mean nothing. */
   #mayPad = false;
 
   /**
-   * Learns from a parsed frame in which the member `key` holds `value`. Forgets the old shape when the frame does
-   * not show clearly where that is.
+   * Learns from a parsed frame in which the member `key` has `value`. If its position is ambiguous, no frame matches
+   * until the next call.
    */
   learn(data: string, key: string, value: string): void {
     this.#before = "";
@@ -124,7 +123,7 @@ export class FrameTemplate {
     this.#keepRest(data.slice(end));
   }
 
-  /** The literal in a frame of the learnt shape, else `undefined`. */
+  /** Returns the literal in a frame that matches, else `undefined`. */
   match(data: string): string | undefined {
     const start = this.#before.length;
     // A slice and a comparison: several times faster than `startsWith` on texts of this length.
@@ -155,7 +154,7 @@ export class FrameTemplate {
     return this.#mayPad && this.#paddedRestMatches(data, from);
   }
 
-  /** Compares the few characters behind the string, spaces aside. */
+  /** Compares the text behind the string, ignoring spaces. */
   #paddedRestMatches(data: string, from: number): boolean {
     let at = 0;
     for (let i = from; i < data.length; i++) {

@@ -1,14 +1,16 @@
 /**
- * Splits JSON text into tokens without building values. Everything that looks at the text of a body before or beside
- * `JSON.parse` uses it: the bounds of a body, the places of its fields, numbers that a double would change. For frames
- * of a stream see `json_cursor.ts`, which goes straight to single members.
+ * Splits JSON text into tokens without building values.
  *
- * Bytes that are at hand are read as bytes, which the engine does faster than it reads the units of a text. The end of a
- * string is searched in the text where positions agree, since the engine searches texts far faster. A text alone is
- * never encoded: for arguments of a tool or a frame of a stream, encoding costs more than the scan.
+ * Whatever reads a body before or beside `JSON.parse` uses it: the bounds of JSON, the places of top-level fields, the
+ * search for numbers outside double precision. Frames of a stream are read by `json_cursor.ts`, which skips to single
+ * members.
+ *
+ * A body is read as bytes, since the engine reads them faster than the units of a text. Where positions agree, the end
+ * of a string is searched in the text, since the engine searches texts faster. A text that did not come as bytes is not
+ * encoded: for arguments of a tool or a frame of a stream, that would cost more than the scan.
  */
 
-/** What {@linkcode JsonScanner.next} found. */
+/** The kinds of tokens that {@linkcode JsonScanner.next} returns. */
 export const token = {
   /** The end of the text, or a string that does not end. */
   end: 0,
@@ -48,7 +50,7 @@ function tokenOfUnit(unit: number): number {
 }
 
 /**
- * Goes from token to token. It accepts any text: whether it is JSON is for the parser to say.
+ * Moves from token to token. It accepts any text; only the parser decides whether it is JSON.
  *
  * @example
  * ```ts
@@ -60,9 +62,9 @@ function tokenOfUnit(unit: number): number {
  * ```
  */
 export class JsonScanner {
-  /** How far positions go. */
+  /** The position behind the last byte or unit. */
   readonly length: number;
-  /** What is read instead of the text, if there is any. */
+  /** Read in place of the text, if present. */
   readonly #bytes: Uint8Array | undefined;
   /** The text; empty if positions in it differ from those of the scanner. */
   readonly #text: string;
@@ -92,7 +94,7 @@ export class JsonScanner {
     return new JsonScanner(bytes, text.length === length ? text : "", length);
   }
 
-  /** Finds the next token. After the end it finds the end again. */
+  /** Moves to the next token and returns its kind. After the end it returns the end again. */
   next(): Token {
     const { length } = this;
     const bytes = this.#bytes;
