@@ -1,5 +1,5 @@
 /**
- * Web sources as Chat annotations: where in the joined text they belong.
+ * Writes web sources as Chat annotations, with their ranges in the joined text.
  *
  * See docs/conversion.md#sources.
  */
@@ -9,7 +9,7 @@ import { placeOf, writeUrlCitation } from "../fields/citations.ts";
 import type { Citation } from "../conversation/mod.ts";
 import { literalLength } from "../../lib/json/json_literal.ts";
 
-/** A source of a block whose text stands from `start` to `end`. */
+/** Writes a source of a block whose text reaches from `start` to `end`. */
 export function writeAnnotation(citation: Citation, start: number, end: number): JsonObject {
   return {
     type: "url_citation",
@@ -18,9 +18,9 @@ export function writeAnnotation(citation: Citation, start: number, end: number):
 }
 
 /**
- * The annotations of one streamed answer. Official libraries know no such member of a delta and keep only the list that
- * came last, so all of them go out in one list at the end. Until then they are kept, up to
- * {@linkcode streamCitationChars}; what does not fit is left out, for the text stands without it.
+ * Collects the annotations of one streamed answer. Official libraries keep only the last list of a delta's member
+ * `annotations`, so all of them go out in one list at the end. Buffers up to {@linkcode streamCitationChars}; further
+ * annotations are dropped.
  *
  * @example
  * ```ts
@@ -58,12 +58,12 @@ export class StreamAnnotations {
     const chars = citationOverheadChars + citation.url.length + citation.title.length;
     if (this.#keptChars + chars > streamCitationChars) return;
     this.#keptChars += chars;
-    // What it cites may be long, and the style has no place for it.
+    // The cited passage may be long, and the style has no member for it.
     const { citedText: _, ...kept } = citation;
     this.#open.push({ block, citation: kept });
   }
 
-  /** A block of any kind ended. A source without text has no place. */
+  /** Ends a block of any kind. A source of a block without text is dropped. */
   endBlock(block: number): void {
     if (this.#open.length === 0) return;
     const ended = this.#open.filter((entry) => entry.block === block);
@@ -74,11 +74,11 @@ export class StreamAnnotations {
     }
   }
 
-  /** Everything that found its place. */
+  /** Returns the annotations whose range is known. */
   list(): readonly JsonObject[] {
     return this.#placed;
   }
 }
 
-/** What a kept source costs beside its words. */
+/** Characters that a buffered source takes beside its texts. */
 const citationOverheadChars = 128;

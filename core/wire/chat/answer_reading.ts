@@ -72,8 +72,8 @@ export function readChatCalls(value: Json | undefined): { count: number; bytes: 
 }
 
 /**
- * Whether a call is one that its server leaves at zero values beside an answer without calls:
- * `{"name":"","arguments":""}`. It is no call, and no output.
+ * Whether a call is the empty one that some servers send with an answer without calls: `{"name":"","arguments":""}`. It
+ * counts neither as a call nor as output.
  */
 export function isZeroCall(call: JsonObject): boolean {
   const body = call["function"] ?? call["custom"] ?? call;
@@ -81,7 +81,7 @@ export function isZeroCall(call: JsonObject): boolean {
     !body["input"];
 }
 
-/** Text bytes of `content`: a string, or parts, also nested ones. */
+/** Counts the text bytes of `content`: a string, or parts, which may be nested. */
 export function chatTextBytes(content: Json | undefined): number {
   if (Array.isArray(content)) {
     return content.reduce<number>((sum, part) => sum + chatTextBytes(part), 0);
@@ -91,12 +91,12 @@ export function chatTextBytes(content: Json | undefined): number {
     (Array.isArray(content["thinking"]) ? chatTextBytes(content["thinking"]) : 0);
 }
 
-/** Arguments are a string; some vendors send the object itself. */
+/** Counts the bytes of arguments: a string, or the object itself, which some vendors send. */
 function argumentBytes(value: Json | undefined): number {
   return isJsonObject(value) ? textBytes(stringifyExactly(value)) : textBytes(value);
 }
 
-/** Aggregators tell in the choice that its provider broke off: it holds the error, when no other choice is good. */
+/** Returns the choice with the error of an aggregator's provider, if no other choice is good. */
 function failedChoice(choices: Json | undefined): JsonObject | undefined {
   if (!Array.isArray(choices)) return undefined;
   const failed = choices.filter((choice): choice is JsonObject =>
@@ -105,7 +105,7 @@ function failedChoice(choices: Json | undefined): JsonObject | undefined {
   return failed.length === choices.length ? failed[0] : undefined;
 }
 
-/** Error bodies that come with status 200, in the shapes of several vendors. */
+/** Whether a body with status 200 is an error, in the shapes of several vendors. */
 function isError(body: JsonObject): boolean {
   const error = body["error"];
   if (isJsonObject(error) || (typeof error === "string" && error !== "")) return true;

@@ -1,8 +1,8 @@
-/** Which choices of a Chat stream have ended: the answer is whole when all have that began. */
+/** Tracks which choices of a Chat stream have ended: the answer is complete when all that began have. */
 import { maxChoices } from "../limits.ts";
 
 /**
- * Keeps the ends of the choices of one stream.
+ * Tracks the ends of the choices of one stream.
  *
  * @example
  * ```ts
@@ -18,10 +18,10 @@ export class ChoiceEnds {
   /** One bit per choice. */
   #begun = 0;
   #ended = 0;
-  /** Why the choice that ended last did. */
+  /** The finish reason of the choice that ended last. */
   last: string | undefined;
 
-  /** A choice that a chunk speaks of, and why it ended there if it did. What comes after its end changes nothing. */
+  /** Enters a choice of a chunk, with its finish reason if it ended. Further chunks of an ended choice are ignored. */
   note(index: number, reason: string | undefined): void {
     const bit = index < maxChoices ? 1 << index : 0;
     this.#begun |= bit;
@@ -30,7 +30,7 @@ export class ChoiceEnds {
     this.last = reason;
   }
 
-  /** The choices that go on; the first if none began. */
+  /** The choices that have not ended; the first if none began. */
   get open(): number[] {
     const begun = this.#begun === 0 ? 1 : this.#begun;
     const open: number[] = [];
@@ -40,7 +40,7 @@ export class ChoiceEnds {
     return open;
   }
 
-  /** Like {@linkcode last}, but `undefined` while a choice goes on. */
+  /** Like {@linkcode last}, but `undefined` while any choice has not ended. */
   get reason(): string | undefined {
     return this.#begun === this.#ended ? this.last : undefined;
   }

@@ -57,18 +57,18 @@ function sourcesOf(message: JsonObject, body: JsonObject): Citation[] {
   return [...placed, ...unplacedSources(readListedSources(body), urls)];
 }
 
-/** The tier that an answer names, as something to spread; some servers name none in an empty word. */
+/** Reads the service tier of an answer, as an object to spread; some servers send an empty string for none. */
 export function readTier(tier: Json | undefined): { readonly serviceTier?: string } {
   return typeof tier === "string" && tier !== "" ? { serviceTier: tier } : {};
 }
 
-/** The log probabilities of a choice or a chunk, as far as they are those of its text. */
+/** Reads the log probabilities of the text of a choice or a chunk. */
 export function textLogprobs(logprobs: Json | undefined): JsonObject[] {
   const content = isJsonObject(logprobs) ? logprobs.content : undefined;
   return Array.isArray(content) ? content.filter(isJsonObject) : [];
 }
 
-/** Whoever gives log probabilities gives the text in one piece. */
+/** Adds log probabilities to the text, which is one piece at servers that send them. */
 function withLogprobs(blocks: AnswerBlock[], given: Json | undefined): AnswerBlock[] {
   const logprobs = textLogprobs(given);
   const at = blocks.findIndex((block) => block.type === "text");
@@ -77,7 +77,7 @@ function withLogprobs(blocks: AnswerBlock[], given: Json | undefined): AnswerBlo
   return blocks.with(at, { ...text, logprobs });
 }
 
-/** `content` is a string; a few servers send parts, thinking among them. */
+/** Reads `content`: a string, or parts, with which a few servers also send thinking. */
 function decodeContent(message: JsonObject, sources: readonly Citation[]): AnswerBlock[] {
   const { content } = message;
   if (typeof content === "string") {
@@ -99,7 +99,7 @@ function decodeContent(message: JsonObject, sources: readonly Citation[]): Answe
   return blocks.map((block) => block.type === "text" ? cited.next().value ?? block : block);
 }
 
-/** The text of a `thinking` part, which holds a string or parts of its own. */
+/** Reads the text of a `thinking` part, which is a string or a list of parts. */
 export function thinkingText(part: JsonObject): string {
   if (part.type !== "thinking") return "";
   if (typeof part.thinking === "string") return part.thinking;
@@ -120,7 +120,7 @@ function decodeReasoning(message: JsonObject, signer: string): ReasoningBlock[] 
       blocks.push({ type: "reasoning", path: "reasoning_details", ...read });
     }
   }
-  // Details may hold only the proof and leave the text to the plain field.
+  // Details may have only the proof, with the text in the plain field.
   const shown = blocks.some((block) => block.text !== "");
   if (plain !== "" && !shown) {
     const [first, ...rest] = blocks;
@@ -157,7 +157,7 @@ export function readCallId(id: Json | undefined): string {
   return idText(id) ?? "";
 }
 
-/** `undefined` for a call without a name: no tool can answer it. */
+/** Reads a call; `undefined` without a name, since no tool can answer it. */
 function decodeCall(call: JsonObject, id: string): AnswerBlock | undefined {
   const isCustom = call.type === "custom" && isJsonObject(call.custom);
   const holder = isCustom ? call.custom : call.function;

@@ -54,7 +54,7 @@ function isText(block: Block): block is TextBlock {
   return block.type === "text";
 }
 
-/** Some clients put the cache mark of a message beside its content; it means the message's last block. */
+/** Moves a cache mark beside the content, where some clients put it, to the message's last block. */
 function withMessageMark(turn: Turn, message: JsonObject, warnings: Warnings): Turn {
   const mark = decodeChatMark(message, turn.path);
   const last = turn.blocks.at(-1);
@@ -95,7 +95,7 @@ function decodeResult(role: "tool" | "function", message: JsonObject, path: stri
   };
 }
 
-/** Reasoning first, then the text, then the calls: the order in which models produce them. */
+/** Reads reasoning, then text, then calls: the order in which models produce them. */
 function decodeAssistant(message: JsonObject, path: string): Block[] {
   if (isJsonObject(message.audio)) refuse(`${path}.audio`, "audio cannot be carried to this model");
   const thought = decodeReasoning(message, path);
@@ -118,13 +118,13 @@ function decodeAssistant(message: JsonObject, path: string): Block[] {
   return blocks;
 }
 
-/** Content of the assistant. What it thought may stand among its words (Mistral), or be told in a field besides. */
+/** Reads content of the assistant. Mistral has thinking among the parts, others in a field of its own. */
 function decodeSaid(content: Json | undefined, path: string, isTold: boolean): Block[] {
   if (!Array.isArray(content)) return decodeChatContent(content, path);
   return content.flatMap((part, i): Block[] => {
     const partPath = `${path}.${i}`;
     if (isJsonObject(part) && part.type === "reference") {
-      // Numbers of sources (Mistral), which mean nothing without the search that found them.
+      // Numbers of sources (Mistral), which have no meaning without the search that found them.
       const kind = part.type;
       return [{
         type: "foreign",
@@ -171,8 +171,8 @@ function decodeFunction(id: string, call: JsonObject, path: string): ToolCallBlo
 }
 
 /**
- * What the client gives back of earlier reasoning. The forms with proofs win; plain text is kept for routes that want
- * text back, and never becomes the assistant's words.
+ * Reads the earlier reasoning that the client sends back. Forms with proofs win; plain text is kept for routes that want
+ * it back, and never becomes text of the assistant.
  */
 function decodeReasoning(message: JsonObject, path: string): ReasoningBlock[] {
   const signed = Array.isArray(message.thinking_blocks)
@@ -211,8 +211,8 @@ function decodeThinkingBlock(block: Json, path: string): ReasoningBlock | undefi
 }
 
 /**
- * Clients that collect a stream may hold one reasoning text in several entries, the proof in the last: entries of
- * one `index` are one block.
+ * Joins entries with one `index` into one block: clients that collect a stream may send one reasoning text in several
+ * entries, with the proof in the last.
  */
 function mergeDetails(details: readonly Json[], path: string): ReasoningBlock[] {
   const blocks: ReasoningBlock[] = [];

@@ -11,12 +11,12 @@ import {
   requiredString,
 } from "../fields/fields.ts";
 
-/** A `content` field; absent and null are no content. */
+/** Reads a `content` field; absent and null mean no content. */
 export function decodeChatContent(content: Json | undefined, path: string): PartBlock[] {
   return readContent(content, path, decodePart);
 }
 
-/** One part of a list. */
+/** Reads one part of a list. */
 export function decodeChatPart(value: Json, path: string): PartBlock {
   return decodePart(requiredObject(value, path), path);
 }
@@ -34,7 +34,7 @@ function decodePart(part: JsonObject, path: string): PartBlock {
       return { ...decodeImage(part, path), ...cache };
     case "file":
       return { ...decodeFile(part, path), ...cache };
-    // The forms of Mistral and of Z.ai.
+    // The forms of Mistral and Z.ai.
     case "document_url":
     case "file_url":
       return { ...decodeDocumentUrl(part, part.type, path), ...cache };
@@ -48,10 +48,10 @@ function decodePart(part: JsonObject, path: string): PartBlock {
   }
 }
 
-/** Both forms of cache mark that Chat clients send: the vendor's, and the habit of other gateways. */
+/** The two members for cache marks that Chat clients send: the vendor's, and that of other gateways. */
 const markMembers = ["cache_control", "prompt_cache_breakpoint"] as const;
 
-/** The mark of a part, message or tool, as something to spread. */
+/** Reads the cache mark of a part, message or tool, as an object to spread. */
 export function decodeChatMark(part: JsonObject, path: string): { readonly cache?: CacheMark } {
   for (const member of markMembers) {
     const mark = part[member];
@@ -100,7 +100,7 @@ function decodeFile(part: JsonObject, path: string): ImageBlock | DocumentBlock 
   return fileBlock(data, { path, dataPath: `${path}.file.file_data`, title });
 }
 
-/** A document by its URL: a string, or an object around it. */
+/** Reads a document by its URL: a string, or an object around it. */
 function decodeDocumentUrl(
   part: JsonObject,
   member: "document_url" | "file_url",
@@ -118,7 +118,7 @@ function decodeDocumentUrl(
   return urlDocument(url, `${path}.${member}.url`, named);
 }
 
-/** A file behind a URL of either kind: with its data, or where it is. */
+/** Reads a file by its URL: a data URL, or an address. */
 function urlDocument(
   url: string,
   dataPath: string,

@@ -7,8 +7,8 @@ import type { Warnings } from "../warnings.ts";
 import { defined } from "../../lib/defined.ts";
 
 /**
- * The one request that the vendor's `reasoning_effort`, the aggregators' `reasoning` and other vendors' `thinking` come
- * to. What one of them says against another is named: not to think wins, and then the aggregators' form.
+ * Reads the vendor's `reasoning_effort`, the aggregators' `reasoning` and other vendors' `thinking` into one request.
+ * Contradictions are named: to switch thinking off wins, and then the aggregators' form.
  */
 export function decodeReasoning(
   body: JsonObject,
@@ -25,7 +25,7 @@ export function decodeReasoning(
   const path = "reasoning_effort";
   const effort = readEffort(optionalString(body, path, path), path);
   if (main === undefined && effort === undefined) {
-    // How thinking is shown switches none on.
+    // Options for showing thinking do not switch it on.
     if (display !== undefined) warnings.add(display.path);
     return undefined;
   }
@@ -46,7 +46,7 @@ function noteContradictions(main: ReasoningRequest, effort: Effort, warnings: Wa
   if (main.mode !== undefined && main.mode !== "off" && effort === "none") warnings.add(main.path);
 }
 
-/** The form of aggregators. */
+/** Reads the form of aggregators. */
 function readReasoning(body: JsonObject, warnings: Warnings): ReasoningRequest | undefined {
   const path = "reasoning";
   const reasoning = optionalObject(body, path, path);
@@ -78,7 +78,7 @@ const modes: ReadonlyMap<string, "off" | "adaptive"> = new Map([
   ["adaptive", "adaptive"],
 ]);
 
-/** The form of several other vendors of this style, and of the Messages vendor. */
+/** Reads the form of the Messages vendor, which several vendors of this style share. */
 function readThinking(body: JsonObject, warnings: Warnings): ReasoningRequest | undefined {
   const path = "thinking";
   const thinking = optionalObject(body, path, path);

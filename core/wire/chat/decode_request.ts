@@ -61,7 +61,7 @@ export function decodeChatRequest(body: JsonObject): Conversation {
   };
 }
 
-/** The vendor refuses a number of further tokens without the requested itself. */
+/** Reads the request for log probabilities. The vendor refuses `top_logprobs` without `logprobs`. */
 function decodeLogprobs(body: JsonObject, warnings: Warnings): Pick<Conversation, "logprobs"> {
   const top = optionalCount(body, "top_logprobs", "top_logprobs");
   if (optionalBoolean(body, "logprobs", "logprobs") !== true) {
@@ -71,7 +71,7 @@ function decodeLogprobs(body: JsonObject, warnings: Warnings): Pick<Conversation
   return { logprobs: { path: "logprobs", ...defined({ top }) } };
 }
 
-/** What clients rely on and no other style can give. */
+/** Refuses what clients rely on and no other style has. */
 function refuseUncarried(body: JsonObject): void {
   for (const field of ["n", "best_of"]) {
     if ((optionalCount(body, field, field, 1) ?? 1) > 1) {

@@ -70,7 +70,7 @@ function hostedTool(kind: string, tool: JsonObject, path: string): HostedTool {
   return { type: "hosted", style: "chat", path, kind, runs: "server", raw: tool, ...read };
 }
 
-/** The search that models of this style may make, which is a field of its own. It is never all that was asked. */
+/** Reads the field for web search of models of this style. A request never consists of it alone. */
 function decodeSearch(body: JsonObject): Tool[] {
   const options = optionalObject(body, searchField, searchField);
   if (options === undefined) return [];
@@ -104,7 +104,7 @@ function decodeCustom(tool: JsonObject, path: string): Tool {
   };
 }
 
-/** Chat nests the grammar one level deeper than the conversation. */
+/** Reads the grammar, which Chat nests one level deeper than the conversation. */
 function flatFormat(format: JsonObject): JsonObject {
   return isJsonObject(format.grammar) ? { type: "grammar", ...format.grammar } : format;
 }
@@ -125,7 +125,7 @@ function decodeChoice(choice: Json | undefined): { readonly toolChoice?: ToolCho
   );
 }
 
-/** The tool that an object names, inside or (as in Responses) beside its type, which some clients leave out. */
+/** Reads the tool that an object names, within or (as in Responses) beside its type, which some clients omit. */
 function decodeNamed(object: JsonObject, at: string): string | undefined {
   const { type = isJsonObject(object.custom) ? "custom" : "function" } = object;
   if (type !== "function" && type !== "custom") return undefined;

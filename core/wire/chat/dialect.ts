@@ -1,7 +1,7 @@
 /**
- * The Chat Completions style, as the table of wire styles sees it.
+ * The Chat Completions style, as an entry for the table of wire styles.
  *
- * - Folder `core/wire/chat/`: the style of Chat Completions, both ways and native.
+ * - Folder `core/wire/chat/`: the style of Chat Completions: decoders, encoders and native pipe.
  * - In: requests, answers and streams in this style, or conversations for it.
  * - Out: conversations, or requests, answers and streams in this style.
  * - Never: imports the folder of another style.
@@ -14,7 +14,7 @@ import { encodeChatRequest } from "./encode_request.ts";
 import { ChatStreamDecoder } from "./stream_decoder.ts";
 import { ChatStreamEncoder } from "./stream_encoder.ts";
 
-/** Chat Completions. */
+/** The implementation of Chat Completions. */
 export const chatDialect: Dialect = {
   style: "chat",
   decodeRequest: decodeChatRequest,

@@ -74,7 +74,7 @@ export function encodeChatAnswer(
   };
 }
 
-/** The tier of an answer in the words of the style, as something to spread. */
+/** Writes the service tier of an answer in the style's values, as an object to spread. */
 export function writeTier(given: string | undefined): { readonly service_tier?: string } {
   const tier = given === undefined ? undefined : knownTier(given);
   return tier === undefined ? {} : { service_tier: tier };
@@ -101,7 +101,7 @@ function encodeMessage(answer: Answer, context: PipeContext, legacy: boolean): J
   };
 }
 
-/** Web sources, placed on the text they belong to. */
+/** Writes web sources with their ranges in the text. */
 function encodeAnnotations(texts: readonly AnswerText[]): JsonObject[] {
   const annotations: JsonObject[] = [];
   let offset = 0;
@@ -114,7 +114,7 @@ function encodeAnnotations(texts: readonly AnswerText[]): JsonObject[] {
   return annotations;
 }
 
-/** The text in the most widely understood field, and the proofs in the one that clients replay. */
+/** Writes reasoning: its text in the most common field, its proofs in the field that clients send back. */
 function encodeReasoning(blocks: readonly ReasoningBlock[]): JsonObject {
   if (blocks.length === 0) return {};
   const text = blocks.map((block) => block.text).join("");

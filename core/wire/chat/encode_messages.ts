@@ -51,7 +51,7 @@ everyMember<
   | "custom"
 >();
 
-/** All messages of a conversation, instructions first. */
+/** Writes all messages of a conversation, instructions first. */
 export function encodeChatMessages(
   { system: instructions, turns }: Pick<Conversation, "system" | "turns">,
   capabilities: ResolvedCapabilities,
@@ -91,7 +91,7 @@ class MessageWriter {
     return turn.role === "user" ? this.#user(turn) : this.#assistant(turn);
   }
 
-  /** What a trailing assistant message needs so that the server continues it. */
+  /** Adds what the server needs to continue a trailing assistant message. */
   prefill(turn: Turn, message: JsonObject | undefined): void {
     requirePrefill(turn.path, this.#capabilities);
     if (this.#capabilities.prefill === "plain") this.#warnings.add(turn.path);
@@ -100,7 +100,7 @@ class MessageWriter {
     }
   }
 
-  /** All tool messages first, then one user message with what the results could not hold and the rest of the turn. */
+  /** Writes all tool messages, then one user message with their attachments and the rest of the turn. */
   #user(turn: Turn): JsonObject[] {
     const messages: JsonObject[] = [];
     const rest: Part[] = [];
@@ -133,7 +133,7 @@ class MessageWriter {
       const label = `Attached to the result of tool call ${block.callId}:`;
       attachments.push({ type: "text", text: label }, ...media);
     }
-    if (block.isError) this.#tellError(block, texts);
+    if (block.isError) this.#markError(block, texts);
     if (texts.length === 0) {
       texts.push({ type: "text", text: this.#capabilities.empty_tool_result });
     }
@@ -145,8 +145,8 @@ class MessageWriter {
     };
   }
 
-  /** Chat has no field for it; without a word the model would repeat the failing call. */
-  #tellError(block: ToolResultBlock, texts: TextPart[]): void {
+  /** Marks a failed call in the text, because Chat has no field for it: the model would repeat the call. */
+  #markError(block: ToolResultBlock, texts: TextPart[]): void {
     this.#warnings.add(`${block.path}.is_error`);
     const first = texts[0];
     if (first === undefined) texts.push({ type: "text", text: "Error" });
@@ -175,7 +175,7 @@ class MessageWriter {
     return [message];
   }
 
-  /** Many servers refuse parts in assistant messages: its texts become one string, as the model wrote them. */
+  /** Joins the texts of an assistant message into one string: many servers refuse parts there. */
   #assistantText(block: Block): string {
     if (block.type === "text") return block.text;
     if (block.type === "hosted_call") return renderHostedCall(block, this.#warnings);
@@ -189,14 +189,14 @@ class MessageWriter {
   }
 }
 
-/** What a tool message calls the image or file that follows it: the model may know a file by its name. */
+/** Names the attachment of a tool message for the model, which may know a file by its name. */
 function attachmentName(part: MediaPart): string {
   if (part.type === "image_url") return "image";
   const name = isJsonObject(part.file) ? part.file.filename : undefined;
   return typeof name === "string" ? `file ${name}` : "file";
 }
 
-/** One call of the history. `extra` is what the route's vendor attached to it. */
+/** Writes a call of the history. `extra` is what the route's vendor attached to it. */
 function encodeCall(call: ToolCallBlock, extra: Json | undefined): JsonObject {
   const more = extra === undefined ? {} : { extra_content: extra };
   if (call.input.kind === "text") {
@@ -211,7 +211,7 @@ function encodeCall(call: ToolCallBlock, extra: Json | undefined): JsonObject {
   };
 }
 
-/** The arguments as a string; no arguments at all are an empty object. */
+/** Writes the arguments as a string; no arguments become an empty object. */
 export function argumentsText(call: ToolCallBlock): string {
   if (call.input.kind === "object") return stringifyExactly(call.input.value);
   return call.input.text.trim() === "" ? "{}" : call.input.text;

@@ -75,7 +75,7 @@ export class PartWriter {
     this.#marks = new CacheMarkCounter(warnings);
   }
 
-  /** Texts only: a string where one is enough, else parts, which keep the borders between them. */
+  /** Writes texts: as a string if the route takes no parts or one is enough, else as parts. */
   joinTexts(parts: readonly TextPart[]): string | TextPart[] {
     const [first] = parts;
     if (first === undefined) return "";
@@ -83,7 +83,7 @@ export class PartWriter {
     return this.#capabilities.text_parts ? [...parts] : parts.map((part) => part.text).join("\n\n");
   }
 
-  /** Any content: a string when it is one plain text. */
+  /** Writes any content: as a string if it is one plain text, else as parts. */
   content(parts: readonly Part[]): string | Part[] {
     return parts.every((part) => part.type === "text") ? this.joinTexts(parts) : [...parts];
   }
@@ -106,7 +106,7 @@ export class PartWriter {
     }
   }
 
-  /** The cache mark of a block in the route's form, as something to spread; named when the route has none. */
+  /** Writes the cache mark of a block in the route's form, as an object to spread; warns if the route has none. */
   mark(block: Markable): JsonObject {
     const kind = this.#capabilities.cache_marks;
     // A string cannot be marked.
@@ -138,7 +138,7 @@ export class PartWriter {
     return {};
   }
 
-  /** Puts the mark of a block that became several parts onto the last of them. */
+  /** Moves the mark of a block that became several parts to the last of them. */
   markLast(block: Markable, parts: readonly Part[]): void {
     if (block.cache === undefined) return;
     const last = parts.at(-1);
@@ -172,7 +172,7 @@ export class PartWriter {
 
   #file(block: DocumentBlock, mediaType: string, data: string): MediaPart {
     requireDocuments(block.path, this.#capabilities);
-    // The part has room for a name only.
+    // The part has a member only for a name.
     if (block.context !== undefined) this.#warnings.add(`${block.path}.context`);
     return {
       type: "file",

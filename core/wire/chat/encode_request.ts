@@ -114,7 +114,7 @@ function endsWithAssistant(conversation: Pick<Conversation, "turns">): boolean {
   return conversation.turns.at(-1)?.role === "assistant";
 }
 
-/** Words of other styles for reasoning that is shown in whatever form. */
+/** Values of other styles that leave the form of shown reasoning open. */
 const openDisplays: ReadonlySet<string> = new Set(["auto", "summarized"]);
 
 function encodeSampling(
@@ -151,13 +151,13 @@ function encodeReasoning(
     capabilities.efforts.length > 0;
   const wanted = reasoning === undefined ? undefined : effortOf(reasoning);
   if (withTools) {
-    // Leaving the field out is not enough: the vendor's default trips over tools too.
+    // Omitting the field is not enough: the vendor's default also fails with tools.
     body.reasoning_effort = "none";
     if (reasoning !== undefined && wanted !== "none") noteReasoning(reasoning, warnings);
     return;
   }
   if (reasoning === undefined) return;
-  // What is shown is the server's choice, and a client that leaves it open gets just that.
+  // The server chooses what it shows, which satisfies a client that leaves it open.
   const { display } = reasoning;
   if (display !== undefined && !openDisplays.has(display.word)) warnings.add(display.path);
   if (wanted === undefined) return;
@@ -173,7 +173,7 @@ function encodeSchema(
 ): JsonObject {
   noneLeft(rest);
   const enforced = strict !== false && allowsStrictChat(schema);
-  // Both styles leave a schema that says nothing unenforced; a Messages client has no other word for it.
+  // Without `strict` neither style enforces a schema; Messages always does, and has no such field.
   const isSaid = strict !== undefined || from === "messages";
   if (strict === true && !enforced) warnings.add(`${path}.strict`);
   const json_schema = {

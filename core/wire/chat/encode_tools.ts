@@ -81,7 +81,7 @@ function encodeTool(
   return { type: "function", function: { ...named, parameters, ...strict } };
 }
 
-/** Chat nests the grammar one level deeper than the flat form of the conversation. */
+/** Writes the grammar, which Chat nests one level deeper than the conversation. */
 function customFormat(format: JsonObject | undefined): JsonObject {
   if (format === undefined) return {};
   if (format.type !== "grammar") return { format };
@@ -89,7 +89,7 @@ function customFormat(format: JsonObject | undefined): JsonObject {
   return { format: { type, grammar } };
 }
 
-/** Models of this style search by a field of the request, where they do at all. They cannot be made to. */
+/** Writes the field for web search, which some models of this style take. A search cannot be forced. */
 function encodeHosted(
   conversation: ToolFields,
   capabilities: ResolvedCapabilities,
@@ -99,7 +99,7 @@ function encodeHosted(
 ): void {
   const has = (requested: HostedToolRequest) =>
     requested.tool === "web_search" && capabilities.extra_fields.includes(searchField);
-  // The field is of the route's own choice: what it costs is judged as it goes out.
+  // The operator chose the field for the route; its cost is checked when the request goes out.
   const { allow: _, ...open } = options;
   for (const { requested, ...tool } of carriedHosted(conversation, open, warnings, has)) {
     if (requested.tool !== "web_search") continue;

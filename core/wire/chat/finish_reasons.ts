@@ -1,5 +1,5 @@
 /**
- * Finish reasons of Chat, both ways.
+ * Reads and writes finish reasons of Chat.
  *
  * See docs/internals/WIRE_FORMATS.md#chat-answer and docs/conversion.md#answers.
  */
@@ -16,8 +16,8 @@ const meanings: ReadonlyMap<string, StopReason> = new Map([
 ]);
 
 /**
- * Reads a finish reason. Unknown words, `""` and none at all mean the plain end; calls in the answer turn any plain
- * end into waiting for their results, whatever the server says.
+ * Reads a finish reason. Unknown, empty and absent ones mean the plain end. If the answer has calls, a plain end becomes
+ * `tool_calls`, whatever the server sent.
  */
 export function readFinishReason(
   reason: Json | undefined,
@@ -43,7 +43,7 @@ const words: Readonly<Record<StopReason, string>> = {
   refusal: "content_filter",
 };
 
-/** The word for a Chat client. A refusal that the model wrote out itself ends with `stop`, as at the vendor. */
+/** Writes the finish reason for a Chat client. A refusal written by the model ends with `stop`, as at the vendor. */
 export function writeFinishReason(
   stop: Stop,
   shape: { readonly legacyFunctions: boolean; readonly refusalText: boolean },

@@ -10,7 +10,7 @@ import { isEmpty } from "../fields/fields.ts";
 
 const isFalse = (value: Json) => value === false;
 
-/** Both forms of cache mark that clients send: the vendor's, and the habit of other gateways. */
+/** The two members for cache marks that clients send: the vendor's, and that of other gateways. */
 const marks = {
   cache_control: object({
     type: read,
@@ -40,11 +40,11 @@ const part = byKind("type", {
   thinking: object({ type: read, thinking: read, closed: silent, signature: silent }),
 });
 
-/** What every message may have. */
+/** The fields of every message. */
 const shared = {
   role: read,
   content: each(part),
-  // Tells several people of one role apart; no other style has it.
+  // Distinguishes participants with one role; no other style has it.
   name: silent,
   cache_control: marks.cache_control,
 };
@@ -56,9 +56,9 @@ const call = object({
   type: read,
   function: functionCall,
   custom: object({ name: read, input: read }),
-  // Libraries leave the place in a stream here.
+  // Libraries leave the index of a streamed call here.
   index: silent,
-  // A thought signature: proofs go to their maker only.
+  // A thought signature: proofs go to their signer only.
   extra_content: silent,
 });
 
@@ -68,13 +68,13 @@ const assistant = object({
   tool_calls: each(call),
   function_call: functionCall,
   audio: object({}),
-  // Reasoning goes back only where it is wanted, and as what it was.
+  // Reasoning goes back only to routes that want it, and as reasoning.
   reasoning_content: read,
   reasoning: read,
   reasoning_details: read,
   thinking_blocks: read,
   extra_content: silent,
-  // Of an earlier answer: its sources, what libraries make of its text, and the switch that some servers need to
+  // Of an earlier answer: its sources, the text as libraries parsed it, and the switch with which some servers
   // continue it.
   annotations: silent,
   parsed: silent,
@@ -137,7 +137,7 @@ const toolChoice = byKind("type", {
 
 const isZero = (value: Json) => value === 0;
 
-/** Other styles have the client's own user in a field of their own, where they have one. */
+/** The end user: other styles that have one use a field of their own. */
 const endUser = extra(() => true);
 
 /** Every field of the style, and those that clients and other servers have added to it. */

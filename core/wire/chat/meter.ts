@@ -33,22 +33,21 @@ const textKeys = ["content", "refusal"].map(jsonKey);
 const reasoningKeys = ["reasoning_content", "reasoning"].map(jsonKey);
 const callKeys = ["tool_calls", "function_call", "audio"].map(jsonKey);
 
-/** Longer values of the members that chunks share are not kept. */
+/** Most bytes of a shared member's value; longer ones are not kept. */
 const sharedMemberChars = 256;
 
-/** What the chunks of one stream have in common, as far as the first of them says it. */
+/** Members that all chunks of a stream share, as the first of them has them. */
 export interface SharedMembers {
   readonly id?: string | undefined;
   readonly created?: number | undefined;
 }
 
 /**
- * Reads a Chat Completions stream, with the deviations that vendors are known for. Chunks are walked through, not
- * parsed; only usage, errors and odd shapes are.
+ * Reads a Chat Completions stream, with the known deviations of vendors. Scans chunks without parsing them, except for
+ * usage, errors and unusual shapes.
  *
- * With `hideUsage` the client sees the stream without what providers add where usage is asked for: the chunk that has
- * usage and no choices is dropped, and members `usage: null` are cut out. Usage beside choices is what a provider sends
- * unasked, so it passes.
+ * With `hideUsage` the client does not see what providers add when usage is requested: the chunk with usage and without
+ * choices is dropped, and members `usage: null` are cut out. Usage beside choices is sent unrequested, so it passes.
  */
 export class ChatMeter implements StreamMeter {
   readonly reading = newStreamReading();
@@ -58,12 +57,12 @@ export class ChatMeter implements StreamMeter {
   readonly #cursor = new JsonCursor();
   readonly #ends = new ChoiceEnds();
   #shared: SharedMembers | undefined;
-  /** Of the chunk that is being read. */
+  /** State of the chunk that is being read. */
   #sawChoices = false;
   #sawUsage = false;
   #choiceCount = 0;
   #sawError = false;
-  /** What aggregators say in a choice whose provider broke off. */
+  /** The error that aggregators put into a choice whose provider failed. */
   #choiceError: Json | undefined;
 
   constructor(options: { readonly model: ClientModel; readonly hideUsage: boolean }) {
@@ -71,7 +70,7 @@ export class ChatMeter implements StreamMeter {
     this.#hideUsage = options.hideUsage;
   }
 
-  /** What a chunk of ours repeats. */
+  /** The members that a chunk of the gateway repeats. */
   get shared(): SharedMembers {
     return this.#shared ?? {};
   }
@@ -120,7 +119,7 @@ export class ChatMeter implements StreamMeter {
         if (this.#hideUsage && cursor.isNull) {
           const { keyStart } = cursor;
           cursor.skip();
-          // With the comma before it, or as the first member with the comma after it.
+          // Includes the comma before the member, or the one after it if it is the first.
           if (isFirst) {
             const end = afterComma(frame.payload, cursor.at, frame.payloadEnd);
             this.edits.cut(frame, keyStart, end);
@@ -234,7 +233,7 @@ export class ChatMeter implements StreamMeter {
     this.#output(reasoningBytes);
   }
 
-  /** No chunk of the style: an error in a shape of its own, or something that the client may make sense of. */
+  /** Reads a frame that is not a chunk: an error in another shape, or something that passes to the client. */
   #foreign(body: Json): FrameFate {
     const isError = isJsonObject(body) && (body["object"] === "error" ||
       body["type"] === "error" || typeof body["detail"] === "string");
@@ -270,7 +269,7 @@ function isAnyOf(cursor: JsonCursor, names: readonly JsonKey[]): boolean {
   return false;
 }
 
-/** Offset after the comma that follows `at`, or `at` when none does. */
+/** Returns the offset after the comma that follows `at`, or `at` if none does. */
 function afterComma(bytes: Uint8Array, at: number, end: number): number {
   let next = at;
   while (next < end && bytes[next]! <= 0x20) next++;

@@ -12,7 +12,7 @@ import { writeChatUsage } from "./write_usage.ts";
 
 const encoder = new TextEncoder();
 
-/** Every choice that goes on ends with `length`; then come usage, where the client asked for it, and `[DONE]`. */
+/** Ends every open choice with `length`; then sends usage, if the client asked for it, and `[DONE]`. */
 function lengthStop(meter: ChatMeter, context: PipeContext, usage: TokenUsage): Uint8Array {
   const { id, created } = meter.shared;
   const head: JsonObject = {
@@ -37,10 +37,10 @@ function lengthStop(meter: ChatMeter, context: PipeContext, usage: TokenUsage): 
 const nothing = new Uint8Array(0);
 
 /**
- * Chat upstream, Chat client.
+ * Creates the pipe from a Chat upstream to a Chat client.
  *
- * Some servers end the body without `[DONE]`. After a finish reason that is a whole answer, and its body ends without it
- * here too; without a finish reason the stream was cut.
+ * Some servers end the body without `[DONE]`. After a finish reason the answer is complete, and the client's body also
+ * ends without it; without a finish reason the stream was cut.
  */
 export function createChatNativePipe(
   context: PipeContext & { readonly injectedUsage: boolean },

@@ -1,22 +1,22 @@
 /**
- * Reasoning in the forms that Chat servers use: `reasoning_content` or `reasoning` (text), `reasoning_details` (a
- * list with proofs), and Google's thought signature in the `extra_content` of a tool call.
+ * Reads and writes reasoning in the forms of Chat servers: `reasoning_content` or `reasoning` (text),
+ * `reasoning_details` (a list with proofs), and Google's thought signature in the `extra_content` of a tool call.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Block, ReasoningBlock, ReasoningProof, ToolCallBlock } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { sealProof, unsealProof } from "../reasoning_seal.ts";
 
-/** The `format` by which servers say that a detail was signed by the Messages vendor. */
+/** The `format` of details that the Messages vendor signed. */
 const messagesFormat = "anthropic-claude-v1";
-/** Details whose proof we sealed. */
+/** The `format` of details with a proof that the gateway sealed. */
 const ownFormat = "gateway-v1";
-/** Signer of thought signatures. */
+/** The signer of thought signatures. */
 const google = "google";
 
 /**
- * Earlier reasoning in the form that a route wants back; `undefined` when it wants none.
- * Text may go anywhere, a proof only to its signer.
+ * Writes earlier reasoning in the form that a route wants back; `undefined` if it wants none. Text may go to any route,
+ * a proof only to its signer.
  */
 export function replayReasoning(
   blocks: readonly ReasoningBlock[],
@@ -29,7 +29,7 @@ export function replayReasoning(
       return undefined;
     case "reasoning":
     case "reasoning_content": {
-      // Servers of this kind refuse a turn with tool calls that lacks the field; empty will do.
+      // These servers refuse a turn with tool calls without the field; it may be empty.
       if (blocks.length === 0 && !hasCalls) return undefined;
       return {
         field: capabilities.reasoning_replay,
@@ -48,11 +48,11 @@ function writeDetail(block: ReasoningBlock, signer: string): JsonObject[] {
   if (proof === undefined) return text === "" ? [] : [{ type: "reasoning.text", text }];
   if (proof.kind === "signature" || proof.kind === "redacted") return messagesDetail(text, proof);
   if (proof.kind !== "detail" || proof.signer !== signer) return [];
-  // A streamed detail came in pieces: its proof holds the last one, the block the whole text.
+  // A streamed detail came in pieces: its proof has the last one, the block the whole text.
   return [proof.detail.type === "reasoning.text" ? { ...proof.detail, text } : proof.detail];
 }
 
-/** A proof of the Messages vendor as a detail. */
+/** Writes a proof of the Messages vendor as a detail. */
 function messagesDetail(
   text: string,
   proof: ReasoningProof & { readonly kind: "signature" | "redacted" },
@@ -64,8 +64,8 @@ function messagesDetail(
 }
 
 /**
- * The thought signatures of a turn, by the call they belong to. Each stands directly before its call, so the next call
- * owns it. The place decides and not the id: ids change on their way through clients and other styles.
+ * Finds the thought signatures of a turn, by call. Each belongs to the next call in order. Ids cannot be used: they
+ * change on their way through clients and other styles.
  */
 export function thoughtSignatures(
   blocks: readonly Block[],
@@ -90,7 +90,7 @@ function thoughtSignature({ proof }: ReasoningBlock): Json[] {
   return extra_content === undefined ? [] : [extra_content];
 }
 
-/** The thought signature of a tool call, as reasoning that stands before it. */
+/** Reads the thought signature of a tool call as a reasoning block before it. */
 export function readThoughtSignature(call: JsonObject): ReasoningProof | undefined {
   const { extra_content } = call;
   if (!isJsonObject(extra_content) || !isJsonObject(extra_content.google)) return undefined;
@@ -103,7 +103,7 @@ export interface DetailReading {
   readonly proof?: ReasoningProof;
 }
 
-/** Reads an entry of `reasoning_details`. `signer` names who made proofs without a known `format`. */
+/** Reads an entry of `reasoning_details`. `signer` is the signer of proofs without a known `format`. */
 export function readDetail(detail: Json, signer: string): DetailReading | undefined {
   if (!isJsonObject(detail)) return undefined;
   const { type, text, summary, signature, data, format } = detail;
@@ -130,8 +130,8 @@ export function readDetail(detail: Json, signer: string): DetailReading | undefi
 }
 
 /**
- * Reasoning of any upstream for a Chat client that replays `reasoning_details`. Proofs of the Messages vendor have a
- * form that clients know; all others are sealed into a signature of ours.
+ * Writes reasoning of any upstream as an entry of `reasoning_details`, which Chat clients send back. Proofs of the
+ * Messages vendor have a form that clients know; all others are sealed into a signature of the gateway.
  */
 export function detailFor(
   text: string,

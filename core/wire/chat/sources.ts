@@ -1,12 +1,12 @@
 /**
- * Web sources of a Chat answer: `annotations` of the message, and the lists that search providers put beside the
- * choices (`search_results`, `citations`), which belong to the whole text.
+ * Reads the web sources of a Chat answer: `annotations` of the message, and the lists that search providers put beside
+ * the choices (`search_results`, `citations`), which apply to the whole text.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readUrlCitation } from "../fields/citations.ts";
 import type { AnswerText, Citation, TextSpan } from "../conversation/mod.ts";
 
-/** The sources that a message or delta places itself. Some servers leave the inner object out. */
+/** Reads the annotations of a message or delta. Some servers omit the inner object. */
 export function readAnnotations(message: JsonObject): Citation[] {
   const { annotations } = message;
   if (!Array.isArray(annotations)) return [];
@@ -20,8 +20,8 @@ export function readAnnotations(message: JsonObject): Citation[] {
 }
 
 /**
- * The sources that stand beside the choices, each URL once. `search_results` tells titles; `citations` is often no
- * more than the URLs of the same list.
+ * Reads the sources beside the choices, each URL once. `search_results` has titles; `citations` is often only the URLs
+ * of the same list.
  */
 export function readListedSources(body: JsonObject): Citation[] {
   const found = new Map<string, Citation>();
@@ -42,7 +42,7 @@ function listedSource(entry: Json): Citation | undefined {
   return { url: citation.url, title: citation.title };
 }
 
-/** The listed sources that no annotation names already. */
+/** Returns the listed sources without those that an annotation names. */
 export function unplacedSources(
   listed: readonly Citation[],
   placed: ReadonlySet<string>,
@@ -50,7 +50,7 @@ export function unplacedSources(
   return listed.filter(({ url }) => !placed.has(url));
 }
 
-/** Puts sources, placed in the joined text, onto the texts they belong to. */
+/** Distributes sources with ranges in the joined text to the texts they belong to. */
 export function citeTexts(
   texts: readonly AnswerText[],
   sources: readonly Citation[],
@@ -67,7 +67,7 @@ export function citeTexts(
   });
 }
 
-/** A source with its place counted from `start`. */
+/** Shifts the range of a source to count from `start`. */
 export function movedBack(citation: Citation, start: number): Citation {
   if (citation.span === undefined || start === 0) return citation;
   const span: TextSpan = { start: citation.span.start - start, end: citation.span.end - start };

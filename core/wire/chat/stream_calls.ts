@@ -1,4 +1,4 @@
-/** Gathers the tool calls of one Chat stream from their deltas, with the deviations that servers are known for. */
+/** Assembles the tool calls of one Chat stream from their deltas, with the known deviations of servers. */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../limits.ts";
@@ -15,11 +15,11 @@ interface Call {
   name: string;
   readonly custom: boolean;
   progress: JsonProgress;
-  /** The `call` event is out: id and name can no longer change. */
+  /** Whether the `call` event was sent: id and name can no longer change. */
   told: boolean;
   /**
-   * What has come of the arguments. A `{}` that comes first is kept, because some servers send it as a placeholder for
-   * what follows; once text has come a `{}` is a piece of it.
+   * State of the arguments. A `{}` that comes first is buffered, because some servers send it as a placeholder; after
+   * other text a `{}` is a piece of the arguments.
    */
   text: "none" | "placeholder" | "begun";
   /** Arguments that came before the name. */
@@ -27,20 +27,20 @@ interface Call {
   ended: boolean;
 }
 
-/** Where a delta stands in the list of its chunk. */
+/** The position of a delta in the list of its chunk. */
 interface Place {
   readonly position: number;
   readonly alone: boolean;
 }
 
-/** What a delta says of the call that it belongs to, beside its key. */
+/** The members of a delta that identify its call, beside its key. */
 interface Said {
   readonly id: string;
   readonly name: string;
   readonly alone: boolean;
 }
 
-/** What reading the tool calls of a Chat stream needs of its decoder. */
+/** The decoder, as the reader of its tool calls uses it. */
 export interface StreamCallsInput {
   readonly emit: EventSink;
   readonly takeBlock: () => number;
@@ -49,10 +49,9 @@ export interface StreamCallsInput {
 }
 
 /**
- * Calls are told apart by `index`, else by id, else by their place in the list; a delta that says nothing of the kind
- * belongs to the call before it. A new id under an old index is a new call (servers that send whole calls number them
- * all 0), and so is the name of another tool; the same id and name again mean nothing. A call that never gets a name is
- * none.
+ * Identifies calls by `index`, else by id, else by their position in the list; a delta with none of these belongs to the
+ * call before it. A new id under a known index begins a new call (servers that send whole calls number them all 0), and
+ * so does the name of another tool; repeated ids and names are ignored. A call that never gets a name is dropped.
  */
 export class StreamCalls {
   readonly #emit: EventSink;
@@ -60,7 +59,7 @@ export class StreamCalls {
   readonly #toolNames: ReadonlySet<string>;
   /** The current call of each key. */
   readonly #calls = new Map<string, Call>();
-  /** Calls that began, with or without a name. */
+  /** The number of calls that began, with or without a name. */
   #begun = 0;
   #count = 0;
   /** Characters of arguments whose call has no name yet. */
@@ -75,14 +74,14 @@ export class StreamCalls {
     this.#toolNames = toolNames;
   }
 
-  /** Calls that were told. */
+  /** The number of calls that were sent. */
   get count(): number {
     return this.#count;
   }
 
   /**
    * The argument text of the last delta, when that delta brought nothing else: one piece of a function's arguments,
-   * for a call that is told. The next delta of the same shape may go to {@linkcode takePiece}.
+   * for a call that was sent. The next delta of the same shape may go to {@linkcode takePiece}.
    */
   get lastPiece(): string | undefined {
     return this.#lastPiece;
@@ -98,7 +97,7 @@ export class StreamCalls {
     if (deltas.length !== 1) this.#lastPiece = undefined;
   }
 
-  /** Takes one more piece for the call of {@linkcode lastPiece}; `false` when it needs a closer look. */
+  /** Takes one more piece for the call of {@linkcode lastPiece}; `false` if the delta must be parsed. */
   takePiece(json: string): boolean {
     const call = this.#current;
     if (call === undefined || this.#lastPiece === undefined || call.ended) return false;
@@ -113,7 +112,7 @@ export class StreamCalls {
     this.#delta({ index: 0, function: delta }, { position: 0, alone: true });
   }
 
-  /** Other output follows: what is whole is ended, what is known is told. */
+  /** Prepares for other output: ends complete calls and sends those whose name is known. */
   settle(): void {
     for (const call of this.#calls.values()) {
       this.#tell(call);
@@ -121,7 +120,7 @@ export class StreamCalls {
     }
   }
 
-  /** No more deltas follow. */
+  /** Ends all calls: no more deltas follow. */
   finish(): void {
     for (const call of this.#calls.values()) {
       this.#tell(call);
@@ -151,7 +150,7 @@ export class StreamCalls {
     else if (isJsonObject(text)) this.#arguments(call, stringifyExactly(text));
   }
 
-  /** The call that a delta goes on with. */
+  /** Returns the call that a delta continues. */
   #find(key: string, said: Said): Call | undefined {
     const call = this.#calls.get(key);
     if (key.startsWith("i")) return call;
@@ -163,14 +162,14 @@ export class StreamCalls {
     return said.name !== "" && call?.name === said.name ? call : this.#current;
   }
 
-  /** Whether a delta that would go on with a call begins one of its own. */
+  /** Whether a delta that would continue a call begins a new one. */
   #isAnother(call: Call, id: string, name: string): boolean {
     if (id !== "" && call.id !== "") return id !== call.id;
     if (name === "") return false;
     // A whole call is followed by another one that names its function; without ids that may be the same function.
     if (call.progress.isWhole) return (id === "" && call.id === "") || name !== call.name;
     if (call.name === "" || name === call.name) return false;
-    // A name may come in pieces, but a piece that is the name of a tool is no piece.
+    // A name may come in pieces, but the name of another tool is not a piece.
     if (this.#toolNames.size > 0) {
       return this.#toolNames.has(call.name) && this.#toolNames.has(name);
     }
@@ -181,7 +180,7 @@ export class StreamCalls {
     if (++this.#begun > maxToolCallsPerAnswer) {
       throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
     }
-    // Earlier calls keep their place: they are told before this one.
+    // Earlier calls keep their order: they are sent before this one.
     this.settle();
     const proof = readThoughtSignature(delta);
     if (proof !== undefined) {
@@ -212,7 +211,7 @@ export class StreamCalls {
   #name(call: Call, id: string, name: string): void {
     if (call.told) return;
     if (call.id === "") call.id = id;
-    // A name in pieces: the piece that is there already is a repetition.
+    // A name in pieces: a piece that is already there is a repetition.
     if (name !== "" && name !== call.name) call.name += name;
   }
 
@@ -226,7 +225,10 @@ export class StreamCalls {
   #keepEarly(call: Call, text: string): void {
     this.#earlyChars += text.length;
     if (this.#earlyChars > bufferedBlockBytes) {
-      throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
+      throw new GatewayError(
+        "upstream_unreachable",
+        "The model's tool call is too long",
+      );
     }
     call.early += text;
   }
@@ -235,7 +237,7 @@ export class StreamCalls {
     if (call.custom) return this.#emitText(call, text);
     if (call.text === "placeholder") {
       if (text.trim() === "") return;
-      // Something real follows: the placeholder was never an argument.
+      // Other text follows: the `{}` was a placeholder.
       call.progress = new JsonProgress();
     } else if (call.text === "none" && text === "{}") {
       call.text = "placeholder";

@@ -66,7 +66,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   bodyEnd(emit: EventSink): void {
-    // Some servers leave `[DONE]` out; after a finish reason the answer is whole all the same.
+    // Some servers omit `[DONE]`; after a finish reason the answer is complete without it.
     this.#emit = emit;
     if (!this.#finished && this.#finish !== undefined) this.#end();
   }
@@ -105,7 +105,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   }
 
   #chunk(chunk: JsonObject, data: string): void {
-    // What was learnt speaks of the state before this chunk.
+    // The learnt shape depends on the state before this chunk.
     this.#shape.forget();
     if (!this.#started) {
       this.#started = true;
@@ -118,7 +118,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     for (const choice of choices) {
       // Further choices were not asked for; only the first is the answer.
       if (!isJsonObject(choice) || (choice.index ?? 0) !== 0) continue;
-      // Aggregators tell here that the provider of the answer broke off.
+      // Aggregators report here that the provider of the answer failed.
       if (isJsonObject(choice.error)) return this.#fail(choice);
       const delta = choice.delta ?? choice.message;
       if (isJsonObject(delta)) {
@@ -138,11 +138,11 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   #finishReason(reason: Json | undefined): void {
     if (typeof reason !== "string" || reason === "") return;
-    // A second one counts only where the first was the plain word for a call that was still to come.
+    // A second reason counts only if the first was `stop` and a call followed.
     if (this.#finish !== undefined && !(this.#finish === "stop" && reason === "tool_calls")) return;
     this.#finish = reason;
     this.#calls?.finish();
-    // Text stays open: sources may follow the reason, and belong to it.
+    // Text stays open: its sources may follow the finish reason.
     if (this.#open?.kind !== "text") this.#closeText();
     this.#tellStop();
   }
@@ -188,7 +188,7 @@ export class ChatStreamDecoder implements StreamDecoder {
         this.#string("reasoning", read.text);
       }
       if (read.proof !== undefined) {
-        // Details may hold only the proof and leave the text to the plain field.
+        // Details may have only the proof, with the text in the plain field.
         if (!shown && typeof plain === "string") this.#string("reasoning", plain);
         shown ||= typeof plain === "string";
         // Encrypted reasoning is a block of its own beside the text that was shown.
@@ -201,7 +201,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (!shown && typeof plain === "string") this.#string("reasoning", plain);
   }
 
-  /** A few servers stream content as parts, thinking among them. */
+  /** Takes content that a few servers stream as parts, with thinking among them. */
   #parts(parts: readonly Json[]): void {
     for (const part of parts) {
       if (!isJsonObject(part)) continue;
@@ -226,7 +226,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     this.#emit({ type: kind, block, json, logprobs });
   }
 
-  /** The open block of a kind; whatever else is open ends. */
+  /** Returns the open block of a kind; ends an open block of another kind. */
   #blockOf(kind: TextKind): number {
     if (this.#open?.kind === kind) return this.#open.block;
     this.#closeText();

@@ -29,11 +29,11 @@ export class ChatStreamEncoder implements StreamEncoder {
   readonly #context: PipeContext;
   readonly #legacy: boolean;
   readonly #ids: CallIds;
-  /** What every chunk begins with, up to the delta, and what follows it while nothing is finished. */
+  /** The beginning of every chunk up to the delta, and its end while there is no finish reason. */
   readonly #head: string;
   readonly #openTail: string;
   readonly #calls = new Map<number, Call>();
-  /** Counts tool calls only: clients allocate by it. */
+  /** The index of the next tool call: clients allocate by it. */
   #callCount = 0;
   /** Index of the reasoning detail of the block that is open. */
   #details = -1;
@@ -99,7 +99,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     }
   }
 
-  /** The members that all chunks share, as open JSON text. */
+  /** Writes the members that all chunks share, as JSON text without the closing brace. */
   #common(): string {
     const members: JsonObject = {
       id: answerId("chatcmpl-", this.#context.requestId),
@@ -110,7 +110,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     return stringifyExactly(members).slice(0, -1);
   }
 
-  /** With usage asked for, every chunk but the last says that it has none. */
+  /** Writes `usage: null` into every chunk but the last, if the client asked for usage. */
   #noUsage(): string {
     return this.#context.clientWantsUsage ? ',"usage":null' : "";
   }
@@ -127,7 +127,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     return `${this.#head}{"content":${json}}${tail}`;
   }
 
-  /** The plain text for most clients, and the same as a detail for those that send reasoning back. */
+  /** Writes reasoning as plain text for most clients, and as a detail for those that send it back. */
   #reasoning(block: number, json: string): string {
     const index = this.#detailIndex(block);
     return this.#chunk(
@@ -154,7 +154,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#calls.set(event.block, { index, custom, hasArguments: false });
     const { name } = event;
     if (this.#legacy) {
-      // The old form has room for one call.
+      // The old form allows one call.
       if (index > 0) return "";
       return this.#chunk(stringifyExactly({ function_call: { name, arguments: "" } }));
     }
@@ -182,7 +182,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     this.#annotations.endBlock(block);
     const call = this.#calls.get(block);
     if (call === undefined) return "";
-    // Clients parse the arguments, and `""` is no JSON.
+    // Clients parse the arguments, and `""` is not JSON.
     const missing = call.hasArguments || call.custom ? "" : this.#arguments(block, '"{}"');
     this.#calls.delete(block);
     return missing;

@@ -1,4 +1,4 @@
-/** The web sources of one Chat stream: told on the text they belong to, wherever in the stream they come. */
+/** Assigns the web sources of one Chat stream to the text they belong to, wherever in the stream they come. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { streamCitationChars } from "../limits.ts";
 import { citationChars } from "../fields/citations.ts";
@@ -7,7 +7,7 @@ import type { EventSink } from "../stream/dialect.ts";
 import { literalLength } from "../../lib/json/json_literal.ts";
 import { movedBack, readAnnotations, readListedSources, unplacedSources } from "./sources.ts";
 
-/** What a source that is kept costs beside its words, in characters. */
+/** Characters that a buffered source takes beside its texts. */
 const overheadChars = 128;
 
 /**
@@ -20,12 +20,12 @@ export class StreamSources {
   /** Length of all text so far, and of the text before the open block. */
   #chars = 0;
   #blockStart = 0;
-  /** What was told already, by URL and place. */
+  /** The sources already sent, by URL and range. */
   readonly #told = new Set<string>();
   readonly #placedUrls = new Set<string>();
   #keptChars = 0;
   #waiting: Citation[] = [];
-  /** The list beside the choices that came last: each replaces the one before. */
+  /** The last list beside the choices: each replaces the one before. */
   #listed: Citation[] = [];
 
   /** Takes a piece of text as a JSON literal. */
@@ -33,7 +33,7 @@ export class StreamSources {
     this.#chars += literalLength(json);
   }
 
-  /** A block of text begins. */
+  /** Begins a block of text. */
   begin(): void {
     this.#blockStart = this.#chars;
   }
@@ -59,7 +59,7 @@ export class StreamSources {
     if (listed.length > 0) this.#listed = listed;
   }
 
-  /** Tells the annotations that wait, on an open block of text. */
+  /** Sends the waiting annotations of an open block of text. */
   cite(block: number, emit: EventSink): void {
     if (this.#waiting.length === 0) return;
     for (const citation of this.#waiting) {
@@ -68,7 +68,7 @@ export class StreamSources {
     this.#waiting = [];
   }
 
-  /** A block of text ends: nothing can be told on it any more. */
+  /** Ends a block of text: sends the sources that belong to it. */
   end(block: number, emit: EventSink): void {
     this.cite(block, emit);
     for (const citation of unplacedSources(this.#listed, this.#placedUrls)) {

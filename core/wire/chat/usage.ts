@@ -11,10 +11,10 @@ import {
 /**
  * Reads a `usage` object of the Chat style into buckets.
  *
- * `prompt_tokens` is with the cached and cache-written tokens, and some vendors count a token as both: each is
- * clamped to what is left of the prompt. `completion_tokens` is with reasoning, except at vendors whose total shows
- * that they leave it out; then the rest of the total is output, unless it is audio input. Such output is told apart from
- * what was said outright, and a total that is nonsense is left out. Of prompt and completion one may be absent: it is 0.
+ * `prompt_tokens` includes cached and cache-written tokens, and some vendors count a token as both: each is clamped to
+ * the rest of the prompt. `completion_tokens` includes reasoning, except at vendors whose total shows that they leave it
+ * out; then the rest of the total is output, unless it is audio input. Such output is kept apart from explicit counts,
+ * and an impossible total is ignored. If only one of prompt and completion is present, the other is 0.
  *
  * @example
  * ```ts
@@ -80,7 +80,7 @@ interface Said {
   readonly total: number;
 }
 
-/** Output tokens that only the total shows. */
+/** Returns the output tokens that only the total shows. */
 function unsaidOutput(usage: JsonObject, promptDetails: JsonObject, said: Said): number {
   const rest = said.total - said.prompt - said.completion;
   if (!(rest > 0)) return 0;

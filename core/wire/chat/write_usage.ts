@@ -1,12 +1,12 @@
 /**
- * Writes buckets as a Chat `usage` object.
+ * Writes token buckets as a Chat `usage` object.
  *
  * See docs/internals/WIRE_FORMATS.md#usage.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 
-/** Chat counts cached tokens inside the prompt and reasoning inside the completion. */
+/** Writes usage in the counting of Chat: cached tokens are part of the prompt, reasoning of the completion. */
 export function writeChatUsage(usage: TokenUsage): JsonObject {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
   return {

@@ -1,7 +1,7 @@
 /**
- * The Messages style, as the table of wire styles sees it.
+ * The Messages style, as an entry for the table of wire styles.
  *
- * - Folder `core/wire/messages/`: the style of Messages, both ways and native.
+ * - Folder `core/wire/messages/`: the style of Messages: decoders, encoders and native pipe.
  * - In: requests, answers and streams in this style, or conversations for it.
  * - Out: conversations, or requests, answers and streams in this style.
  * - Never: imports the folder of another style.
@@ -14,7 +14,7 @@ import { encodeMessagesRequest } from "./encode_request.ts";
 import { MessagesStreamDecoder } from "./stream_decoder.ts";
 import { MessagesStreamEncoder } from "./stream_encoder.ts";
 
-/** Messages. */
+/** The implementation of Messages. */
 export const messagesDialect: Dialect = {
   style: "messages",
   decodeRequest: decodeMessagesRequest,

@@ -38,7 +38,10 @@ export class HostedStream {
     if (open === undefined || typeof partial_json !== "string") return;
     this.#inputChars += partial_json.length;
     if (this.#inputChars > bufferedBlockBytes) {
-      throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
+      throw new GatewayError(
+        "upstream_unreachable",
+        "The model's tool call is too long",
+      );
     }
     open.json += partial_json;
   }

@@ -173,7 +173,7 @@ export class MessagesMeter implements StreamMeter {
     const delta = event["delta"];
     if (isJsonObject(delta) && typeof delta["stop_reason"] === "string") {
       this.reading.stopReason = delta["stop_reason"];
-      // A refusal may have no block at all; it is the answer all the same.
+      // A refusal without any block is output too.
       if (delta["stop_reason"] === "refusal") this.reading.sawOutput = true;
     }
     return "pass";

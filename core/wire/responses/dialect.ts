@@ -1,7 +1,7 @@
 /**
- * The Responses style, as the table of wire styles sees it.
+ * The Responses style, as an entry for the table of wire styles.
  *
- * - Folder `core/wire/responses/`: the style of Responses, both ways and native.
+ * - Folder `core/wire/responses/`: the style of Responses: decoders, encoders and native pipe.
  * - In: requests, answers and streams in this style, or conversations for it.
  * - Out: conversations, or requests, answers and streams in this style.
  * - Never: imports the folder of another style.
@@ -14,7 +14,7 @@ import { encodeResponsesRequest } from "./encode_request.ts";
 import { ResponsesStreamDecoder } from "./stream_decoder.ts";
 import { ResponsesStreamEncoder } from "./stream_encoder.ts";
 
-/** Responses. */
+/** The implementation of Responses. */
 export const responsesDialect: Dialect = {
   style: "responses",
   decodeRequest: decodeResponsesRequest,

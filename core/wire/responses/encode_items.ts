@@ -130,7 +130,7 @@ class ItemWriter {
 
   #output(block: ToolResultBlock): JsonObject {
     const parts = block.content.flatMap((content) => this.#parts.parts(content));
-    if (block.isError) this.#tellError(block, parts);
+    if (block.isError) this.#markError(block, parts);
     this.#parts.markLast(block, parts);
     return {
       type: block.custom === true ? "custom_tool_call_output" : "function_call_output",
@@ -141,8 +141,8 @@ class ItemWriter {
     };
   }
 
-  /** The style has no field for it; without a word the model would repeat the failing call. */
-  #tellError(block: ToolResultBlock, parts: InputPart[]): void {
+  /** Marks a failed call in the text, because the style has no field for it: the model would repeat the call. */
+  #markError(block: ToolResultBlock, parts: InputPart[]): void {
     this.#warnings.add(`${block.path}.is_error`);
     const first = parts[0];
     const text = first?.["text"];

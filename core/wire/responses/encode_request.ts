@@ -180,7 +180,7 @@ function encodeSchema(
 ): JsonObject {
   noneLeft(rest);
   const enforced = strict !== false && allowsStrictChat(schema);
-  // Both styles leave a schema that says nothing unenforced; a Messages client has no other word for it.
+  // Without `strict` neither style enforces a schema; Messages always does, and has no such field.
   const isSaid = strict !== undefined || from === "messages";
   if (strict === true && !enforced) warnings.add(`${path}.strict`);
   return {

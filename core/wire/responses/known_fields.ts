@@ -105,7 +105,7 @@ const toolChoice = byKind("type", {
   }),
 }, "function");
 
-/** Other styles have the client's own user in a field of their own, where they have one. */
+/** The end user: other styles that have one use a field of their own. */
 const endUser = extra(() => true);
 
 /** A member of `text` here, a field of its own in Chat. */

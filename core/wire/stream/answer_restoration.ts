@@ -1,7 +1,6 @@
 /**
- * Undoes in the answer what {@linkcode prepareTools} and the encoders did to the tools of the request: names come
- * back as the client wrote them, free-text tools get their text, wrapped schemas lose the wrapper, and the tool that
- * stood for a structured answer becomes the answer.
+ * Reverses in the answer what {@linkcode prepareTools} and the encoders changed in the tools of the request: restores
+ * the client's names and free-text input, unwraps schemas, and turns the call of the answer tool into the answer.
  */
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
@@ -49,7 +48,7 @@ function inputText(input: ToolInput): string {
   return input.kind === "object" ? stringifyExactly(input.value) : input.text;
 }
 
-/** The one property `input` of `text`, or the text itself when the model did not keep to the wrapper. */
+/** Returns the property `input` of `text`, or the text itself if the model did not follow the wrapper. */
 function inputOf(text: string): Json {
   const value = tryParseExactly(text);
   return isJsonObject(value) && value["input"] !== undefined ? value["input"] : text;
@@ -65,18 +64,18 @@ function unwrapJson(text: string): string {
   return value === text ? text : stringifyExactly(value);
 }
 
-/** Whether a stream's events need restoring at all: most need not, and then cost nothing. */
+/** Whether the events of a stream need restoring; most streams do not. */
 export function needsRestoring(memory: ConversionMemory): boolean {
   return memory.toolNames !== undefined || memory.customTools !== undefined ||
     memory.wrappedTools !== undefined || memory.answerTool !== undefined;
 }
 
 /**
- * Restores the events of one stream on their way to `emit`. Arguments of wrapped tools are kept until their call
- * ends (at most {@linkcode bufferedBlockBytes}), and text where it may have to make way for a structured answer;
- * everything else passes at once.
+ * Restores the events of one stream on their way to `emit`. Buffers the arguments of wrapped tools until their call
+ * ends (at most {@linkcode bufferedBlockBytes}), and text that a structured answer may replace; everything else passes
+ * at once.
  *
- * @throws {GatewayError} from the sink, `upstream_unreachable` when the arguments pass the bound
+ * @throws {GatewayError} from the sink; `upstream_unreachable` if the arguments exceed the bound
  */
 export function restoringSink(memory: ConversionMemory, emit: EventSink): EventSink {
   const restoration = new StreamRestoration(memory, emit);
@@ -89,7 +88,7 @@ class StreamRestoration {
   readonly #emit: EventSink;
   /** Wrapped calls: the pieces of their arguments so far, as joined literals without quotes. */
   readonly #held = new Map<number, { custom: boolean; json: string }>();
-  /** Characters of all of them: a provider may leave any number of calls open. */
+  /** Characters of all wrapped calls together: a provider may leave any number of calls open. */
   #bufferedChars = 0;
 
   constructor(memory: ConversionMemory, emit: EventSink) {

@@ -12,30 +12,30 @@ import type { StreamMeter } from "./reading.ts";
 const nothing = new Uint8Array(0);
 const newlines = new Uint8Array([0x0a, 0x0a]);
 
-/** What a style adds to the bytes that pass: its error event, and how its stream may end without its last event. */
+/** The parts of a native pipe that depend on the style: its error event, and its ends without the last event. */
 export interface StreamEnding {
   errorEvent(error: GatewayError): Uint8Array;
-  /** The error that the upstream put into its stream, as the client may see it. */
+  /** Writes the error that the upstream put into its stream, as the client may see it. */
   clientError?(error: GatewayError): GatewayError;
-  /** What ends the client's stream when the body ended without its last event: `undefined` where it was cut then. */
+  /** Writes the end of a stream whose body ended without the last event; `undefined` if such a stream was cut. */
   missingEnd(): Uint8Array | undefined;
-  /** The events that end an open stream as if the cap on output was reached; absent where the style has none. */
+  /** Writes the events that end an open stream as if the cap on output was reached; absent if the style has none. */
   lengthStop?(usage: TokenUsage): Uint8Array;
 }
 
 /**
- * A pipe whose client speaks the upstream's style: the bytes pass as they came but for the meter's edits, and a meter
- * reads them on the way.
+ * A pipe for a client that speaks the upstream's style: the bytes pass unchanged except for the edits of the meter that
+ * reads them.
  *
- * Only whole frames leave: the client never holds half an event when an error has to follow. The last event of the
- * stream waits for {@linkcode end}.
+ * Sends only whole frames, so that an error event never follows half an event. The last event of the stream waits for
+ * {@linkcode end}.
  */
 export class BytePipe implements StreamPipe {
   readonly reading: StreamReading;
   readonly #meter: StreamMeter;
   readonly #ending: StreamEnding;
   readonly #splitter = new SseSplitter(maxSseEventBytes);
-  /** Ranges of bytes that leave with this push; neighbours are joined, so most often there is one. */
+  /** Ranges of bytes to send with this push; neighbours are joined, so usually there is one. */
   readonly #ranges: { bytes: Uint8Array; start: number; end: number }[] = [];
   readonly #visit = (frame: SseFrame): boolean =>
     this.reading.state === "open" ? this.#read(frame) : this.#readAfterEnd(frame);
@@ -61,7 +61,7 @@ export class BytePipe implements StreamPipe {
         { cause: error },
       );
     }
-    // What was good before the failure still reaches the client; the failure comes with the next call.
+    // The output before the failure still reaches the client; the next call reports the failure.
     if (this.#failure !== undefined && this.#ranges.length === 0) throw this.#failure;
     return this.#takeRanges(bytes);
   }
@@ -113,7 +113,7 @@ export class BytePipe implements StreamPipe {
     return this.reading.state !== "error";
   }
 
-  /** Some servers of other styles send Chat's `[DONE]` behind their last event; what came with that event passes. */
+  /** Accepts Chat's `[DONE]` after the last event, which some servers of other styles send. */
   #readAfterEnd(frame: SseFrame): boolean {
     if (frame.payloadIs("[DONE]")) {
       this.#last = concat(this.#last, frame.bytes.slice(frame.start, frame.end));
@@ -133,7 +133,7 @@ export class BytePipe implements StreamPipe {
     this.#leave(frame.bytes, readAt, frame.end);
   }
 
-  /** A copy of the frame as the client gets it. */
+  /** Copies the frame, with the edits for the client. */
   #edited(frame: SseFrame): Uint8Array {
     const { edits } = this.#meter;
     const pieces: Uint8Array[] = [];
@@ -152,7 +152,7 @@ export class BytePipe implements StreamPipe {
     else this.#ranges.push({ bytes, start, end });
   }
 
-  /** Joins the ranges into bytes of the caller's own: `lent` is reused by its owner, other buffers are ours. */
+  /** Joins the ranges into bytes that the caller owns: `lent` is reused by its owner, other buffers belong to the pipe. */
   #takeRanges(lent: Uint8Array | undefined): Uint8Array {
     const first = this.#ranges[0];
     if (first === undefined) return nothing;
@@ -176,8 +176,8 @@ export class BytePipe implements StreamPipe {
   }
 
   /**
-   * Some servers leave out the blank line after their last event. The standard drops such an event; a usage report
-   * or the end of the stream is too expensive for that, so it is read and closed. Half an event is still dropped.
+   * Some servers leave out the blank line after their last event. The standard drops such an event, but it may be the
+   * usage report or the end of the stream, so the pipe reads and closes it. Half an event is still dropped.
    */
   #readRest(): Uint8Array {
     const frame = this.#splitter.takeRest();

@@ -1,6 +1,6 @@
 /**
- * The name of the model that the client sent, for answers that otherwise pass as they came. Agent clients compare the
- * answer's name with the one they asked for, and the provider's name is the operator's affair.
+ * Writes the client's name of the model into answers that otherwise pass unchanged. Agent clients compare it with the
+ * name that they asked for, and the provider's name is internal to the operator.
  */
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import type { GatewayError } from "../../errors.ts";
@@ -18,7 +18,7 @@ const emptyLiteralBytes = 2;
 /** The member `model`, prepared for scanning. */
 export const modelKey = jsonKey("model");
 
-/** Writes the client's name of the model over the provider's, in the bytes. One per call. */
+/** Replaces the provider's name of the model in the bytes of an answer by the client's. One per call. */
 export class ClientModel {
   /** The name as JSON, its quotes included. */
   readonly #literal: Uint8Array;
@@ -28,8 +28,8 @@ export class ClientModel {
   }
 
   /**
-   * Steps over the value of a `model` member of `frame`, and enters the edit that names the client's model. What is no
-   * string, or an empty one, names no model and stays.
+   * Skips the value of a `model` member of `frame`, and adds the edit that replaces it by the client's model. An empty
+   * string or another type of value stays.
    */
   rename(cursor: JsonCursor, frame: SseFrame, edits: FrameEdits): void {
     const start = cursor.at;
@@ -41,9 +41,9 @@ export class ClientModel {
   }
 
   /**
-   * A whole answer with the client's name in its top-level `model`, every other byte as it was.
+   * Returns a whole answer with the client's name in its top-level `model`, and all other bytes unchanged.
    *
-   * @throws {JsonScanError} when the bytes are no JSON
+   * @throws {JsonScanError} if the bytes are not JSON
    *
    * @example
    * ```ts
@@ -71,7 +71,7 @@ export class ClientModel {
     return readAt === 0 ? bytes : joined([...pieces, bytes.subarray(readAt)]);
   }
 
-  /** Whether a string literal is another name than the client's. */
+  /** Whether a string literal is a name other than the client's. */
   #differs(bytes: Uint8Array, start: number, end: number): boolean {
     const literal = this.#literal;
     const length = end - start;
@@ -87,13 +87,13 @@ export class ClientModel {
 export interface ModelNames {
   /** The name the client sent. */
   readonly clientModel: string;
-  /** The provider's name, where a provider was asked. */
+  /** The provider's name, if a provider was called. */
   readonly upstreamModel?: string;
 }
 
 /**
- * A provider's error with the client's name of the model in the place of the provider's. Longer names that begin with
- * it and a separator are its dated versions, and are replaced as a whole.
+ * Replaces the provider's name of the model in an error by the client's. Longer names that begin with it and a separator
+ * are its dated versions, and are replaced as a whole.
  *
  * @example
  * ```ts
@@ -136,7 +136,7 @@ function nameInText(name: string): RegExp {
   return new RegExp(`(?<!\\w)${literal}(?!\\w)(?:[-@:.]\\w+)*`, "g");
 }
 
-/** A byte order mark, which parsers of text leave out. */
+/** A byte order mark, which decoders of text drop. */
 function startsWithMark(bytes: Uint8Array): boolean {
   return bytes[0] === 0xef && bytes[1] === 0xbb && bytes[2] === 0xbf;
 }

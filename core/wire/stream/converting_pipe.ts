@@ -1,4 +1,4 @@
-/** A stream from one style to another: upstream bytes in, client bytes out, read on the way. */
+/** Converts a stream from one style to another, and reads its usage and state on the way. */
 import { GatewayError } from "../../errors.ts";
 import { maxSseEventBytes } from "../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
@@ -27,8 +27,8 @@ const nothing = new Uint8Array(0);
 /**
  * A pipe for a client that speaks another style than the upstream.
  *
- * The first chunk of an answer (its preamble) may come out before the model said anything: hold it until
- * `reading.sawOutput`, so that the call can still move to another route.
+ * The first bytes of an answer (its preamble) may come before any output of the model: a caller that may still move to
+ * another route holds them until `reading.sawOutput`.
  *
  * @example
  * ```ts
@@ -60,9 +60,9 @@ class ConvertingPipe implements StreamPipe {
   readonly #encoder: StreamEncoder;
   readonly #context: PipeContext;
   readonly #splitter = new SseSplitter(maxSseEventBytes);
-  /** Where decoded events go: to the reading, then to the client's style. */
+  /** The sink of decoded events: updates the reading, then encodes for the client. */
   readonly #read: EventSink;
-  /** The same once characters and thinking are whole and apart, and the tools got their own names back. */
+  /** The sink behind the steps that join characters, separate thinking and restore tools. */
   readonly #write: EventSink;
   readonly #visit = (frame: SseFrame): boolean => this.#frame(frame);
   #out = "";
@@ -90,7 +90,7 @@ class ConvertingPipe implements StreamPipe {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.reading.state !== "open") return nothing;
     this.#guarded(() => this.#splitter.push(bytes, this.#visit));
-    // What was good before the failure still reaches the client; the failure comes with the next call.
+    // The output before the failure still reaches the client; the next call reports the failure.
     if (this.#failure !== undefined && this.#out === "") throw this.#failure;
     return this.#takeOut();
   }
@@ -121,7 +121,7 @@ class ConvertingPipe implements StreamPipe {
   stopForLength(usage: TokenUsage): Uint8Array {
     this.#guarded(() => {
       this.#write({ type: "usage", usage });
-      // A reason of the provider's own that has passed stays the reason.
+      // A stop reason that the provider already sent stays.
       if (this.reading.stopReason === undefined) {
         this.#write({ type: "stop", stop: { reason: "length" } });
       }
@@ -137,7 +137,7 @@ class ConvertingPipe implements StreamPipe {
     return encoded(text);
   }
 
-  /** Keeps what the upstream did wrong for the caller; bugs of ours pass. */
+  /** Keeps an error of the upstream for the caller; rethrows bugs of the gateway. */
   #guarded(run: () => void): void {
     try {
       run();
@@ -155,7 +155,7 @@ class ConvertingPipe implements StreamPipe {
   }
 
   #frame(frame: SseFrame): boolean {
-    // Comments keep the connection alive; what keeps the client's alive is decided elsewhere.
+    // Comments only keep the upstream connection alive; the caller keeps the client's alive.
     if (frame.dataLines === 0) return true;
     this.#decoder.frame(frame.event || undefined, frame.data, this.#read);
     return this.reading.state === "open";
@@ -193,7 +193,7 @@ class ConvertingPipe implements StreamPipe {
         break;
       case "stop":
         if (event.raw !== undefined) reading.stopReason = event.raw;
-        // A refusal may have no block at all; it is the answer all the same.
+        // A refusal without any block is output too.
         if (event.stop.reason === "refusal") reading.sawOutput = true;
         break;
       case "end":

@@ -1,16 +1,15 @@
 /**
- * What one wire style must be able to do for conversion. A new style is one new folder that implements this, and
- * its lines in the tables by style, which the compiler then asks for.
+ * The interface that a wire style implements for conversion. A new style is a new folder that implements it, and entries
+ * in the tables by style, which the compiler then requires.
  *
- * All of it is pure and synchronous. Inside a dialect a wrong field ends in a thrown `GatewayError` that
- * names the field; `convert.ts` turns it into a value.
+ * All methods are pure and synchronous. Inside a dialect a wrong field throws a `GatewayError` that names the field;
+ * `convert.ts` turns it into a value.
  *
- * - Folder `core/wire/stream/`: streams: the table of styles, native and converting pipes, the
- *   name of the model, block order.
+ * - Folder `core/wire/stream/`: the table of styles, native and converting pipes, the client's name
+ *   of the model, the order of blocks.
  * - In: upstream bytes, piece by piece.
- * - Out: client bytes, and what was read of usage and output on the way.
- * - Never: awaits, or makes an answer that broke off look complete: its stream ends with an error
- *   event.
+ * - Out: client bytes, and the usage and state read on the way.
+ * - Never: awaits, or lets an answer that was cut look complete: its stream ends with an error event.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionMemory, ConversionOptions, PipeContext, Style } from "../contract.ts";
@@ -28,9 +27,9 @@ export interface Dialect {
   decodeRequest(body: JsonObject): Conversation;
   /**
    * Writes a conversation as a request of this style. The conversation went through `normalize_turns.ts` before (turns
-   * merged, every call answered by a result that stands first in the next turn, ids unique) and through
-   * `tool_preparation.ts` (names, ids and schemas legal at the route, free-text tools turned into functions where
-   * the route has none; undone in the answer by `answer_restoration.ts`, so neither decoder nor encoder cares).
+   * merged, every call answered by a result at the start of the next turn, ids unique) and through
+   * `tool_preparation.ts` (names, ids and schemas legal at the route, free-text tools turned into functions if the route
+   * has none). `answer_restoration.ts` reverses the latter, so decoders and encoders need not.
    *
    * @throws {GatewayError} `conversion_refused` naming the field, in the client's path, that cannot be carried
    */
@@ -38,7 +37,7 @@ export interface Dialect {
   /**
    * Reads a whole answer of an upstream of this style.
    *
-   * @throws {GatewayError} the provider's error when a 200 holds one; `upstream_unreachable` when it is no answer
+   * @throws {GatewayError} the provider's error if a 200 holds one; `upstream_unreachable` if it is not an answer
    */
   decodeAnswer(body: JsonObject, memory: ConversionMemory): Answer;
   /** Writes an answer for a client of this style. */
@@ -52,7 +51,7 @@ export interface Dialect {
 /** A request as an encoder wrote it. */
 export interface EncodedRequest {
   readonly body: JsonObject;
-  /** Paths that this style could not carry or had to approximate; the conversation's own warnings are added by the caller. */
+  /** Paths that the encoder dropped or approximated; the caller adds the conversation's own warnings. */
   readonly warnings: readonly string[];
   readonly memory: ConversionMemory;
   /** Values of `anthropic-beta` that the body needs at a Messages vendor. */
@@ -62,25 +61,25 @@ export interface EncodedRequest {
 /** Takes the events of a stream in order. */
 export type EventSink = (event: StreamEvent) => void;
 
-/** Upstream frames in, conversation events out. One per stream. */
+/** Reads the frames of an upstream into events of the conversation. One per stream. */
 export interface StreamDecoder {
   /**
    * Takes one SSE event: the value of its `event:` line if it had one, and its data.
    *
-   * @throws {GatewayError} `upstream_unreachable` when the frame is no event of this style or a bound is passed
+   * @throws {GatewayError} `upstream_unreachable` if the frame is not an event of this style or a bound is exceeded
    */
   frame(event: string | undefined, data: string, emit: EventSink): void;
-  /** The body ended. Emits `end` if that is a clean end in this style and none was emitted yet. */
+  /** Ends the stream: emits `end` if the end of the body is a clean end in this style and none was emitted before. */
   bodyEnd(emit: EventSink): void;
 }
 
-/** Conversation events in, text of SSE frames out. One per stream. */
+/** Writes events of the conversation as text of SSE frames. One per stream. */
 export interface StreamEncoder {
   /**
-   * The text for one event; empty when the client need not see it (yet). `end` returns everything that is still held
-   * back and closes the stream cleanly; `error` closes it with an error of the style and drops what is held back.
+   * Writes one event; returns an empty string if the client gets nothing now. `end` returns everything that is held back
+   * and closes the stream cleanly; `error` closes it with an error of the style and drops what is held back.
    *
-   * @throws {GatewayError} `upstream_unreachable` when a bound on buffered tool calls is passed
+   * @throws {GatewayError} `upstream_unreachable` if the bound on buffered tool calls is exceeded
    */
   encode(event: StreamEvent): string;
 }

@@ -1,4 +1,4 @@
-/** The table of wire styles: one line per folder. */
+/** The table of wire styles: one entry for each folder. */
 import { chatDialect } from "../chat/dialect.ts";
 import type { Style } from "../contract.ts";
 import type { Dialect } from "./dialect.ts";

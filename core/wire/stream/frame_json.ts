@@ -1,4 +1,4 @@
-/** The JSON in an event of a stream. Providers send some errors as plain text, so in an `error` event both will do. */
+/** Parses the data of a stream's event. An `error` event may also hold plain text, which some providers send. */
 import { GatewayError } from "../../errors.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
 import type { Json } from "../../lib/json/json.ts";
@@ -6,7 +6,7 @@ import type { SseFrame } from "../../lib/sse/frame.ts";
 import { JsonScanError } from "../../lib/json/json_cursor.ts";
 
 /**
- * For decoders, which convert what they read.
+ * Parses the data for decoders, with exact numbers.
  *
  * @throws {GatewayError} `upstream_unreachable` when the data is not JSON
  *
@@ -29,7 +29,7 @@ export function eventJson(event: string | undefined, data: string): Json {
 }
 
 /**
- * For meters, which pass on what they read: what they count fits a `number`.
+ * Parses the data for meters, which need only counts that fit a `number`.
  *
  * @throws {JsonScanError} when the data is not JSON
  */

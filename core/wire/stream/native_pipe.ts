@@ -3,14 +3,14 @@ import type { PipeContext, StreamPipe, Style } from "../contract.ts";
 import { createMessagesNativePipe } from "../messages/native_pipe.ts";
 import { createResponsesNativePipe } from "../responses/native_pipe.ts";
 
-/** What a native pipe needs to know of the call. */
+/** Properties of a call that a native pipe needs. */
 export interface NativePipeContext extends PipeContext {
   /** Chat: the gateway itself asked the upstream for usage, so the client must not see it unless it asked too. */
   readonly injectedUsage: boolean;
 }
 
 /**
- * A pipe for a client that speaks the upstream's style: bytes pass as they came, and are read on the way.
+ * Creates a pipe for a client that speaks the upstream's style: bytes pass unchanged, usage and state are read.
  *
  * @example
  * ```ts

@@ -5,7 +5,7 @@ import type { SseFrame } from "../../lib/sse/frame.ts";
 import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
 import type { StreamReading } from "../contract.ts";
 
-/** A reading before the first byte. */
+/** Creates the reading of a stream that has not begun. */
 export function newStreamReading(): StreamReading {
   return {
     usage: undefined,
@@ -31,16 +31,17 @@ export type FrameFate = "pass" | "drop" | "last";
 export interface StreamMeter {
   readonly reading: StreamReading;
   /**
-   * Reads one frame and decides about it; the caller has cleared {@linkcode edits}. Sets `reading.state` at the end and at an error of the stream.
+   * Reads one frame and returns its fate; the caller has cleared {@linkcode edits}. Sets `reading.state` at the end and at
+   * an error of the stream.
    *
-   * @throws {JsonScanError} when the data is not what the style prescribes
+   * @throws {JsonScanError} if the data is not what the style prescribes
    */
   read(frame: SseFrame): FrameFate;
-  /** What the client gets otherwise than it came: the changes to the frame that was read last. */
+  /** Changes to the last frame for the client. */
   readonly edits: FrameEdits;
 }
 
-/** One report of usage: nothing said, nonsense, or counts. */
+/** A report of usage: absent, impossible, or counts. */
 export type UsageReport =
   | { readonly kind: "none" }
   | { readonly kind: "absurd" }
@@ -52,10 +53,10 @@ export const noReport: UsageReport = { kind: "none" };
 export const absurdReport: UsageReport = { kind: "absurd" };
 
 /**
- * Enters a report into a reading: the last one wins, an absurd one leaves the earlier counts.
+ * Enters a report into a reading: the last one wins, an impossible one leaves the earlier counts.
  *
- * `usageRejected` speaks of the last report, so a good one that follows clears it. While it is set, `usage` (if any)
- * is older than what the provider last said: estimate, and take the larger.
+ * `usageRejected` describes the last report, so a valid one clears it. While it is set, `usage` (if any) is older than
+ * the last report: the caller estimates, and takes the larger.
  */
 export function enterReport(
   reading: { usage: ReportedUsage | undefined; usageRejected: boolean },
@@ -85,7 +86,7 @@ export function readCount(value: Json | undefined): number | undefined {
   return value < 0 || value > maxReportedTokens ? NaN : value;
 }
 
-/** Whether all buckets are counts; `NaN` from {@linkcode readCount} and sums beyond the bound are not. */
+/** Whether all buckets are valid counts, unlike `NaN` of {@linkcode readCount} and sums beyond the bound. */
 export function isPlausible(usage: TokenUsage): boolean {
   const total = usage.input + usage.cacheRead + usage.cacheWrite + usage.output + usage.reasoning;
   return total >= 0 && usage.input + usage.cacheRead + usage.cacheWrite <= maxReportedTokens &&
@@ -94,7 +95,7 @@ export function isPlausible(usage: TokenUsage): boolean {
 
 const encoder = new TextEncoder();
 
-/** UTF-8 length of a string, 0 for anything else. */
+/** Returns the UTF-8 length of a string, 0 for anything else. */
 export function textBytes(value: Json | undefined): number {
   if (typeof value !== "string") return 0;
   // Most text is long and ASCII; the encoder is the fastest exact way.

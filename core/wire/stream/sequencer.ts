@@ -2,8 +2,8 @@
  * Brings the blocks of a stream into a strict sequence, for styles that allow one open block at a time.
  *
  * The lowest block that has not ended is live: its events pass at once. Events of later blocks wait until it ends,
- * then follow as their own blocks. So parallel tool calls whose argument pieces interleave come out one after
- * another, whole, and the first of them without delay.
+ * then follow as blocks of their own. Parallel tool calls whose argument pieces interleave thus come out one after
+ * another, and the first of them without delay.
  */
 import { GatewayError } from "../../errors.ts";
 import { bufferedBlockBytes } from "../limits.ts";
@@ -19,7 +19,7 @@ interface Waiting {
   ended: boolean;
 }
 
-/** What one kept event costs beside its text. */
+/** Bytes that a buffered event takes beside its text. */
 const eventOverheadBytes = 64;
 
 function textLength(event: BlockEvent): number {
@@ -33,7 +33,7 @@ export class BlockSequencer {
   readonly #write: (event: BlockEvent) => void;
   /** The live block, or -1. */
   #live = -1;
-  /** Later blocks in rising order; almost always empty. */
+  /** Later blocks that wait, in rising order; almost always empty. */
   #waiting: Waiting[] = [];
   #waitingBytes = 0;
 
@@ -44,7 +44,7 @@ export class BlockSequencer {
   /**
    * Takes the next event of any block.
    *
-   * @throws {GatewayError} `upstream_unreachable` when more than {@linkcode bufferedBlockBytes} would wait
+   * @throws {GatewayError} `upstream_unreachable` if more than {@linkcode bufferedBlockBytes} would wait
    */
   take(event: BlockEvent): void {
     if (this.#live === -1 && event.type !== "block_end") this.#live = event.block;
@@ -56,7 +56,7 @@ export class BlockSequencer {
     if (event.type === "block_end") this.#next();
   }
 
-  /** Nothing follows: everything that waits comes out, and every block is ended. */
+  /** Ends the stream: emits everything that waits, and ends every block. */
   finish(): void {
     while (this.#live !== -1) {
       this.#write({ type: "block_end", block: this.#live });
@@ -67,7 +67,7 @@ export class BlockSequencer {
   #wait(event: BlockEvent): void {
     let entry = this.#waiting.find((waiting) => waiting.block === event.block);
     if (entry === undefined) {
-      // The end of a block that has come out already, or of one that never began.
+      // The end of a block that already ended, or of one that never began.
       if (event.type === "block_end") return;
       entry = { block: event.block, events: [], ended: false };
       this.#waiting.push(entry);
@@ -84,7 +84,7 @@ export class BlockSequencer {
     }
   }
 
-  /** The live block is done: the next one that waits becomes live, and those that are whole already pass through. */
+  /** Ends the live block: emits waiting blocks that are complete, and makes the next one live. */
   #next(): void {
     this.#live = -1;
     for (let entry = this.#waiting.shift(); entry !== undefined; entry = this.#waiting.shift()) {

@@ -1,9 +1,9 @@
 /**
- * The tool that stands for a structured answer: its arguments are the answer, and nothing may stand beside them, for
- * the client parses the text of the answer as a whole.
+ * Turns the call of the answer tool into the structured answer. Its arguments become the whole text, because the client
+ * parses the text of the answer as one JSON value.
  *
- * Text counts as spoken beside the answer when it comes right before the call or anywhere after it; a second answer
- * does not count at all. Text that leads up to a call of the client's own tools, or to no call, stays.
+ * Drops text directly before the call or anywhere after it, and further calls of the answer tool. Text before a call of
+ * the client's own tools, or before no call, stays.
  */
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { GatewayError } from "../../errors.ts";
@@ -12,7 +12,7 @@ import { citationChars } from "../fields/citations.ts";
 import type { Answer, AnswerBlock, StreamEvent, ToolInput } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";
 
-/** A whole answer with the call of `tool` as its text. */
+/** Replaces the text of a whole answer by the arguments of the call of `tool`. */
 export function takeToolAnswer(answer: Answer, tool: string): Answer {
   const isAnswer = (block: AnswerBlock) => block.type === "tool_call" && block.name === tool;
   const at = answer.blocks.findIndex(isAnswer);
@@ -28,7 +28,7 @@ export function takeToolAnswer(answer: Answer, tool: string): Answer {
   return { ...answer, blocks };
 }
 
-/** A call without any arguments is an answer of nothing. */
+/** Returns the answer's text; a call without arguments is an empty object. */
 function answerText(input: ToolInput): string {
   if (input.kind === "object") return stringifyExactly(input.value);
   return input.text === "" ? noArguments : input.text;
@@ -37,10 +37,10 @@ function answerText(input: ToolInput): string {
 const noArguments = "{}";
 
 /**
- * Does the same to the events of one stream on their way to `emit`. Text is held back until the next call or the end
- * tells whether it stays.
+ * Replaces the text in the events of one stream on their way to `emit`. Holds text back until the next call or the end
+ * shows whether it stays.
  *
- * @throws {GatewayError} from the sink, `upstream_unreachable` when the text passes {@linkcode bufferedBlockBytes}
+ * @throws {GatewayError} from the sink; `upstream_unreachable` if the text exceeds {@linkcode bufferedBlockBytes}
  */
 export function toolAnswerSink(tool: string, emit: EventSink): EventSink {
   const stream = new ToolAnswerStream(tool, emit);
@@ -50,13 +50,13 @@ export function toolAnswerSink(tool: string, emit: EventSink): EventSink {
 class ToolAnswerStream {
   readonly #tool: string;
   readonly #emit: EventSink;
-  /** Text that may yet have to make way, in blocks that may have ended. */
+  /** Text that the answer may replace, in blocks that may have ended. */
   #held: StreamEvent[] = [];
   readonly #bufferedBlocks = new Set<number>();
   #bufferedChars = 0;
   #answered = false;
   #called = false;
-  /** The open block of the answer, and whether anything of it came. */
+  /** The open block of the answer, and whether any of its arguments came. */
   #answer: { readonly block: number; hasText: boolean } | undefined;
   /** Open blocks of further answers. */
   readonly #further = new Set<number>();
@@ -96,7 +96,10 @@ class ToolAnswerStream {
       ? event.json.length + (event.logprobs?.length ?? 0)
       : citationChars(event.citation);
     if (this.#bufferedChars > bufferedBlockBytes) {
-      throw new GatewayError("upstream_unreachable", "The model says too much before its answer");
+      throw new GatewayError(
+        "upstream_unreachable",
+        "Buffered text before the structured answer exceeds 8 MiB",
+      );
     }
   }
 
@@ -151,7 +154,7 @@ class ToolAnswerStream {
     this.#emit(event);
   }
 
-  /** An answer that was a call has nothing to wait for, unless the client's own tools were called too. */
+  /** Returns the stop of the answer: its plain end, unless the client's own tools were called too. */
   #stop(event: StreamEvent & { readonly type: "stop" }): StreamEvent {
     const isOver = event.stop.reason === "tool_calls" && this.#answered && !this.#called;
     return isOver ? { ...event, stop: { ...event.stop, reason: "end" } } : event;

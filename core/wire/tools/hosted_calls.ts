@@ -1,14 +1,14 @@
-/** Calls of hosted tools in the history, for vendors that did not run them. */
+/** Renders calls of hosted tools in the history for vendors that did not run them. */
 import type { HostedCall, HostedCallBlock, WebSource } from "../conversation/mod.ts";
 import type { Warnings } from "../warnings.ts";
 
 /**
- * In ids of calls that this gateway wrote for a client of another style than the provider that ran them. They hold no
- * dot, which ids may not.
+ * The mark in ids of hosted calls that the gateway wrote for a client of another style than the provider's. It has no
+ * dot, which ids may not contain.
  */
 export const hostedIdMark = "ugw1_";
 
-/** Tells in words what was called and what came of it, and names both places: the next model reads it as text. */
+/** Describes a hosted call and its result as text for another model; warns of both places. */
 export function renderHostedCall(block: HostedCallBlock, warnings: Warnings): string {
   warnings.add(block.path);
   if (block.resultPath !== undefined) warnings.add(block.resultPath);

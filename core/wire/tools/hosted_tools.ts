@@ -1,12 +1,12 @@
-/** Reads what a client asks of a tool that the provider runs, in the words of any style. */
+/** Reads the client's options for a hosted tool, in the form of any style. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { HostedToolRequest, McpRequest, Told, WebSearchRequest } from "../conversation/mod.ts";
 import { defined } from "../../lib/defined.ts";
 
 /**
- * The requested behind an entry of `tools` that a provider runs; `undefined` for kinds that one vendor alone has. What only
- * that vendor understands of it is listed by path, for the encoder of another to name.
+ * Reads the request for a hosted tool from an entry of `tools`; `undefined` for kinds that only one vendor has. Options
+ * that only that vendor has are listed by path, so that the encoder of another style can name them.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ export function readHostedToolRequest(
   return kind === "mcp" ? readMcp(tool, path) : undefined;
 }
 
-/** Members of any style that say what stands elsewhere, or how the vendor loads the tool. */
+/** Members of any style that are read elsewhere, or that say how the vendor loads the tool. */
 const common = ["type", "name", "defer_loading", "strict"];
 
 /** Paths of the members that ask for something and are not read. */
@@ -41,7 +41,7 @@ function unread(tool: JsonObject, path: string, known: ReadonlySet<string>): str
     .map(([key]) => `${path}.${key}`);
 }
 
-/** What vendors do by themselves. */
+/** Defaults of the vendors, as JSON: an option with this value asks for nothing. */
 const defaults: ReadonlyMap<string, string> = new Map([
   ["search_context_size", '"medium"'],
   ["external_web_access", "true"],
@@ -64,7 +64,7 @@ const searchMembers = new Set([
   "search_context_size",
 ]);
 
-/** The fields of Messages stand side by side; Responses has those of domains inside `filters`. */
+/** Reads a web search: Messages has the fields for domains at the top, Responses inside `filters`. */
 function readSearch(tool: JsonObject, path: string): WebSearchRequest {
   const { filters, user_location: location, max_uses: maxUses, search_context_size: size } = tool;
   const at = (key: string) => `${path}.${key}`;
@@ -90,7 +90,7 @@ function readSearch(tool: JsonObject, path: string): WebSearchRequest {
   };
 }
 
-/** A list of words that has any. */
+/** Reads a list of strings; `undefined` if it is empty. */
 function words(value: Json | undefined, path: string): Told<readonly string[]> | undefined {
   if (!Array.isArray(value) || value.length === 0) return undefined;
   return { value: value.filter((word) => typeof word === "string"), path };
@@ -98,7 +98,7 @@ function words(value: Json | undefined, path: string): Told<readonly string[]> |
 
 const placeWords: ReadonlySet<string> = new Set(["city", "region", "country", "timezone"]);
 
-/** Chat has the words one level deeper, under the name of their kind. */
+/** Reads the user's location: Chat has its fields one level deeper, under the name of their kind. */
 function readLocation(value: Json | undefined, path: string): Told<JsonObject> | undefined {
   if (!isJsonObject(value)) return undefined;
   const from = isJsonObject(value.approximate) ? value.approximate : value;
@@ -118,7 +118,7 @@ function unreadLocation(value: Json | undefined, path: string): string[] {
   return [...unread(value, path, new Set([...placeWords, "approximate"])), ...inner];
 }
 
-/** A container of the client's own has files that no other provider holds. */
+/** Reads code execution. The client's own container is not carried: no other provider has its files. */
 function readInterpreter(tool: JsonObject, path: string): HostedToolRequest {
   const { container } = tool;
   const own = isJsonObject(container)
@@ -139,8 +139,8 @@ const mcpMembers = new Set([
 ]);
 
 /**
- * A server of the client's. Where the client wants to be asked before each call, no other style can ask it: that is no
- * requested that another vendor could meet, and neither is one for the vendor's own connectors.
+ * Reads an MCP server of a Responses request. `undefined` if the client wants to approve each call, which no other
+ * style can ask for, or if it is one of the vendor's own connectors.
  */
 function readMcp(tool: JsonObject, path: string): McpRequest | undefined {
   const { server_label: server, server_url: url, authorization, require_approval } = tool;
@@ -166,8 +166,8 @@ function readMcp(tool: JsonObject, path: string): McpRequest | undefined {
 }
 
 /**
- * The MCP servers of a Messages request, which stand beside its tools: what may be called there is said by the server's
- * entry or by a toolset among the tools. `undefined` where one of them cannot be told to another vendor.
+ * Reads the MCP servers of a Messages request, which are in a field of their own. The server's entry, or a toolset among
+ * the tools, lists what may be called. `undefined` if another vendor cannot express one of them.
  */
 export function readMcpServers(
   servers: readonly Json[],
@@ -211,7 +211,7 @@ function readMcpServer(
 }
 
 interface Offered {
-  /** Absent: all tools of the server. */
+  /** The tools of the server that may be called; absent: all. */
   readonly names?: readonly string[];
   readonly others: readonly string[];
 }
@@ -219,7 +219,7 @@ interface Offered {
 const toolsetMembers = new Set(["mcp_server_name", "default_config", "configs"]);
 const switches = new Set(["enabled"]);
 
-/** Which tools of its server a toolset offers; `undefined` where it only says which it does not. */
+/** Reads the tools that a toolset offers; `undefined` if it only lists those that it excludes. */
 function toolsOffered(toolset: JsonObject, path: string): Offered | undefined {
   const preset = isJsonObject(toolset.default_config) ? toolset.default_config : {};
   const configs = isJsonObject(toolset.configs) ? toolset.configs : {};

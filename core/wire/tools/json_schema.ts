@@ -1,6 +1,6 @@
 /**
- * Questions about a client's JSON Schema, and the few changes that vendors force on it. Schemas otherwise travel
- * untouched: every key the client wrote is there on the other side.
+ * Examines a client's JSON Schema, and makes the few changes that vendors require. Everything else in a schema passes
+ * unchanged.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -83,8 +83,8 @@ export function allowsStrictMessages(schema: JsonObject): boolean {
 }
 
 /**
- * The schema for Messages' structured output: what its grammar refuses moves into the description, where the model
- * still reads it; objects are closed.
+ * Adapts a schema for structured output of Messages: keywords that its grammar refuses move into the description, which
+ * the model reads; objects are closed.
  *
  * @example
  * ```ts
@@ -99,7 +99,7 @@ export function messagesFormatSchema(schema: JsonObject): JsonObject {
   return allowsStrictMessages(schema) ? schema : closed(schema, schema, 0);
 }
 
-/** `root`: where the references inside `schema` begin. */
+/** Adapts one schema; `root` is where the references inside it begin. */
 function closed(schema: JsonObject, root: JsonObject, depth: number): JsonObject {
   if (depth > maxJsonDepth) return schema;
   const from = isResource(schema) ? schema : root;
@@ -124,7 +124,7 @@ function closed(schema: JsonObject, root: JsonObject, depth: number): JsonObject
   return Array.isArray(schema["type"]) ? splitTypes(out, schema["type"]) : out;
 }
 
-/** `["string", "null"]` lists are refused; the same said with `anyOf` is not. */
+/** Writes a list of types such as `["string", "null"]`, which is refused, as `anyOf`. */
 function splitTypes(schema: JsonObject, types: readonly Json[]): JsonObject {
   if (schema["anyOf"] !== undefined) return schema;
   const shared: JsonObject = {};
@@ -137,7 +137,7 @@ function splitTypes(schema: JsonObject, types: readonly Json[]): JsonObject {
   return { ...shared, anyOf: variants };
 }
 
-/** A pointer through a schema whose list of types was split: what it had lies in the variants now. */
+/** Adapts a pointer through a schema whose list of types was split: its content is in the variants now. */
 function referenceAfterSplit(root: JsonObject, reference: string): string {
   return movedReference(root, reference, (schema, step) => {
     const types = schema["type"];
@@ -147,7 +147,7 @@ function referenceAfterSplit(root: JsonObject, reference: string): string {
   });
 }
 
-/** Vendors want an object at the top of a tool's schema, with no union there. */
+/** Whether a schema is an object without a union at its top, as vendors require of tools. */
 export function hasObjectRoot(schema: JsonObject): boolean {
   const type = schema["type"];
   return (type === undefined || type === "object") &&
@@ -155,8 +155,8 @@ export function hasObjectRoot(schema: JsonObject): boolean {
 }
 
 /**
- * The arguments of a function as Chat and Responses take them: an object with `properties`, and lists that say what
- * they hold. Only what is missing is added; a schema that lacks nothing stays the same object.
+ * Completes the schema of a function's arguments as Chat and Responses require: an object with `properties`, and lists
+ * with `items`. A schema that lacks nothing is returned as the same object.
  *
  * @example
  * ```ts

@@ -1,6 +1,5 @@
 /**
- * References inside a JSON Schema (`$ref`), which point at places of the document that they stand in: what moves a
- * schema must move them too.
+ * Adapts references (`$ref`) inside a JSON Schema when the schema moves: they point at places of their document.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxJsonDepth } from "../../lib/json/limits.ts";
@@ -14,19 +13,19 @@ export function isReference(key: string, value: Json): value is string {
   return typeof value === "string" && referenceKeywords.has(key);
 }
 
-/** Keywords that speak of the document, and the definitions that its references name: they stay at its root. */
+/** Keywords that stay at the root: those about the document, and the definitions that references name. */
 export function isDocumentKeyword(key: string): boolean {
   return documentKeywords.has(key);
 }
 
-/** Whether a schema is a document of its own, inside which references begin at itself. */
+/** Whether a schema is a document of its own, so that references inside it begin there. */
 export function isResource(schema: JsonObject): boolean {
   const id = schema["$id"];
   return typeof id === "string" && !id.startsWith("#");
 }
 
 /**
- * A reference, changed as the things on its way have moved. Anchors and other documents stay what they are.
+ * Changes a reference for the moves on its path. References to anchors and other documents stay unchanged.
  *
  * @param root the document before the move
  * @param detour what now lies between a schema and the next step from it, as a pointer; empty: nothing
@@ -57,7 +56,7 @@ export function movedReference(
 }
 
 /**
- * An object with one property, which is the schema. Definitions stay at the root, and references keep their meaning.
+ * Wraps a schema in an object with one property. Definitions stay at the root, and references keep their meaning.
  *
  * @example
  * ```ts
@@ -84,7 +83,7 @@ export function schemaInObject(schema: JsonObject, property: string): JsonObject
   };
 }
 
-/** A schema whose root moves to `place`, with references that say so. */
+/** Adapts the references of a schema whose root moves to `place`. */
 function withPlace(
   schema: JsonObject,
   root: JsonObject,
@@ -111,13 +110,13 @@ function referenceAfterMove(root: JsonObject, reference: string, place: string):
   );
 }
 
-/** One step of a pointer, as the key that it names. */
+/** Decodes one step of a pointer into the key that it names. */
 function readStep(written: string): string {
   let key = written;
   try {
     key = decodeURIComponent(written);
   } catch {
-    // A lone `%`: not of a URI, so it means itself.
+    // A lone `%` is not an escape, so it is taken literally.
   }
   return key.replaceAll("~1", "/").replaceAll("~0", "~");
 }

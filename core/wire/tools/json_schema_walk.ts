@@ -1,4 +1,4 @@
-/** Where the schemas inside a JSON Schema stand, and what merely looks like one. */
+/** Walks the schemas inside a JSON Schema, apart from data that merely looks like a schema. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxJsonDepth } from "../../lib/json/limits.ts";
 
@@ -54,8 +54,8 @@ function children(schema: JsonObject): Json[] {
 }
 
 /**
- * The value of a schema's member with `change` applied to the schemas in it. Data of the same look (`const`, `enum`,
- * `default`) is left alone.
+ * Applies `change` to the schemas in a member of a schema. Data that looks like a schema (`const`, `enum`, `default`)
+ * stays unchanged.
  */
 export function eachChild(
   key: string,

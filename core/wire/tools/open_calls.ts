@@ -1,15 +1,15 @@
-/** The tool calls of one turn while their results are looked for. */
+/** Matches the tool calls of one turn with their results. */
 import type { ToolCallBlock, ToolResultBlock } from "../conversation/mod.ts";
 
 /** A tool call that has no result yet. */
 export interface OpenCall {
   readonly call: ToolCallBlock;
-  /** The id under which the call was renamed. */
+  /** The id that the call has after renaming. */
   readonly id: string;
   result: ToolResultBlock | undefined;
 }
 
-/** Calls in their order, of which the first that waits is asked for again and again. */
+/** Calls in order, with fast access to the first that has no result. */
 class Queue {
   readonly #calls: OpenCall[] = [];
   #at = 0;
@@ -18,7 +18,7 @@ class Queue {
     this.#calls.push(call);
   }
 
-  /** The first without a result. What was passed is never looked at again: a turn may hold a hundred thousand calls. */
+  /** Returns the first call without a result. Never revisits earlier calls: a turn may have a hundred thousand. */
   first(): OpenCall | undefined {
     while (this.#calls[this.#at]?.result !== undefined) this.#at++;
     return this.#calls[this.#at];
@@ -32,8 +32,8 @@ function addTo(queues: Map<string, Queue>, key: string, call: OpenCall): void {
 }
 
 /**
- * Finds the call to which a result belongs. It is found by the id that the call had in the request;
- * without an id by the name of the tool, or else as the next one in order.
+ * Finds the call of a result: by the id that the call had in the request; without an id, by the name of the tool or as
+ * the next one in order.
  *
  * @example
  * ```ts
@@ -50,7 +50,7 @@ export class OpenCalls {
   readonly #byId = new Map<string, Queue>();
   readonly #byName = new Map<string, Queue>();
 
-  /** Adds a call; `id` is the one that it has from now on. */
+  /** Adds a call; `id` is its new id. */
   add(call: ToolCallBlock, id: string): void {
     const open = { call, id, result: undefined };
     this.list.push(open);

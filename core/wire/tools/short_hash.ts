@@ -1,8 +1,8 @@
 /**
  * A 64-bit fingerprint of a text, synchronous and the same on every machine.
  *
- * It keeps shortened ids and names apart; it is not meant to withstand an attacker: whoever forges a collision
- * confuses only their own conversation. (Web Crypto's SHA-256 is asynchronous, conversion is not.)
+ * It keeps shortened ids and names distinct. It does not resist an attacker, who could only confuse their own
+ * conversation. (Web Crypto's SHA-256 is asynchronous, conversion is not.)
  *
  * Two 32-bit FNV-1a lanes with different seeds and primes run over the UTF-16 code units; the final mixing is the
  * usual multiply-and-shift avalanche, crossed between the lanes so that both halves depend on every unit.
@@ -27,7 +27,7 @@ function mix(value: number): number {
 }
 
 /**
- * Sixteen hexadecimal digits.
+ * Hashes a text to sixteen hexadecimal digits.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ export function hashHex(text: string): string {
 
 const alphabet = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz";
 
-/** `length` characters of `[0-9A-Za-z]`; at most 9 carry information (53 of the 64 bits). */
+/** Hashes a text to `length` characters of `[0-9A-Za-z]`; at most 9 carry information (53 of the 64 bits). */
 export function hashBase62(text: string, length: number): string {
   const [a, b] = lanes(text);
   let rest = (b & 0x1fffff) * 2 ** 32 + a;

@@ -1,16 +1,16 @@
-/** Tool arguments between text (Chat, Responses) and object (Messages). */
+/** Converts tool arguments between text (Chat, Responses) and object (Messages). */
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { JsonCount } from "../../lib/json/json_bounds.ts";
 import type { ToolInput } from "../conversation/mod.ts";
 
 /**
- * The object that a call's arguments mean. Nothing at all is an empty object. What is no object is wrapped, so that
- * an old turn of a conversation never makes the whole of it fail; `exact` is then `false`.
+ * Reads a call's arguments as an object. No arguments are an empty object. Anything that is not an object is wrapped, so
+ * that an old turn never makes the whole conversation fail; `exact` is then `false`.
  *
- * @param count counts what is parsed, where it comes from a client
+ * @param count counts the parsed JSON, if it comes from a client
  *
- * @throws {GatewayError} `invalid_json` when that is too much, see {@linkcode JsonCount}
+ * @throws {GatewayError} `invalid_json` if there is too much of it, see {@linkcode JsonCount}
  *
  * @example
  * ```ts
@@ -56,7 +56,7 @@ export function answerArguments(input: ToolInput): JsonObject {
   return wholeMembers(input.text) ?? {};
 }
 
-/** The object up to the last comma at its top level, if that much is JSON. */
+/** Returns the object up to the last comma at its top level, if that part is JSON. */
 function wholeMembers(text: string): JsonObject | undefined {
   let depth = 0;
   let inString = false;

@@ -1,4 +1,4 @@
-/** What the encoders of all styles do alike with tools, the choice among them, and hosted tools. */
+/** Rules for tools, tool choice and hosted tools that the encoders of all styles share. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions, RouteCapabilities, Style } from "../contract.ts";
 import type {
@@ -14,13 +14,12 @@ import { refuse } from "../fields/fields.ts";
 import type { Warnings } from "../warnings.ts";
 
 /**
- * Leaves a hosted tool out: its vendor runs it, or knows its schema; another vendor does neither. Beside other tools
- * the answer is worth having without it. Where nothing else may be called it was the whole request: agents ask for a
- * search in a request of its own, and take any answer for what was found.
+ * Drops a hosted tool that another vendor can neither run nor describe, with a warning. Refuses the request if there is
+ * no other tool to call: agents send a search as a request of its own, and would take any answer for its result.
  *
  * @param carried hosted tools that the other vendor has too
  *
- * @throws {GatewayError} `conversion_refused` where the client relies on the tool
+ * @throws {GatewayError} `conversion_refused` if the client relies on the tool
  */
 function dropHostedTool(
   tool: HostedTool,
@@ -36,9 +35,9 @@ function dropHostedTool(
 }
 
 /**
- * Names a hosted tool that another vendor runs in a way of its own, at most.
+ * Warns of a hosted tool that other vendors cannot run in the same way.
  *
- * @throws {GatewayError} `conversion_refused` where the caller runs it, or it is forced
+ * @throws {GatewayError} `conversion_refused` if the caller runs it, or it is forced
  */
 function noteHostedTool(
   tool: HostedTool,
@@ -58,14 +57,14 @@ function noteHostedTool(
 /**
  * Refuses a forced hosted tool.
  *
- * @throws {GatewayError} `conversion_refused` where a hosted tool is forced
+ * @throws {GatewayError} `conversion_refused` if a hosted tool is forced
  */
 export function refuseForced(tool: HostedTool, choice: ToolChoice | undefined): void {
   if (choice?.type !== "tool" || !isNamed(tool, choice.name)) return;
   refuse(choice.path, `${tool.kind} runs only at its own provider`);
 }
 
-/** Whether a request of another style may find a place for its hosted tools in `style`. */
+/** Whether `style` has any hosted tools for requests of other styles. */
 export function takesHostedTools(style: Style, capabilities: RouteCapabilities): boolean {
   return style !== "chat" || capabilities.extra_fields?.includes(searchField) === true;
 }
@@ -79,8 +78,8 @@ export function isNamed(tool: HostedTool, name: string): boolean {
 }
 
 /**
- * The hosted tools that another vendor has too and the route allows: of each kind the first, but of MCP servers all. All
- * others are left out by name, or refused.
+ * Returns the hosted tools that the other vendor has and the route allows: the first of each kind, and all MCP servers.
+ * Drops the others with a warning, or refuses the request.
  *
  * @param has whether the target's style has a tool for the request
  */
@@ -109,12 +108,12 @@ export function carriedHosted(
   return carried;
 }
 
-/** A hosted tool whose requested goes out. */
+/** A hosted tool that is carried to the route. */
 export interface CarriedTool extends HostedTool {
   readonly requested: HostedToolRequest;
 }
 
-/** Names the options that were not carried. */
+/** Warns of options that were not carried. */
 export function warnOfRequested(
   told: readonly (Told<unknown> | undefined)[],
   warnings: Warnings,
@@ -122,13 +121,13 @@ export function warnOfRequested(
   for (const one of told) if (one !== undefined) warnings.add(one.path);
 }
 
-/** Chat and Responses: a choice in one word; `any` is that of other vendors for `required`. */
+/** Chat and Responses: reads a choice given as a string; some vendors write `any` for `required`. */
 export function readChoiceWord(choice: Json): "auto" | "required" | "none" | undefined {
   if (choice === "any") return "required";
   return choice === "auto" || choice === "required" || choice === "none" ? choice : undefined;
 }
 
-/** The choice that the route can carry: a call that cannot be forced is left to the model. */
+/** Returns a choice that the route can carry: if a call cannot be forced, the model may choose. */
 export function carriedChoice(
   choice: ToolChoice,
   capabilities: ResolvedCapabilities,
@@ -140,7 +139,7 @@ export function carriedChoice(
   return { type: "auto", path: choice.path };
 }
 
-/** Names a forced choice when no tool is left to choose: the field goes with its partner, the requested must not. */
+/** Warns of a forced choice if no tool is left: the field is dropped with the tools, but not silently. */
 export function noteIdleChoice(choice: ToolChoice | undefined, warnings: Warnings): void {
   if (choice?.type === "required" || choice?.type === "tool") warnings.add(choice.path);
 }
@@ -162,7 +161,7 @@ export function writeParallelTools(
   else warnings.add(parallelPath(conversation));
 }
 
-/** The client's name for the requested. */
+/** Returns the client's name for the field. */
 function parallelPath(conversation: Pick<Conversation, "from">): string {
   return conversation.from === "messages"
     ? "tool_choice.disable_parallel_tool_use"

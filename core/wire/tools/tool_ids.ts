@@ -1,9 +1,9 @@
 /**
- * Tool call ids from one style to another.
+ * Maps tool call ids from one style to another.
  *
- * An id passes through whenever it is legal at the target, so that a client which changes style in the middle of a
- * conversation still finds its calls. Where it must change, the new id is a pure function of the old one: calls and
- * results are mapped alike, in every request, with no state between them.
+ * An id that is legal at the target stays, so that a client that changes style within a conversation still finds its
+ * calls. Otherwise the new id is a pure function of the old one: calls and results are mapped alike in every request,
+ * without state.
  */
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { hashBase62, hashHex } from "./short_hash.ts";
@@ -31,7 +31,7 @@ export function toolIdFor(rule: ResolvedCapabilities["tool_id"], id: string): st
   }
 }
 
-/** What Messages takes: `^[a-zA-Z0-9_-]+$`. A changed id ends in a hash of the original, so no two become equal. */
+/** Maps an id to `^[a-zA-Z0-9_-]+$`, as Messages takes it. A changed id ends in a hash of the original, to stay unique. */
 export function wordId(id: string): string {
   if (/^[a-zA-Z0-9_-]+$/.test(id)) return id;
   if (id === "") return `toolu_${hashHex("")}`;

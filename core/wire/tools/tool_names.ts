@@ -1,6 +1,6 @@
 /**
- * Tool names in the form that a vendor takes: `[a-zA-Z0-9_-]`, at most so many characters. Names of MCP tools
- * (`server.tool/with path`) are often neither.
+ * Maps tool names to the form that a vendor takes: `[a-zA-Z0-9_-]`, with a limit on the length. Names of MCP tools
+ * (`server.tool/with path`) often break both rules.
  */
 import { hashHex } from "./short_hash.ts";
 

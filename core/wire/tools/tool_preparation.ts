@@ -1,11 +1,11 @@
 /**
- * Gives the tools of a conversation the form that a route takes: legal names and ids, free-text tools as functions
- * where the route has none, object schemas, only the allowed ones. Calls in the history and the tool choice follow.
+ * Adapts the tools of a conversation to a route: legal names and ids, free-text tools as functions if the route has
+ * none, object schemas, only the allowed tools. Calls in the history and the tool choice change with them.
  *
- * Names and ids are pure functions of the client's, so they agree between requests. What must be undone in the
- * answer goes into the memory; see `answer_restoration.ts`.
+ * Names and ids are pure functions of the client's, so they agree between requests. The memory records what the answer
+ * must restore; see `answer_restoration.ts`.
  *
- * - Folder `core/wire/tools/`: tools between styles: names, ids, JSON Schemas, arguments, hosted
+ * - Folder `core/wire/tools/`: conversion of tools: names, ids, JSON Schemas, arguments, hosted
  *   tools, structured answers.
  * - In: the tools, calls and results of a conversation, and the capabilities of the route.
  * - Out: tools that the route takes, and what restores the client's form in the answer.
@@ -35,13 +35,13 @@ import { toolIdFor } from "./tool_ids.ts";
 import { toolNameFor } from "./tool_names.ts";
 import { defined } from "../../lib/defined.ts";
 
-/** A conversation whose tools suit the route, and the memory of what was changed. */
+/** A conversation whose tools fit the route, and the memory of the changes. */
 export interface PreparedTools {
   readonly conversation: Conversation;
   readonly memory: ConversionMemory;
 }
 
-/** Prepares the tools of an normalized conversation for a route. */
+/** Prepares the tools of a normalized conversation for a route. */
 export function prepareTools(
   conversation: Conversation,
   capabilities: ResolvedCapabilities,
@@ -56,7 +56,7 @@ class Preparation {
   readonly #renamed = new Map<string, string>();
   readonly #custom = new Set<string>();
   readonly #wrapped = new Set<string>();
-  /** Of the arguments of calls of wrapped tools. */
+  /** Counts the parsed arguments of calls of wrapped tools. */
   readonly #count = new JsonCount();
 
   constructor(capabilities: ResolvedCapabilities, warnings: readonly string[]) {
@@ -79,7 +79,7 @@ class Preparation {
         return blocks.every((block, i) => block === turn.blocks[i]) ? turn : { ...turn, blocks };
       }),
       warnings: this.#warnings.list(),
-      // Without tools both are refused by vendors.
+      // Vendors refuse both fields without tools.
       ...(tools.length > 0 && toolChoice !== undefined
         ? { toolChoice: this.#choice(toolChoice) }
         : {}),
@@ -181,7 +181,7 @@ class Preparation {
   }
 }
 
-/** Whatever stands there: a grammar is told to the model as it is. */
+/** Renders a grammar for the description of a tool, in any form. */
 function words(value: Json | undefined): string {
   return typeof value === "string" ? value : stringifyExactly(value ?? null);
 }
