@@ -70,7 +70,7 @@ function hostedTool(kind: string, tool: JsonObject, path: string): HostedTool {
   return { type: "hosted", style: "chat", path, kind, runs: "server", raw: tool, ...read };
 }
 
-/** Reads the field for web search of models of this style. A request never consists of it alone. */
+/** Reads the field for web search. If it cannot be carried it is dropped with a warning, never refused. */
 function decodeSearch(body: JsonObject): Tool[] {
   const options = optionalObject(body, searchField, searchField);
   if (options === undefined) return [];

@@ -183,7 +183,7 @@ class MessageWriter {
       const rendered = renderForeign(block, this.#warnings);
       return rendered === undefined ? "" : `${rendered}\n\n`;
     }
-    // Vendors that take images from the assistant do not exist; none of the styles sends one.
+    // No vendor takes images from the assistant, and no style sends one.
     this.#warnings.add(block.path);
     return "";
   }

@@ -72,7 +72,7 @@ function encodeTool(
     return { type: "custom", custom: { ...named, ...customFormat(tool.format) } };
   }
   const parameters = functionParameters(tool.schema);
-  // What is a strict schema in another style need not be one here; not enforced, it is still a good schema.
+  // A strict schema of another style may be invalid as one here; it still works without enforcement.
   const isRefused = tool.strict === true &&
     !(capabilities.strict_tools && allowsStrictChat(parameters));
   if (isRefused) warnings.add(`${tool.path}.strict`);

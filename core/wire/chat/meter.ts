@@ -33,7 +33,7 @@ const textKeys = ["content", "refusal"].map(jsonKey);
 const reasoningKeys = ["reasoning_content", "reasoning"].map(jsonKey);
 const callKeys = ["tool_calls", "function_call", "audio"].map(jsonKey);
 
-/** Most bytes of a shared member's value; longer ones are not kept. */
+/** Most characters of a shared member's value; longer ones are not kept. */
 const sharedMemberChars = 256;
 
 /** Members that all chunks of a stream share, as the first of them has them. */

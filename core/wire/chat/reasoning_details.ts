@@ -73,7 +73,7 @@ export function thoughtSignatures(
 ): ReadonlyMap<ToolCallBlock, Json> {
   const found = new Map<ToolCallBlock, Json>();
   if (capabilities.reasoning_replay !== "extra_content") return found;
-  // More than one waits only where a client moved all reasoning to the front of its turn.
+  // More than one waits only if a client moved all reasoning to the beginning of its turn.
   const waiting: Json[] = [];
   for (const block of blocks) {
     if (block.type === "reasoning") waiting.push(...thoughtSignature(block));

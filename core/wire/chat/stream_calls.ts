@@ -40,7 +40,7 @@ interface Said {
   readonly alone: boolean;
 }
 
-/** The decoder, as the reader of its tool calls uses it. */
+/** What the decoder gives to the reader of its tool calls. */
 export interface StreamCallsInput {
   readonly emit: EventSink;
   readonly takeBlock: () => number;

@@ -91,7 +91,7 @@ export class ChatStreamEncoder implements StreamEncoder {
         const body = errorBody(event.error, "chat", this.#context.requestId);
         return `data: ${stringifyExactly({ error: body.error })}\n\n`;
       }
-      // The style has no place for calls of hosted tools: what they led to stands in the text and its annotations.
+      // The style has no member for calls of hosted tools: their results are in the text and its annotations.
       case "hosted_call":
       case "foreign":
       case "usage_rejected":

@@ -34,7 +34,7 @@ export function readChatUsage(usage: Json | undefined): UsageReport {
   const prompt = readCount(usage["prompt_tokens"]);
   const said = readCount(usage["completion_tokens"]);
   const total = readCount(usage["total_tokens"]);
-  // A total alone tells neither side.
+  // A total alone does not show how it divides.
   if (prompt === undefined && said === undefined) {
     return Number.isNaN(total) ? absurdReport : noReport;
   }

@@ -1,10 +1,10 @@
 /**
- * Cache marks for clients whose style has none. A Messages vendor caches only up to a mark, so without marks every turn
- * of an agent's conversation would pay in full for all the turns before it.
+ * Places cache marks for clients whose style has none. A Messages vendor caches only up to a mark: without marks every
+ * turn of an agent's conversation would be charged in full for all earlier turns.
  *
- * The marks follow the order in which the vendor caches (tools, system, messages). One stands behind tools and
- * instructions, which all conversations of a client share. One stands at the end of each of the last two user turns: the
- * next request finds what this one wrote, and this one what the request before it wrote.
+ * The marks follow the order in which the vendor caches (tools, system, messages). One is after tools and instructions,
+ * which all conversations of a client share. One is at the end of each of the last two user turns: the next request
+ * reads what this one wrote, and this one what the previous one wrote.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
@@ -18,7 +18,7 @@ const markedTurns = 2;
 
 const mark = { cache_control: { type: "ephemeral" } };
 
-/** Blocks that vendors let hold a mark. */
+/** Blocks that may have a mark. */
 const markable: ReadonlySet<string> = new Set([
   "text",
   "image",
@@ -33,12 +33,12 @@ export function placeCacheMarks(body: JsonObject): void {
   const { tools, system, messages } = body;
   if (!holdsChars([tools, system, messages])) return;
   if (Array.isArray(system) && markLast(system)) {
-    // Tools stand before the instructions: one mark holds both.
+    // Tools come before the instructions, so one mark covers both.
   } else if (Array.isArray(tools)) {
     markLast(tools);
   }
   if (!Array.isArray(messages)) return;
-  // One question without tools or history is not asked again: writing it to the cache would only cost.
+  // A single question without tools or history is not repeated: writing it to the cache would only cost.
   if (tools === undefined && messages.length < 2) return;
   let left = markedTurns;
   for (let at = messages.length - 1; at >= 0 && left > 0; at--) {
@@ -56,7 +56,7 @@ function contentOf(message: JsonObject): Json[] {
   return typeof content === "string" ? [{ type: "text", text: content }] : [];
 }
 
-/** Marks the last entry, where it can hold a mark; a tool has no type of a block. */
+/** Marks the last entry if it can have a mark; a tool has no block type. */
 function markLast(entries: Json[]): boolean {
   const last = entries.at(-1);
   if (!isJsonObject(last) || !canHold(last)) return false;
@@ -70,7 +70,7 @@ function canHold(entry: JsonObject): boolean {
   return entry["input_schema"] !== undefined || markable.has(String(type));
 }
 
-/** Whether strings within these values have enough characters together; looks no further once they have. */
+/** Whether the strings within these values have enough characters; stops once they have. */
 function holdsChars(values: readonly (Json | undefined)[]): boolean {
   let chars = 0;
   const rest: (Json | undefined)[] = [...values];

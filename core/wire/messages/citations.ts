@@ -1,12 +1,12 @@
-/** Web sources of a text in the Messages style, both ways. */
+/** Reads and writes web sources of a text in the Messages style. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Citation } from "../conversation/mod.ts";
 import { unsealedMark } from "../reasoning_seal.ts";
 
 /**
- * Reads a citation of a web page: of the vendor's own search, or of a search result that the client gave with its URL.
- * Other kinds point into documents of the request, which other styles do not number. A citation belongs to the whole
- * text of its block.
+ * Reads a citation of a web page: from the vendor's own search, or from a search result that the client sent with a URL.
+ * Other kinds point into documents of the request, which other styles do not number. A citation covers the whole text of
+ * its block.
  */
 export function readCitation(value: Json | undefined): Citation | undefined {
   if (!isJsonObject(value)) return undefined;
@@ -28,7 +28,7 @@ function isWebAddress(source: Json | undefined): boolean {
   return typeof source === "string" && /^https?:\/\//i.test(source);
 }
 
-/** All web citations of a text block. */
+/** Reads all web citations of a text block. */
 export function readCitations(citations: Json | undefined): Citation[] {
   if (!Array.isArray(citations)) return [];
   return citations.map(readCitation).filter((citation) => citation !== undefined);

@@ -1,16 +1,16 @@
 /**
- * Divides a text where its sources end. Messages has no places inside a block: what rests on a source is a block of its
- * own there, as the vendor's own search writes it.
+ * Divides a text where its sources end. Messages has no ranges inside a block: a passage with a source is a block of its
+ * own, as the vendor's own search writes it.
  *
- * A block ends behind the white space that follows a source, so that none is blank: the vendor refuses blank blocks when
- * they come back.
+ * A block ends after the white space that follows a source, so that no block is blank: the vendor refuses blank blocks
+ * when the client sends them back.
  */
 import type { AnswerText, Citation } from "../conversation/mod.ts";
 import { literalLength } from "../../lib/json/json_literal.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 
 /**
- * The blocks of a whole text.
+ * Divides a whole text into blocks.
  *
  * @example
  * ```ts
@@ -44,27 +44,27 @@ export function divideAtSources(block: AnswerText): AnswerText[] {
   return blocks;
 }
 
-/** Where the pieces of a text go. */
+/** Receives the pieces of a divided text. */
 export interface CitedTextSink {
-  /** A piece as a JSON literal. */
+  /** Takes a piece as a JSON literal. */
   readonly text: (json: string) => void;
-  /** A source of the block that is open. */
+  /** Takes a source of the open block. */
   readonly cite: (citation: Citation) => void;
-  /** The open block ends, and another begins with the next piece. */
+  /** Ends the open block; the next piece begins another. */
   readonly divide: () => void;
 }
 
 /**
- * A text that comes in pieces, with sources that come before, between or behind them. A source that comes when its
- * text has long gone by stays with the block that is open.
+ * Divides a text that comes in pieces, with sources before, between or after them. A source that comes after the block
+ * of its text ended goes to the open block.
  */
 export class CitedText {
   readonly #sink: CitedTextSink;
   /** Length of the text so far. */
   #chars = 0;
-  /** The open block is more than white space. */
+  /** Whether the open block has more than white space. */
   #solid = false;
-  /** The open block ends before the next character that is no white space. */
+  /** Whether the open block ends before the next character that is not white space. */
   #ending = false;
   /** Sources whose text has not come, and those of the whole text. */
   #waiting: Citation[] = [];
@@ -97,7 +97,7 @@ export class CitedText {
     }
   }
 
-  /** No more of this text follows. Sources without any text are left out. */
+  /** Ends the text. Sources without any text are dropped. */
   end(): void {
     if (this.#solid) {
       for (const citation of [...this.#waiting, ...this.#ofAll]) this.#sink.cite(citation);
@@ -124,7 +124,7 @@ export class CitedText {
     this.#solid = false;
   }
 
-  /** How much of a piece belongs before the next end of a source. */
+  /** Returns how much of a piece comes before the next end of a source. */
   #nextEnd(text: string): number {
     let next = text.length;
     for (const { span } of this.#waiting) {

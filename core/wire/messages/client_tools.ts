@@ -1,10 +1,10 @@
 /**
- * Tools that the Messages vendor knows by type and the caller runs: a shell and an editor. Their arguments are published,
- * so models of other vendors get them as functions; the calls come back under the names that the caller expects.
+ * Turns typed tools of the Messages vendor that the caller runs (a shell and an editor) into functions. Their arguments
+ * are published, so models of other vendors can call them; the calls come back under the names that the caller expects.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
 
-/** A tool as a function. */
+/** A typed tool, described as a function. */
 export interface ClientTool {
   readonly name: string;
   readonly description: string;
@@ -25,7 +25,7 @@ const bash: ClientTool = {
   },
 };
 
-/** From this version on the editor cannot undo, has another name, and another field for what is inserted. */
+/** The version from which the editor cannot undo, has another name, and another field for the inserted text. */
 const editorWithoutUndo = 20250429;
 
 function editor(version: number, tool: JsonObject): ClientTool {
@@ -66,7 +66,7 @@ function editor(version: number, tool: JsonObject): ClientTool {
 }
 
 /**
- * The function that stands for a tool of this type; `undefined` where the type is none of these.
+ * Returns the function for a tool of this type; `undefined` for other types.
  *
  * @example
  * ```ts

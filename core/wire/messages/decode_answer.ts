@@ -41,7 +41,7 @@ export function decodeMessagesAnswer(body: JsonObject, memory: ConversionMemory)
   };
 }
 
-/** The vendor's word for a tier in the neutral words of the conversation. */
+/** Translates the vendor's service tier into the values of the conversation. */
 export function neutralTier(tier: string): string {
   return tier === "priority" ? "priority" : "default";
 }
@@ -79,7 +79,7 @@ function decodeBlock(block: JsonObject, path: string, signer: string): AnswerBlo
         input: { kind: "object", value: isJsonObject(block.input) ? block.input : {} },
       };
     default:
-      // Other hosted tools: they ran inside the call and must not look like the caller's tools.
+      // Other hosted tools ran inside the call and must not look like the caller's tools.
       return {
         type: "foreign",
         style: "messages",

@@ -25,7 +25,7 @@ import { unsealProof } from "../reasoning_seal.ts";
 import { HostedCallReader } from "./hosted_calls.ts";
 import { defined } from "../../lib/defined.ts";
 
-/** A `content` field: a string or a list of blocks. */
+/** Reads a `content` field: a string or a list of blocks. */
 export function decodeContent(content: Json | undefined, path: string): Block[] {
   if (typeof content === "string") return [{ type: "text", text: content, path }];
   if (!Array.isArray(content)) invalid(path, "must be a string or a list of blocks");
@@ -63,7 +63,7 @@ function decodeBlock(block: JsonObject, path: string): Block {
   }
 }
 
-/** The blocks that may stand both in a message and in a tool result. */
+/** Reads a block that both messages and tool results may contain. */
 function decodePlain(block: JsonObject, path: string): ToolResultContent {
   const type = requiredString(block, "type", `${path}.type`);
   switch (type) {
@@ -90,7 +90,7 @@ export function decodeText(block: JsonObject, path: string): TextBlock {
   };
 }
 
-/** The `cache_control` of a block, or of the request itself (no path), as something to spread. */
+/** Reads the `cache_control` of a block, or of the request itself (no path), as an object to spread. */
 export function decodeCache(block: JsonObject, path: string): { readonly cache?: CacheMark } {
   const mark = block.cache_control;
   if (mark === undefined || mark === null) return {};
@@ -234,7 +234,7 @@ function decodeResultContent(content: Json, path: string): ToolResultContent[] {
   );
 }
 
-/** Blocks of the vendor's own tools that no other vendor has, and results without their call. */
+/** Reads blocks of tools that only this vendor has, and results without their call. */
 function decodeForeign(kind: string, raw: JsonObject, path: string): ForeignBlock {
   return { type: "foreign", style: "messages", path, kind, raw, otherwise: "warn" };
 }

@@ -95,7 +95,7 @@ function decodeTurns(body: JsonObject): Turn[] {
   });
 }
 
-/** What the vendor takes from one role only. Blocks that it alone knows are left to it. */
+/** Refuses blocks that the vendor takes from another role only. Leaves blocks that only the vendor knows to it. */
 function requireRole(role: Turn["role"], block: Block): void {
   if (block.type === "text" || block.type === "foreign") return;
   const { path } = block;
@@ -157,7 +157,7 @@ function decodeReasoning(body: JsonObject): ReasoningRequest | undefined {
 function decodeFormat(body: JsonObject, warnings: Warnings): OutputFormat | undefined {
   const config = optionalObject(body, "output_config", "output_config");
   const isNewer = config?.format !== undefined && config.format !== null;
-  // The older field says the same; beside the newer one nobody reads it.
+  // The older field has the same meaning; beside the newer one it is ignored.
   if (isNewer && isJsonObject(body.output_format)) warnings.add("output_format");
   const [format, path] = isNewer
     ? [config.format, "output_config.format"]
@@ -188,7 +188,7 @@ function decodeTier(body: JsonObject): Pick<Conversation, "serviceTier"> {
   };
 }
 
-/** Servers whose tools are read as hosted tools are carried with them. */
+/** Keeps the other fields as extras; MCP servers that were read as hosted tools are not among them. */
 function decodeExtras(body: JsonObject, tools: readonly Tool[]): Extra[] {
   const mcpIsRead = tools.some((tool) => tool.type === "hosted" && tool.kind === "mcp");
   const extras = extrasOf(body, messagesFields, "messages");

@@ -15,7 +15,7 @@ import { type ClientTool, clientTool } from "./client_tools.ts";
 import { decodeCache } from "./decode_blocks.ts";
 import { defined } from "../../lib/defined.ts";
 
-/** The tools, and the MCP servers that stand beside them, where another vendor can be told of all of these. */
+/** Reads the tools, and the MCP servers beside them if another vendor can express all of these. */
 export function decodeTools(tools: readonly Json[], servers: readonly Json[]): Tool[] {
   const requests = readMcpServers(servers, tools) ?? [];
   const decoded = tools.flatMap((value, i): Tool[] => {
@@ -70,7 +70,7 @@ function asFunction(known: ClientTool, tool: JsonObject, path: string): Tool {
   return { type: "function", path, name, description, schema, ...decodeCache(tool, path) };
 }
 
-/** These have a schema that only the vendor knows, but the caller runs them. */
+/** Types of tools whose schema only the vendor knows, but which the caller runs. */
 const clientRun = /^(?:memory|computer|computer_toolset)_\d{8}$/;
 
 function decodeHosted(kind: string, tool: JsonObject, path: string): HostedTool {
@@ -88,7 +88,7 @@ function decodeHosted(kind: string, tool: JsonObject, path: string): HostedTool 
   };
 }
 
-/** The choice, and the switch for several calls that stands inside it. */
+/** Reads the tool choice, and the switch for parallel calls inside it. */
 export function decodeToolChoice(body: JsonObject): {
   readonly toolChoice?: ToolChoice;
   readonly parallelTools?: boolean;

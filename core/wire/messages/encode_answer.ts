@@ -124,7 +124,7 @@ function encodeReasoning(block: ReasoningBlock): JsonObject | undefined {
   return { type: "thinking", thinking: text, signature: thinkingSignature(proof) };
 }
 
-/** What a Messages client gets as `signature`: the vendor's own as it is, anything else sealed. */
+/** Writes the `signature` for a Messages client: the vendor's own unchanged, any other proof sealed. */
 export function thinkingSignature(proof: ReasoningBlock["proof"]): string {
   return proof?.kind === "signature" && proof.signer === "messages"
     ? proof.signature

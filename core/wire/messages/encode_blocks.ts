@@ -91,7 +91,7 @@ export class BlockWriter {
   readonly #capabilities: ResolvedCapabilities;
   readonly #warnings: Warnings;
   readonly #marks: CacheMarkCounter;
-  /** Of the arguments of calls, which other styles write as text. */
+  /** Counts the parsed arguments of calls, which other styles write as text. */
   readonly #count = new JsonCount();
 
   constructor(capabilities: ResolvedCapabilities, warnings: Warnings) {
@@ -100,7 +100,7 @@ export class BlockWriter {
     this.#marks = new CacheMarkCounter(warnings);
   }
 
-  /** A block of a turn; `undefined` when nothing of it can or need be carried. */
+  /** Writes a block of a turn; `undefined` if none of it can or need be carried. */
   block(block: Block): JsonObject | undefined {
     switch (block.type) {
       case "reasoning":
@@ -116,12 +116,12 @@ export class BlockWriter {
     }
   }
 
-  /** Whether the client's own marks went out. */
+  /** Whether the request has marks of the client's own. */
   get hasMarks(): boolean {
     return this.#marks.taken > 0;
   }
 
-  /** The cache mark of a block or tool, as something to spread; named when there are too many. */
+  /** Writes the cache mark of a block or tool, as an object to spread; warns if there are too many. */
   mark(part: Markable): JsonObject {
     const mark = this.#marks.take(part, this.#capabilities.cache_marks !== "none");
     return mark === undefined ? {} : { cache_control: ephemeralMark(mark) };
@@ -162,7 +162,7 @@ export class BlockWriter {
     };
   }
 
-  /** The vendor fetches URLs itself, and only over TLS. */
+  /** Writes a URL, which the vendor fetches itself, and only over TLS. */
   #checkUrl(url: string, path: string): void {
     if (this.#capabilities.images === "base64") refuse(path, "this model takes media only as data");
     if (!/^https:\/\//i.test(url)) refuse(path, "this model takes only https URLs");
@@ -213,7 +213,7 @@ export class BlockWriter {
     };
   }
 
-  /** The vendor refuses thinking that it did not sign, so only its own goes back, unchanged. */
+  /** Writes thinking that the vendor signed, unchanged; drops other thinking, which it refuses. */
   #reasoning(block: ReasoningBlock): JsonObject | undefined {
     const { proof, text } = block;
     if (proof === undefined || proof.signer !== this.#capabilities.reasoning_signer) {

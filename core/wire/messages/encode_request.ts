@@ -32,7 +32,7 @@ import { encodeMessagesTurns } from "./encode_turns.ts";
  */
 const maxUnstreamedOutputTokens = 21_333;
 
-/** Name of the tool that stands for a structured answer at models that have no other way. */
+/** Name of the tool whose arguments are the structured answer, for models without another way. */
 const answerTool = "structured_answer";
 
 /**
@@ -131,7 +131,7 @@ export function encodeMessagesRequest(
   };
 }
 
-/** Messages must name a cap: the client's, or all that the model gives. */
+/** Returns the cap on output, which Messages requires: the client's, or the model's maximum. */
 function outputCap(
   conversation: Pick<Conversation, "maxTokens" | "stream">,
   capabilities: ResolvedCapabilities,
@@ -173,7 +173,7 @@ function encodeFormat(
   };
 }
 
-/** The style has no place for what the client says about its schema but the schema itself. */
+/** Moves the description of a schema into the schema: the style has no other member for it. */
 function describedInSchema(output: OutputFormat | undefined): OutputFormat | undefined {
   if (output?.type !== "json_schema" || output.description === undefined) return output;
   const { description, schema } = output;
@@ -181,8 +181,8 @@ function describedInSchema(output: OutputFormat | undefined): OutputFormat | und
 }
 
 /**
- * The answer comes as the arguments of a tool that the model must call (or may, beside the client's own tools): once,
- * where that can be asked for.
+ * Adds a tool whose arguments are the answer. The model must call it, or any tool if the client has tools of its own;
+ * only once, if the route can limit it.
  */
 function withAnswerTool(
   conversation: Conversation,
@@ -192,7 +192,7 @@ function withAnswerTool(
 ): Conversation {
   const path = conversation.output?.path ?? "response_format";
   const toolChoice = answerChoice(conversation, path);
-  // The client left the model a choice that it does not have any more.
+  // The client let the model choose, which it no longer can.
   if (toolChoice.type === "required" && conversation.toolChoice?.type === "auto") {
     warnings.add(conversation.toolChoice.path);
   }
@@ -214,7 +214,7 @@ function withAnswerTool(
 
 function answerChoice({ tools, toolChoice }: Conversation, path: string): ToolChoice {
   if (toolChoice?.type === "tool") return toolChoice;
-  // Hosted tools are left out on the way to another vendor.
+  // Hosted tools are dropped on the way to another vendor.
   const hasOwn = tools.some((tool) => tool.type !== "hosted") && toolChoice?.type !== "none";
   return hasOwn ? { type: "required", path } : { type: "tool", name: answerTool, path };
 }

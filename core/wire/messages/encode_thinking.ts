@@ -1,4 +1,4 @@
-/** Writes how much the model shall think, and what that forbids elsewhere, as Messages fields. */
+/** Writes thinking and sampling as Messages fields, including what thinking forbids elsewhere. */
 import { noneLeft } from "../../lib/every_member.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Conversation } from "../conversation/mod.ts";
@@ -13,12 +13,12 @@ import type { ResolvedCapabilities } from "../capabilities.ts";
 import type { Warnings } from "../warnings.ts";
 import { withoutLoopThinking } from "./tool_loop.ts";
 
-/** The vendor's word for thinking that is not shown. */
+/** The vendor's value of `display` for thinking that is not shown. */
 const hidden = "omitted";
 
 /**
- * Adds `thinking` and the effort to the body. Thinking is never switched on unasked. A budget must stay below
- * `max_tokens`, which is the client's own cap and is not raised: it is what the call may cost.
+ * Adds `thinking` and the effort to the body. Thinking is switched on only at the client's request. A budget must stay
+ * below `max_tokens`, the client's own cap, which is not raised because it bounds the cost of the call.
  *
  * @returns whether the model will think
  */
@@ -63,7 +63,7 @@ export function encodeThinking(
     noteReasoning(requested, warnings);
     return false;
   }
-  // These models show what they think unless they are told not to.
+  // These models show their thinking by default.
   const hides = requested.display?.word === hidden;
   body.thinking = {
     type: "enabled",

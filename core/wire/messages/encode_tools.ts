@@ -32,7 +32,7 @@ everyMember<
   | "format"
 >();
 
-/** Adds `tools` and `tool_choice` to the body; tells the values of `anthropic-beta` that they need. */
+/** Adds `tools` and `tool_choice` to the body; returns the values of `anthropic-beta` that they need. */
 export function encodeMessagesTools(
   conversation: Pick<Conversation, "tools" | "toolChoice" | "parallelTools">,
   capabilities: ResolvedCapabilities,
@@ -70,7 +70,7 @@ function encodeTool(
 ): JsonObject {
   const schema = tool.type === "function" ? tool.schema : undefined;
   const inputSchema = schema ?? { type: "object", properties: {} };
-  // A schema that the vendor's grammar cannot hold is still a good schema: it is only not enforced.
+  // A schema that the vendor's grammar cannot express still works: it is only not enforced.
   const strict = tool.type === "function" && tool.strict === true && capabilities.strict_tools &&
     allowsStrictMessages(inputSchema);
   return {

@@ -1,4 +1,4 @@
-/** Puts the turns of a conversation into the order that Messages takes. */
+/** Arranges the turns of a conversation in the order that Messages requires. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { mergeTurns } from "../normalize_turns.ts";
 import type { Conversation, Turn } from "../conversation/mod.ts";
@@ -8,7 +8,7 @@ import type { Warnings } from "../warnings.ts";
 import { requirePrefill } from "../fields/prefill.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
 
-/** All messages of a conversation. The leading instructions stand in `system`, not here. */
+/** Writes all messages of a conversation, without the leading instructions, which are in `system`. */
 export function encodeMessagesTurns(
   conversation: Pick<Conversation, "from" | "turns">,
   capabilities: ResolvedCapabilities,
@@ -43,10 +43,10 @@ export function encodeMessagesTurns(
   return messages;
 }
 
-/** Stands before a conversation that begins with the assistant's greeting: older APIs want a user turn first. */
+/** A first user turn for conversations that begin with the assistant: older APIs require one. */
 const opening = "(The conversation begins with your message.)";
 
-/** One lone text is a string, as the vendor's own examples write it. */
+/** Writes a single text as a string, as the vendor's examples do. */
 function plainest(content: JsonObject[]): string | JsonObject[] {
   const [first] = content;
   if (content.length !== 1 || first?.type !== "text" || first.cache_control !== undefined) {
@@ -65,7 +65,7 @@ function resultsFirst(content: JsonObject[]): JsonObject[] {
   ];
 }
 
-/** A final assistant text may not end in white space. */
+/** Trims the end of a final assistant text, which may not end in white space. */
 function trimPrefill(
   last: { path: string; content: JsonObject[] },
   capabilities: ResolvedCapabilities,
@@ -76,7 +76,7 @@ function trimPrefill(
   block.text = block.text.trimEnd();
 }
 
-/** For models without system turns: the user passes the instruction on, at its place, so the cached prefix stays. */
+/** Writes an instruction as text of the user at its place, for models without system turns; the cached prefix stays. */
 function asUser(turn: Turn, warnings: Warnings): Turn {
   warnings.add(turn.path);
   return {
@@ -91,7 +91,7 @@ function asUser(turn: Turn, warnings: Warnings): Turn {
 }
 
 /**
- * A system turn must follow a user turn, stand last or before an assistant turn, and never touch another one.
+ * Arranges system turns: each must follow a user turn, be last or before an assistant turn, and never follow another.
  */
 function placeSystem(turns: readonly Turn[], warnings: Warnings): Turn[] {
   const out: Turn[] = [];

@@ -1,15 +1,15 @@
 /**
- * Takes out of a native Messages request what a model of another style left in the history: the vendor would refuse
- * proofs that it did not make. Everything of that kind was written by this gateway and bears {@linkcode sealPrefix} or
- * {@linkcode hostedIdMark}; callers look for these in the bytes first.
+ * Removes from a native Messages request what models of other styles left in the history: the vendor refuses proofs that
+ * it did not make. This gateway wrote all such parts, with {@linkcode sealPrefix} or {@linkcode hostedIdMark}; callers
+ * search the bytes for these first.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { sealPrefix } from "../reasoning_seal.ts";
 import { isForeignHosted } from "./hosted_calls.ts";
 
 /**
- * The body without thinking that its vendor never signed, calls of hosted tools that it never ran, and sources that its
- * search did not find. `undefined` when there is nothing of the kind, so that the bytes can pass untouched.
+ * Returns the body without thinking that the vendor did not sign, hosted calls that it did not run, and sources that its
+ * search did not find. `undefined` if there are none, so that the bytes can pass unchanged.
  */
 export function withoutForeignBlocks(body: JsonObject): JsonObject | undefined {
   const messages = body["messages"];

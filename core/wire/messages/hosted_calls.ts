@@ -1,5 +1,5 @@
 /**
- * Calls of hosted tools in the Messages style, where the call and its result are two blocks that the call's id joins.
+ * Reads and writes calls of hosted tools in the Messages style, where call and result are two blocks with one id.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -12,13 +12,13 @@ import { defined } from "../../lib/defined.ts";
 
 const resultType = /^(?:web_search|web_fetch|code_execution|bash_code_execution|mcp)_tool_result$/;
 
-/** Whether a block is a result of a hosted tool, and of which call. */
+/** Returns the id of the call if a block is a result of a hosted tool. */
 export function hostedResultId({ type, tool_use_id }: JsonObject): string | undefined {
   const isResult = typeof type === "string" && resultType.test(type);
   return isResult && typeof tool_use_id === "string" ? tool_use_id : undefined;
 }
 
-/** What is called, read from the block of the call; `undefined` where no other vendor has such a tool. */
+/** Reads the call of a hosted tool; `undefined` if no other vendor has such a tool. */
 export function readHostedUse(block: JsonObject, input: JsonObject): HostedCall | undefined {
   const text = (value: Json | undefined): string => typeof value === "string" ? value : "";
   const { type, name } = block;
@@ -46,7 +46,7 @@ export function readHostedUse(block: JsonObject, input: JsonObject): HostedCall 
   }
 }
 
-/** The call with what the block of its result tells. */
+/** Adds the content of the result's block to a call. */
 export function withHostedResult(call: HostedCall, { content, is_error }: JsonObject): HostedCall {
   const inner = isJsonObject(content) ? content : {};
   const failed = call.failed || is_error === true || String(inner.type ?? "").endsWith("_error");
@@ -95,7 +95,7 @@ function joinedTexts(content: Json | undefined): string {
     .join("\n");
 }
 
-/** A result and where it stands. */
+/** A result and its path. */
 interface PlacedResult {
   readonly block: JsonObject;
   readonly path: string;
@@ -104,7 +104,7 @@ interface PlacedResult {
 /** Reads the hosted calls of one list of blocks, each together with its result. */
 export class HostedCallReader {
   readonly #results = new Map<string, PlacedResult>();
-  /** Ids of calls that were told with their results. */
+  /** Ids of calls that were read with their results. */
   readonly #told = new Set<string>();
 
   constructor(content: readonly Json[], path: string) {
@@ -116,7 +116,7 @@ export class HostedCallReader {
     });
   }
 
-  /** The call that a block begins; `undefined` for any other block. */
+  /** Returns the call that a block begins; `undefined` for any other block. */
   call(block: JsonObject, path: string): HostedCallBlock | undefined {
     const call = readHostedUse(block, isJsonObject(block.input) ? block.input : {});
     if (call === undefined) return undefined;
@@ -132,7 +132,7 @@ export class HostedCallReader {
     };
   }
 
-  /** Whether a block is a result that its call told already. */
+  /** Whether a block is a result that was read with its call. */
   isTold(block: JsonObject): boolean {
     const id = hostedResultId(block);
     return id !== undefined && this.#told.has(id);
@@ -141,7 +141,7 @@ export class HostedCallReader {
 
 const foreignUse = new RegExp(`^(?:srv|mcp)toolu_${hostedIdMark}(.+)$`);
 
-/** Who ran a call: ids that this gateway wrote hold the id of another style's provider. */
+/** Returns the style of the provider that ran a call; ids that this gateway wrote name another style. */
 export function ranBy(id: string): Pick<HostedCallBlock, "style" | "id"> {
   const foreign = foreignUse.exec(id)?.[1];
   return foreign === undefined ? { style: "messages", id } : { style: "responses", id: foreign };
@@ -153,14 +153,14 @@ export function isForeignHosted({ id, tool_use_id }: JsonObject): boolean {
   return typeof told === "string" && foreignUse.test(told);
 }
 
-/** The two blocks of a call for a Messages client. */
+/** Writes the two blocks of a call for a Messages client. */
 export interface WrittenCall {
   readonly use: JsonObject;
   readonly input: JsonObject;
   readonly result: JsonObject;
 }
 
-/** Writes a call that another style's provider ran; `undefined` where too little is known of it for the style. */
+/** Writes a call that another style's provider ran; `undefined` if too little of it is known for the style. */
 export function writeHostedCall(id: string, call: HostedCall): WrittenCall | undefined {
   const named = (name: string) => {
     const useId = `srvtoolu_${hostedIdMark}${wordId(id).replaceAll("-", "_")}`;
@@ -174,7 +174,7 @@ export function writeHostedCall(id: string, call: HostedCall): WrittenCall | und
       return { use, input: { query: call.query }, result };
     }
     case "web_fetch": {
-      // The style has no fetch without what was fetched.
+      // The style has no fetch without its content.
       if (call.text === undefined && !call.failed) return undefined;
       const { id: tool_use_id, use } = named("web_fetch");
       const content = call.failed ? failure("web_fetch") : writeFetched(call.url, call.text ?? "");
@@ -205,7 +205,7 @@ function failure(tool: string): JsonObject {
   return { type: `${tool}_tool_result_error`, error_code: "unavailable" };
 }
 
-/** Where the provider tells addresses only, the address stands for the title that the style asks for. */
+/** Writes a search result. The style requires a title: the address replaces one that the provider did not give. */
 function writeSource({ url, title }: WebSource): JsonObject {
   return {
     type: "web_search_result",
@@ -235,7 +235,7 @@ function writeMcp(id: string, call: HostedCall & { readonly tool: "mcp" }): Writ
   };
 }
 
-/** How often tools of the provider ran, as the vendor's usage tells it; as something to spread. */
+/** Writes the number of runs of hosted tools as a member of usage, as an object to spread. */
 export function hostedUse(tools: readonly HostedCall["tool"][]): JsonObject {
   const count = (tool: HostedCall["tool"]) => tools.filter((one) => one === tool).length;
   if (tools.length === 0) return {};

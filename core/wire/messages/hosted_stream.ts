@@ -1,4 +1,4 @@
-/** Hosted calls of one Messages stream: a call waits for its result, which is a block of its own. */
+/** Reads hosted calls of one Messages stream: a call waits for its result, which is another block. */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../limits.ts";
@@ -15,7 +15,7 @@ export class HostedStream {
   readonly #waiting = new Map<string, { readonly block: number; readonly call: HostedCall }>();
   #inputChars = 0;
 
-  /** Takes the start of a block; whether it is a hosted call or the result of one that waits. */
+  /** Takes the start of a block; returns whether it is a hosted call or the result of one that waits. */
   begin(block: number, start: JsonObject, emit: EventSink): boolean {
     const id = hostedResultId(start);
     const waiting = id === undefined ? undefined : this.#waiting.get(id);
@@ -46,7 +46,7 @@ export class HostedStream {
     open.json += partial_json;
   }
 
-  /** A block ended; whether it was a call, which now waits for its result. */
+  /** Ends a block; returns whether it was a call, which now waits for its result. */
   end(block: number): boolean {
     const open = this.#open.get(block);
     if (open === undefined) return false;
@@ -60,7 +60,7 @@ export class HostedStream {
     return true;
   }
 
-  /** The answer ended: calls without a result go out as they are. */
+  /** Ends the answer: sends calls without a result. */
   finish(emit: EventSink): void {
     for (const [id, { block, call }] of this.#waiting) tell(block, id, call, emit);
     this.#waiting.clear();

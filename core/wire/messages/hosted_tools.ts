@@ -1,4 +1,4 @@
-/** Writes hosted tools as Messages knows them. */
+/** Writes hosted tools for a Messages request. */
 import { noneLeft } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
@@ -12,7 +12,7 @@ import type { Warnings } from "../warnings.ts";
 import { carriedHosted, type CarriedTool, warnOfRequested } from "../tools/tool_fields.ts";
 import { defined } from "../../lib/defined.ts";
 
-/** What a body with MCP servers needs in the header. */
+/** The value of `anthropic-beta` that MCP servers need. */
 const mcpBeta = "mcp-client-2025-11-20";
 
 /** Hosted tools as a Messages request has them. */
@@ -22,7 +22,7 @@ export interface EncodedHosted {
   readonly betas: readonly string[];
 }
 
-/** The hosted tools that go out. Adds to the body what they need beside `tools`. */
+/** Writes the hosted tools that the route takes. Adds to the body what they need beside `tools`. */
 export function encodeHostedTools(
   conversation: Pick<Conversation, "tools" | "toolChoice">,
   options: ConversionOptions,
@@ -32,7 +32,7 @@ export function encodeHostedTools(
   const names = new Set(
     conversation.tools.flatMap((tool) => tool.type === "hosted" ? [] : [tool.name]),
   );
-  // Names are fixed here, and the vendor refuses two tools of one name.
+  // Names are fixed, and the vendor refuses two tools with one name.
   const has = ({ tool }: HostedToolRequest) => tool === "mcp" || !names.has(tool);
   const carried = carriedHosted(conversation, options, warnings, has);
   const servers = carried.flatMap(({ requested }) =>
@@ -60,7 +60,7 @@ function writeTool(requested: HostedToolRequest, warnings: Warnings): JsonObject
   }
 }
 
-/** The first version, which all models that search know. */
+/** The first version of the tool, which all models with web search have. */
 function writeSearch(requested: WebSearchRequest, warnings: Warnings): JsonObject {
   const {
     tool: _,

@@ -11,7 +11,7 @@ import { byKind, each, object, read, silent, unread } from "../fields/known_fiel
 const mark = object({ type: read, ttl: read });
 const citations = object({ enabled: read });
 
-/** The sources of an earlier answer: they say where its text came from, and the text is there. */
+/** The sources of an earlier answer, which add nothing to its text. */
 const earlierSources = silent;
 
 const text = object({ type: read, text: read, citations: earlierSources, cache_control: mark });
@@ -45,10 +45,10 @@ const searchResult = object({
   cache_control: mark,
 });
 
-/** Blocks that may stand in a tool result. The encoders report any other as one entry. */
+/** Blocks that a tool result may contain. The encoders report any other as one entry. */
 const plain = { text, image, document, search_result: searchResult };
 
-/** Who called: the model itself is what every other style takes for granted. */
+/** Whether the model itself made a call, as in every other style. */
 function isDirect(caller: Json): boolean {
   return isJsonObject(caller) && caller.type === "direct";
 }
@@ -92,7 +92,7 @@ const tool = byKind("type", {
 
 const format = object({ type: read, schema: read });
 
-/** Meant for a header, and sent in the body by some libraries. Headers do not go on to another style. */
+/** Fields of headers that some libraries send in the body. Headers are not carried to another style. */
 const headerField = extra(() => true);
 
 /** Every field of the style, and those that clients have added to it. */

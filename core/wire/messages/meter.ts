@@ -38,7 +38,7 @@ const eventNames: ReadonlySet<string> = new Set([
 /**
  * Reads a Messages stream. Deltas are only measured; the few other events are parsed.
  *
- * Until `message_delta` names it `usage.output` is 0, and for ever if that event has no usage: count `outputBytes` then.
+ * `usage.output` is 0 until `message_delta` reports it. If that event has no usage, estimate from `outputBytes`.
  */
 export class MessagesMeter implements StreamMeter {
   readonly reading = newStreamReading();
@@ -48,7 +48,7 @@ export class MessagesMeter implements StreamMeter {
   #counts: MessagesCounts = {};
   readonly #openBlocks: number[] = [];
 
-  /** Indexes of the blocks that have begun and not ended, as the client has seen them. */
+  /** Indexes of the blocks that are open at the client. */
   get openBlocks(): readonly number[] {
     return this.#openBlocks;
   }
@@ -162,7 +162,7 @@ export class MessagesMeter implements StreamMeter {
       this.#output(textBytes(block["thinking"]));
       return "pass";
     }
-    // A tool call, a server tool's result, redacted thinking: the block itself is output, whatever it holds.
+    // Tool calls, results of hosted tools and redacted thinking count as output even if the block is empty.
     this.reading.sawOutput = true;
     this.#output(textBytes(block["data"]));
     return "pass";

@@ -12,7 +12,7 @@ import { writeMessagesUsage } from "./write_usage.ts";
 
 const encoder = new TextEncoder();
 
-/** Closes the blocks that are open; a reason of the provider's own that has passed stays the reason. */
+/** Closes the open blocks and stops with `max_tokens`, unless the provider already sent a stop reason. */
 function lengthStop(meter: MessagesMeter, usage: TokenUsage): Uint8Array {
   const events: JsonObject[] = meter.openBlocks.map((index) => ({
     type: "content_block_stop",
@@ -32,7 +32,7 @@ function lengthStop(meter: MessagesMeter, usage: TokenUsage): Uint8Array {
   );
 }
 
-/** Messages upstream, Messages client. A stream without `message_stop` was cut. */
+/** Creates the pipe from a Messages upstream to a Messages client. A stream without `message_stop` was cut. */
 export function createMessagesNativePipe(context: PipeContext): StreamPipe {
   const meter = new MessagesMeter(new ClientModel(context.clientModel));
   return new BytePipe(meter, {

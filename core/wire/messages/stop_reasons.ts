@@ -1,5 +1,5 @@
 /**
- * Stop reasons of Messages, both ways.
+ * Reads and writes stop reasons of Messages.
  *
  * See docs/internals/WIRE_FORMATS.md#messages-answer and docs/conversion.md#answers.
  */
@@ -18,8 +18,8 @@ const meanings: ReadonlyMap<string, StopReason> = new Map([
 ]);
 
 /**
- * Reads the reason and what belongs to it. Unknown words and none at all mean the plain end. An answer with calls is
- * one that waits for their results, and one without any has nothing to wait for, whatever the server says.
+ * Reads the stop reason and its details. Unknown and absent reasons mean the plain end. Whether the answer waits for
+ * results of calls depends on whether it has calls, whatever the server sent.
  */
 export function readMessagesStop(
   from: {
@@ -50,7 +50,7 @@ const words: Readonly<Record<StopReason, string>> = {
   refusal: "refusal",
 };
 
-/** The members of a message (or `message_delta`) that tell why it stopped. */
+/** Writes the members of a message (or `message_delta`) for the stop reason. */
 export function writeMessagesStop(stop: Stop): {
   readonly stop_reason: string;
   readonly stop_sequence: string | null;

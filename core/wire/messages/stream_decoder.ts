@@ -17,13 +17,13 @@ import { readCitation, readCitations } from "./citations.ts";
 import { HostedStream } from "./hosted_stream.ts";
 import { StreamTotals } from "./stream_totals.ts";
 
-/** A block that is open upstream. The vendor sends one after another; others let calls overlap. */
+/** A block that is open upstream. The vendor sends blocks one after another; at other servers calls may overlap. */
 interface OpenBlock {
   readonly block: number;
   readonly isCall: boolean;
-  /** Deltas of hosted tools are no arguments of the caller's tools. */
+  /** Whether the block is of another kind: its deltas are not arguments of the caller's tools. */
   readonly foreign: boolean;
-  /** Input that came whole with the start; real vendors send `{}` there and the pieces later. */
+  /** Input that came complete with the start; the vendor sends `{}` there and the pieces later. */
   readonly wholeInput: JsonObject | undefined;
   sawInput: boolean;
   signature: string;
@@ -36,13 +36,13 @@ const members = { text: "text", reasoning: "thinking", arguments: "partial_json"
 export class MessagesStreamDecoder implements StreamDecoder {
   readonly #signer: string;
   readonly #template = new FrameTemplate();
-  /** What the template's string means; `undefined` until one was learnt. */
+  /** The kind and block of the template's text; `undefined` until a shape is learnt. */
   #learntFor: { readonly kind: DeltaKind; readonly open: OpenBlock } | undefined;
   readonly #totals = new StreamTotals();
   #blocks = 0;
   /** By `index`. */
   readonly #open = new Map<number, OpenBlock>();
-  /** The index that was last told: that of an event without one. */
+  /** The last index: events without an index have this one. */
   #lastIndex = 0;
   readonly #hosted = new HostedStream();
   #hasCalls = false;
@@ -103,7 +103,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     }
   }
 
-  /** Some servers send it twice before their first block; in the midst of a block the rest of that block never comes. */
+  /** Reads `message_start`. Some servers send it twice before the first block; within a block it means a broken answer. */
   #messageStart(value: JsonObject): void {
     if (this.#open.size > 0) {
       this.#finished = true;
@@ -147,7 +147,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
   #blockStart(value: JsonObject): void {
     const index = typeof value.index === "number" ? value.index : this.#lastIndex + 1;
     this.#lastIndex = index;
-    // Some servers leave ends out. Only a call may go on beside what follows: its pieces belong nowhere else.
+    // Some servers omit the ends of blocks. Only a call may stay open beside another block: its pieces have its index.
     for (const [other, { isCall }] of this.#open) {
       if (!isCall || other === index) this.#end(other);
     }
@@ -230,7 +230,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     }
   }
 
-  /** Text for which no block was begun, or whose block ended when another began. */
+  /** Begins a block for text without one, or whose block ended when another began. */
   #unannounced(index: number, { type }: JsonObject): OpenBlock | undefined {
     const kind = type === "text_delta"
       ? "text"
@@ -262,7 +262,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     this.#open.delete(index);
     this.#learntFor = undefined;
     const { block, signature, wholeInput } = open;
-    // It ends with its result.
+    // A hosted call ends with its result.
     if (open.foreign && this.#hosted.end(block)) return;
     if (wholeInput !== undefined && !open.sawInput && !open.foreign) {
       const json = stringifyExactly(stringifyExactly(wholeInput));

@@ -38,10 +38,10 @@ export class MessagesStreamEncoder implements StreamEncoder {
   #started = false;
   /** Index of the open block, or of the last one. */
   #index = -1;
-  /** What the live block of the sequencer has become; `undefined` while nothing of it is out. */
+  /** The written form of the sequencer's live block; `undefined` until some of it is written. */
   #open: OpenKind | undefined;
   #deltaHead = "";
-  /** Of an open `tool_use`. */
+  /** The input of an open `tool_use`. */
   #input = new ToolInputStream();
   #signed = false;
   readonly #cited = new CitedText({
@@ -49,7 +49,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
     cite: (citation) => this.#cite(citation),
     divide: () => this.#close(),
   });
-  /** Which hosted tools ran, for the usage. */
+  /** The hosted calls so far, for the usage. */
   readonly #hosted: HostedCall["tool"][] = [];
   #refusal = "";
   #stop: Stop = { reason: "end" };
@@ -118,7 +118,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
     this.#event("message_start", stringifyExactly({ type: "message_start", message }));
   }
 
-  /** Events of the live block, strictly one block after another. */
+  /** Writes events of the live block; blocks come one after another. */
   #write(event: BlockEvent): void {
     switch (event.type) {
       case "refusal":
@@ -143,7 +143,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
         return this.#cited.cite(event.citation);
       case "hosted_call":
         return this.#hostedCall(event.id, event.call);
-      // It ran inside the provider's call; what it led to is in the text.
+      // It ran inside the provider's call; its result is in the text.
       case "foreign":
         return;
       default:
@@ -151,7 +151,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
     }
   }
 
-  /** The call and its result, one whole block after the other. */
+  /** Writes a call and its result as two complete blocks. */
   #hostedCall(id: string, call: HostedCall): void {
     this.#hosted.push(call.tool);
     const written = writeHostedCall(id, call);
@@ -174,7 +174,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
     this.#event("content_block_start", stringifyExactly(data));
   }
 
-  /** One delta of the open block: the text stands last in it. */
+  /** Writes a delta of the open block, with its text as the last member. */
   #delta(json: string): void {
     this.#out += `${this.#deltaHead}${json}}}\n\n`;
   }
@@ -231,7 +231,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
     const delta = '{"type":"input_json_delta","partial_json":';
     this.#begin(event.custom ? "custom" : "tool_use", block, delta);
     this.#input = new ToolInputStream();
-    // The vendor's own first piece is empty; of a call without arguments it is the only one.
+    // The vendor's first piece is empty; in a call without arguments it is the only one.
     this.#delta(event.custom ? stringifyExactly('{"input":"') : '""');
   }
 

@@ -1,4 +1,4 @@
-/** The streamed input of one tool call, which is an object for a Messages client whatever the model wrote. */
+/** Streams the input of one tool call to a Messages client, as an object whatever the model wrote. */
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { GatewayError } from "../../errors.ts";
 import { bufferedBlockBytes } from "../limits.ts";
@@ -8,9 +8,9 @@ const openBrace = 0x7b;
 const notBlank = /[^ \t\n\r]/;
 
 /**
- * Pieces of an object pass at once. Anything else (arguments encoded twice, a list, `null`) is kept until the call
- * ends, and becomes what a whole answer would have: a client's library gives a string or a list to its caller as it
- * is, or throws, and the call could not be sent back.
+ * Pieces of an object pass at once. Anything else (arguments encoded twice, a list, `null`) is buffered until the call
+ * ends, and converted as in a whole answer: client libraries throw on a string or a list, or pass it to a caller that
+ * could not send the call back.
  *
  * @example
  * ```ts

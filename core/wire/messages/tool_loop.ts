@@ -1,5 +1,5 @@
 /**
- * Keeps a Messages request legal whose running tool loop was answered by routes of several styles.
+ * Keeps a Messages request legal if routes of several styles answered its running tool loop.
  *
  * With a thinking budget the vendor demands that the assistant turn before the last tool results begins with the
  * thinking that led to it. A turn that another style answered has none that the vendor signed. The vendor's own way out
@@ -9,10 +9,10 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { sealPrefix } from "../reasoning_seal.ts";
 
-/** Ids of calls as the vendor writes them, on all its platforms. */
+/** The form of the vendor's call ids, on all its platforms. */
 const vendorCallPrefix = "toolu_";
 
-/** The first message of the tool loop at the end of a history; its length where it ends otherwise. */
+/** Returns the index of the first message of the tool loop at the end of a history; its length if there is none. */
 function loopStart(messages: readonly Json[]): number {
   if (!holdsResults(messages.at(-1))) return messages.length;
   const lastAsked = messages.findLastIndex((message) =>
@@ -54,9 +54,9 @@ function hasForeignCall(blocks: readonly JsonObject[]): boolean {
 }
 
 /**
- * Whether a native request asks for a thinking budget in a tool loop whose last turn came from another style. A turn
- * without thinking that the vendor wrote itself is legal, so there must be a sign of the other style: reasoning that we
- * sealed, or ids of calls that this vendor does not write.
+ * Whether a native request asks for a thinking budget in a tool loop whose last turn came from another style. A turn of
+ * the vendor itself may lack thinking, so a sign of the other style is needed: reasoning that the gateway sealed, or ids
+ * of calls in a form that the vendor does not write.
  */
 function isMixedLoop(messages: readonly Json[], start: number): boolean {
   const turns = messages.slice(start).filter((message) => !isUser(message)).map(blocksOf);
@@ -69,7 +69,7 @@ function isMixedLoop(messages: readonly Json[], start: number): boolean {
   return turns.some((blocks) => hasForeignCall(blocks) || blocks.some(isSealed));
 }
 
-/** The history without any thinking in the tool loop at its end; the same list where there is none. */
+/** Removes thinking from the tool loop at the end of a history; returns the same list if there is none. */
 export function withoutLoopThinking(messages: readonly Json[]): readonly Json[] {
   const start = loopStart(messages);
   if (!messages.some((message, at) => at >= start && blocksOf(message).some(isThinking))) {
@@ -86,12 +86,12 @@ export function withoutLoopThinking(messages: readonly Json[]): readonly Json[] 
   });
 }
 
-/** Context edits that the vendor takes only beside thinking. */
+/** Context edits that the vendor takes only together with thinking. */
 const thinkingEdits = "clear_thinking_";
 
 /**
- * The fields to replace in a native body whose tool loop mixes styles: thinking is switched off until the loop ends.
- * `undefined` where the request is legal as it is.
+ * Returns the fields to replace in a native body whose tool loop mixes styles: they switch thinking off until the loop
+ * ends. `undefined` if the request is legal as it is.
  *
  * @example
  * ```ts

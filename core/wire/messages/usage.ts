@@ -8,7 +8,7 @@ import {
   type UsageReport,
 } from "../stream/reading.ts";
 
-/** What the reports of one Messages answer have said so far; a stream gives several, each replacing the earlier. */
+/** The counts of one Messages answer so far; a stream has several reports, and each replaces earlier counts. */
 export interface MessagesCounts {
   readonly input?: number;
   readonly cacheRead?: number;
@@ -18,16 +18,15 @@ export interface MessagesCounts {
 }
 
 /**
- * Enters a `usage` object of the Messages style. Counts are cumulative: they replace what was said before, never add
- * to it; an absent or null count keeps the earlier one. `input_tokens` is without the cached tokens, which stand
- * beside it; `output_tokens` is with thinking.
+ * Enters a `usage` object of the Messages style. Counts are cumulative: they replace earlier ones and are never added;
+ * an absent or null count keeps the earlier one. `input_tokens` excludes cached tokens, which have counts of their own;
+ * `output_tokens` includes thinking.
  *
- * `iterations` lists every model run of the call, also those that the counts at the top leave out (compaction,
- * advisor), so its sum counts where it is the larger; the counts at the top stay beside it. A list that is nonsense is
- * left out.
+ * `iterations` lists every model run of the call, also those that the top-level counts leave out (compaction, advisor),
+ * so its sum is used if it is larger; the top-level counts are kept beside it. An impossible list is ignored.
  *
- * @returns the counts to hand in with the next report (unchanged when this one is absurd), and the report itself, in
- * which a count that nobody has named yet is 0; its kind is `none` until input or output are known
+ * @returns the counts to pass with the next report (unchanged if this one is impossible), and the report, in which an
+ * unknown count is 0; its kind is `none` until input or output are known
  */
 export function enterMessagesUsage(
   earlier: MessagesCounts,
@@ -50,8 +49,8 @@ export function enterMessagesUsage(
 }
 
 /**
- * The `usage` of `message_start` without its output: a token or a few, whatever the answer becomes. Where no later event
- * names the output it is not known.
+ * Returns the `usage` of `message_start` without its output, which is a few tokens whatever the length of the answer. If
+ * no later event reports the output, it is unknown.
  */
 export function firstMessagesUsage(usage: Json | undefined): Json | undefined {
   return isJsonObject(usage) ? { ...usage, output_tokens: null, iterations: null } : usage;
@@ -86,7 +85,7 @@ function ownCounts(usage: JsonObject): OwnCounts {
   };
 }
 
-/** The same count split by time to live; some hosts give only the split. */
+/** Sums cache writes over the times to live; some hosts report only the split. */
 function cacheCreation(split: Json | undefined): number | undefined {
   if (!isJsonObject(split)) return undefined;
   const short = readCount(split["ephemeral_5m_input_tokens"]);

@@ -1,17 +1,17 @@
 /**
- * Writes buckets as a Messages `usage` object.
+ * Writes token buckets as a Messages `usage` object.
  *
  * See docs/internals/WIRE_FORMATS.md#usage.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { noTokens, type TokenUsage } from "../../billing/token_usage.ts";
 
-/** The vendor's word for a tier of the conversation; it always says one. */
+/** Translates a service tier into the vendor's value; the vendor always sends one. */
 export function writeMessagesTier(tier: string | undefined): { readonly service_tier: string } {
   return { service_tier: tier === "priority" ? "priority" : "standard" };
 }
 
-/** Messages counts cached tokens beside the input. No counts at all are zeros: clients expect the members. */
+/** Writes usage in the counting of Messages: cached tokens are not part of the input. Without usage all are zero. */
 export function writeMessagesUsage(usage: TokenUsage | undefined): JsonObject {
   const { input, cacheRead, cacheWrite, output, reasoning } = usage ?? noTokens;
   return {

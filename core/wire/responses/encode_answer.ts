@@ -71,7 +71,7 @@ export function encodeResponsesAnswer(
         writer.add((id) => hostedItem(id(hostedItemKind(block.call)), block.call));
         break;
       case "foreign":
-        // Ran inside the upstream's call; what it led to stands in the text.
+        // It ran inside the upstream's call; its result is in the text.
         break;
     }
   }

@@ -21,7 +21,7 @@ export interface EncodedHosted {
   readonly include: readonly string[];
 }
 
-/** The hosted tools that go out. Adds to the body what they need beside `tools`. */
+/** Writes the hosted tools that the route takes. Adds to the body what they need beside `tools`. */
 export function encodeHostedTools(
   conversation: Pick<Conversation, "tools" | "toolChoice">,
   options: ConversionOptions,

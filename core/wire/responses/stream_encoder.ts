@@ -143,7 +143,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
         // Each block of reasoning has its own proof, so it is an item of its own.
         else if (this.#open instanceof OpenReasoning) this.#close("completed");
         return;
-      // It ran inside the provider's call; what it led to is in the text.
+      // It ran inside the provider's call; its result is in the text.
       case "foreign":
         return;
       default:

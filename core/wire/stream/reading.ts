@@ -98,6 +98,6 @@ const encoder = new TextEncoder();
 /** Returns the UTF-8 length of a string, 0 for anything else. */
 export function textBytes(value: Json | undefined): number {
   if (typeof value !== "string") return 0;
-  // Most text is long and ASCII; the encoder is the fastest exact way.
+  // For long ASCII text, which is the usual case, the encoder is the fastest exact way.
   return encoder.encode(value).length;
 }
