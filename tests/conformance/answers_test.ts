@@ -7,7 +7,7 @@ import { context, readWhole } from "./clients.ts";
 import { type Gist, gistOf } from "./gist.ts";
 import { describeRecordings, otherStyles } from "./recordings.ts";
 
-/** A Messages client has one place for text and refusal; the other two keep them apart. */
+/** A Messages client has one place for text and refusal; the other two separate them. */
 function comparable(gist: Gist, styles: readonly Style[]): unknown {
   const { text, refusal, calls, ...rest } = gist;
   const together = styles.includes("messages");

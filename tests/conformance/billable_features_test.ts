@@ -1,4 +1,4 @@
-/** Recorded traffic asks for nothing that costs more than tokens, but where it says so. */
+/** Recorded traffic requests billable features only in the recordings listed here. */
 import { assertEquals } from "../support/assert.ts";
 import { findBillableFeatures } from "../../core/wire/billable_features/asked_for.ts";
 import { describeRecordings } from "./recordings.ts";
@@ -12,7 +12,7 @@ const billable: Record<string, readonly string[]> = {
 describeRecordings("billable features", (recordings) => {
   for (const { name, style, request } of recordings) {
     if (request === undefined) continue;
-    Deno.test(`${name}: only what is known to be billable is taken for it`, () => {
+    Deno.test(`${name}: only known billable features are found`, () => {
       const found = findBillableFeatures(style, request);
       assertEquals(found.map(({ feature, path }) => `${feature} ${path}`), billable[name] ?? []);
     });

@@ -1,5 +1,5 @@
 /**
- * The strict clients of the three styles behind one face, and what of an answer must be the same whichever way it came.
+ * One interface to the strict clients of the three styles, and the part of an answer that conversion must preserve.
  */
 import { assert } from "../support/assert.ts";
 import type { PipeContext, Style } from "../../core/wire/contract.ts";
@@ -27,7 +27,7 @@ export const context: PipeContext = {
   nowSeconds: 1_700_000_000,
 };
 
-/** What a client holds in the end. */
+/** What a client has at the end of an answer. */
 export type Outcome =
   | { readonly kind: "answer"; readonly answer: JsonObject }
   | { readonly kind: "error"; readonly text: string };
@@ -81,7 +81,7 @@ function plain(value: unknown): JsonObject {
 }
 
 /**
- * The part of an answer that a stream tells as well as a whole answer does. Left out: members that only one of the two
+ * Returns the part of an answer that a stream and a whole answer share. It leaves out members that only one of the two
  * forms has at the vendor itself.
  */
 export function essence(style: Style, answer: JsonObject): JsonObject {
@@ -133,7 +133,7 @@ function joinTexts(content: readonly JsonObject[]): JsonObject[] {
   return joined;
 }
 
-/** Vendors space streamed arguments as they like; what they mean is the same. */
+/** Removes optional white space from the arguments of a call, since vendors stream it differently. */
 function compactArguments(call: JsonObject): JsonObject {
   const text = call["arguments"];
   if (typeof text !== "string") return call;

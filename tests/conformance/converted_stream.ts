@@ -13,7 +13,7 @@ export interface ConvertedStream {
   readonly reading: StreamReading;
 }
 
-/** Converts a stream that arrives in `chunks`, as the relay does. */
+/** Converts a stream that arrives in `chunks`, as a call does. */
 export function convertStream(
   from: Style,
   to: Style,
@@ -22,7 +22,7 @@ export function convertStream(
   const pipe = createConvertingPipe(from, to, context, {});
   const out: Uint8Array[] = [];
   for (const chunk of chunks) {
-    // The owner of the bytes may reuse them: what the pipe keeps must be its own.
+    // The owner of the bytes may reuse them, so the pipe must copy what it keeps.
     const lent = chunk.slice();
     out.push(pipe.push(lent));
     lent.fill(0);
@@ -32,7 +32,7 @@ export function convertStream(
   return { bytes: concatBytes(out), reading: pipe.reading };
 }
 
-/** The content of a recorded stream as the whole answer of its own style. */
+/** Returns the content of a recorded stream as a whole answer of its own style. */
 export function contentOf({ style, stream }: Recording): JsonObject {
   assert(stream !== undefined);
   if (style === "chat") return wholeChatAnswer(stream);

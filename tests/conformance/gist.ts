@@ -1,9 +1,9 @@
-/** What an answer says, apart from the style it is said in. */
+/** Reads the content of an answer independently of its style. */
 import type { Style } from "../../core/wire/contract.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { list } from "./clients.ts";
 
-/** What an answer says, in one form for all styles. */
+/** The content of an answer, in one form for all styles. */
 export interface Gist {
   readonly text: string;
   readonly refusal: string;
@@ -16,7 +16,7 @@ function joined(parts: readonly (JsonObject | undefined)[], key: string): string
   return parts.map((part) => typeof part?.[key] === "string" ? part[key] : "").join("");
 }
 
-/** The words of a Chat message: some servers write a list of parts, thinking among them. */
+/** Returns the text of a Chat message. Some servers write a list of parts, which may include thinking. */
 function chatWords({ content }: JsonObject): { readonly text: string; readonly thinking: string } {
   if (typeof content === "string") return { text: content, thinking: "" };
   const parts = list(content);
@@ -24,7 +24,7 @@ function chatWords({ content }: JsonObject): { readonly text: string; readonly t
   return { text: joined(parts, "text"), thinking: joined(thoughts, "text") };
 }
 
-/** Servers that spell out every member of their SDK write calls of nothing. */
+/** Whether a call has a name. Servers that write every member of their SDK also write empty calls. */
 function isNamed({ name }: JsonObject): boolean {
   return typeof name === "string" && name !== "";
 }
@@ -41,7 +41,7 @@ function counts(usage: unknown, ...keys: string[]): (number | undefined)[] {
   });
 }
 
-/** Reads what an answer says. */
+/** Reads the content of an answer. */
 export function gistOf(style: Style, answer: JsonObject): Gist {
   const { usage } = answer;
   if (style === "messages") return messagesGist(answer);
@@ -85,13 +85,13 @@ export function gistOf(style: Style, answer: JsonObject): Gist {
   };
 }
 
-/** Servers that show all of the reasoning have it as content, others a summary. */
+/** Returns the parts of a reasoning item: its summary, or its content from servers that show all of it. */
 function thoughtsOf(item: JsonObject): JsonObject[] {
   const summary = list(item["summary"]);
   return summary.length > 0 ? summary : list(item["content"]);
 }
 
-/** Some servers count reasoning in the total only. */
+/** Returns the tokens of a Chat answer. Some servers count reasoning in the total only. */
 function chatTokens(usage: unknown): (number | undefined)[] {
   const [input, output, total] = counts(
     usage,

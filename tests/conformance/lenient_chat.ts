@@ -1,11 +1,10 @@
 /**
- * The content of a recorded Chat stream as one answer, whatever its server got wrong: what a patient human would read
- * out of it. Only for comparison.
+ * Joins a recorded Chat stream into one answer and tolerates the mistakes of servers. Only for comparison.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { list } from "./clients.ts";
 
-/** Adds up the first choice of a stream. */
+/** Joins the first choice of a stream. */
 export function wholeChatAnswer(stream: Uint8Array): JsonObject {
   const message: JsonObject = { role: "assistant", content: null, refusal: null };
   const answer: JsonObject = { object: "chat.completion" };
@@ -47,7 +46,7 @@ function chunks(stream: Uint8Array): JsonObject[] {
   });
 }
 
-/** Mistral writes thinking and the text behind it as parts. */
+/** Adds parts of content to a message. Mistral writes thinking and the following text as parts. */
 function addParts(message: JsonObject, parts: readonly JsonObject[]): void {
   for (const part of parts) {
     const isThinking = part["type"] === "thinking";

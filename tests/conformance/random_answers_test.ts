@@ -1,6 +1,6 @@
 /**
- * Random answers, streamed in random pieces with their parallel calls interleaved, reach the client of every other
- * style as the same answer does in one piece.
+ * Random answers, streamed in random pieces with interleaved parallel calls, reach the client of every other
+ * style in the same form as whole answers.
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import fc from "fast-check";
@@ -27,8 +27,8 @@ const counted: fc.Arbitrary<Answer> = arbitraryAnswer.map((answer) => ({
 }));
 
 /**
- * A whole Chat answer has one place for each kind, so only this order can be told by both of its forms; and where one
- * of several reasonings ends, its plain text field does not say.
+ * A whole Chat answer has one place for each kind, so only this order exists in both of its forms. Its plain
+ * text field does not show where one of several reasonings ends.
  */
 function inChatForm(answer: Answer): Answer {
   const order = ["reasoning", "text", "tool_call"];

@@ -25,7 +25,7 @@ function chatMessages(
     ? []
     : [{ role: idForm === 0 ? "developer" : "system", content: leading }];
   const nextId = idMaker(idForm);
-  // Some servers hand out the same ids in every turn.
+  // Some servers reuse the same ids in every turn.
   let calls = 0;
   for (const one of drawn) {
     if (one.kind === "user") {

@@ -8,7 +8,7 @@ import type { Answer, AnswerBlock } from "../../core/wire/conversation/mod.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { noTokens } from "../../core/billing/token_usage.ts";
 
-/** What a server does its own way. */
+/** The deviations of one server. */
 export interface Habits {
   /** First index of a tool call: one server leaks its block index. */
   readonly firstIndex: number;
@@ -51,7 +51,7 @@ export const arbitraryHabits: fc.Arbitrary<Habits> = fc.record({
 
 const base = { id: "chatcmpl-up", object: "chat.completion.chunk", created: 1, model: "up" };
 
-/** The stream, and the same content as one answer. */
+/** Returns the stream, and the same content as a whole answer. */
 export function chatStream(
   answer: Answer,
   habits: Habits,

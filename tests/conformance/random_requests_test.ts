@@ -40,7 +40,7 @@ for (const from of styles) {
           const first = convertRequest(from, to, body, options);
           const second = convertRequest(from, to, body, options);
           assertEquals(JSON.stringify(first), JSON.stringify(second));
-          // The client's own body may be tried on another route next.
+          // The next route may need the client's original body.
           assertEquals(JSON.stringify(body), before);
         }),
         { numRuns: 100 },

@@ -1,6 +1,6 @@
 /**
- * What random requests of all styles are made of: everything a client may send that the other styles can carry, in the
- * odd forms that clients are known for.
+ * The elements of random requests of all styles: everything that a client may send and the other styles can carry,
+ * including the unusual forms of known clients.
  */
 import fc from "fast-check";
 import type { JsonObject } from "../../core/lib/json/json.ts";
@@ -10,7 +10,7 @@ export const text = fc.array(word, { minLength: 1, maxLength: 4 }).map((words) =
 export const image = "iVBORw0KGgo=";
 export const pdf = "JVBERi0xLjQK";
 
-/** An object with only the members that were drawn. */
+/** Generates an object from the members that were drawn. */
 export function some(members: Record<string, fc.Arbitrary<unknown>>): fc.Arbitrary<JsonObject> {
   return fc.record(members, { requiredKeys: [], noNullPrototype: true }).map((drawn) =>
     JSON.parse(JSON.stringify(drawn))
@@ -74,7 +74,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
 
 export const steps = fc.array(step, { maxLength: 6 });
 
-/** Makes ids of calls in one of the forms that are met. */
+/** Makes ids of calls in one of the known forms. */
 export function idMaker(form: number): (n: number) => string {
   switch (form) {
     case 0:

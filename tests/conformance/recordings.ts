@@ -1,6 +1,6 @@
 /**
  * Recorded exchanges of real providers, from the folder named by the environment variable WIRE_FIXTURES. The project
- * carries none; without the folder the conformance suite says so and checks nothing.
+ * contains none; without the folder the conformance suite reports that and checks nothing.
  *
  * Layout: `<style>/<name>.json` holds `{method, host, path, status, request, response}`; a stream is `<name>.sse` with
  * `<name>.request.json` beside it where the request was recorded. Failures are in `errors/`.
@@ -26,7 +26,7 @@ export function recordingsFolder(): string | undefined {
   return folder === undefined || folder === "" ? undefined : folder;
 }
 
-/** Styles other than `style`: those a conversion goes to. */
+/** Returns the styles other than `style`, to which it can be converted. */
 export function otherStyles(style: Style): Style[] {
   return styles.filter((other) => other !== style);
 }
@@ -76,7 +76,7 @@ export function describeRecordings(
   register(readAllRecordings(folder), folder);
 }
 
-/** The recordings of all styles that a folder holds. */
+/** Returns the recordings of all styles in a folder. */
 export function readAllRecordings(folder: string): Recording[] {
   const present = new Set([...Deno.readDirSync(folder)].map((entry) => entry.name));
   return styles.filter((style) => present.has(style))

@@ -1,4 +1,4 @@
-/** The report over recorded exchanges counts what it says it counts: shown on made-up ones. */
+/** The report over recorded exchanges counts correctly, tested with invented exchanges. */
 import { assert, assertEquals } from "../support/assert.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { GatewayError } from "../../core/errors.ts";
@@ -41,7 +41,7 @@ const twice: Recording = {
 };
 const failed: Recording = { ...good, name: "chat/failed", status: 400 };
 
-/** The row of one direction, without its remarks. */
+/** Returns the row of one direction, without its remarks. */
 function countsOf(rows: readonly Row[], from: string, to: string): Omit<Row, "remarks"> {
   const row = rows.find((one) => one.from === from && one.to === to);
   assert(row !== undefined);
@@ -65,7 +65,7 @@ const whole: Omit<Row, "remarks"> = {
   streamIsWhole: 1,
 };
 
-Deno.test("good exchanges, a refusal by name, and one that failed at its provider", () => {
+Deno.test("the report counts good exchanges, a named refusal and a failure at the provider", () => {
   const rows = measure([good, twice, streamed, failed]);
   assertEquals(countsOf(rows, "chat", "messages"), whole);
   assertEquals(countsOf(rows, "chat", "responses"), { ...whole, to: "responses" });
@@ -73,7 +73,7 @@ Deno.test("good exchanges, a refusal by name, and one that failed at its provide
   assertEquals(rows[2]?.remarks, ["chat/twice: refused, n"]);
 });
 
-/** Conversions that do one thing wrong. */
+/** Conversions with one fault each. */
 const bad: Record<string, [Partial<Conversions>, Partial<Row>]> = {
   "a field that the vendor refuses": [{
     request: (...args) => {
@@ -113,12 +113,12 @@ for (const [what, [conversions, counts]] of Object.entries(bad)) {
   });
 }
 
-Deno.test("what is named in the answer's header is no loss", () => {
+Deno.test("a field that the answer's header names does not count as a loss", () => {
   const rows = measure([{ ...good, request: { ...request, prediction: { content: "Named" } } }]);
   assertEquals(countsOf(rows, "chat", "messages")["weightyLosses"], 0);
 });
 
-/** Answers that say the same in the manner of one server. */
+/** Answers with the same content in the form of one server. */
 const manners: Record<string, Recording> = {
   "members spelled out that mean nothing": withMessage({
     content: "Hello",
@@ -182,7 +182,7 @@ Deno.test("no loss: reasoning of a Responses server that is content, and a text 
   assertEquals(measure([recording]).flatMap((row) => row.remarks), []);
 });
 
-Deno.test("a stream in parts says what the whole says", () => {
+Deno.test("a stream in parts has the content of the whole answer", () => {
   const thought = { type: "thinking", thinking: [{ type: "text", text: "Hm" }] };
   const parts = chunk({ content: [thought] }) +
     chunk({ content: [{ type: "text", text: "Hello" }] }) + chunk({}, "stop") + "data: [DONE]\n\n";
@@ -190,7 +190,7 @@ Deno.test("a stream in parts says what the whole says", () => {
   assertEquals(countsOf(measure([recording]), "chat", "responses")["streamIsWhole"], 1);
 });
 
-Deno.test("the task prints one line for each direction of a folder's recordings", async () => {
+Deno.test("the task prints one line for each direction", async () => {
   const folder = await Deno.makeTempDir();
   try {
     await Deno.mkdir(`${folder}/chat`);

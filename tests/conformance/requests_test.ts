@@ -15,7 +15,7 @@ const ofOtherServers: Record<string, string> = {
   "chat/openrouter-claude-reasoning-stream": "reasoning",
 };
 
-/** No chat call at all. */
+/** Recordings that are not chat calls, with the reason. */
 const notCalls: Record<string, string> = {
   "messages/count-tokens-tools": "a count_tokens request has no max_tokens",
 };

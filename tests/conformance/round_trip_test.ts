@@ -1,5 +1,5 @@
 /**
- * What the tables of conversion call lossless survives the way to another style and back: once for every recorded
+ * What the tables of conversion call lossless survives conversion to another style and back: once for every recorded
  * request and every recorded answer.
  */
 import { assert, assertEquals, assertNotEquals } from "../support/assert.ts";
@@ -25,7 +25,7 @@ function convert(from: Style, to: Style, body: JsonObject): JsonObject | undefin
   return conversion.ok ? conversion.request.body : undefined;
 }
 
-/** What must be equal: words, pictures, calls, results, tools and limits, without the paths and marks around them. */
+/** Returns what must be equal: text, pictures, calls, results, tools and limits. */
 function lossless(style: Style, body: JsonObject): JsonObject {
   const conversation = normalizeTurns(dialectOf(style).decodeRequest(body));
   const ids = new Map<string, number>();
@@ -47,7 +47,7 @@ function numberOf(id: string, ids: Map<string, number>): number {
   return ids.size - 1;
 }
 
-/** Chat has one text and the calls behind it; its order within a turn is not kept. */
+/** Returns a turn of the assistant as Chat has it: one text followed by the calls, without their order. */
 function assistantTurn(blocks: readonly Block[], ids: Map<string, number>): JsonObject {
   const text = blocks.map((block) => block.type === "text" ? block.text : "").join("");
   const calls = blocks.flatMap((block): JsonObject[] => {
@@ -116,7 +116,7 @@ function proofs(answer: JsonObject): unknown[] {
 }
 
 /**
- * Ways that lose something on purpose, with the reason. Each is a row of the tables with the mark for lossy.
+ * Directions with an intended loss, and its reason. Each is a row of the tables that is marked as lossy.
  */
 const lossy: Record<string, string> = {
   "messages/tool-result-image-url chat":
@@ -130,7 +130,7 @@ const lossy: Record<string, string> = {
   "responses/web-search chat": "a hosted tool is left out, and with it the choice",
 };
 
-/** The old function form has no ids for calls; the answer that comes back has made ones. */
+/** The old function form has no ids for calls, so the answer returns with generated ones. */
 function withoutMadeIds(calls: readonly string[], original: readonly string[]): string[] {
   return calls.map((call, i) => original[i]?.startsWith(" ") ? call.replace(/^\S+/, "") : call);
 }
@@ -148,7 +148,7 @@ describeRecordings("round trips", (recordings) => {
           const back = convert(through, style, there);
           assert(back !== undefined);
           const [before, after] = [lossless(style, request), lossless(style, back)];
-          // Messages must name a cap where the others need not.
+          // Messages requires a token limit; the others do not.
           const uncapped = before["maxTokens"] === null;
           const comparable = uncapped ? { ...after, maxTokens: null } : after;
           if (loss === undefined) assertEquals(comparable, before);
@@ -163,7 +163,7 @@ describeRecordings("round trips", (recordings) => {
         assertEquals(withoutMadeIds(after.calls, before.calls), [...before.calls]);
         assertEquals(after.reasoning, before.reasoning);
         assertEquals(after.tokens, before.tokens);
-        // A refusal is also shown as text where the style between has no other place for it.
+        // A refusal is also text where the intermediate style has no other place for it.
         if (before.refusal === "") assertEquals(after.text, before.text);
         else assert(`${after.text}${after.refusal}`.includes(before.refusal));
         assertEquals(proofs(back), proofs(answer));

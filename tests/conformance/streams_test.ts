@@ -9,7 +9,7 @@ import { context, essence, readStream, readWhole } from "./clients.ts";
 import { contentOf, convertStream } from "./converted_stream.ts";
 import { cutBytes, describeRecordings, otherStyles, type Recording } from "./recordings.ts";
 
-/** The cap on tokens cut this one inside the arguments of a call, so their full value is unknown. */
+/** The token limit cut this recording inside the arguments of a call, so their full value is unknown. */
 const cutInsideArguments = "messages/incomplete-tool-json-stream";
 
 describeRecordings("recorded streams", (recordings) => {

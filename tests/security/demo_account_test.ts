@@ -5,10 +5,10 @@ import { isActive, listApiKeys } from "../../kv/api_keys/api_keys.ts";
 import { readWallet } from "../../kv/wallet/wallets.ts";
 import { ensureDemoAccount, retireDemoAccount } from "../../routes/server/demo_account.ts";
 
-Deno.test("the key with play money is worth nothing in production", async () => {
+Deno.test("the demo key is worthless in production", async () => {
   using kv = await Deno.openKv(":memory:");
   const masterKeys = await readMasterKeys(newMasterKey());
-  await retireDemoAccount(kv, 1_000); // a store that never was a sandbox
+  await retireDemoAccount(kv, 1_000); // A store that no sandbox has used.
   const demo = await ensureDemoAccount(kv, masterKeys, 1_000);
 
   await retireDemoAccount(kv, 2_000);

@@ -69,7 +69,7 @@ for (const way of ways) {
   });
 }
 
-Deno.test("a report that does not come is not waited for", async () => {
+Deno.test("the charge does not wait for a report that never comes", async () => {
   const world = await open();
   const leaving = world.reader.cancel();
   await settled();

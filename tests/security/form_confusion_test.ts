@@ -33,7 +33,7 @@ Deno.test("text inside another parameter is not the name", () => {
   assertEquals(parts.map((part) => part?.fileName), [undefined, "; name=zzz", undefined, ""]);
 });
 
-Deno.test("a part that some servers read as a field that decides the cost must have its very name", () => {
+Deno.test("a part that some servers read as a field that decides the cost must have exactly its name", () => {
   const fieldsOf = (name: string) =>
     fieldsOfForm(readForm(writeForm([{ name, body: "5" }], "b").body, "b"));
   const confusing = [

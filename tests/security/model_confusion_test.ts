@@ -1,4 +1,4 @@
-/** A call must not be one thing to the gateway, which prices it, and another to the provider, which makes it. */
+/** The gateway, which prices a call, and the provider, which executes it, must read it in the same way. */
 import { assertEquals, assertThrows } from "../support/assert.ts";
 import { readChatRequest } from "../../core/calls/request/chat_request.ts";
 import { parseJsonBody } from "../../core/calls/request/json_body.ts";
@@ -35,7 +35,7 @@ const inside: JsonObject[] = [
   { max_tokens: 99_999 },
   { max_completion_tokens: 99_999 },
   { max_output_tokens: 99_999 },
-  // It would take the bound at the top away.
+  // It would remove the limit at the top level.
   { max_tokens: null },
   { partial_images: 50 },
   { stream: true },
@@ -98,7 +98,7 @@ Deno.test("best_of makes as many answers as n does", () => {
   }
 });
 
-Deno.test("other fields may be written as their provider likes", () => {
+Deno.test("other fields may have any name", () => {
   const body = parse('{"model":"a","customField":1,"CustomField":2,"messages":[{"Model":"x"}]}');
   assertEquals([...body.fields.keys()], ["model", "customField", "CustomField", "messages"]);
 });

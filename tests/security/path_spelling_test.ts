@@ -1,10 +1,10 @@
-/** Rules in front of the gateway close paths by their text: no other spelling of a path may reach what is behind it. */
+/** Proxies in front of the gateway block paths by their text, so no other spelling of a path may reach its endpoint. */
 import { assertEquals } from "../support/assert.ts";
 import { serveGateway } from "../support/served_gateway.ts";
 
 const operatorKey = "operator-key-of-this-test";
 
-/** The status over a socket of its own: `fetch` changes how a path is written. */
+/** Requests a path over a raw socket and returns the status, since `fetch` normalizes paths. */
 async function statusOf(address: string, target: string, headers: readonly string[] = []) {
   const { hostname, port } = new URL(address);
   using connection = await Deno.connect({ hostname, port: Number(port) });
@@ -15,7 +15,7 @@ async function statusOf(address: string, target: string, headers: readonly strin
   return Number(new TextDecoder().decode(bytes.subarray(0, read)).split(" ")[1]);
 }
 
-Deno.test("a path is matched as it is written: what spells a letter in another way is another path", async () => {
+Deno.test("a path is matched literally: another spelling of a letter is another path", async () => {
   await using gateway = await serveGateway({ env: { GATEWAY_OPERATOR_KEY: operatorKey } });
   const operator = [`authorization: Bearer ${operatorKey}`];
   const page = ["accept: text/html"];

@@ -1,4 +1,4 @@
-/** What a few bytes make a provider read must be held before the call: many at once would else share one small balance. */
+/** Input that a few bytes make a provider read is reserved before the call; otherwise many calls could share one small balance. */
 import { assert, assertEquals, assertThrows } from "../support/assert.ts";
 import { readChatRequest } from "../../core/calls/request/chat_request.ts";
 import { hostedToolsAskedFor } from "../../core/calls/request/billable_features.ts";
@@ -25,7 +25,7 @@ Deno.test("a document that is only named may fill the whole context", () => {
     { type: "file", file: { file_id: "f" } },
     { type: "tool_result", content: [{ type: "document", source: { type: "url", url: "u" } }] },
     { type: "video_url", video_url: { url: "https://a/b.mp4" } },
-    // In the shapes of several vendors.
+    // In the forms of several vendors.
     { type: "document_url", document_url: "https://a/b" },
     { type: "document_url", document_url: { url: "https://a/b" } },
     { type: "file_url", file_url: { url: "https://a/b" } },
@@ -54,7 +54,7 @@ Deno.test("a PDF in a part for pictures counts as a document, by its bytes", () 
   for (const part of sent) assert(bound(says(part)) > 60_000, part.type);
 });
 
-Deno.test("hosted tools bring text of their own, tools of the client do not", () => {
+Deno.test("hosted tools add input of their own, tools of the client do not", () => {
   const text = { messages: [{ role: "user", content: "hi" }] };
   const hosted = { ...text, tools: [{ type: "web_search_20250305", name: "web_search" }] };
   assert(bound(hosted) >= 100_000);
@@ -84,7 +84,7 @@ Deno.test("hosted tools bring text of their own, tools of the client do not", ()
   assertEquals(bound(own), JSON.stringify(own).length);
 });
 
-Deno.test("what is in the body itself counts by its length", () => {
+Deno.test("content inside the body counts by its length", () => {
   const bodies: JsonObject[] = [
     says({ type: "text", text: "file_id" }),
     says({ type: "tool_use", id: "1", name: "open", input: { file_id: "f" } }),
@@ -121,7 +121,7 @@ Deno.test("a long body counts by its bytes, brackets and all, but for the base64
   assert(bound(inArguments) > 50_000, "what stands in arguments is text");
 });
 
-Deno.test("state that lies at the provider is refused, it is no customer's own", () => {
+Deno.test("state stored at the provider is refused, since it belongs to no single customer", () => {
   const states: JsonObject[] = [
     { previous_response_id: "resp_1", input: "go on" },
     { conversation: "conv_1", input: "go on" },

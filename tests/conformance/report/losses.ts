@@ -6,8 +6,8 @@ import { list } from "../clients.ts";
 import { type Gist, gistOf } from "../gist.ts";
 
 /**
- * Members that no other style needs: ids and places, what tells kinds apart, what is steered (the tables name that),
- * and what goes to its maker only.
+ * Members that no other style needs: ids and positions, discriminators, settings (the tables name those),
+ * and data that only its producer reads.
  */
 const light = new Set([
   ...[
@@ -41,7 +41,7 @@ const light = new Set([
   ],
 ]);
 
-/** Blocks and items of thinking, whose words and proofs go to their maker only. */
+/** Blocks and items of thinking, whose text and signatures only their producer reads. */
 const ofItsMaker: ReadonlySet<Json | undefined> = new Set([
   "thinking",
   "redacted_thinking",
@@ -53,7 +53,7 @@ interface Leaf {
   readonly text: string;
 }
 
-/** The words of a value: its strings, and those inside strings that are JSON objects themselves. */
+/** Returns the texts of a value: its strings, and those inside strings that are JSON objects. */
 function leavesOf(value: Json | undefined, path: string, found: Leaf[]): Leaf[] {
   if (typeof value === "string") {
     const inner = path.endsWith("arguments") ? parsed(value) : undefined;
@@ -101,14 +101,14 @@ function haystack(value: Json | undefined, found: string[] = []): string[] {
   return found;
 }
 
-/** The words of a data URL, which other styles write as plain base64, or as the text that it is. */
+/** Returns the text to search for: of a data URL the content, which other styles write as base64 or as decoded text. */
 function needle(text: string): string {
   const [, type, data] = /^data:([^,]*);base64,(.*)$/s.exec(text) ?? [];
   if (data === undefined) return text;
   return type?.startsWith("text/") ? new TextDecoder().decode(decodeBase64(data)) : data;
 }
 
-/** Paths of a request whose words are nowhere in the converted body and that no name speaks of. */
+/** Returns the paths of a request whose text is missing in the converted body and which no warning names. */
 export function lostOfRequest(
   request: JsonObject,
   body: JsonObject,
@@ -122,7 +122,7 @@ export function lostOfRequest(
     .map(({ path }) => path);
 }
 
-/** Addresses of the sources of an answer. */
+/** Returns the URLs of the sources of an answer. */
 function sourcesOf(style: Style, answer: JsonObject): string[] {
   const cited = style === "messages"
     ? list(answer["content"]).flatMap((block) => list(block["citations"]))
@@ -136,7 +136,7 @@ function sourcesOf(style: Style, answer: JsonObject): string[] {
   return [...new Set(urls)].sort();
 }
 
-/** What of an answer a client of another style does not get: names of what is gone. */
+/** Returns the names of what an answer loses for a client of another style. */
 export function lostOfAnswer(
   from: Style,
   answer: JsonObject,
@@ -157,12 +157,12 @@ export function lostOfAnswer(
   return lost;
 }
 
-/** Parts of a summary are one text elsewhere, with blank lines between them. */
+/** Joins the parts of a summary; other styles have one text with blank lines. */
 function unspaced(text: string): string {
   return text.replaceAll(/\s+/g, "");
 }
 
-/** Calls without their ids, which change where the client's style asks for another form. */
+/** Returns the calls without their ids, which change where the client's style requires another form. */
 function callsOf({ calls }: Gist): string {
   return JSON.stringify(calls.map((call) => call.slice(call.indexOf(" "))));
 }

@@ -1,13 +1,13 @@
 /**
- * `deno task report:conversion -- [FOLDER] [--remarks]`: what becomes of recorded exchanges in every direction of
+ * `deno task report:conversion -- [FOLDER] [--remarks]` reports the result of recorded exchanges in every direction of
  * conversion. FOLDER is laid out as `recordings.ts` says; without it the environment variable WIRE_FIXTURES names it.
- * `--remarks` lists what was not as it should be, by the names of recordings and fields.
+ * `--remarks` lists the deviations by the names of recordings and fields.
  */
 import { readAllRecordings, recordingsFolder } from "../recordings.ts";
 import { measure } from "./measure.ts";
 import { tableOf } from "./table.ts";
 
-/** The whole report, or what is missing for one. */
+/** Returns the whole report, or the reason why there is none. */
 function report(words: readonly string[]): { readonly code: number; readonly text: string } {
   const folder = words.find((word) => !word.startsWith("--")) ?? recordingsFolder();
   if (folder === undefined) {

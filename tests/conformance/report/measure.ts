@@ -1,4 +1,4 @@
-/** Converts recorded exchanges in every direction and counts what came of them. */
+/** Converts recorded exchanges in every direction and counts the results. */
 import { convertAnswer, convertRequest } from "../../../core/wire/convert.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import type { Style } from "../../../core/wire/contract.ts";
@@ -9,7 +9,7 @@ import { contentOf, convertStream } from "../converted_stream.ts";
 import { otherStyles, type Recording, styles } from "../recordings.ts";
 import { lostOfAnswer, lostOfRequest } from "./losses.ts";
 
-/** What is measured: made-up ones show what the report does with bad conversions. */
+/** The conversions to measure; the tests of the report replace them with faulty ones. */
 export interface Conversions {
   readonly request: typeof convertRequest;
   readonly answer: typeof convertAnswer;
@@ -39,7 +39,7 @@ export interface Row {
   /** Streams that can be compared with a whole answer, and those that are equal to it. */
   comparable: number;
   streamIsWhole: number;
-  /** What was not as it should be: names of recordings and of fields, never their words. */
+  /** Deviations, as names of recordings and fields, never their content. */
   readonly remarks: string[];
 }
 
@@ -82,7 +82,7 @@ function newRow(from: Style, to: Style): Row {
 }
 
 function measureRequest({ name, request }: Recording, { request: convert }: Conversions, row: Row) {
-  // Requests that only count tokens have no answer to ask for.
+  // Requests that only count tokens have no answer.
   if (request === undefined || (row.from === "messages" && !("max_tokens" in request))) return;
   row.requests++;
   const options = { capabilities: {}, upstreamModel: "m", maxOutputTokens: 128_000 };
@@ -110,7 +110,7 @@ function remarkLosses(name: string, of: string, lost: readonly string[], row: Ro
   row.remarks.push(`${name}: ${of} lost ${lost.slice(0, mostPaths).join(", ")}`);
 }
 
-/** Paths that are named for one loss. */
+/** Paths that a remark names at most. */
 const mostPaths = 4;
 
 function measureAnswer({ name, answer }: Recording, { answer: convert }: Conversions, row: Row) {
@@ -155,7 +155,7 @@ function text(style: Style, answer: JsonObject): string {
   return JSON.stringify(sorted(essence(style, answer)));
 }
 
-/** The same members in one order, so that equal answers are equal texts. */
+/** Sorts members, so that equal answers become equal texts. */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (!isJsonObject(value)) return value;
@@ -171,7 +171,7 @@ type Attempt<Value> =
   | { readonly ok: true; readonly value: Value }
   | { readonly ok: false; readonly why: string };
 
-/** What a strict client makes of an answer, or which kind of error stopped it. Its words may be those of the answer. */
+/** Returns what a strict client reads from an answer, or the kind of its error. The message may quote the answer. */
 function attempt<Value>(run: () => Value): Attempt<Value> {
   try {
     return { ok: true, value: run() };

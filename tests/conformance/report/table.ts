@@ -13,7 +13,7 @@ const heads = [
   "stream = whole",
 ] as const;
 
-/** A table in Markdown, one line for each direction and one for all. */
+/** Formats a table in Markdown, with one line for each direction and one for all. */
 export function tableOf(rows: readonly Row[]): string {
   const lines = [
     ...rows.map((row) => cells(`${row.from} → ${row.to}`, row)),

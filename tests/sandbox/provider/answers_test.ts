@@ -11,7 +11,7 @@ import {
   wholeReadingOf,
 } from "./sandbox_calls.ts";
 
-Deno.test("the same request gets the same answer, another one gets other ids", async () => {
+Deno.test("equal requests get equal answers; different ones get different ids", async () => {
   for (const style of styles) {
     for (const stream of [false, true]) {
       const body = requestOf(style, "Hello there", { stream });
@@ -24,7 +24,7 @@ Deno.test("the same request gets the same answer, another one gets other ids", a
   }
 });
 
-Deno.test("a stream and a whole answer say and cost the same", async () => {
+Deno.test("a stream and a whole answer have the same content and usage", async () => {
   const thinking: Record<string, JsonObject> = {
     messages: { thinking: { type: "adaptive" } },
     chat: { reasoning_effort: "high" },
@@ -138,7 +138,7 @@ Deno.test("the first stop sequence cuts the text and is not part of it", async (
   assertEquals([chat.outputBytes, chat.stopReason], [13, "stop"]);
 });
 
-Deno.test("chat: usage comes in the stream only when it was asked for, choices are as many as asked", async () => {
+Deno.test("chat: a stream has usage only on request, and the requested number of choices", async () => {
   const silent = await call(paths.chat, requestOf("chat", "Hi", { stream: true }));
   assert(!silent.text.includes("usage"));
   const asked = requestOf("chat", "Hi", { stream: true, stream_options: { include_usage: true } });
@@ -182,7 +182,7 @@ Deno.test("structured output fits the schema", async () => {
   assert(object.text.includes('{\\"answer\\":\\"answer\\"}'), object.text);
 });
 
-Deno.test("a body that makes no sense gets the vendor's own kind of 400", async () => {
+Deno.test("an unreadable body gets a 400 in the vendor's own form", async () => {
   const cases: [string, unknown, string][] = [
     [paths.messages, "{", "JSON object"],
     [paths.messages, "[]", "JSON object"],
@@ -203,7 +203,7 @@ Deno.test("a body that makes no sense gets the vendor's own kind of 400", async 
   assertEquals((await call("/v1/nothing", {})).status, 404);
 });
 
-Deno.test("the base address and the query do not matter", async () => {
+Deno.test("any base URL and any query reach the endpoint", async () => {
   assertEquals(
     (await call("/some/base/v1/messages?beta=true", requestOf("messages", "Hi"))).status,
     200,

@@ -62,7 +62,7 @@ Deno.test(
   },
 );
 
-Deno.test("images: as many as asked for, in the shape asked for, whole or streamed", async () => {
+Deno.test("images: the requested number and shape, whole or streamed", async () => {
   const { post } = sandbox();
   const body = { model: "i", prompt: "a cat", n: 3, size: "1536x1024" };
   const whole = JSON.parse((await post("/images/generations", body)).text());
@@ -80,7 +80,7 @@ Deno.test("images: as many as asked for, in the shape asked for, whole or stream
   assertEquals(JSON.parse(none.text()).data, []);
 });
 
-Deno.test("an edit wants a picture, as a form or as JSON", async () => {
+Deno.test("an edit requires a picture, in a form or in JSON", async () => {
   const { send, post } = sandbox();
   const picture = drawPng({ width: 4, height: 4, seed: 1 });
   const form = writeForm([
@@ -109,7 +109,7 @@ Deno.test("speech: formats that a decoder reads; others are refused", {
   assertEquals((await say({ response_format: "flac" })).response.status, 400);
 });
 
-Deno.test("triggers: errors, moderation, a cut; unknown ones are a 400", async () => {
+Deno.test("triggers: errors, moderation, a cut; unknown triggers get a 400", async () => {
   const { post } = sandbox();
   const paths: [string, string, Record<string, unknown>][] = [
     ["/images/generations", "prompt", { model: "m" }],
@@ -130,7 +130,7 @@ Deno.test("triggers: errors, moderation, a cut; unknown ones are a 400", async (
   assert(cut instanceof UpstreamFailure && cut.code === "cut");
 });
 
-Deno.test("a video walks through its states by the clock", async () => {
+Deno.test("the state of a video follows the clock", async () => {
   const { clock, video, state, send } = sandbox();
   const { id, status } = await video("a cat");
   assertEquals(status, "queued");
@@ -157,7 +157,7 @@ Deno.test("a video walks through its states by the clock", async () => {
   assertEquals((await send({ method: "GET", path: `/videos/${id}/content` })).response.status, 404);
 });
 
-Deno.test("video triggers: fail, stall, expire, slow, and a cancelled task is gone", async () => {
+Deno.test("video triggers: fail, stall, expire and slow; a cancelled task is not found", async () => {
   const { clock, video, state, send } = sandbox();
   const fails = await video("[[sandbox:video-fail]]");
   const stalls = await video("[[sandbox:video-stall]]");

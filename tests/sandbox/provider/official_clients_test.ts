@@ -1,4 +1,4 @@
-/** The vendors' own libraries read what the sandbox writes: the strictest judges of its wire forms. */
+/** The vendors' own SDKs read what the sandbox writes, as the strictest check of its wire forms. */
 import Anthropic from "@anthropic-ai/sdk";
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import OpenAI from "openai";
@@ -7,7 +7,7 @@ import { fixedClock } from "./sandbox_calls.ts";
 
 const sandbox = createSandboxTransport({ clock: fixedClock, delay: () => Promise.resolve() });
 
-/** `fetch` over the sandbox. */
+/** A `fetch` that the sandbox answers. */
 const sandboxFetch: typeof fetch = async (input, init) => {
   const request = new Request(input, init);
   const exchange = sandbox.open({

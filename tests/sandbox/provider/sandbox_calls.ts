@@ -20,7 +20,7 @@ export const paths: Readonly<Record<Style, string>> = {
 
 export const styles: readonly Style[] = ["messages", "chat", "responses"];
 
-/** Opens an exchange on a sandbox of its own; delays are recorded and do not wait. */
+/** Opens an exchange on a new sandbox; delays are recorded instead of awaited. */
 export function openCall(
   path: string,
   body: unknown,
@@ -44,12 +44,12 @@ export function openCall(
   return { exchange, waits };
 }
 
-/** Everything that a call gave. */
+/** Everything that a call returned. */
 export interface Called {
   readonly status: number;
   readonly header: (name: string) => string | undefined;
   readonly text: string;
-  /** The reads, one by one. */
+  /** The result of each read. */
   readonly reads: readonly string[];
   readonly failure: UpstreamFailure | undefined;
   readonly waits: readonly number[];
@@ -83,21 +83,21 @@ export async function call(
   };
 }
 
-/** A request of any style that says `text`. */
+/** Makes a request of any style with the text `text`. */
 export function requestOf(style: Style, text: string, rest: JsonObject = {}): JsonObject {
   if (style === "responses") return { model: "m", input: text, ...rest };
   const messages = [{ role: "user", content: text }];
   return { model: "m", ...(style === "messages" && { max_tokens: 1_000 }), messages, ...rest };
 }
 
-/** The parsed body of a call that answers with JSON. */
+/** Returns the parsed body of a call that answers with JSON. */
 export async function jsonOf(path: string, body: unknown): Promise<JsonObject> {
   const parsed: unknown = JSON.parse((await call(path, body)).text);
   if (!isJsonObject(parsed)) throw new Error("no object");
   return parsed;
 }
 
-/** What a meter reads from a streamed call. */
+/** Returns what a meter reads from a streamed call. */
 export async function readingOf(style: Style, body: JsonObject): Promise<StreamReading> {
   const { text, failure } = await call(paths[style], { ...body, stream: true });
   const pipe = createNativePipe(style, {
@@ -112,7 +112,7 @@ export async function readingOf(style: Style, body: JsonObject): Promise<StreamR
   return pipe.reading;
 }
 
-/** What is read from the same call as a whole answer. */
+/** Returns what is read from the same call as a whole answer. */
 export async function wholeReadingOf(style: Style, body: JsonObject) {
   return readAnswer(style, await jsonOf(paths[style], body));
 }

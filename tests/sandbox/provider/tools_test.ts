@@ -25,7 +25,7 @@ const parallelOff: Record<Style, JsonObject> = {
   responses: { parallel_tool_calls: false },
 };
 
-/** Calls of a whole answer as `name arguments`. */
+/** Returns the calls of a whole answer as `name arguments`. */
 async function callsOf(style: Style, text: string, rest: JsonObject = {}): Promise<string[]> {
   const body = await jsonOf(
     paths[style],
@@ -51,7 +51,7 @@ async function callsOf(style: Style, text: string, rest: JsonObject = {}): Promi
 const weather = 'get_weather {"city":"city","days":1}';
 const time = "get_time {}";
 
-Deno.test("a tool is called when the turn asks for it, and only then", async () => {
+Deno.test("a tool is called only when the turn asks for it", async () => {
   for (const style of styles) {
     assertEquals(await callsOf(style, "How are you?"), [], style);
     assertEquals(await callsOf(style, "Please call get_time now"), [time], style);
@@ -94,7 +94,7 @@ Deno.test("tool_choice is obeyed", async () => {
   }
 });
 
-Deno.test("allowed_tools narrows what may be called", async () => {
+Deno.test("allowed_tools limits which tools are called", async () => {
   const only = { type: "function", function: { name: "get_time" } };
   const chat = { type: "allowed_tools", allowed_tools: { mode: "required", tools: [only] } };
   assertEquals(await callsOf("chat", "Hi", { tool_choice: chat }), [time]);

@@ -16,14 +16,14 @@ function streamOf(style: Style, text: string) {
   return call(paths[style], requestOf(style, text, { stream: true }));
 }
 
-/** Reads that carry output. */
+/** Counts the reads that have output. */
 function deltasIn(reads: readonly string[]): number {
   return reads.filter((read) =>
     /"delta":(?!\{\}|\{"role"|\{"stop_reason")/.test(read) && !read.includes("signature_delta")
   ).length;
 }
 
-Deno.test("triggers are taken out of the text, the last of a kind counts", () => {
+Deno.test("triggers are removed from the text; of several of a kind the last counts", () => {
   const { text, triggers } = readTriggers(
     "a [[sandbox:slow 5]] b [[sandbox:slow 7]][[sandbox:empty]]",
   );
@@ -78,7 +78,7 @@ Deno.test("slow waits once before the first output, pace before every other", as
   }
 });
 
-Deno.test("slow: the preamble is there before the wait", async () => {
+Deno.test("slow: the preamble arrives before the wait", async () => {
   for (const style of styles) {
     const waiting = Promise.withResolvers<void>();
     const { exchange } = openCall(
@@ -120,7 +120,7 @@ Deno.test("stall: headers come, then nothing until the call is cancelled", async
   }
 });
 
-Deno.test("stall-after: so many deltas, then nothing", async () => {
+Deno.test("stall-after: the given number of deltas, then nothing", async () => {
   for (const style of styles) {
     const body = requestOf(style, "Hello there [[sandbox:stall-after 1]]", { stream: true });
     const { exchange } = openCall(paths[style], body);
@@ -139,7 +139,7 @@ Deno.test("stall-after: so many deltas, then nothing", async () => {
   }
 });
 
-Deno.test("cut-after: so many deltas, then the connection breaks", async () => {
+Deno.test("cut-after: the given number of deltas, then the connection breaks", async () => {
   for (const style of styles) {
     for (const [count, expected] of [[0, 0], [1, 1], [2, 2], [50, 2]] as const) {
       const cut = await streamOf(style, `Hello there [[sandbox:cut-after ${count}]]`);
@@ -155,7 +155,7 @@ Deno.test("cut-after: so many deltas, then the connection breaks", async () => {
   }
 });
 
-Deno.test("error-after: so many deltas, then an error inside the stream", async () => {
+Deno.test("error-after: the given number of deltas, then an error inside the stream", async () => {
   for (const style of styles) {
     const body = requestOf(style, "Hello there [[sandbox:error-after 1]]");
     const reading = await readingOf(style, body);
@@ -227,14 +227,14 @@ Deno.test("an empty answer has no output, a refusal has one", async () => {
   }
 });
 
-Deno.test("reasoning comes without being asked for", async () => {
+Deno.test("reasoning: the answer has reasoning that the request did not ask for", async () => {
   for (const style of styles) {
     const { usage } = await wholeReadingOf(style, requestOf(style, "Hi [[sandbox:reasoning]]"));
     assert(usage !== undefined && usage.reasoning > 0 && usage.reasoning < usage.output, style);
   }
 });
 
-Deno.test("split: the body comes in pieces of so many bytes", async () => {
+Deno.test("split: the body comes in pieces of the given number of bytes", async () => {
   const plain = await streamOf("chat", "Hi");
   const split = await streamOf("chat", "Hi [[sandbox:split 7]]");
   assert(split.reads.every((read) => read.length <= 7));

@@ -403,7 +403,7 @@ for (const [name, body, message] of refused) {
   });
 }
 
-Deno.test("Messages takes context_management with its beta, as Claude Code sends it, and only so", () => {
+Deno.test("Messages accepts context_management only with its beta, as Claude Code sends it", () => {
   const body = {
     model: "m",
     max_tokens: 9,

@@ -18,7 +18,7 @@ const turns = async (count: number) => {
   for (let turn = 0; turn < count; turn++) await Promise.resolve();
 };
 
-/** An answer that comes in parts, is there for a while, and leaves; at worst its route fails half-way. */
+/** Generates an answer that arrives in parts and ends after a while, or whose route fails half-way. */
 const plan = fc.record({
   owner: fc.constantFrom("a", "b", "c"),
   beginsAfter: fc.nat(20),
@@ -30,7 +30,7 @@ const plan = fc.record({
   isHandedOver: fc.boolean(),
 });
 
-Deno.test("answers that grow and end in any order all fit in the end, and at most one is beyond the bounds", async () => {
+Deno.test("answers that grow and end in any order all fit eventually; at most one exceeds the bounds", async () => {
   let waits = 0;
   await fc.assert(
     fc.asyncProperty(fc.array(plan, { minLength: 8, maxLength: 24 }), async (plans) => {

@@ -17,7 +17,7 @@ const text = fc.oneof(
   fc.string({ unit: fc.constantFrom("ế", "x", "𝄞", "\ud800") }),
 );
 
-Deno.test("copies keep their bytes, whatever is copied later or done to the original", () => {
+Deno.test("copies keep their bytes when others are copied or the original changes", () => {
   const kept: [copy: Uint8Array, expected: Uint8Array][] = [];
   fc.assert(fc.property(fc.array(fc.oneof(piece, text)), (pieces) => {
     for (const one of pieces) {

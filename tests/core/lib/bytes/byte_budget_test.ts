@@ -5,7 +5,7 @@ import { GatewayError } from "../../../../core/errors.ts";
 
 const bounds = { total: 100, perOwner: 60 };
 
-/** A holder beside what it must hold by the rules. */
+/** A holder and the number of bytes that it must have. */
 class Witnessed {
   bytes = 0;
   released = false;
@@ -94,7 +94,7 @@ Deno.test("any number of owners that want everything get equal shares, and the n
   for (const count of [1, 2, 3, 5, 11]) {
     const budget = new ByteBudget({ total, perOwner: total / 2 });
     const owners = Array.from({ length: count }, (_, i) => budget.open(`acc_${i}`));
-    // By turns, byte by byte: nobody comes first.
+    // Each takes one byte in turn, so that no owner has an advantage.
     while (owners.map((owner) => owner.tryTake(1)).includes(true));
     for (const { bytes } of owners) {
       assert(Math.abs(bytes - total / (count + 1)) <= 1, `${count} owners: ${bytes}`);

@@ -10,7 +10,7 @@ export function concat(parts: readonly Uint8Array[]): Uint8Array<ArrayBuffer> {
   return whole;
 }
 
-/** Cuts at the given places, in any order, taken modulo the length; no piece is empty. */
+/** Cuts bytes at the given positions modulo the length, in any order; no piece is empty. */
 export function splitAt(whole: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   if (whole.length === 0) return [];
   const places = [...new Set(cuts.map((cut) => cut % whole.length)), whole.length]

@@ -7,7 +7,7 @@ import { concat, splitAt } from "./bytes.ts";
 const limits = { chunkExtensionBytes: 32, trailerBytes: 64 };
 const encode = (text: string) => new TextEncoder().encode(text);
 
-/** Feeds pieces the way a connection does: each into the front of one buffer. */
+/** Feeds pieces as a connection does: each at the start of one buffer. */
 function decodePieces(pieces: readonly Uint8Array[]) {
   const decoder = new ChunkedDecoder(limits);
   const buffer = new Uint8Array(64 * 1024);
@@ -133,7 +133,7 @@ Deno.test("ChunkedDecoder: bounds extensions per chunk and trailers altogether",
   assertEquals(assertThrowsFailure(() => decodePieces([trailer(9)])).code, "too_large");
 });
 
-Deno.test("ChunkedDecoder: never does anything but decode or refuse, whatever the bytes", () => {
+Deno.test("ChunkedDecoder: decodes or refuses any bytes", () => {
   const alphabet = fc.constantFrom(..."0123aF;\r\n \tx\0".split("").map((c) => c.charCodeAt(0)));
   const noise = fc.array(fc.oneof(alphabet, fc.nat({ max: 255 })), { maxLength: 200 });
   fc.assert(
@@ -148,7 +148,7 @@ Deno.test("ChunkedDecoder: never does anything but decode or refuse, whatever th
           return error.code;
         }
       };
-      // Where the pieces are cut must not change what they mean.
+      // The position of the cuts must not change the result.
       assertEquals(outcome(splitAt(wire, cuts)), outcome([wire]));
     }),
     { numRuns: 1_000 },

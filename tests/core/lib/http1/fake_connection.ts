@@ -1,4 +1,4 @@
-/** Connections without sockets, and time that moves by hand, for the tests of the HTTP/1.1 driver. */
+/** Connections without sockets and a manual clock, for the tests of the HTTP/1.1 driver. */
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { Connect, Connection, ConnectTarget } from "../../../../core/upstream/connection.ts";
 import {
@@ -12,7 +12,7 @@ import { concat } from "./bytes.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-/** The peer's end is in the test's hands: it pushes what a read shall give. */
+/** A connection whose peer is the test, which pushes what reads return. */
 export class FakeConnection implements Connection {
   readonly #incoming: (Uint8Array | null | Error)[] = [];
   readonly #sent: Uint8Array[] = [];
@@ -25,7 +25,7 @@ export class FakeConnection implements Connection {
   writeGate: Promise<void> | undefined;
   writeCount = 0;
 
-  /** Each piece is given to one read. */
+  /** Queues pieces; each is the result of one read. */
   push(...pieces: (string | Uint8Array | null | Error)[]): void {
     for (const piece of pieces) {
       this.#incoming.push(typeof piece === "string" ? encoder.encode(piece) : piece);
@@ -68,12 +68,12 @@ export class FakeConnection implements Connection {
   }
 }
 
-/** Lets everything run that waits for promises only. */
+/** Runs everything that waits only for promises. */
 export async function settle(): Promise<void> {
   for (let turn = 0; turn < 50; turn++) await Promise.resolve();
 }
 
-/** A transport whose connections and clock belong to the test. */
+/** A transport whose connections and clock the test controls. */
 export function fakeNetwork(options: Partial<Http1TransportOptions> = {}) {
   const connections: FakeConnection[] = [];
   const targets: ConnectTarget[] = [];
@@ -98,7 +98,7 @@ export function fakeNetwork(options: Partial<Http1TransportOptions> = {}) {
   return {
     connections,
     targets,
-    /** The next connections to be opened, with what the peer will say on them. */
+    /** Queues the next connections, with what their peers send. */
     prepare(...pieces: (string | Uint8Array | null | Error)[]): FakeConnection {
       const connection = new FakeConnection();
       connection.push(...pieces);
@@ -116,7 +116,7 @@ export function fakeNetwork(options: Partial<Http1TransportOptions> = {}) {
   };
 }
 
-/** The code with which a promise rejects, or `fulfilled`. */
+/** Returns the code with which a promise rejects, or `fulfilled`. */
 export async function failureCode(promise: Promise<unknown>): Promise<string> {
   try {
     await promise;

@@ -5,7 +5,7 @@ import type {
 } from "../../../../core/upstream/transport.ts";
 import { concat } from "./bytes.ts";
 
-/** Reads to the clean end; every view is copied before the next read. */
+/** Reads to the clean end and copies every view before the next read. */
 export async function readWhole(body: ByteReader): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   for (;;) {
@@ -21,7 +21,7 @@ export interface WholeAnswer {
   header(name: string): string | undefined;
 }
 
-/** One call from the first byte to the last; by itself one that may be sent a second time. */
+/** Makes one call and reads it to its end. The request may be sent a second time unless `request` forbids it. */
 export async function call(
   transport: Transport,
   request: Partial<UpstreamRequest> & { readonly url: string },

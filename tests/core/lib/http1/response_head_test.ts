@@ -113,7 +113,7 @@ for (const [name, lines] of refused) {
   });
 }
 
-Deno.test("findHeadEnd: finds the same end whether bytes come at once or one by one", () => {
+Deno.test("findHeadEnd: finds the same end for bytes together and one by one", () => {
   const header = fc.string({ unit: fc.constantFrom("a", ":", " ", "\r", "\n"), maxLength: 40 });
   fc.assert(fc.property(header, fc.nat({ max: 9 }), (text, offset) => {
     const bytes = encode("x".repeat(offset) + text + "\r\n\r\nbody\r\n\r\n");
@@ -129,13 +129,13 @@ Deno.test("findHeadEnd: finds the same end whether bytes come at once or one by 
   }));
 });
 
-Deno.test("findHeadEnd: does not look behind the end of what was read", () => {
+Deno.test("findHeadEnd: does not search beyond the bytes that were read", () => {
   const stale = encode("HTTP/1.1 200 OK\r\n\r\n");
   assertEquals(findHeadEnd(stale, 0, stale.length - 1), -1);
   assertEquals(findHeadEnd(stale, 0, stale.length), stale.length);
 });
 
-Deno.test("parseResponseHead: reads or refuses, whatever the bytes", () => {
+Deno.test("parseResponseHead: reads or refuses any bytes", () => {
   const line = fc.oneof(
     fc.constantFrom("a: b", "content-length: 3", "transfer-encoding: chunked", "connection: close"),
     fc.string({ unit: "binary", maxLength: 30 }),

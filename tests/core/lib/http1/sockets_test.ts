@@ -92,7 +92,7 @@ Deno.test("sockets: a peer that closes after every answer without saying so", as
   );
 });
 
-Deno.test("sockets: a peer that reads a request on a kept connection and dies gets an order once only", async () => {
+Deno.test("sockets: a peer that reads a request on a kept connection and dies gets it only once", async () => {
   for (const bytes of [10, 3_000_000]) {
     for (const onSentAgain of [undefined, () => {}]) {
       let read = 0;
@@ -187,7 +187,7 @@ Deno.test("sockets: 100 MB pass through one buffer of at most 64 KiB", async () 
   );
 });
 
-Deno.test("sockets: a body of 20 MB goes out, to a peer that reads late", async () => {
+Deno.test("sockets: a body of 20 MB reaches a peer that reads late", async () => {
   const body = new Uint8Array(20 * 1024 * 1024).map((_, index) => index % 253);
   await withPeer(
     async (peer) => {
@@ -256,7 +256,7 @@ Deno.test("sockets: cancel closes the socket in every state", async () => {
   }
 });
 
-Deno.test("sockets: of 50 exchanges cancelled at many points none comes back to the pool", async () => {
+Deno.test("sockets: none of 50 exchanges cancelled at many points returns to the pool", async () => {
   await withPeer(
     async (peer) => {
       while (await peer.request()) {
@@ -316,7 +316,7 @@ Deno.test("sockets: redirects are returned, not followed", async () => {
   );
 });
 
-Deno.test("sockets: a link to ::1 works where the machine has it", async () => {
+Deno.test("sockets: a connection to ::1 works if the machine has IPv6", async () => {
   let listener: Deno.Listener<Deno.Conn>;
   try {
     listener = Deno.listen({ hostname: "::1", port: 0 });

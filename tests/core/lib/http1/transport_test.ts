@@ -29,7 +29,7 @@ Deno.test("a request goes out in one write, head and body together", async () =>
   network.transport.close();
 });
 
-Deno.test("a large body is sent whole, however little the connection takes at a time", async () => {
+Deno.test("a large body is sent whole in writes of any size", async () => {
   const text = "0123456789".repeat(500);
   const bytes = encode(text);
   const pieces = [[0, 7], [7, 3_000], [3_000, 3_001], [3_001, 5_000]]
@@ -195,7 +195,7 @@ for (const ending of [null, new Error("reset")]) {
   });
 }
 
-/** A request that must not be made twice: nobody wants to be told. */
+/** A request that must not be sent twice: it has no `onSentAgain`. */
 const once = { url, body: encode("order"), onSentAgain: undefined };
 
 for (const ending of [null, new Error("reset")]) {
@@ -219,7 +219,7 @@ for (const ending of [null, new Error("reset")]) {
     }
   });
 
-  Deno.test(`a request that was not whole when the ${ending} came is sent again, whatever it is`, async () => {
+  Deno.test(`a request that was not whole when the ${ending} came is sent again, with any method`, async () => {
     for (const isRepeatable of [true, false]) {
       const { network, connection } = await withPooled({ provenRestMs: 0 });
       network.prepare(ok("2"));
@@ -262,7 +262,7 @@ Deno.test("a write that ends in the same moment as the connection counts as whol
   assertEquals(network.connections.length, 1);
 });
 
-Deno.test("GET and DELETE are sent again without being asked", async () => {
+Deno.test("GET and DELETE are sent again without permission", async () => {
   for (const method of ["GET", "DELETE"] as const) {
     const { network, connection } = await withPooled();
     network.prepare(ok("2"));
@@ -292,7 +292,7 @@ Deno.test("a POST that must not be made twice takes the connection that its peer
   network.transport.close();
 });
 
-Deno.test("cancel while it looks for stale connections leaves the pool alone", async () => {
+Deno.test("cancel during the search for stale connections leaves the pool unchanged", async () => {
   const { network } = await withPooled({ provenRestMs: 0 });
   const exchange = network.transport.open({ ...request, onSentAgain: undefined });
   exchange.cancel();
@@ -367,7 +367,7 @@ Deno.test("the peer's own keep-alive time shortens the idle time", async () => {
   assertEquals(connection.closed, true);
 });
 
-Deno.test("the pool is bounded: the oldest goes", async () => {
+Deno.test("the pool is bounded: the oldest connection is closed", async () => {
   const network = fakeNetwork({ idleConnectionsPerOrigin: 2 });
   const all = [1, 2, 3].map(() => network.prepare());
   const calls = all.map(() => call(network.transport, { url }));
@@ -394,7 +394,7 @@ Deno.test("after close() a connection that comes back is closed", async () => {
 
 // ---- cancel and time-outs ----
 
-Deno.test("cancel while connecting: rejects at once and closes what comes late", async () => {
+Deno.test("cancel while connecting rejects immediately and closes a connection that opens later", async () => {
   const late = Promise.withResolvers<void>();
   const network = fakeNetwork();
   const connection = network.prepare();
@@ -431,7 +431,7 @@ Deno.test("cancel before, in and after the answer", async () => {
   }
 });
 
-Deno.test("cancel on a pooled connection is not taken for a stale one", async () => {
+Deno.test("cancel on a pooled connection is not mistaken for a stale connection", async () => {
   const { network, connection } = await withPooled();
   const exchange = network.transport.open(request);
   await settle();
@@ -454,7 +454,7 @@ Deno.test("cancel in the middle of a read rejects it, and every later one", asyn
   assertEquals(await failureCode(body.read()), "cancelled");
 });
 
-Deno.test("cancel after the end leaves the pooled connection alone", async () => {
+Deno.test("cancel after the end leaves the pooled connection unchanged", async () => {
   const network = fakeNetwork();
   const connection = network.prepare(ok("x"));
   const exchange = network.transport.open(request);
@@ -465,7 +465,7 @@ Deno.test("cancel after the end leaves the pooled connection alone", async () =>
   network.transport.close();
 });
 
-Deno.test("cancel with the whole body read but its end not seen closes the connection", async () => {
+Deno.test("cancel after the whole body but before its end closes the connection", async () => {
   const network = fakeNetwork();
   const connection = network.prepare(ok("x"));
   const exchange = network.transport.open(request);
@@ -476,7 +476,7 @@ Deno.test("cancel with the whole body read but its end not seen closes the conne
   assertEquals(await failureCode(body.read()), "cancelled");
 });
 
-Deno.test("a connection that is not open in time fails as connect", async () => {
+Deno.test("a connection that does not open in time fails as connect", async () => {
   let aborted = false;
   const network = fakeNetwork({
     connect: (_target, signal) => {
@@ -550,7 +550,7 @@ Deno.test("a long upload is not silence", async () => {
   network.transport.close();
 });
 
-// ---- what a peer may get wrong ----
+// ---- faults of a peer ----
 
 const broken:
   readonly (readonly [why: string, code: string, pieces: readonly (string | null)[]])[] = [
@@ -599,7 +599,7 @@ Deno.test("a forbidden request is refused before any connection", async () => {
   assertEquals(network.connections.length, 0);
 });
 
-// ---- any answer, any cuts ----
+// ---- any answer in any pieces ----
 
 const framedBody = fc.record({
   body: fc.uint8Array({ maxLength: 3_000 }),
@@ -646,7 +646,7 @@ function encodeAnswer(
   return latin1(`${head}0\r\n\r\n`);
 }
 
-Deno.test("several chunks that arrive together come as one view", async () => {
+Deno.test("several chunks that arrive together are returned as one view", async () => {
   const network = fakeNetwork();
   network.prepare(
     "HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n1\r\na\r\n2\r\nbc\r\n3\r\ndef\r\n0\r\n\r\n",

@@ -4,14 +4,14 @@ import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
 import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
 import { maxExactNumbers, maxJsonDepth } from "../../../../core/lib/json/limits.ts";
 
-/** Texts as `JSON.stringify` would write them, with whole numbers of any length. */
+/** Generates texts as `JSON.stringify` writes them, with whole numbers of any length. */
 const { text } = fc.letrec<{ text: string }>((tie) => ({
   text: fc.oneof(
     { maxDepth: 4 },
     fc.bigInt({ min: -(2n ** 80n), max: 2n ** 80n }).map(String),
     fc.integer().map(String),
     fc.constantFrom("null", "true", "[]", "{}", '"12345678901234567890"', '"1e400"'),
-    // What could be taken for the end of a string, and what could be taken for a number behind it.
+    // Characters that resemble the end of a string, and a number after it.
     fc.string({ unit: fc.constantFrom('"', "\\", "1", "2", "e", "-", ",", "{", "é", " ") })
       .map((value) => JSON.stringify(value + "12345678901234567890")),
     fc.array(tie("text")).map((items) => `[${items.join(",")}]`),

@@ -11,7 +11,7 @@ function at(text: string): JsonCursor {
   return cursor;
 }
 
-/** The members of an object by name, each value parsed from its own bytes. */
+/** Returns the members of an object by name, each value parsed from its own bytes. */
 function members(text: string, names: readonly string[]): Record<string, unknown> {
   const cursor = at(text);
   const found: Record<string, unknown> = {};

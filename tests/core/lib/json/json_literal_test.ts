@@ -7,7 +7,7 @@ import {
   literalLength,
 } from "../../../../core/lib/json/json_literal.ts";
 
-/** Any string, lone surrogates and control characters included. */
+/** Generates any string, including lone surrogates and control characters. */
 const anyText = fc.string({ unit: "binary" });
 
 Deno.test("literalEnd finds the end of every literal that JSON.stringify writes", () => {

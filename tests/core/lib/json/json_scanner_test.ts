@@ -4,7 +4,7 @@ import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
 import { JsonScanner, token } from "../../../../core/lib/json/json_scanner.ts";
 import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
 
-/** All tokens of a text, each with its kind. */
+/** Returns all tokens of a text, each with its kind. */
 function tokensOf(text: string): (readonly [string, number])[] {
   const scanner = JsonScanner.ofText(text);
   const found: (readonly [string, number])[] = [];
@@ -15,7 +15,7 @@ function tokensOf(text: string): (readonly [string, number])[] {
   return found;
 }
 
-/** The tokens of a value, from the value itself. */
+/** Derives the tokens of a value from the value itself. */
 function expected(value: unknown): (readonly [string, number])[] {
   if (Array.isArray(value)) {
     return [["[", token.open], ...joined(value.map(expected)), ["]", token.close]];
@@ -42,7 +42,7 @@ Deno.test("JsonScanner finds the tokens of any JSON, with and without white spac
   }));
 });
 
-Deno.test("JsonScanner ends with any text, also where it is not JSON", () => {
+Deno.test("JsonScanner reaches the end of any text, JSON or not", () => {
   const units = fc.constantFrom("{", "}", "[", "]", ",", ":", '"', "\\", " ", "1", "é", "\ud800");
   fc.assert(fc.property(fc.string({ unit: units }), (text) => {
     const scanner = JsonScanner.ofText(text);
@@ -52,7 +52,7 @@ Deno.test("JsonScanner ends with any text, also where it is not JSON", () => {
   }));
 });
 
-Deno.test("half a surrogate pair in a text beside a large number stays what it is", () => {
+Deno.test("parseExactly() keeps half a surrogate pair beside a large number", () => {
   const text = '{"half \ud800":"\udc00","id":12345678901234567890}';
   const again = stringifyExactly(parseExactly(text));
   assertEquals(again, '{"half \\ud800":"\\udc00","id":12345678901234567890}');

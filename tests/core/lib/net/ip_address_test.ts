@@ -22,7 +22,7 @@ Deno.test("a range allows exactly the addresses in it, in any notation", () => {
   assert(isAddressAllowed("10.0.0.1", ["2001:db8::/32", "10.0.0.1"]), "one of several");
 });
 
-Deno.test("other text than a range is refused, and allows nothing", () => {
+Deno.test("text that is not a range is refused and allows nothing", () => {
   for (
     const text of [
       "",
@@ -47,7 +47,7 @@ Deno.test("other text than a range is refused, and allows nothing", () => {
   assert(!isAddressAllowed("localhost", ["0.0.0.0/0", "::/0"]), "a client without an address");
 });
 
-Deno.test("an IPv6 household counts as one, for any notation of its address", () => {
+Deno.test("all addresses of an IPv6 household count as one, in any notation", () => {
   for (
     const [one, other] of [
       ["2001:db8:0:1::1", "2001:0DB8::1:ffff:0:0:9"],

@@ -17,7 +17,7 @@ const nearBase64 = fc.oneof(
   fc.string({ unit: fc.constantFrom(..."AQaz09+/-_== \t\n\f\ré\0".split("")), maxLength: 14 }),
 );
 
-Deno.test("base64 in portable code is the runtime's own", () => {
+Deno.test("portable base64 equals the runtime's", () => {
   fc.assert(fc.property(bytes, (given) => {
     assertEquals(encodePortably(given, "base64", false), encodeBase64(given));
     assertEquals(encodePortably(given, "base64url", true), encodeBase64Url(given));
@@ -49,14 +49,14 @@ Deno.test("base64 of known bytes", () => {
   }
 });
 
-Deno.test("base64 of a large file comes back", () => {
+Deno.test("base64 of a large file decodes to the same bytes", () => {
   const given = new Uint8Array(100_001).map((_, at) => at * 7);
   const text = encodePortably(given, "base64", false);
   assertEquals(text, encodeBase64(given));
   assertEquals(decodePortably(text, "base64"), given);
 });
 
-Deno.test("hexadecimal text comes back; other text is refused", () => {
+Deno.test("hexadecimal text decodes to the same bytes; other text is refused", () => {
   fc.assert(fc.property(bytes, (given) => {
     assertEquals(decodeHex(encodeHex(given)), given);
     assertEquals(decodeHex(encodeHex(given).toUpperCase()), given);

@@ -12,7 +12,7 @@ const numberText = fc.oneof(
   fc.constantFrom("1.0", "-0", "1e400", "1E+2", "0.10", "12345678901234567890.5e-7"),
 );
 
-/** Both implementations on one value: numbers in lists, in objects, beside texts that look like numbers. */
+/** Returns a value with numbers in lists and objects, and texts that look like numbers. */
 function written(create: (text: string) => unknown, texts: readonly string[]): unknown {
   return { list: texts.map(create), inner: { number: create(texts[0] ?? "0"), text: texts[0] } };
 }
@@ -44,7 +44,7 @@ Deno.test("text inside text keeps its numbers", () => {
   }
 });
 
-Deno.test("an exact number is told from an object with the same property", () => {
+Deno.test("an exact number differs from an object with the same property", () => {
   assert(isExactNumber(exactNumber("1e400")));
   assert(!isExactNumber({ rawJSON: "1e400" }));
   assert(portableExactNumbers.has(portableExactNumbers.create("1e400")));
@@ -53,7 +53,7 @@ Deno.test("an exact number is told from an object with the same property", () =>
   }
 });
 
-Deno.test("an exact number is a number of JSON and nothing else", () => {
+Deno.test("an exact number accepts only a JSON number", () => {
   for (const text of ["", "01", "1.", ".5", "+1", "1e", "NaN", '"1"', "true", "1 ", "{}", "1,2"]) {
     assertThrows(() => exactNumber(text), SyntaxError);
   }

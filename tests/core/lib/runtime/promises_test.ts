@@ -10,7 +10,7 @@ Deno.test("withResolvers() settles its promise from outside", async () => {
   await assertRejects(() => broken.promise, RangeError, "no");
 });
 
-Deno.test("startPromise() calls at once and turns what is thrown into a rejection", async () => {
+Deno.test("startPromise() calls immediately and turns a thrown error into a rejection", async () => {
   const seen: number[] = [];
   const sum = startPromise(
     (one: number, other: number) => {
@@ -32,7 +32,7 @@ Deno.test("startPromise() calls at once and turns what is thrown into a rejectio
   );
 });
 
-Deno.test("parseUrl() gives null for what is no URL", () => {
+Deno.test("parseUrl() returns null for text that is not a URL", () => {
   assertEquals(parseUrl("https://a.example/x")?.hostname, "a.example");
   assertEquals(parseUrl("/x", new URL("https://a.example"))?.href, "https://a.example/x");
   assertEquals(parseUrl("/x"), null);

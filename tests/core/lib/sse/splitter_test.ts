@@ -10,7 +10,7 @@ interface Seen {
 
 interface Run {
   readonly frames: Seen[];
-  /** The bytes of all frames, one after the other. */
+  /** The joined bytes of all frames. */
   readonly bytes: string;
   readonly rest: string | undefined;
 }
@@ -151,7 +151,7 @@ Deno.test("property: mixed line ends give the same frames under any split", () =
   );
 });
 
-Deno.test("a frame that never closes is the rest", () => {
+Deno.test("a frame that never closes is returned as the rest", () => {
   assertEquals(split([encoder.encode("data: a\n\ndata: b\n")]).rest, "data: b\n");
   assertEquals(split([encoder.encode("data: a\n\n")]).rest, undefined);
 });
@@ -191,8 +191,8 @@ Deno.test("a visitor that returns false stops the stream for good", () => {
   assertEquals(splitter.takeRest(), undefined);
 });
 
-Deno.test("the open frame is looked at once per byte: 4 MB in 1-byte pieces stays linear", () => {
-  // Quadratic work would be 10^13 steps here: the test would not end. No clock is needed to see that.
+Deno.test("the open frame is examined once per byte: 4 MB in 1-byte pieces takes linear time", () => {
+  // Quadratic work would take 10^13 steps, so the test would not end. It needs no clock.
   const splitter = new SseSplitter(8 << 20);
   const piece = new Uint8Array([0x78]);
   let frames = 0;

@@ -3,7 +3,7 @@ import { InvariantError } from "../../../../core/lib/assert.ts";
 import { SseSplitter } from "../../../../core/lib/sse/splitter.ts";
 import { encodeSseComment, encodeSseEvent } from "../../../../core/lib/sse/writer.ts";
 
-Deno.test("an event that was written is read back", () => {
+Deno.test("a written event is read back", () => {
   const seen: string[] = [];
   const splitter = new SseSplitter(1000);
   for (

@@ -3,7 +3,7 @@ import fc from "fast-check";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import { Deadlines, type Timer } from "../../../../core/lib/time/deadlines.ts";
 
-/** Time that moves by hand, and the one timer that the wheel may start on it. */
+/** A manual clock with the one timer that the wheel may start. */
 class HandClock implements Clock, Timer {
   now = 1_000_003;
   starts = 0;
@@ -37,7 +37,7 @@ class HandClock implements Clock, Timer {
     this.now = until;
   }
 
-  /** The event loop stood still: time is gone before the timer gets its turn. */
+  /** Simulates a blocked event loop: time passes before the timer fires. */
   block(byMs: number): void {
     this.now += byMs;
     this.advance(0);
@@ -107,7 +107,7 @@ Deno.test("Deadlines: a callback may arm itself, arm others and disarm others of
   assertEquals(log, ["first", "first", "first", "other"]);
 });
 
-Deno.test("Deadlines: after a pause longer than a whole turn everything due fires and nothing else", () => {
+Deno.test("Deadlines: after a pause longer than a whole turn exactly the due deadlines fire", () => {
   const { clock, deadlines } = wheel();
   const log: number[] = [];
   for (const delayMs of [50, 5_000, 25_600, 25_700, 51_200, 400_000, 900_000]) {
@@ -149,7 +149,7 @@ Deno.test("Deadline.remainingMs: the remaining time, to within two ticks, also a
   assertEquals(deadline.remainingMs, 0);
 });
 
-Deno.test("Deadlines: a long deadline that is armed just before a tick is not early either", () => {
+Deno.test("Deadlines: a long deadline that is armed just before a tick does not fire early", () => {
   for (let offsetMs = 0; offsetMs < 2 * tickMs; offsetMs += 7) {
     const { clock, deadlines } = wheel();
     deadlines.create(() => {}).arm(60_000);
