@@ -1,6 +1,7 @@
 /** Wallet, invoices and the operator's pages behind a real socket, with a customer and an operator signed in. */
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
+import { healthOf } from "./route_reports.ts";
 import type { RouteReport } from "../../core/routing/router.ts";
 import { readTopupSettings } from "../../core/payments/settings.ts";
 import type { Account } from "../../kv/accounts/accounts.ts";
@@ -49,18 +50,7 @@ function reportsOf(catalog: Catalog, switches: Switches): RouteReport[] {
       route,
       switched: switches.routes[route.id]?.state,
       operations: {
-        chat: {
-          state: model.id === "general-05" && at === 0 ? "open" : "closed",
-          windowCalls: 10,
-          windowFailures: 7,
-          consecutiveFailures: 3,
-          firstOutputMs: 420,
-          tokensPerSecond: undefined,
-          nextProbeAtMs: undefined,
-          reason: "upstream 503",
-          inFlight: 0,
-          stuck: false,
-        },
+        chat: healthOf(model.id === "general-05" && at === 0 ? "open" : "closed"),
       },
       credentials: { count: 1, resting: 0 },
     }))

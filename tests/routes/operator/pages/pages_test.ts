@@ -6,7 +6,6 @@ import {
 } from "../../../support/assert.ts";
 import { parseCsv } from "../../../../core/lib/csv.ts";
 import { fromVnd } from "../../../../core/billing/micro_vnd.ts";
-import type { RouteReport } from "../../../../core/routing/router.ts";
 import { findAccountByEmail, getAccount } from "../../../../kv/accounts/accounts.ts";
 import { listApprovals } from "../../../../kv/operators/approvals.ts";
 import { requestInvoice } from "../../../../kv/invoices/invoices.ts";
@@ -17,6 +16,7 @@ import { getTopupOrder } from "../../../../kv/payments/topups.ts";
 import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { operatorWorld } from "../../../support/operator_world.ts";
+import { reportOf } from "../../../support/route_reports.ts";
 import { notice, receivingAccount } from "../../../support/topup_world.ts";
 import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
 
@@ -24,37 +24,10 @@ const acts = async (kv: KeyValueStore) =>
   (await listAuditLines(kv, { count: 50 })).map(({ act }) => act)
     .filter((act) => !act.startsWith("second_factor")).reverse();
 
-const route: RouteReport = {
-  model: "general-1",
-  route: {
-    id: "general-1/north",
-    provider: "north",
-    upstreamModel: "g1",
-    style: "chat",
-    region: undefined,
-    priority: 1,
-    weight: 1,
-    countTokens: false,
-    allow: new Set(),
-    capabilities: {},
-  },
-  switched: undefined,
-  operations: {
-    chat: {
-      state: "open",
-      windowCalls: 10,
-      windowFailures: 7,
-      consecutiveFailures: 3,
-      firstOutputMs: 420,
-      tokensPerSecond: undefined,
-      nextProbeAtMs: undefined,
-      reason: "upstream 503",
-      inFlight: 0,
-      stuck: false,
-    },
-  },
-  credentials: { count: 1, resting: 0 },
-};
+const route = reportOf(
+  { model: "general-1", id: "general-1/north", provider: "north", upstreamModel: "g1" },
+  "open",
+);
 
 Deno.test("every page renders in both languages, without inline script or style", () =>
   operatorWorld(async ({ world, operator }) => {

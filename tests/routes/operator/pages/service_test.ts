@@ -2,54 +2,25 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { RouteReport } from "../../../../core/routing/router.ts";
 import { operatorWorld } from "../../../support/operator_world.ts";
+import { reportOf } from "../../../support/route_reports.ts";
 
-function reportOf(
+function routeReport(
   model: string,
   provider: string,
   some: Partial<RouteReport> = {},
   state: "closed" | "open" = "closed",
 ): RouteReport {
-  return {
-    model,
-    route: {
-      id: `${provider}/${model}`,
-      provider,
-      upstreamModel: model,
-      style: "chat",
-      region: undefined,
-      priority: 1,
-      weight: 1,
-      countTokens: false,
-      allow: new Set(),
-      capabilities: {},
-    },
-    switched: undefined,
-    operations: {
-      chat: {
-        state,
-        windowCalls: 10,
-        windowFailures: 7,
-        consecutiveFailures: 3,
-        firstOutputMs: 420,
-        tokensPerSecond: undefined,
-        nextProbeAtMs: undefined,
-        reason: "upstream 503",
-        inFlight: 0,
-        stuck: false,
-      },
-    },
-    credentials: { count: 1, resting: 0 },
-    ...some,
-  };
+  const id = `${provider}/${model}`;
+  return { ...reportOf({ model, id, provider, upstreamModel: model }, state), ...some };
 }
 
-const many = Array.from({ length: 40 }, (_, at) => reportOf(`general-${at + 10}`, "north"));
+const many = Array.from({ length: 40 }, (_, at) => routeReport(`general-${at + 10}`, "north"));
 const routes: readonly RouteReport[] = [
   ...many,
-  reportOf("premium-1", "north"),
-  reportOf("premium-1", "south", {}, "open"),
-  reportOf("image-1", "north", { credentials: { count: 2, resting: 2 } }),
-  reportOf("video-1", "west", { switched: "draining" }),
+  routeReport("premium-1", "north"),
+  routeReport("premium-1", "south", {}, "open"),
+  routeReport("image-1", "north", { credentials: { count: 2, resting: 2 } }),
+  routeReport("video-1", "west", { switched: "draining" }),
 ];
 
 /** The groups of a page: model, whether it is open, and the rows in it. */
