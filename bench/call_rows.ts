@@ -1,17 +1,8 @@
 /** Goals 1, 2 and 9: calls that do not stream. */
-import { type Effort, inTurns, type JobShape, type Measured } from "./measure.ts";
+import { type Effort, inTurns, type Measured, wholeCalls } from "./measure.ts";
 import { reference } from "./reference.ts";
 import type { Row } from "./report.ts";
 import type { Setting } from "./setting.ts";
-
-const shape: JobShape = {
-  path: "/v1/chat/completions",
-  scenario: "bench-json",
-  connections: 64,
-  promptBytes: 860,
-  pauseMs: 0,
-  mode: "repeat",
-};
 
 const show = (measured: Measured) =>
   `${measured.seen("cpuMicrosPerCall").toFixed(1)} µs, ${
@@ -33,8 +24,8 @@ export async function callRows(
 
 async function smallRow(setting: Setting, effort: Effort): Promise<Row> {
   const { raw, gateway } = await inTurns(effort, {
-    raw: { target: setting.raw, shape },
-    gateway: { target: setting.gateway.target, shape },
+    raw: { target: setting.raw, shape: wholeCalls },
+    gateway: { target: setting.gateway.target, shape: wholeCalls },
   });
   return {
     goal: 1,
@@ -55,8 +46,8 @@ async function peerRow(setting: Setting, effort: Effort): Promise<Row> {
     return { ...row, seen: "Portkey is absent (BENCH_PORTKEY_CMD)", value: undefined };
   }
   const { gateway, portkey } = await inTurns(effort, {
-    gateway: { target: setting.gateway.target, shape },
-    portkey: { target: setting.portkey, shape },
+    gateway: { target: setting.gateway.target, shape: wholeCalls },
+    portkey: { target: setting.portkey, shape: wholeCalls },
   });
   return {
     ...row,
@@ -66,7 +57,7 @@ async function peerRow(setting: Setting, effort: Effort): Promise<Row> {
 }
 
 async function promptRow(setting: Setting, effort: Effort): Promise<Row> {
-  const large = { ...shape, connections: 16, promptBytes: 100_000 };
+  const large = { ...wholeCalls, connections: 16, promptBytes: 100_000 };
   const { raw, gateway } = await inTurns(effort, {
     raw: { target: setting.raw, shape: large },
     gateway: { target: setting.gateway.target, shape: large },

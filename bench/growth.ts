@@ -1,18 +1,9 @@
 /** Goal 11: the same calls on a store with years of data. */
 import { cores, denoCommand, output, Server } from "./child.ts";
 import { BenchGateway } from "./gateway.ts";
-import { type Effort, inTurns, type JobShape } from "./measure.ts";
+import { type Effort, inTurns, wholeCalls } from "./measure.ts";
 import { print } from "./print.ts";
 import type { Row } from "./report.ts";
-
-const shape: JobShape = {
-  path: "/v1/chat/completions",
-  scenario: "bench-json",
-  connections: 64,
-  promptBytes: 860,
-  pauseMs: 0,
-  mode: "repeat",
-};
 
 const measure = "grown store / fresh store, CPU per request";
 const bar = { firstStep: undefined, goal: 1.1, better: "less", unit: "×" } as const;
@@ -35,8 +26,8 @@ export async function growthRows(effort: Effort, receipts: number): Promise<Row[
   await fresh.start();
   await grown.start();
   const measured = await inTurns(effort, {
-    fresh: { target: fresh.target, shape },
-    grown: { target: grown.target, shape },
+    fresh: { target: fresh.target, shape: wholeCalls },
+    grown: { target: grown.target, shape: wholeCalls },
   });
   const { size } = await Deno.stat(grown.storePath);
   return [{

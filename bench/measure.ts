@@ -41,6 +41,16 @@ export const efforts = {
 
 export type JobShape = Omit<LoadJob, "target" | "seconds" | "warmSeconds">;
 
+/** Chat calls that do not stream, over 64 connections. */
+export const wholeCalls: JobShape = {
+  path: "/v1/chat/completions",
+  scenario: "bench-json",
+  connections: 64,
+  promptBytes: 860,
+  pauseMs: 0,
+  mode: "repeat",
+};
+
 export async function runJob(job: LoadJob): Promise<LoadResult> {
   const command = denoCommand("load.ts", JSON.stringify(job));
   const result: LoadResult = JSON.parse(await output({ command, core: cores.around }));
