@@ -1,5 +1,5 @@
 /**
- * Messages of a Chat Completions request as the vendor accepts them.
+ * Schemas of messages of a Chat Completions request, as the vendor accepts them.
  *
  * See docs/internals/WIRE_FORMATS.md#chat-messages and docs/internals/WIRE_FORMATS.md#chat-tools.
  */
@@ -20,7 +20,7 @@ const textPart = z.strictObject({
   prompt_cache_breakpoint: breakpoint,
 });
 
-/** An image by address or as a data URL, in one of the four formats the vendor decodes. */
+/** An image by URL or as a data URL, in one of the four formats that the vendor decodes. */
 export const imageAddress = z.string().regex(
   /^(https?:\/\/\S+|data:image\/(png|jpeg|gif|webp);base64,[A-Za-z0-9+/]+={0,2})$/,
   "expected an http(s) URL or a base64-encoded data URL of a png, jpeg, gif or webp image",
@@ -128,7 +128,7 @@ export const chatMessage = z.discriminatedUnion("role", [
     role: z.literal("tool"),
     content: textContent,
     tool_call_id: z.string().min(1),
-    // A relic of functions that is in no reference any more: libraries go on sending it, the vendor goes on taking it.
+    // A field of the old functions, no longer documented: libraries still send it and the vendor accepts it.
     name: z.string().optional(),
   }),
   z.strictObject({

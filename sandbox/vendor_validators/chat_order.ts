@@ -1,5 +1,5 @@
 /**
- * What no single field shows: the order of Chat messages and fields that need or exclude each other
+ * Checks that span several fields: the order of Chat messages, and fields that need or exclude each other
  * (docs/internals/WIRE_FORMATS.md#chat-request, docs/internals/WIRE_FORMATS.md#chat-messages). Each check
  * returns the vendor's refusal or `undefined`.
  */
@@ -12,7 +12,7 @@ function callIds(message: ChatMessage | undefined): string[] {
   return message?.role === "assistant" ? (message.tool_calls ?? []).map((call) => call.id) : [];
 }
 
-/** Tool messages stand directly behind the assistant message that asked, one per call. */
+/** Checks that tool messages directly follow the assistant message with their calls, one for each call. */
 const toolMessagesInPlace: Check = ({ messages }) => {
   let open: string[] = [];
   for (const [at, message] of messages.entries()) {

@@ -1,5 +1,5 @@
 /**
- * A Chat Completions request as the vendor accepts it: types, ranges and single fields.
+ * Schema of a Chat Completions request as the vendor accepts it: types, ranges and single fields.
  *
  * See docs/internals/WIRE_FORMATS.md#chat-request.
  */
@@ -106,14 +106,14 @@ const responseFormat = z.discriminatedUnion("type", [
   }),
 ]);
 
-/** Up to 16 pairs, shared with Responses. */
+/** Metadata of both endpoints: up to 16 pairs. */
 const metadata = z.record(z.string().max(64), z.string().max(512))
   .refine((pairs) => Object.keys(pairs).length <= 16, "too many properties. Expected at most 16");
 
 export const reasoningEffort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 const serviceTier = z.enum(["auto", "default", "flex", "scale", "priority", "fast"]);
 
-/** Fields of both OpenAI endpoints with one meaning. */
+/** Fields with the same meaning at both OpenAI endpoints. */
 export const commonFields = {
   model: z.string().min(1),
   temperature: z.number().min(0).max(2).nullable().optional(),

@@ -1,11 +1,11 @@
 /**
- * What the vendors refuse in the JSON Schemas of tools and structured answers. Each rule is a refusal that was seen in
- * the field; the wording follows it loosely, the meaning exactly.
+ * Rules of the vendors for JSON Schemas of tools and structured answers. Each rule is a refusal seen in practice, with
+ * the same meaning and a similar wording.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { maxJsonDepth } from "../../core/lib/json/limits.ts";
 
-/** A problem inside a schema: where, and what. */
+/** A problem inside a schema: its path and message. */
 export interface SchemaProblem {
   readonly path: readonly string[];
   readonly message: string;
@@ -78,7 +78,7 @@ function isUniqueStrings(value: Json): boolean {
     new Set(value).size === value.length;
 }
 
-/** The `input_schema` of a custom Messages tool. */
+/** Checks the `input_schema` of a custom Messages tool. */
 export function messagesToolSchemaProblem(schema: JsonObject): SchemaProblem | undefined {
   for (const key of ["anyOf", "oneOf", "allOf"]) {
     if (schema[key] !== undefined) {
@@ -115,7 +115,7 @@ const notInMessagesGrammar = [
   "patternProperties",
 ] as const;
 
-/** A schema that the Messages vendor compiles to a grammar: `strict: true` tools and `output_config.format`. */
+/** Checks a schema that the Messages vendor compiles to a grammar: of strict tools and `output_config.format`. */
 export function messagesGrammarProblem(schema: JsonObject): SchemaProblem | undefined {
   return walk(schema, [], (part, path) => {
     const malformed = checkWellFormed(part, path);
@@ -138,7 +138,7 @@ export function messagesGrammarProblem(schema: JsonObject): SchemaProblem | unde
   });
 }
 
-/** The `parameters` of a Chat or Responses function that is not strict. */
+/** Checks the `parameters` of a Chat or Responses function that is not strict. */
 export function functionSchemaProblem(schema: JsonObject): SchemaProblem | undefined {
   if (schema["type"] !== "object") {
     return { path: [], message: `schema must be a JSON Schema of 'type: "object"'` };
@@ -166,7 +166,7 @@ const notInFunctionGrammar = [
   "dependentRequired",
 ] as const;
 
-/** A schema under `strict: true` at Chat or Responses: of a function, or of `json_schema` output. */
+/** Checks a strict schema of Chat or Responses: of a function, or of `json_schema` output. */
 export function strictSchemaProblem(schema: JsonObject): SchemaProblem | undefined {
   if (schema["type"] !== "object") {
     return { path: [], message: `schema must be a JSON Schema of 'type: "object"'` };

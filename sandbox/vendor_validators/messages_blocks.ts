@@ -1,10 +1,10 @@
 /**
- * Content blocks of a Messages request as the vendor accepts them. Unknown fields are refused at every level, as the
- * vendor does (docs/internals/WIRE_FORMATS.md#messages-content-blocks).
+ * Schemas of content blocks of a Messages request. Like the vendor, they refuse unknown fields at every level
+ * (docs/internals/WIRE_FORMATS.md#messages-content-blocks).
  */
 import { z } from "zod";
 
-/** At most four of these per request; not on thinking. */
+/** A cache mark: at most four per request, none on thinking. */
 export const cacheControl = z.strictObject({
   type: z.literal("ephemeral"),
   ttl: z.enum(["5m", "1h"]).optional(),
@@ -82,7 +82,7 @@ const searchResultBlock = z.strictObject({
 const thinkingBlock = z.strictObject({
   type: z.literal("thinking"),
   thinking: z.string(),
-  // The vendor checks the signature itself; all of its own are base64, so a made-up one is caught here.
+  // The vendor verifies the signature. All of its own are base64, which catches invented ones here.
   signature: z.string().regex(/^[A-Za-z0-9+/]+={0,2}$/, "Invalid `signature` in `thinking` block"),
 });
 

@@ -1,5 +1,5 @@
 /**
- * What no single field shows: the order of turns and blocks, and fields that exclude each other
+ * Checks that span several fields: the order of turns and blocks, and fields that exclude each other
  * (docs/internals/WIRE_FORMATS.md#messages-roles-and-order). Each check returns the vendor's refusal or `undefined`.
  */
 import type { AssistantBlock, UserBlock } from "./messages_blocks.ts";
@@ -52,7 +52,7 @@ const toolUseIdsUnique: Check = ({ messages }) => {
   return undefined;
 };
 
-/** Every call is answered in the next message, before anything else in it, once. */
+/** Checks that the next message answers every call once, before any other block. */
 const toolResultsInPlace: Check = ({ messages }) => {
   for (const [at, message] of messages.entries()) {
     const answered = leadingResults(messages[at + 1]);
@@ -89,7 +89,7 @@ function leadingResults(message: MessagesMessage | undefined): string[] {
   return leading.flatMap((block) => block.type === "tool_result" ? [block.tool_use_id] : []);
 }
 
-/** A system turn follows a user turn and stands last or before an assistant turn; never two together. */
+/** Checks that a system turn follows a user turn and is last or before an assistant turn. */
 const systemTurnsInPlace: Check = ({ messages }) => {
   for (const [at, { role }] of messages.entries()) {
     if (role !== "system") continue;
@@ -144,7 +144,7 @@ const thinkingFits: Check = (request) => {
   return toolLoopStartsWithThinking(messages);
 };
 
-/** With a thinking budget the turn that the last tool results answer must begin with its thinking. */
+/** Checks that, with a thinking budget, the turn before the last tool results begins with thinking. */
 function toolLoopStartsWithThinking(messages: readonly MessagesMessage[]): string | undefined {
   const lastUser = messages.findLastIndex((message) => message.role === "user");
   if (toolResultIds(messages[lastUser]).length === 0) return undefined;
@@ -172,7 +172,7 @@ interface Marked {
   readonly cache_control?: { readonly ttl?: "5m" | "1h" | undefined } | null | undefined;
 }
 
-/** Marks in the order the vendor reads a prompt: tools, system, messages. */
+/** Returns the cache marks in the order in which the vendor reads a prompt: tools, system, messages. */
 function cacheMarks(request: MessagesRequest): ("5m" | "1h")[] {
   const marks: ("5m" | "1h")[] = [];
   const note = (marked: Marked) => {

@@ -1,5 +1,5 @@
 /**
- * A Messages request as the vendor accepts it: types, ranges and single fields.
+ * Schema of a Messages request as the vendor accepts it: types, ranges and single fields.
  *
  * See docs/internals/WIRE_FORMATS.md#messages-request and docs/internals/WIRE_FORMATS.md#messages-tools.
  */
@@ -35,7 +35,7 @@ const customTool = z.strictObject({
   });
 });
 
-/** Tools the vendor knows by type; they have a fixed name and no schema of their own. */
+/** Tools that the vendor defines by type, with a fixed name and no schema in the request. */
 const typedTool = z.looseObject({
   type: z.string().regex(
     /^(bash|code_execution|memory|text_editor|web_search|web_fetch|tool_search_tool_(bm25|regex)|computer|(computer|browser)_toolset)_20\d{6}$/,
@@ -45,7 +45,7 @@ const typedTool = z.looseObject({
   input_schema: z.undefined().optional(),
 });
 
-/** What may be called of an MCP server. */
+/** The tools of an MCP server that may be called. */
 const mcpToolset = z.strictObject({
   type: z.literal("mcp_toolset"),
   mcp_server_name: z.string().min(1),
@@ -54,7 +54,7 @@ const mcpToolset = z.strictObject({
   cache_control: cacheControl,
 });
 
-/** Needs the vendor's beta in the header, which this schema does not see. */
+/** An MCP server. It needs a beta in the header, which this schema does not check. */
 const mcpServer = z.strictObject({
   type: z.literal("url"),
   name: z.string().min(1),
@@ -124,7 +124,7 @@ const message = z.discriminatedUnion("role", [
   }),
 ]);
 
-/** Fields of headers and of betas that the schema does not see. */
+/** Fields of the decoder's table that the schema refuses: those of headers and of betas. */
 type OtherField = "betas" | "fallbacks" | "output_format" | "user_profile_id";
 
 /** A field that the decoder's table has and this schema has not, or the other way round, does not compile. */

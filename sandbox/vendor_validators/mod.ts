@@ -1,13 +1,14 @@
 /**
- * What the real vendors accept, as code: the sandbox provider in strict mode refuses with it, and the conformance tests
- * measure every conversion by it. It is stricter than the gateway is with its own clients, and on no hot path.
+ * Validates requests by the rules of the real vendors. The sandbox provider in strict mode refuses requests with it, and
+ * the conformance tests check every conversion with it. It is stricter than the gateway is with its own clients, and not
+ * on a hot path.
  *
- * Rules that only some models have (fixed sampling, no prefill) are not here: they are route capabilities.
+ * Rules of single models (fixed sampling, no prefill) are route capabilities and not part of it.
  *
  * - Folder `sandbox/vendor_validators/`: rules of the real vendors for requests.
  * - In: a parsed request, its style, and the betas it names.
  * - Out: the refusal that the vendor would send, or `undefined`.
- * - Never: changes the request that it judges, or imports the sandbox provider.
+ * - Never: changes the request that it validates, or imports the sandbox provider.
  */
 import type { z } from "zod";
 import { isJsonObject, type Json } from "../../core/lib/json/json.ts";
@@ -35,7 +36,7 @@ function validate<Schema extends z.ZodType>(
   return undefined;
 }
 
-/** Fields of the Messages style that the vendor knows only with a value of `anthropic-beta` that begins like this. */
+/** Messages fields that the vendor accepts only with a value of `anthropic-beta`, by the beginning of that value. */
 const betaFields: ReadonlyMap<string, string> = new Map([
   ["context_management", "context-management-"],
 ]);
@@ -50,8 +51,10 @@ function lockedField(body: Json, betas: readonly string[]): string | undefined {
 }
 
 /**
- * Judges a request as the real vendor of the style would. `betas` are the values of its `anthropic-beta`. Returns its refusal, naming the field, or `undefined` when
- * the request is fine.
+ * Validates a request as the real vendor of the style would. Returns the vendor's refusal, which names the field, or
+ * `undefined` if the request is valid.
+ *
+ * @param betas the values of the request's `anthropic-beta`
  *
  * @example
  * ```ts

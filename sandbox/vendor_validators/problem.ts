@@ -1,16 +1,16 @@
 /**
- * Turns a failed schema into the one sentence a vendor would answer with. Only the first problem is told, as vendors do.
+ * Turns the problems of a failed schema into the vendor's error message. Like vendors, it reports only the first problem.
  */
 import type { z } from "zod";
 
 type Issue = z.core.$ZodIssue;
 type Path = readonly PropertyKey[];
 
-/** How a vendor writes the place of a field. */
+/** How a vendor writes the path of a field. */
 export type PathStyle = "dots" | "brackets";
 
 /**
- * Writes the place of a field: `messages.0.content` or `messages[0].content`.
+ * Writes the path of a field: `messages.0.content` or `messages[0].content`.
  *
  * @example
  * ```ts
@@ -31,7 +31,7 @@ interface Problem {
   readonly issue: Issue;
 }
 
-/** In a union the branch that got furthest is the one the caller meant. */
+/** Finds the problem of a union in the branch that matched furthest, which is the one that the caller meant. */
 function furthest(issue: Issue, base: Path): Problem {
   const path = [...base, ...issue.path];
   if (issue.code !== "invalid_union") return { path, issue };
@@ -57,7 +57,7 @@ function describe({ path, issue }: Problem, style: PathStyle): string {
   return `Invalid '${place}': ${issue.message}.`;
 }
 
-/** The first problem of a failed parse, in the vendor's way of naming fields. */
+/** Writes the first problem of a failed parse, with the field as the vendor names it. */
 export function firstProblem(error: z.ZodError, style: PathStyle): string {
   const issue = error.issues[0];
   return issue === undefined ? "Invalid request" : describe(furthest(issue, []), style);

@@ -1,8 +1,8 @@
-/** Input items of a Responses request as the vendor accepts them. */
+/** Schemas of input items of a Responses request, as the vendor accepts them. */
 import { z } from "zod";
 import { fileData, functionName, imageAddress } from "./chat_messages.ts";
 
-/** Ids of items carry their kind; the vendor checks the prefix. */
+/** The id of an item, whose prefix the vendor checks. */
 function itemId(prefix: string) {
   return z.string().regex(
     new RegExp(`^${prefix}[a-zA-Z0-9_-]*$`),
@@ -132,7 +132,7 @@ const typedItem = z.discriminatedUnion("type", [
   }),
   reasoningItem,
   z.strictObject({ type: z.literal("item_reference"), id: z.string().min(1) }),
-  // Items of tools that run at the vendor, and their like: passed through by the gateway, so only named here.
+  // Items of hosted tools and similar ones, which the gateway passes through: only their types are checked.
   z.looseObject({
     type: z.enum([
       "web_search_call",

@@ -1,5 +1,5 @@
 /**
- * What no single field shows: which Responses items belong together, and fields that need each other. Each check
+ * Checks that span several fields: which Responses items belong together, and fields that need each other. Each check
  * returns the vendor's refusal or `undefined`.
  */
 import type { InputItem } from "./responses_items.ts";
@@ -11,7 +11,7 @@ function items(request: ResponsesRequest): readonly InputItem[] {
   return Array.isArray(request.input) ? request.input : [];
 }
 
-/** A call and its output name each other; the vendor does not ask that they are neighbours. */
+/** Checks that every call has an output and every output a call; the vendor does not require them to be neighbours. */
 const callsAnswered: Check = (request) => {
   const hasOldTurns = Boolean(request.previous_response_id ?? request.conversation);
   const open = new Map<string, "function" | "custom tool">();
@@ -32,7 +32,7 @@ const callsAnswered: Check = (request) => {
   return undefined;
 };
 
-/** Reasoning belongs to what the model produced right after it, and only its owner can read it. */
+/** Checks that reasoning is followed by the output that it belongs to, and that the vendor can read it. */
 const reasoningInPlace: Check = (request) => {
   for (const [at, item] of items(request).entries()) {
     if (item.type !== "reasoning") continue;

@@ -1,5 +1,5 @@
 /**
- * A Responses request as the vendor accepts it: types, ranges and single fields.
+ * Schema of a Responses request as the vendor accepts it: types, ranges and single fields.
  *
  * See docs/internals/WIRE_FORMATS.md#responses.
  */
@@ -144,7 +144,7 @@ export const responsesRequest = z.strictObject(
     previous_response_id: z.string().nullable().optional(),
     prompt: z.looseObject({ id: z.string() }).nullable().optional(),
     context_management: z.array(z.looseObject({ type: z.string() })).nullable().optional(),
-    // Undocumented; Codex sends it with every request, and the vendor takes it.
+    // Undocumented; Codex sends it with every request, and the vendor accepts it.
     client_metadata: z.record(z.string(), z.string()).nullable().optional(),
   } satisfies Fields,
 );

@@ -1,12 +1,12 @@
 /**
- * Finds what a request asks for beyond tokens at the model's own rate: tools that the provider runs and charges for,
- * dearer tiers, other models. Customers pay by the token or by the call, so each of these is the operator's loss
+ * Finds what a request asks for beyond tokens at the model's own rate: hosted tools that the provider charges for, more
+ * expensive tiers, other models. Customers pay by the token or by the call, so each of these is a loss of the operator
  * unless a route allows it (`routes[].allow`, see docs/operations.md).
  *
- * Names are judged alike in all styles: servers that speak several take each other's fields. What is not known here
- * passes; only tools of an unknown kind do not.
+ * Names mean the same in all styles, since servers that speak several accept each other's fields. Unknown fields pass;
+ * unknown kinds of tools do not.
  *
- * - Folder `core/wire/billable_features/`: what a request asks for that providers charge beyond
+ * - Folder `core/wire/billable_features/`: features of a request that providers charge for beyond
  *   tokens.
  * - In: the parsed request and the header of betas.
  * - Out: the billable features that were asked for, and where.
@@ -21,9 +21,9 @@ import { billableFeatureOfTool } from "./tools.ts";
 /** One place of a request that costs more than tokens. */
 export interface AskedFeature {
   readonly feature: BillableFeature;
-  /** Where it stands, e.g. `tools.2`. Made of known names and numbers only. */
+  /** Its path, e.g. `tools.2`, made of known names and numbers only. */
   readonly path: string;
-  /** It matters only when the model declines: without it the caller gets that answer instead. Always a top-level field. */
+  /** Whether it matters only if the model declines: without it the caller gets the refusal. Always a top-level field. */
   readonly spare: boolean;
 }
 
@@ -76,10 +76,10 @@ const billableFields: ReadonlyMap<string, BillableField> = new Map<string, Billa
 /** Some servers merge this object into the request. */
 export const mergedField = "extra_body";
 
-/** Fields that are judged by their value, at the top and inside the merged object alike. */
+/** Fields that are judged by their value, at the top level and inside the merged object. */
 export const judgedFieldNames: readonly string[] = [...billableFields.keys(), "tools"];
 
-/** Fields that decide what a call costs the operator: they must not hide behind another case of their name. */
+/** Fields that decide the operator's cost of a call: variants of their names in another letter case are refused. */
 export const billableFieldNames: readonly string[] = [
   ...judgedFieldNames,
   mergedField,
@@ -88,9 +88,9 @@ export const billableFieldNames: readonly string[] = [
 ];
 
 /**
- * Everything in a request that may cost the operator more than tokens, in the order in which it stands there. One pass
- * over the top-level fields and the tools, and over the outer level of the conversation where the style lets tools
- * come in there.
+ * Returns everything in a request that may cost the operator more than tokens, in the order of the request. Makes one
+ * pass over the top-level fields and the tools, and over the outer level of the conversation if the style allows tools
+ * there.
  *
  * @example
  * ```ts
@@ -137,7 +137,7 @@ function addTool(tool: Json, found: AskedFeature[], path: () => string): void {
   }
 }
 
-/** Responses: some items bring tools of their own into the conversation. */
+/** Responses: finds tools in items that add them to the conversation. */
 function addInputTools(input: Json | undefined, found: AskedFeature[]): void {
   if (!Array.isArray(input)) return;
   for (const [i, item] of input.entries()) {
@@ -147,7 +147,7 @@ function addInputTools(input: Json | undefined, found: AskedFeature[]): void {
   }
 }
 
-/** Messages: blocks that define a tool in mid-conversation, or repeat such a definition after a compaction. */
+/** Messages: finds tools in blocks that define them within the conversation, or repeat them after a compaction. */
 function addAddedTools(messages: Json | undefined, found: AskedFeature[]): void {
   if (!Array.isArray(messages)) return;
   for (const [i, message] of messages.entries()) {

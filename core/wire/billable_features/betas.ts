@@ -1,11 +1,11 @@
 /**
- * Values of the header `anthropic-beta` that make tokens dearer by themselves. All others only unlock fields, and
- * those are judged where they stand; agents send many of them with every call.
+ * Finds values of the header `anthropic-beta` that raise the price of tokens. All others only unlock fields, which are
+ * judged as fields; agents send many of them with every call.
  */
 import type { Json } from "../../lib/json/json.ts";
 import type { BillableFeature } from "./features.ts";
 
-/** Prompts beyond 200,000 tokens at up to twice the rate. Models for which they have their normal price need no beta. */
+/** Prompts beyond 200,000 tokens at up to twice the rate. Models that charge the normal rate for them need no beta. */
 const longContext = /^context-1m(?:-|$)/i;
 const feature: BillableFeature = "long_context";
 
@@ -13,7 +13,7 @@ function isBillable(beta: string): boolean {
   return longContext.test(beta.trim());
 }
 
-/** The same values in a request body, where some hosts take them: a list, or words with commas. */
+/** Whether a body has such a value, where some hosts accept them: a list, or a string with commas. */
 export function hasBillableBeta(value: Json): boolean {
   if (typeof value === "string") return value.split(",").some(isBillable);
   return Array.isArray(value) && value.some(hasBillableBeta);
@@ -21,15 +21,15 @@ export function hasBillableBeta(value: Json): boolean {
 
 /** Values of `anthropic-beta`, sorted by whether a route may get them. */
 export interface SortedBetas {
-  /** What goes to the provider; `undefined`: no header at all. */
+  /** The header for the provider; `undefined`: none. */
   readonly kept: string | undefined;
-  /** Names what was left out, for `x-gateway-conversion`. */
+  /** Names of dropped values, for `x-gateway-conversion`. */
   readonly dropped: readonly string[];
 }
 
 /**
- * Takes the values that a route does not allow out of the header. The provider then enforces its normal limits, in
- * words that agents know how to answer.
+ * Removes the values that a route does not allow from the header. The provider then enforces its normal limits, with
+ * errors that agents can handle.
  *
  * @example
  * ```ts

@@ -9,7 +9,7 @@ const hostedTools = [
   "plugins",
 ] as const;
 
-/** What providers charge for beyond tokens, or at dearer token rates: the closed set that `routes[].allow` takes. */
+/** Features that providers charge for beyond tokens, or at higher token rates: the closed set of `routes[].allow`. */
 export const billableFeatures = [
   ...hostedTools,
   "other_models",
@@ -24,10 +24,10 @@ export const billableFeatures = [
 /** The name of a billable feature, as in `routes[].allow`. */
 export type BillableFeature = typeof billableFeatures[number];
 
-/** Tools that the provider runs: it reads the prompt anew after each round, so one call may fill its context often. */
+/** Hosted tools: the provider reads the prompt again after each round, so one call may fill its context many times. */
 export const hostedToolFeatures: ReadonlySet<BillableFeature> = new Set(hostedTools);
 
-/** How a refusal speaks of it: the subject of "costs extra at the provider". */
+/** The feature in a refusal: the subject of "costs extra at the provider". */
 export const billableFeatureWords: Readonly<Record<BillableFeature, string>> = {
   web_search: "searching the web",
   web_fetch: "fetching web pages",

@@ -1,8 +1,8 @@
-/** Tells tools that the provider runs, and charges for, from those that the caller runs and that cost only tokens. */
+/** Separates tools that the provider runs and charges for from those that the caller runs, which cost only tokens. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { BillableFeature } from "./features.ts";
 
-/** The model only asks for these; the caller runs them. */
+/** Types of tools that the caller runs. */
 const runByCaller: ReadonlySet<string> = new Set([
   "function",
   "custom",
@@ -14,7 +14,7 @@ const runByCaller: ReadonlySet<string> = new Set([
   // A group: its tools are judged one by one.
   "namespace",
 ]);
-/** The same in the Messages style; and the vendor's search through the caller's own tools, which costs tokens only. */
+/** Types of Messages tools that the caller runs, and the vendor's search among the caller's tools, which is free. */
 const runByCallerDated =
   /^(?:(?:bash|text_editor|memory|computer|computer_toolset|browser_toolset)_\d{8}|tool_search_tool_\w+)$/;
 
@@ -28,7 +28,7 @@ const runByProvider: readonly (readonly [RegExp, BillableFeature])[] = [
   [/^mcp(?:_toolset)?$/, "mcp"],
 ];
 
-/** Without a type it is a function, in the form of one style or the other. */
+/** Whether a tool without a type is a function, in the form of any style. */
 function isPlainFunction(tool: JsonObject): boolean {
   return typeof tool["name"] === "string" || isJsonObject(tool["function"]);
 }
@@ -42,8 +42,8 @@ function hidesType(tool: JsonObject): boolean {
 }
 
 /**
- * What the provider charges for beyond tokens when it gets this entry of `tools`; `undefined`: nothing. A kind that is
- * not known here counts as one that the provider runs.
+ * Returns the feature that the provider charges for if it gets this entry of `tools`; `undefined`: none. An unknown kind
+ * counts as one that the provider runs.
  *
  * @example
  * ```ts
@@ -63,7 +63,7 @@ export function billableFeatureOfTool(tool: Json): BillableFeature | undefined {
   return runByProvider.find(([kind]) => kind.test(type))?.[1] ?? "other_tools";
 }
 
-/** A shell runs where the caller is, unless a container of the provider's is asked for. */
+/** Whether a shell runs at the caller: it does, unless a container of the provider is requested. */
 function isLocalShell(environment: Json | undefined): boolean {
   if (environment === undefined || environment === null) return true;
   return isJsonObject(environment) && environment["type"] === "local";

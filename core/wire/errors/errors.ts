@@ -7,7 +7,7 @@
  *   style.
  * - In: status, headers and body of a provider's error.
  * - Out: a `GatewayError`, and the fields that clients of the same style may see.
- * - Never: passes on what tells of the operator's account or credentials.
+ * - Never: reveals the operator's account or credentials.
  */
 import { type ErrorCode, GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
@@ -24,9 +24,9 @@ import {
 import { vendorErrorMembers } from "./vendor_error_body.ts";
 import { saysTooLong, tooLongText } from "./too_long.ts";
 
-/** What reading a provider's error depends on besides the answer. */
+/** Properties of a call on which reading a provider's error depends. */
 export interface ProviderErrorOptions {
-  /** From the provider's `retry-after`. */
+  /** The time of the provider's `retry-after`. */
   readonly retryAfterSeconds?: number;
   /**
    * The client speaks the route's style, so the field that the provider names is a field of the client's request.
@@ -34,7 +34,7 @@ export interface ProviderErrorOptions {
   readonly native?: boolean;
 }
 
-/** What a status says whatever the body holds. Other 4xx are the caller's, everything else is an outage. */
+/** Codes by status, whatever the body. Other 4xx are errors of the caller, everything else is an outage. */
 const codeOfStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>([
   [404, "not_found"],
   [408, "upstream_timeout"],
@@ -47,11 +47,11 @@ const codeOfStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>(
 ]);
 
 /**
- * Reads an error answer. The text is the provider's own where its body has an error field, free of keys, hosts and
- * organisations; pages of a proxy in between (HTML) and empty bodies get a text of ours.
+ * Reads an error answer. If the body has an error field, its text is used without keys, hosts and organisations. HTML
+ * pages of a proxy and empty bodies get a text of the gateway.
  *
- * What lies between the operator and the provider (our key, our quota) is never shown as the caller's own mistake: it
- * becomes `upstream_unreachable`.
+ * Errors between the operator and the provider (the operator's key or quota) are never shown as the caller's mistake:
+ * they become `upstream_unreachable`.
  *
  * @example
  * ```ts
@@ -73,7 +73,7 @@ export function decodeProviderError(
   const body = parse(bodyText);
   if (status < 400) return ofSuccess(style, status, body, options);
   const error = refusal(status, body, options);
-  // Where ours is another status, the provider's words would contradict it.
+  // If the gateway's status differs, the provider's details would contradict it.
   return options.native === true && error.status === status
     ? withVendorMembers(error, body)
     : error;
@@ -96,7 +96,7 @@ export function nativeStreamError(body: Json): GatewayError {
   return isJsonObject(body) && isJsonObject(body["error"]) ? withVendorMembers(error, body) : error;
 }
 
-/** Adds the provider's codes and details, unless the error is one of the operator's affairs. */
+/** Adds the provider's codes and details, unless the error concerns the operator. */
 function withVendorMembers(error: GatewayError, body: Json | undefined): GatewayError {
   const isCallers = error.status < 500 && error.code !== "model_not_found";
   const members = isCallers ? vendorErrorMembers(body) : undefined;
@@ -120,7 +120,7 @@ function refusal(
   }
   if (status < 500 && said.code === "content_policy_violation") return said;
   const code = codeOf(status, said, body);
-  // No text of the provider's, or none that may be shown: the words for the status, not those for its absence.
+  // The provider sent no text, or none that may be shown: use the text for the status.
   const isTheirs = said.message === fields.message || said.code === "context_length_exceeded";
   const hasText = isTheirs && fields.message !== "" && code !== "model_not_found";
   const message = hasText ? fields.message : ownWords[code] ?? said.message;
@@ -136,12 +136,12 @@ function codeOf(status: number, said: GatewayError, body: Json | undefined): Err
   if (status === 404 && isAboutModel(body)) return "model_not_found";
   const known = codeOfStatus.get(status);
   if (known !== undefined) return known;
-  // Some servers say with a 400 or an odd status that they are full.
+  // Some servers report overload with a 400 or an unusual status.
   if (said.code === "overloaded" || said.code === "rate_limit_exceeded") return said.code;
   return status < 500 ? "invalid_request" : "upstream_unreachable";
 }
 
-/** A 200 that holds an error: only its body can tell what kind. */
+/** Reads a 200 with an error: only the body shows its kind. */
 function ofSuccess(
   style: Style,
   status: number,
@@ -159,7 +159,7 @@ function ours(status: number): GatewayError {
   return new GatewayError("upstream_unreachable", message, { cause: `status ${status}` });
 }
 
-/** How long to wait, for the codes where waiting helps. */
+/** Returns the time to wait, for codes where waiting helps. */
 function wait(code: ErrorCode, { retryAfterSeconds }: ProviderErrorOptions) {
   const helps = code === "rate_limit_exceeded" || code === "overloaded" ||
     code === "service_unavailable";
@@ -169,7 +169,7 @@ function wait(code: ErrorCode, { retryAfterSeconds }: ProviderErrorOptions) {
 const ourWords =
   /api[ _-]?key|credit balance|insufficient[ _]quota|credit_balance_exhausted|enforced_spend_limit_reached|usage limits?\b|billing|organization has been disabled/i;
 
-/** Between the operator and the provider: the caller can do nothing about it. */
+/** Whether an error is between operator and provider, so that the caller cannot correct it. */
 function isOurs(status: number, said: GatewayError, body: Json | undefined): boolean {
   if (status === 401 || status === 402 || status === 407) return true;
   if (status === 403) return said.code !== "content_policy_violation";
@@ -177,14 +177,14 @@ function isOurs(status: number, said: GatewayError, body: Json | undefined): boo
   return ourWords.test(said.message) || ourWords.test(kindOf(body));
 }
 
-/** `type` and `code` of the body's error, as text. */
+/** Returns `type` and `code` of the body's error, as text. */
 function kindOf(body: Json | undefined): string {
   const error = isJsonObject(body) && isJsonObject(body.error) ? body.error : body;
   if (!isJsonObject(error)) return "";
   return [error.type, error.code].filter((word) => typeof word !== "object").join(" ");
 }
 
-/** Not found without a word of what is a wrong path or a model that the provider does not have. */
+/** Whether a 404 is about the model: the body names one, or cannot be read. */
 function isAboutModel(body: Json | undefined): boolean {
   return body === undefined || /model/i.test(stringifyExactly(body));
 }
@@ -194,7 +194,7 @@ function isTooLong(status: number, said: GatewayError): boolean {
   return said.code === "context_length_exceeded" || saysTooLong(said.message);
 }
 
-/** The body as JSON; `undefined` when it is none: empty, cut, or a page of a proxy. */
+/** Parses the body; `undefined` if it is not JSON: empty, cut, or a page of a proxy. */
 function parse(text: string): Json | undefined {
   try {
     const value: Json = JSON.parse(text);

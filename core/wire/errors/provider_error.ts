@@ -8,7 +8,7 @@ import { saysTooLong, tooLongText } from "./too_long.ts";
  */
 export const maxErrorMessageChars = 500;
 
-/** What providers call an error (`code`, `type` or HTTP status, by which it is looked up), under our name for it. */
+/** Providers' names of errors (`code`, `type` or HTTP status), by the gateway's code. */
 const words: readonly (readonly [ErrorCode, readonly string[]])[] = [
   ["overloaded", [
     "overloaded_error",
@@ -54,7 +54,7 @@ const codeOfWord: ReadonlyMap<string, ErrorCode> = new Map(
   words.flatMap(([code, names]) => names.map((name) => [name, code] as const)),
 );
 
-/** Between the operator and the provider: the caller can do nothing about it and learns nothing of it. */
+/** Errors between operator and provider: the caller cannot correct them and gets no details. */
 const privateWords: ReadonlySet<string> = new Set([
   "authentication_error",
   "permission_error",
@@ -73,7 +73,7 @@ const privateWords: ReadonlySet<string> = new Set([
 
 const generic = "The provider could not finish this answer";
 
-/** For the client, where the provider has no text that may be shown. */
+/** Texts for the client if the provider sent none that may be shown. */
 export const ownWords: Partial<Record<ErrorCode, string>> = {
   invalid_request: "The provider of this model refused the request",
   not_found: "The provider of this model does not have what the request refers to",
@@ -90,20 +90,20 @@ export const ownWords: Partial<Record<ErrorCode, string>> = {
 export interface ErrorFields {
   readonly type: string;
   readonly code: string;
-  /** Fit for the client; empty if there is no text. */
+  /** The cleaned text for the client; empty if there is none. */
   readonly message: string;
-  /** The field of the request that was wrong, in the words of the provider's style. */
+  /** The wrong field of the request, as the provider's style names it. */
   readonly param: string | undefined;
 }
 
 /**
- * Turns a provider's error, whatever its shape, into ours. `body` is the whole JSON of an error answer or of an
- * error event; shapes are those of wire formats in use: nested `error`, flat, `detail` (a text, or the list of faults
- * that validating servers give), text.
+ * Turns a provider's error of any shape into a `GatewayError`. `body` is the whole JSON of an error answer or of an error
+ * event; known shapes are a nested `error`, flat members, `detail` (a text, or a list of faults from validating servers),
+ * and text.
  *
  * The message is passed on only from the provider's own error field and without addresses or keys; errors of the
- * operator's own account (its key, its quota) become `upstream_unreachable` with a text that says nothing. A prompt
- * that is too long has the one text that agents know, in whole answers and within streams.
+ * operator's own account (its key, its quota) become `upstream_unreachable` with a generic text. A prompt that is too
+ * long gets the one text that agents recognize, in whole answers and in streams.
  *
  * @example
  * ```ts
@@ -129,12 +129,12 @@ export function readProviderError(body: Json | undefined, status?: number): Gate
     : new GatewayError("upstream_unreachable", fields.message || generic);
 }
 
-/** Longest code of a provider that is passed on. */
+/** Most characters of a provider's code that are passed on. */
 const codeChars = 64;
 
 /**
- * The provider's own code where it says more than ours, as something to spread. Chat and Responses clients read the
- * codes of one vendor; a code is a word, never a sentence or a number.
+ * Returns the provider's code if it is more specific than the gateway's, as an object to spread. Chat and Responses
+ * clients read the codes of one vendor; a code is a word, never a sentence or a number.
  */
 export function providerCode(
   code: ErrorCode,
@@ -144,7 +144,7 @@ export function providerCode(
   return /^[a-z][a-z0-9_]*$/.test(word) ? { providerCode: word } : {};
 }
 
-/** What the body of an error says, whatever its shape. */
+/** Reads the body of an error of any shape. */
 export function readErrorFields(body: Json | undefined): ErrorFields {
   if (typeof body === "string") return fieldsOf({}, body);
   if (!isJsonObject(body)) return fieldsOf({}, undefined);
@@ -171,7 +171,7 @@ function fieldsOf(object: JsonObject, said: Json | undefined): ErrorFields {
   };
 }
 
-/** Longest name of a field that is passed on. */
+/** Most characters of a field's name that are passed on. */
 const paramChars = 256;
 
 /** One fault of a list, as validating servers write it: `{"loc":["body","messages",0],"msg":"field required"}`. */

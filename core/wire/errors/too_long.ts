@@ -2,8 +2,8 @@
  * Prompts beyond a model's context window: how providers report them, and the one wording that clients get.
  *
  * Agent clients compact their conversation when they read `prompt is too long: N tokens > M maximum`, and some compute
- * from N and M how much to cut. So the two numbers are taken only from wordings that are known to carry them; any other
- * number of an error text (an id, an error code, a cap on output) is left alone.
+ * from N and M how much to cut. The two numbers are therefore taken only from known wordings, never from other numbers
+ * of an error text (an id, an error code, a cap on output).
  */
 
 /** A count of tokens as providers write it, at most 12 digits. */
@@ -43,11 +43,11 @@ const forms: readonly RegExp[] = [
   `\`inputs\` must have less than ${most} tokens\\. Given: ${used}`,
 ].map((form) => new RegExp(form, "i"));
 
-/** Wordings without numbers, or with numbers that are not both there. */
+/** Wordings without both numbers. */
 const words =
   /prompt is too long|maximum (?:context|prompt) length|context (?:window|length)|available context size|input token count|input tokens exceed|too many input tokens|input is too long for requested model|exceeded model token limit/i;
 
-/** vLLM names the window when only the cap on output does not fit: the prompt is not what is too long. */
+/** vLLM's wording for a cap on output that does not fit the window: the prompt is not too long. */
 const capTooLarge = /max_(?:completion_)?tokens['"\x60]? is too large/i;
 
 /** Whether an error text reports a prompt beyond the context window. */
@@ -57,7 +57,7 @@ export function saysTooLong(message: string): boolean {
 }
 
 /**
- * The text for the client. Without numbers of a known wording the provider's text follows as it is.
+ * Returns the text for the client. Without numbers of a known wording the provider's text follows unchanged.
  *
  * @example
  * ```ts
@@ -73,7 +73,7 @@ export function tooLongText(message: string): string {
     const groups = form.exec(message)?.groups;
     if (groups === undefined) continue;
     const [prompt, window] = [countOf(groups["used"]), countOf(groups["most"])];
-    // A sum of prompt and cap may exceed the window where the prompt alone does not.
+    // The sum of prompt and cap may exceed the window although the prompt does not.
     if (prompt > window) return `prompt is too long: ${prompt} tokens > ${window} maximum`;
   }
   return /prompt is too long/i.test(message) ? message : `prompt is too long: ${message}`;

@@ -1,21 +1,21 @@
 /**
- * The body of a provider's error for clients that speak its style: its own codes and details, which their libraries
- * know, without what tells of the operator's account or of the provider.
+ * Selects the members of a provider's error for clients that speak its style: codes and details that their libraries
+ * read, without those that reveal the operator's account or the provider.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { publicMessage } from "./provider_error.ts";
 
-/** Nesting of details that is followed; deeper ones are left out. Vendors' errors have up to four levels. */
+/** Most levels of nested details; deeper ones are dropped. Vendors' errors have up to four levels. */
 const maxDepth = 8;
 
 /** Members that identify the operator, the provider or a host of theirs, by any vendor's name for them. */
 const privateMember =
   /^(?:(?:user|account|org|organi[sz]ation|project|team|tenant|workspace|subscription|resource|deployment|request|trace|correlation|session|provider)[_-]?(?:id|name|identifier)?|model|hosts?|hostname|urls?|endpoint|server|headers|ip|raw)$/i;
 
-/** What the model had written when its tool call could not be read: the caller's own, like an answer. */
+/** The member with the model's output when its tool call could not be parsed: it belongs to the caller, like an answer. */
 const answerMember = "failed_generation";
 
-/** The text, for which {@linkcode GatewayError.message} stands, and what only frames an error that has no `error`. */
+/** Members that are dropped: the text, replaced by {@linkcode GatewayError.message}, and those around a flat error. */
 const framing: ReadonlySet<string> = new Set(["message", "detail", "object", "status"]);
 
 function cleaned(value: Json, depth: number): Json {
@@ -38,7 +38,7 @@ function cleanedObject(object: JsonObject, depth: number): JsonObject {
 }
 
 /**
- * The members of a provider's error object that its clients may see, all but the message; `undefined` when the body has
+ * Returns the members of a provider's error object that clients may see, except the message; `undefined` if the body has
  * no such object.
  *
  * @example

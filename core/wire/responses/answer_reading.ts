@@ -7,7 +7,7 @@ import { readResponsesUsage } from "./usage.ts";
 
 /**
  * Measures one output item: whether a client can use it, and its bytes of text, reasoning and tool arguments.
- * A message or reasoning item that is still empty is no output; a call of any kind is, from its first byte.
+ * An empty message or reasoning item does not count as output; a call of any kind does, from its first byte.
  */
 export function readResponsesItem(item: JsonObject): { isOutput: boolean; bytes: number } {
   let bytes = textBytes(item["arguments"]) + textBytes(item["input"]) + textBytes(item["code"]);

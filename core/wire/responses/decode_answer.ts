@@ -42,7 +42,7 @@ export function decodeResponsesAnswer(body: JsonObject, memory: ConversionMemory
   };
 }
 
-/** The blocks of one output item. */
+/** Reads the blocks of one output item. */
 export function decodeOutputItem(item: JsonObject, path: string, signer: string): AnswerBlock[] {
   const type = item["type"];
   switch (type) {
@@ -50,7 +50,7 @@ export function decodeOutputItem(item: JsonObject, path: string, signer: string)
       return decodeMessage(item, path);
     case "reasoning": {
       const read = readItemProof(item, signer);
-      // Without either it is a bare id, which means nothing once the answer is not stored.
+      // Without either it is only an id, which has no meaning because the answer is not stored.
       if (read.text === "" && read.proof === undefined) return [];
       return [{ type: "reasoning", path, ...read }];
     }
@@ -95,7 +95,7 @@ function decodeMessage(item: JsonObject, path: string): AnswerBlock[] {
   });
 }
 
-/** The objects of a list; none where it is no list. */
+/** Returns the objects of a list; none if the value is not a list. */
 export function objects(value: Json | undefined): JsonObject[] {
   return Array.isArray(value) ? value.filter(isJsonObject) : [];
 }
@@ -107,13 +107,13 @@ function decodeAnnotations(
   return found.length === 0 ? {} : { citations: found };
 }
 
-/** Web sources; files and containers exist only at their vendor. */
+/** Reads a web source. Files and containers exist only at their vendor and are skipped. */
 export function readAnnotation(annotation: Json | undefined): Citation | undefined {
   if (!isJsonObject(annotation) || annotation["type"] !== "url_citation") return undefined;
   return readUrlCitation(annotation);
 }
 
-/** The web sources of a content part, in order. */
+/** Reads the web sources of a content part, in order. */
 export function readAnnotations(annotations: Json | undefined): Citation[] {
   if (!Array.isArray(annotations)) return [];
   return annotations.map(readAnnotation).filter((citation) => citation !== undefined);

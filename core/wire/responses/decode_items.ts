@@ -33,7 +33,7 @@ export interface DecodedInput {
   readonly turns: readonly Turn[];
 }
 
-/** The `input` field: a string, or a list of items. `nameOf` names the tools that are called there. */
+/** Reads the `input` field: a string, or a list of items. `nameOf` names the tools that it calls. */
 export function decodeInput(input: Json | undefined, nameOf: NameOf): DecodedInput {
   if (input === undefined || input === null) invalid("input", "is required");
   if (typeof input === "string") {
@@ -138,7 +138,7 @@ function decodeOutput(
   };
 }
 
-/** A call of the caller's own search for tools. */
+/** Reads a call of the caller's own search for tools. */
 function decodeSearch(item: JsonObject, path: string): ToolCallBlock {
   const given = item["arguments"] ?? {};
   return {
@@ -152,7 +152,7 @@ function decodeSearch(item: JsonObject, path: string): ToolCallBlock {
   };
 }
 
-/** What the search found: the tools themselves stand among the others, the model is told which they are. */
+/** Reads the result of a search for tools: names the tools to the model; they are also in the list of tools. */
 function decodeFound(item: JsonObject, path: string, nameOf: NameOf): ToolResultBlock {
   const found = listed(item, `${path}.tools`).flatMap(({ tool }) => keysOf(tool)).map(nameOf);
   const text = found.length === 0
@@ -171,7 +171,7 @@ function decodeReasoning(item: JsonObject, path: string): ReasoningBlock {
   return { type: "reasoning", path, ...readItemProof(item, "responses") };
 }
 
-/** Calls of the vendor's own tools, and what they returned. */
+/** Reads calls of the vendor's own tools, and their results. */
 function decodeForeign(kind: string, raw: JsonObject, path: string): Block {
   return readHostedItem(raw, path) ??
     { type: "foreign", style: "responses", path, kind, raw, otherwise: "warn" };

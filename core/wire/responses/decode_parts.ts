@@ -6,7 +6,7 @@ import { dataUrl } from "../fields/data_url.ts";
 import { invalid, optionalString, refuse, requiredString } from "../fields/fields.ts";
 import { defined } from "../../lib/defined.ts";
 
-/** A `content` or `output` field: a string or a list of parts. */
+/** Reads a `content` or `output` field: a string or a list of parts. */
 export function decodeParts(content: Json | undefined, path: string): PartBlock[] {
   return readContent(content, path, decodePart);
 }

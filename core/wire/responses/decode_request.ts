@@ -78,7 +78,7 @@ function instructionBlocks(instructions: string | undefined): TextBlock[] {
     : [{ type: "text", text: instructions, path: "instructions" }];
 }
 
-/** What needs a store at one provider's account, and what clients rely on and no other style can give. */
+/** Refuses what depends on storage at a provider, and what clients rely on and no other style has. */
 function refuseStored(body: JsonObject, warnings: Warnings): void {
   for (const field of ["previous_response_id", "conversation", "prompt"]) {
     if (body[field] !== undefined && body[field] !== null) {
@@ -91,7 +91,7 @@ function refuseStored(body: JsonObject, warnings: Warnings): void {
   if (optionalBoolean(body, "store", "store") === true) warnings.add("store");
 }
 
-/** `include` asks for more output. What hosted tools found and encrypted reasoning are always given. */
+/** Reads `include`, which asks for more output. Results of hosted tools and encrypted reasoning are always sent. */
 function decodeInclude(
   body: JsonObject,
   warnings: Warnings,

@@ -18,7 +18,7 @@ import { keyText, type NameOf, searchToolName } from "./tool_groups.ts";
 import { defined } from "../../lib/defined.ts";
 
 /**
- * Reads what may be called and how.
+ * Reads the tools that the model may call, and the tool choice.
  *
  * @param offered all tools of the request
  */
@@ -41,12 +41,12 @@ export function decodeResponsesTools(
 
 class ToolList {
   readonly list: Tool[] = [];
-  /** Functions of groups by the one name that stands for both. */
+  /** Functions of groups, by the name that joins group and function. */
   readonly groups = new Map<string, GroupedName>();
-  /** The function that stands for the caller's own search for tools. */
+  /** The function that replaces the caller's own search for tools. */
   searchTool: string | undefined;
   readonly #nameOf: NameOf;
-  /** Tools that are there already. */
+  /** Names of the tools so far. */
   readonly #known = new Set<string>();
 
   constructor(nameOf: NameOf) {
@@ -54,8 +54,8 @@ class ToolList {
   }
 
   /**
-   * The functions of a group become tools like any others, and `groups` tells the way back. What the group says of
-   * itself (an MCP server's instructions) goes before the words of its first function: there the model finds it once.
+   * Adds the functions of a group as separate tools; `groups` maps their names back. The group's own description, such as
+   * the instructions of an MCP server, goes before that of its first function, so that the model reads it once.
    */
   add(tool: JsonObject, path: string): void {
     if (isClientSearch(tool, "tool_search")) return this.#addSearch(tool, path);
@@ -75,7 +75,7 @@ class ToolList {
     }
   }
 
-  /** What was found by a search may be found again: the second is no other tool. */
+  /** Adds a tool unless it is there already: searches may find the same tool twice. */
   #add(tool: Tool, path: string, group?: string): void {
     if (tool.type === "hosted") {
       this.list.push(tool);
@@ -89,7 +89,7 @@ class ToolList {
     this.list.push({ ...tool, name });
   }
 
-  /** The caller says itself what its search takes: for other models that is a function like any other. */
+  /** Reads the caller's own search for tools, whose parameters it declares, as a function. */
   #addSearch(tool: JsonObject, path: string): void {
     const description = optionalString(tool, "description", `${path}.description`);
     const schema = optionalObject(tool, "parameters", `${path}.parameters`);
@@ -103,14 +103,14 @@ class ToolList {
   }
 }
 
-/** The caller runs these, but only their vendor's models know how to call them. */
+/** Types of tools that the caller runs, but that only models of their vendor can call. */
 const clientRun: ReadonlySet<string> = new Set([
   "local_shell",
   "shell",
   "apply_patch",
   "computer",
   "computer_use_preview",
-  // Within a group; by itself it is none.
+  // Only a group within a group: one at the top level is expanded into its functions.
   "namespace",
 ]);
 
@@ -168,7 +168,7 @@ function decodeChoice(
   return { toolChoice: { type: "tool", name: decodeNamed(choice, nameOf, path), path } };
 }
 
-/** The tool that an entry names: by name and group, or by its kind. */
+/** Reads the tool that an entry names: by name and group, or by its kind. */
 function decodeNamed(entry: JsonObject, nameOf: NameOf, entryPath: string): string {
   const name = optionalString(entry, "name", `${entryPath}.name`);
   if (name === undefined) return requiredString(entry, "type", `${entryPath}.type`);

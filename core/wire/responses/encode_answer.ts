@@ -98,7 +98,7 @@ interface Part {
 
 type ItemKind = Parameters<typeof itemId>[0];
 
-/** Collects items; neighbouring texts become one part of one message. */
+/** Collects output items; neighbouring texts become one part of one message. */
 class OutputWriter {
   readonly #context: PipeContext;
   readonly #memory: ConversionMemory;

@@ -23,7 +23,7 @@ import { replayedItem } from "./hosted_items.ts";
 import { type InputPart, InputPartWriter } from "./encode_parts.ts";
 import { replayItem } from "./reasoning_item.ts";
 
-/** Longest call id the vendor takes. */
+/** The most characters of a call id that the vendor takes. */
 const callIdChars = 64;
 
 // What becomes of each member of a block here. A new member does not compile until it has a row.
@@ -36,7 +36,7 @@ everyMember<
   | "id"
   | "name"
   | "input"
-  // With the ids of items the vendor asks for the reasoning items that were beside them.
+  // With ids of items the vendor requires the reasoning items that belonged to them.
   | "itemId"
 >();
 everyMember<
@@ -58,8 +58,8 @@ export interface EncodedInput {
 }
 
 /**
- * All items of a conversation. The leading instructions become `instructions`, unless they must be an item: with cache
- * marks, which a string cannot hold, or where the vendor looks for a word in the input only.
+ * Writes all items of a conversation. The leading instructions become `instructions`, unless they must be an item: if
+ * they have cache marks, which a string cannot have, or if the vendor requires the word JSON in the input.
  */
 export function encodeInput(
   { system: own, turns, output }: Pick<Conversation, "system" | "turns" | "output">,
@@ -103,7 +103,7 @@ class ItemWriter {
     return [{ role: this.#capabilities.system_role, content: this.#parts.plainest(parts) }];
   }
 
-  /** Names the marks of blocks that become plain text. */
+  /** Warns of the marks of blocks that become plain text. */
   unmarked(blocks: readonly Block[]): void {
     for (const block of blocks) noteMark(block, this.#warnings);
   }
@@ -153,7 +153,7 @@ class ItemWriter {
     }
   }
 
-  /** Items in the order of the blocks: reasoning stands before what it led to, which the vendor checks. */
+  /** Writes items in the order of the blocks: the vendor requires reasoning before its output. */
   #assistant(turn: Turn): JsonObject[] {
     const items: JsonObject[] = [];
     let text = "";
@@ -181,7 +181,7 @@ class ItemWriter {
       }
     }
     flushText();
-    // Reasoning that led to nothing is refused by the vendor.
+    // The vendor refuses reasoning without output.
     while (items.at(-1)?.["type"] === "reasoning") items.pop();
     return items;
   }
@@ -199,7 +199,7 @@ class ItemWriter {
   }
 }
 
-/** Item ids are left out: with them the vendor asks for the very reasoning items that stood beside them. */
+/** Writes a call without its item id: with it the vendor requires the reasoning item that belonged to it. */
 function encodeCall(call: ToolCallBlock): JsonObject {
   const shared = { call_id: callIdFor(call.id), name: call.name };
   if (call.input.kind === "text") {
@@ -209,7 +209,7 @@ function encodeCall(call: ToolCallBlock): JsonObject {
   return { type: "function_call", ...shared, arguments: text.trim() === "" ? "{}" : text };
 }
 
-/** A pure function of the id, so that call and output agree in every request. */
+/** Maps a call id by a pure function, so that call and output agree in every request. */
 function callIdFor(id: string): string {
   return id.length <= callIdChars ? id : `call_${hashHex(id)}`;
 }

@@ -77,7 +77,7 @@ export class InputPartWriter {
     }
   }
 
-  /** A string where that is enough, else the parts. */
+  /** Writes a string if that is enough, else the parts. */
   plainest(parts: readonly InputPart[]): string | InputPart[] {
     const [first] = parts;
     if (first === undefined) return "";
@@ -94,7 +94,7 @@ export class InputPartWriter {
     return { type: "input_text", text, ...this.mark(block) };
   }
 
-  /** The cache mark of a block, as something to spread; named when the route has none, or none left. */
+  /** Writes the cache mark of a block, as an object to spread; warns if the route has none, or none left. */
   mark(block: Markable): JsonObject {
     const mark = this.#marks.take(block, this.marksBlocks);
     return mark === undefined ? {} : { prompt_cache_breakpoint: { mode: "explicit" } };
@@ -133,7 +133,7 @@ export class InputPartWriter {
     }
   }
 
-  /** A file has room for a name only: neither for what else is told of it nor for a mark. */
+  /** Writes a file; warns of a cache mark and a context, which it cannot have. */
   #file(block: DocumentBlock, file: JsonObject): InputPart {
     requireDocuments(block.path, this.#capabilities);
     noteMark(block, this.#warnings);
@@ -141,7 +141,7 @@ export class InputPartWriter {
     return { type: "input_file", ...file };
   }
 
-  /** Puts the mark of a block that became several parts onto the last of them, if that is one of text. */
+  /** Moves the mark of a block that became several parts to the last of them, if that is text. */
   markLast(block: Markable, parts: readonly InputPart[]): void {
     if (block.cache === undefined) return;
     const last = parts.at(-1);

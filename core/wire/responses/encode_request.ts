@@ -25,7 +25,7 @@ import { encodeResponsesTools } from "./encode_tools.ts";
 import { encryptedReasoning, textLogprobs } from "./includes.ts";
 import { defined } from "../../lib/defined.ts";
 
-/** The vendor refuses a smaller cap. */
+/** The smallest cap on output tokens that the vendor accepts. */
 const leastOutputTokens = 16;
 
 /**
@@ -97,7 +97,7 @@ export function encodeResponsesRequest(
   if (format.field !== undefined) body["text"] = { format: format.field };
   carryVerbosity(conversation, capabilities, warnings, body);
   writeEndUserAndTier(conversation, capabilities, body);
-  // Nothing is kept at the vendor: the client sends the whole conversation, reasoning included.
+  // Nothing is stored at the vendor: the client sends the whole conversation, including reasoning.
   body["store"] = false;
   const include: string[] = capabilities.efforts.length > 0 ? [encryptedReasoning] : [];
   writeLogprobs(conversation, capabilities, (top) => {
@@ -159,7 +159,7 @@ function encodeReasoning(
     noteReasoning(reasoning, warnings);
     return;
   }
-  // A Messages client that switches thinking on expects to see it; a Chat client has no field for the requested.
+  // A Messages client that switches thinking on expects to see it; a Chat client has no field to ask for it.
   const shows = reasoning.mode === "on" || reasoning.mode === "adaptive" ||
     reasoning.display !== undefined;
   const display = reasoning.display?.word;
@@ -192,7 +192,7 @@ function encodeSchema(
   };
 }
 
-/** The vendor takes `json_object` only when the input says the word. */
+/** Whether the conversation mentions JSON, which the vendor requires for `json_object`. */
 function mentionsJson(conversation: Pick<Conversation, "system" | "turns">): boolean {
   const says = (text: string): boolean => /json/i.test(text);
   return conversation.system.some((block) => says(block.text)) ||
@@ -201,7 +201,7 @@ function mentionsJson(conversation: Pick<Conversation, "system" | "turns">): boo
     );
 }
 
-/** Chat's top-level `verbosity` stands inside `text` here; all other extras keep their place. */
+/** Carries the extras. `verbosity`, which is at the top in Chat, goes into `text`. */
 function carryVerbosity(
   conversation: Pick<Conversation, "extras">,
   capabilities: ResolvedCapabilities,

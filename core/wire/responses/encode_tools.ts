@@ -33,7 +33,7 @@ everyMember<CustomTool, keyof Placed | "type" | "name" | "description" | "format
 /** The fields of a conversation that this file reads. */
 type ToolFields = Pick<Conversation, "from" | "tools" | "toolChoice" | "parallelTools">;
 
-/** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body; tells what to ask for by `include`. */
+/** Adds `tools`, `tool_choice` and `parallel_tool_calls` to the body; returns the values of `include` that they need. */
 export function encodeResponsesTools(
   conversation: ToolFields,
   capabilities: ResolvedCapabilities,
@@ -75,7 +75,7 @@ function encodeTool(
     return { ...named, ...defined({ format: tool.format }) };
   }
   const parameters = functionParameters(tool.schema);
-  // Said always: this vendor's default is strict, which would make every optional argument required.
+  // Always sent: the vendor's default is strict, which would make every optional argument required.
   const strict = tool.strict === true && capabilities.strict_tools && allowsStrictChat(parameters);
   if (tool.strict === true && !strict) warnings.add(`${tool.path}.strict`);
   return { ...named, parameters, strict };

@@ -1,7 +1,7 @@
 import type { GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 
-/** The vendor's further words, which a provider of the same style or of Chat may have said itself. */
+/** Further codes of the vendor, which a provider of this style or of Chat may send. */
 const vendorCodes: ReadonlySet<string> = new Set([
   "data_residency_mismatch",
   "bio_policy",
@@ -24,9 +24,9 @@ const vendorCodes: ReadonlySet<string> = new Set([
 ]);
 
 /**
- * The code of a failed response; agents compact, wait or give up by it. Codex ends its run at
+ * Returns the code of a failed response, by which agents compact, wait or give up. Codex ends its run at
  * `context_length_exceeded`, `invalid_prompt`, `insufficient_quota`, `server_is_overloaded` and `slow_down`, and repeats
- * the request at any other code. So a failure that may pass is a `server_error`, an overload included.
+ * the request at any other code. Temporary failures, including overload, are therefore `server_error`.
  *
  * @example
  * ```ts
@@ -42,7 +42,7 @@ export function failureCode(error: GatewayError): string {
 }
 
 /**
- * The `error` member of a failed response. Codex reads from the text of a rate limit how long to wait.
+ * Writes the `error` member of a failed response. Codex reads the time to wait from the text of a rate limit.
  *
  * @example
  * ```ts

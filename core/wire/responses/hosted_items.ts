@@ -1,4 +1,4 @@
-/** Calls of hosted tools as Responses items: each item holds the call and what came of it. */
+/** Reads and writes calls of hosted tools as Responses items: one item has the call and its result. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { HostedCall, HostedCallBlock, WebSource } from "../conversation/mod.ts";
@@ -9,7 +9,7 @@ export function readHostedItem(item: JsonObject, path: string): HostedCallBlock 
   const call = readCall(item);
   if (call === undefined) return undefined;
   const id = text(item["id"]);
-  // What this gateway wrote for the client was run by a provider of another style.
+  // Items that this gateway wrote were run by a provider of another style.
   const style = id.includes(`_${hostedIdMark}`) ? "messages" : "responses";
   return { type: "hosted_call", style, path, id, call };
 }
@@ -51,7 +51,7 @@ function readCall(item: JsonObject): HostedCall | undefined {
   }
 }
 
-/** A search, or a page that was opened for it. Looking for words in an open page is part of reading it. */
+/** Reads a search, or a page opened for it. Searching for text in an open page counts as reading the page. */
 function readSearch(action: Json | undefined, failed: boolean): HostedCall | undefined {
   const { type = "search", query, queries, sources, url } = isJsonObject(action) ? action : {};
   if (type === "open_page" && typeof url === "string") return { tool: "web_fetch", url, failed };
@@ -77,7 +77,7 @@ function readPrinted(outputs: Json | undefined): { readonly output?: string } {
   return { output: logs.filter((log) => log !== "").join("\n") };
 }
 
-/** Kinds of items that hosted calls become. */
+/** Types of items for hosted calls. */
 export type HostedItemKind = "web_search_call" | "code_interpreter_call" | "mcp_call";
 
 /** Whether items of a type are calls of a hosted tool that other vendors have too. */
@@ -91,7 +91,7 @@ export function hostedItemKind({ tool }: HostedCall): HostedItemKind {
   return tool === "mcp" ? "mcp_call" : "web_search_call";
 }
 
-/** The item of a call that another style's provider ran. */
+/** Writes the item of a call that another style's provider ran. */
 export function hostedItem(id: string, call: HostedCall): JsonObject {
   const type = hostedItemKind(call);
   const status = call.failed ? "failed" : "completed";
@@ -107,7 +107,7 @@ export function hostedItem(id: string, call: HostedCall): JsonObject {
     case "code_execution": {
       const { code, output } = call;
       const outputs = output === undefined ? null : [{ type: "logs", logs: output }];
-      // The provider's container is of no use to the client.
+      // The client cannot use the provider's container.
       return { id, type, status, code, container_id: "", outputs };
     }
     case "mcp": {
@@ -118,21 +118,21 @@ export function hostedItem(id: string, call: HostedCall): JsonObject {
   }
 }
 
-/** The events between an item's `added` and its `done`, by kind; the last word depends on how it went. */
+/** Events between an item's `added` and its `done`, by type; the last one depends on the outcome. */
 const progress = {
   web_search_call: ["in_progress", "searching"],
   code_interpreter_call: ["in_progress", "interpreting"],
   mcp_call: ["in_progress"],
 } as const;
 
-/** Names of the events that tell how a call went. Only calls of MCP servers have one for a failure. */
+/** Returns the names of the events for a call's progress. Only calls of MCP servers have one for a failure. */
 export function hostedEvents(call: HostedCall): string[] {
   const kind = hostedItemKind(call);
   const last = kind === "mcp_call" && call.failed ? "failed" : "completed";
   return [...progress[kind], last].map((step) => `response.${kind}.${step}`);
 }
 
-/** The item as its own vendor takes it back; `undefined` where it is no more than its words to that vendor. */
+/** Writes the item as its own vendor accepts it in a request; `undefined` if the vendor takes it only as text. */
 export function replayedItem({ style, id, call }: HostedCallBlock): JsonObject | undefined {
   if (style !== "responses" || call.tool !== "web_search" || !/^ws_/.test(id)) return undefined;
   const action = { type: "search", query: call.query, queries: [call.query] };
@@ -141,7 +141,7 @@ export function replayedItem({ style, id, call }: HostedCallBlock): JsonObject |
 
 const foreignId = new RegExp(`^(?:ws|ci|mcp)_${hostedIdMark}`);
 
-/** Whether an item of the history was written by this gateway: its vendor never ran that call. */
+/** Whether this gateway wrote an item of the history, so that the vendor did not run the call. */
 export function isForeignHostedItem(item: Json): boolean {
   return isJsonObject(item) && typeof item["id"] === "string" && foreignId.test(item["id"]);
 }

@@ -1,4 +1,4 @@
-/** Writes hosted tools as Responses knows them. */
+/** Writes hosted tools for a Responses request. */
 import { noneLeft } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
@@ -17,7 +17,7 @@ import { defined } from "../../lib/defined.ts";
 export interface EncodedHosted {
   readonly carried: readonly CarriedTool[];
   readonly tools: readonly JsonObject[];
-  /** What the vendor tells of these tools' calls only when asked. */
+  /** Values of `include` for results that the vendor sends only on request. */
   readonly include: readonly string[];
 }
 
@@ -28,7 +28,7 @@ export function encodeHostedTools(
   warnings: Warnings,
   body: JsonObject,
 ): EncodedHosted {
-  // Pages are fetched by the search itself: the style has no tool for that alone.
+  // The search fetches pages: the style has no separate tool for that.
   const has = (requested: HostedToolRequest) => requested.tool !== "web_fetch";
   const carried = carriedHosted(conversation, options, warnings, has);
   const tools = carried.flatMap(({ requested }) => writeTool(requested, warnings));
@@ -102,7 +102,7 @@ function writeMcp(requested: McpRequest): JsonObject {
   };
 }
 
-/** The choice of a hosted tool. */
+/** Writes the choice of a hosted tool. */
 export function hostedChoice({ requested }: CarriedTool): JsonObject {
   switch (requested.tool) {
     case "mcp":

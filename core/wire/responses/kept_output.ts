@@ -1,17 +1,17 @@
 /**
- * The output of a Responses stream that passes natively, kept for the case that the gateway ends it: the closing event of
- * the style repeats the whole output, and official libraries take the answer from there. Bounded; what is longer is not
- * kept, and its stream closes without output.
+ * Collects the output of a native Responses stream, in case the gateway ends the stream: the style's closing event repeats
+ * the whole output, and official libraries read the answer from there. The size is bounded; a longer stream closes without
+ * output.
  */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { refusalPart, textPart } from "./output_items.ts";
 import { summaryParts } from "./reasoning_item.ts";
 
-/** Characters of one stream: some 16,000 tokens. */
+/** Most characters kept of one stream: about 16,000 tokens. */
 const keptChars = 65_536;
 
-/** The event of a delta, and where the style has its text. */
+/** Types of delta events, with the members that they extend. */
 const partOfDelta = {
   "response.output_text.delta": "output_text",
   "response.refusal.delta": "refusal",
@@ -36,13 +36,13 @@ const textOfCall: Readonly<Record<string, PartKind>> = {
   custom_tool_call: "input",
 };
 
-/** A piece of text that streams. */
+/** A streamed piece of text. */
 export interface Delta {
   readonly event: string;
   readonly outputIndex: number;
-  /** Of its content or summary. */
+  /** The index of the content part or summary part. */
   readonly partIndex: number;
-  /** The JSON literal, quotes included. */
+  /** The JSON literal, including quotes. */
   readonly literal: string;
 }
 
@@ -51,7 +51,7 @@ interface KeptPart {
   readonly index: number;
   /** JSON literals without quotes, joined. */
   inner: string;
-  /** How far the client has seen it closed. */
+  /** Which closing events the client has received. */
   closed: "open" | "text" | "part";
 }
 
@@ -73,13 +73,13 @@ export class KeptOutput {
     return this.#chars > keptChars;
   }
 
-  /** Whether this event says something that is kept. */
+  /** Whether an event has content that is kept. */
   keeps(event: string): boolean {
     if (this.#isOver) return false;
     return event in partOfDelta || textEnds.has(event) || partEnds.has(event);
   }
 
-  /** An event without a delta that {@linkcode keeps} named: it closes the last part of its item. */
+  /** Takes an event without a delta for which {@linkcode keeps} is true: it closes the last part of its item. */
   ended(event: string, outputIndex: number): void {
     const last = this.#items.get(outputIndex)?.parts.at(-1);
     if (last !== undefined) last.closed = partEnds.has(event) ? "part" : "text";
@@ -89,7 +89,7 @@ export class KeptOutput {
     if (!this.#counts(stringifyExactly(item).length)) return;
     const parts: KeptPart[] = [];
     const text = textOfCall[String(item["type"])];
-    // A call has its text from the beginning on, however little.
+    // A call has a text from the beginning, even an empty one.
     if (text !== undefined) parts.push({ kind: text, index: 0, inner: "", closed: "open" });
     this.#items.set(outputIndex, { item, isDone: false, parts });
   }
@@ -104,7 +104,7 @@ export class KeptOutput {
     else kept.parts.push({ kind, index: partIndex, inner, closed: "open" });
   }
 
-  /** The whole item takes the place of its parts. */
+  /** Replaces the parts of an item by the whole item. */
   done(outputIndex: number, item: JsonObject): void {
     const kept = this.#items.get(outputIndex);
     if (kept === undefined) return;
@@ -115,7 +115,7 @@ export class KeptOutput {
     kept.parts.length = 0;
   }
 
-  /** The events that close what is open, and the output with that closed. */
+  /** Returns the events that close the open items, and the complete output. */
   close(): { readonly events: readonly ClosingEvent[]; readonly output: readonly JsonObject[] } {
     const events: ClosingEvent[] = [];
     const output: JsonObject[] = [];

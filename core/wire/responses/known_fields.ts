@@ -16,7 +16,7 @@ const text = object({
   type: read,
   text: read,
   prompt_cache_breakpoint,
-  // Of an earlier answer: its sources, and how sure the model was.
+  // Of an earlier answer: its sources and log probabilities.
   annotations: silent,
   logprobs: silent,
 });
@@ -43,7 +43,7 @@ const part = byKind("type", {
   }),
 });
 
-/** Items have ids and a status of their own, which mean something only where they are stored. */
+/** Members of stored items: their ids and status have no meaning at another vendor. */
 const stored = { type: read, id: silent, status: silent };
 
 const called = { call_id: read, name: read, namespace: read };

@@ -33,30 +33,30 @@ const keys = {
   incompleteDetails: jsonKey("incomplete_details"),
 };
 
-/** Longer values of the members of an identity are not kept. */
+/** Most characters of a value of the identity; longer ones are not kept. */
 const identityChars = 256;
 
-/** What tells a response from others. */
+/** Members that identify a response. */
 export interface ResponseIdentity {
   readonly id?: string | undefined;
   readonly created_at?: number | undefined;
 }
 
 /**
- * Reads a Responses stream. Deltas are measured, the closing event is walked through (it repeats the whole answer),
- * only items are parsed.
+ * Reads a Responses stream. Measures deltas, scans the closing event, which repeats the whole answer, and parses only
+ * items.
  */
 export class ResponsesMeter implements StreamMeter {
   readonly reading = newStreamReading();
   readonly edits = new FrameEdits();
-  /** The number that an event of ours would have. */
+  /** The sequence number of the next event, if the gateway adds one. */
   nextSequenceNumber = 0;
-  /** Of the response object, as its first event says; what a closing event of ours repeats. */
+  /** Members of the response object in its first event, which a closing event of the gateway repeats. */
   identity: ResponseIdentity = {};
-  /** What has passed, for a closing event of ours. */
+  /** The output so far, for a closing event of the gateway. */
   readonly kept = new KeptOutput();
   readonly #cursor = new JsonCursor();
-  /** Bytes of deltas since the last item ended: items of a server without deltas are measured whole. */
+  /** Bytes of deltas since the last item ended: 0 at servers without deltas, whose items are measured whole. */
   #itemBytes = 0;
   readonly #model: ClientModel;
 
@@ -66,7 +66,7 @@ export class ResponsesMeter implements StreamMeter {
 
   read(frame: SseFrame): FrameFate {
     if (!frame.hasPayload) return "pass";
-    // Some servers close with the Chat style's sentinel; clients would stop reading there, so it never goes out.
+    // Some servers close with Chat's `[DONE]`; clients would stop reading there, so it is dropped.
     if (frame.payload[frame.payloadStart] !== 0x7b && frame.payloadIs("[DONE]")) return "drop";
     if (frame.event === "error") return this.#fail(objectOrText(frame));
     const { type, deltaBytes } = this.#walk(frame);
@@ -89,7 +89,7 @@ export class ResponsesMeter implements StreamMeter {
         this.#item(frame, name === "response.output_item.done");
         return "pass";
     }
-    // Sound is no text: of a second of it there are as many bytes as of a long answer.
+    // Audio is not counted: one second of it has as many bytes as a long answer.
     if (name.endsWith(".delta") && !name.endsWith("audio.delta")) {
       this.#output(deltaBytes, !name.startsWith("response.reasoning"));
     }
@@ -167,7 +167,7 @@ export class ResponsesMeter implements StreamMeter {
     return { type, deltaBytes };
   }
 
-  /** Reads usage and the reason out of the answer; gives its error. */
+  /** Reads usage and stop reason of the answer; returns its error. */
   #closing(frame: SseFrame): Json {
     const cursor = this.#cursor;
     cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
@@ -231,7 +231,7 @@ function shortText(value: Json): string | undefined {
   return typeof value === "string" && value.length <= identityChars ? value : undefined;
 }
 
-/** The object of an event; what is none comes as it stood, for the reading of errors. */
+/** Returns the object of an event; other data is returned unchanged, to be read as an error. */
 function objectOrText(frame: SseFrame): JsonObject | string {
   const value = frameJson(frame);
   return isJsonObject(value) ? value : frame.data;

@@ -13,7 +13,7 @@ import { ResponsesMeter } from "./meter.ts";
 import { responseObject, type ResponseState } from "./response_object.ts";
 import { writeResponsesStop } from "./stop_reasons.ts";
 
-/** A response object that continues the upstream's, as far as its first event identified it. */
+/** Writes a response object that continues the upstream's, with the members of its first event. */
 function continued(
   { identity }: ResponsesMeter,
   context: PipeContext,
@@ -26,7 +26,7 @@ function continued(
   return response;
 }
 
-/** Closes what is open, then the response, with the output as far as it was kept. */
+/** Closes the open items, then the response with the collected output. */
 function lengthStop(meter: ResponsesMeter, context: PipeContext, usage: TokenUsage): Uint8Array {
   const stop = writeResponsesStop({ reason: "length" }, false);
   const { events, output } = meter.kept.close();
@@ -40,8 +40,8 @@ function lengthStop(meter: ResponsesMeter, context: PipeContext, usage: TokenUsa
 }
 
 /**
- * Both events that the vendor sends: `error` stops the SDKs, agents read their reason from `response.failed`. A stream
- * that has not begun begins for it, since strict clients take nothing before `response.created`.
+ * Writes both error events of the vendor: SDKs stop at `error`, agents read the reason from `response.failed`. A stream
+ * that has not begun gets `response.created` first, since strict clients accept nothing before it.
  */
 function failure(meter: ResponsesMeter, context: PipeContext, error: GatewayError): Uint8Array {
   let sequence = meter.nextSequenceNumber;
@@ -61,7 +61,7 @@ function failure(meter: ResponsesMeter, context: PipeContext, error: GatewayErro
   return joined(events);
 }
 
-/** Responses upstream, Responses client. A stream without a closing `response.*` event was cut. */
+/** Creates the pipe from a Responses upstream to a Responses client. A stream without a closing event was cut. */
 export function createResponsesNativePipe(context: PipeContext): StreamPipe {
   const meter = new ResponsesMeter(new ClientModel(context.clientModel));
   return new BytePipe(meter, {

@@ -1,6 +1,6 @@
 /**
- * Where a Responses request offers tools: in `tools`, and in items that bring more of them later. The other styles have
- * one list, so all of them stand there.
+ * Collects the tools of a Responses request, from `tools` and from items that add more later. The other styles have one
+ * list for all of them.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { optionalList, requiredObject } from "../fields/fields.ts";
@@ -13,16 +13,16 @@ export interface OfferedTool {
   readonly path: string;
 }
 
-/** The tools of a Responses request, by which the calls of its answer are read. */
+/** All tools of a Responses request, and the names of their calls. */
 export interface OfferedTools {
   readonly tools: readonly OfferedTool[];
   readonly nameOf: NameOf;
 }
 
 /**
- * All tools of a request, and how they are called where there is one list of them.
+ * Collects all tools of a request, with their names in a single list.
  *
- * @throws {GatewayError} `invalid_request` for a list that is none
+ * @throws {GatewayError} `invalid_request` if a list is not one
  */
 export function offeredTools(body: JsonObject): OfferedTools {
   const tools = listed(body, "tools");
@@ -35,12 +35,12 @@ export function offeredTools(body: JsonObject): OfferedTools {
   return { tools, nameOf: naming(tools.flatMap(({ tool }) => keysOf(tool))) };
 }
 
-/** A search that its vendor ran found only what `tools` holds anyway. */
+/** Whether an item adds tools. A search that the vendor ran does not: it finds only tools that are in `tools`. */
 function bringsTools(item: JsonObject): boolean {
   return item["type"] === "additional_tools" || isClientSearch(item, "tool_search_output");
 }
 
-/** The caller's own search for tools, as a tool, a call or what it found. By default the vendor runs it. */
+/** Whether a tool, call or result belongs to the caller's own search for tools. By default the vendor runs it. */
 export function isClientSearch(
   value: JsonObject,
   type: "tool_search" | "tool_search_call" | "tool_search_output",
@@ -48,7 +48,7 @@ export function isClientSearch(
   return value["type"] === type && value["execution"] === "client";
 }
 
-/** Entries of the member `tools`. */
+/** Returns the entries of the member `tools`. */
 export function listed(holder: JsonObject, path: string): OfferedTool[] {
   return (optionalList(holder, "tools", path) ?? []).map((tool, i) => ({
     tool: requiredObject(tool, `${path}.${i}`),
@@ -56,7 +56,7 @@ export function listed(holder: JsonObject, path: string): OfferedTool[] {
   }));
 }
 
-/** What a tool, or each of a group, is told apart by. Wrong shapes are told when the tool itself is read. */
+/** Returns what identifies a tool, or each tool of a group. Wrong shapes are reported when the tool is read. */
 export function keysOf(tool: JsonObject): ToolKey[] {
   const name = text(tool["name"]);
   if (tool["type"] !== "namespace") return name === undefined ? [] : [{ name }];

@@ -1,6 +1,6 @@
 /**
- * Output items while they stream to a Responses client: the frames that open, fill and close them, and the item that
- * they add up to. Text is kept as JSON literals without their quotes, joined as they come.
+ * Streams output items to a Responses client: writes the frames that open, fill and close them, and builds the complete
+ * items. Text is kept as joined JSON literals without their quotes.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { Citation, ReasoningProof } from "../conversation/mod.ts";
@@ -54,11 +54,11 @@ export class OpenMessage implements OpenItem {
   readonly #write: WriteEvent;
   readonly #done: JsonObject[] = [];
   #part: OpenPart | undefined;
-  /** Where the text of the current block begins within its part: as literal text, and (once asked for) decoded. */
+  /** Where the text of the current block begins within its part: in literal text and, if needed, in decoded text. */
   #blockStart = 0;
   #startChars: number | undefined = 0;
   #citations: Citation[] = [];
-  /** Sources that have a place in a text that has not begun. */
+  /** Sources with a range in a text that has not begun. */
   #ahead: Citation[] = [];
 
   constructor(id: string, index: number, write: WriteEvent) {
@@ -81,8 +81,8 @@ export class OpenMessage implements OpenItem {
   }
 
   /**
-   * A source that has a place goes out at once, as the vendor does, or behind the first text; others when their block
-   * has ended.
+   * Takes a source. One with a range goes out at once, as at the vendor, or after the first text; others when their block
+   * ends.
    */
   cite(citation: Citation): void {
     const part = this.#part;
@@ -100,7 +100,7 @@ export class OpenMessage implements OpenItem {
     for (const citation of ahead) this.cite(citation);
   }
 
-  /** A block of the answer ended: its sources are placed on its text. Another block may follow in the same part. */
+  /** Ends a block of the answer: sends its sources with their ranges. Another block may follow in the same part. */
   endBlock(): void {
     const part = this.#part;
     if (part === undefined) return;
@@ -180,7 +180,7 @@ export class OpenMessage implements OpenItem {
   }
 }
 
-/** Reasoning: a summary of one part, if there is text at all. */
+/** Reasoning, streamed as a summary of one part if it has text. */
 export class OpenReasoning implements OpenItem {
   readonly #id: string;
   readonly #index: number;
@@ -231,7 +231,7 @@ function part(text: string): string {
   return stringifyExactly(summaryParts([text])[0]);
 }
 
-/** The events in which a call's text streams, and the member that holds it at the end. A search has none: it comes whole. */
+/** Events for the text of a call, and the member that has it at the end. A search for tools has none: it comes whole. */
 const callEvents = {
   function_call: { event: "response.function_call_arguments", member: "arguments" },
   custom_tool_call: { event: "response.custom_tool_call_input", member: "input" },
@@ -258,7 +258,7 @@ export class OpenCall implements OpenItem {
   }
 
   close(status: ItemStatus): JsonObject {
-    // A client parses the arguments; none at all are an empty object.
+    // Clients parse the arguments, so no arguments become an empty object.
     if (this.#inner === "" && this.#head.kind !== "custom_tool_call") this.add('"{}"');
     this.#tell("done", `"${this.#inner}"`);
     const item = callItem(this.#head, status, decoded(this.#inner));

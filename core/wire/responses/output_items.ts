@@ -1,4 +1,4 @@
-/** Output items of an answer for a Responses client, as they stand when they are whole. */
+/** Writes complete output items of an answer for a Responses client. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { answerId } from "../answer_ids.ts";
 import { placeOf, writeUrlCitation } from "../fields/citations.ts";
@@ -9,7 +9,7 @@ import { sealProof } from "../reasoning_seal.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";
 import { summaryParts } from "./reasoning_item.ts";
 
-/** How far an item came: `incomplete` where the cap on tokens cut it. */
+/** The status of an item: `incomplete` if the cap on tokens cut it. */
 export type ItemStatus = "in_progress" | "completed" | "incomplete";
 
 const prefixes = {
@@ -23,7 +23,7 @@ const prefixes = {
   mcp_call: `mcp_${hostedIdMark}`,
 } as const;
 
-/** The id of the item at `index`: the kind, the request, the place. */
+/** Builds the id of the item at `index` from its kind, the request and the index. */
 export function itemId(kind: keyof typeof prefixes, context: PipeContext, index: number): string {
   return `${answerId(prefixes[kind], context.requestId)}_${index}`;
 }
@@ -47,7 +47,7 @@ export function refusalPart(refusal: string): JsonObject {
   return { type: "refusal", refusal };
 }
 
-/** A web source of a block whose text stands from `start` to `end`. */
+/** Writes a web source of a block whose text reaches from `start` to `end`. */
 export function annotation(citation: Citation, start: number, end: number): JsonObject {
   return {
     type: "url_citation",
@@ -56,8 +56,8 @@ export function annotation(citation: Citation, start: number, end: number): Json
 }
 
 /**
- * Reasoning of any upstream. Its proof is always sealed: the client sends the item back, and it must not be taken for
- * one that a Responses vendor made.
+ * Writes reasoning of any upstream. Its proof is always sealed, so that the item that the client sends back is not
+ * mistaken for one of a Responses vendor.
  */
 export function reasoningItem(
   id: string,
@@ -72,22 +72,22 @@ export function reasoningItem(
   };
 }
 
-/** A function, a tool that takes free text, or the client's own search for tools. */
+/** The kind of a called tool: a function, a free-text tool, or the client's own search for tools. */
 export type CallKind = "function_call" | "custom_tool_call" | "tool_search_call";
 
-/** Which item a call is. */
+/** The type of the item for a call. */
 export function callKind(name: string, custom: boolean, searchTool: string | undefined): CallKind {
   if (name === searchTool) return "tool_search_call";
   return custom ? "custom_tool_call" : "function_call";
 }
 
-/** What is known of a call when it begins. */
+/** The members of a call that are known when it begins. */
 export interface CallHead {
   readonly kind: CallKind;
   readonly id: string;
   readonly callId: string;
   readonly name: string;
-  /** Its group, where the client sent it in one. */
+  /** Its group, if the client sent it in one. */
   readonly namespace?: string;
 }
 

@@ -1,9 +1,9 @@
 /**
- * Reasoning items: what of them is text, and what proves to their maker that it was theirs.
+ * Reads and writes reasoning items: their text, and the proof for their signer.
  *
- * An item made by a Responses vendor carries `encrypted_content`, which only that organisation can read. An item that
- * this gateway makes for a Responses client out of another style's reasoning carries a sealed proof in the same field,
- * so that it finds its way back to its signer, and can be told apart before a native call.
+ * An item of a Responses vendor has `encrypted_content`, which only that organisation can read. An item that this
+ * gateway writes for reasoning of another style has a sealed proof in the same field, so that the proof returns to its
+ * signer and the item can be recognized before a native call.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ReasoningBlock, ReasoningProof } from "../conversation/mod.ts";
@@ -12,17 +12,17 @@ import { sealPrefix, unsealProof } from "../reasoning_seal.ts";
 import { hashHex } from "../tools/short_hash.ts";
 import { isForeignHostedItem } from "./hosted_items.ts";
 
-/** Between the parts of a summary, when they become one text. */
+/** The separator between the parts of a summary in one text. */
 export const summaryBreak = "\n\n";
 
-/** Text and proof of a reasoning item, as something to spread into a block. */
+/** Text and proof of a reasoning item, as members of a block. */
 export interface ItemReading {
   readonly text: string;
   readonly proof?: ReasoningProof;
 }
 
 /**
- * Reads an item. `signer` is whoever runs the upstream that items without a seal come from.
+ * Reads an item. `signer` is the signer of items without a seal.
  *
  * @example
  * ```ts
@@ -64,7 +64,7 @@ function texts(parts: Json | undefined): string[] {
   );
 }
 
-/** The item for an upstream, when it is the one that signed the reasoning; else `undefined`: nobody else reads it. */
+/** Writes the item for the upstream that signed the reasoning; `undefined` for any other, which cannot read it. */
 export function replayItem(
   block: ReasoningBlock,
   capabilities: ResolvedCapabilities,
@@ -75,7 +75,7 @@ export function replayItem(
   if (encryptedContent === undefined) return undefined;
   return {
     type: "reasoning",
-    // The vendor wants the id it gave. A client that lost it gets a stable one.
+    // The vendor requires its own id. If the client lost it, the item gets a stable one.
     id: id ?? `rs_${hashHex(encryptedContent)}`,
     summary: summaryParts(summary ?? (text === "" ? [] : [text])),
     encrypted_content: encryptedContent,

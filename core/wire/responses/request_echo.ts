@@ -1,7 +1,7 @@
-/** What an answer for a Responses client repeats of the request, as the vendor's does. */
+/** Selects the members of a request that a Responses answer repeats, as at the vendor. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
-/** Members that hold one short value. */
+/** Members with a single short value. */
 const repeated = [
   "max_output_tokens",
   "parallel_tool_calls",
@@ -14,13 +14,13 @@ const repeated = [
   "user",
 ] as const;
 
-/** Longest text that is repeated: that of a value of `metadata`. It is held as long as the call lasts. */
+/** Most characters of a repeated text, as for values of `metadata`. It is kept as long as the call lasts. */
 const textChars = 512;
 /** Most pairs of `metadata`, as at the vendor. */
 const metadataPairs = 16;
 
 /**
- * The members of a request that its answer repeats. They are few and short, and none of them is a prompt.
+ * Returns the members of a request that its answer repeats. They are few and short, and none of them is a prompt.
  *
  * @example
  * ```ts

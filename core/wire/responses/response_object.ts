@@ -1,4 +1,4 @@
-/** The response object around the output: of a whole answer, and of the first and last event of a stream. */
+/** Writes the response object around the output, in a whole answer and in the first and last event of a stream. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { answerId } from "../answer_ids.ts";
@@ -7,7 +7,7 @@ import type { Moderation } from "../conversation/mod.ts";
 import { responsesModeration } from "../fields/moderation.ts";
 import { knownTier } from "../fields/service_tiers.ts";
 
-/** What changes between the beginning and the end of an answer. */
+/** The members that differ between the beginning and the end of an answer. */
 export interface ResponseState {
   readonly status: "in_progress" | "completed" | "incomplete" | "failed";
   readonly output: readonly JsonObject[];
@@ -21,8 +21,8 @@ export interface ResponseState {
 }
 
 /**
- * A response in the form that strict clients expect: every member is there. Members that repeat the request hold the
- * vendor's defaults but for the short ones that are kept (`request_echo.ts`).
+ * Writes a response with every member, as strict clients require. Members that repeat the request have the vendor's
+ * defaults, except for the short ones that are kept (`request_echo.ts`).
  */
 export function responseObject(context: PipeContext, state: ResponseState): JsonObject {
   return {
@@ -58,7 +58,7 @@ export function responseObject(context: PipeContext, state: ResponseState): Json
   };
 }
 
-/** Responses counts cached tokens inside the input and reasoning inside the output. */
+/** Writes usage in the counting of Responses: cached tokens are part of the input, reasoning of the output. */
 function writeResponsesUsage(usage: TokenUsage): JsonObject {
   const input = usage.input + usage.cacheRead + usage.cacheWrite;
   return {

@@ -1,4 +1,4 @@
-/** Why an answer ended, in the words of Responses, both ways. */
+/** Reads and writes how an answer ended, in the members of Responses. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Stop } from "../conversation/mod.ts";
 
@@ -18,8 +18,8 @@ export function readResponsesStop(
 }
 
 /**
- * The members of a response that tell how it ended. A refusal that the model wrote out itself is a complete answer, as
- * at the vendor; a filter's cut is not.
+ * Writes the members of a response for how it ended. A refusal written by the model is a complete answer, as at the
+ * vendor; one cut by a filter is not.
  */
 export function writeResponsesStop(
   stop: Stop,

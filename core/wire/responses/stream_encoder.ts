@@ -23,11 +23,11 @@ import { writeResponsesStop } from "./stop_reasons.ts";
 import { nameMembers } from "./tool_groups.ts";
 
 /**
- * One stream of events. The style repeats the whole output in its last event, so the output is kept until then,
+ * Writes one stream of events. The style repeats the whole output in its last event, so the output is kept until then,
  * bounded by {@linkcode maxAnswerBytes}.
  *
  * An item stays open until the next one begins or the answer ends: neighbouring texts become one part of one message,
- * and only then is it known whether the cap on tokens cut the last item.
+ * and the last item may turn out to be cut by the cap on tokens.
  */
 export class ResponsesStreamEncoder implements StreamEncoder {
   readonly #context: PipeContext;
@@ -72,7 +72,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
         this.#moderation = event.moderation ?? this.#moderation;
         break;
       case "ping":
-        // A comment: the style has no event for it, and every number in its sequence counts.
+        // A comment: the style has no such event, and each event takes a sequence number.
         return ": ping\n\n";
       case "end":
         this.#end();
@@ -190,7 +190,7 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     this.#open = new OpenCall(head, this.#output.length, this.#write);
   }
 
-  /** All of it is known when it comes, so its events follow one another. */
+  /** Writes all events of a hosted call at once: it is complete when it comes. */
   #hostedCall(call: HostedCall): void {
     this.#close("completed");
     const index = this.#output.length;
@@ -233,8 +233,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
   }
 
   /**
-   * Both events that the vendor sends: one stops the SDKs, agents read their reason from the other. An answer that
-   * never began begins for it, since strict clients take nothing before `response.created`.
+   * Writes both error events of the vendor: SDKs stop at one, agents read the reason from the other. An answer that has
+   * not begun gets `response.created` first, since strict clients accept nothing before it.
    */
   #fail(error: GatewayError): void {
     this.#start();

@@ -1,26 +1,26 @@
 /**
- * Groups of functions (`namespace` tools): agents send their own and those of MCP servers this way. Only this style
- * has them, so for the others each function stands by itself under one name made of both.
+ * Names the functions of groups (`namespace` tools), in which agents send their own tools and those of MCP servers. Only
+ * this style has groups; for the others each function gets a name that joins group and function.
  */
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { GroupedName } from "../contract.ts";
 import { hashHex } from "../tools/short_hash.ts";
 
-/** The function that stands for the caller's own search for tools, which has no name of its own. */
+/** Name of the function that replaces the caller's own search for tools, which has no name. */
 export const searchToolName = "tool_search";
 
-/** What a tool is told apart by where there are groups. */
+/** The identity of a tool among groups: its name and group. */
 export interface ToolKey {
   readonly group?: string;
   readonly name: string;
 }
 
-/** The name of a tool where there are no groups. */
+/** Returns the name of a tool in a list without groups. */
 export type NameOf = (key: ToolKey) => string;
 
 /**
- * How the tools of a request are called: in a group, by both names joined. Where two would be called alike, those in
- * groups also bear a hash of both names. A function of the tools alone, so that calls of the history agree with them.
+ * Names the tools of a request: those in a group by both names joined, with a hash of both if two names would be equal. A
+ * pure function of the tools, so that calls of the history agree with them.
  *
  * The vendor returns calls of a function that its search loaded with the function's own name as their group, though the
  * function was offered without one: such a call is that function's.
@@ -61,12 +61,12 @@ function joinedName({ group, name }: ToolKey): string {
   return group.endsWith("__") ? `${group}${name}` : `${group}__${name}`;
 }
 
-/** Different for different tools. */
+/** Builds a key that differs between tools. */
 export function keyText({ group, name }: ToolKey): string {
   return stringifyExactly([group || null, name]);
 }
 
-/** A call's name as members of an item, with its group where it has one. */
+/** Writes a call's name as members of an item, with its group if it has one. */
 export function nameMembers(
   flat: string,
   groups: ReadonlyMap<string, GroupedName> | undefined,

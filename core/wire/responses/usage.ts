@@ -8,8 +8,8 @@ import {
 } from "../stream/reading.ts";
 
 /**
- * Reads a `usage` object of the Responses style into buckets. `input_tokens` is with the cached and cache-written
- * tokens (clamped as in the Chat style), `output_tokens` with reasoning. One of them may be absent: it is 0.
+ * Reads a `usage` object of the Responses style into buckets. `input_tokens` includes cached and cache-written tokens
+ * (clamped as in the Chat style), `output_tokens` includes reasoning. If one of them is absent it is 0.
  */
 export function readResponsesUsage(usage: Json | undefined): UsageReport {
   if (usage === undefined || usage === null) return noReport;
