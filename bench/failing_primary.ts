@@ -11,7 +11,7 @@ import {
   transcripts,
   type Unruly,
   UnrulyWorld,
-} from "../tests/support/unruly_world.ts";
+} from "../tests/support/worlds/unruly_world.ts";
 import { print } from "./print.ts";
 import { quantile } from "./statistics.ts";
 

@@ -4,7 +4,7 @@
  */
 import { assertEquals } from "../support/assert.ts";
 import type { Style } from "../../core/wire/contract.ts";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
 import type { Agent } from "./agents.ts";
 import { type Script, ScriptedUpstream, type Seen, type Trouble } from "./scripted_upstream.ts";

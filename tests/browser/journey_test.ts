@@ -6,11 +6,11 @@ import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts
 import OpenAI from "openai";
 import { TOTP } from "otpauth";
 import type { Browser, BrowserContext, Page } from "playwright-core";
-import { browserTest } from "../support/chromium.ts";
-import { freePort } from "../support/free_port.ts";
-import { receivingAccount } from "../support/topup_world.ts";
-import { openSmtp, type SmtpWorld, textOf } from "../support/smtp_server.ts";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { browserTest } from "../support/browser/chromium.ts";
+import { freePort } from "../support/servers/free_port.ts";
+import { receivingAccount } from "../support/worlds/topup_world.ts";
+import { openSmtp, type SmtpWorld, textOf } from "../support/servers/smtp_server.ts";
+import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
 
 const hookSecret = "journey-webhook-secret";

@@ -4,8 +4,8 @@
  */
 import { createRequire } from "node:module";
 import { assert, assertEquals } from "../support/assert.ts";
-import { browserTest } from "../support/chromium.ts";
-import { startGateway } from "../support/started_gateway.ts";
+import { browserTest } from "../support/browser/chromium.ts";
+import { startGateway } from "../support/gateways/started_gateway.ts";
 
 /** The published package: its modules import only each other. */
 const sdk = createRequire(import.meta.url).resolve("openai").replace(/[^/]*$/, "");

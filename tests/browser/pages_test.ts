@@ -4,10 +4,10 @@
  */
 import type { BrowserContext } from "playwright-core";
 import { assertEquals } from "../support/assert.ts";
-import { browserTest } from "../support/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";
-import { openSeededDashboard, type SeededDashboard } from "../support/seeded_dashboard.ts";
-import { openTopupSite, seedTopups } from "../support/topup_site.ts";
+import { browserTest } from "../support/browser/chromium.ts";
+import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { openSeededDashboard, type SeededDashboard } from "../support/worlds/seeded_dashboard.ts";
+import { openTopupSite, seedTopups } from "../support/worlds/topup_site.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
 

@@ -2,9 +2,9 @@
  * The routes of `/operator/service` in a real browser: a short list, searched while typing; an act returns to its row.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import { browserTest } from "../support/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";
-import { openTopupSite } from "../support/topup_site.ts";
+import { browserTest } from "../support/browser/chromium.ts";
+import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { openTopupSite } from "../support/worlds/topup_site.ts";
 
 const looks: readonly Look[] = [
   { locale: "vi", theme: "light", width: 1280 },

@@ -1,10 +1,10 @@
 /** A customer whose password strangers have locked, in a real browser: refused, mailed a link, signed in. */
 import { assertEquals } from "../support/assert.ts";
 import { forgetPlaces } from "../../kv/accounts/known_places.ts";
-import { browserTest } from "../support/chromium.ts";
-import { testPassword } from "../support/dashboard_world.ts";
-import { openWindow, problemsOf } from "../support/page_soundness.ts";
-import { openTopupSite } from "../support/topup_site.ts";
+import { browserTest } from "../support/browser/chromium.ts";
+import { testPassword } from "../support/worlds/dashboard_world.ts";
+import { openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { openTopupSite } from "../support/worlds/topup_site.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
 const email = "victim@example.com";

@@ -1,11 +1,11 @@
 /** Wallet, invoice and operator pages in a real browser, and a balance that is updated on the open page. */
 import { assertEquals, assertStringIncludes } from "../support/assert.ts";
 import type { Browser } from "playwright-core";
-import { browserTest } from "../support/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/page_soundness.ts";
-import { readQr } from "../support/qr_reader.ts";
-import { openTopupSite, seedTopups } from "../support/topup_site.ts";
-import { notice, receivingAccount } from "../support/topup_world.ts";
+import { browserTest } from "../support/browser/chromium.ts";
+import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { readQr } from "../support/browser/qr_reader.ts";
+import { openTopupSite, seedTopups } from "../support/worlds/topup_site.ts";
+import { notice, receivingAccount } from "../support/worlds/topup_world.ts";
 import { orderVietQr } from "../../core/payments/receiving_account.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);

@@ -12,7 +12,7 @@ import {
   seedOperators,
   startMoneyGateway,
   withStoreFolder,
-} from "../support/money_process.ts";
+} from "../support/worlds/money_process.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };
 const startVnd = 50_000;

@@ -13,8 +13,8 @@ import {
   sendNotice,
   startMoneyGateway,
   withStoreFolder,
-} from "../support/money_process.ts";
-import { canLimit, limitFileSize } from "../support/started_gateway.ts";
+} from "../support/worlds/money_process.ts";
+import { canLimit, limitFileSize } from "../support/gateways/started_gateway.ts";
 
 for (const killed of [false, true]) {
   Deno.test({

@@ -1,6 +1,6 @@
 /** Calls with an idempotency key whose answers are lost because the process is killed: no retry is charged twice. */
 import { assert, assertEquals } from "../support/assert.ts";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 
 const calls = 60;
 const inFlight = 12;

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { sameSignalMs } from "../../routes/server/stop_signals.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
 
 /** What one client saw of its stream. */

@@ -9,7 +9,7 @@ import { ledgerPrefix } from "../../kv/schema/keys.ts";
 import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
 import { listAuditLines } from "../../kv/operators/operator_audit.ts";
 import { getTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
-import { buyer } from "../support/invoice_requests.ts";
+import { buyer } from "../support/worlds/invoice_requests.ts";
 import {
   askAdmin,
   assertSoundBooks,
@@ -23,8 +23,8 @@ import {
   sendNotice,
   startMoneyGateway,
   withStoreFolder,
-} from "../support/money_process.ts";
-import type { StartedGateway } from "../support/started_gateway.ts";
+} from "../support/worlds/money_process.ts";
+import type { StartedGateway } from "../support/gateways/started_gateway.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };

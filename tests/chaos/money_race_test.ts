@@ -19,8 +19,8 @@ import {
   sendNotice,
   startMoneyGateway,
   withStoreFolder,
-} from "../support/money_process.ts";
-import type { StartedGateway } from "../support/started_gateway.ts";
+} from "../support/worlds/money_process.ts";
+import type { StartedGateway } from "../support/gateways/started_gateway.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };
 

@@ -2,8 +2,8 @@
  * More connections than the process may open files: existing ones are served, and new ones are accepted again later.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import { canLimit, limitOpenFiles, startGateway } from "../support/started_gateway.ts";
-import { beginStream, newPayer, withStoreFolder } from "../support/money_process.ts";
+import { canLimit, limitOpenFiles, startGateway } from "../support/gateways/started_gateway.ts";
+import { beginStream, newPayer, withStoreFolder } from "../support/worlds/money_process.ts";
 import { until } from "../support/until.ts";
 
 Deno.test({

@@ -4,7 +4,7 @@ import { systemClock } from "../../core/lib/time/clock.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { openPostgres } from "../../kv/store/postgres/open_postgres.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
-import { postgresPrograms, startPostgres } from "../support/postgres_server.ts";
+import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
 
 const programs = await postgresPrograms();
 

@@ -15,8 +15,8 @@ import {
   type Payer,
   startMoneyGateway,
   withStoreFolder,
-} from "../support/money_process.ts";
-import type { StartedGateway } from "../support/started_gateway.ts";
+} from "../support/worlds/money_process.ts";
+import type { StartedGateway } from "../support/gateways/started_gateway.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };
 const calls = 200;

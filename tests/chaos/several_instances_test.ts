@@ -6,8 +6,8 @@ import {
   type SharedStore,
   startFaultyStore,
   startSharedStore,
-} from "../support/kv_connect/server.ts";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+} from "../support/servers/kv_connect/server.ts";
+import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };

@@ -1,7 +1,7 @@
 /** The reader of the log stops reading or ends: a pipe to a pager, a log driver that hangs. */
 import { assertEquals } from "../support/assert.ts";
-import { beginStream } from "../support/money_process.ts";
-import { startGateway } from "../support/started_gateway.ts";
+import { beginStream } from "../support/worlds/money_process.ts";
+import { startGateway } from "../support/gateways/started_gateway.ts";
 
 for (const logReader of ["gone", "stuck"] as const) {
   Deno.test({

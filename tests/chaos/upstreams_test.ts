@@ -12,7 +12,7 @@ import {
   transcripts,
   type Unruly,
   UnrulyWorld,
-} from "../support/unruly_world.ts";
+} from "../support/worlds/unruly_world.ts";
 
 // Real sockets: connections of the runtime's own pools end when they end.
 const options = { sanitizeOps: false, sanitizeResources: false };

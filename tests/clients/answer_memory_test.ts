@@ -6,9 +6,9 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { bufferedAnswerBytes } from "../../core/lib/bytes/answer_budget.ts";
 import { maxImageAnswerBytes } from "../../core/media/images/attempt.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
-import { newPayer } from "../support/money_process.ts";
+import { newPayer } from "../support/worlds/money_process.ts";
 import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";
-import { startGateway } from "../support/started_gateway.ts";
+import { startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
 
 const full = Deno.env.get("GATEWAY_MEMORY_TEST") === "full";

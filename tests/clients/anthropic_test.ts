@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "../support/assert.ts";
 import Anthropic from "@anthropic-ai/sdk";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 
 function client(gateway: StartedGateway, options: { apiKey?: string; baseURL?: string } = {}) {
   return new Anthropic({

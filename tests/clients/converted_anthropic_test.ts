@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import Anthropic from "@anthropic-ai/sdk";
-import { startConvertingGateway } from "../support/converting_gateway.ts";
+import { startConvertingGateway } from "../support/gateways/converting_gateway.ts";
 
 type Message = Anthropic.MessageParam;
 const text = (message: Anthropic.Message) =>

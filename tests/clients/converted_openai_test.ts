@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import OpenAI from "openai";
-import { startConvertingGateway } from "../support/converting_gateway.ts";
+import { startConvertingGateway } from "../support/gateways/converting_gateway.ts";
 
 type ChatMessage = OpenAI.ChatCompletionMessageParam;
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import OpenAI from "openai";
 import type { Video } from "openai/resources/videos";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 
 const priceVnd = 2_200;
 const startVnd = 100_000;

@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { peakDuring, residentMegabytes } from "../support/resident_memory.ts";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 
 const full = Deno.env.get("GATEWAY_MEMORY_TEST") === "full";
 const size = full

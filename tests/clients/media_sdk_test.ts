@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertRejects } from "../support/assert.ts";
 import OpenAI, { APIError, toFile } from "openai";
 import type { Video } from "openai/resources/videos";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { canProbe, probe } from "../support/media_probe.ts";
 import { drawPng } from "../../sandbox/provider/media_png.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertRejects } from "../support/assert.ts";
 import OpenAI from "openai";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 
 function client(gateway: StartedGateway, options: { apiKey?: string; maxRetries?: number } = {}) {
   return new OpenAI({

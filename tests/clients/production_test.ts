@@ -1,5 +1,5 @@
 import { assertEquals } from "../support/assert.ts";
-import { type StartedGateway, startGateway } from "../support/started_gateway.ts";
+import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 
 const configuration = {
   defaultModel: "m",

@@ -4,10 +4,10 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
-import { freePort } from "../support/free_port.ts";
+import { freePort } from "../support/servers/free_port.ts";
 import { LiveHeap } from "../support/live_heap.ts";
-import { newPayer } from "../support/money_process.ts";
-import { startGateway } from "../support/started_gateway.ts";
+import { newPayer } from "../support/worlds/money_process.ts";
+import { startGateway } from "../support/gateways/started_gateway.ts";
 
 const streamsOfEach = 12;
 const promptBytes = 400_000;

@@ -8,17 +8,17 @@ import {
   readChatAnswer,
   readChatStream,
   type StrictCompletion,
-} from "../support/strict_client_chat.ts";
+} from "../support/strict_client/strict_client_chat.ts";
 import {
   readMessagesAnswer,
   readMessagesStream,
   type StrictMessage,
-} from "../support/strict_client_messages.ts";
+} from "../support/strict_client/strict_client_messages.ts";
 import {
   readResponsesAnswer,
   readResponsesStream,
   type StrictResponse,
-} from "../support/strict_client_responses.ts";
+} from "../support/strict_client/strict_client_responses.ts";
 
 export const context: PipeContext = {
   clientModel: "premium-chat",

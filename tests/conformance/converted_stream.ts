@@ -3,7 +3,7 @@ import { assert } from "../support/assert.ts";
 import type { StreamReading, Style } from "../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { concatBytes } from "../support/strict_client.ts";
+import { concatBytes } from "../support/strict_client/strict_client.ts";
 import { context, readStream } from "./clients.ts";
 import { wholeChatAnswer } from "./lenient_chat.ts";
 import type { Recording } from "./recordings.ts";

@@ -7,7 +7,7 @@ import { errorBody, type ErrorCode } from "../../core/errors.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
 import { decodeProviderError } from "../../core/wire/errors/errors.ts";
-import { concatBytes } from "../support/strict_client.ts";
+import { concatBytes } from "../support/strict_client/strict_client.ts";
 import { context, readStream } from "./clients.ts";
 import { otherStyles, readRecordings, recordingsFolder } from "./recordings.ts";
 

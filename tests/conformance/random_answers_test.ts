@@ -11,7 +11,7 @@ import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts"
 import { dialectOf } from "../../core/wire/stream/dialects.ts";
 import { noTokens } from "../../core/billing/token_usage.ts";
 import { arbitraryAnswer, eventsOfAnswer } from "../support/answer_events.ts";
-import { concatBytes } from "../support/strict_client.ts";
+import { concatBytes } from "../support/strict_client/strict_client.ts";
 import { context, essence, readStream, readWhole } from "./clients.ts";
 import { cutBytes, otherStyles, styles } from "./recordings.ts";
 import { arbitraryHabits, chatStream } from "./random_chat_stream.ts";

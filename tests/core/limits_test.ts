@@ -1,6 +1,6 @@
 /** Bounds in a `limits.ts` are shared, those in `core/limits.ts` by several modules; any other is beside its user. */
 import { assert, assertEquals } from "../support/assert.ts";
-import { sourcesIn, sourceText } from "../support/source_files.ts";
+import { sourcesIn, sourceText } from "../repository/source_files.ts";
 
 const files = ["core", "kv", "routes", "sandbox"].flatMap((folder) => [...sourcesIn(folder)]);
 

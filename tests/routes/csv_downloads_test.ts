@@ -4,11 +4,11 @@ import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { parseCsv } from "../../core/lib/csv.ts";
 import { credit } from "../../kv/ledger/ledger.ts";
 import { requestInvoice } from "../../kv/invoices/invoices.ts";
-import { openDashboardWorld, requestIdAt } from "../support/dashboard_world.ts";
-import { draftOf, mustReserve, topUp } from "../support/money_world.ts";
-import { operatorWorld } from "../support/operator_world.ts";
-import { topupSettings } from "../support/topup_settings.ts";
-import { notice } from "../support/topup_world.ts";
+import { openDashboardWorld, requestIdAt } from "../support/worlds/dashboard_world.ts";
+import { draftOf, mustReserve, topUp } from "../support/worlds/money_world.ts";
+import { operatorWorld } from "../support/worlds/operator_world.ts";
+import { topupSettings } from "../support/worlds/topup_settings.ts";
+import { notice } from "../support/worlds/topup_world.ts";
 
 interface Download {
   readonly status: number;

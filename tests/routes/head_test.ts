@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { createApp } from "../../routes/app.ts";
-import { openTestGateway } from "../support/gateway_in_process.ts";
-import { listenWith } from "../support/listening_app.ts";
-import { serveGateway } from "../support/served_gateway.ts";
+import { openTestGateway } from "../support/gateways/gateway_in_process.ts";
+import { listenWith } from "../support/gateways/listening_app.ts";
+import { serveGateway } from "../support/gateways/served_gateway.ts";
 
 /** Status and length of the answers to HEAD and GET, and how much came with the first. */
 async function headAndGet(url: string, headers: HeadersInit = {}) {

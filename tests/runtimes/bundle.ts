@@ -1,6 +1,6 @@
 /** Puts the tests of conversion into one script that needs nothing of its runtime. */
 import { encodeBase64 } from "../../core/lib/runtime/mod.ts";
-import { root, sourcesIn } from "../support/source_files.ts";
+import { root, sourcesIn } from "../repository/source_files.ts";
 import type { Files } from "./registry.ts";
 
 /** Folders whose tests run on every runtime. */

@@ -4,7 +4,7 @@
  *
  * Node comes from npm (`npx`). A runtime that is not installed is named as skipped.
  */
-import { hasChromium } from "../support/chromium.ts";
+import { hasChromium } from "../support/browser/chromium.ts";
 import { bundleTests, exclusions } from "./bundle.ts";
 import { type Run, runInChromium, runInProcess } from "./run.ts";
 

@@ -1,5 +1,5 @@
 /** Runs the bundled tests in one runtime. */
-import { launchChromium } from "../support/chromium.ts";
+import { launchChromium } from "../support/browser/chromium.ts";
 import type { RunReport } from "./registry.ts";
 
 /** Above the half minute that a slow machine needs; an endless loop ends the run. */

@@ -1,6 +1,6 @@
 /** Proxies in front of the gateway block paths by their text, so no other spelling of a path may reach its endpoint. */
 import { assertEquals } from "../support/assert.ts";
-import { serveGateway } from "../support/served_gateway.ts";
+import { serveGateway } from "../support/gateways/served_gateway.ts";
 
 const operatorKey = "operator-key-of-this-test";
 

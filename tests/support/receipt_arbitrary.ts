@@ -2,7 +2,7 @@
 import fc from "fast-check";
 import { newId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { newAccount, testKeyId } from "./money_world.ts";
+import { newAccount, testKeyId } from "./worlds/money_world.ts";
 
 const count = fc.nat({ max: 1_000_000 });
 const text = fc.string({ unit: "binary" });

@@ -9,8 +9,8 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { type RowKind, rowKinds, rowsOfKindPrefix } from "../../kv/schema/keys.ts";
 import { adminSocketPath } from "../../routes/operator/cli/socket.ts";
 import { serve } from "../../routes/server/serve.ts";
-import { runCommand } from "../support/admin_command.ts";
-import { testConfig } from "../support/gateway_in_process.ts";
+import { runCommand } from "../support/gateways/admin_command.ts";
+import { testConfig } from "../support/gateways/gateway_in_process.ts";
 import { SkippableTime } from "../support/skippable_time.ts";
 
 const hourMs = 3_600_000;

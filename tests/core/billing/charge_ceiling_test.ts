@@ -14,7 +14,7 @@ import {
 import { applyPrice } from "../../../core/billing/price.ts";
 import { noTokens, type TokenUsage } from "../../../core/billing/token_usage.ts";
 import type { AppliedPrice, Outcome } from "../../../core/billing/receipt.ts";
-import { defaultCatalog } from "../../support/gateway_in_process.ts";
+import { defaultCatalog } from "../../support/gateways/gateway_in_process.ts";
 
 const anyModel = defaultCatalog().models.find(({ kind }) => kind === "chat")!;
 const priceOf = (input: number, output: number, read: number, write: number) =>

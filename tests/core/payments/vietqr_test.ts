@@ -8,7 +8,7 @@ import {
   type ReceivingAccount,
 } from "../../../core/payments/receiving_account.ts";
 import { buildVietQr, type VietQr } from "../../../core/payments/vietqr.ts";
-import { parseVietQr, VietQrFormatError } from "../../support/vietqr_parse.ts";
+import { parseVietQr, VietQrFormatError } from "../../support/browser/vietqr_parse.ts";
 
 /** Published examples with a right CRC and structure, then ours. */
 const vectors: readonly [string, VietQr, string][] = [

@@ -4,9 +4,9 @@ import type { StreamPipe, Style } from "../../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../../core/wire/stream/converting_pipe.ts";
 import { responseObject } from "../../../core/wire/responses/response_object.ts";
 import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
-import { readChatStream } from "../../support/strict_client_chat.ts";
-import { readMessagesStream } from "../../support/strict_client_messages.ts";
-import { readResponsesStream } from "../../support/strict_client_responses.ts";
+import { readChatStream } from "../../support/strict_client/strict_client_chat.ts";
+import { readMessagesStream } from "../../support/strict_client/strict_client_messages.ts";
+import { readResponsesStream } from "../../support/strict_client/strict_client_responses.ts";
 import { context } from "./native/piping.ts";
 
 const encoder = new TextEncoder();

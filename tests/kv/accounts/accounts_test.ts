@@ -18,7 +18,7 @@ import {
   tryCreateAccount,
   updateAccount,
 } from "../../../kv/accounts/accounts.ts";
-import { block } from "../../support/blocked_account.ts";
+import { block } from "../../support/worlds/blocked_account.ts";
 
 const email = "ann@example.com";
 

@@ -5,7 +5,7 @@ import {
   offerSecondFactor,
   passSecondFactor,
 } from "../../../kv/accounts/second_factor.ts";
-import { operator, topupWorld } from "../../support/topup_world.ts";
+import { operator, topupWorld } from "../../support/worlds/topup_world.ts";
 
 Deno.test("of two sessions that show one code at the same moment one gets in", async () => {
   using kv = await Deno.openKv(":memory:");

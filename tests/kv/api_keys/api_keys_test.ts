@@ -19,7 +19,7 @@ import {
 import { controlStaleMs, openControl } from "../../../kv/operators/control.ts";
 import { apiKeyKey } from "../../../kv/schema/keys.ts";
 import { openKeyDirectory } from "../../../kv/api_keys/key_directory.ts";
-import { block } from "../../support/blocked_account.ts";
+import { block } from "../../support/worlds/blocked_account.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const masterKeys = await readMasterKeys(newMasterKey());

@@ -9,7 +9,7 @@ import {
   releaseKey,
   writeVideoTask,
 } from "../../../kv/calls/idempotency.ts";
-import { type Fault, faultyKv } from "../../support/faulty_kv.ts";
+import { type Fault, faultyKv } from "../../support/stores/faulty_kv.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const nowMs = Date.UTC(2026, 10, 20);

@@ -10,8 +10,8 @@ import {
   moved,
   openVnd,
   paidOrder,
-} from "../../support/invoice_requests.ts";
-import { notice, topupWorld } from "../../support/topup_world.ts";
+} from "../../support/worlds/invoice_requests.ts";
+import { notice, topupWorld } from "../../support/worlds/topup_world.ts";
 
 Deno.test("what is paid after the invoice was asked for gets an invoice of its own", async () => {
   using kv = await Deno.openKv(":memory:");

@@ -19,8 +19,8 @@ import {
   issued,
   openVnd,
   paidOrder,
-} from "../../support/invoice_requests.ts";
-import { notice, operator, topupWorld } from "../../support/topup_world.ts";
+} from "../../support/worlds/invoice_requests.ts";
+import { notice, operator, topupWorld } from "../../support/worlds/topup_world.ts";
 
 Deno.test("readBuyerForm() wants name and address, and warns of a tax code once", () => {
   const problems = (change: Partial<BuyerForm>) => {

@@ -4,8 +4,8 @@ import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import { credit, debit, type Movement } from "../../../kv/ledger/ledger.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
-import { type Fault, faultyKv } from "../../support/faulty_kv.ts";
-import { findMovement, newAccount } from "../../support/money_world.ts";
+import { type Fault, faultyKv } from "../../support/stores/faulty_kv.ts";
+import { findMovement, newAccount } from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 function movement(accountId: AccountId, some: Partial<Movement> = {}): Movement {

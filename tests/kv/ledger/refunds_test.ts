@@ -9,7 +9,7 @@ import { readStatement } from "../../../kv/ledger/statement.ts";
 import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { netCostMicroVnd, readUsage } from "../../../kv/receipts/usage.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
-import { faultyKv } from "../../support/faulty_kv.ts";
+import { faultyKv } from "../../support/stores/faulty_kv.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import {
   draftOf,
@@ -19,7 +19,7 @@ import {
   readUsageTotal,
   testKeyId,
   topUp,
-} from "../../support/money_world.ts";
+} from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** 23:30 in Hà Nội, on the last day of a month. */

@@ -13,7 +13,7 @@ import {
   newAccount,
   readUsageTotal,
   topUp,
-} from "../../support/money_world.ts";
+} from "../../support/worlds/money_world.ts";
 
 const everyMs = 30 * 60_000;
 

@@ -5,7 +5,7 @@ import { decideApproval, listApprovals, requestApproval } from "../../../kv/oper
 import { assignBankNotice } from "../../../kv/payments/bank_assignment.ts";
 import { listAuditLines } from "../../../kv/operators/operator_audit.ts";
 import { adjustWallet } from "../../../kv/wallet/wallet_adjustment.ts";
-import { notice, operator, reviewedNotice } from "../../support/topup_world.ts";
+import { notice, operator, reviewedNotice } from "../../support/worlds/topup_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const hourMs = 3_600_000;

@@ -9,7 +9,7 @@ import {
   type Sleep,
   startOutboxWorker,
 } from "../../../kv/outbox/outbox_worker.ts";
-import { faultyKv } from "../../support/faulty_kv.ts";
+import { faultyKv } from "../../support/stores/faulty_kv.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const jobs: OutboxQueue<number> = {

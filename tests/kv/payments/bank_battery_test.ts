@@ -10,8 +10,8 @@ import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import { listUnmatched } from "../../../kv/payments/bank_notices.ts";
 import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { getTopupOrder } from "../../../kv/payments/topups.ts";
-import { type Fault, faultyKv, StoreFault } from "../../support/faulty_kv.ts";
-import { notice, topupWorld } from "../../support/topup_world.ts";
+import { type Fault, faultyKv, StoreFault } from "../../support/stores/faulty_kv.ts";
+import { notice, topupWorld } from "../../support/worlds/topup_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 Deno.test("fifty deliveries of one notice at once credit once", async () => {

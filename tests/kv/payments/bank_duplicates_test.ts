@@ -20,7 +20,7 @@ import {
   reviewedNotice,
   topupWorld,
   withoutReference,
-} from "../../support/topup_world.ts";
+} from "../../support/worlds/topup_world.ts";
 
 Deno.test("a payer with our number at another bank, or with an order's code, is not set aside", async () => {
   using kv = await Deno.openKv(":memory:");

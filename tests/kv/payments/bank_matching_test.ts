@@ -5,9 +5,9 @@ import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import { getBankNotice, listReviews } from "../../../kv/payments/bank_notices.ts";
 import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
 import { cancelTopupOrder, getTopupOrder, listTopupPayments } from "../../../kv/payments/topups.ts";
-import { notice, topupWorld, withoutReference } from "../../support/topup_world.ts";
-import { block } from "../../support/blocked_account.ts";
-import { findMovement } from "../../support/money_world.ts";
+import { notice, topupWorld, withoutReference } from "../../support/worlds/topup_world.ts";
+import { block } from "../../support/worlds/blocked_account.ts";
+import { findMovement } from "../../support/worlds/money_world.ts";
 
 Deno.test("the exact sum in time is credited, the order paid", async () => {
   using kv = await Deno.openKv(":memory:");

@@ -11,8 +11,8 @@ import { listAuditLines } from "../../../kv/operators/operator_audit.ts";
 import { adjustWallet } from "../../../kv/wallet/wallet_adjustment.ts";
 import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { getTopupOrder } from "../../../kv/payments/topups.ts";
-import { block } from "../../support/blocked_account.ts";
-import { notice, operator, reviewedNotice } from "../../support/topup_world.ts";
+import { block } from "../../support/worlds/blocked_account.ts";
+import { notice, operator, reviewedNotice } from "../../support/worlds/topup_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 Deno.test("assigning credits once, pays the order, and leaves an audit line", async () => {

@@ -9,7 +9,7 @@ import {
   listTopupOrders,
   orderStatus,
 } from "../../../kv/payments/topups.ts";
-import { notice, receivingAccount, topupWorld } from "../../support/topup_world.ts";
+import { notice, receivingAccount, topupWorld } from "../../support/worlds/topup_world.ts";
 
 const cryptoRandom = (into: Uint8Array<ArrayBuffer>) => void crypto.getRandomValues(into);
 

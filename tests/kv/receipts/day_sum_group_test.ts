@@ -10,7 +10,7 @@ import {
   takeChunk,
 } from "../../../kv/receipts/day_sum_group.ts";
 import { addReceipts, addUsage, daySumCell, noUsage } from "../../../kv/receipts/day_sums.ts";
-import { newAccount, receiptOf } from "../../support/money_world.ts";
+import { newAccount, receiptOf } from "../../support/worlds/money_world.ts";
 
 const accounts = [newAccount(), newAccount(), newAccount()] as const;
 

@@ -11,7 +11,7 @@ import {
 } from "../../../kv/receipts/receipt_pages.ts";
 import { readReceipt, readReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
-import { newAccount, receiptOf, storeReceipts } from "../../support/money_world.ts";
+import { newAccount, receiptOf, storeReceipts } from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const account = newAccount();

@@ -12,7 +12,12 @@ import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { chunkGroups, groupReceipts } from "../../../kv/receipts/day_sum_group.ts";
 import { addReceipts, noUsage } from "../../../kv/receipts/day_sums.ts";
 import { readUsage, rebuildDaySums } from "../../../kv/receipts/usage.ts";
-import { newAccount, readUsageTotal, receiptOf, storeReceipts } from "../../support/money_world.ts";
+import {
+  newAccount,
+  readUsageTotal,
+  receiptOf,
+  storeReceipts,
+} from "../../support/worlds/money_world.ts";
 import { anyReceipt } from "../../support/receipt_arbitrary.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 

@@ -9,7 +9,7 @@ import {
   readDaySums,
 } from "../../../kv/verify/verify_sums.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
+import { draftOf, mustReserve, newAccount, topUp } from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** Makes an id of that time, independent of earlier ids. */

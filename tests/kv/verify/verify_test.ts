@@ -7,7 +7,7 @@ import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
+import { draftOf, mustReserve, newAccount, topUp } from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** A store with a live instance: money in the wallet, in a lease, receipts in the index and in a batch. */

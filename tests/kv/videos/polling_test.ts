@@ -17,7 +17,7 @@ import {
   videoPolls,
   type VideoPollWorld,
 } from "../../../kv/videos/mod.ts";
-import { faultyKv } from "../../support/faulty_kv.ts";
+import { faultyKv } from "../../support/stores/faulty_kv.ts";
 import {
   chargedTask,
   creditMicroVnd,
@@ -27,7 +27,7 @@ import {
   fundedAccount,
   quietWalletEngine,
 } from "./video_world.ts";
-import { findMovement, ledgerLines } from "../../support/money_world.ts";
+import { findMovement, ledgerLines } from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 function worldOf(kv: KeyValueStore, clock: FakeClock): VideoPollWorld {

@@ -7,7 +7,7 @@ import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { type Attachment, instanceTtlMs, openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, topUp } from "../../support/money_world.ts";
+import { draftOf, mustReserve, newAccount, topUp } from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 async function quietWalletEngine(kv: KeyValueStore) {

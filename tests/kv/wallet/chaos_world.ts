@@ -18,8 +18,8 @@ import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { draftOf, newAccount } from "../../support/money_world.ts";
-import { type Fate, Turnstile, type WaitingCall } from "../../support/turnstile_kv.ts";
+import { draftOf, newAccount } from "../../support/worlds/money_world.ts";
+import { type Fate, Turnstile, type WaitingCall } from "../../support/stores/turnstile_kv.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** One event. Numbers select among what exists, modulo its count. */

@@ -10,7 +10,7 @@ import { verifyStore } from "../../../kv/verify/verify.ts";
 import { walletKey } from "../../../kv/schema/keys.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, reserve } from "../../support/money_world.ts";
+import { draftOf, mustReserve, newAccount, reserve } from "../../support/worlds/money_world.ts";
 
 const debt = { toppedUpMicroVnd: 50n, othersMicroVnd: 0n };
 

@@ -3,7 +3,12 @@ import { newId } from "../../../core/lib/ids.ts";
 import { encodeBatch } from "../../../kv/store/batches.ts";
 import { batchesOfPrefix, batchKey, batchOf, indexerKey } from "../../../kv/schema/keys.ts";
 import { IndexQueue } from "../../../kv/wallet/index_queue.ts";
-import { newAccount, readUsageTotal, receiptOf, storeReceipts } from "../../support/money_world.ts";
+import {
+  newAccount,
+  readUsageTotal,
+  receiptOf,
+  storeReceipts,
+} from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const account = newAccount();

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { freeMicroVnd, type Lease, LeaseBook } from "../../../kv/wallet/lease_book.ts";
 import { planTransfer, type TransferRequest } from "../../../kv/wallet/transfer_plan.ts";
-import { newAccount } from "../../support/money_world.ts";
+import { newAccount } from "../../support/worlds/money_world.ts";
 
 function leaseOf(book: LeaseBook, remainingMicroVnd: bigint, reservedMicroVnd = 0n): Lease {
   const lease = book.lease(newAccount());

@@ -11,7 +11,7 @@ import {
   newAccount,
   readUsageTotal,
   topUp,
-} from "../../support/money_world.ts";
+} from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** A store after an instance died with a lease, an open call and settled calls that no index has. */

@@ -5,7 +5,13 @@ import { openWalletEngine, type Reservation, type ReserveResult } from "../../..
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";
+import {
+  draftOf,
+  mustReserve,
+  newAccount,
+  reserve,
+  topUp,
+} from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 async function world() {

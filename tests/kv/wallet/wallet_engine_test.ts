@@ -16,9 +16,15 @@ import {
 import { readUsage } from "../../../kv/receipts/usage.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
-import { type Fault, faultyKv } from "../../support/faulty_kv.ts";
+import { type Fault, faultyKv } from "../../support/stores/faulty_kv.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";
+import {
+  draftOf,
+  mustReserve,
+  newAccount,
+  reserve,
+  topUp,
+} from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 async function world(wrap: (kv: KeyValueStore) => KeyValueStore = (kv) => kv) {

@@ -9,7 +9,7 @@ import { openControl } from "../../../kv/operators/control.ts";
 import { openKeyDirectory, type Principal } from "../../../kv/api_keys/key_directory.ts";
 import { AccessWatch } from "../../../routes/api/access_watch.ts";
 import { CallsInFlight } from "../../../routes/api/calls_in_flight.ts";
-import { block } from "../../support/blocked_account.ts";
+import { block } from "../../support/worlds/blocked_account.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 
 async function world() {

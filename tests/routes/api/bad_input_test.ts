@@ -1,6 +1,6 @@
 import { gzipSync } from "node:zlib";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { openTestGateway, type TestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway, type TestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 
 const paths = {

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
-import { openTestGateway, type TestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway, type TestGateway } from "../../support/gateways/gateway_in_process.ts";
 
 const paths = {
   messages: "/v1/messages",

@@ -4,7 +4,7 @@ import type { Style } from "../../../core/wire/contract.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
-import { openTestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./media/media_world.ts";
 import { styles } from "./usage_world.ts";
 

@@ -4,7 +4,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { BodyBudget, bodyWaitMs } from "../../../core/lib/bytes/body_budget.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { createApp } from "../../../routes/app.ts";
-import { openTestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { until } from "../../support/until.ts";
 

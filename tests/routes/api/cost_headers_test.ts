@@ -1,6 +1,6 @@
 /** Every answer under `/v1` that is not streamed has the headers of tokens and cost, whatever part of the server gives it. */
 import { assert, assertEquals } from "../../support/assert.ts";
-import { serveGateway } from "../../support/served_gateway.ts";
+import { serveGateway } from "../../support/gateways/served_gateway.ts";
 
 const told = ["input-tokens", "output-tokens", "cost-vnd"];
 

@@ -6,7 +6,7 @@ import { newStreamReading } from "../../../core/wire/stream/reading.ts";
 import { noTokens } from "../../../core/billing/token_usage.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
-import { openTestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./media/media_world.ts";
 import { styles } from "./usage_world.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { openTestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 
 Deno.test("without a report a picture in the prompt is not billed by the length of its base64", async () => {
   await using gateway = await openTestGateway();

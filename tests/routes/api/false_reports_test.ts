@@ -4,7 +4,7 @@ import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
-import { openTestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./media/media_world.ts";
 
 const operatorKey = "operator-key-of-this-test-1";

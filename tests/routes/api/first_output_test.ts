@@ -5,7 +5,7 @@ import { applyPrice } from "../../../core/billing/price.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { reserve } from "../../../routes/api/admission.ts";
 import { ChatSettlement } from "../../../routes/api/chat/chat_settlement.ts";
-import { openTestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 
 Deno.test("the first output of a call is that of the attempt that was first, though a hedge answered too", async () => {
   await using world = await openTestGateway();

@@ -4,10 +4,10 @@ import type { Style } from "../../../core/wire/contract.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
-import { openTestGateway, type TestGateway } from "../../support/gateway_in_process.ts";
-import { readChatStream } from "../../support/strict_client_chat.ts";
-import { readMessagesStream } from "../../support/strict_client_messages.ts";
-import { readResponsesStream } from "../../support/strict_client_responses.ts";
+import { openTestGateway, type TestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { readChatStream } from "../../support/strict_client/strict_client_chat.ts";
+import { readMessagesStream } from "../../support/strict_client/strict_client_messages.ts";
+import { readResponsesStream } from "../../support/strict_client/strict_client_responses.ts";
 import { type MockProvider, mockProvider } from "./media/media_world.ts";
 
 const paths: Record<Style, string> = {

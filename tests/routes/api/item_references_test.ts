@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import OpenAI from "openai";
-import { serveGateway } from "../../support/served_gateway.ts";
+import { serveGateway } from "../../support/gateways/served_gateway.ts";
 
 Deno.test("a reference to an item of a recent answer is replaced by the item, for whole answers and streams", async () => {
   await using gateway = await serveGateway();

@@ -15,7 +15,10 @@ import { listReceipts, readReceipt } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { createApp } from "../../../routes/app.ts";
 import { KeyedCalls } from "../../../routes/api/keyed_calls.ts";
-import { openTestGateway, type TestGatewayOptions } from "../../support/gateway_in_process.ts";
+import {
+  openTestGateway,
+  type TestGatewayOptions,
+} from "../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { until } from "../../support/until.ts";
 

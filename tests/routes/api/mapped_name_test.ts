@@ -1,5 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
-import { openTestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 
 const messages = [{ role: "user", content: "Hi" }];
 const bodies = {

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { openTestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 
 Deno.test("the model list: wrong paging is refused in the caller's style, right paging lists every model once", async () => {
   await using test = await openTestGateway();

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
-import { openTestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./media/media_world.ts";
 
 const paths: Record<Style, string> = {

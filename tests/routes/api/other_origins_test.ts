@@ -1,6 +1,6 @@
 /** What pages of other origins are told, and that nobody else is told anything of it. */
 import { assertEquals } from "../../support/assert.ts";
-import { openTestGateway } from "../../support/gateway_in_process.ts";
+import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 
 const origin = "https://chat.example";
 const body = JSON.stringify({

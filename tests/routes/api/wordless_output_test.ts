@@ -1,7 +1,7 @@
 /** The name of a tool is an answer by itself: whoever leaves with it pays. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Style } from "../../../core/wire/contract.ts";
-import { chunk, chunkedHead, styles, UnrulyWorld } from "../../support/unruly_world.ts";
+import { chunk, chunkedHead, styles, UnrulyWorld } from "../../support/worlds/unruly_world.ts";
 import { until } from "../../support/until.ts";
 
 const call = { type: "function", function: { name: "spam", arguments: "" } };

@@ -2,11 +2,11 @@ import { assert, assertEquals, assertStringIncludes } from "../../support/assert
 import { addIdentity } from "../../../kv/accounts/account_credentials.ts";
 import { createAccount, findAccountByEmail, getAccount } from "../../../kv/accounts/accounts.ts";
 import { createOpenIdClient } from "../../../routes/auth/openid.ts";
-import { type DashboardWorld, openDashboardWorld } from "../../support/dashboard_world.ts";
+import { type DashboardWorld, openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { type OpenIdIssuer, openOpenIdIssuer } from "../../support/openid_issuer.ts";
-import type { TestBrowser } from "../../support/test_browser.ts";
-import { block } from "../../support/blocked_account.ts";
+import { type OpenIdIssuer, openOpenIdIssuer } from "../../support/servers/openid_issuer.ts";
+import type { TestBrowser } from "../../support/browser/test_browser.ts";
+import { block } from "../../support/worlds/blocked_account.ts";
 
 const baseUrl = "https://gw.example";
 const callback = `${baseUrl}/auth/openid/callback`;

@@ -3,9 +3,9 @@ import { getAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
-import { openDashboardWorld, testPassword, tokenOf } from "../../support/dashboard_world.ts";
-import type { DashboardWorld } from "../../support/dashboard_world.ts";
-import { ledgerLines } from "../../support/money_world.ts";
+import { openDashboardWorld, testPassword, tokenOf } from "../../support/worlds/dashboard_world.ts";
+import type { DashboardWorld } from "../../support/worlds/dashboard_world.ts";
+import { ledgerLines } from "../../support/worlds/money_world.ts";
 
 const email = "ann@example.com";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertNotEquals } from "../../support/assert.ts";
-import { openDashboardWorld } from "../../support/dashboard_world.ts";
+import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
 
 const address = "https://gw.example";
 

@@ -4,8 +4,8 @@ import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { listApprovals } from "../../../kv/operators/approvals.ts";
 import { listAccountInvoices } from "../../../kv/invoices/invoices.ts";
 import { listReviews } from "../../../kv/payments/bank_notices.ts";
-import { openTopupSite, seedTopups, type TopupSite } from "../../support/topup_site.ts";
-import { formsOf, TestBrowser } from "../../support/test_browser.ts";
+import { openTopupSite, seedTopups, type TopupSite } from "../../support/worlds/topup_site.ts";
+import { formsOf, TestBrowser } from "../../support/browser/test_browser.ts";
 
 /** What no form of ours sends. The last is the UTF-8 form of a lone surrogate, which URLSearchParams would mend. */
 const hostile = [

@@ -3,10 +3,10 @@ import { assert, assertEquals, assertStringIncludes } from "../../support/assert
 import { forgetPerson } from "../../../kv/accounts/account_deletion.ts";
 import { getInvoiceSettings, setInvoiceSettings } from "../../../kv/invoices/invoice_settings.ts";
 import { listAccountInvoices } from "../../../kv/invoices/invoices.ts";
-import { openDashboardWorld } from "../../support/dashboard_world.ts";
-import { formsOf, TestBrowser } from "../../support/test_browser.ts";
-import { openTopupSite, type TopupSite } from "../../support/topup_site.ts";
-import { notice } from "../../support/topup_world.ts";
+import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
+import { formsOf, TestBrowser } from "../../support/browser/test_browser.ts";
+import { openTopupSite, type TopupSite } from "../../support/worlds/topup_site.ts";
+import { notice } from "../../support/worlds/topup_world.ts";
 
 const details = {
   type: "company",

@@ -7,14 +7,14 @@ import {
   createInvoicePages,
   type InvoiceDeps,
 } from "../../../routes/dashboard/invoices/invoices_pages.tsx";
-import { pageApp, type PageVisitor, visit } from "../../support/page_visitor.ts";
+import { pageApp, type PageVisitor, visit } from "../../support/browser/page_visitor.ts";
 import {
   notice,
   operator,
   receivingAccount,
   type TopupWorld,
   topupWorld,
-} from "../../support/topup_world.ts";
+} from "../../support/worlds/topup_world.ts";
 
 interface Invoiced {
   readonly world: TopupWorld;

@@ -3,9 +3,9 @@ import { assert, assertEquals, assertStringIncludes } from "../../support/assert
 import { attachInvoiceFile } from "../../../kv/invoices/invoice_files.ts";
 import { listAccountInvoices, moveInvoice } from "../../../kv/invoices/invoices.ts";
 import { mailInvoiceSent } from "../../../kv/payments/topup_mails.ts";
-import { tokenOf } from "../../support/dashboard_world.ts";
-import { openTopupSite, seedTopups, type TopupSite } from "../../support/topup_site.ts";
-import type { TestBrowser } from "../../support/test_browser.ts";
+import { tokenOf } from "../../support/worlds/dashboard_world.ts";
+import { openTopupSite, seedTopups, type TopupSite } from "../../support/worlds/topup_site.ts";
+import type { TestBrowser } from "../../support/browser/test_browser.ts";
 
 const bytes = new TextEncoder().encode("%PDF-1.7 signed");
 const dayMs = 86_400_000;

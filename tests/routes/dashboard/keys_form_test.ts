@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
-import { openDashboardWorld } from "../../support/dashboard_world.ts";
-import { makeKey, secretForm, secretIn, works } from "../../support/key_pages.ts";
-import type { TestBrowser } from "../../support/test_browser.ts";
+import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
+import { makeKey, secretForm, secretIn, works } from "../../support/worlds/key_pages.ts";
+import type { TestBrowser } from "../../support/browser/test_browser.ts";
 
 /** The form of a page as a browser would send it again, when the page that answered is reloaded. */
 async function sendTwice(

@@ -6,9 +6,9 @@ import { updateApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { apiKeyKey } from "../../../kv/schema/keys.ts";
 import { parseTypedVnd } from "../../../routes/dashboard/keys/key_form.ts";
-import { openDashboardWorld, testPassword } from "../../support/dashboard_world.ts";
-import { makeKey, secretForm, secretIn, works } from "../../support/key_pages.ts";
-import type { LoadedPage } from "../../support/test_browser.ts";
+import { openDashboardWorld, testPassword } from "../../support/worlds/dashboard_world.ts";
+import { makeKey, secretForm, secretIn, works } from "../../support/worlds/key_pages.ts";
+import type { LoadedPage } from "../../support/browser/test_browser.ts";
 
 Deno.test("a new key is shown once, works, and is never in the clear in the store", async () => {
   await using world = await openDashboardWorld();

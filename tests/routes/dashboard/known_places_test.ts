@@ -6,8 +6,8 @@ import {
   openDashboardWorld,
   testPassword,
   tokenOf,
-} from "../../support/dashboard_world.ts";
-import type { TestBrowser } from "../../support/test_browser.ts";
+} from "../../support/worlds/dashboard_world.ts";
+import type { TestBrowser } from "../../support/browser/test_browser.ts";
 
 const email = "ann@example.com";
 

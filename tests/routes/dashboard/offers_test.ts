@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { openDashboardWorld } from "../../support/dashboard_world.ts";
-import { topupSettings } from "../../support/topup_settings.ts";
+import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
+import { topupSettings } from "../../support/worlds/topup_settings.ts";
 
 const promises = { en: /bank transfer|banking app|VAT/, vi: /chuyển khoản|ngân hàng|GTGT/ };
 

@@ -2,9 +2,9 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { customerPages } from "../../../routes/dashboard/pages.ts";
 import { mountPage } from "../../../routes/dashboard/page.ts";
-import { openDashboardWorld } from "../../support/dashboard_world.ts";
-import { operatorWorld } from "../../support/operator_world.ts";
-import { notice } from "../../support/topup_world.ts";
+import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
+import { operatorWorld } from "../../support/worlds/operator_world.ts";
+import { notice } from "../../support/worlds/topup_world.ts";
 
 const root = new URL("../../../", import.meta.url);
 

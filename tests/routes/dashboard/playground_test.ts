@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { createApiKey, revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
-import { openDashboardWorld } from "../../support/dashboard_world.ts";
-import type { DashboardWorld } from "../../support/dashboard_world.ts";
-import type { TestBrowser } from "../../support/test_browser.ts";
+import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
+import type { DashboardWorld } from "../../support/worlds/dashboard_world.ts";
+import type { TestBrowser } from "../../support/browser/test_browser.ts";
 
 interface Sent {
   readonly url: string;

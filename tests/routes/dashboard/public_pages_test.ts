@@ -2,7 +2,7 @@ import { Hono } from "hono";
 import type { DashboardEnv } from "../../../routes/dashboard/mod.ts";
 import { operatorPages } from "../../../routes/operator/pages/mod.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { openDashboardWorld } from "../../support/dashboard_world.ts";
+import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
 
 Deno.test("the model page shows every model of the catalogue with its price, and finds by word and kind", async () => {
   await using world = await openDashboardWorld();

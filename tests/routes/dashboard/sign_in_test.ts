@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../../routes/auth/password_hash.ts";
-import { openDashboardWorld, testPassword, tokenOf } from "../../support/dashboard_world.ts";
-import type { DashboardWorld } from "../../support/dashboard_world.ts";
-import { formsOf } from "../../support/test_browser.ts";
-import { block } from "../../support/blocked_account.ts";
+import { openDashboardWorld, testPassword, tokenOf } from "../../support/worlds/dashboard_world.ts";
+import type { DashboardWorld } from "../../support/worlds/dashboard_world.ts";
+import { formsOf } from "../../support/browser/test_browser.ts";
+import { block } from "../../support/worlds/blocked_account.ts";
 
 const email = "ann@example.com";
 

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { findAccountByEmail } from "../../../kv/accounts/accounts.ts";
-import { openDashboardWorld, testPassword, tokenOf } from "../../support/dashboard_world.ts";
-import type { DashboardWorld } from "../../support/dashboard_world.ts";
+import { openDashboardWorld, testPassword, tokenOf } from "../../support/worlds/dashboard_world.ts";
+import type { DashboardWorld } from "../../support/worlds/dashboard_world.ts";
 
 const email = "ann@example.com";
 

@@ -8,9 +8,9 @@ import {
   type DashboardWorld,
   openDashboardWorld,
   testPassword,
-} from "../../support/dashboard_world.ts";
-import type { LoadedPage } from "../../support/test_browser.ts";
-import { topupSettings } from "../../support/topup_settings.ts";
+} from "../../support/worlds/dashboard_world.ts";
+import type { LoadedPage } from "../../support/browser/test_browser.ts";
+import { topupSettings } from "../../support/worlds/topup_settings.ts";
 
 /** Every page that has reason to send people to support. */
 async function pagesWithTrouble(

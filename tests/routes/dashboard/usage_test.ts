@@ -2,9 +2,9 @@ import { assert, assertEquals, assertStringIncludes } from "../../support/assert
 import type { AccountId, ApiKeyId, RequestId } from "../../../core/lib/ids.ts";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { refundCall } from "../../../kv/ledger/refunds.ts";
-import type { DashboardWorld } from "../../support/dashboard_world.ts";
-import { openDashboardWorld, requestIdAt } from "../../support/dashboard_world.ts";
-import { draftOf, mustReserve, topUp } from "../../support/money_world.ts";
+import type { DashboardWorld } from "../../support/worlds/dashboard_world.ts";
+import { openDashboardWorld, requestIdAt } from "../../support/worlds/dashboard_world.ts";
+import { draftOf, mustReserve, topUp } from "../../support/worlds/money_world.ts";
 
 const hourMs = 3_600_000;
 

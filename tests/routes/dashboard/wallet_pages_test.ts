@@ -11,14 +11,14 @@ import {
   createWalletPages,
   type WalletDeps,
 } from "../../../routes/dashboard/wallet/wallet_pages.tsx";
-import { pageApp, type PageVisitor, visit } from "../../support/page_visitor.ts";
-import { topupSettings } from "../../support/topup_settings.ts";
+import { pageApp, type PageVisitor, visit } from "../../support/browser/page_visitor.ts";
+import { topupSettings } from "../../support/worlds/topup_settings.ts";
 import {
   notice,
   receivingAccount,
   type TopupWorld,
   topupWorld,
-} from "../../support/topup_world.ts";
+} from "../../support/worlds/topup_world.ts";
 
 interface Walleted {
   readonly world: TopupWorld;

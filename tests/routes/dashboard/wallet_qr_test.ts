@@ -1,9 +1,9 @@
-import { readQr } from "../../support/qr_reader.ts";
+import { readQr } from "../../support/browser/qr_reader.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import { orderVietQr } from "../../../core/payments/receiving_account.ts";
 import { renderQr } from "../../../routes/dashboard/wallet/wallet_qr.ts";
-import { receivingAccount } from "../../support/topup_world.ts";
+import { receivingAccount } from "../../support/worlds/topup_world.ts";
 
 /** Draws the SVG into pixels: a white rectangle and black squares is all it may hold. */
 function pixels(svg: string, scale: number): { data: Uint8ClampedArray; side: number } {

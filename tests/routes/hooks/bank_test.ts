@@ -6,8 +6,8 @@ import { sepayHook } from "../../../core/payments/sepay.ts";
 import type { BankHook } from "../../../core/payments/bank_hook.ts";
 import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
 import { createBankHookRoutes, type HookProblem } from "../../../routes/hooks/bank.ts";
-import { faultyKv } from "../../support/faulty_kv.ts";
-import { receivingAccount, type TopupWorld, topupWorld } from "../../support/topup_world.ts";
+import { faultyKv } from "../../support/stores/faulty_kv.ts";
+import { receivingAccount, type TopupWorld, topupWorld } from "../../support/worlds/topup_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 const secret = "sepay-webhook-secret";

@@ -8,7 +8,7 @@ import { createHttpMailer } from "../../../routes/mail/http_json.ts";
 import { createMailer } from "../../../routes/mail/mailer.ts";
 import { mailWork } from "../../../routes/mail/send_mail.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { openSmtp } from "../../support/smtp_server.ts";
+import { openSmtp } from "../../support/servers/smtp_server.ts";
 
 const mail: Mail = {
   id: "mail-1",

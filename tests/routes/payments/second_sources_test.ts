@@ -10,7 +10,7 @@ import {
   receivingAccount,
   type TopupWorld,
   topupWorld,
-} from "../../support/topup_world.ts";
+} from "../../support/worlds/topup_world.ts";
 
 const staff = { accountId: newId("account", 0), email: "staff@example.com" };
 

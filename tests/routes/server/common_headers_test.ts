@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { newId, parseId } from "../../../core/lib/ids.ts";
 import { withCommonHeaders } from "../../../routes/http/common_headers.ts";
-import { serveGateway } from "../../support/served_gateway.ts";
+import { serveGateway } from "../../support/gateways/served_gateway.ts";
 
 const commonNames = [...withCommonHeaders(new Response(), newId("request", 0)).headers.keys()];
 

@@ -4,7 +4,13 @@ import { instanceTtlMs, openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { createReaping, ledgerWatch } from "../../../routes/server/jobs.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { draftOf, mustReserve, newAccount, reserve, topUp } from "../../support/money_world.ts";
+import {
+  draftOf,
+  mustReserve,
+  newAccount,
+  reserve,
+  topUp,
+} from "../../support/worlds/money_world.ts";
 
 Deno.test("the log has one line when the ledger stops taking writes, and one when it takes them again", async () => {
   const wallet = { healthy: true };

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { loadMasterKeys } from "../../../routes/server/master_keys.ts";
-import { testConfig } from "../../support/gateway_in_process.ts";
+import { testConfig } from "../../support/gateways/gateway_in_process.ts";
 
 async function load(folder: string): Promise<string> {
   const loaded = await loadMasterKeys(

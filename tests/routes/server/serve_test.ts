@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
-import { serveGateway } from "../../support/served_gateway.ts";
+import { serveGateway } from "../../support/gateways/served_gateway.ts";
 
 /** A provider that is not the sandbox; nothing is ever sent to it. */
 const production = {

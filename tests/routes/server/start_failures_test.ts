@@ -2,8 +2,8 @@ import { DatabaseSync } from "node:sqlite";
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { serve } from "../../../routes/server/serve.ts";
-import { runCommand } from "../../support/admin_command.ts";
-import { testConfig } from "../../support/gateway_in_process.ts";
+import { runCommand } from "../../support/gateways/admin_command.ts";
+import { testConfig } from "../../support/gateways/gateway_in_process.ts";
 
 /** What a start writes that must fail: one line. */
 async function refusal(env: Record<string, string>): Promise<string> {

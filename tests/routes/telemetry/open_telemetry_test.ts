@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { startGateway } from "../../support/started_gateway.ts";
+import { startGateway } from "../../support/gateways/started_gateway.ts";
 import { until } from "../../support/until.ts";
 
 interface Attribute {

@@ -6,7 +6,7 @@ import { denoConnect, type DenoConnectOptions } from "../../../routes/upstream/d
 import { failureCode } from "../../core/lib/http1/fake_connection.ts";
 import { call } from "../../core/lib/http1/read_whole.ts";
 import { RawPeer, type Script } from "../../core/upstream/raw_peer.ts";
-import { canLimit } from "../../support/started_gateway.ts";
+import { canLimit } from "../../support/gateways/started_gateway.ts";
 import { caPem, localhostKeyPem, localhostPem } from "./test_certificate.ts";
 
 async function withTlsPeer(

@@ -7,9 +7,9 @@ import { openControl } from "../../../kv/operators/control.ts";
 import { openKeyDirectory } from "../../../kv/api_keys/key_directory.ts";
 import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { createUsageApi } from "../../../routes/usage_api/mod.ts";
-import { requestIdAt } from "../../support/dashboard_world.ts";
+import { requestIdAt } from "../../support/worlds/dashboard_world.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { draftOf, mustReserve, topUp } from "../../support/money_world.ts";
+import { draftOf, mustReserve, topUp } from "../../support/worlds/money_world.ts";
 
 async function openWorld() {
   const kv = await Deno.openKv(":memory:");

@@ -5,7 +5,7 @@ import type { Style } from "../../../../core/wire/contract.ts";
 import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
 import { errorBody } from "../../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
-import { readResponsesStream } from "../../../support/strict_client_responses.ts";
+import { readResponsesStream } from "../../../support/strict_client/strict_client_responses.ts";
 import { accepted, convertedAnswer, refusal } from "./converting.ts";
 import { chatFrames, chunk, streamed } from "./streaming.ts";
 

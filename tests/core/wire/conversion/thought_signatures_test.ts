@@ -5,8 +5,8 @@
 import { assertEquals } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
-import { readMessagesStream as readStrictMessages } from "../../../support/strict_client_messages.ts";
-import { readResponsesStream as readStrictResponses } from "../../../support/strict_client_responses.ts";
+import { readMessagesStream as readStrictMessages } from "../../../support/strict_client/strict_client_messages.ts";
+import { readResponsesStream as readStrictResponses } from "../../../support/strict_client/strict_client_responses.ts";
 import { converted, convertedAnswer } from "./converting.ts";
 import { chatFrames, chunk, streamed } from "./streaming.ts";
 

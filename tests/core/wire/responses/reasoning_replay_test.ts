@@ -6,9 +6,15 @@ import { createConvertingPipe } from "../../../../core/wire/stream/converting_pi
 import { withoutForeignBlocks } from "../../../../core/wire/messages/foreign_blocks.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
-import { concatBytes } from "../../../support/strict_client.ts";
-import { readChatAnswer, readChatStream } from "../../../support/strict_client_chat.ts";
-import { readMessagesAnswer, readMessagesStream } from "../../../support/strict_client_messages.ts";
+import { concatBytes } from "../../../support/strict_client/strict_client.ts";
+import {
+  readChatAnswer,
+  readChatStream,
+} from "../../../support/strict_client/strict_client_chat.ts";
+import {
+  readMessagesAnswer,
+  readMessagesStream,
+} from "../../../support/strict_client/strict_client_messages.ts";
 
 const context: PipeContext = {
   clientModel: "premium",

@@ -12,11 +12,11 @@ import {
   eventsOfAnswer,
   toldAnswer,
 } from "../../../support/answer_events.ts";
-import { readEvents } from "../../../support/strict_client.ts";
+import { readEvents } from "../../../support/strict_client/strict_client.ts";
 import {
   readResponsesAnswer,
   readResponsesStream,
-} from "../../../support/strict_client_responses.ts";
+} from "../../../support/strict_client/strict_client_responses.ts";
 
 const context: PipeContext = {
   clientModel: "premium",

@@ -1,6 +1,6 @@
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { openPostgres } from "../../../../kv/store/postgres/open_postgres.ts";
-import { postgresPrograms, startPostgres } from "../../../support/postgres_server.ts";
+import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
 import { testEngine } from "./conformance.ts";
 
 const programs = await postgresPrograms();

@@ -11,7 +11,7 @@ import { createApp } from "../../../../routes/app.ts";
 import type { Gateway } from "../../../../routes/api/gateway.ts";
 import { openMediaServices } from "../../../../routes/api/media/media_services.ts";
 import { askProviderOf } from "../../../../routes/api/videos/video_upstream.ts";
-import { openTestGateway, type TestGateway } from "../../../support/gateway_in_process.ts";
+import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import type { RequestId } from "../../../../core/lib/ids.ts";
 
 /** A request as the provider saw it. */

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { exactNumber } from "../../../../core/lib/runtime/mod.ts";
 import { videoModelProblems } from "../../../../core/media/video/model_rules.ts";
-import { defaultCatalog } from "../../../support/gateway_in_process.ts";
+import { defaultCatalog } from "../../../support/gateways/gateway_in_process.ts";
 import {
   errorOf,
   type MediaWorld,

@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertNotEquals, assertRejects } from "../../../support/assert.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { createApp } from "../../../../routes/app.ts";
-import { listenWith } from "../../../support/listening_app.ts";
+import { listenWith } from "../../../support/gateways/listening_app.ts";
 import { errorOf, type MediaWorld, mockProvider, openMediaWorld } from "./media_world.ts";
 
 const mp4 = new Uint8Array(5_000).map((_, i) => i % 251);

@@ -15,7 +15,7 @@ import {
   transcripts,
   type Unruly,
   UnrulyWorld,
-} from "../../../support/unruly_world.ts";
+} from "../../../support/worlds/unruly_world.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 const told = await transcripts();

@@ -2,7 +2,7 @@
 import { assertEquals } from "../../../support/assert.ts";
 import { RawPeer } from "../../../core/upstream/raw_peer.ts";
 import { provenRestMs } from "../../../../core/lib/http1/transport.ts";
-import { plain, styles, transcripts, UnrulyWorld } from "../../../support/unruly_world.ts";
+import { plain, styles, transcripts, UnrulyWorld } from "../../../support/worlds/unruly_world.ts";
 import { openMediaWorld } from "../media/media_world.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };

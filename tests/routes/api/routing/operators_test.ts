@@ -4,7 +4,7 @@ import { maintenanceRetrySeconds } from "../../../../core/routing/limits.ts";
 import { controlStaleMs } from "../../../../kv/operators/control.ts";
 import { maxOperatorBodyBytes } from "../../../../routes/operator/api/app.ts";
 import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
-import { openTestGateway, type TestGateway } from "../../../support/gateway_in_process.ts";
+import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
 
 const operatorKey = "operator-key-of-24-characters";
 const env = { GATEWAY_OPERATOR_KEY: operatorKey };

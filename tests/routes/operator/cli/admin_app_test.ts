@@ -14,13 +14,13 @@ import { openWalletEngine } from "../../../../kv/wallet/mod.ts";
 import { noUsage } from "../../../../kv/receipts/day_sums.ts";
 import { createAdminApp } from "../../../../routes/operator/cli/app.ts";
 import { readAdminCommand } from "../../../../routes/operator/cli/command.ts";
-import { testKeyId } from "../../../support/money_world.ts";
+import { testKeyId } from "../../../support/worlds/money_world.ts";
 import {
   notice,
   receivingAccount,
   type TopupWorld,
   topupWorld,
-} from "../../../support/topup_world.ts";
+} from "../../../support/worlds/topup_world.ts";
 
 /** The commands of the machine's owner on a small world. */
 async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>): Promise<void> {

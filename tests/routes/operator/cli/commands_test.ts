@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { type RanCommand, runCommand } from "../../../support/admin_command.ts";
-import { testConfig } from "../../../support/gateway_in_process.ts";
+import { type RanCommand, runCommand } from "../../../support/gateways/admin_command.ts";
+import { testConfig } from "../../../support/gateways/gateway_in_process.ts";
 
 /** Runs commands one after the other on a store of their own. */
 async function onStore(run: (admin: (...args: string[]) => Promise<RanCommand>) => Promise<void>) {

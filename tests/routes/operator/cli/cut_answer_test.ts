@@ -2,8 +2,8 @@ import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { openStore } from "../../../../kv/store/store.ts";
 import { adminSocketPath, serveAdminSocket } from "../../../../routes/operator/cli/socket.ts";
-import { runCommand } from "../../../support/admin_command.ts";
-import { testConfig } from "../../../support/gateway_in_process.ts";
+import { runCommand } from "../../../support/gateways/admin_command.ts";
+import { testConfig } from "../../../support/gateways/gateway_in_process.ts";
 
 /** Runs a command against a server that answers as told, and returns what it wrote to its error output. */
 async function errorsOf(args: readonly string[], answer: () => Response): Promise<string> {

@@ -5,8 +5,8 @@ import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { atMost, sleep } from "../../../../core/lib/time/sleep.ts";
 import { longestReadingMs, storeReadings } from "../../../../routes/operator/cli/store_readings.ts";
 import { serve } from "../../../../routes/server/serve.ts";
-import { runCommand } from "../../../support/admin_command.ts";
-import { testConfig } from "../../../support/gateway_in_process.ts";
+import { runCommand } from "../../../support/gateways/admin_command.ts";
+import { testConfig } from "../../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 
 const night = 9 * 3_600_000;

@@ -3,7 +3,7 @@ import { newId } from "../../../../core/lib/ids.ts";
 import { fromVnd } from "../../../../core/billing/micro_vnd.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { claimKey } from "../../../../kv/schema/keys.ts";
-import { operatorWorld } from "../../../support/operator_world.ts";
+import { operatorWorld } from "../../../support/worlds/operator_world.ts";
 
 const dayMs = 86_400_000;
 

@@ -5,8 +5,8 @@ import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
 import { secondFactorKey } from "../../../../kv/schema/keys.ts";
 import { forgetSecondFactor, type SecondFactor } from "../../../../kv/accounts/second_factor.ts";
 import { createOperatorPages } from "../../../../routes/operator/pages/mod.ts";
-import { codeFor, operatorWorld, secretOn } from "../../../support/operator_world.ts";
-import { pageApp, visit } from "../../../support/page_visitor.ts";
+import { codeFor, operatorWorld, secretOn } from "../../../support/worlds/operator_world.ts";
+import { pageApp, visit } from "../../../support/browser/page_visitor.ts";
 
 const paths = [
   "/operator",

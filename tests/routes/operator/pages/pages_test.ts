@@ -15,9 +15,9 @@ import { claimDue } from "../../../../kv/outbox/outbox_claims.ts";
 import { getTopupOrder } from "../../../../kv/payments/topups.ts";
 import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
-import { operatorWorld } from "../../../support/operator_world.ts";
+import { operatorWorld } from "../../../support/worlds/operator_world.ts";
 import { reportOf } from "../../../support/route_reports.ts";
-import { notice, receivingAccount } from "../../../support/topup_world.ts";
+import { notice, receivingAccount } from "../../../support/worlds/topup_world.ts";
 import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
 
 const acts = async (kv: KeyValueStore) =>

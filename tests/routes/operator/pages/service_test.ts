@@ -1,7 +1,7 @@
 /** `/operator/service`: routes are found, grouped by model, and an act comes back to the route that it was about. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import type { RouteReport } from "../../../../core/routing/router.ts";
-import { operatorWorld } from "../../../support/operator_world.ts";
+import { operatorWorld } from "../../../support/worlds/operator_world.ts";
 import { reportOf } from "../../../support/route_reports.ts";
 
 function routeReport(

@@ -1,0 +1,65 @@
+/**
+ * Each layer imports only the layers below it. The type checker does not see this; the test reads the imports of all
+ * sources, type-only imports included.
+ */
+import { assert, assertEquals } from "../support/assert.ts";
+import { type ImportGraph, importGraphOf } from "./import_graph.ts";
+
+/** The layers, with the other layers that each may import. */
+const allowed: Readonly<Record<string, readonly string[]>> = {
+  "core/lib": [],
+  "core": ["core/lib"],
+  "kv": ["core", "core/lib"],
+  "sandbox": ["core", "core/lib"],
+  "routes": ["core", "core/lib", "kv", "sandbox"],
+};
+
+/** What `core/lib` may import of the rest of `core`: the errors of the gateway and the interface of transports. */
+const allowedForLib = [
+  "core/errors.ts",
+  "core/upstream/connection.ts",
+  "core/upstream/transport.ts",
+];
+
+/** The longest name of a layer that a path begins with; the path itself if it is in none. */
+function layerOf(path: string): string {
+  if (path.startsWith("core/lib/")) return "core/lib";
+  const folder = path.slice(0, Math.max(0, path.indexOf("/")));
+  return Object.hasOwn(allowed, folder) ? folder : path;
+}
+
+/** The imports of a graph that lead to another layer than the importing one may use. */
+function forbiddenImports(graph: ImportGraph): string[] {
+  return [...graph].flatMap(([file, targets]) => {
+    const layer = layerOf(file);
+    return targets.filter((target) => {
+      if (layer === "core/lib" && allowedForLib.includes(target)) return false;
+      const other = layerOf(target);
+      return other !== layer && !allowed[layer]?.includes(other);
+    }).map((target) => `${file} imports ${target}`);
+  });
+}
+
+Deno.test("each layer imports only the layers below it", () => {
+  const graph = importGraphOf(["core", "kv", "routes", "sandbox"]);
+  assertEquals(forbiddenImports(graph), []);
+  const imported = new Set([...graph.values()].flat());
+  assert(allowedForLib.every((path) => imported.has(path)), "an exception that nothing needs");
+});
+
+Deno.test("an import of a layer above, of another layer or of no layer is found", () => {
+  const graph = new Map([
+    ["core/a.ts", ["core/lib/json/json.ts", "kv/b.ts"]],
+    ["core/lib/a.ts", ["core/errors.ts", "core/limits.ts"]],
+    ["kv/a.ts", ["core/a.ts", "routes/app.ts", "sandbox/provider/a.ts"]],
+    ["routes/a.ts", ["kv/a.ts", "sandbox/a.ts", "tests/support/a.ts", "main.ts"]],
+  ]);
+  assertEquals(forbiddenImports(graph), [
+    "core/a.ts imports kv/b.ts",
+    "core/lib/a.ts imports core/limits.ts",
+    "kv/a.ts imports routes/app.ts",
+    "kv/a.ts imports sandbox/provider/a.ts",
+    "routes/a.ts imports tests/support/a.ts",
+    "routes/a.ts imports main.ts",
+  ]);
+});

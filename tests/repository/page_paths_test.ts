@@ -1,0 +1,70 @@
+/** Pages name only files, folders, pages and sections that are in the repository. */
+import { assertEquals } from "../support/assert.ts";
+import { anchorsOf } from "./markdown_anchors.ts";
+
+const root = new URL("../../", import.meta.url);
+
+/** A path in code marks, or at the start of a node of a diagram; one with a placeholder is none. */
+const namedPath =
+  /(?:`|\[")((?:core|kv|routes|sandbox|tests|bench|docs)\/[\w./-]*)(?:`|"\]|<br>)/gu;
+/** The target of a link that leads to a page of the repository. */
+const link = /\]\((?!https?:|mailto:)([^)#\s]*)(?:#([\w-]+))?\)/gu;
+
+function exists(path: string, base: URL): boolean {
+  try {
+    Deno.statSync(new URL(path, base));
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound || error instanceof Deno.errors.NotADirectory) {
+      return false;
+    }
+    throw error;
+  }
+}
+
+/** The paths and links of one page that lead nowhere. */
+function pathProblems(page: string, text: string): readonly string[] {
+  const here = new URL(page, root);
+  const problems: string[] = [];
+  for (const [, path = ""] of text.matchAll(namedPath)) {
+    if (!exists(path, root)) problems.push(`${page}: ${path} does not exist`);
+  }
+  const prose = text.replaceAll(/^```.*?^```/gmsu, "");
+  for (const [, path = "", anchor] of prose.matchAll(link)) {
+    const target = path === "" ? here : new URL(path, here);
+    if (!exists(target.href, root)) problems.push(`${page}: ${path} does not exist`);
+    else if (anchor !== undefined && target.pathname.endsWith(".md")) {
+      const targetText = path === "" ? text : Deno.readTextFileSync(target);
+      if (!anchorsOf(targetText).has(anchor)) {
+        problems.push(`${page}: ${path}#${anchor} is no section`);
+      }
+    }
+  }
+  return problems;
+}
+
+function* pagesIn(folder: string): Generator<string> {
+  for (const entry of Deno.readDirSync(new URL(folder, root))) {
+    if (entry.isDirectory) yield* pagesIn(`${folder}${entry.name}/`);
+    else if (entry.name.endsWith(".md")) yield `${folder}${entry.name}`;
+  }
+}
+
+Deno.test("every path and link of a page leads to something", () => {
+  // The changelog names files by their paths at the time of each version.
+  const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...pagesIn("docs/")];
+  const problems = pages.flatMap((page) =>
+    pathProblems(page, Deno.readTextFileSync(new URL(page, root)))
+  );
+  assertEquals(problems, []);
+});
+
+Deno.test("a path, a page and a section that are missing are found", () => {
+  const count = (text: string) => pathProblems("docs/api.md", text).length;
+  assertEquals(count("See `core/errors.ts`, `kv/wallet/` and `core/…/errors.ts`."), 0);
+  assertEquals(count("See `core/no_such_file.ts` and `kv/no_such_folder/`."), 2);
+  assertEquals(count('a["core/errors.ts<br>table"] --> b["kv/no_such_folder/"]'), 1);
+  assertEquals(count("[a](conversion.md), [b](https://example.com/no.md), [c](../README.md)"), 0);
+  assertEquals(count("[a](no_such_page.md), [b](conversion.md#no-such-section)"), 2);
+  assertEquals(count("# Part one\n\n[here](#part-one), [there](#part-two)"), 1);
+});

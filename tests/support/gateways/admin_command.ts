@@ -1,0 +1,22 @@
+/** Commands of `deno task admin` as a test runs them. */
+import { systemClock } from "../../../core/lib/time/clock.ts";
+import type { Config } from "../../../core/config/config.ts";
+import { runAdmin } from "../../../routes/operator/cli/cli.ts";
+
+export interface RanCommand {
+  readonly code: number;
+  readonly written: string;
+  readonly errors: string;
+}
+
+export async function runCommand(config: Config, args: readonly string[]): Promise<RanCommand> {
+  const decoder = new TextDecoder();
+  let written = "";
+  let errors = "";
+  const code = await runAdmin(config, args, {
+    clock: systemClock,
+    write: (bytes) => void (written += decoder.decode(bytes, { stream: true })),
+    error: (text) => void (errors += text),
+  });
+  return { code, written, errors };
+}

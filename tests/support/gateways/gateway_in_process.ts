@@ -1,0 +1,104 @@
+/** A complete gateway in this process, on a store in memory, for tests that need no socket. */
+import { systemClock } from "../../../core/lib/time/clock.ts";
+import { buildCatalog } from "../../../core/catalog/catalog.ts";
+import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
+import { type Config, readConfig } from "../../../core/config/config.ts";
+import type { AccountId } from "../../../core/lib/ids.ts";
+import { type MasterKeys, newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { createAccount } from "../../../kv/accounts/accounts.ts";
+import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
+import type { ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
+import { credit } from "../../../kv/ledger/ledger.ts";
+import { createApp } from "../../../routes/app.ts";
+import { assemble, type Assembled } from "../../../routes/server/assemble.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+
+export interface TestGateway extends AsyncDisposable {
+  readonly assembled: Assembled;
+  readonly kv: KeyValueStore;
+  readonly masterKeys: MasterKeys;
+  /** Log lines so far. */
+  readonly log: string[];
+  /** Serves one request, as if it came over a socket. */
+  fetch(request: Request): Promise<Response>;
+  /** Creates an account with a key and, optionally, money. */
+  customer(
+    vnd?: number,
+    limits?: Omit<ApiKeyOptions, "name">,
+  ): Promise<{ accountId: AccountId; key: string }>;
+}
+
+export interface TestGatewayOptions {
+  /** Changes the default file before it is read. */
+  readonly file?: (file: Record<string, unknown>) => unknown;
+  readonly env?: Readonly<Record<string, string>>;
+  /** A store that is shared with another gateway; it is not closed at the end. */
+  readonly kv?: KeyValueStore;
+  readonly masterKeys?: MasterKeys;
+}
+
+const defaultFile = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
+
+/** The configuration of a test: the default file, changed. */
+export function testConfig(options: TestGatewayOptions = {}): Config {
+  const file: Record<string, unknown> = JSON.parse(defaultFile);
+  const changed = options.file?.(file) ?? file;
+  const read = readConfig({ GATEWAY_KV: ":memory:", ...options.env }, JSON.stringify(changed));
+  if (!read.ok) throw new Error(read.problems.join("\n"));
+  return read.config;
+}
+
+/** Opens a gateway; dispose of it at the end. */
+export async function openTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
+  const kv = options.kv ?? await Deno.openKv(":memory:");
+  const masterKeys = options.masterKeys ?? await readMasterKeys(newMasterKey());
+  const log: string[] = [];
+  const assembled = await assemble(testConfig(options), kv, {
+    clock: systemClock,
+    random: Math.random,
+    write: (line) => log.push(line),
+  });
+  const app = createApp(assembled.gateway, { stopping: () => false });
+  const { clock } = assembled.gateway;
+  return {
+    assembled,
+    kv,
+    masterKeys,
+    log,
+    async fetch(request) {
+      return await app.fetch(request, { clientAddress: "127.0.0.1" });
+    },
+    async customer(vnd = 0, limits = {}) {
+      const account = await createAccount(kv, { nowMs: clock.nowMs() });
+      const made = await createApiKey(kv, masterKeys, account.id, {
+        name: "test",
+        nowMs: clock.nowMs(),
+        ...limits,
+      });
+      if (!made.ok) throw new Error(made.reason);
+      if (vnd > 0) {
+        await credit(kv, {
+          accountId: account.id,
+          amountMicroVnd: fromVnd(vnd),
+          kind: "admin",
+          operationId: `test:${account.id}`,
+          reason: "test",
+          atMs: clock.nowMs(),
+        });
+      }
+      return { accountId: account.id, key: made.secret };
+    },
+    async [Symbol.asyncDispose]() {
+      await assembled.close();
+      if (options.kv === undefined) kv.close();
+    },
+  };
+}
+
+/** The default catalogue, for tests that need one model of it. */
+export function defaultCatalog() {
+  const built = buildCatalog(gatewayFileSchema.parse(JSON.parse(defaultFile)));
+  if (!built.ok) throw new Error(built.problems.join("\n"));
+  return built.catalog;
+}

@@ -1,0 +1,129 @@
+/**
+ * A store that several processes share: a KV Connect server in memory for the runtime's own client, whose answers a
+ * test can withhold or lose. If `DENOKV` names the program of a real server, {@linkcode startSharedStore} starts that
+ * one instead.
+ */
+import { freePort } from "../free_port.ts";
+import { until } from "../../until.ts";
+import {
+  ProtocolError,
+  readAtomicWrite,
+  readSnapshotRead,
+  writeAtomicOutput,
+  writeSnapshot,
+} from "./messages.ts";
+import { SharedRows } from "./rows.ts";
+
+export type StoreCall = "snapshot_read" | "atomic_write";
+
+/** What happens to a call: `lost` takes effect, but the client learns of a failure, and sends it again. */
+export type CallFate = "answered" | "silent" | "lost";
+
+export interface SharedStore extends AsyncDisposable {
+  /** For a gateway's environment. */
+  readonly env: Readonly<
+    Record<"GATEWAY_KV" | "DENO_KV_ACCESS_TOKEN" | "GATEWAY_MASTER_KEYS", string>
+  >;
+}
+
+export interface FaultyStore extends SharedStore {
+  /** Asked at every call. */
+  fateOf: (call: StoreCall) => CallFate;
+}
+
+const token = "shared-store-of-tests";
+
+function envOf(port: number): SharedStore["env"] {
+  return {
+    GATEWAY_KV: `http://127.0.0.1:${port}`,
+    DENO_KV_ACCESS_TOKEN: token,
+    GATEWAY_MASTER_KEYS: new Uint8Array(32).fill(7).toBase64({
+      alphabet: "base64url",
+      omitPadding: true,
+    }),
+  };
+}
+
+/** Starts a server whose calls can fail. */
+export function startFaultyStore(): FaultyStore {
+  const rows = new SharedRows();
+  const silence = Promise.withResolvers<Response>();
+  let isClosed = false;
+
+  async function call(name: StoreCall, request: Request): Promise<Response> {
+    const message = await request.bytes();
+    const fate = isClosed ? "silent" : store.fateOf(name);
+    if (fate === "silent") return await silence.promise;
+    const output = name === "snapshot_read"
+      ? writeSnapshot(rows.read(readSnapshotRead(message)))
+      : writeAtomicOutput(rows.write(readAtomicWrite(message)));
+    if (fate === "lost") return new Response("lost on the way", { status: 503 });
+    return new Response(new Uint8Array(output), {
+      headers: { "content-type": "application/x-protobuf" },
+    });
+  }
+
+  async function answer(request: Request): Promise<Response> {
+    if (request.headers.get("authorization") !== `Bearer ${token}`) {
+      return new Response("wrong token", { status: 401 });
+    }
+    const { pathname } = new URL(request.url);
+    try {
+      if (pathname === "/v2/snapshot_read") return await call("snapshot_read", request);
+      if (pathname === "/v2/atomic_write") return await call("atomic_write", request);
+    } catch (error) {
+      if (error instanceof ProtocolError) return new Response(error.message, { status: 400 });
+      throw error;
+    }
+    return Response.json({
+      version: 3,
+      databaseId: "00000000-0000-0000-0000-000000000000",
+      endpoints: [{ url: "/v2", consistency: "strong" }],
+      token,
+      expiresAt: new Date(Date.now() + 86_400_000).toISOString(),
+    });
+  }
+
+  const server = Deno.serve({ hostname: "127.0.0.1", port: 0, onListen() {} }, answer);
+  const store: FaultyStore = {
+    env: envOf(server.addr.port),
+    fateOf: () => "answered",
+    async [Symbol.asyncDispose]() {
+      isClosed = true;
+      silence.resolve(new Response(null, { status: 503 }));
+      await server.shutdown();
+    },
+  };
+  return store;
+}
+
+async function startRealStore(program: string): Promise<SharedStore> {
+  const folder = await Deno.makeTempDir({ prefix: "gateway-denokv-" });
+  const port = freePort();
+  const env = envOf(port);
+  const child = new Deno.Command(program, {
+    args: ["--sqlite-path", `${folder}/shared.sqlite3`, "serve", "--addr", `127.0.0.1:${port}`],
+    env,
+    stdout: "null",
+    stderr: "null",
+  }).spawn();
+  await until(async () => {
+    const answer = await fetch(env.GATEWAY_KV).catch(() => undefined);
+    await answer?.body?.cancel();
+    return answer !== undefined;
+  }, "denokv answers");
+  return {
+    env,
+    async [Symbol.asyncDispose]() {
+      child.kill("SIGTERM");
+      await child.status;
+      await Deno.remove(folder, { recursive: true });
+    },
+  };
+}
+
+/** Starts a store for several processes: the server that `DENOKV` names, or the one in this file. */
+export async function startSharedStore(): Promise<SharedStore> {
+  const program = Deno.env.get("DENOKV");
+  return program === undefined ? startFaultyStore() : await startRealStore(program);
+}

@@ -1,0 +1,84 @@
+/**
+ * A store that fails on command: before a call takes effect, after it (the answer is lost), or by never answering
+ * again, as if the process of the caller had been killed at that call.
+ */
+import type { AtomicWrite, KeyValueStore } from "../../../kv/store/key_value_store.ts";
+
+/** What happens to the next call of the store. */
+export type Fault = "none" | "before" | "after" | "silence" | "silence_after";
+
+/** The error of an injected fault. */
+export class StoreFault extends Error {
+  override name = "StoreFault";
+}
+
+async function withFault<Result>(fault: Fault, run: () => Promise<Result>): Promise<Result> {
+  if (fault === "before") throw new StoreFault("injected before the call");
+  if (fault === "silence") return await new Promise<never>(() => {});
+  const result = await run();
+  if (fault === "after") throw new StoreFault("injected after the call");
+  if (fault === "silence_after") return await new Promise<never>(() => {});
+  return result;
+}
+
+/**
+ * Wraps a store. `nextFault` is asked at each awaited call; reads fail too, and `list` fails where it begins.
+ * The wrapped store stays the caller's to close.
+ */
+export function faultyKv(kv: KeyValueStore, nextFault: (call: string) => Fault): KeyValueStore {
+  return new Proxy(kv, {
+    get(target, property) {
+      switch (property) {
+        case "get":
+          return (...args: Parameters<KeyValueStore["get"]>) =>
+            withFault(nextFault("get"), () => target.get(...args));
+        case "getMany":
+          return (...args: Parameters<KeyValueStore["getMany"]>) =>
+            withFault(nextFault("getMany"), () => target.getMany(...args));
+        case "set":
+          return (...args: Parameters<KeyValueStore["set"]>) =>
+            withFault(nextFault("set"), () => target.set(...args));
+        case "delete":
+          return (...args: Parameters<KeyValueStore["delete"]>) =>
+            withFault(nextFault("delete"), () => target.delete(...args));
+        case "list":
+          return (...args: Parameters<KeyValueStore["list"]>) =>
+            faultyList(nextFault("list"), () => target.list(...args));
+        case "atomic":
+          return () => faultyAtomic(target.atomic(), nextFault);
+        default: {
+          const value: unknown = Reflect.get(target, property, target);
+          return typeof value === "function" ? value.bind(target) : value;
+        }
+      }
+    },
+  });
+}
+
+async function* faultyList(
+  fault: Fault,
+  list: () => AsyncIterable<Deno.KvEntry<unknown>>,
+): AsyncGenerator<Deno.KvEntry<unknown>> {
+  await withFault(fault, () => Promise.resolve());
+  yield* list();
+}
+
+function faultyAtomic(
+  operation: AtomicWrite,
+  nextFault: (call: string) => Fault,
+): AtomicWrite {
+  const wrapped: AtomicWrite = new Proxy(operation, {
+    get(target, property) {
+      if (property === "commit") {
+        return () => withFault(nextFault("commit"), () => target.commit());
+      }
+      const value: unknown = Reflect.get(target, property, target);
+      if (typeof value !== "function") return value;
+      return (...args: unknown[]) => {
+        value.apply(target, args);
+        return wrapped;
+      };
+    },
+  });
+  return wrapped;
+}

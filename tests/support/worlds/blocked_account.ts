@@ -1,0 +1,10 @@
+/** Blocks accounts as an operator does. */
+import type { AccountId } from "../../../core/lib/ids.ts";
+import { setBlocked } from "../../../kv/accounts/account_blocking.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+
+/** Blocks or unblocks an account. */
+export async function block(kv: KeyValueStore, accountId: AccountId, blocked = true) {
+  const operator = { accountId, email: "staff@example.com" };
+  return await setBlocked(kv, accountId, { blocked, reason: "test" }, { operator, nowMs: 9 });
+}

@@ -1,0 +1,128 @@
+/** A dashboard behind a real socket, with a customer who has a history, for tests of how pages look. */
+import type { AccountId, ApiKeyId } from "../../../core/lib/ids.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { readTopupSettings, type TopupSettings } from "../../../core/payments/settings.ts";
+import { createApiKey, revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
+import { type DashboardWorld, openDashboardWorld, requestIdAt } from "./dashboard_world.ts";
+import { draftOf, mustReserve, topUp } from "./money_world.ts";
+import { receivingAccount } from "./topup_world.ts";
+
+export interface SeededDashboard extends AsyncDisposable {
+  readonly world: DashboardWorld;
+  readonly address: string;
+  /** One call's receipt page. */
+  readonly receiptPath: string;
+  readonly keyPath: string;
+  /** Cookie of a signed-in browser. */
+  readonly sessionToken: string;
+}
+
+function topupSettings(): TopupSettings {
+  const read = readTopupSettings({
+    GATEWAY_BANK_ACCOUNTS: JSON.stringify([receivingAccount]),
+    GATEWAY_VAT_RATES: "2025-07-01=8",
+  });
+  if (!read.ok) throw new Error(read.problems.join("\n"));
+  return read.settings;
+}
+
+const hourMs = 3_600_000;
+
+/** A month of calls: more on weekdays, several models, a few that failed. */
+async function makeCalls(
+  world: DashboardWorld,
+  accountId: AccountId,
+  keyIds: readonly ApiKeyId[],
+): Promise<string> {
+  const nowMs = world.time.nowMs();
+  const models = ["premium-1", "premium-1-thinking", "image-1"];
+  let last = "";
+  for (let i = 0; i < 60; i++) {
+    const startedAtMs = nowMs - (59 - i) * 11 * hourMs;
+    const failed = i % 13 === 5;
+    const model = models[i % models.length]!;
+    const input = 900 + (i * 7919) % 40_000;
+    const output = 200 + (i * 104_729) % 3_000;
+    const price = failed ? 0n : BigInt(input + output) * 8_300n;
+    const requestId = requestIdAt(startedAtMs);
+    await world.wallet.settle(
+      await mustReserve(world.wallet, accountId, price),
+      draftOf(price, {
+        requestId,
+        keyId: keyIds[i % keyIds.length]!,
+        model,
+        style: i % 2 === 0 ? "chat" : "messages",
+        startedAtMs,
+        latencyMs: 400 + (i * 613) % 9_000,
+        firstOutputMs: 180 + (i * 97) % 700,
+        stream: i % 3 === 0,
+        status: failed ? 502 : 200,
+        outcome: failed ? "failed" : "completed",
+        usage: { input, cacheRead: i % 4 === 0 ? 512 : 0, cacheWrite: 0, output, reasoning: 0 },
+        estimated: i % 17 === 3,
+        price: {
+          unit: "token",
+          inputMicroVnd: 8_300n,
+          outputMicroVnd: 8_300n,
+          cacheReadMicroVnd: 8_300n,
+          cacheWriteMicroVnd: 8_300n,
+        },
+        priceMicroVnd: price,
+        attempts: [
+          { route: "a/premium-1", outcome: "connect_failed", ms: 80 },
+          { route: "b/premium-1", outcome: "completed", ms: 900 },
+        ],
+      }),
+    );
+    last = requestId;
+  }
+  return last;
+}
+
+async function makeKeys(world: DashboardWorld, accountId: AccountId): Promise<ApiKeyId[]> {
+  const nowMs = world.time.nowMs();
+  const ids: ApiKeyId[] = [];
+  const names = ["Production server", "Máy tính xách tay", "CI", "Old laptop"];
+  for (const [at, name] of names.entries()) {
+    const made = await createApiKey(world.kv, world.deps.masterKeys, accountId, {
+      name,
+      nowMs: nowMs - (60 - at) * 24 * hourMs,
+      ...(at === 0 && { monthlyLimitMicroVnd: fromVnd(500_000), allowedIps: ["203.0.113.0/24"] }),
+    });
+    if (!made.ok) throw new Error(made.reason);
+    ids.push(made.record.id);
+  }
+  await revokeApiKey(world.kv, accountId, ids.at(-1)!, nowMs);
+  return ids;
+}
+
+/** Opens it. Close it at the end. */
+export async function openSeededDashboard(): Promise<SeededDashboard> {
+  const ready = Promise.withResolvers<DashboardWorld>();
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    async (request) => await (await ready.promise).fetch(request),
+  );
+  const address = `http://localhost:${server.addr.port}`;
+  const topup = topupSettings();
+  const world = await openDashboardWorld({
+    baseUrl: address,
+    topup,
+  });
+  ready.resolve(world);
+  const { browser, account } = await world.signIn("lan.nguyen@example.com");
+  await topUp(world.kv, account.id, fromVnd(500_000));
+  const keyIds = await makeKeys(world, account.id);
+  const requestId = await makeCalls(world, account.id, keyIds.slice(0, 3));
+  return {
+    world,
+    address,
+    receiptPath: `/receipts/${requestId}`,
+    keyPath: `/keys/${keyIds[0]}`,
+    sessionToken: browser.cookies.get("session") ?? "",
+    async [Symbol.asyncDispose]() {
+      await server.shutdown();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}

@@ -1,0 +1,207 @@
+/** Wallet, invoices and the operator's pages behind a real socket, with a customer and an operator signed in. */
+import type { Catalog } from "../../../core/catalog/catalog.ts";
+import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { healthOf } from "../route_reports.ts";
+import type { RouteReport } from "../../../core/routing/router.ts";
+import { readTopupSettings } from "../../../core/payments/settings.ts";
+import type { Account } from "../../../kv/accounts/accounts.ts";
+import { type BankIntake, createBankIntake } from "../../../kv/payments/bank_intake.ts";
+import { createAccount } from "../../../kv/accounts/accounts.ts";
+import { requestApproval } from "../../../kv/operators/approvals.ts";
+import type { Control, Switches } from "../../../kv/operators/control.ts";
+import { requestInvoice } from "../../../kv/invoices/invoices.ts";
+import { createTopupOrder, type TopupOrder } from "../../../kv/payments/topups.ts";
+import { mountPage } from "../../../routes/dashboard/page.ts";
+import { operatorPages } from "../../../routes/operator/pages/mod.ts";
+import { type DashboardWorld, openDashboardWorld } from "./dashboard_world.ts";
+import { codeFor, secretOn } from "./operator_world.ts";
+import { notice, receivingAccount } from "./topup_world.ts";
+
+export interface TopupSite extends AsyncDisposable {
+  readonly world: DashboardWorld;
+  readonly address: string;
+  readonly intake: BankIntake;
+  readonly customer: Account;
+  readonly customerToken: string;
+  readonly operatorToken: string;
+  order(amountVnd: number): Promise<TopupOrder>;
+}
+
+/** Switches in memory. */
+function switchboard(): Pick<Control, "switches" | "update"> {
+  const board: {
+    switches: Switches;
+    update: (apply: (switches: Switches) => Switches) => Promise<void>;
+  } = {
+    switches: { routes: {} },
+    update(apply: (switches: Switches) => Switches) {
+      board.switches = apply(board.switches);
+      return Promise.resolve();
+    },
+  };
+  return board;
+}
+
+/** Every route of the catalogue: one rests, the others are healthy. */
+function reportsOf(catalog: Catalog, switches: Switches): RouteReport[] {
+  return catalog.models.flatMap((model) =>
+    model.routes.map((route, at): RouteReport => ({
+      model: model.id,
+      route,
+      switched: switches.routes[route.id]?.state,
+      operations: {
+        chat: healthOf(model.id === "general-05" && at === 0 ? "open" : "closed"),
+      },
+      credentials: { count: 1, resting: 0 },
+    }))
+  );
+}
+
+export async function openTopupSite(): Promise<TopupSite> {
+  const ready = Promise.withResolvers<DashboardWorld>();
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    async (request) => await (await ready.promise).fetch(request),
+  );
+  const address = `http://localhost:${server.addr.port}`;
+  const read = readTopupSettings({
+    GATEWAY_BANK_ACCOUNTS: JSON.stringify([receivingAccount]),
+    GATEWAY_VAT_RATES: "2025-07-01=8",
+  });
+  if (!read.ok) throw new Error(read.problems.join());
+  const topup = read.settings;
+  const intakes: BankIntake[] = [];
+  const world = await openDashboardWorld({
+    baseUrl: address,
+    operators: ["van.hanh@example.com"],
+    topup,
+    more(deps) {
+      const intake = createBankIntake({
+        kv: deps.kv,
+        nowMs: () => deps.clock.nowMs(),
+        receivingAccounts: topup.receivingAccounts,
+        autoCreditMaxMicroVnd: topup.autoCreditMaxMicroVnd,
+        aloneMaxMicroVnd: topup.approvalAboveMicroVnd,
+        report: () => {},
+      });
+      intakes.push(intake);
+      const control = switchboard();
+      const routes = () => reportsOf(deps.catalog, control.switches);
+      return [
+        mountPage(operatorPages, { ...deps, intake, control, routes, hintMail: () => {} }),
+      ];
+    },
+  });
+  ready.resolve(world);
+  const intake = intakes[0]!;
+  const { account: customer, browser } = await world.signIn("lan.nguyen@example.com");
+  const staff = (await world.signIn("van.hanh@example.com")).browser;
+  const factor = await staff.get("/operator/second-factor");
+  const secret = secretOn(factor) ?? "";
+  await staff.submit(factor, "/operator/second-factor", {
+    code: codeFor(secret, world.time.nowMs()),
+  });
+  return {
+    world,
+    address,
+    intake,
+    customer,
+    customerToken: browser.cookies.get("session") ?? "",
+    operatorToken: staff.cookies.get("session") ?? "",
+    async order(amountVnd) {
+      const made = await createTopupOrder(world.kv, {
+        accountId: customer.id,
+        amountMicroVnd: fromVnd(amountVnd),
+        to: receivingAccount,
+        nowMs: world.time.nowMs(),
+        randomBytes: (into) => crypto.getRandomValues(into),
+      });
+      if (!made.ok) throw new Error(made.why);
+      return made.order;
+    },
+    async [Symbol.asyncDispose]() {
+      await server.shutdown();
+      await world[Symbol.asyncDispose]();
+    },
+  };
+}
+
+/** Fills the site with examples of everything. Returns the paths to test. */
+export async function seedTopups(
+  site: TopupSite,
+): Promise<
+  { readonly customer: Record<string, string>; readonly operator: Record<string, string> }
+> {
+  const { kv, time } = site.world;
+  const paid = await site.order(500_000);
+  const at = "2026-11-20 10:00:30";
+  await site.intake.take(notice(paid.code, { amountVnd: 500_000, at }), "{}");
+  const invoiced = await site.order(1_000_000);
+  await site.intake.take(notice(invoiced.code, { amountVnd: 1_000_000, at }), "{}");
+  const made = await requestInvoice(kv, {
+    accountId: site.customer.id,
+    codes: [invoiced.code],
+    buyer: {
+      type: "company",
+      taxCode: "0100233488",
+      legalName: "Công ty TNHH Thương mại và Dịch vụ Một Hai Ba",
+      address: "Số 1, đường Lê Lợi, phường Bến Nghé, Thành phố Hồ Chí Minh",
+      email: "ke.toan@example.com",
+    },
+    note: "",
+    rate: { percent: 8 },
+    itemName: "Phí dịch vụ cổng API (trả trước)",
+    nowMs: time.nowMs(),
+  });
+  if (!made.ok) throw new Error(made.why);
+  const open = await site.order(200_000);
+  const near = notice(`MBVCB.2427229823.${open.code.slice(0, 9)}0.CT tu 0123 NGUYEN VAN A`, { at });
+  await site.intake.take(near, '{"id":1,"content":"…"}');
+  const payer = { name: "NGUYEN VAN BINH", account: "0987654321", bank: "VCB" };
+  const unnamed = notice("NGUYEN VAN B chuyen tien", { amountVnd: 350_000, at, payer });
+  await site.intake.take(unnamed, "{}");
+  const colleague = await createAccount(kv, { nowMs: time.nowMs(), email: "ke.toan@example.com" });
+  const asked = await requestApproval(
+    kv,
+    {
+      kind: "assign",
+      amountMicroVnd: unnamed.amountMicroVnd,
+      ref: unnamed,
+      target: { kind: "order", code: open.code },
+      reason: "Khách gọi điện, gửi ảnh chụp biên lai",
+    },
+    {
+      operator: { accountId: colleague.id, email: "ke.toan@example.com" },
+      nowMs: time.nowMs(),
+      balanceOf: () => Promise.resolve(fromVnd(1_500_000)),
+    },
+  );
+  if (!asked.ok) throw new Error(asked.why);
+  return {
+    customer: {
+      wallet: "/wallet",
+      order: `/wallet/orders/${open.code}`,
+      "order-paid": `/wallet/orders/${paid.code}`,
+      statement: "/wallet/statement",
+      invoices: "/invoices",
+      "invoice-new": `/invoices/new?order=${paid.code}`,
+      invoice: `/invoices/${made.invoice.id}`,
+    },
+    operator: {
+      operator: "/operator",
+      "operator-review": "/operator/review",
+      "operator-notice": `/operator/notices/sepay/${near.id}`,
+      "operator-bank": "/operator/bank",
+      "operator-accounts": "/operator/accounts",
+      "operator-account": `/operator/accounts/${site.customer.id}`,
+      "operator-approvals": "/operator/approvals",
+      "operator-invoices": "/operator/invoices",
+      "operator-invoice": `/operator/invoices/${made.invoice.id}`,
+      "operator-service": "/operator/service",
+      "operator-service-search": "/operator/service?q=general-0",
+      "operator-audit": "/operator/audit",
+      "operator-claims": "/operator/claims",
+      "operator-unreadable": "/operator/review/unreadable",
+    },
+  };
+}
