@@ -57,7 +57,7 @@ function decodeTool(tool: JsonObject, i: number): Tool {
   const path = `tools.${i}`;
   const type = optionalString(tool, "type", `${path}.type`) ?? "function";
   if (type === "function") {
-    // The mark stands inside `function` or beside it, in the habits of other gateways.
+    // Other gateways put the mark inside `function` or beside it.
     return { ...decodeFunction(tool.function, path), ...decodeChatMark(tool, path) };
   }
   if (type === "custom") return decodeCustom(tool, path);
