@@ -32,7 +32,7 @@ export function decodeReasoning(
   const shown = display === undefined ? {} : { display };
   if (effort === undefined) return main === undefined ? undefined : { ...main, ...shown };
   if (main === undefined) return { effort, path, ...shown };
-  noteContradictions(main, effort, warnings);
+  warnOfContradictions(main, effort, warnings);
   return { ...main, ...shown, effort, effortPath: path };
 }
 
@@ -40,7 +40,7 @@ function asksToThink({ mode, effort, budgetTokens }: ReasoningRequest): boolean 
   return mode !== undefined || effort !== undefined || budgetTokens !== undefined;
 }
 
-function noteContradictions(main: ReasoningRequest, effort: Effort, warnings: Warnings): void {
+function warnOfContradictions(main: ReasoningRequest, effort: Effort, warnings: Warnings): void {
   if (main.effort !== undefined && main.effort !== effort) warnings.add(`${main.path}.effort`);
   if (main.mode === "off" && effort !== "none") warnings.add("reasoning_effort");
   if (main.mode !== undefined && main.mode !== "off" && effort === "none") warnings.add(main.path);

@@ -15,7 +15,7 @@ import type {
   ToolResultBlock,
   Turn,
 } from "../conversation/mod.ts";
-import { noteMark } from "../fields/cache_marks.ts";
+import { warnOfMark } from "../fields/cache_marks.ts";
 import { renderForeign } from "../fields/extras.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { renderHostedCall } from "../tools/hosted_calls.ts";
@@ -161,7 +161,7 @@ class MessageWriter {
       if (block.type === "reasoning") reasoning.push(block);
       else if (block.type === "tool_call") calls.push(block);
       else text += this.#assistantText(block);
-      noteMark(block, this.#warnings);
+      warnOfMark(block, this.#warnings);
     }
     const replayed = replayReasoning(reasoning, calls.length > 0, this.#capabilities);
     if (text === "" && calls.length === 0 && replayed === undefined) return [];

@@ -1,7 +1,12 @@
 /** Writes content blocks as Chat content: strings, text parts, images, files. */
 import { everyMember } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import { CacheMarkCounter, ephemeralMark, type Markable, noteMark } from "../fields/cache_marks.ts";
+import {
+  CacheMarkCounter,
+  ephemeralMark,
+  type Markable,
+  warnOfMark,
+} from "../fields/cache_marks.ts";
 import type {
   DocumentBlock,
   ImageBlock,
@@ -134,7 +139,7 @@ export class PartWriter {
   }
 
   #unmarked(block: ImageBlock): JsonObject {
-    noteMark(block, this.#warnings);
+    warnOfMark(block, this.#warnings);
     return {};
   }
 
@@ -144,7 +149,7 @@ export class PartWriter {
     const last = parts.at(-1);
     const cannotHold = last?.type === "image_url" &&
       this.#capabilities.cache_marks !== "cache_control";
-    if (last === undefined || cannotHold) noteMark(block, this.#warnings);
+    if (last === undefined || cannotHold) warnOfMark(block, this.#warnings);
     else if (!isMarked(last)) Object.assign(last, this.mark(block));
   }
 

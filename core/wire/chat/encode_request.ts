@@ -14,7 +14,7 @@ import {
 import type { ConversionOptions, Style } from "../contract.ts";
 import type { Conversation, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
-import { effortOf, nearestEffort, noteReasoning } from "../fields/effort.ts";
+import { effortOf, nearestEffort, warnOfReasoning } from "../fields/effort.ts";
 import { carryExtras, stopPath } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
@@ -153,7 +153,7 @@ function encodeReasoning(
   if (withTools) {
     // Omitting the field is not enough: the vendor's default also fails with tools.
     body.reasoning_effort = "none";
-    if (reasoning !== undefined && wanted !== "none") noteReasoning(reasoning, warnings);
+    if (reasoning !== undefined && wanted !== "none") warnOfReasoning(reasoning, warnings);
     return;
   }
   if (reasoning === undefined) return;
@@ -163,7 +163,7 @@ function encodeReasoning(
   if (wanted === undefined) return;
   const effort = nearestEffort(wanted, capabilities.efforts);
   if (effort !== undefined) body.reasoning_effort = effort;
-  else if (wanted !== "none") noteReasoning(reasoning, warnings);
+  else if (wanted !== "none") warnOfReasoning(reasoning, warnings);
 }
 
 function encodeSchema(

@@ -1,7 +1,7 @@
 /** Writes tools and tool choice as Chat fields. */
 import { everyMember, noneLeft } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import { noteMark } from "../fields/cache_marks.ts";
+import { warnOfMark } from "../fields/cache_marks.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type {
   Conversation,
@@ -21,9 +21,9 @@ import {
   carriedChoice,
   carriedHosted,
   isCustomTool,
-  noteIdleChoice,
   refuseForced,
   searchField,
+  warnOfIdleChoice,
   warnOfRequested,
   writeParallelTools,
 } from "../tools/tool_fields.ts";
@@ -49,7 +49,7 @@ export function encodeChatTools(
     if (tool.type !== "hosted") tools.push(encodeTool(tool, capabilities, warnings));
   }
   encodeHosted(conversation, capabilities, options, warnings, body);
-  if (tools.length === 0) return noteIdleChoice(conversation.toolChoice, warnings);
+  if (tools.length === 0) return warnOfIdleChoice(conversation.toolChoice, warnings);
   body.tools = tools;
   if (conversation.toolChoice !== undefined) {
     const choice = carriedChoice(conversation.toolChoice, capabilities, warnings);
@@ -63,7 +63,7 @@ function encodeTool(
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
 ): JsonObject {
-  noteMark(tool, warnings);
+  warnOfMark(tool, warnings);
   const named = {
     name: tool.name,
     ...defined({ description: tool.description }),

@@ -33,7 +33,7 @@ export class CacheMarkCounter {
   take(part: Markable, routeHasMarks: boolean): CacheMark | undefined {
     if (part.cache === undefined) return undefined;
     if (!routeHasMarks || this.#taken >= cacheMarksPerRequest) {
-      noteMark(part, this.#warnings);
+      warnOfMark(part, this.#warnings);
       return undefined;
     }
     this.#taken++;
@@ -42,7 +42,7 @@ export class CacheMarkCounter {
 }
 
 /** Warns of a mark that cannot be carried at this place. */
-export function noteMark(part: Markable, warnings: Warnings): void {
+export function warnOfMark(part: Markable, warnings: Warnings): void {
   if (part.cache !== undefined) warnings.add(part.cache.path);
 }
 

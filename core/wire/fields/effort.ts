@@ -46,7 +46,7 @@ export function effortOf(requested: ReasoningRequest): Effort | undefined {
 }
 
 /** Warns of each field of a reasoning request that cannot be carried. */
-export function noteReasoning(
+export function warnOfReasoning(
   { path, effortPath, display }: ReasoningRequest,
   warnings: Warnings,
 ): void {

@@ -7,7 +7,7 @@ import {
   effortOf,
   leastBudgetTokens,
   nearestEffort,
-  noteReasoning,
+  warnOfReasoning,
 } from "../fields/effort.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import type { Warnings } from "../warnings.ts";
@@ -37,7 +37,7 @@ export function encodeThinking(
     return false;
   }
   if (capabilities.thinking === "none") {
-    noteReasoning(requested, warnings);
+    warnOfReasoning(requested, warnings);
     return false;
   }
   if (capabilities.thinking === "adaptive") {
@@ -60,7 +60,7 @@ export function encodeThinking(
   if (forced || budget < leastBudgetTokens || isLoopWithoutThinking(messages)) {
     // Nor does it take thinking in the running turn of a request that does not think.
     if (Array.isArray(messages)) body.messages = [...withoutLoopThinking(messages)];
-    noteReasoning(requested, warnings);
+    warnOfReasoning(requested, warnings);
     return false;
   }
   // These models show their thinking by default.

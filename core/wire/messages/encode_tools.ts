@@ -15,7 +15,12 @@ import type { ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
 import { allowsStrictMessages } from "../tools/json_schema.ts";
 import type { Warnings } from "../warnings.ts";
-import { carriedChoice, type CarriedTool, isNamed, noteIdleChoice } from "../tools/tool_fields.ts";
+import {
+  carriedChoice,
+  type CarriedTool,
+  isNamed,
+  warnOfIdleChoice,
+} from "../tools/tool_fields.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
 import { encodeHostedTools } from "./hosted_tools.ts";
 import { defined } from "../../lib/defined.ts";
@@ -48,7 +53,7 @@ export function encodeMessagesTools(
   const hosted = encodeHostedTools(conversation, options, warnings, body);
   tools.push(...hosted.tools);
   if (tools.length === 0) {
-    noteIdleChoice(conversation.toolChoice, warnings);
+    warnOfIdleChoice(conversation.toolChoice, warnings);
     return [];
   }
   body.tools = tools;

@@ -11,7 +11,7 @@ import type {
   ToolResultBlock,
   Turn,
 } from "../conversation/mod.ts";
-import { noteMark } from "../fields/cache_marks.ts";
+import { warnOfMark } from "../fields/cache_marks.ts";
 import { renderForeign } from "../fields/extras.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { renderHostedCall } from "../tools/hosted_calls.ts";
@@ -105,7 +105,7 @@ class ItemWriter {
 
   /** Warns of the marks of blocks that become plain text. */
   unmarked(blocks: readonly Block[]): void {
-    for (const block of blocks) noteMark(block, this.#warnings);
+    for (const block of blocks) warnOfMark(block, this.#warnings);
   }
 
   turn(turn: Turn): JsonObject[] {
@@ -162,7 +162,7 @@ class ItemWriter {
       text = "";
     };
     for (const block of turn.blocks) {
-      noteMark(block, this.#warnings);
+      warnOfMark(block, this.#warnings);
       if (block.type === "reasoning") {
         flushText();
         items.push(...this.#reasoning(block));

@@ -1,7 +1,7 @@
 /** Writes content blocks as Responses content parts. */
 import { everyMember } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import { CacheMarkCounter, type Markable, noteMark } from "../fields/cache_marks.ts";
+import { CacheMarkCounter, type Markable, warnOfMark } from "../fields/cache_marks.ts";
 import type {
   DocumentBlock,
   ImageBlock,
@@ -103,7 +103,7 @@ export class InputPartWriter {
   #image(block: ImageBlock): InputPart {
     const image_url = imageUrl(block, this.#capabilities);
     // The vendor refuses breakpoints on images.
-    noteMark(block, this.#warnings);
+    warnOfMark(block, this.#warnings);
     return { type: "input_image", image_url, detail: block.detail ?? "auto" };
   }
 
@@ -136,7 +136,7 @@ export class InputPartWriter {
   /** Writes a file; warns of a cache mark and a context, which it cannot have. */
   #file(block: DocumentBlock, file: JsonObject): InputPart {
     requireDocuments(block.path, this.#capabilities);
-    noteMark(block, this.#warnings);
+    warnOfMark(block, this.#warnings);
     if (block.context !== undefined) this.#warnings.add(`${block.path}.context`);
     return { type: "input_file", ...file };
   }
@@ -145,7 +145,7 @@ export class InputPartWriter {
   markLast(block: Markable, parts: readonly InputPart[]): void {
     if (block.cache === undefined) return;
     const last = parts.at(-1);
-    if (last?.type !== "input_text") noteMark(block, this.#warnings);
+    if (last?.type !== "input_text") warnOfMark(block, this.#warnings);
     else if (last["prompt_cache_breakpoint"] === undefined) Object.assign(last, this.mark(block));
   }
 }

@@ -14,7 +14,7 @@ import {
 import type { ConversionOptions, Style } from "../contract.ts";
 import type { Conversation, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
-import { effortOf, nearestEffort, noteReasoning } from "../fields/effort.ts";
+import { effortOf, nearestEffort, warnOfReasoning } from "../fields/effort.ts";
 import { carryExtras, stopPath } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat } from "../tools/json_schema.ts";
@@ -156,7 +156,7 @@ function encodeReasoning(
   const wanted = effortOf(reasoning);
   const effort = wanted === undefined ? undefined : nearestEffort(wanted, capabilities.efforts);
   if (wanted !== undefined && wanted !== "none" && effort === undefined) {
-    noteReasoning(reasoning, warnings);
+    warnOfReasoning(reasoning, warnings);
     return;
   }
   // A Messages client that switches thinking on expects to see it; a Chat client has no field to ask for it.

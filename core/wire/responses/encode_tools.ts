@@ -1,7 +1,7 @@
 /** Writes tools and tool choice as Responses fields. */
 import { everyMember } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import { noteMark } from "../fields/cache_marks.ts";
+import { warnOfMark } from "../fields/cache_marks.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type {
   Conversation,
@@ -20,7 +20,7 @@ import {
   type CarriedTool,
   isCustomTool,
   isNamed,
-  noteIdleChoice,
+  warnOfIdleChoice,
   writeParallelTools,
 } from "../tools/tool_fields.ts";
 import { encodeHostedTools, hostedChoice } from "./hosted_tools.ts";
@@ -48,7 +48,7 @@ export function encodeResponsesTools(
   const hosted = encodeHostedTools(conversation, options, warnings, body);
   tools.push(...hosted.tools);
   if (tools.length === 0) {
-    noteIdleChoice(conversation.toolChoice, warnings);
+    warnOfIdleChoice(conversation.toolChoice, warnings);
     return [];
   }
   body["tools"] = tools;
@@ -65,7 +65,7 @@ function encodeTool(
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
 ): JsonObject {
-  noteMark(tool, warnings);
+  warnOfMark(tool, warnings);
   const named = {
     type: tool.type,
     name: tool.name,

@@ -140,7 +140,7 @@ export function carriedChoice(
 }
 
 /** Warns of a forced choice if no tool is left: the field is dropped with the tools, but not silently. */
-export function noteIdleChoice(choice: ToolChoice | undefined, warnings: Warnings): void {
+export function warnOfIdleChoice(choice: ToolChoice | undefined, warnings: Warnings): void {
   if (choice?.type === "required" || choice?.type === "tool") warnings.add(choice.path);
 }
 

@@ -30,7 +30,7 @@ import type { ResolvedCapabilities } from "../capabilities.ts";
 import { hasObjectRoot } from "./json_schema.ts";
 import { schemaInObject } from "./json_schema_references.ts";
 import { Warnings } from "../warnings.ts";
-import { noteIdleChoice } from "./tool_fields.ts";
+import { warnOfIdleChoice } from "./tool_fields.ts";
 import { toolIdFor } from "./tool_ids.ts";
 import { toolNameFor } from "./tool_names.ts";
 import { defined } from "../../lib/defined.ts";
@@ -70,7 +70,7 @@ class Preparation {
       .filter((tool) => allowed === undefined || allowed.has(nameOf(tool)))
       .map((tool) => this.#tool(tool));
     const { toolChoice, parallelTools, ...rest } = conversation;
-    if (tools.length === 0) noteIdleChoice(toolChoice, this.#warnings);
+    if (tools.length === 0) warnOfIdleChoice(toolChoice, this.#warnings);
     const prepared: Conversation = {
       ...rest,
       tools,
