@@ -73,10 +73,12 @@ export interface Charge {
 /**
  * Prices the end of a chat call.
  *
- * | outcome | charge | |---|---| | completed | reported usage × price; what is absent or impossible
- * is counted, and marked `estimated` | | empty, failed | 0 | | broken, client gone, cut | what was
- * produced: reported usage if there is any, else counted; 0 if nothing was produced | | an error
- * event of the provider before any text, refusal or tool arguments | 0 |
+ * - completed: reported usage × price; what is absent or impossible is counted, and marked
+ *   `estimated`
+ * - empty, failed: 0
+ * - broken, client gone, cut: what was produced, by reported usage if there is any, else counted; 0
+ *   if nothing was produced
+ * - an error event of the provider before any text, refusal or tool arguments: 0
  *
  * A price per request is charged once anything was produced. No charge is above the ceiling of its
  * call.

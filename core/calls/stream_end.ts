@@ -16,7 +16,7 @@ export interface StreamEnd {
   readonly lastBytes: () => Uint8Array;
 }
 
-/** The client closed the connection: what was produced is charged, and nobody reads any last bytes. */
+/** The client closed the connection: what was produced is charged, and no last bytes are sent. */
 export const clientLeft: StreamEnd = {
   outcome: "client_gone",
   lastBytes: () => new Uint8Array(0),

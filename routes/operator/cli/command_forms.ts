@@ -77,7 +77,7 @@ export const commandForms: readonly CommandForm[] = [
     words: ["second-factor", "forget"],
     operands: ["ACCOUNT"],
     options: [],
-    about: "for an operator who lost the device: the next visit enrols anew",
+    about: "for an operator who lost the device: the next visit enrols a new one",
     request: ([account]) => ({ method: "DELETE", path: accountPath(account, "second-factor") }),
   },
   {
@@ -110,7 +110,7 @@ export const commandForms: readonly CommandForm[] = [
     words: ["sums", "rebuild"],
     operands: [],
     options: [{ name: "account", value: "A" }],
-    about: "compute the day sums of usage anew from the receipts, if verify finds them wrong",
+    about: "recompute the day sums of usage from the receipts, if verify finds them wrong",
     request: (_, body) => ({ method: "POST", path: "/sums/rebuild", body }),
   },
   {

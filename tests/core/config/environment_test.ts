@@ -5,7 +5,7 @@ import { newMasterKey } from "../../../core/api_keys/seal.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 
-/** Stands in every wrong value of this file: none of the problems may hold it. */
+/** Part of every wrong value of this file: no problem may quote it. */
 const mark = "S3cret";
 
 function problemsOf(environment: Record<string, string>): readonly string[] {

@@ -38,7 +38,7 @@ Deno.test("an instance that overslept with all its money at hand shows life befo
   await reapExpiredInstances(kv, time.nowMs());
   const before = wallet.instanceId;
   const reservation = await mustReserve(wallet, account, 1_000n);
-  assert(wallet.instanceId !== before, "it has begun anew");
+  assert(wallet.instanceId !== before, "it has started again");
   await wallet.settle(reservation, draftOf(1_000n));
   await wallet.close();
   assertEquals((await verifyStore(kv)).problems, []);

@@ -1,4 +1,4 @@
-/** What pages of other origins are told, and that nobody else is told anything of it. */
+/** Pages of other origins get CORS headers; every other answer has none. */
 import { assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 
