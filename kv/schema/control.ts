@@ -24,6 +24,23 @@ export function availabilityKey(hour: number, instanceId: InstanceId): StoreKey 
   return ["availability", hour, instanceId];
 }
 
+// The store itself: its schema version, and what changes it as a whole.
+
+/** The version of the schema that the rows have. */
+export function schemaVersionKey(): StoreKey {
+  return ["store", "schema_version"];
+}
+
+/** Present while an instance migrates the rows. */
+export function migrationLockKey(): StoreKey {
+  return ["store", "migration_lock"];
+}
+
+/** Present from the begin of a restore until its end. */
+export function restoreMarkKey(): StoreKey {
+  return ["store", "restore_mark"];
+}
+
 /** Deleted at every start and never written: the deletion shows whether the store takes writes. */
 export function writeProbeKey(): StoreKey {
   return rowsOfKindPrefix("write_probe");

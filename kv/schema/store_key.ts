@@ -57,6 +57,7 @@ export const rowKinds = [
   "session",
   "settled",
   "sign_in_flow",
+  "store",
   "topup_by_account",
   "topup_of_form",
   "topup_open",
@@ -78,6 +79,11 @@ export type StoreKey = readonly [RowKind, ...Deno.KvKeyPart[]];
 /** Selects every row of a kind. */
 export function rowsOfKindPrefix(kind: RowKind): StoreKey {
   return [kind];
+}
+
+/** Selects every row of the store, also of kinds that this version does not know. */
+export function everyRow(): Deno.KvListSelector {
+  return { prefix: [] };
 }
 
 /**

@@ -85,6 +85,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   session: "secret",
   settled: (entry) => [{ key: entry.key, value: decodeBatch(entry).parts }],
   sign_in_flow: "secret",
+  store: "passing",
   topup_by_account: "repeated",
   topup_of_form: "passing",
   topup_open: "repeated",

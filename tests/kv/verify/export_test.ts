@@ -49,6 +49,7 @@ const staying: readonly string[] = [
   "video_open",
   "call_order",
   "video_order",
+  "store",
   "write_probe",
 ];
 
