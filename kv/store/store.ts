@@ -11,18 +11,23 @@
 import { dirname } from "node:path";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";
+import { defined } from "../../core/lib/defined.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import type { StoreLocation } from "../../core/config/store_location.ts";
 import { writeProbeKey } from "../schema/keys.ts";
 import { openPostgres } from "./postgres/open_postgres.ts";
+import { type ReadSnapshot, stillSnapshot, trackedSnapshot } from "./snapshot.ts";
 import { withDeadlines } from "./store_deadlines.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
+import { trackWrites, WriteTracker } from "./write_tracker.ts";
 
 /** An open store. */
 export interface Store extends Disposable {
   readonly kv: KeyValueStore;
   /** Warnings about the durability of this store, for the operator, a line each. */
   readonly warnings: readonly string[];
+  /** Reads every row as of one moment. */
+  readonly snapshot: ReadSnapshot;
 }
 
 /** The result of opening a store. */
@@ -73,9 +78,9 @@ export async function openStore(
   try {
     switch (location.kind) {
       case "memory":
-        return { ok: true, store: await ready(await Deno.openKv(":memory:"), clock) };
+        return { ok: true, store: await openEmbedded(":memory:", clock) };
       case "remote":
-        return { ok: true, store: await ready(await Deno.openKv(location.url), clock) };
+        return { ok: true, store: await openRemote(location.url, clock) };
       case "postgres":
         return { ok: true, store: await openServer(location.url, clock) };
       case "file":
@@ -98,7 +103,7 @@ async function openFile(path: string, clock: Clock): Promise<OpenStoreResult> {
       return { ok: false, reason: "in_use" };
     }
     await keepPrivate(path);
-    return { ok: true, store: await ready(await Deno.openKv(path), clock, { lock }) };
+    return { ok: true, store: await openEmbedded(path, clock, lock) };
   } catch (error) {
     lock.close();
     throw error;
@@ -141,21 +146,35 @@ async function keepPrivate(path: string): Promise<void> {
 
 /** What a store holds besides its rows. */
 interface StoreExtras {
+  readonly snapshot: ReadSnapshot;
   /** The lock of its file. */
   readonly lock?: Deno.FsFile;
   readonly warnings?: readonly string[];
 }
 
+async function openEmbedded(path: string, clock: Clock, lock?: Deno.FsFile): Promise<Store> {
+  const kv = await Deno.openKv(path);
+  const tracker = new WriteTracker();
+  trackWrites(kv, tracker);
+  const snapshot: ReadSnapshot = (slices) => trackedSnapshot(kv, tracker, slices);
+  return await ready(kv, clock, { snapshot, ...defined({ lock }) });
+}
+
+async function openRemote(url: string, clock: Clock): Promise<Store> {
+  const kv = await Deno.openKv(url);
+  return await ready(kv, clock, { snapshot: (slices) => stillSnapshot(kv, slices) });
+}
+
 async function openServer(url: string, clock: Clock): Promise<Store> {
   const { kv, warnings } = await openPostgres({ url, clock, announcedKinds: new Set() });
-  return await ready(kv, clock, { warnings });
+  return await ready(kv, clock, { warnings, snapshot: () => kv.snapshot() });
 }
 
 /** Gives an open engine deadlines and proves that it takes writes. */
 async function ready(
   engine: KeyValueStore,
   clock: Clock,
-  { lock, warnings = [] }: StoreExtras = {},
+  { lock, warnings = [], snapshot }: StoreExtras,
 ): Promise<Store> {
   const deadlines = new Deadlines({ clock });
   const kv = withDeadlines(engine, deadlines);
@@ -172,6 +191,7 @@ async function ready(
   return {
     kv,
     warnings,
+    snapshot,
     [Symbol.dispose]() {
       close();
       lock?.close();

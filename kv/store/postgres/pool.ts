@@ -114,6 +114,23 @@ export class Pool {
     }
   }
 
+  /** Reads the rows of a query as of one moment, a page at a time. `text` holds no values of a caller. */
+  async *readSnapshot(text: string, pageRows: number): AsyncGenerator<Row[]> {
+    const sql = await this.#sql.reserve();
+    try {
+      await sql.unsafe("begin isolation level repeatable read read only").simple();
+      await sql.unsafe(`declare snapshot_rows no scroll cursor for ${text}`).simple();
+      for (;;) {
+        const rows = await sql.unsafe(`fetch ${pageRows} from snapshot_rows`);
+        if (rows.length === 0) return;
+        yield rows;
+      }
+    } finally {
+      await sql.unsafe("rollback").simple().catch(() => {});
+      sql.release();
+    }
+  }
+
   /** Calls back with what `pg_notify` sends on a channel, also after the connection was made again. */
   async listen(channel: string, onPayload: (payload: string) => void, onListening: () => void) {
     return await this.#sql.listen(channel, onPayload, onListening);

@@ -12,6 +12,7 @@ import type { AtomicWrite, KeyValueStore, RowIterator } from "../key_value_store
 import type { KeyRange } from "../key_range.ts";
 import { decodeValue } from "../stored_value.ts";
 import { decodeKey, encodeKey } from "../tuple_key.ts";
+import type { SnapshotRow } from "../snapshot.ts";
 import { versionstampOf } from "../versionstamp.ts";
 import { byteArrays, names, numbers } from "./array_text.ts";
 import { type Commit, type CommitResult, PostgresAtomicWrite } from "./atomic_write.ts";
@@ -38,6 +39,13 @@ const getSeveral = `${selectRows} key = any ($1::bytea[])`;
 const inRange = `${selectRows} key >= $1 and key < $2 order by key`;
 const commitCall =
   "select gateway_kv_commit($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[], $7::text[]) as version";
+
+/** Every row and when it expires, in milliseconds. */
+const selectSnapshot =
+  `select key, value, (extract(epoch from expires_at) * 1000)::float8 as expires_at_ms from gateway_kv where ${isAlive} order by key`;
+
+/** Rows of one page of a snapshot: at most 6.5 MB. */
+const snapshotPageRows = 100;
 
 /** What a row of a query holds. The driver gives `bytea` as bytes and `bigint` as text. */
 function entryOf<Value>(key: Deno.KvKey, row: Row): Deno.KvEntry<Value> {
@@ -131,6 +139,20 @@ export class PostgresStore implements KeyValueStore {
 
   atomic(): AtomicWrite {
     return new PostgresAtomicWrite((commit) => this.#commit(commit));
+  }
+
+  /** Reads every row as of one moment. The server keeps old versions of rows until it ends. */
+  async *snapshot(): AsyncGenerator<SnapshotRow> {
+    for await (const rows of this.#pool.readSnapshot(selectSnapshot, snapshotPageRows)) {
+      for (const row of rows) {
+        const { value, expires_at_ms: expires } = row;
+        if (!(value instanceof Uint8Array)) {
+          throw new TypeError("The store answered with a row of another shape");
+        }
+        const expiresAtMs = expires === null ? null : Number(expires);
+        yield { key: keyOf(row), value, expiresAtMs };
+      }
+    }
   }
 
   async #commit({ checks, writes, kinds }: Commit): Promise<CommitResult> {
