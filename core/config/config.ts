@@ -31,6 +31,8 @@ export interface Config {
   readonly baseUrl: string | undefined;
   /** Text of `GATEWAY_MASTER_KEYS`; undefined = generate beside a local store. */
   readonly masterKeys: string | undefined;
+  /** Text of `GATEWAY_BACKUP_KEY`; undefined = no backup can be made or restored. */
+  readonly backupKey: string | undefined;
   /** E-mail addresses of operators, lower-case. */
   readonly operators: readonly string[];
   readonly mail: MailSettings;
@@ -157,6 +159,7 @@ export function readConfig(
       region: values.GATEWAY_REGION,
       baseUrl: values.GATEWAY_BASE_URL,
       masterKeys: values.GATEWAY_MASTER_KEYS,
+      backupKey: values.GATEWAY_BACKUP_KEY,
       operators: values.GATEWAY_OPERATORS,
       operatorKey: values.GATEWAY_OPERATOR_KEY,
       mail: values.MAIL_URL,

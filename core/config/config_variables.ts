@@ -1,6 +1,7 @@
 /** Reads the environment variables of the configuration and describes what is wrong with each. */
 import { z } from "zod";
 import { normaliseEmail } from "../accounts/email_address.ts";
+import { backupKeyProblem } from "./backup_key.ts";
 import { type Environment, issueLines, wholeNumber } from "./environment.ts";
 import { masterKeysProblem } from "../api_keys/seal.ts";
 import { localAddress } from "../lib/net/local_address.ts";
@@ -35,6 +36,11 @@ const masterKeys = z.string().superRefine((text, context) => {
   if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
 });
 
+const backupKey = z.string().superRefine((text, context) => {
+  const problem = backupKeyProblem(text);
+  if (problem !== undefined) context.addIssue({ code: "custom", message: problem });
+});
+
 const operators = z.string().transform((text, context) => {
   const addresses: string[] = [];
   for (const part of text.split(",").filter((one) => one.trim() !== "")) {
@@ -56,6 +62,7 @@ const variablesSchema = z.object({
   GATEWAY_BASE_URL: z.url({ protocol: /^https?$/, error: "must be a URL with http or https" })
     .transform((url) => url.replace(/\/+$/, "")).optional(),
   GATEWAY_MASTER_KEYS: masterKeys.optional(),
+  GATEWAY_BACKUP_KEY: backupKey.optional(),
   GATEWAY_OPERATORS: operators.default([]),
   GATEWAY_OPERATOR_KEY: secretText(24).optional(),
   GATEWAY_CLIENT_ADDRESS_HEADER: z.string()

@@ -50,6 +50,9 @@ const windowMs = 86_400_000;
  */
 const quarterMs = 900_000;
 
+/** Milliseconds after which the row of what an operator moved expires: nothing in it counts any more. */
+export const movedAloneMs = windowMs + quarterMs;
+
 interface MovedInQuarter {
   readonly quarter: number;
   readonly givenMicroVnd: bigint;
@@ -94,7 +97,7 @@ export async function authorize(
   return {
     ok: true,
     attach: (operation) =>
-      void operation.check(entry).set(entry.key, moved, { expireIn: windowMs + quarterMs }),
+      void operation.check(entry).set(entry.key, moved, { expireIn: movedAloneMs }),
   };
 }
 

@@ -27,7 +27,7 @@ import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
  * Milliseconds for which the page of an order shows its QR code. The order itself can be paid at
  * any time.
  */
-const topupOrderMs = 60 * 60_000;
+export const topupOrderMs = 60 * 60_000;
 
 /**
  * Most orders of one account that are neither paid nor expired: enough for retries, too few to

@@ -10,7 +10,7 @@ import type { KeyValueStore } from "../store/key_value_store.ts";
 const availabilityHours = 24;
 
 /** Milliseconds after which rows of availability expire: two hours longer than they are read. */
-const availabilityExpireMs = 26 * 3_600_000;
+export const availabilityExpireMs = 26 * 3_600_000;
 
 /** Most rows read for one status: instances × hours, where each restart is a new instance. */
 const maxAvailabilityRows = 10_000;

@@ -7,11 +7,14 @@
  * - Never: holds a price, a wire format, or the markup of a page.
  */
 import type { Config } from "../../core/config/config.ts";
+import { defined } from "../../core/lib/defined.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import { localAddress } from "../../core/lib/net/local_address.ts";
-import { atMost } from "../../core/lib/time/sleep.ts";
+import { atMost, sleep } from "../../core/lib/time/sleep.ts";
+import { prepareStore } from "../../kv/store/schema_version.ts";
 import { openStore } from "../../kv/store/store.ts";
+import type { AdminDeps } from "../operator/cli/admin_deps.ts";
 import { createAdminApp } from "../operator/cli/app.ts";
 import { adminSocketPath, serveAdminSocket } from "../operator/cli/socket.ts";
 import { storeReadings } from "../operator/cli/store_readings.ts";
@@ -73,7 +76,7 @@ type Admin =
 /** Serves the administrator's commands on a socket beside a local store. */
 async function openAdmin(
   gateway: Gateway,
-  masterKeys: MasterKeys,
+  { masterKeys, snapshot }: Pick<AdminDeps, "masterKeys" | "snapshot">,
   stopping: AbortSignal,
 ): Promise<Admin> {
   if (gateway.config.store.kind !== "file") return { ok: true, stop: async () => {} };
@@ -83,6 +86,7 @@ async function openAdmin(
     const app = createAdminApp({
       ...gateway,
       masterKeys,
+      ...defined({ snapshot }),
       receivingAccounts,
       beginReading: storeReadings({ ...gateway, stopping }),
     });
@@ -158,6 +162,11 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   }
   using store = opened.store;
   for (const warning of store.warnings) write(warning);
+  const prepared = await prepareStore(store.kv, { clock: options.clock, sleep });
+  if (!prepared.ok) {
+    write(prepared.problem);
+    return 1;
+  }
   const loaded = await loadMasterKeys(config);
   if (!loaded.ok) {
     write(loaded.problem);
@@ -167,7 +176,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   const assembled = await assemble(config, store.kv, options);
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
-  const admin = await openAdmin(gateway, masterKeys, signal);
+  const admin = await openAdmin(gateway, { masterKeys, snapshot: store.snapshot }, signal);
   let answer: Answer = () => new Response(null, { status: 503 });
   const listening = admin.ok ? listen(gateway, (request, info) => answer(request, info)) : admin;
   if (!admin.ok || !listening.ok) {

@@ -5,6 +5,7 @@ import type { ReceivingAccount } from "../../../core/payments/receiving_account.
 import type { Control } from "../../../kv/operators/control.ts";
 import type { WalletEngine } from "../../../kv/wallet/mod.ts";
 import type { BeginReading } from "./store_readings.ts";
+import type { ReadSnapshot } from "../../../kv/store/snapshot.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 /** The dependencies of all commands. */
@@ -15,6 +16,8 @@ export interface AdminDeps {
   readonly control: Control;
   readonly wallet: WalletEngine;
   readonly receivingAccounts: readonly ReceivingAccount[];
+  /** Reads every row as of one moment, for a backup. */
+  readonly snapshot?: ReadSnapshot;
   /** Set if the service runs on the same thread: full scans of the store then yield to its calls. */
   readonly beginReading?: BeginReading;
 }

@@ -10,6 +10,7 @@ import { setMaintenance } from "../../../kv/operators/switches.ts";
 import { maintenanceBody } from "../../http/maintenance_body.ts";
 import { addAccountRoutes, addCreditRoute } from "./accounts.ts";
 import type { AdminDeps } from "./admin_deps.ts";
+import { addBackupRoutes } from "./backups.ts";
 import { addBookRoutes } from "./books.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addNoticeRoutes } from "./notices.ts";
@@ -37,6 +38,7 @@ export function createAdminApp(deps: AdminDeps): Hono {
   addNoticeRoutes(app, deps);
   addBookRoutes(app, deps);
   addOutboxRoutes(app, deps);
+  addBackupRoutes(app, deps);
 
   app.post("/maintenance", async (context) => {
     const { on, message } = maintenanceBody.parse(await context.req.json());

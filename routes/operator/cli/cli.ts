@@ -10,12 +10,15 @@
  */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
+import { sleep } from "../../../core/lib/time/sleep.ts";
 import { openControl } from "../../../kv/operators/control.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
+import { prepareStore } from "../../../kv/store/schema_version.ts";
 import { openStore } from "../../../kv/store/store.ts";
 import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { loadMasterKeys } from "../../server/master_keys.ts";
 import { createAdminApp } from "./app.ts";
+import { backUpHere, type BackupWorld, restoreHere, saveBackup } from "./backups.ts";
 import { readAdminCommand } from "./command.ts";
 import { type AdminRequest, adminUsage } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
@@ -50,13 +53,21 @@ export async function runAdmin(
   const opened = await openStore(config.store, world.clock, { mustExist });
   if (opened.ok) {
     using store = opened.store;
-    return await runHere(store.kv, config, read.request, world);
+    const { backup } = read.request;
+    if (backup === undefined) return await runHere(store.kv, config, read.request, world);
+    const act = backup.act === "save" ? backUpHere : restoreHere;
+    return await act(config, backupWorld(world, backup.path), store);
   }
   if (opened.reason === "unusable") {
     world.error(`${opened.problem}\n`);
     return 1;
   }
-  return await runAtServer(adminSocketPath(config), read.request, world);
+  return await runAtServer(config, read.request, world);
+}
+
+function backupWorld(world: CommandWorld, path: string): BackupWorld {
+  const { clock, error } = world;
+  return { clock, error, path, print: (result) => print(result, world) };
 }
 
 function initOf({ method, body }: AdminRequest): RequestInit {
@@ -66,10 +77,11 @@ function initOf({ method, body }: AdminRequest): RequestInit {
 
 /** Sends the command to the server that has the store open. */
 async function runAtServer(
-  socketPath: string,
+  config: Config,
   command: AdminRequest,
   world: CommandWorld,
 ): Promise<number> {
+  const socketPath = adminSocketPath(config);
   let opened: AdminCall;
   try {
     opened = await callAdminSocket(socketPath, command.path, initOf(command));
@@ -81,7 +93,11 @@ async function runAtServer(
     return 1;
   }
   using call = opened;
-  return await tell(command, call.response, world);
+  const { response } = call;
+  if (command.backup !== undefined && response.ok && response.body !== null) {
+    return await saveBackup(config, backupWorld(world, command.backup.path), response.body);
+  }
+  return await tell(command, response, world);
 }
 
 /** Runs the command in this process, which has the store to itself. */
@@ -92,6 +108,11 @@ async function runHere(
   world: CommandWorld,
 ): Promise<number> {
   const { clock } = world;
+  const prepared = await prepareStore(kv, { clock, sleep });
+  if (!prepared.ok) {
+    world.error(`${prepared.problem}\n`);
+    return 1;
+  }
   const loaded = await loadMasterKeys(config);
   if (!loaded.ok) {
     world.error(`${loaded.problem}\n`);
@@ -144,9 +165,13 @@ async function tell(
   }
 }
 
+async function print(body: unknown, world: CommandWorld): Promise<void> {
+  await world.write(encoder.encode(`${JSON.stringify(body, null, 2)}\n`));
+}
+
 async function tellJson(response: Response, world: CommandWorld): Promise<number> {
   const body: unknown = await response.json();
-  await world.write(encoder.encode(`${JSON.stringify(body, null, 2)}\n`));
+  await print(body, world);
   if (!response.ok) return 1;
   const isClean = typeof body === "object" && body !== null && "ok" in body
     ? body.ok === true

@@ -9,6 +9,8 @@ export interface AdminRequest {
   readonly operationId?: string;
   /** Creates the store if there is none: what an operator does before the first start. */
   readonly makesStore?: true;
+  /** The file that the command writes or reads, encrypted. */
+  readonly backup?: { readonly act: "save" | "restore"; readonly path: string };
 }
 
 /** An option of a command. */
@@ -148,6 +150,25 @@ export const commandForms: readonly CommandForm[] = [
     request: ([notice = ""]) => ({
       method: "POST",
       path: `/notices/${encodeURIComponent(notice)}/return`,
+    }),
+  },
+  {
+    words: ["backup"],
+    operands: ["FILE"],
+    options: [],
+    about: "write the whole store to a new file, encrypted with GATEWAY_BACKUP_KEY",
+    request: ([path = ""]) => ({ method: "GET", path: "/backup", backup: { act: "save", path } }),
+  },
+  {
+    words: ["restore"],
+    operands: ["FILE"],
+    options: [],
+    about: "fill an empty store of any engine from such a file",
+    request: ([path = ""]) => ({
+      method: "POST",
+      path: "/restore",
+      makesStore: true,
+      backup: { act: "restore", path },
     }),
   },
   {

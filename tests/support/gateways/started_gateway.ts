@@ -15,6 +15,11 @@ export interface StartedGateway extends AsyncDisposable {
   readonly pid: number;
   /** Runs `admin …` on the same store and returns what it printed. */
   admin(...args: string[]): Promise<{ readonly code: number; readonly output: string }>;
+  /** Runs `admin …` on another store. */
+  adminOn(
+    kv: string,
+    ...args: string[]
+  ): Promise<{ readonly code: number; readonly output: string }>;
   /** Sends a signal and waits for the end; returns the exit code. */
   end(signal: Deno.Signal): Promise<number>;
 }
@@ -49,6 +54,19 @@ function environment(folder: string, options: StartOptions): Record<string, stri
     NO_COLOR: "1",
     ...options.env,
   };
+}
+
+async function runAdmin(env: Record<string, string>, args: readonly string[]) {
+  const { code, stdout, stderr } = await new Deno.Command(Deno.execPath(), {
+    args: [...startFlags(), "admin", ...args],
+    cwd: root,
+    env,
+    stdin: "null",
+    stdout: "piped",
+    stderr: "piped",
+  }).output();
+  const decoder = new TextDecoder();
+  return { code, output: decoder.decode(stdout) + decoder.decode(stderr) };
 }
 
 /** Starts a gateway and waits until it listens. */
@@ -121,21 +139,8 @@ export async function startGateway(options: StartOptions = {}): Promise<StartedG
     storePath: env["GATEWAY_KV"]!,
     log,
     pid: child.pid,
-    async admin(...args) {
-      const output = await new Deno.Command(Deno.execPath(), {
-        args: [...startFlags(), "admin", ...args],
-        cwd: root,
-        env,
-        stdin: "null",
-        stdout: "piped",
-        stderr: "piped",
-      }).output();
-      const decoder = new TextDecoder();
-      return {
-        code: output.code,
-        output: decoder.decode(output.stdout) + decoder.decode(output.stderr),
-      };
-    },
+    admin: (...args) => runAdmin(env, args),
+    adminOn: (kv, ...args) => runAdmin({ ...env, GATEWAY_KV: kv }, args),
     end,
     async [Symbol.asyncDispose]() {
       await end("SIGTERM");
