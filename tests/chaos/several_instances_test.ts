@@ -8,9 +8,28 @@ import {
   startSharedStore,
 } from "../support/servers/kv_connect/server.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
+import { newMasterKey } from "../../core/api_keys/seal.ts";
+import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
 import { until } from "../support/until.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };
+
+/** A PostgreSQL server of its own as the store. */
+async function startPostgresStore(): Promise<SharedStore> {
+  const server = await startPostgres(programs ?? "");
+  return {
+    env: { GATEWAY_KV: server.url, GATEWAY_MASTER_KEYS: newMasterKey() },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
+  };
+}
+
+const programs = await postgresPrograms();
+
+/** The stores that several instances may share. */
+const stores: readonly (readonly [string, () => Promise<SharedStore>])[] = [
+  ["KV Connect", startSharedStore],
+  ...(programs === undefined ? [] : [["PostgreSQL", startPostgresStore] as const]),
+];
 
 function startSeveral({ env }: SharedStore, count: number): Promise<StartedGateway[]> {
   return Promise.all(Array.from({ length: count }, () => startGateway({ env })));
@@ -71,88 +90,94 @@ async function endAll(gateways: readonly StartedGateway[]): Promise<void> {
   for (const gateway of gateways) assertEquals(await gateway.end("SIGTERM"), 0);
 }
 
-Deno.test(
-  "200 calls over three instances on a wallet that affords exactly 50: 50 succeed, nothing is left",
-  processes,
-  async () => {
-    await using store = await startSharedStore();
-    const gateways = await startSeveral(store, 3);
-    const [first] = gateways as [StartedGateway];
-    const payer = await newPayer(first, 50 * 230);
-    // Money in the lease of another instance comes back, so a retry can succeed only then.
-    const insist = async (i: number) => {
-      for (let tries = 0;; tries++) {
-        const gateway = gateways[(i + tries) % gateways.length]!;
-        const { outcome } = await call(gateway, payer.key, `call ${i}`);
-        if (outcome !== "balance_on_hold" || tries === 200) return outcome;
-        await sleep(50);
-      }
-    };
-    const outcomes = await Promise.all(Array.from({ length: 200 }, (_, i) => insist(i)));
-    assertEquals(outcomes.filter((outcome) => outcome === "whole").length, 50, outcomes.join());
-    const rest = new Set(outcomes);
-    rest.delete("whole");
-    assertEquals(rest, new Set(["insufficient_balance"]));
-    await untilBalance(first, payer.id, 0);
-    await assertVerified(first);
-    await endAll(gateways);
-  },
-);
+for (const [name, start] of stores) {
+  Deno.test(
+    `${name}: 200 calls over three instances on a wallet that affords exactly 50: 50 succeed, nothing is left`,
+    processes,
+    async () => {
+      await using store = await start();
+      const gateways = await startSeveral(store, 3);
+      const [first] = gateways as [StartedGateway];
+      const payer = await newPayer(first, 50 * 230);
+      // Money in the lease of another instance comes back, so a retry can succeed only then.
+      const insist = async (i: number) => {
+        for (let tries = 0;; tries++) {
+          const gateway = gateways[(i + tries) % gateways.length]!;
+          const { outcome } = await call(gateway, payer.key, `call ${i}`);
+          if (outcome !== "balance_on_hold" || tries === 200) return outcome;
+          await sleep(50);
+        }
+      };
+      const outcomes = await Promise.all(Array.from({ length: 200 }, (_, i) => insist(i)));
+      assertEquals(outcomes.filter((outcome) => outcome === "whole").length, 50, outcomes.join());
+      const rest = new Set(outcomes);
+      rest.delete("whole");
+      assertEquals(rest, new Set(["insufficient_balance"]));
+      await untilBalance(first, payer.id, 0);
+      await assertVerified(first);
+      await endAll(gateways);
+    },
+  );
+}
 
-Deno.test(
-  "a key revoked at one instance is refused by another within two seconds, and maintenance holds there too",
-  processes,
-  async () => {
-    await using store = await startSharedStore();
-    const gateways = await startSeveral(store, 2);
-    const [, other] = gateways as [StartedGateway, StartedGateway];
-    const { key, keyId, id } = await newPayer(other, 100_000);
-    assertEquals((await call(other, key, "before")).outcome, "whole");
-    assertEquals((await other.admin("key", "revoke", id, keyId)).code, 0);
-    const refused = async (code: string) => (await call(other, key, "after")).outcome === code;
-    await until(() => refused("invalid_api_key"), "the key is refused", 2_000);
-    assertEquals((await other.admin("maintenance", "on", "--message", "back soon")).code, 0);
-    await until(() => refused("maintenance"), "maintenance holds", 2_000);
-    assertEquals((await other.admin("maintenance", "off")).code, 0);
-    await until(() => refused("invalid_api_key"), "maintenance has ended", 2_000);
-    await endAll(gateways);
-  },
-);
+for (const [name, start] of stores) {
+  Deno.test(
+    `${name}: a key revoked at one instance is refused by another within two seconds, and maintenance holds there too`,
+    processes,
+    async () => {
+      await using store = await start();
+      const gateways = await startSeveral(store, 2);
+      const [, other] = gateways as [StartedGateway, StartedGateway];
+      const { key, keyId, id } = await newPayer(other, 100_000);
+      assertEquals((await call(other, key, "before")).outcome, "whole");
+      assertEquals((await other.admin("key", "revoke", id, keyId)).code, 0);
+      const refused = async (code: string) => (await call(other, key, "after")).outcome === code;
+      await until(() => refused("invalid_api_key"), "the key is refused", 2_000);
+      assertEquals((await other.admin("maintenance", "on", "--message", "back soon")).code, 0);
+      await until(() => refused("maintenance"), "maintenance holds", 2_000);
+      assertEquals((await other.admin("maintenance", "off")).code, 0);
+      await until(() => refused("invalid_api_key"), "maintenance has ended", 2_000);
+      await endAll(gateways);
+    },
+  );
+}
 
-Deno.test(
-  "kill -9 of one of three under load: the others go on, what it held comes back, no receipt is missing",
-  processes,
-  async () => {
-    await using store = await startSharedStore();
-    const gateways = await startSeveral(store, 3);
-    const [first, , doomed] = gateways as [StartedGateway, StartedGateway, StartedGateway];
-    const { key } = await newPayer(first, 10_000_000);
-    const whole: string[] = [];
-    let isLoaded = true;
-    const load = Array.from({ length: 32 }, async (_, client) => {
-      for (let i = client; isLoaded; i++) {
-        const gateway = gateways[i % gateways.length]!;
-        const said = `[[sandbox:pace ${1 + i % 5}]] call ${client} ${i}`;
-        const seen = await call(gateway, key, said, i % 2 === 0).catch(() => undefined);
-        if (seen?.outcome === "whole") whole.push(seen.requestId);
-        else if (gateway !== doomed) assertEquals(seen?.outcome, "whole");
-      }
-    });
-    await until(() => whole.length > 300, "300 calls have ended");
-    await doomed.end("SIGKILL");
-    gateways.pop();
-    const before = whole.length;
-    await until(() => whole.length > before + 300, "300 more have ended");
-    isLoaded = false;
-    await Promise.all(load);
-    const exported = (await first.admin("export")).output;
-    assertEquals(whole.filter((requestId) => !exported.includes(requestId)), []);
-    // Its lease ends a minute after its last heartbeat; those of the others, once they are idle.
-    const isBack = async () => (await assertVerified(first)).leasedVnd === "0";
-    await until(isBack, "everything is back in the wallet", 180_000);
-    await endAll(gateways);
-  },
-);
+for (const [name, start] of stores) {
+  Deno.test(
+    `${name}: kill -9 of one of three under load: the others go on, what it held comes back, no receipt is missing`,
+    processes,
+    async () => {
+      await using store = await start();
+      const gateways = await startSeveral(store, 3);
+      const [first, , doomed] = gateways as [StartedGateway, StartedGateway, StartedGateway];
+      const { key } = await newPayer(first, 10_000_000);
+      const whole: string[] = [];
+      let isLoaded = true;
+      const load = Array.from({ length: 32 }, async (_, client) => {
+        for (let i = client; isLoaded; i++) {
+          const gateway = gateways[i % gateways.length]!;
+          const said = `[[sandbox:pace ${1 + i % 5}]] call ${client} ${i}`;
+          const seen = await call(gateway, key, said, i % 2 === 0).catch(() => undefined);
+          if (seen?.outcome === "whole") whole.push(seen.requestId);
+          else if (gateway !== doomed) assertEquals(seen?.outcome, "whole");
+        }
+      });
+      await until(() => whole.length > 300, "300 calls have ended");
+      await doomed.end("SIGKILL");
+      gateways.pop();
+      const before = whole.length;
+      await until(() => whole.length > before + 300, "300 more have ended");
+      isLoaded = false;
+      await Promise.all(load);
+      const exported = (await first.admin("export")).output;
+      assertEquals(whole.filter((requestId) => !exported.includes(requestId)), []);
+      // Its lease ends a minute after its last heartbeat; those of the others, once they are idle.
+      const isBack = async () => (await assertVerified(first)).leasedVnd === "0";
+      await until(isBack, "everything is back in the wallet", 180_000);
+      await endAll(gateways);
+    },
+  );
+}
 
 Deno.test(
   "answers of the store are lost or come twice: every call counts once and has its receipt",
@@ -218,41 +243,43 @@ Deno.test(
   },
 );
 
-Deno.test(
-  "videos that two instances make and poll end once, and a failure is refunded once",
-  processes,
-  async () => {
-    await using store = await startSharedStore();
-    const gateways = await startSeveral(store, 2);
-    const [first] = gateways as [StartedGateway];
-    const { id, key } = await newPayer(first, 100_000);
-    const clients = gateways.map(({ address }) =>
-      new OpenAI({ baseURL: `${address}/v1`, apiKey: key, maxRetries: 0 })
-    );
-    await Promise.all(Array.from({ length: 12 }, (_, i) =>
-      clients[i % 2]!.videos.create({
-        model: "video-c",
-        prompt: i % 3 === 0 ? "[[sandbox:video-fail]]" : "works",
-      })));
-    const statuses = () =>
-      Promise.all(
-        clients.map(async (client) =>
-          (await Array.fromAsync(client.videos.list({ limit: 100 }))).map(({ status }) => status)
-        ),
+for (const [name, start] of stores) {
+  Deno.test(
+    `${name}: videos that two instances make and poll end once, and a failure is refunded once`,
+    processes,
+    async () => {
+      await using store = await start();
+      const gateways = await startSeveral(store, 2);
+      const [first] = gateways as [StartedGateway];
+      const { id, key } = await newPayer(first, 100_000);
+      const clients = gateways.map(({ address }) =>
+        new OpenAI({ baseURL: `${address}/v1`, apiKey: key, maxRetries: 0 })
       );
-    const [mine = [], others = []] = await until(
-      async () => {
-        const all = await statuses();
-        return all.flat().every((one) => one === "completed" || one === "failed") && all;
-      },
-      "all videos have ended",
-      60_000,
-    );
-    assertEquals(mine, others);
-    assertEquals(mine.filter((status) => status === "completed").length, 8);
-    assertEquals(mine.filter((status) => status === "failed").length, 4);
-    await untilBalance(first, id, 100_000 - 8 * 2_200);
-    await assertVerified(first);
-    await endAll(gateways);
-  },
-);
+      await Promise.all(Array.from({ length: 12 }, (_, i) =>
+        clients[i % 2]!.videos.create({
+          model: "video-c",
+          prompt: i % 3 === 0 ? "[[sandbox:video-fail]]" : "works",
+        })));
+      const statuses = () =>
+        Promise.all(
+          clients.map(async (client) =>
+            (await Array.fromAsync(client.videos.list({ limit: 100 }))).map(({ status }) => status)
+          ),
+        );
+      const [mine = [], others = []] = await until(
+        async () => {
+          const all = await statuses();
+          return all.flat().every((one) => one === "completed" || one === "failed") && all;
+        },
+        "all videos have ended",
+        60_000,
+      );
+      assertEquals(mine, others);
+      assertEquals(mine.filter((status) => status === "completed").length, 8);
+      assertEquals(mine.filter((status) => status === "failed").length, 4);
+      await untilBalance(first, id, 100_000 - 8 * 2_200);
+      await assertVerified(first);
+      await endAll(gateways);
+    },
+  );
+}

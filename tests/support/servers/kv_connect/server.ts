@@ -21,9 +21,9 @@ export type CallFate = "answered" | "silent" | "lost";
 
 export interface SharedStore extends AsyncDisposable {
   /** For a gateway's environment. */
-  readonly env: Readonly<
-    Record<"GATEWAY_KV" | "DENO_KV_ACCESS_TOKEN" | "GATEWAY_MASTER_KEYS", string>
-  >;
+  readonly env:
+    & Readonly<Record<"GATEWAY_KV" | "GATEWAY_MASTER_KEYS", string>>
+    & { readonly DENO_KV_ACCESS_TOKEN?: string };
 }
 
 export interface FaultyStore extends SharedStore {
