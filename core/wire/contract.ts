@@ -99,7 +99,7 @@ export interface PipeContext {
 export interface AnswerReading {
   readonly usage: ReportedUsage | undefined;
   readonly usageRejected: boolean;
-  /** No text, no reasoning, no tool call, no refusal. With no usage either it is free (outcome table). */
+  /** The answer has no text, reasoning, tool call or refusal. Without usage it is free (outcome table). */
   readonly empty: boolean;
   /** Bytes of text, reasoning and tool arguments, for the estimate when there is no usage. */
   readonly outputBytes: number;

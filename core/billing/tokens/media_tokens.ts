@@ -10,7 +10,7 @@ import { decodeBase64 } from "../../lib/runtime/mod.ts";
 /** Bytes of a picture in which its size is searched: a JPEG may have a 64 KB profile before it. */
 const imageHeaderBytes = 128 * 1024;
 
-/** Bytes of a PDF in which its pages are counted. */
+/** Bytes of a PDF that are searched for pages. */
 const pdfScanBytes = 1024 * 1024;
 
 const longEdgePixels = 1568;

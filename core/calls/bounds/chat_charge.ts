@@ -30,7 +30,7 @@ export interface EndedReading {
   readonly outputBytes: number;
   readonly sawOutput: boolean;
   readonly stopReason: string | undefined;
-  /** Of a stream only. */
+  /** Set for streams only. */
   readonly state?: StreamReading["state"];
   /** The part of `outputBytes` that is the answer itself, without reasoning. */
   readonly answerBytes?: number;

@@ -1,4 +1,4 @@
-/** The name of a tool is an answer by itself: whoever leaves with it pays. */
+/** The name of a tool is already output: a client that leaves after it pays. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { chunk, chunkedHead, styles, UnrulyWorld } from "../../support/worlds/unruly_world.ts";

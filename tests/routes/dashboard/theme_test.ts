@@ -4,7 +4,7 @@ import axisLabelsScript from "../../../routes/dashboard/static/axis_labels.js" w
   type: "text",
 };
 
-/** What stands in the braces after a selector. */
+/** The declarations in the braces after a selector. */
 function declarationsAfter(css: string, selector: string): string[] {
   const start = css.indexOf(`${selector} {`);
   assert(start >= 0, selector);

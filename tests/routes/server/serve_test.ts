@@ -51,7 +51,7 @@ const hasIpv6 = (() => {
   }
 })();
 
-/** What a visitor who came to `origin` is told to use, after posting a form there. */
+/** The base addresses that pages and banner show to a visitor of `origin`, and the status of a form posted there. */
 async function toldAt(host: string, origin: (port: string) => string) {
   await using gateway = await serveGateway({ env: { HOST: host } });
   const port = /:(\d+)$/.exec(gateway.address)![1]!;

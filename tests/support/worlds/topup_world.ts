@@ -93,7 +93,7 @@ export function topupWorld(kv: KeyValueStore, change: Partial<MatchingSettings> 
 
 let eventNumber = 0;
 
-/** A notice of 200,000 VND in, unless told otherwise. */
+/** A notice of 200,000 VND received; `change` overrides its members. */
 export function notice(
   memo: string,
   change: Partial<BankNotice> & { readonly amountVnd?: number; readonly at?: string } = {},

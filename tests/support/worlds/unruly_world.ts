@@ -245,7 +245,7 @@ function listen(script: Unruly, peers: RawPeer[]): number {
   return peer.port;
 }
 
-/** A port on which nobody listens. */
+/** A port without a listener. */
 function closedPort(): number {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const { port } = listener.addr;

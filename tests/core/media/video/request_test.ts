@@ -9,7 +9,7 @@ import { specVideoRules } from "../../../../core/media/video/rules.ts";
 type Model = keyof typeof specVideoRules;
 const models: readonly Model[] = ["A", "B", "C", "D"];
 
-/** The smallest thing that begins like a PNG. */
+/** The shortest bytes that begin like a PNG. */
 const png = new Uint8Array([0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a, 0, 0, 0, 0]);
 const pngText = png.toBase64();
 

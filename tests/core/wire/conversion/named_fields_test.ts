@@ -15,7 +15,7 @@ import { changedAt, fieldPaths, objectPaths, type Step } from "./places.ts";
 import { fieldsOfRequest, fieldsOfSchema } from "./schema_fields.ts";
 import { wholeRequests } from "./whole_requests.ts";
 
-/** What may go in silence, for no answer changes; docs/conversion.md says so too. */
+/** What may be dropped without a warning, because no answer changes; docs/conversion.md lists it too. */
 const silent: Readonly<Record<Style | "all", readonly RegExp[]>> = {
   all: [
     // Tell what an object is, or have one value only.
@@ -90,7 +90,7 @@ function without(body: JsonObject, path: readonly Step[]): JsonObject {
   return changedAt(body, path.slice(0, -1), ({ [key]: _, ...rest }) => rest);
 }
 
-/** The members of `body` that a conversion loses without a word. */
+/** The members of `body` that a conversion drops without a warning. */
 function lostFields(
   from: Style,
   to: Style,

@@ -9,7 +9,7 @@ import { chatFrames, chunk, messagesFrames, streamed } from "./streaming.ts";
 const loneHalf =
   /\\u[dD][89abAB][0-9a-fA-F]{2}(?!\\u[dD][c-fC-F])|(?<!\\u[dD][89abAB][0-9a-fA-F]{2})\\u[dD][c-fC-F]/;
 
-/** Every piece of a stream stands by itself, as readers decode it. */
+/** Every piece of a stream is valid alone, since readers decode each one. */
 function assertWhole(text: string): void {
   assert(!loneHalf.test(text), text);
 }

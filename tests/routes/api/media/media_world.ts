@@ -81,7 +81,7 @@ export interface MediaWorld extends AsyncDisposable {
 export interface MediaWorldOptions {
   /** Ports of providers by name: `p1`, `p2` … each `kind: http`. */
   readonly providers?: Readonly<Record<string, number>>;
-  /** Time-outs of a provider by its name, as they stand in `gateway.json`. */
+  /** Timeouts of providers by name, as in `gateway.json`. */
   readonly timeouts?: Readonly<Record<string, Record<string, number>>>;
   /** What calls are timed by; the connections to providers keep real time. */
   readonly deadlines?: Deadlines;
@@ -89,7 +89,7 @@ export interface MediaWorldOptions {
   readonly secretsPerProvider?: number;
   /** Models that take the place of the default ones. */
   readonly models?: readonly Record<string, unknown>[];
-  /** Public names and the local port that stands behind them. */
+  /** Public names, each with the local port that serves it. */
   readonly names?: Readonly<Record<string, number>>;
   readonly vnd?: number;
   /** What the gateway may hold of bodies. */

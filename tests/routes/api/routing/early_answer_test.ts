@@ -20,7 +20,7 @@ import {
 const options = { sanitizeOps: false, sanitizeResources: false };
 const told = await transcripts();
 
-/** Providers that are reached one after the other; each waits to be told what to do. */
+/** Providers that are tried one after the other; each waits for the test's instruction. */
 class Stage {
   readonly time = new ManualTime();
   readonly deadlines = new Deadlines({ clock: this.time, timer: this.time, tickMs: 10 });

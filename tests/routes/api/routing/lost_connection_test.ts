@@ -1,4 +1,4 @@
-/** A provider that reads a request on a kept connection and hangs up: nobody knows whether it has acted on it. */
+/** A provider reads a request on a kept connection and hangs up: the gateway cannot know whether it acted on it. */
 import { assertEquals } from "../../../support/assert.ts";
 import { RawPeer } from "../../../core/upstream/raw_peer.ts";
 import { provenRestMs } from "../../../../core/lib/http1/transport.ts";

@@ -75,7 +75,7 @@ Deno.test(
   },
 );
 
-/** A reading on a clock that stands still. */
+/** A reading on a clock that does not advance. */
 function reading() {
   const time = new ManualTime();
   const deadlines = new Deadlines({ clock: time, timer: time });
