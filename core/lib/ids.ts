@@ -43,6 +43,7 @@ const prefixes = {
   approval: "apr_",
 } as const;
 
+/** The branded type of each kind of id. */
 interface IdTypes {
   account: AccountId;
   apiKey: ApiKeyId;

@@ -106,6 +106,7 @@ export const routeCapabilitiesSchema = z.strictObject({
 /** The capabilities that an operator wrote for a route. */
 export type RouteCapabilities = Readonly<z.infer<typeof routeCapabilitiesSchema>>;
 
+/** The route capabilities, each with a value; `max_output` is apart. */
 type Filled = {
   readonly [Name in Exclude<keyof RouteCapabilities, "max_output">]-?: ReadonlyValue<
     NonNullable<RouteCapabilities[Name]>
