@@ -3,7 +3,7 @@
  *
  * - **Embedded.** One process has the store to itself, so it knows all writes ({@linkcode WriteTracker}). Rows are
  *   listed page by page while writes continue, and the keys that are written meanwhile are recorded. Recorded keys are
- *   read again and appended, in rounds, until few are left; those are read while writes pause, some milliseconds. The
+ *   read again and appended, in rounds, until few are left; those are read while writes pause, a fraction of a second. The
  *   result is the store at that pause: a row that was not written since it was read is what it was, and a row that was
  *   written is read again later. Whoever applies the rows in order, the last of a key counting, has that store.
  * - **PostgreSQL.** A cursor in a transaction at the level `repeatable read`. Each commit of the gateway is one
@@ -37,7 +37,7 @@ export interface SnapshotRow {
 export type ReadSnapshot = (slices?: TimeSlices) => AsyncIterable<SnapshotRow>;
 
 /** Rows of a page. A page is read as a whole before anything of it is passed on. */
-const pageRows = 100;
+const pageRows = 400;
 
 /** Changed keys that are kept in memory before they are read again. */
 const changedKeysMax = 20_000;
@@ -45,8 +45,8 @@ const changedKeysMax = 20_000;
 /** Changed keys that are left to the pause: some ten milliseconds on a local store. */
 const pausedKeysMax = 500;
 
-/** Rounds before the pause. A store that is written faster than it is read is paused for longer. */
-const roundsMax = 20;
+/** Reads under way at once: beside writers, each waits its turn. */
+const readsAtOnce = 32;
 
 /** Thrown if the store changed while it was read, where this cannot be made up for. */
 export class StoreChangedError extends Error {
@@ -83,9 +83,14 @@ async function* readAgain(
   kv: KeyValueStore,
   keys: readonly Deno.KvKey[],
 ): AsyncGenerator<SnapshotRow> {
-  for (let at = 0; at < keys.length; at += keysPerRead) {
-    const entries = await kv.getMany<unknown[]>(keys.slice(at, at + keysPerRead));
-    yield* entries.map(rowOf);
+  const groups = Array.from(
+    { length: Math.ceil(keys.length / keysPerRead) },
+    (_, at) => keys.slice(at * keysPerRead, (at + 1) * keysPerRead),
+  );
+  for (let at = 0; at < groups.length; at += readsAtOnce) {
+    const some = groups.slice(at, at + readsAtOnce);
+    const read = await Promise.all(some.map((group) => kv.getMany<unknown[]>(group)));
+    yield* read.flat().map(rowOf);
   }
 }
 
@@ -101,7 +106,9 @@ export async function* trackedSnapshot(
     // Only between pages: a row of a page that was read before must not follow what is read here.
     if (changed.size > changedKeysMax) yield* readAgain(kv, changed.take());
   }
-  for (let round = 0; round < roundsMax && changed.size > pausedKeysMax; round++) {
+  // Rounds end as soon as they gain little: the pause then takes longer, since the store is written as fast as it is read.
+  for (let before = Infinity; changed.size > pausedKeysMax && changed.size < before / 2;) {
+    before = changed.size;
     yield* readAgain(kv, changed.take());
   }
   yield* await tracker.whilePaused(() => Array.fromAsync(readAgain(kv, changed.take())));
