@@ -11,6 +11,8 @@ import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { getPasswordHash, setPasswordHash } from "../../../../kv/accounts/account_credentials.ts";
 import { sessionKey, walletKey } from "../../../../kv/schema/keys.ts";
 import { openWalletEngine } from "../../../../kv/wallet/mod.ts";
+import { programSchemaVersion, writeSchemaVersion } from "../../../../kv/store/schema_version.ts";
+import { serve } from "../../../../routes/server/serve.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
 
 const masterKeys = newMasterKey();
@@ -162,6 +164,33 @@ Deno.test("a store into which a restore did not end is used by no command", () =
       assertEquals([ran.code, ran.written], [1, ""]);
       assertStringIncludes(ran.errors, "a restore into it did not end");
     }
+  }));
+
+Deno.test("a store of a newer program is used by no command and no gateway", () =>
+  inFolder(async ({ folder, configOf }) => {
+    const config = configOf("newer.sqlite3");
+    await fillStore(config);
+    {
+      using store = await openedStore(config);
+      await writeSchemaVersion(store.kv, programSchemaVersion + 1, 0);
+    }
+    const rows = await rowsOf(config);
+    const problem = `it has schema version ${programSchemaVersion + 1}`;
+    for (const args of [["verify"], ["account", "list"], ["backup", `${folder}/backup`]]) {
+      const ran = await runCommand(config, args);
+      assertEquals([ran.code, ran.written], [1, ""]);
+      assertStringIncludes(ran.errors, problem);
+    }
+    let written = "";
+    const code = await serve(config, {
+      clock: systemClock,
+      random: Math.random,
+      write: (line) => void (written += line),
+      signal: AbortSignal.timeout(5_000),
+    });
+    assertEquals(code, 1);
+    assertStringIncludes(written, problem);
+    assertEquals(await rowsOf(config), rows);
   }));
 
 const programs = await postgresPrograms();
