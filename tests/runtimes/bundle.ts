@@ -14,8 +14,7 @@ const folders = [
 
 /** Tests that cannot run everywhere, with the reason. */
 export const exclusions: Readonly<Record<string, string>> = {
-  "the task prints one line for each direction of a folder's recordings":
-    "starts a Deno process with files on disk",
+  "the task prints one line for each direction": "starts a Deno process with files on disk",
 };
 
 const recordingsPath = "/recordings";
