@@ -26,18 +26,16 @@ export function noneLeft<Rest extends object>(
 ): void {}
 
 /**
- * Fails to compile if a member of `Whole` is not in the union `Handled`.
+ * Fails to compile if a member is unhandled, and the error names it. The argument is
+ * `Exclude<keyof Whole, …the handled members>`.
  *
  * @example
  * ```ts
- * import { everyMember } from "./every_member.ts";
+ * import { noneUnhandled } from "./every_member.ts";
  * interface Point { readonly x: number; readonly y: number }
- * everyMember<Point, "x" | "y">();
- * // @ts-expect-error: `y` is not handled
- * everyMember<Point, "x">();
+ * noneUnhandled<Exclude<keyof Point, "x" | "y">>();
+ * // @ts-expect-error: Type '"y"' does not satisfy the constraint 'never'
+ * noneUnhandled<Exclude<keyof Point, "x">>();
  * ```
  */
-export function everyMember<Whole, Handled extends keyof Whole>(
-  ..._membersWithoutARow: [Exclude<keyof Whole, Handled>] extends [never] ? []
-    : [member: Exclude<keyof Whole, Handled>]
-): void {}
+export function noneUnhandled<_Left extends never>(): void {}

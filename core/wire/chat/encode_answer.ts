@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-answer and docs/conversion.md#answers.
  */
-import { everyMember } from "../../lib/every_member.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
@@ -24,26 +24,29 @@ import { detailFor } from "./reasoning_details.ts";
 import { writeChatUsage } from "./write_usage.ts";
 
 // What becomes of each member of an answer here. A new member does not compile until it has a row.
-everyMember<
-  Answer,
-  | "blocks"
-  | "stop"
-  | "usage"
-  | "serviceTier"
-  | "moderation"
-  // For the log; the client gets an id in its own form.
-  | "id"
+noneUnhandled<
+  Exclude<
+    keyof Answer,
+    | "blocks"
+    | "stop"
+    | "usage"
+    | "serviceTier"
+    | "moderation"
+    // For the log; the client gets an id in its own form.
+    | "id"
+  >
 >();
-everyMember<
-  AnswerText,
-  keyof Placed | "type" | "text" | "refusal" | "citations" | "logprobs"
+noneUnhandled<
+  Exclude<keyof AnswerText, keyof Placed | "type" | "text" | "refusal" | "citations" | "logprobs">
 >();
-everyMember<
-  Stop,
-  | "reason"
-  | "explanation"
-  // The style has no member for it.
-  | "sequence"
+noneUnhandled<
+  Exclude<
+    keyof Stop,
+    | "reason"
+    | "explanation"
+    // The style has no member for it.
+    | "sequence"
+  >
 >();
 
 /** Writes a whole Chat answer. */

@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-messages.
  */
-import { everyMember } from "../../lib/every_member.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type {
@@ -26,29 +26,33 @@ import { type MediaPart, type Part, PartWriter, type TextPart } from "./encode_p
 import { replayReasoning, thoughtSignatures } from "./reasoning_details.ts";
 
 // What becomes of each member of a block here. A new member does not compile until it has a row.
-everyMember<Turn, "role" | "blocks" | "path">();
-everyMember<ReasoningBlock, keyof Placed | "type" | "text" | "proof">();
-everyMember<
-  ToolCallBlock,
-  | keyof Placed
-  | "type"
-  | "id"
-  | "name"
-  | "input"
-  // Of the Responses style only.
-  | "itemId"
+noneUnhandled<Exclude<keyof Turn, "role" | "blocks" | "path">>();
+noneUnhandled<Exclude<keyof ReasoningBlock, keyof Placed | "type" | "text" | "proof">>();
+noneUnhandled<
+  Exclude<
+    keyof ToolCallBlock,
+    | keyof Placed
+    | "type"
+    | "id"
+    | "name"
+    | "input"
+    // Of the Responses style only.
+    | "itemId"
+  >
 >();
-everyMember<
-  ToolResultBlock,
-  | keyof Placed
-  | "type"
-  | "callId"
-  | "content"
-  | "isError"
-  // normalizeTurns() found the call by it.
-  | "name"
-  // One role holds the results of all kinds of tools.
-  | "custom"
+noneUnhandled<
+  Exclude<
+    keyof ToolResultBlock,
+    | keyof Placed
+    | "type"
+    | "callId"
+    | "content"
+    | "isError"
+    // normalizeTurns() found the call by it.
+    | "name"
+    // One role holds the results of all kinds of tools.
+    | "custom"
+  >
 >();
 
 /** Writes all messages of a conversation, instructions first. */

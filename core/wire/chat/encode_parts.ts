@@ -1,5 +1,5 @@
 /** Writes content blocks as Chat content: strings, text parts, images, files. */
-import { everyMember } from "../../lib/every_member.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import {
   CacheMarkCounter,
@@ -43,29 +43,35 @@ export interface MediaPart extends JsonObject {
 export type Part = TextPart | MediaPart;
 
 // What becomes of each member of a block here. A new member does not compile until it has a row.
-everyMember<
-  TextBlock,
-  | keyof Placed
-  | "type"
-  | "text"
-  // In a history a refusal is text like any other.
-  | "refusal"
+noneUnhandled<
+  Exclude<
+    keyof TextBlock,
+    | keyof Placed
+    | "type"
+    | "text"
+    // In a history a refusal is text like any other.
+    | "refusal"
+  >
 >();
-everyMember<ImageBlock, keyof Placed | "type" | "source" | "detail">();
-everyMember<
-  DocumentBlock,
-  | keyof Placed
-  | "type"
-  | "source"
-  | "title"
-  | "context"
-  | "citations"
-  // The title always goes out.
-  | "titlePath"
+noneUnhandled<Exclude<keyof ImageBlock, keyof Placed | "type" | "source" | "detail">>();
+noneUnhandled<
+  Exclude<
+    keyof DocumentBlock,
+    | keyof Placed
+    | "type"
+    | "source"
+    | "title"
+    | "context"
+    | "citations"
+    // The title always goes out.
+    | "titlePath"
+  >
 >();
-everyMember<
-  SearchResultBlock,
-  keyof Placed | "type" | "source" | "title" | "texts" | "citations"
+noneUnhandled<
+  Exclude<
+    keyof SearchResultBlock,
+    keyof Placed | "type" | "source" | "title" | "texts" | "citations"
+  >
 >();
 
 /** Writes the parts of one request. */

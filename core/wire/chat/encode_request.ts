@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-request and docs/conversion.md#requests-messages-client-chat-model.
  */
-import { everyMember, type MembersRead, noneLeft } from "../../lib/every_member.ts";
+import { type MembersRead, noneLeft, noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import {
@@ -54,17 +54,19 @@ type CarriedField =
   // The caller of the encoder adds them to those of the encoder.
   | "warnings";
 
-everyMember<Conversation, CarriedField>();
-everyMember<
-  ReasoningRequest,
-  | "mode"
-  | "effort"
-  | "budgetTokens"
-  | "display"
-  | "path"
-  | "effortPath"
-  // Encrypted reasoning comes in `reasoning_details` unasked.
-  | "encrypted"
+noneUnhandled<Exclude<keyof Conversation, CarriedField>>();
+noneUnhandled<
+  Exclude<
+    keyof ReasoningRequest,
+    | "mode"
+    | "effort"
+    | "budgetTokens"
+    | "display"
+    | "path"
+    | "effortPath"
+    // Encrypted reasoning comes in `reasoning_details` unasked.
+    | "encrypted"
+  >
 >();
 
 /** Writes a Chat request. */

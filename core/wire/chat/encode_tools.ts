@@ -1,5 +1,5 @@
 /** Writes tools and tool choice as Chat fields. */
-import { everyMember, noneLeft } from "../../lib/every_member.ts";
+import { noneLeft, noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { warnOfMark } from "../fields/cache_marks.ts";
 import type { ConversionOptions } from "../contract.ts";
@@ -30,8 +30,12 @@ import {
 import { defined } from "../../lib/defined.ts";
 
 // What becomes of each member of a tool here. A new member does not compile until it has a row.
-everyMember<FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">();
-everyMember<CustomTool, keyof Placed | "type" | "name" | "description" | "format">();
+noneUnhandled<
+  Exclude<keyof FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">
+>();
+noneUnhandled<
+  Exclude<keyof CustomTool, keyof Placed | "type" | "name" | "description" | "format">
+>();
 
 /** The fields of a conversation that this file reads. */
 type ToolFields = Pick<Conversation, "from" | "tools" | "toolChoice" | "parallelTools">;

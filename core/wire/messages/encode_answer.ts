@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#messages-answer and docs/conversion.md#answers.
  */
-import { everyMember } from "../../lib/every_member.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
@@ -26,28 +26,32 @@ import { writeMessagesStop } from "./stop_reasons.ts";
 import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
 
 // What becomes of each member of an answer here. A new member does not compile until it has a row.
-everyMember<
-  Answer,
-  | "blocks"
-  | "stop"
-  | "usage"
-  | "serviceTier"
-  // For the log; the client gets an id in its own form.
-  | "id"
-  // No Messages client can ask for it.
-  | "moderation"
+noneUnhandled<
+  Exclude<
+    keyof Answer,
+    | "blocks"
+    | "stop"
+    | "usage"
+    | "serviceTier"
+    // For the log; the client gets an id in its own form.
+    | "id"
+    // No Messages client can ask for it.
+    | "moderation"
+  >
 >();
-everyMember<
-  AnswerText,
-  | keyof Placed
-  | "type"
-  | "text"
-  | "refusal"
-  | "citations"
-  // No Messages client can ask for them.
-  | "logprobs"
+noneUnhandled<
+  Exclude<
+    keyof AnswerText,
+    | keyof Placed
+    | "type"
+    | "text"
+    | "refusal"
+    | "citations"
+    // No Messages client can ask for them.
+    | "logprobs"
+  >
 >();
-everyMember<Stop, "reason" | "explanation" | "sequence">();
+noneUnhandled<Exclude<keyof Stop, "reason" | "explanation" | "sequence">>();
 
 /** Writes a whole Messages answer. */
 export function encodeMessagesAnswer(answer: Answer, context: PipeContext): JsonObject {

@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#messages-content-blocks.
  */
-import { everyMember } from "../../lib/every_member.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonCount } from "../../lib/json/json_bounds.ts";
 import { CacheMarkCounter, ephemeralMark, type Markable } from "../fields/cache_marks.ts";
@@ -31,59 +31,71 @@ import { defined } from "../../lib/defined.ts";
 const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
 
 // What becomes of each member of a block here. A new member does not compile until it has a row.
-everyMember<
-  TextBlock,
-  | keyof Placed
-  | "type"
-  | "text"
-  // In a history a refusal is text like any other.
-  | "refusal"
+noneUnhandled<
+  Exclude<
+    keyof TextBlock,
+    | keyof Placed
+    | "type"
+    | "text"
+    // In a history a refusal is text like any other.
+    | "refusal"
+  >
 >();
-everyMember<
-  ImageBlock,
-  | keyof Placed
-  | "type"
-  | "source"
-  // The style has no such member, and the model sees the whole image anyway.
-  | "detail"
+noneUnhandled<
+  Exclude<
+    keyof ImageBlock,
+    | keyof Placed
+    | "type"
+    | "source"
+    // The style has no such member, and the model sees the whole image anyway.
+    | "detail"
+  >
 >();
-everyMember<
-  DocumentBlock,
-  | keyof Placed
-  | "type"
-  | "source"
-  | "title"
-  | "context"
-  | "citations"
-  // The title always goes out.
-  | "titlePath"
+noneUnhandled<
+  Exclude<
+    keyof DocumentBlock,
+    | keyof Placed
+    | "type"
+    | "source"
+    | "title"
+    | "context"
+    | "citations"
+    // The title always goes out.
+    | "titlePath"
+  >
 >();
-everyMember<
-  SearchResultBlock,
-  keyof Placed | "type" | "source" | "title" | "texts" | "citations"
+noneUnhandled<
+  Exclude<
+    keyof SearchResultBlock,
+    keyof Placed | "type" | "source" | "title" | "texts" | "citations"
+  >
 >();
-everyMember<ReasoningBlock, keyof Placed | "type" | "text" | "proof">();
-everyMember<
-  ToolCallBlock,
-  | keyof Placed
-  | "type"
-  | "id"
-  | "name"
-  | "input"
-  // Of the Responses style only.
-  | "itemId"
+noneUnhandled<Exclude<keyof ReasoningBlock, keyof Placed | "type" | "text" | "proof">>();
+noneUnhandled<
+  Exclude<
+    keyof ToolCallBlock,
+    | keyof Placed
+    | "type"
+    | "id"
+    | "name"
+    | "input"
+    // Of the Responses style only.
+    | "itemId"
+  >
 >();
-everyMember<
-  ToolResultBlock,
-  | keyof Placed
-  | "type"
-  | "callId"
-  | "content"
-  | "isError"
-  // normalizeTurns() found the call by it.
-  | "name"
-  // One kind of block holds the results of all kinds of tools.
-  | "custom"
+noneUnhandled<
+  Exclude<
+    keyof ToolResultBlock,
+    | keyof Placed
+    | "type"
+    | "callId"
+    | "content"
+    | "isError"
+    // normalizeTurns() found the call by it.
+    | "name"
+    // One kind of block holds the results of all kinds of tools.
+    | "custom"
+  >
 >();
 
 /** Writes the blocks of one request. */

@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#messages-request and docs/conversion.md#requests-chat-client-messages-model.
  */
-import { everyMember, type MembersRead } from "../../lib/every_member.ts";
+import { type MembersRead, noneUnhandled } from "../../lib/every_member.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { ephemeralMark } from "../fields/cache_marks.ts";
 import { writeLogprobs } from "../fields/common_fields.ts";
@@ -63,27 +63,31 @@ type CarriedField =
   // The caller of the encoder adds them to those of the encoder.
   | "warnings";
 
-everyMember<Conversation, CarriedField>();
-everyMember<
-  ReasoningRequest,
-  | "mode"
-  | "effort"
-  | "budgetTokens"
-  | "display"
-  | "path"
-  | "effortPath"
-  // Signatures of thinking come unasked.
-  | "encrypted"
+noneUnhandled<Exclude<keyof Conversation, CarriedField>>();
+noneUnhandled<
+  Exclude<
+    keyof ReasoningRequest,
+    | "mode"
+    | "effort"
+    | "budgetTokens"
+    | "display"
+    | "path"
+    | "effortPath"
+    // Signatures of thinking come unasked.
+    | "encrypted"
+  >
 >();
-everyMember<
-  Extract<OutputFormat, { readonly type: "json_schema" }>,
-  | "type"
-  | "schema"
-  | "description"
-  | "path"
-  // The style's format has no name, and is always enforced.
-  | "name"
-  | "strict"
+noneUnhandled<
+  Exclude<
+    keyof Extract<OutputFormat, { readonly type: "json_schema" }>,
+    | "type"
+    | "schema"
+    | "description"
+    | "path"
+    // The style's format has no name, and is always enforced.
+    | "name"
+    | "strict"
+  >
 >();
 
 /** Writes a Messages request. */

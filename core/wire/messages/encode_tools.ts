@@ -1,5 +1,5 @@
 /** Writes tools and tool choice as Messages fields. */
-import { everyMember } from "../../lib/every_member.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionOptions } from "../contract.ts";
 import type {
@@ -26,15 +26,19 @@ import { encodeHostedTools } from "./hosted_tools.ts";
 import { defined } from "../../lib/defined.ts";
 
 // What becomes of each member of a tool here. A new member does not compile until it has a row.
-everyMember<FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">();
-everyMember<
-  CustomTool,
-  | keyof Placed
-  | "type"
-  | "name"
-  | "description"
-  // prepareTools() puts the grammar into the description.
-  | "format"
+noneUnhandled<
+  Exclude<keyof FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">
+>();
+noneUnhandled<
+  Exclude<
+    keyof CustomTool,
+    | keyof Placed
+    | "type"
+    | "name"
+    | "description"
+    // prepareTools() puts the grammar into the description.
+    | "format"
+  >
 >();
 
 /** Adds `tools` and `tool_choice` to the body; returns the values of `anthropic-beta` that they need. */

@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#responses.
  */
-import { everyMember } from "../../lib/every_member.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { CallIds } from "../answer_ids.ts";
@@ -25,26 +25,29 @@ import { writeResponsesStop } from "./stop_reasons.ts";
 import { nameMembers } from "./tool_groups.ts";
 
 // What becomes of each member of an answer here. A new member does not compile until it has a row.
-everyMember<
-  Answer,
-  | "blocks"
-  | "stop"
-  | "usage"
-  | "serviceTier"
-  | "moderation"
-  // For the log; the client gets an id in its own form.
-  | "id"
+noneUnhandled<
+  Exclude<
+    keyof Answer,
+    | "blocks"
+    | "stop"
+    | "usage"
+    | "serviceTier"
+    | "moderation"
+    // For the log; the client gets an id in its own form.
+    | "id"
+  >
 >();
-everyMember<
-  AnswerText,
-  keyof Placed | "type" | "text" | "refusal" | "citations" | "logprobs"
+noneUnhandled<
+  Exclude<keyof AnswerText, keyof Placed | "type" | "text" | "refusal" | "citations" | "logprobs">
 >();
-everyMember<
-  Stop,
-  | "reason"
-  | "explanation"
-  // The style has no stop sequences.
-  | "sequence"
+noneUnhandled<
+  Exclude<
+    keyof Stop,
+    | "reason"
+    | "explanation"
+    // The style has no stop sequences.
+    | "sequence"
+  >
 >();
 
 /** Writes a whole Responses answer. */

@@ -1,5 +1,5 @@
 /** Writes the turns of a conversation as Responses input items. */
-import { everyMember } from "../../lib/every_member.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type {
@@ -27,28 +27,32 @@ import { replayItem } from "./reasoning_item.ts";
 const callIdChars = 64;
 
 // What becomes of each member of a block here. A new member does not compile until it has a row.
-everyMember<Turn, "role" | "blocks" | "path">();
-everyMember<ReasoningBlock, keyof Placed | "type" | "text" | "proof">();
-everyMember<
-  ToolCallBlock,
-  | keyof Placed
-  | "type"
-  | "id"
-  | "name"
-  | "input"
-  // With ids of items the vendor requires the reasoning items that belonged to them.
-  | "itemId"
+noneUnhandled<Exclude<keyof Turn, "role" | "blocks" | "path">>();
+noneUnhandled<Exclude<keyof ReasoningBlock, keyof Placed | "type" | "text" | "proof">>();
+noneUnhandled<
+  Exclude<
+    keyof ToolCallBlock,
+    | keyof Placed
+    | "type"
+    | "id"
+    | "name"
+    | "input"
+    // With ids of items the vendor requires the reasoning items that belonged to them.
+    | "itemId"
+  >
 >();
-everyMember<
-  ToolResultBlock,
-  | keyof Placed
-  | "type"
-  | "callId"
-  | "content"
-  | "isError"
-  | "custom"
-  // normalizeTurns() found the call by it.
-  | "name"
+noneUnhandled<
+  Exclude<
+    keyof ToolResultBlock,
+    | keyof Placed
+    | "type"
+    | "callId"
+    | "content"
+    | "isError"
+    | "custom"
+    // normalizeTurns() found the call by it.
+    | "name"
+  >
 >();
 
 /** The turns of a conversation, as input items of a Responses request. */

@@ -1,5 +1,5 @@
 /** Writes content blocks as Responses content parts. */
-import { everyMember } from "../../lib/every_member.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { CacheMarkCounter, type Markable, warnOfMark } from "../fields/cache_marks.ts";
 import type {
@@ -29,22 +29,28 @@ export interface InputPart extends JsonObject {
 }
 
 // What becomes of each member of a block here. A new member does not compile until it has a row.
-everyMember<
-  TextBlock,
-  | keyof Placed
-  | "type"
-  | "text"
-  // In a history a refusal is text like any other.
-  | "refusal"
+noneUnhandled<
+  Exclude<
+    keyof TextBlock,
+    | keyof Placed
+    | "type"
+    | "text"
+    // In a history a refusal is text like any other.
+    | "refusal"
+  >
 >();
-everyMember<ImageBlock, keyof Placed | "type" | "source" | "detail">();
-everyMember<
-  DocumentBlock,
-  keyof Placed | "type" | "source" | "title" | "titlePath" | "context" | "citations"
+noneUnhandled<Exclude<keyof ImageBlock, keyof Placed | "type" | "source" | "detail">>();
+noneUnhandled<
+  Exclude<
+    keyof DocumentBlock,
+    keyof Placed | "type" | "source" | "title" | "titlePath" | "context" | "citations"
+  >
 >();
-everyMember<
-  SearchResultBlock,
-  keyof Placed | "type" | "source" | "title" | "texts" | "citations"
+noneUnhandled<
+  Exclude<
+    keyof SearchResultBlock,
+    keyof Placed | "type" | "source" | "title" | "texts" | "citations"
+  >
 >();
 
 /** Writes the parts of one request. */

@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#responses and docs/conversion.md#responses.
  */
-import { everyMember, type MembersRead, noneLeft } from "../../lib/every_member.ts";
+import { type MembersRead, noneLeft, noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import {
@@ -56,17 +56,19 @@ type CarriedField =
   // The caller of the encoder adds them to those of the encoder.
   | "warnings";
 
-everyMember<Conversation, CarriedField>();
-everyMember<
-  ReasoningRequest,
-  | "mode"
-  | "effort"
-  | "budgetTokens"
-  | "display"
-  | "path"
-  | "effortPath"
-  // Always asked for, so that the reasoning can be sent back.
-  | "encrypted"
+noneUnhandled<Exclude<keyof Conversation, CarriedField>>();
+noneUnhandled<
+  Exclude<
+    keyof ReasoningRequest,
+    | "mode"
+    | "effort"
+    | "budgetTokens"
+    | "display"
+    | "path"
+    | "effortPath"
+    // Always asked for, so that the reasoning can be sent back.
+    | "encrypted"
+  >
 >();
 
 /** Writes a Responses request. */

@@ -1,5 +1,5 @@
 /** Writes tools and tool choice as Responses fields. */
-import { everyMember } from "../../lib/every_member.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { warnOfMark } from "../fields/cache_marks.ts";
 import type { ConversionOptions } from "../contract.ts";
@@ -27,8 +27,12 @@ import { encodeHostedTools, hostedChoice } from "./hosted_tools.ts";
 import { defined } from "../../lib/defined.ts";
 
 // What becomes of each member of a tool here. A new member does not compile until it has a row.
-everyMember<FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">();
-everyMember<CustomTool, keyof Placed | "type" | "name" | "description" | "format">();
+noneUnhandled<
+  Exclude<keyof FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">
+>();
+noneUnhandled<
+  Exclude<keyof CustomTool, keyof Placed | "type" | "name" | "description" | "format">
+>();
 
 /** The fields of a conversation that this file reads. */
 type ToolFields = Pick<Conversation, "from" | "tools" | "toolChoice" | "parallelTools">;
