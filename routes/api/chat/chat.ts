@@ -15,40 +15,35 @@ import {
   type StartedStream,
   type WholeAnswer,
 } from "../../../core/calls/attempt.ts";
-import { initialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
-import { chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
+import {
+  type InitialReservation,
+  initialReservation,
+} from "../../../core/calls/bounds/initial_reservation.ts";
 import { runAttempts } from "../../../core/calls/attempt_loop.ts";
 import {
   type ChatCall,
   type ChatExchange,
   startChatExchange,
 } from "../../../core/calls/chat_exchange.ts";
-import {
-  type FetchedUrl,
-  fetchedUrls,
-  refuseInternalNames,
-} from "../../../core/calls/request/fetched_urls.ts";
+import { type FetchedUrl, refuseInternalNames } from "../../../core/calls/request/fetched_urls.ts";
 import { isLate } from "../../../core/calls/early_stream.ts";
-import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
-import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { continuesTurn } from "../../../core/calls/request/turn_continuation.ts";
-import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import { localChatRefusal } from "../../../core/calls/request/local_refusal.ts";
 import type { ProviderEntry } from "../../../core/catalog/schema.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../../core/errors.ts";
-import { applyPrice } from "../../../core/billing/price.ts";
+import type { Reservation } from "../../../kv/wallet/mod.ts";
 import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
-import { chooseModel, refuseFreeChoices, refuseUnseenImages, reserve } from "../admission.ts";
+import { reserve } from "../admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
-import { requestHeaders } from "../../http/own_headers.ts";
 import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
 import { startCall } from "../call_settlement.ts";
 import { reportResult } from "../route_result.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
+import { checkChat, type CheckedCall } from "./checked_chat.ts";
 import type { Gateway } from "../gateway.ts";
-import { admitRequest, checkVersion, type Incoming, requireJson } from "../incoming.ts";
+import { admitRequest, type Incoming } from "../incoming.ts";
 
 /**
  * Serves one chat call.
@@ -61,56 +56,39 @@ export async function serveChat(
   incoming: Incoming,
 ): Promise<Response> {
   const start = startCall(gateway);
-  const { startedAtMs } = start;
   const { body: bytes, principal } = await admitRequest(gateway, incoming);
-  const { headers } = incoming.request;
-  requireJson(incoming.request);
-  if (style === "messages") checkVersion(headers);
-  const sent = parseJsonBody(bytes);
-  const { recentItems } = gateway;
-  const body = style === "responses"
-    ? withRecentItems(recentItems, principal.accountId, sent)
-    : sent;
-  const request = readChatRequest(style, body.value);
-  const { catalog } = gateway.config;
-  const { model, mappedFrom } = incoming.chosen = chooseModel(
-    catalog,
-    request.model,
-    "chat",
-    principal,
-  );
-  refuseUnseenImages(model, body.value);
-  const urls = fetchedUrls(body.value);
-  refuseFreeChoices(model, request, body.value);
-  const price = applyPrice(model.price);
-  const bounds = chatBounds(request, body, model, price);
+  const checked = checkChat(gateway, style, incoming, { bytes, principal, start });
   if (hasIdempotencyKey(incoming)) {
-    const known = await knownAnswer(gateway, incoming, principal, { kind: "json", json: body });
+    const body = { kind: "json", json: checked.call.body } as const;
+    const known = await knownAnswer(gateway, incoming, principal, body);
     if (known !== undefined) return known;
   }
-  const call: ChatCall = {
-    request,
-    body,
-    model,
-    requestId: incoming.requestId,
-    nowSeconds: Math.floor(startedAtMs / 1000),
-    clientHeader: (name) => headers.get(name) ?? undefined,
-    strict: headers.get(requestHeaders.strict) === "true",
-    // A client that wants no store sends its items itself.
-    ...(style === "responses" && body.value["store"] !== false && {
-      onItem: recentItems.keeper(principal.accountId),
-    }),
-  };
+  const { bounds, price, call } = checked;
   const initial = initialReservation(bounds, price, {
-    stream: request.stream,
-    expectedTokens: gateway.expectations.tokens(model, principal.key.id),
+    stream: call.request.stream,
+    expectedTokens: gateway.expectations.tokens(call.model, principal.key.id),
   });
   const reservation = await reserve(gateway.wallet, principal, {
     amountMicroVnd: initial.costMicroVnd,
-    startedAtMs,
+    startedAtMs: start.startedAtMs,
     localError: () => localError(gateway, call),
   });
   incoming.isAdmitted = true;
+  return await deliver(gateway, incoming, checked, { initial, reservation });
+}
+
+/** Tries the routes for a call whose reservation is made, and settles it. */
+async function deliver(
+  gateway: Gateway,
+  incoming: Incoming,
+  checked: CheckedCall,
+  { initial, reservation }: {
+    readonly initial: InitialReservation;
+    readonly reservation: Reservation;
+  },
+): Promise<Response> {
+  const { call, start, principal, mappedFrom, price, bounds, urls } = checked;
+  const { request, body, model } = call;
   const control = gateway.calls.begin(request.stream ? principal : undefined);
   const settlement = new ChatSettlement(gateway, {
     requestId: incoming.requestId,
@@ -134,15 +112,10 @@ export async function serveChat(
     };
     if (!request.stream) incoming.answer = gateway.answers.open(principal.accountId);
     const { bufferedBody, answer: bufferedAnswer } = incoming;
+    const { media: { fetchDocument }, bodies } = gateway;
     const documents = bounds.input.namesUnseen || urls.length > 0
-      ? new RemoteDocuments(
-        request,
-        body.value,
-        gateway.media.fetchDocument,
-        gateway.bodies.open(principal.accountId),
-      )
+      ? new RemoteDocuments(request, body.value, fetchDocument, bodies.open(principal.accountId))
       : undefined;
-    const dropped = new Set<string>();
     const delivery: Delivery = {
       gateway,
       call,
@@ -153,7 +126,7 @@ export async function serveChat(
       documents,
       urls,
       bufferedAnswer,
-      dropped,
+      dropped: new Set(),
     };
     return await answer(delivery, onSent);
   } catch (error) {

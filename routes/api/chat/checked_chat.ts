@@ -1,0 +1,71 @@
+/** Reads and checks a chat request, before any money is reserved for it. */
+import { type ChatBounds, chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
+import type { ChatCall } from "../../../core/calls/chat_exchange.ts";
+import { type FetchedUrl, fetchedUrls } from "../../../core/calls/request/fetched_urls.ts";
+import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
+import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
+import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
+import type { Style } from "../../../core/wire/contract.ts";
+import { applyPrice } from "../../../core/billing/price.ts";
+import type { AppliedPrice } from "../../../core/billing/receipt.ts";
+import type { Principal } from "../../../kv/api_keys/key_directory.ts";
+import { chooseModel, refuseFreeChoices, refuseUnseenImages } from "../admission.ts";
+import { requestHeaders } from "../../http/own_headers.ts";
+import type { CallStart } from "../call_settlement.ts";
+import type { Gateway } from "../gateway.ts";
+import { checkVersion, type Incoming, requireJson } from "../incoming.ts";
+
+/** A chat call that was read and checked. Nothing is reserved for it yet. */
+export interface CheckedCall {
+  readonly call: ChatCall;
+  readonly start: CallStart;
+  readonly principal: Principal;
+  readonly mappedFrom: string | undefined;
+  readonly price: AppliedPrice;
+  readonly bounds: ChatBounds;
+  readonly urls: readonly FetchedUrl[];
+}
+
+/** Parses the body, chooses the model and computes what the call can cost. */
+export function checkChat(
+  gateway: Gateway,
+  style: Style,
+  incoming: Incoming,
+  { bytes, principal, start }: {
+    readonly bytes: Uint8Array;
+    readonly principal: Principal;
+    readonly start: CallStart;
+  },
+): CheckedCall {
+  const { headers } = incoming.request;
+  requireJson(incoming.request);
+  if (style === "messages") checkVersion(headers);
+  const sent = parseJsonBody(bytes);
+  const { recentItems } = gateway;
+  const body = style === "responses"
+    ? withRecentItems(recentItems, principal.accountId, sent)
+    : sent;
+  const request = readChatRequest(style, body.value);
+  const { catalog } = gateway.config;
+  const chosen = chooseModel(catalog, request.model, "chat", principal);
+  const { model, mappedFrom } = incoming.chosen = chosen;
+  refuseUnseenImages(model, body.value);
+  const urls = fetchedUrls(body.value);
+  refuseFreeChoices(model, request, body.value);
+  const price = applyPrice(model.price);
+  const bounds = chatBounds(request, body, model, price);
+  const call: ChatCall = {
+    request,
+    body,
+    model,
+    requestId: incoming.requestId,
+    nowSeconds: Math.floor(start.startedAtMs / 1000),
+    clientHeader: (name) => headers.get(name) ?? undefined,
+    strict: headers.get(requestHeaders.strict) === "true",
+    // A client that wants no store sends its items itself.
+    ...(style === "responses" && body.value["store"] !== false && {
+      onItem: recentItems.keeper(principal.accountId),
+    }),
+  };
+  return { call, start, principal, mappedFrom, price, bounds, urls };
+}
