@@ -153,6 +153,7 @@ export class Housekeeping {
     // No progress may mean that the instance lease is lost; a commit finds out.
     if (indexed === 0 && index.length > 0) await pipeline.chore(checkpoint);
     if (index === pipeline.index) await index.sweep(pipeline.book.checkpointedBefore());
+    await pipeline.transfers.lookAgain(pipeline.book);
     this.#returnIdleLeases();
     return { indexed, waiting: pipeline.index.length };
   }
@@ -163,7 +164,7 @@ export class Housekeeping {
     for (const lease of book.leases()) {
       if (lease.users > 0 || transfers.has(lease.accountId)) continue;
       if (lease.rowMicroVnd === undefined) book.drop(lease);
-      else if (isIdle(lease, nowMs)) transfers.giveBack(lease);
+      else if (isIdle(lease, nowMs)) transfers.giveBack(lease, "idle");
     }
     if (transfers.waiting) this.#pipeline.kick();
   }

@@ -27,12 +27,32 @@ export interface Lease {
   readonly aheadMicroVnd: bigint;
   /** The largest recent reservation. With little more than this left, the lease draws ahead. */
   readonly typicalMicroVnd: bigint;
+  /** The latest reservation: the size of the calls, by which a wallet is small or not. */
+  readonly reservationMicroVnd: bigint;
   /** What the last read found in the wallet. A hint for drawing ahead, never a reason to refuse. */
   readonly walletMicroVnd: bigint;
+  /** When the wallet was read last. */
+  readonly walletSeenAtMs: number;
   readonly lastDrawAtMs: number;
   readonly lastUsedAtMs: number;
   /** `false` once the instance lease was lost, which voids the lease. */
   readonly alive: boolean;
+}
+
+/**
+ * Reservations of a call's size below which a wallet is small. What one instance holds of a small wallet is missed by
+ * the others, so leases take no more of it than running calls need.
+ */
+const smallWalletReservations = 8n;
+
+/** Decides whether an amount pays only a few reservations of a size. */
+export function isSmall(worthMicroVnd: bigint, reservationMicroVnd: bigint): boolean {
+  return worthMicroVnd < reservationMicroVnd * smallWalletReservations;
+}
+
+/** Decides whether the wallet of a lease is small, as far as this instance knows. */
+export function isOfSmallWallet(lease: Lease): boolean {
+  return isSmall(lease.walletMicroVnd + lease.remainingMicroVnd, lease.reservationMicroVnd);
 }
 
 /** A lease that its book may change. */
@@ -71,7 +91,9 @@ export class LeaseBook {
       staleSinceCommit: 0,
       aheadMicroVnd: 0n,
       typicalMicroVnd: 0n,
+      reservationMicroVnd: 0n,
       walletMicroVnd: 0n,
+      walletSeenAtMs: 0,
       lastDrawAtMs: 0,
       lastUsedAtMs: 0,
       alive: true,
@@ -95,6 +117,7 @@ export class LeaseBook {
     lease.users++;
     lease.lastUsedAtMs = nowMs;
     if (amountMicroVnd > lease.typicalMicroVnd) lease.typicalMicroVnd = amountMicroVnd;
+    if (amountMicroVnd > 0n) lease.reservationMicroVnd = amountMicroVnd;
   }
 
   /** Counts one user less. */
@@ -172,8 +195,9 @@ export class LeaseBook {
   }
 
   /** Notes what a read found in the wallet. */
-  walletSeen(lease: OwnLease, walletMicroVnd: bigint): void {
+  walletSeen(lease: OwnLease, walletMicroVnd: bigint, nowMs: number): void {
     lease.walletMicroVnd = walletMicroVnd;
+    lease.walletSeenAtMs = nowMs;
   }
 
   /** Notes a draw; the next one may take `aheadMicroVnd` beyond its need. */

@@ -52,6 +52,8 @@ export interface OpenWalletEngineOptions {
   readonly reservationWaitMs?: number;
   /** How much accounts may owe; nothing by default. */
   readonly debt?: DebtRules;
+  /** Whether other instances may have the store open; assumed by default. */
+  readonly isShared?: boolean;
 }
 
 /**
@@ -88,5 +90,6 @@ export async function openWalletEngine(
     mostUnindexed: options.mostUnindexed ?? maxUnindexedReceipts,
     reservationWaitMs: options.reservationWaitMs ?? defaultReservationWaitMs,
     debt: options.debt ?? noDebt,
+    isShared: options.isShared ?? true,
   });
 }

@@ -5,13 +5,12 @@
 import { InvariantError } from "../../core/lib/assert.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { readReceipt } from "../receipts/receipts.ts";
-import type { DebtRules } from "./debt.ts";
 import { type CommitOutcome, InstanceLease, type InstanceLeaseDeps } from "./instance_lease.ts";
 import { IndexQueue } from "./index_queue.ts";
 import { LeaseBook } from "./lease_book.ts";
 import type { Backoff } from "./backoff.ts";
 import { type Finished, Settlements } from "./settlements.ts";
-import { Transfers } from "./transfers.ts";
+import { Transfers, type TransfersDeps } from "./transfers.ts";
 
 /**
  * Attempts in a row that the store did not answer, or refused to write, after which an instance admits no
@@ -52,7 +51,7 @@ export class Pipeline {
   #failure: unknown;
 
   constructor(
-    deps: InstanceLeaseDeps & { readonly debt: DebtRules },
+    deps: InstanceLeaseDeps & Pick<TransfersDeps, "debt" | "isShared" | "waiting">,
     backoff: Backoff,
     instanceLease: InstanceLease,
     hooks: PipelineHooks,
@@ -67,6 +66,8 @@ export class Pipeline {
       nowMs: () => deps.clock.nowMs(),
       bounded: deps.bounded,
       debt: deps.debt,
+      isShared: deps.isShared,
+      waiting: deps.waiting,
     });
   }
 
@@ -156,6 +157,7 @@ export class Pipeline {
       case "applied":
         this.#answered();
         this.#index.add(result.commit, result.receipts);
+        for (const lease of result.leases) this.transfers.returnSpare(lease);
         this.#hooks.settled();
         return;
       case "refused":

@@ -33,6 +33,16 @@ export function refusal(
   };
 }
 
+/**
+ * Builds the refusal of a call whose money other instances move at this moment: it waits like one whose money is
+ * reserved, since what was read may have missed it.
+ */
+export function onItsWay(refused: Refusal): Refusal {
+  const { reason, neededMicroVnd, availableMicroVnd } = refused;
+  if (reason !== "insufficient") return refused;
+  return { ...refused, reason: "on_hold", reservedMicroVnd: neededMicroVnd - availableMicroVnd };
+}
+
 /** Builds the refusal while the store does not answer and the balance is unknown. */
 export function unavailable(neededMicroVnd: bigint): Refusal {
   return {

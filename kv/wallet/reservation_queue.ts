@@ -16,7 +16,18 @@ const waitingCallsPerAccount = 1_000;
  * Milliseconds between two reads of the store, which find money that no call of this instance
  * releases.
  */
-export const recheckMs = 1_000;
+const recheckMs = 1_000;
+
+/**
+ * Milliseconds until the first of these reads if other instances hold money of the wallet. They return what a call of
+ * theirs does not need right after it, so it is usually there; each further pause is twice as long.
+ */
+const firstRecheckMs = 20;
+
+/** Computes how long a call waits before it asks the store again for the `attempt`-th time, counted from 0. */
+export function recheckDelayMs(attempt: number, isHeldElsewhere: boolean): number {
+  return isHeldElsewhere ? Math.min(firstRecheckMs * 2 ** attempt, recheckMs) : recheckMs;
+}
 
 /**
  * The end of a wait. A lease: the amount is reserved on it and it has one more user. `ask`: ask the
@@ -39,8 +50,7 @@ export class ReservationQueue {
   }
 
   /**
-   * Waits until `amountMicroVnd` is reserved, it is time to ask the store again, or `longestMs`
-   * have passed.
+   * Waits until `amountMicroVnd` is reserved, or `longestMs` have passed and it is time to ask the store again.
    */
   wait(accountId: AccountId, amountMicroVnd: bigint, longestMs: number): Promise<ReservationWait> {
     const calls = this.#waiting.get(accountId) ?? new Set();
@@ -56,7 +66,7 @@ export class ReservationQueue {
           resolve(result);
         },
       };
-      const stopTimer = this.#timer.start(() => call.end("ask"), Math.min(recheckMs, longestMs));
+      const stopTimer = this.#timer.start(() => call.end("ask"), longestMs);
       calls.add(call);
     });
   }
@@ -69,6 +79,12 @@ export class ReservationQueue {
       book.enter(lease, call.amountMicroVnd, nowMs);
       call.end(lease);
     }
+  }
+
+  /** Returns the amount that the longest waiting call needs; 0 if none waits. */
+  nextMicroVnd(accountId: AccountId): bigint {
+    for (const call of this.#waiting.get(accountId) ?? []) return call.amountMicroVnd;
+    return 0n;
   }
 
   /** Ends all waits, e.g. because the wallet engine closes. */

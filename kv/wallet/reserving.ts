@@ -6,22 +6,25 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { kvCallMs } from "../store/store_deadlines.ts";
-import { recheckMs, type ReservationQueue } from "./reservation_queue.ts";
-import { freeMicroVnd, type Lease } from "./lease_book.ts";
+import { recheckDelayMs, type ReservationQueue } from "./reservation_queue.ts";
+import { freeMicroVnd, isOfSmallWallet, type Lease } from "./lease_book.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { unavailable } from "./refusals.ts";
 import { LeaseReservation } from "./reservation.ts";
 import type { Granted, Waiter } from "./transfers.ts";
 import type { Extension, Refusal, ReserveResult } from "./types.ts";
+import { leasedElsewhereMicroVnd, type StoreAccess } from "./wallet_view.ts";
 
 /** Multiple of the largest recent reservation below which a lease is drawn ahead. */
 const lowLeaseFactor = 2n;
 
-export interface ReservingOptions {
+export interface ReservingOptions extends StoreAccess {
   readonly clock: Clock;
   readonly timer: Timer;
   /** Returns `false` while no call may start. */
   readonly admits: () => boolean;
+  /** Whether other instances may have the store open. */
+  readonly isShared: boolean;
 }
 
 /** An amount reserved on a lease, which has one more user because of it. */
@@ -102,11 +105,16 @@ export class Reserving {
   ): Promise<ReserveResult> {
     // Counts the waits, not the clock: a clock that stops or jumps must not make a call wait
     // forever.
-    for (let leftMs = waitMs;; leftMs -= recheckMs) {
+    let leftMs = waitMs;
+    for (let attempt = 0;; attempt++) {
       const asked = await this.#ask(accountId, amountMicroVnd, false);
+      const reservedHereMicroVnd = this.#pipeline.book.find(accountId)?.reservedMicroVnd ?? 0n;
+      const isHeldElsewhere = !asked.ok && asked.reservedMicroVnd > reservedHereMicroVnd;
+      const delayMs = Math.min(recheckDelayMs(attempt, isHeldElsewhere), leftMs);
       const got = asked.ok || asked.reason !== "on_hold"
         ? asked
-        : await this.#waitForReservations(accountId, amountMicroVnd, leftMs, asked);
+        : await this.#waitForReservations(accountId, amountMicroVnd, delayMs, asked);
+      leftMs -= delayMs;
       if (got === "ask") continue;
       return got.ok
         ? { ok: true, reservation: new LeaseReservation(got.lease, amountMicroVnd) }
@@ -118,12 +126,12 @@ export class Reserving {
   async #waitForReservations(
     accountId: AccountId,
     amountMicroVnd: bigint,
-    leftMs: number,
+    delayMs: number,
     refused: Refusal,
   ): Promise<ReservedAmount | Refusal | "ask"> {
     const { admits } = this.#options;
-    if (leftMs <= 0) return refused;
-    const waited = await this.#queue.wait(accountId, amountMicroVnd, leftMs);
+    if (delayMs <= 0) return refused;
+    const waited = await this.#queue.wait(accountId, amountMicroVnd, delayMs);
     if (waited === "full") return refused;
     if (waited === "ask") return admits() ? "ask" : unavailable(amountMicroVnd);
     // The lease may have been lost between the grant and this turn, which voids what it had.
@@ -135,7 +143,10 @@ export class Reserving {
     amountMicroVnd: bigint,
     waitMs: number,
   ): Promise<Extension> {
-    for (let leftMs = waitMs;; leftMs -= recheckMs) {
+    let leftMs = waitMs;
+    for (let attempt = 0;; attempt++) {
+      const delayMs = Math.min(recheckDelayMs(attempt, this.#options.isShared), leftMs);
+      leftMs -= delayMs;
       // A lost lease voids what the call had reserved, so all of it is requested again.
       const lostMicroVnd = reservation.lease.alive ? 0n : reservation.amountMicroVnd;
       const isWhole = lostMicroVnd > 0n;
@@ -144,7 +155,7 @@ export class Reserving {
       if (asked.ok && asked.amountMicroVnd === 0n) this.#pipeline.book.leave(asked.lease);
       const got = asked.ok && asked.amountMicroVnd > 0n
         ? asked
-        : await this.#waitToExtend(reservation, amountMicroVnd + lostMicroVnd, leftMs);
+        : await this.#waitToExtend(reservation, amountMicroVnd + lostMicroVnd, delayMs);
       if (got === "over") return { outcome: "exhausted" };
       const extension = got === "ask" ? undefined : this.#extended(reservation, got, lostMicroVnd);
       if (extension !== undefined) return extension;
@@ -154,21 +165,28 @@ export class Reserving {
   async #waitToExtend(
     reservation: LeaseReservation,
     amountMicroVnd: bigint,
-    leftMs: number,
+    delayMs: number,
   ): Promise<ReservedAmount | "ask" | "over"> {
-    const { book } = this.#pipeline;
-    const lease = book.find(reservation.accountId);
-    const ownMicroVnd = reservation.lease === lease ? reservation.amountMicroVnd : 0n;
-    const othersReserved = lease !== undefined && lease.reservedMicroVnd > ownMicroVnd;
-    if (!othersReserved || !reservation.isOpen) return "over";
+    if (delayMs <= 0 || !await this.#isHeldByOthers(reservation)) return "over";
+    if (!reservation.isOpen) return "over";
     const refused = unavailable(amountMicroVnd);
     const got = await this.#waitForReservations(
       reservation.accountId,
       amountMicroVnd,
-      leftMs,
+      delayMs,
       refused,
     );
     return got === "ask" || got.ok ? got : "over";
+  }
+
+  /** Whether other calls of this instance, or other instances, hold money of the wallet. */
+  async #isHeldByOthers(reservation: LeaseReservation): Promise<boolean> {
+    const { book } = this.#pipeline;
+    const lease = book.find(reservation.accountId);
+    if (lease === undefined) return false;
+    const ownMicroVnd = reservation.lease === lease ? reservation.amountMicroVnd : 0n;
+    if (lease.reservedMicroVnd > ownMicroVnd) return true;
+    return this.#options.isShared && await leasedElsewhereMicroVnd(this.#options, lease) > 0n;
   }
 
   /**
@@ -240,5 +258,5 @@ export class Reserving {
 
 function isLow(lease: Lease): boolean {
   return freeMicroVnd(lease) < lease.typicalMicroVnd * lowLeaseFactor &&
-    lease.walletMicroVnd / 4n >= lease.typicalMicroVnd;
+    lease.walletMicroVnd / 4n >= lease.typicalMicroVnd && !isOfSmallWallet(lease);
 }

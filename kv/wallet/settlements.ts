@@ -125,7 +125,12 @@ export class Settlements {
    * they are in the store has to be looked up.
    */
   async round(instanceLease: InstanceLease, book: LeaseBook): Promise<
-    | { readonly outcome: "applied"; readonly commit: number; readonly receipts: Receipt[] }
+    | {
+      readonly outcome: "applied";
+      readonly commit: number;
+      readonly receipts: Receipt[];
+      readonly leases: Lease[];
+    }
     | { readonly outcome: "refused" }
     | { readonly outcome: "lost"; readonly underWay: Finished[] }
   > {
@@ -162,7 +167,12 @@ export class Settlements {
       book.leave(finished.lease);
       finished.resolve(receipt);
     }
-    return { outcome, commit: landed, receipts: batch.map(({ receipt }) => receipt) };
+    return {
+      outcome,
+      commit: landed,
+      receipts: batch.map(({ receipt }) => receipt),
+      leases: batch.map(({ finished }) => finished.lease),
+    };
   }
 
   /** Takes the longest waiting calls that fit one commit, and lays their receipts onto pages. */

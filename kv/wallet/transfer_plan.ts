@@ -1,11 +1,17 @@
 /** Computes how much money moves between a wallet and a lease. Pure: reads and writes nothing. */
-import { freeMicroVnd, type Lease } from "./lease_book.ts";
+import { freeMicroVnd, isSmall, type Lease } from "./lease_book.ts";
 
 /** Multiple of what is needed that a draw ahead takes. */
 const drawAheadFactor = 4n;
 
 /** Milliseconds since the last draw within which the next one takes twice as much as that did. */
 const frequentDrawMs = 2_000;
+
+/**
+ * Why money of a lease goes back: no call has used it for a while, or its wallet is small and other instances need
+ * what running calls do not.
+ */
+export type GiveBack = "idle" | "spare";
 
 /** The requests for money of one wallet. */
 export interface TransferRequest {
@@ -15,7 +21,9 @@ export interface TransferRequest {
     /** Accepts less if the wallet has no more. */
     readonly partial: boolean;
   }[];
-  readonly giveBack: boolean;
+  readonly giveBack: GiveBack | undefined;
+  /** What should be free beside the waiters' amounts; drawn only if the wallet has all of it. */
+  readonly wantedMicroVnd: bigint;
 }
 
 /** What one round does with one wallet. */
@@ -43,9 +51,11 @@ export function planTransfer(
   { availableMicroVnd, debtLimitMicroVnd, nowMs }: DrawableWallet,
 ): TransferPlan {
   const { lease, waiters } = request;
-  if (request.giveBack && waiters.length === 0) {
-    const idle = lease.users === 0 && freeMicroVnd(lease) === lease.remainingMicroVnd;
-    return { drawMicroVnd: idle ? -lease.remainingMicroVnd : 0n, grants: [] };
+  if (request.giveBack !== undefined && waiters.length === 0) {
+    return {
+      drawMicroVnd: -returnedMicroVnd(lease, request.giveBack, availableMicroVnd),
+      grants: [],
+    };
   }
   // A wallet below its debt limit (which may have been lowered) gives nothing, but takes nothing
   // from the lease either.
@@ -58,15 +68,29 @@ export function planTransfer(
     granted += grant;
     return grant;
   });
+  if (request.wantedMicroVnd <= budget) granted += request.wantedMicroVnd;
   const short = granted - freeMicroVnd(lease);
   const needed = short > 0n ? short : 0n;
   // If the wallet affords only a few more calls of this size, each instance takes just what it
   // needs.
   const quarter = (availableMicroVnd - needed) / 4n;
   const basis = largest(lease.typicalMicroVnd, needed);
-  if (grants.includes(undefined) || quarter < basis) return { drawMicroVnd: needed, grants };
+  const isPoor = quarter < basis || isSmall(availableMicroVnd + lease.remainingMicroVnd, basis);
+  if (grants.includes(undefined) || isPoor) return { drawMicroVnd: needed, grants };
   const ahead = aheadMicroVnd(lease, basis, nowMs);
   return { drawMicroVnd: needed + (ahead < quarter ? ahead : quarter), grants };
+}
+
+/** Computes what goes back to the wallet. */
+function returnedMicroVnd(lease: Lease, giveBack: GiveBack, availableMicroVnd: bigint): bigint {
+  const free = freeMicroVnd(lease);
+  const { remainingMicroVnd, reservationMicroVnd, users } = lease;
+  switch (giveBack) {
+    case "idle":
+      return users === 0 && free === remainingMicroVnd ? remainingMicroVnd : 0n;
+    case "spare":
+      return isSmall(availableMicroVnd + remainingMicroVnd, reservationMicroVnd) ? free : 0n;
+  }
 }
 
 function largest(one: bigint, other: bigint): bigint {

@@ -2,22 +2,27 @@
  * Moves money between wallets and the leases of this instance: draws before a call, draws ahead,
  * and the return of idle leases.
  */
-import { invariant, InvariantError } from "../../core/lib/assert.ts";
+import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "./limits.ts";
-import { leaseKey, walletKey } from "../schema/keys.ts";
-import { type LeaseValue, readLeasesOf } from "./leases.ts";
-import { changeWallet, type WalletRow, walletRow } from "./wallets.ts";
+import { leaseKey } from "../schema/keys.ts";
+import type { LeaseValue } from "./leases.ts";
+import { hasMoved, leasedElsewhereMicroVnd, readWallets } from "./wallet_view.ts";
+import { changeWallet, type WalletRow } from "./wallets.ts";
 import { debtLimitMicroVnd, type DebtRules } from "./debt.ts";
 import type { InstanceLease } from "./instance_lease.ts";
-import type { Lease, LeaseBook } from "./lease_book.ts";
-import { refusal, unavailable } from "./refusals.ts";
-import { aheadMicroVnd, planTransfer, type TransferPlan } from "./transfer_plan.ts";
+import { freeMicroVnd, isOfSmallWallet, type Lease, type LeaseBook } from "./lease_book.ts";
+import type { ReservationQueue } from "./reservation_queue.ts";
+import { onItsWay, refusal, unavailable } from "./refusals.ts";
+import { aheadMicroVnd, type GiveBack, planTransfer, type TransferPlan } from "./transfer_plan.ts";
 import type { Refusal } from "./types.ts";
-import type { KeyValueStore } from "../store/key_value_store.ts";
+import { keysPerRead, type KeyValueStore } from "../store/key_value_store.ts";
 
 /** Wallets in one transfer: one check each beside the instance lease; denokv takes 10 checks per atomic. */
 const walletsPerTransfer = 8;
+
+/** Milliseconds after which the wallet of a lease in use is read again: ten wallets are read in one step of the housekeeping. */
+const lookAgainMs = 1_000;
 
 /** The result for a waiter. A granted amount is already reserved on the lease. */
 export type Granted =
@@ -41,7 +46,9 @@ export interface Waiter {
 interface TransferRequest {
   readonly lease: Lease;
   readonly waiters: Waiter[];
-  giveBack: boolean;
+  giveBack: GiveBack | undefined;
+  /** What should be free for calls that wait for reserved money; 0 for none. */
+  wantedMicroVnd: bigint;
   attempts: number;
 }
 
@@ -50,6 +57,10 @@ export interface TransfersDeps {
   readonly nowMs: () => number;
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
   readonly debt: DebtRules;
+  /** Whether other instances may have the store open. */
+  readonly isShared: boolean;
+  /** Calls of this instance that wait for reserved money. */
+  readonly waiting: Pick<ReservationQueue, "nextMicroVnd" | "freed">;
 }
 
 interface Planned {
@@ -96,14 +107,29 @@ export class Transfers {
     this.#request(lease);
   }
 
-  giveBack(lease: Lease): void {
-    if (!this.#requests.has(lease.accountId)) this.#request(lease).giveBack = true;
+  /** Queues the return of money, unless the wallet has a request already. */
+  giveBack(lease: Lease, why: GiveBack): void {
+    if (!this.#requests.has(lease.accountId)) this.#request(lease).giveBack = why;
+  }
+
+  /**
+   * Queues the return of what calls of this instance do not need, if the wallet is small and other instances may need
+   * it.
+   */
+  returnSpare(lease: Lease): void {
+    const { isShared, waiting } = this.#deps;
+    if (!isShared || freeMicroVnd(lease) === 0n || !isOfSmallWallet(lease)) return;
+    const nextMicroVnd = waiting.nextMicroVnd(lease.accountId);
+    if (nextMicroVnd === 0n) return this.giveBack(lease, "spare");
+    // With what the wallet has, the next call of this instance can start.
+    if (freeMicroVnd(lease) + lease.walletMicroVnd < nextMicroVnd) return;
+    this.#request(lease).wantedMicroVnd = nextMicroVnd;
   }
 
   #request(lease: Lease): TransferRequest {
     const known = this.#requests.get(lease.accountId);
     if (known) return known;
-    const request = { lease, waiters: [], giveBack: false, attempts: 0 };
+    const request = { lease, waiters: [], giveBack: undefined, wantedMicroVnd: 0n, attempts: 0 };
     this.#requests.set(lease.accountId, request);
     return request;
   }
@@ -124,7 +150,7 @@ export class Transfers {
    */
   async round(instanceLease: InstanceLease, book: LeaseBook): Promise<"done" | "lost" | "failed"> {
     const requests = [...this.#requests.values()].slice(0, walletsPerTransfer);
-    const wallets = await this.#readWallets(requests);
+    const wallets = await readWallets(this.#deps, requests.map(({ lease }) => lease));
     if (wallets === undefined) {
       this.#countFailure(requests);
       return "failed";
@@ -153,22 +179,6 @@ export class Transfers {
     }
     for (const each of planned) await this.#answer(book, each);
     return "done";
-  }
-
-  async #readWallets(requests: readonly TransferRequest[]): Promise<WalletRow[] | undefined> {
-    const { kv, bounded } = this.#deps;
-    try {
-      const keys = requests.map(({ lease }) => walletKey(lease.accountId));
-      const rows = await bounded(kv.getMany<unknown[]>(keys));
-      return requests.map(({ lease }, at) => {
-        const row = rows[at];
-        invariant(row !== undefined, "getMany answers every key");
-        return walletRow(lease.accountId, row);
-      });
-    } catch (error) {
-      if (error instanceof InvariantError) throw error;
-      return undefined;
-    }
   }
 
   async #commit(
@@ -200,7 +210,7 @@ export class Transfers {
     for (const { request: { lease }, wallet, plan } of moving) {
       const remainingMicroVnd = lease.remainingMicroVnd + plan.drawMicroVnd;
       book.rowWritten(lease, remainingMicroVnd, remainingMicroVnd > 0n);
-      book.walletSeen(lease, wallet.availableMicroVnd - plan.drawMicroVnd);
+      book.walletSeen(lease, wallet.availableMicroVnd - plan.drawMicroVnd, nowMs);
       if (plan.drawMicroVnd <= 0n) continue;
       book.drawn(lease, aheadMicroVnd(lease, lease.typicalMicroVnd, nowMs), nowMs);
     }
@@ -213,7 +223,7 @@ export class Transfers {
    */
   async #answer(book: LeaseBook, { request, wallet, plan, waiters }: Planned): Promise<void> {
     const { lease } = request;
-    book.walletSeen(lease, wallet.availableMicroVnd - plan.drawMicroVnd);
+    book.walletSeen(lease, wallet.availableMicroVnd - plan.drawMicroVnd, this.#deps.nowMs());
     const refused: Waiter[] = [];
     const answered = new Set<Waiter>();
     waiters.forEach((waiter, at) => {
@@ -230,16 +240,11 @@ export class Transfers {
         refused.push(waiter);
       }
     });
-    if (refused.length > 0) {
-      const known = {
-        elsewhereMicroVnd: await this.#leasedElsewhereMicroVnd(lease),
-        debtLimitMicroVnd: debtLimitMicroVnd(wallet, this.#deps.debt),
-      };
-      for (const waiter of refused) {
-        if (waiter.cancelled) continue;
-        answered.add(waiter);
-        waiter.done({ outcome: "refused", refusal: refusal(waiter.amountMicroVnd, lease, known) });
-      }
+    await this.#refuse(lease, wallet, refused);
+    for (const waiter of refused) answered.add(waiter);
+    if (request.wantedMicroVnd > 0n) {
+      request.wantedMicroVnd = 0n;
+      this.#deps.waiting.freed(book, lease, this.#deps.nowMs());
     }
     const left = request.waiters.filter((waiter) => !answered.has(waiter) && !waiter.cancelled);
     request.waiters.splice(0, request.waiters.length, ...left);
@@ -255,25 +260,53 @@ export class Transfers {
   }
 
   /**
-   * Reads the leases of other instances. Used only to tell "insufficient" from "on hold", so 0 if
-   * the store does not answer.
+   * Refuses calls. Where one would be told that the wallet is worth too little, the figures have to be of one moment:
+   * money that moved between two reads would be missed. If the wallet changes meanwhile, the money is on its way.
    */
-  async #leasedElsewhereMicroVnd(lease: Lease): Promise<bigint> {
-    const { kv, bounded } = this.#deps;
-    try {
-      const rows = await bounded(readLeasesOf(kv, lease.accountId));
-      const all = rows.reduce((sum, row) => sum + row.remainingMicroVnd, 0n);
-      const others = all - (lease.rowMicroVnd ?? 0n);
-      return others > 0n ? others : 0n;
-    } catch {
-      return 0n;
-    }
+  async #refuse(lease: Lease, wallet: WalletRow, waiters: readonly Waiter[]): Promise<void> {
+    if (waiters.length === 0) return;
+    const debtLimit = debtLimitMicroVnd(wallet, this.#deps.debt);
+    const elsewhereMicroVnd = await leasedElsewhereMicroVnd(this.#deps, lease);
+    const known = { elsewhereMicroVnd, debtLimitMicroVnd: debtLimit };
+    const refusals = waiters.map(({ amountMicroVnd }) => refusal(amountMicroVnd, lease, known));
+    const isMoving = this.#deps.isShared &&
+      refusals.some(({ reason }) => reason === "insufficient") &&
+      await hasMoved(this.#deps, lease, elsewhereMicroVnd);
+    waiters.forEach((waiter, at) => {
+      const refused = refusals[at];
+      invariant(refused !== undefined, "every waiter has a refusal");
+      if (waiter.cancelled) return;
+      waiter.done({ outcome: "refused", refusal: isMoving ? onItsWay(refused) : refused });
+    });
+  }
+
+  /**
+   * Reads the wallets of leases in use that were read longest ago, and returns what a wallet needs that became small:
+   * while a lease has room, its instance does not notice what others draw.
+   */
+  async lookAgain(book: LeaseBook): Promise<void> {
+    if (!this.#deps.isShared) return;
+    const nowMs = this.#deps.nowMs();
+    const due = [...book.leases()]
+      .filter((lease) => nowMs - lease.walletSeenAtMs >= lookAgainMs && freeMicroVnd(lease) > 0n)
+      .sort((one, other) => one.walletSeenAtMs - other.walletSeenAtMs)
+      .slice(0, keysPerRead);
+    if (due.length === 0) return;
+    const wallets = await readWallets(this.#deps, due);
+    due.forEach((lease, at) => {
+      const wallet = wallets?.[at];
+      if (wallet === undefined || !lease.alive) return;
+      book.walletSeen(lease, wallet.availableMicroVnd, nowMs);
+      this.returnSpare(lease);
+    });
   }
 
   #countFailure(requests: readonly TransferRequest[]): void {
     for (const request of requests) {
       request.attempts++;
-      if (request.waiters.length === 0 || request.attempts >= walletWriteAttempts) {
+      const { waiters, giveBack, wantedMicroVnd } = request;
+      const isAhead = waiters.length === 0 && giveBack === undefined && wantedMicroVnd === 0n;
+      if (isAhead || request.attempts >= walletWriteAttempts) {
         this.#requests.delete(request.lease.accountId);
         for (const waiter of request.waiters) {
           if (!waiter.cancelled) {

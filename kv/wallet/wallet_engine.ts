@@ -11,7 +11,7 @@ import { retireInstance } from "./reaper.ts";
 import { readBalance } from "./balance.ts";
 import { Charging } from "./charging.ts";
 import type { DebtRules } from "./debt.ts";
-import { InstanceLease, StoppedError } from "./instance_lease.ts";
+import { InstanceLease, type InstanceLeaseDeps, StoppedError } from "./instance_lease.ts";
 import { ReservationQueue } from "./reservation_queue.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { Backoff } from "./backoff.ts";
@@ -49,6 +49,8 @@ export interface WalletEngineOptions {
   /** Milliseconds that a call waits for money that other calls have reserved. */
   readonly reservationWaitMs: number;
   readonly debt: DebtRules;
+  /** Whether other instances may have the store open. */
+  readonly isShared: boolean;
 }
 
 /** The wallet engine of a running instance. */
@@ -75,7 +77,12 @@ export class LiveWalletEngine implements WalletEngine {
     this.#options = options;
     this.#backoff = backoff;
     this.#reservationQueue = new ReservationQueue(options.timer);
-    const deps = instanceLeaseDeps(kv, options, backoff);
+    const deps = {
+      ...instanceLeaseDeps(kv, options, backoff),
+      debt: options.debt,
+      isShared: options.isShared,
+      waiting: this.#reservationQueue,
+    };
     this.#pipeline = new Pipeline(deps, backoff, instanceLease, {
       readmit: (finished) => this.#charging.begin(finished),
       settled: () => this.#housekeeping.soon(),
@@ -83,6 +90,8 @@ export class LiveWalletEngine implements WalletEngine {
     this.#charging = new Charging(this.#pipeline, this.#reservationQueue, options.clock);
     this.#reserving = new Reserving(this.#pipeline, this.#reservationQueue, {
       ...options,
+      kv,
+      bounded: backoff.bounded,
       admits: () => this.#admits(),
     });
     this.#housekeeping = new Housekeeping(this.#pipeline, options);
@@ -186,6 +195,8 @@ export class LiveWalletEngine implements WalletEngine {
     const nowMs = this.#options.clock.nowMs();
     book.touch(lease, nowMs);
     this.#reservationQueue.freed(book, lease, nowMs);
+    this.#pipeline.transfers.returnSpare(lease);
+    if (this.#pipeline.transfers.waiting) this.#pipeline.kick();
     this.#housekeeping.soon();
   }
 
@@ -249,8 +260,8 @@ export class LiveWalletEngine implements WalletEngine {
 
 function instanceLeaseDeps(
   kv: KeyValueStore,
-  { clock, ttlMs, debt }: WalletEngineOptions,
+  { clock, ttlMs }: WalletEngineOptions,
   backoff: Backoff,
-) {
-  return { kv, clock, ttlMs, debt, bounded: backoff.bounded, backoff: backoff.beforeRetry };
+): InstanceLeaseDeps {
+  return { kv, clock, ttlMs, bounded: backoff.bounded, backoff: backoff.beforeRetry };
 }

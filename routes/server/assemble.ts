@@ -89,10 +89,16 @@ export async function assemble(
   const deadlines = new Deadlines({ clock: exactClock });
   // The leases of dead instances return to their wallets before the first balance is read.
   // The process that has a local file open is the only one: every other instance in it is dead, whatever its time.
-  await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });
+  const isAlone = config.store.kind === "file";
+  await reapExpiredInstances(kv, clock.nowMs(), { all: isAlone });
   const control = await openControl(kv, clock);
   const wallet = withKeyLimits(
-    await openWalletEngine(kv, { clock, random, debt: debtRules(config.catalog) }),
+    await openWalletEngine(kv, {
+      clock,
+      random,
+      debt: debtRules(config.catalog),
+      isShared: !isAlone && config.store.kind !== "memory",
+    }),
     kv,
     clock,
   );

@@ -35,6 +35,9 @@ function startSeveral({ env }: SharedStore, count: number): Promise<StartedGatew
   return Promise.all(Array.from({ length: count }, () => startGateway({ env })));
 }
 
+/** The price of premium-1 in gateway.json, for input and output alike. */
+const premiumVndPerMtok = 8_300;
+
 interface Payer {
   readonly id: string;
   readonly keyId: string;
@@ -115,6 +118,47 @@ for (const [name, start] of stores) {
       assertEquals(rest, new Set(["insufficient_balance"]));
       await untilBalance(first, payer.id, 0);
       await assertVerified(first);
+      await endAll(gateways);
+    },
+  );
+}
+
+/** A call of some 0.1 VND that reserves about `vnd` for what the model might write. */
+async function reservingCall({ address }: StartedGateway, key: string, vnd: number) {
+  const response = await fetch(`${address}/v1/chat/completions`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+    body: JSON.stringify({
+      model: "premium-1",
+      max_tokens: Math.floor(vnd / premiumVndPerMtok * 1_000_000),
+      messages: [{ role: "user", content: "hello" }],
+    }),
+  });
+  await response.body?.cancel();
+  return response.status;
+}
+
+for (const [name, start] of stores) {
+  Deno.test(
+    `${name}: a wallet of 100 VND serves a client, and then eight, on three instances`,
+    processes,
+    async () => {
+      await using store = await start();
+      const gateways = await startSeveral(store, 3);
+      const [first] = gateways as [StartedGateway];
+      const { key } = await newPayer(first, 100);
+      const statuses: number[] = [];
+      for (let at = 0; at < 30; at++) {
+        statuses.push(await reservingCall(gateways[at % 3]!, key, 67));
+      }
+      const eight = await Promise.all(Array.from({ length: 8 }, async (_, client) => {
+        const own: number[] = [];
+        for (let at = 0; at < 5; at++) {
+          own.push(await reservingCall(gateways[(client + at) % 3]!, key, 11));
+        }
+        return own;
+      }));
+      assertEquals([...statuses, ...eight.flat()].filter((status) => status !== 200), []);
       await endAll(gateways);
     },
   );

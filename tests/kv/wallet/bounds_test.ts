@@ -12,7 +12,9 @@ import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
 async function quietWalletEngine(kv: KeyValueStore) {
   const time = new ManualTime();
-  const wallet = await openWalletEngine(kv, { clock: time, timer: { start: () => () => {} } });
+  const timer = { start: () => () => {} };
+  // As on a file: what is left of a small wallet stays in the lease.
+  const wallet = await openWalletEngine(kv, { clock: time, timer, isShared: false });
   const account = newAccount();
   await topUp(kv, account, 1_000n);
   return { time, wallet, account };

@@ -14,7 +14,7 @@ function leaseOf(book: LeaseBook, remainingMicroVnd: bigint, reservedMicroVnd = 
 
 function request(lease: Lease, amounts: readonly (readonly [bigint, boolean])[]): TransferRequest {
   const waiters = amounts.map(([amountMicroVnd, partial]) => ({ amountMicroVnd, partial }));
-  return { lease, waiters, giveBack: false };
+  return { lease, waiters, giveBack: undefined, wantedMicroVnd: 0n };
 }
 
 const money = fc.bigInt({ min: 0n, max: 10_000n });
@@ -79,9 +79,9 @@ Deno.test("draws grow while they come often, and a poor wallet is drawn exactly"
 
 Deno.test("an idle lease goes back whole, one in use not at all", () => {
   const book = new LeaseBook();
-  const idle = { ...request(leaseOf(book, 70n), []), giveBack: true };
+  const idle = { ...request(leaseOf(book, 70n), []), giveBack: "idle" as const };
   assertEquals(planTransfer(idle, walletOf(0n, 0)).drawMicroVnd, -70n);
-  const used = { ...request(leaseOf(book, 70n, 1n), []), giveBack: true };
+  const used = { ...request(leaseOf(book, 70n, 1n), []), giveBack: "idle" as const };
   assertEquals(planTransfer(used, walletOf(0n, 0)).drawMicroVnd, 0n);
 });
 
