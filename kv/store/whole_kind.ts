@@ -1,10 +1,11 @@
 /** Reads all rows of a kind, for audits and exports. */
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
+import { readAhead } from "./read_ahead.ts";
 
 /**
- * Rows fetched at once. They are decoded without a pause: 500 rows with a dozen receipts each would
- * block calls for a tenth of a second.
+ * Rows fetched at once by readers that stop early or read little. They are decoded without a pause:
+ * 500 rows with a dozen receipts each would block calls for a tenth of a second.
  */
 export const listBatchRows = 100;
 
@@ -17,7 +18,7 @@ export async function* wholeKind<Value>(
   selector: Deno.KvListSelector,
   slices: TimeSlices | undefined,
 ): AsyncGenerator<Deno.KvEntry<Value>> {
-  for await (const entry of kv.list<Value>(selector, { batchSize: listBatchRows })) {
+  for await (const entry of readAhead<Value>(kv, selector)) {
     yield entry;
     const rest = slices?.rest();
     if (rest !== undefined) await rest;

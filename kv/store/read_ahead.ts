@@ -1,0 +1,75 @@
+/**
+ * Reads the rows of a selector in pages, and requests a page while the one before is processed. Over a network a
+ * reader would otherwise wait for a round trip per page, during which it does nothing.
+ */
+import type { KeyValueStore } from "./key_value_store.ts";
+
+/** Rows of the first page, and the fewest of any: some milliseconds of decoding. */
+const leastPageRows = 100;
+
+/** Most rows of a page: the bound of KV Connect for one read. */
+const mostPageRows = 1_000;
+
+/**
+ * Characters that a page should have. It is decoded without a pause, so that calls on the same thread wait for it: some
+ * three milliseconds.
+ */
+const pageChars = 1024 * 1024;
+
+/** Characters that a row which is no text counts as: wallets, leases and sums have about as many bytes. */
+const objectRowChars = 250;
+
+interface Page<Value> {
+  readonly entries: readonly Deno.KvEntry<Value>[];
+  readonly cursor: string;
+  readonly isLast: boolean;
+}
+
+async function readPage<Value>(
+  kv: KeyValueStore,
+  selector: Deno.KvListSelector,
+  { rows, cursor }: { readonly rows: number; readonly cursor: string },
+): Promise<Page<Value>> {
+  const list = kv.list<Value>(selector, { limit: rows, batchSize: rows, cursor });
+  const entries = await Array.fromAsync(list);
+  return { entries, cursor: list.cursor, isLast: entries.length < rows };
+}
+
+/** Returns how many rows the next page should have, from the size of those of the last one. */
+function rowsAfter(entries: readonly Deno.KvEntry<unknown>[]): number {
+  let chars = 0;
+  for (const { value } of entries) {
+    chars += typeof value === "string" ? value.length : objectRowChars;
+  }
+  const rows = Math.floor(pageChars * entries.length / Math.max(1, chars));
+  return Math.min(mostPageRows, Math.max(leastPageRows, rows));
+}
+
+/**
+ * Lists the rows of a selector in key order. At most two pages are in memory: the one that is processed and the next.
+ *
+ * @example
+ * ```ts
+ * import { readAhead } from "./read_ahead.ts";
+ * using kv = await Deno.openKv(":memory:");
+ * await kv.set(["wallet", "acc_1"], 1);
+ * const rows = await Array.fromAsync(readAhead(kv, { prefix: ["wallet"] }));
+ * if (rows.length !== 1) throw new Error("not read");
+ * ```
+ */
+export async function* readAhead<Value>(
+  kv: KeyValueStore,
+  selector: Deno.KvListSelector,
+): AsyncGenerator<Deno.KvEntry<Value>> {
+  let next = readPage<Value>(kv, selector, { rows: leastPageRows, cursor: "" });
+  for (;;) {
+    const { entries, cursor, isLast } = await next;
+    if (!isLast) {
+      next = readPage<Value>(kv, selector, { rows: rowsAfter(entries), cursor });
+      // A reader that stops early never awaits it.
+      next.catch(() => {});
+    }
+    yield* entries;
+    if (isLast) return;
+  }
+}
