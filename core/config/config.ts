@@ -12,6 +12,7 @@ import { type ReadGatewayFile, readGatewayFile } from "../catalog/read_file.ts";
 import { readVariables } from "./config_variables.ts";
 import { type Environment, issueLines, setVariables } from "./environment.ts";
 import type { MailSettings } from "../mail/mail_url.ts";
+import { isDenoDeploy, withPlatformDefaults } from "./platform.ts";
 import { proxyProblems } from "./proxies.ts";
 import { secretProblem, secretText, withoutLineEnd } from "./secret_text.ts";
 import type { StoreLocation } from "./store_location.ts";
@@ -23,6 +24,8 @@ export interface Config {
   readonly port: number;
   readonly host: string;
   readonly store: StoreLocation;
+  /** Whether this instance runs on Deno Deploy, which starts and stops instances by itself. */
+  readonly onDenoDeploy: boolean;
   readonly region: string | undefined;
   /**
    * Public address of this service, without a trailing slash; for links and snippets. Undefined:
@@ -116,6 +119,14 @@ function readProviderKeys(
   return { keys, problems };
 }
 
+/** Lists the sandbox providers of a production catalogue, whose answers are made up. */
+function sandboxBesideReal({ providers }: Catalog, fileName: string): string[] {
+  return Object.entries(providers).filter(([, { kind }]) => kind === "sandbox").map(([name]) =>
+    `${fileName} providers.${name}: a sandbox beside real providers is refused on Deno Deploy, ` +
+    "which is public: customers would pay for made-up answers"
+  );
+}
+
 /**
  * Reads the configuration, or returns every problem at once.
  *
@@ -127,7 +138,7 @@ export function readConfig(
   environment: Environment,
   file: string | { readonly problem: string },
 ): ConfigResult {
-  const set = setVariables(environment);
+  const set = withPlatformDefaults(setVariables(environment));
   const variables = readVariables(set);
   const topup = readTopupSettings(set);
   const fileName = set["GATEWAY_CONFIG"] ?? "gateway.json";
@@ -150,12 +161,18 @@ export function readConfig(
     return { ok: false, problems: all };
   }
   const isReal = Object.values(catalog.providers).some((provider) => provider.kind !== "sandbox");
+  const onDenoDeploy = isDenoDeploy(set);
+  if (isReal && onDenoDeploy) {
+    const mixed = sandboxBesideReal(catalog, fileName);
+    if (mixed.length > 0) return { ok: false, problems: mixed };
+  }
   return {
     ok: true,
     config: {
       port: values.PORT,
       host: values.HOST,
       store: values.GATEWAY_KV,
+      onDenoDeploy,
       region: values.GATEWAY_REGION,
       baseUrl: values.GATEWAY_BASE_URL,
       masterKeys: values.GATEWAY_MASTER_KEYS,

@@ -7,6 +7,7 @@ import { masterKeysProblem } from "../api_keys/seal.ts";
 import { localAddress } from "../lib/net/local_address.ts";
 import { type MailSettings, readMailUrl } from "../mail/mail_url.ts";
 import { secretProblem, secretText } from "./secret_text.ts";
+import { isDenoDeploy, platformProblems } from "./platform.ts";
 import { readStoreLocation, type StoreLocation } from "./store_location.ts";
 import { readSupport, type SupportContact } from "./support.ts";
 
@@ -91,9 +92,12 @@ function jointProblems(environment: Environment): string[] {
     postgres: ["GATEWAY_MASTER_KEYS"],
     file: [],
     memory: [],
+    deploy: [],
   };
+  problems.push(...platformProblems(environment, kind));
   for (const name of needed[kind ?? "file"]) {
     if (environment[name] !== undefined) continue;
+    if (name === "GATEWAY_MASTER_KEYS" && isDenoDeploy(environment)) continue; // reported above
     problems.push(`environment ${name}: must be set when GATEWAY_KV is a remote store`);
   }
   if (kind === "remote") {

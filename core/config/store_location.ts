@@ -6,6 +6,8 @@ import { holdsControls } from "./address.ts";
 export type StoreLocation =
   | { readonly kind: "memory" }
   | { readonly kind: "file"; readonly path: string }
+  /** The store that Deno Deploy opens without a path, shared by all instances of the app. */
+  | { readonly kind: "deploy" }
   /** A KV Connect server: several instances may share it. */
   | { readonly kind: "remote"; readonly url: string }
   /**
@@ -47,13 +49,14 @@ function postgresLocation(text: string): StoreLocationResult {
  */
 export function readStoreLocation(text: string): StoreLocationResult {
   if (text === ":memory:") return { ok: true, store: { kind: "memory" } };
+  if (text === "deploy") return { ok: true, store: { kind: "deploy" } };
   if (holdsControls(text)) return refused("must not contain line breaks or control characters");
   if (!text.includes("://")) return { ok: true, store: { kind: "file", path: text } };
   if (/^postgres(ql)?:\/\//.test(text)) return postgresLocation(text);
   const url = parseUrl(text);
   if (url === null || !/^https?:\/\//.test(text)) {
     return refused(
-      "must be a file, :memory:, or a valid address with https://, http:// or postgres://",
+      "must be a file, :memory:, deploy, or a valid address with https://, http:// or postgres://",
     );
   }
   if (url.username !== "" || url.password !== "") {

@@ -81,6 +81,8 @@ export async function openStore(
         return { ok: true, store: await openEmbedded(":memory:", clock) };
       case "remote":
         return { ok: true, store: await openRemote(location.url, clock) };
+      case "deploy":
+        return { ok: true, store: await openRemote(undefined, clock) };
       case "postgres":
         return { ok: true, store: await openServer(location.url, clock) };
       case "file":
@@ -160,7 +162,8 @@ async function openEmbedded(path: string, clock: Clock, lock?: Deno.FsFile): Pro
   return await ready(kv, clock, { snapshot, ...defined({ lock }) });
 }
 
-async function openRemote(url: string, clock: Clock): Promise<Store> {
+/** Without an address the platform names the store. */
+async function openRemote(url: string | undefined, clock: Clock): Promise<Store> {
   const kv = await Deno.openKv(url);
   return await ready(kv, clock, { snapshot: (slices) => stillSnapshot(kv, slices) });
 }
