@@ -14,10 +14,15 @@ import { systemClock } from "./core/lib/time/clock.ts";
 import { readConfig } from "./core/config/config.ts";
 import { setVariables } from "./core/config/environment.ts";
 import { runAdmin } from "./routes/operator/cli/cli.ts";
+import { createCron, registerCron } from "./routes/server/cron.ts";
 import { createLineWriter } from "./routes/server/line_writer.ts";
 import { serve } from "./routes/server/serve.ts";
 import { createStopSignals } from "./routes/server/stop_signals.ts";
 import { eventLine } from "./routes/api/call_log.ts";
+
+const cron = createCron();
+// At the top level, where Deno Deploy looks for schedules. Commands end by themselves, without cron.
+if (import.meta.main && Deno.args[0] !== "admin") registerCron(cron);
 
 const encoder = new TextEncoder();
 const error = (text: string) => void Deno.stderr.writeSync(encoder.encode(text));
@@ -57,6 +62,7 @@ async function main(args: readonly string[]): Promise<number> {
       write: lines.write,
       signal: stop,
       hurry,
+      cron,
     });
   } finally {
     await lines.flush();

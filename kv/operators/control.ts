@@ -85,12 +85,15 @@ export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Cont
   let switches = noSwitches;
   let epoch = "";
   let confirmedAtMs = -Infinity;
+  // By the wall clock, too: that of durations may stand still while a platform freezes the process.
+  let confirmedWallMs = -Infinity;
   let timer: ReturnType<typeof setTimeout> | undefined;
   let closed = false;
   let reading: Promise<void> | undefined;
 
   async function refresh(): Promise<void> {
     const askedAtMs = clock.monotonicMs();
+    const askedWallMs = clock.nowMs();
     const [epochEntry, switchesEntry] = await kv.getMany<[string, Switches]>([
       keysEpochKey(),
       switchesKey(),
@@ -99,6 +102,7 @@ export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Cont
     epoch = epochEntry.value ?? "first";
     switches = switchesEntry.value ?? noSwitches;
     confirmedAtMs = askedAtMs;
+    confirmedWallMs = askedWallMs;
   }
 
   function catchUp(): Promise<void> {
@@ -129,7 +133,9 @@ export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Cont
       return switches;
     },
     freshKeysEpoch() {
-      return clock.monotonicMs() - confirmedAtMs <= controlStaleMs ? epoch : undefined;
+      const isFresh = clock.monotonicMs() - confirmedAtMs <= controlStaleMs &&
+        Math.abs(clock.nowMs() - confirmedWallMs) <= controlStaleMs;
+      return isFresh ? epoch : undefined;
     },
     refresh,
     catchUp,

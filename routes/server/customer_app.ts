@@ -3,6 +3,7 @@ import type { Hono } from "hono";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import { unforeseen } from "../../core/lib/error_line.ts";
 import { mailQueue } from "../../kv/outbox/mail.ts";
+import type { BackgroundWorker } from "../api/background_worker.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { createOpenIdClient } from "../auth/openid.ts";
 import { createPasswordHasher } from "../auth/password_hash.ts";
@@ -28,7 +29,7 @@ export interface CustomerApp {
   /** What runs at intervals. */
   readonly jobs: readonly Job[];
   /** Starts sending mails. */
-  startWorkers(): { stop(): Promise<void> };
+  startWorkers(): BackgroundWorker;
 }
 
 export interface CustomerAppOptions extends MailOptions {

@@ -1,12 +1,15 @@
 /**
- * Runs the periodic jobs: recovery of dead instances, availability, and the jobs of the pages. Each
- * has a time limit and never overlaps itself.
+ * Runs the periodic jobs: recovery of dead instances, availability, and the jobs of the pages.
+ *
+ * Three things start a job: its timer while the process lives, the platform's cron where processes
+ * come and go, and the first request after a freeze. A job never overlaps itself.
  */
 import { unforeseen } from "../../core/lib/error_line.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
 import { writeAvailability } from "../../kv/receipts/availability.ts";
 import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
 import type { Gateway } from "../api/gateway.ts";
+import { cronSchedules } from "./cron.ts";
 
 /** Milliseconds between two writes of the availability counts. */
 const availabilityEveryMs = 60_000;
@@ -17,11 +20,13 @@ const ledgerWatchEveryMs = 1_000;
 /** Milliseconds between two searches for instances that died. */
 const reapEveryMs = 15_000;
 
-/** A periodic job; runs of the same job do not overlap. */
+/** A periodic job; runs of the same job in this process do not overlap. */
 export interface Job {
   readonly name: string;
   readonly everyMs: number;
   readonly run: () => Promise<unknown>;
+  /** Runs by cron and after a freeze only, since a worker of this process does the same meanwhile. */
+  readonly withoutTimer?: true;
 }
 
 /**
@@ -90,25 +95,49 @@ export function createReaping({ kv, clock, log, wallet }: ReapingDeps): () => Pr
   };
 }
 
-/** Starts the jobs. `stop` waits for the runs in progress. */
-export function startJobs(
-  gateway: Gateway,
-  more: readonly Job[] = [],
-): { stop(): Promise<void> } {
-  const { log } = gateway;
-  const jobs: readonly Job[] = [
+/** The jobs of a running gateway. */
+export interface Jobs {
+  /**
+   * Runs what is due at a schedule of cron: the jobs whose period is not shorter than `everyMs` and
+   * shorter than that of the next schedule, unless their timer has just run them.
+   */
+  runOfPeriod(everyMs: number): Promise<void>;
+  /** Begins all jobs whose period is over by the wall clock, e.g. after the process was frozen. */
+  runOverdue(): void;
+  /** Stops the timers and waits for the runs in progress. */
+  stop(): Promise<void>;
+}
+
+export interface JobsOptions {
+  /** Jobs besides those that every gateway has. */
+  readonly jobs?: readonly Job[];
+  /** Called when a timer of a job fires: the process is not frozen. */
+  readonly ticked?: () => void;
+}
+
+function jobsOf(gateway: Gateway): Job[] {
+  return [
     { name: "reap", everyMs: reapEveryMs, run: createReaping(gateway) },
-    {
-      name: "availability",
-      everyMs: availabilityEveryMs,
-      run: () => saveAvailability(gateway),
-    },
+    { name: "availability", everyMs: availabilityEveryMs, run: () => saveAvailability(gateway) },
     { name: "ledger", everyMs: ledgerWatchEveryMs, run: ledgerWatch(gateway) },
-    ...more,
   ];
-  let stopped = false;
+}
+
+/** The period of the schedule of cron that runs a job: the longest one that is not longer than its own. */
+function cronPeriodMs({ everyMs }: Job): number {
+  const periods = cronSchedules.map((schedule) => schedule.everyMs);
+  return periods.findLast((periodMs) => periodMs <= everyMs) ?? periods[0] ?? everyMs;
+}
+
+/** Starts the timers of all jobs. */
+export function startJobs(gateway: Gateway, { jobs = [], ticked }: JobsOptions = {}): Jobs {
+  const { log, clock } = gateway;
+  const all: readonly Job[] = [...jobsOf(gateway), ...jobs];
+  const startedAtMs = clock.nowMs();
+  const endedAtMs = new Map<Job, number>();
   const timers = new Map<Job, ReturnType<typeof setTimeout>>();
-  const running = new Set<Promise<void>>();
+  const running = new Map<Job, Promise<void>>();
+  let stopped = false;
 
   async function once(job: Job): Promise<void> {
     try {
@@ -118,24 +147,52 @@ export function startJobs(
     }
   }
 
+  /** Runs a job, or waits for its run in progress. */
+  function run(job: Job): Promise<void> {
+    const current = running.get(job);
+    if (current !== undefined) return current;
+    if (stopped) return Promise.resolve();
+    const turn = once(job).finally(() => {
+      running.delete(job);
+      endedAtMs.set(job, clock.nowMs());
+    });
+    running.set(job, turn);
+    return turn;
+  }
+
+  /** Whether the period has passed since `sinceMs`; a clock that was set back says nothing, so yes. */
+  function isOver({ everyMs }: Job, sinceMs: number): boolean {
+    const passedMs = clock.nowMs() - sinceMs;
+    return passedMs >= everyMs || passedMs < 0;
+  }
+
   function schedule(job: Job): void {
     if (stopped) return;
     const timer = setTimeout(() => {
-      const turn = once(job).finally(() => {
-        running.delete(turn);
-        schedule(job);
-      });
-      running.add(turn);
+      ticked?.();
+      void run(job).then(() => schedule(job));
     }, job.everyMs);
     timers.set(job, timer);
   }
 
-  for (const job of jobs) schedule(job);
+  for (const job of all) if (job.withoutTimer !== true) schedule(job);
   return {
+    async runOfPeriod(everyMs) {
+      const due = all.filter((job) => {
+        const sinceMs = endedAtMs.get(job);
+        return cronPeriodMs(job) === everyMs && (sinceMs === undefined || isOver(job, sinceMs));
+      });
+      await Promise.all(due.map(run));
+    },
+    runOverdue() {
+      for (const job of all) {
+        if (isOver(job, endedAtMs.get(job) ?? startedAtMs)) void run(job);
+      }
+    },
     async stop() {
       stopped = true;
       for (const timer of timers.values()) clearTimeout(timer);
-      await Promise.all(running);
+      await Promise.all(running.values());
     },
   };
 }

@@ -2,8 +2,9 @@
 import { errorName } from "../../core/lib/error_line.ts";
 import type { Mailer } from "../../core/mail/mail.ts";
 import { mailQueue } from "../../kv/outbox/mail.ts";
-import { startOutboxWorker } from "../../kv/outbox/outbox_worker.ts";
+import { type OutboxWorld, runDue, startOutboxWorker } from "../../kv/outbox/outbox_worker.ts";
 import { warnOfLowBalances } from "../../kv/wallet/low_balance.ts";
+import type { BackgroundWorker } from "../api/background_worker.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { createAbsentMailer, createMailer, whyNoMail } from "../mail/mailer.ts";
 import { mailWork } from "../mail/send_mail.ts";
@@ -26,22 +27,32 @@ function mailerOf({ config }: Gateway, { baseUrl, write }: MailOptions): Mailer 
   return createMailer({ mail: config.mail, baseUrl, fetch, log: write });
 }
 
+/** Milliseconds between two runs of cron that send what is due. */
+const sendEveryMs = 60_000;
+
 /** Starts the worker that sends queued mails. */
-export function startMailWorker(gateway: Gateway, options: MailOptions): { stop(): Promise<void> } {
+export function startMailWorker(gateway: Gateway, options: MailOptions): BackgroundWorker {
   const { config, kv, clock, random, log, media } = gateway;
   const mailer = mailerOf(gateway, options);
-  const worker = startOutboxWorker(
-    {
-      kv,
-      clock,
-      random,
-      onFailure: ({ queue, id, attempt, fate, error }) =>
-        log.event("warn", "mail failed", { queue, id, attempt, fate, error: errorName(error) }),
-    },
-    mailWork({ kv, clock, mailer, baseUrl: options.baseUrl, support: config.support?.text }),
-  );
+  const world: OutboxWorld = {
+    kv,
+    clock,
+    random,
+    onFailure: ({ queue, id, attempt, fate, error }) =>
+      log.event("warn", "mail failed", { queue, id, attempt, fate, error: errorName(error) }),
+  };
+  const { baseUrl } = options;
+  const work = mailWork({ kv, clock, mailer, baseUrl, support: config.support?.text });
+  const worker = startOutboxWorker(world, work);
   const remove = media.wakeUp.add(mailQueue.name, worker);
   return {
+    nudge: () => worker.nudge(),
+    sweep: {
+      name: "send mails",
+      everyMs: sendEveryMs,
+      run: () => runDue(world, work),
+      withoutTimer: true,
+    },
     async stop() {
       remove();
       await worker.stop();

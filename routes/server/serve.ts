@@ -21,15 +21,17 @@ import { storeReadings } from "../operator/cli/store_readings.ts";
 import { createApp } from "../app.ts";
 import { whyNoMail } from "../mail/mailer.ts";
 import type { Gateway } from "../api/gateway.ts";
-import { registerVideoCron, startVideoWorker } from "../api/videos/video_worker.ts";
+import { startVideoWorker } from "../api/videos/video_worker.ts";
 import { assemble, type Surroundings } from "./assemble.ts";
+import type { Cron } from "./cron.ts";
 import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
+import { FreezeWatch } from "./freeze_watch.ts";
 import { startJobs } from "./jobs.ts";
 import { type Answer, answerWith, listen } from "./listen.ts";
 import { loadMasterKeys } from "./master_keys.ts";
 import { type CustomerApp, openCustomerApp } from "./customer_app.ts";
 
-/** Milliseconds that the end of the process waits for what was asked to end: the cron, the last answers. */
+/** Milliseconds that the end of the process waits for what was asked to end: the last answers, the admin socket. */
 const lastEndsMs = 1_000;
 
 /** `write` gets whole lines: the banner and the log. */
@@ -38,6 +40,8 @@ export interface ServeOptions extends Surroundings {
   readonly signal: AbortSignal;
   /** Aborted at the second signal: running calls are then ended at once. */
   readonly hurry?: AbortSignal | undefined;
+  /** The platform's cron, whose runs do what is due; without it only timers do. */
+  readonly cron?: Cron;
 }
 
 interface Listening {
@@ -105,23 +109,27 @@ async function demoKeyOf(gateway: Gateway, masterKeys: MasterKeys): Promise<stri
   return undefined;
 }
 
-/** Starts jobs, workers and cron. */
+/** Starts jobs and workers. What they do runs by timers, by cron, and at a request after a freeze. */
 function startWork(
   gateway: Gateway,
   customerApp: CustomerApp,
-  signal: AbortSignal,
+  { freeze, cron }: { readonly freeze: FreezeWatch; readonly cron: Cron | undefined },
 ): { stop(): Promise<void> } {
   const noMail = whyNoMail(gateway.config);
   if (noMail !== undefined) gateway.log.event("warn", "mail is off", { reason: noMail });
-  const jobs = startJobs(gateway, customerApp.jobs);
-  const workers = customerApp.startWorkers();
-  const videoWorker = startVideoWorker(gateway);
-  const cron = registerVideoCron(gateway, signal);
+  const workers = [customerApp.startWorkers(), startVideoWorker(gateway)];
+  const jobs = startJobs(gateway, {
+    jobs: [...customerApp.jobs, ...workers.map(({ sweep }) => sweep)],
+    ticked: () => freeze.ticked(),
+  });
+  freeze.onThaw(() => {
+    jobs.runOverdue();
+    for (const { nudge } of workers) nudge();
+  });
+  cron?.begin(({ everyMs }) => jobs.runOfPeriod(everyMs));
   return {
     async stop() {
-      await Promise.all([jobs.stop(), workers.stop()]);
-      await videoWorker.stop();
-      await atMost(lastEndsMs, cron);
+      await Promise.all([cron?.end(), jobs.stop(), ...workers.map((worker) => worker.stop())]);
     },
   };
 }
@@ -178,7 +186,13 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   const secret = await demoKeyOf(gateway, masterKeys);
   const admin = await openAdmin(gateway, { masterKeys, snapshot: store.snapshot }, signal);
   let answer: Answer = () => new Response(null, { status: 503 });
-  const listening = admin.ok ? listen(gateway, (request, info) => answer(request, info)) : admin;
+  const freeze = new FreezeWatch(gateway.clock);
+  const listening = admin.ok
+    ? listen(gateway, (request, info) => {
+      freeze.request();
+      return answer(request, info);
+    })
+    : admin;
   if (!admin.ok || !listening.ok) {
     if (!listening.ok) write(listening.problem);
     await assembled.close();
@@ -195,7 +209,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   });
   answer = answerWith(gateway, createApp(gateway, { stopping: () => signal.aborted, customerApp }));
   for (const line of banner(config.mode, on, secret)) write(line);
-  const work = startWork(gateway, customerApp, signal);
+  const work = startWork(gateway, customerApp, { freeze, cron: options.cron });
 
   await untilAborted(signal);
   gateway.log.event("info", "stopping", { calls_in_flight: gateway.calls.count });

@@ -1,4 +1,4 @@
-/** Polls video tasks in the background: a worker in this process, and a sweep for cron. */
+/** Polls video tasks in the background: a worker in this process, and a sweep by timer and cron. */
 import { errorName } from "../../../core/lib/error_line.ts";
 import { startOutboxWorker } from "../../../kv/outbox/outbox_worker.ts";
 import {
@@ -8,6 +8,7 @@ import {
   videoPollWork,
   type VideoPollWorld,
 } from "../../../kv/videos/mod.ts";
+import type { BackgroundWorker } from "../background_worker.ts";
 import type { Gateway } from "../gateway.ts";
 import { askProviderOf } from "./video_upstream.ts";
 
@@ -27,13 +28,18 @@ function pollWorld(gateway: Gateway, stop?: AbortSignal): VideoPollWorld {
   };
 }
 
+/** Milliseconds between two searches for tasks whose poll was lost, e.g. with its process. */
+const sweepEveryMs = 60_000;
+
 /** Starts the worker of this process. `stop` cancels the polls in flight; they are repeated after the restart. */
-export function startVideoWorker(gateway: Gateway): { stop(): Promise<void> } {
+export function startVideoWorker(gateway: Gateway): BackgroundWorker {
   const stopping = new AbortController();
   const world = pollWorld(gateway, stopping.signal);
   const worker = startOutboxWorker(world, videoPollWork(world));
   const remove = gateway.media.wakeUp.add(videoPolls.name, worker);
   return {
+    nudge: () => worker.nudge(),
+    sweep: { name: "sweep videos", everyMs: sweepEveryMs, run: () => sweepVideos(world) },
     async stop() {
       remove();
       stopping.abort();
@@ -42,30 +48,11 @@ export function startVideoWorker(gateway: Gateway): { stop(): Promise<void> } {
   };
 }
 
-/** Registers {@linkcode sweepVideos} with the platform's cron, where there is one. Ends with `signal`, and resolves then. */
-export async function registerVideoCron(gateway: Gateway, signal: AbortSignal): Promise<void> {
-  // Undefined if the runtime was started without its flag; the worker does not need it.
-  if (typeof Deno.cron !== "function") return;
-  const failed = (error: unknown) =>
-    gateway.log.event("error", "cron failed", {
-      error: errorName(error),
-    });
-  // Errors are logged and not thrown: the next run is a minute away, and the runtime would print them outside the
-  // log.
-  await Deno.cron(
-    "sweep videos",
-    "* * * * *",
-    { signal },
-    () => sweepVideos(gateway).catch(failed),
-  ).catch(failed);
-}
-
 /**
- * Finds tasks whose poll was lost, and runs every poll that is due. For cron, so that tasks also end where no process
- * stays alive between requests. Several sweeps may run at the same time.
+ * Finds tasks whose poll was lost, and runs every poll that is due. By cron, tasks also end where no
+ * process stays alive between requests. Several sweeps may run at the same time.
  */
-async function sweepVideos(gateway: Gateway): Promise<void> {
-  const world = pollWorld(gateway);
+async function sweepVideos(world: VideoPollWorld): Promise<void> {
   await sweepOverdueVideos(world);
   await pollDueTasks(world);
 }
