@@ -1,7 +1,8 @@
 /**
  * Moves money that does not belong to a call: top-ups, refunds, demo money, corrections. Each line
  * of the ledger is written in one atomic write with the wallet and the operation id of its cause,
- * so each cause moves money once, however often it is reported. Lines never change.
+ * so each cause moves money once, however often it is reported. Lines never change. A copy of each
+ * is kept in order of time, so that verification reads the lines of one day only.
  *
  * - Folder `kv/ledger/`: money that moved without a call, claims on providers, refunds, statements.
  * - In: a movement with the operation id of its cause.
@@ -13,7 +14,7 @@ import { type AccountId, type LedgerId, newId, type RequestId } from "../../core
 import { walletWriteAttempts } from "../wallet/limits.ts";
 import { maxReceiptTextChars } from "../receipts/receipt_codec.ts";
 import { compareAndSet } from "../store/cas.ts";
-import { ledgerKey, ledgerOperationKey } from "../schema/keys.ts";
+import { ledgerByTimeKey, ledgerKey, ledgerOperationKey } from "../schema/keys.ts";
 import { changeWallet, readWallet } from "../wallet/wallets.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
@@ -195,7 +196,8 @@ async function tryToMove(
     .check({ key: ledgerOperationKey(operationId), versionstamp: null })
     .check({ key: lineKey, versionstamp: null });
   changeWallet(op, wallet, availableMicroVnd, { isTopup: entry.kind === "topup" });
-  op.set(lineKey, entry).set(ledgerOperationKey(operationId), entry);
+  op.set(lineKey, entry).set(ledgerOperationKey(operationId), entry)
+    .set(ledgerByTimeKey(ledgerId), entry);
   await attach?.(op, entry);
   const result = await op.commit();
   if (result.ok) return { done: { status: "applied", entry } };

@@ -63,8 +63,24 @@ export function ledgerKey(accountId: AccountId, ledgerId: LedgerId): StoreKey {
   return ["ledger", accountId, ledgerId];
 }
 
+// The lines of all accounts in order of time, a copy each.
+
+export function ledgerByTimePrefix(): StoreKey {
+  return ["ledger_by_time"];
+}
+
+/** Key of the copy of a line. `ledgerId` is its id, or a bound for a range. */
+export function ledgerByTimeKey(ledgerId: string): StoreKey {
+  return ["ledger_by_time", ledgerId];
+}
+
 export function ledgerOperationsPrefix(): StoreKey {
   return ["ledger_operation"];
+}
+
+/** Selects the lines of an account from an id on. `startId` may be a bound that is no id. */
+export function ledgerFromSelector(accountId: AccountId, startId: string): Deno.KvListSelector {
+  return { prefix: ["ledger", accountId], start: ["ledger", accountId, startId] };
 }
 
 export function ledgerOperationKey(operationId: string): StoreKey {
