@@ -17,6 +17,8 @@ export interface MasterKeys {
 interface MasterKey {
   readonly id: string;
   readonly key: CryptoKey;
+  /** Derived from the master key: signs texts in the store, so that a change of them is found. */
+  readonly signing: CryptoKey;
 }
 
 const ivBytes = 12; // NIST SP 800-38D: 96 bits, random; far below 2^32 seals per key
@@ -74,9 +76,22 @@ export async function readMasterKeys(text: string): Promise<MasterKeys> {
   const keys = await Promise.all(read.keys.map(async (raw): Promise<MasterKey> => {
     const digest = await sha256(raw);
     const key = await crypto.subtle.importKey("raw", raw, "AES-GCM", false, ["encrypt", "decrypt"]);
-    return { id: encodeBase64Url(digest.subarray(0, 6)), key };
+    return { id: encodeBase64Url(digest.subarray(0, 6)), key, signing: await signingKey(raw) };
   }));
   return { sealing: keys[0]!, byId: new Map(keys.map((entry) => [entry.id, entry])) };
+}
+
+/** Derives a key for signatures, so that no key serves two algorithms. */
+async function signingKey(raw: Uint8Array<ArrayBuffer>): Promise<CryptoKey> {
+  const source = await crypto.subtle.importKey("raw", raw, "HKDF", false, ["deriveKey"]);
+  const info = new TextEncoder().encode("gateway signature v1");
+  return await crypto.subtle.deriveKey(
+    { name: "HKDF", hash: "SHA-256", salt: new Uint8Array(), info },
+    source,
+    { name: "HMAC", hash: "SHA-256", length: 256 },
+    false,
+    ["sign", "verify"],
+  );
 }
 
 /**
