@@ -20,8 +20,10 @@
  *
  * - Folder `kv/verify/`: verification of a whole store, and its export.
  * - In: a store, also one in use.
- * - Out: a report with every problem, or records as JSON lines without secrets.
- * - Never: writes to the store.
+ * - Out: a report with every problem, checkpoints of the days that are right, or records as JSON
+ *   lines without secrets.
+ * - Never: changes what it verifies; it writes checkpoints, and copies of ledger lines that an
+ *   earlier release left out.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
@@ -30,6 +32,7 @@ import { daySumsPrefix, ledgersPrefix, walletsPrefix } from "../schema/keys.ts";
 import { ClaimSums } from "../ledger/provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
 import { claimDisagreements, readClaimRows } from "./verify_claims.ts";
+import type { DayDigests } from "./day_digests.ts";
 import { isRefund } from "./verify_refunds.ts";
 import { hash, recentIdsStart } from "./verify_index.ts";
 import { Scan } from "./verify_scan.ts";
@@ -42,7 +45,7 @@ import type { KeyValueStore } from "../store/key_value_store.ts";
 const verifyRowsPerPass = 200_000;
 
 /** Most problems that a report lists; beyond it only their number. */
-const maxVerifyProblems = 1_000;
+export const maxVerifyProblems = 1_000;
 
 /** The result of a verification. */
 export interface VerifyReport {
@@ -72,6 +75,8 @@ export interface VerifyOptions {
   readonly slices?: TimeSlices | undefined;
   /** Waits before accounts that were in use are read again. */
   readonly pause?: (durationMs: number) => Promise<void>;
+  /** Collects the receipts of all accounts by day. */
+  readonly digests?: DayDigests | undefined;
 }
 
 async function countPasses(
@@ -129,7 +134,8 @@ export async function verifyStore(
   const claims = new ClaimSums();
   for (let pass = 0; pass < passes; pass++) {
     const isOurs = (accountId: AccountId) => hash(accountId) % passes === pass;
-    const scan = new Scan(kv, isOurs, { recentStart, slices, claims });
+    const digests = pass === 0 ? options.digests : undefined;
+    const scan = new Scan(kv, isOurs, { recentStart, slices, claims, digests });
     await scan.run();
     totals.accounts += scan.tallies.size;
     totals.receipts += scan.receipts;

@@ -35,6 +35,7 @@ export interface Problem {
     | "refund"
     | "rollup"
     | "row"
+    | "seal"
     | "twice"
     | "video";
   readonly detail: string;
@@ -58,7 +59,8 @@ export function leaseLeftMicroVnd(lease: LeaseRow, charges: Iterable<PendingChar
   return leftMicroVnd;
 }
 
-interface Holdings {
+/** What an account has at one moment. */
+export interface Holdings {
   readonly availableMicroVnd: bigint;
   readonly leasedMicroVnd: bigint;
   readonly negativeLease: boolean;
@@ -67,7 +69,8 @@ interface Holdings {
   readonly version: string;
 }
 
-async function readHoldings(kv: KeyValueStore, accountId: AccountId): Promise<Holdings> {
+/** Reads what an account has. */
+export async function readHoldings(kv: KeyValueStore, accountId: AccountId): Promise<Holdings> {
   const wallet = await readWallet(kv, accountId);
   const leases = await readLeasesOf(kv, accountId);
   const charges: PendingCharge[] = [];
@@ -134,7 +137,8 @@ export async function verifyAccount(
   return "moving";
 }
 
-function balanceProblems(
+/** Compares what an account has with what moved and was charged. */
+export function balanceProblems(
   accountId: AccountId,
   holdings: Holdings,
   movedMicroVnd: bigint,

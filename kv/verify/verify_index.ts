@@ -17,6 +17,7 @@ import {
 import type { ClaimSums } from "../ledger/provider_claims.ts";
 import { pageIds } from "../receipts/receipt_index.ts";
 import { decodeReceiptPage } from "../receipts/receipt_pages.ts";
+import type { DayDigests } from "./day_digests.ts";
 import { wholeKind } from "../store/whole_kind.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
@@ -49,6 +50,8 @@ export interface ScanOptions {
   readonly slices: TimeSlices | undefined;
   /** Collects the claims of the receipts. */
   readonly claims?: ClaimSums;
+  /** Collects the receipts of all accounts by day. */
+  readonly digests?: DayDigests | undefined;
 }
 
 /** The hash sums of one account. */
@@ -101,7 +104,7 @@ export class IndexPrints {
 }
 
 /** Returns nothing if a row cannot be read, which the scan has reported already. */
-function readable<Item>(read: () => Item[]): Item[] {
+export function readable<Item>(read: () => Item[]): Item[] {
   try {
     return read();
   } catch (error) {

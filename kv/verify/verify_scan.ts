@@ -34,6 +34,7 @@ import {
   type UsageSum,
   usageSum,
 } from "../receipts/day_sums.ts";
+import type { DayDigests } from "./day_digests.ts";
 import { leaseLeftMicroVnd, type PendingCharge, type Problem } from "./verify_account.ts";
 import { ledgerFingerprint } from "./verify_ledger.ts";
 import { hash, IndexPrints, isIndexed, type ScanOptions } from "./verify_index.ts";
@@ -68,6 +69,7 @@ export class Scan {
   readonly #isOurs: (accountId: AccountId) => boolean;
   readonly #slices: TimeSlices | undefined;
   readonly #claims: ClaimSums | undefined;
+  readonly #digests: DayDigests | undefined;
   /** Sums of receipts by cell, until the row of the sum is read. */
   readonly #sums = new Map<string, { readonly cell: DaySumCell; readonly sum: UsageSum }>();
   /** Versions of the rows that equal the sum of their receipts. */
@@ -87,8 +89,9 @@ export class Scan {
   constructor(
     kv: KeyValueStore,
     isOurs: (accountId: AccountId) => boolean,
-    { recentStart, slices, claims }: ScanOptions,
+    { recentStart, slices, claims, digests }: ScanOptions,
   ) {
+    this.#digests = digests;
     this.#kv = kv;
     this.#isOurs = isOurs;
     this.#slices = slices;
@@ -158,6 +161,7 @@ export class Scan {
       }
     });
     await this.#each(receiptsPrefix(), none, (entry) => {
+      this.#digests?.addPage(entry);
       for (const receipt of decodeReceiptPage(entry)) this.#addReceipt(receipt);
     });
     await this.#each(daySumsPrefix(), accountOfKey, ({ key, value, versionstamp }) => {
@@ -210,6 +214,7 @@ export class Scan {
 
   #addReceipt(receipt: Receipt): void {
     const { requestId } = receipt;
+    this.#digests?.addReceipt(receipt);
     if (!this.#isOurs(receipt.accountId)) return;
     this.#checkOnce(receipt);
     this.receipts++;

@@ -38,7 +38,8 @@ export interface ProvedSums {
   readonly unwritten: ReadonlyMap<string, DaySumCell>;
 }
 
-interface DaySum {
+/** A day sum as it was read. */
+export interface DaySum {
   readonly cell: DaySumCell;
   readonly sum: UsageSum;
   readonly versionstamp: string;

@@ -14,6 +14,7 @@ import {
   openVideosPrefix,
   videoKey,
   videoOf,
+  videosOfPrefix,
 } from "../schema/keys.ts";
 import type { LedgerEntry } from "../ledger/ledger.ts";
 import { readReceipt } from "../receipts/receipts.ts";
@@ -51,10 +52,32 @@ export async function* verifyVideos(kv: KeyValueStore): AsyncGenerator<VideoProb
 }
 
 /**
+ * Checks the tasks of one account whose calls, or refunds, are not older than these ids, as
+ * {@linkcode verifyVideos} does.
+ */
+export async function* verifyVideosOf(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { startId, refundStartId }: { readonly startId: string; readonly refundStartId: string },
+): AsyncGenerator<VideoProblem> {
+  const page = { batchSize: listBatchRows };
+  for await (const { key, value } of kv.list({ prefix: videosOfPrefix(accountId) }, page)) {
+    if (!isVideoTask(value)) {
+      yield { accountId, kind: "video", detail: `${videoOf(key)}: not a task` };
+      continue;
+    }
+    if (value.requestId < startId && (value.refundId ?? "") < refundStartId) continue;
+    for (const detail of await problemsOf(kv, value)) {
+      yield { accountId, kind: "video", detail: `${value.id}: ${detail}` };
+    }
+  }
+}
+
+/**
  * Finds index entries of open tasks without a task: open tasks cannot be deleted, so such a task
  * was lost.
  */
-async function* openWithoutTask(kv: KeyValueStore): AsyncGenerator<VideoProblem> {
+export async function* openWithoutTask(kv: KeyValueStore): AsyncGenerator<VideoProblem> {
   const rows = kv.list<OpenVideo>({ prefix: openVideosPrefix() }, {
     batchSize: listBatchRows,
   });
