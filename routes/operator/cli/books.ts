@@ -5,22 +5,37 @@ import { inVnd } from "../../../core/billing/vnd_json.ts";
 import { exportRecords } from "../../../kv/verify/export.ts";
 import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { rebuildAllDaySums, rebuildDaySums } from "../../../kv/receipts/usage.ts";
-import { verifyStore } from "../../../kv/verify/verify.ts";
+import { verifyBooks } from "../../../kv/verify/verify_books.ts";
 import { requireAccount } from "./account_operand.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 import type { StoreReading } from "./store_readings.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+
+const verifyQuery = z.strictObject({
+  full: z.literal("yes").optional(),
+  from: z.iso.date("must be a day such as 2026-11-20").optional(),
+});
 
 const rebuildBody = z.strictObject({ account: z.string().optional() });
 
 /** Adds `/verify`, `/export` and `/sums/rebuild`. */
 export function addBookRoutes(
   app: Hono,
-  { kv, clock, beginReading }: Pick<AdminDeps, "kv" | "clock" | "beginReading">,
+  { kv, clock, masterKeys, beginReading }: Pick<
+    AdminDeps,
+    "kv" | "clock" | "masterKeys" | "beginReading"
+  >,
 ): void {
   app.get("/verify", async (context) => {
+    const { full, from } = verifyQuery.parse(context.req.query());
     using reading = beginReading?.(context.req.raw.signal);
-    const wallets = await verifyStore(kv, reading ?? {});
+    const wallets = await verifyBooks(kv, {
+      ...reading,
+      masterKeys,
+      nowMs: clock.nowMs(),
+      isFull: full !== undefined,
+      fromDay: from,
+    });
     const topups = await checkTopups(kv, clock.nowMs());
     const ok = wallets.ok && topups.problems.length === 0;
     return Response.json(inVnd({ ...wallets, ok, topups }));

@@ -23,6 +23,12 @@ interface Split {
   readonly problem?: string;
 }
 
+/** The options without a value. */
+const switches: ReadonlySet<string> = new Set(
+  commandForms.flatMap(({ options }) => options.filter(({ value }) => value === undefined))
+    .map(({ name }) => name),
+);
+
 /**
  * Separates words from options. `parseArgs` of `node:util` would take the amount `-50000` for a row of options.
  * `undefined`: help was requested.
@@ -41,6 +47,13 @@ function split(args: readonly string[]): Split | undefined {
       continue;
     }
     const name = option[1]!;
+    if (option[2] === undefined && switches.has(name)) {
+      if (Object.hasOwn(options, name)) {
+        return { words, options, problem: `--${name} is there twice` };
+      }
+      options[name] = "yes";
+      continue;
+    }
     const value = option[2] ?? args[++i];
     if (value === undefined || (option[2] === undefined && value.startsWith("--"))) {
       return { words, options, problem: `--${name} needs a value` };

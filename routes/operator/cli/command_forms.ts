@@ -16,8 +16,8 @@ export interface AdminRequest {
 /** An option of a command. */
 export interface CommandOption {
   readonly name: string;
-  /** The placeholder of the value in the help text. */
-  readonly value: string;
+  /** The placeholder of the value in the help text; absent for an option without a value. */
+  readonly value?: string;
   readonly needed?: true;
 }
 
@@ -97,9 +97,13 @@ export const commandForms: readonly CommandForm[] = [
   {
     words: ["verify"],
     operands: [],
-    options: [],
-    about: "check every money invariant of the store",
-    request: () => ({ method: "GET", path: "/verify" }),
+    options: [{ name: "full" }, { name: "from", value: "DAY" }],
+    about: "check the money since the last sealed day, and seal the days that are over;\n" +
+      "--from: also the seals of days from DAY on; --full: every row of the store",
+    request(_, options) {
+      const query = new URLSearchParams(options);
+      return { method: "GET", path: query.size === 0 ? "/verify" : `/verify?${query}` };
+    },
   },
   {
     words: ["export"],
@@ -193,9 +197,10 @@ export const commandForms: readonly CommandForm[] = [
 
 /** Formats the syntax of a command as one line. */
 export function formLine({ words, operands, options }: CommandForm): string {
-  const named = options.map(({ name, value, needed }) =>
-    needed === true ? `--${name} ${value}` : `[--${name} ${value}]`
-  );
+  const named = options.map(({ name, value, needed }) => {
+    const text = value === undefined ? `--${name}` : `--${name} ${value}`;
+    return needed === true ? text : `[${text}]`;
+  });
   return [...words, ...operands, ...named].join(" ");
 }
 

@@ -9,7 +9,7 @@ import {
 } from "../../../kv/operators/operator_figures.ts";
 import { bankMatchLateMs, checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
-import { verifyStore } from "../../../kv/verify/verify.ts";
+import { verifyBooks } from "../../../kv/verify/verify_books.ts";
 import {
   Card,
   Money,
@@ -158,10 +158,13 @@ interface Proof {
   readonly problems: readonly string[];
   readonly problemCount: number;
   readonly moving: number;
+  /** The last day of the chain of checkpoints. */
+  readonly sealedDay: string | undefined;
 }
 
 async function prove(deps: OperatorDeps): Promise<Proof> {
-  const store = await verifyStore(deps.kv);
+  const { masterKeys, clock } = deps;
+  const store = await verifyBooks(deps.kv, { masterKeys, nowMs: clock.nowMs() });
   const bank = await checkTopups(deps.kv, deps.clock.nowMs());
   return {
     accounts: store.accounts,
@@ -174,6 +177,7 @@ async function prove(deps: OperatorDeps): Promise<Proof> {
     ].slice(0, 50),
     problemCount: store.problemCount + bank.problems.length,
     moving: store.moving.length,
+    sealedDay: store.sealed?.day,
   };
 }
 
@@ -183,7 +187,12 @@ function ProofNotice({ proof, locale }: { proof: Proof; locale: Locale }) {
   return (
     <>
       {proof.problemCount === 0
-        ? <Notice tone="success">{t.proven(accounts ?? "", receipts ?? "")}</Notice>
+        ? (
+          <Notice tone="success">
+            {t.proven(accounts ?? "", receipts ?? "")}
+            {proof.sealedDay !== undefined && ` ${t.sealedTo(proof.sealedDay)}`}
+          </Notice>
+        )
         : (
           <Notice tone="danger" title={t.problems(formatCount(proof.problemCount, locale))}>
             {proof.problems.map((problem) => <p key={problem}>{problem}</p>)}

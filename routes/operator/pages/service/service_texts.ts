@@ -26,12 +26,13 @@ export const serviceTexts = defineTexts({
     nothing: "There is no open work.",
     verify: "Verification of the ledger",
     verifyText:
-      "Reads the whole store and verifies that every wallet is credits minus charges, that nothing is negative, and that bank and ledger agree.",
+      "Reads everything since the last sealed day and verifies that every wallet is credits minus charges, that nothing is negative, and that bank and ledger agree. Days that are over and right are sealed.",
     verifyButton: "Verify now",
     proven: (accounts: string, receipts: string) =>
       `Verified: ${englishCount(accounts, "account", "accounts")}, ${
         englishCount(receipts, "receipt", "receipts")
-      }.`,
+      } read.`,
+    sealedTo: (day: string) => `Sealed up to ${day}.`,
     problems: (count: string) => englishCount(count, "problem", "problems"),
     moving: (count: string) =>
       `${
@@ -86,9 +87,11 @@ export const serviceTexts = defineTexts({
     nothing: "Không có việc nào đang chờ.",
     verify: "Chứng minh sổ cái",
     verifyText:
-      "Đọc toàn bộ kho và chứng minh mỗi ví bằng tổng ghi có trừ tổng phí, không có số âm, và ngân hàng khớp sổ cái.",
+      "Đọc mọi dữ liệu từ ngày đã niêm phong gần nhất và chứng minh mỗi ví bằng tổng ghi có trừ tổng phí, không có số âm, và ngân hàng khớp sổ cái. Ngày đã kết thúc và đúng được niêm phong.",
     verifyButton: "Chứng minh ngay",
-    proven: (accounts, receipts) => `Đã chứng minh: ${accounts} tài khoản, ${receipts} biên nhận.`,
+    proven: (accounts, receipts) =>
+      `Đã chứng minh: ${accounts} tài khoản, đọc ${receipts} biên nhận.`,
+    sealedTo: (day) => `Đã niêm phong đến ngày ${day}.`,
     problems: (count) => `${count} vấn đề`,
     moving: (count) =>
       `${count} tài khoản liên tục hoạt động: chưa chứng minh được cho các tài khoản đó.`,
