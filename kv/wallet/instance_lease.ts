@@ -15,7 +15,10 @@ import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 /** The stored value. */
 export type InstanceLeaseRow =
   | { readonly state: "live"; readonly commit: number; readonly expiresAtMs: number }
-  /** Taken over by a reaper; `done` once its leases and batches are cleared up. */
+  /**
+   * Taken over by a reaper, which deletes the row once leases and batches are cleared up. Releases up to 0.2.0 wrote
+   * `done` instead and deleted it a day later.
+   */
   | {
     readonly state: "reaped" | "done";
     readonly commit: number;
@@ -155,6 +158,8 @@ export class InstanceLease {
       if (row.value === null || row.value.state !== "live") return "lost";
       if (row.versionstamp !== this.#versionstamp) {
         const landed = row.value.commit;
+        // A registration that the network repeated wrote the row again after a reaper had deleted it.
+        if (landed === 0) return "lost";
         invariant(
           landed >= commit && landed <= this.#commit,
           "only this process writes its instance lease",

@@ -28,10 +28,10 @@ import { changeWallet, readWallet } from "./wallets.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Milliseconds for which the trace of a reaped instance is kept, so that a process that was suspended learns
- * what became of its last commit.
+ * Dead instances cleared up in one reading of all leases: after the outage of a cluster the leases are read once, not
+ * once per instance. Bounds the batches in memory.
  */
-export const tombstoneMs = 24 * 60 * 60_000;
+const instancesPerPass = 50;
 
 /** Options of {@linkcode reapExpiredInstances}. */
 export interface ReapOptions {
@@ -72,44 +72,41 @@ export async function reapExpiredInstances(
   nowMs: number,
   options: ReapOptions = {},
 ): Promise<ReapReport> {
-  const unfinished: { instanceId: InstanceId; reason: string }[] = [];
-  let reaped = 0;
+  const pass = new ReaperPass(kv);
+  const dead: InstanceId[] = [];
   for await (const entry of kv.list<InstanceLeaseRow>({ prefix: instancesPrefix() })) {
     const instanceId = instanceOf(entry.key);
-    try {
-      if (await reapOne(kv, instanceId, entry, nowMs, options)) reaped++;
-    } catch (error) {
-      // An instance that cannot be cleared up must not block the others.
-      unfinished.push({
-        instanceId,
-        reason: error instanceof Error ? error.message : String(error),
-      });
-    }
+    // An instance that cannot be cleared up must not block the others.
+    await pass.attempt(instanceId, async () => {
+      if (await isToClearUp(kv, entry, nowMs, options)) dead.push(instanceId);
+    });
   }
-  return { reaped, unfinished };
+  for (let at = 0; at < dead.length; at += instancesPerPass) {
+    await pass.clearUp(dead.slice(at, at + instancesPerPass));
+  }
+  return { reaped: pass.reaped, unfinished: pass.unfinished };
 }
 
-async function reapOne(
+/** Decides whether this run clears up after an instance, and takes its instance lease first. */
+async function isToClearUp(
   kv: KeyValueStore,
-  instanceId: InstanceId,
   entry: Deno.KvEntry<InstanceLeaseRow>,
   nowMs: number,
   options: ReapOptions,
 ): Promise<boolean> {
   const { value } = entry;
-  if (value.state === "done") {
-    if (nowMs - value.reapedAtMs >= tombstoneMs) {
+  switch (value.state) {
+    case "done":
       await kv.atomic().check(entry).delete(entry.key).commit();
-    }
-    return false;
+      return false;
+    case "reaped":
+      return true;
+    case "live":
+      if (instanceOf(entry.key) === options.own) return false;
+      if (value.expiresAtMs > nowMs && options.all !== true) return false;
+      // Refused: the instance is alive, or another reaper was faster.
+      return await takeInstanceLease(kv, entry, nowMs);
   }
-  if (value.state === "live") {
-    if (instanceId === options.own) return false;
-    if (value.expiresAtMs > nowMs && options.all !== true) return false;
-    // Refused: the instance is alive, or another reaper was faster.
-    if (!await takeInstanceLease(kv, entry, nowMs)) return false;
-  }
-  return await clearUp(kv, instanceId);
 }
 
 /**
@@ -125,7 +122,10 @@ export async function retireInstance(
   const entry = await kv.get<InstanceLeaseRow>(instanceKey(instanceId));
   if (entry.value === null) return;
   if (entry.value.state === "live") await takeInstanceLease(kv, entry, nowMs);
-  if (await clearUp(kv, instanceId)) await kv.delete(instanceKey(instanceId));
+  const pass = new ReaperPass(kv);
+  await pass.clearUp([instanceId]);
+  const [failed] = pass.unfinished;
+  if (failed) throw new Error(failed.reason);
 }
 
 /**
@@ -143,30 +143,81 @@ async function takeInstanceLease(
   return result.ok;
 }
 
-/**
- * Leases first: what a batch took from a lease is known only from its batch row, which
- * `finishBatches` deletes.
- */
-async function clearUp(kv: KeyValueStore, instanceId: InstanceId): Promise<boolean> {
-  await returnLeases(kv, instanceId);
-  await finishBatches(kv, instanceId);
-  return await markDone(kv, instanceId);
+/** Clears up after instances whose instance lease was taken, and notes for which of them that failed. */
+class ReaperPass {
+  readonly unfinished: { instanceId: InstanceId; reason: string }[] = [];
+  reaped = 0;
+  readonly #kv: KeyValueStore;
+
+  constructor(kv: KeyValueStore) {
+    this.#kv = kv;
+  }
+
+  /** Runs a step for one instance. Returns whether it succeeded; the next run continues where one failed. */
+  async attempt(instanceId: InstanceId, step: () => Promise<void>): Promise<boolean> {
+    try {
+      await step();
+      return true;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      this.unfinished.push({ instanceId, reason });
+      return false;
+    }
+  }
+
+  /**
+   * Leases first: what a batch took from a lease is known only from its batch row, which
+   * `finishBatches` deletes. The row of the instance last: it says that there is something to do.
+   */
+  async clearUp(instanceIds: readonly InstanceId[]): Promise<void> {
+    const dead = new Set(instanceIds);
+    await this.#returnLeases(dead);
+    for (const instanceId of dead) {
+      await this.attempt(instanceId, async () => {
+        await finishBatches(this.#kv, instanceId);
+        if (await deleteInstance(this.#kv, instanceId)) this.reaped++;
+      });
+    }
+  }
+
+  /** Returns the leases of `dead`, from which it removes the instances where that failed. */
+  async #returnLeases(dead: Set<InstanceId>): Promise<void> {
+    const charges = new Map<InstanceId, ChargesByAccount>();
+    for await (const entry of this.#kv.list<unknown>({ prefix: leasesPrefix() })) {
+      const { instanceId } = leaseOf(entry.key);
+      if (!dead.has(instanceId)) continue;
+      const returned = await this.attempt(instanceId, async () => {
+        const known = charges.get(instanceId) ?? await chargesByAccount(this.#kv, instanceId);
+        charges.set(instanceId, known);
+        const lease = leaseRow(entry);
+        await returnLease(this.#kv, lease, leftMicroVnd(lease, known));
+      });
+      if (!returned) dead.delete(instanceId);
+    }
+  }
 }
 
-async function markDone(kv: KeyValueStore, instanceId: InstanceId): Promise<boolean> {
+/**
+ * Deletes the row of an instance that was cleared up. The instance stays excluded, even if it was only suspended: its
+ * commits check a version of the row that no longer exists, and it takes an absent row for lost.
+ */
+async function deleteInstance(kv: KeyValueStore, instanceId: InstanceId): Promise<boolean> {
   const entry = await kv.get<InstanceLeaseRow>(instanceKey(instanceId));
-  if (entry.value === null || entry.value.state !== "reaped") return false;
-  const done: InstanceLeaseRow = { ...entry.value, state: "done" };
-  const result = await kv.atomic().check(entry).set(instanceKey(instanceId), done).commit();
+  // Another reaper was faster.
+  if (entry.value === null) return false;
+  invariant(entry.value.state !== "live", "only a dead instance is deleted");
+  const result = await kv.atomic().check(entry).delete(entry.key).commit();
   return result.ok;
 }
+
+type ChargesByAccount = Map<AccountId, { commit: number; chargedMicroVnd: bigint }[]>;
 
 /** Collects the charges of the instance's batches by account, since lease rows may lack some. */
 async function chargesByAccount(
   kv: KeyValueStore,
   instanceId: InstanceId,
-): Promise<Map<AccountId, { commit: number; chargedMicroVnd: bigint }[]>> {
-  const charges = new Map<AccountId, { commit: number; chargedMicroVnd: bigint }[]>();
+): Promise<ChargesByAccount> {
+  const charges: ChargesByAccount = new Map();
   for await (const { commit, parts } of listBatches(kv, instanceId)) {
     for (const { accountId, chargedMicroVnd } of parts) {
       const known = charges.get(accountId);
@@ -177,16 +228,14 @@ async function chargesByAccount(
   return charges;
 }
 
-async function returnLeases(kv: KeyValueStore, instanceId: InstanceId): Promise<void> {
-  const charges = await chargesByAccount(kv, instanceId);
-  for await (const entry of kv.list<unknown>({ prefix: leasesPrefix() })) {
-    if (leaseOf(entry.key).instanceId !== instanceId) continue;
-    const lease = leaseRow(entry);
-    const later = (charges.get(lease.accountId) ?? [])
-      .filter(({ commit }) => commit > lease.asOfCommit);
-    const charged = later.reduce((sum, { chargedMicroVnd }) => sum + chargedMicroVnd, 0n);
-    await returnLease(kv, lease, lease.remainingMicroVnd - charged);
-  }
+/** What is left of a lease after the batches whose charges its row lacks. */
+function leftMicroVnd(lease: LeaseRow, charges: ChargesByAccount): bigint {
+  const later = (charges.get(lease.accountId) ?? [])
+    .filter(({ commit }) => commit > lease.asOfCommit);
+  return later.reduce(
+    (left, { chargedMicroVnd }) => left - chargedMicroVnd,
+    lease.remainingMicroVnd,
+  );
 }
 
 async function returnLease(
