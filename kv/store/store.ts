@@ -15,6 +15,7 @@ import { defined } from "../../core/lib/defined.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import type { StoreLocation } from "../../core/config/store_location.ts";
 import { writeProbeKey } from "../schema/keys.ts";
+import { KvConnectStore } from "./kv_connect/kv_connect_store.ts";
 import { openPostgres } from "./postgres/open_postgres.ts";
 import { type ReadSnapshot, stillSnapshot, trackedSnapshot } from "./snapshot.ts";
 import { withDeadlines } from "./store_deadlines.ts";
@@ -82,7 +83,7 @@ export async function openStore(
       case "remote":
         return { ok: true, store: await openRemote(location.url, clock) };
       case "deploy":
-        return { ok: true, store: await openRemote(undefined, clock) };
+        return { ok: true, store: await openHosted(clock) };
       case "postgres":
         return { ok: true, store: await openServer(location.url, clock) };
       case "file":
@@ -162,15 +163,25 @@ async function openEmbedded(path: string, clock: Clock, lock?: Deno.FsFile): Pro
   return await ready(kv, clock, { snapshot, ...defined({ lock }) });
 }
 
-/** Without an address the platform names the store. */
-async function openRemote(url: string | undefined, clock: Clock): Promise<Store> {
-  const kv = await Deno.openKv(url);
+async function openRemote(url: string, clock: Clock): Promise<Store> {
+  // Named as all clients of KV Connect name it.
+  const accessToken = Deno.env.get("DENO_KV_ACCESS_TOKEN");
+  if (accessToken === undefined || accessToken === "") {
+    throw new Error("DENO_KV_ACCESS_TOKEN, the access token of the store, is not set");
+  }
+  const kv = await KvConnectStore.open({ url, accessToken, clock });
   return await ready(kv, clock, { snapshot: (slices) => stillSnapshot(kv, slices) });
 }
 
 async function openServer(url: string, clock: Clock): Promise<Store> {
   const { kv, warnings } = await openPostgres({ url, clock, announcedKinds: new Set() });
   return await ready(kv, clock, { warnings, snapshot: () => kv.snapshot() });
+}
+
+/** The platform names the store. */
+async function openHosted(clock: Clock): Promise<Store> {
+  const kv = await Deno.openKv();
+  return await ready(kv, clock, { snapshot: (slices) => stillSnapshot(kv, slices) });
 }
 
 /** Gives an open engine deadlines and proves that it takes writes. */

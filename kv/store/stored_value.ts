@@ -12,6 +12,11 @@ export function encodeValue(value: unknown): Uint8Array {
   } catch (error) {
     throw new TypeError("The value cannot be stored", { cause: error });
   }
+  return checkedBytes(bytes);
+}
+
+/** @throws {TypeError} if the bytes of a value are more than 65,536 */
+export function checkedBytes(bytes: Uint8Array): Uint8Array {
   if (bytes.length > valueBytes) throw new TypeError(`A value has at most ${valueBytes} bytes`);
   return bytes;
 }

@@ -4,9 +4,10 @@ import OpenAI from "openai";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import {
   type SharedStore,
+  startDenokvStore,
   startFaultyStore,
-  startSharedStore,
 } from "../support/servers/kv_connect/server.ts";
+import { denokvProgram } from "../support/servers/denokv_server.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { newMasterKey } from "../../core/api_keys/seal.ts";
 import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
@@ -24,10 +25,13 @@ async function startPostgresStore(): Promise<SharedStore> {
 }
 
 const programs = await postgresPrograms();
+const denokv = await denokvProgram();
 
 /** The stores that several instances may share. */
 const stores: readonly (readonly [string, () => Promise<SharedStore>])[] = [
-  ["KV Connect", startSharedStore],
+  denokv === undefined
+    ? ["KV Connect", () => Promise.resolve(startFaultyStore())]
+    : ["denokv", () => startDenokvStore(denokv)],
   ...(programs === undefined ? [] : [["PostgreSQL", startPostgresStore] as const]),
 ];
 

@@ -15,10 +15,10 @@ import { decodeKey, encodeKey } from "../tuple_key.ts";
 import type { SnapshotRow } from "../snapshot.ts";
 import { versionstampOf } from "../versionstamp.ts";
 import { byteArrays, names, numbers } from "./array_text.ts";
-import { type Commit, type CommitResult, PostgresAtomicWrite } from "./atomic_write.ts";
+import { CollectedWrite, type Commit, type CommitResult } from "../collected_write.ts";
 import { ExpirySweep } from "./expiry_sweep.ts";
 import { type Pool, type Row, stateOf } from "./pool.ts";
-import { PagedRows, type ReadRow } from "./row_reader.ts";
+import { PagedRows, type ReadRow } from "../paged_rows.ts";
 
 /** Keys of one {@linkcode KeyValueStore.getMany}, as in Deno KV. */
 const readKeysMax = 10;
@@ -138,7 +138,7 @@ export class PostgresStore implements KeyValueStore {
   }
 
   atomic(): AtomicWrite {
-    return new PostgresAtomicWrite((commit) => this.#commit(commit));
+    return new CollectedWrite((commit) => this.#commit(commit));
   }
 
   /** Reads every row as of one moment. The server keeps old versions of rows until it ends. */

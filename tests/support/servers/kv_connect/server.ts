@@ -1,10 +1,8 @@
 /**
- * A store that several processes share: a KV Connect server in memory for the runtime's own client, whose answers a
- * test can withhold or lose. If `DENOKV` names the program of a real server, {@linkcode startSharedStore} starts that
- * one instead.
+ * A store that several processes share: a KV Connect server in memory, whose answers a test can withhold or lose, or a
+ * real one.
  */
-import { freePort } from "../free_port.ts";
-import { until } from "../../until.ts";
+import { startDenokv } from "../denokv_server.ts";
 import {
   ProtocolError,
   readAtomicWrite,
@@ -97,33 +95,11 @@ export function startFaultyStore(): FaultyStore {
   return store;
 }
 
-async function startRealStore(program: string): Promise<SharedStore> {
-  const folder = await Deno.makeTempDir({ prefix: "gateway-denokv-" });
-  const port = freePort();
-  const env = envOf(port);
-  const child = new Deno.Command(program, {
-    args: ["--sqlite-path", `${folder}/shared.sqlite3`, "serve", "--addr", `127.0.0.1:${port}`],
-    env,
-    stdout: "null",
-    stderr: "null",
-  }).spawn();
-  await until(async () => {
-    const answer = await fetch(env.GATEWAY_KV).catch(() => undefined);
-    await answer?.body?.cancel();
-    return answer !== undefined;
-  }, "denokv answers");
+/** Starts a real server as the store of several processes. */
+export async function startDenokvStore(program: string): Promise<SharedStore> {
+  const server = await startDenokv(program);
   return {
-    env,
-    async [Symbol.asyncDispose]() {
-      child.kill("SIGTERM");
-      await child.status;
-      await Deno.remove(folder, { recursive: true });
-    },
+    env: { ...envOf(server.port), DENO_KV_ACCESS_TOKEN: server.accessToken },
+    [Symbol.asyncDispose]: () => server[Symbol.asyncDispose](),
   };
-}
-
-/** Starts a store for several processes: the server that `DENOKV` names, or the one in this file. */
-export async function startSharedStore(): Promise<SharedStore> {
-  const program = Deno.env.get("DENOKV");
-  return program === undefined ? startFaultyStore() : await startRealStore(program);
 }

@@ -1,9 +1,9 @@
 /** Collects the checks and writes of one commit, within the bounds that Deno KV has. */
-import { kindOfKey } from "../../schema/keys.ts";
-import type { AtomicWrite } from "../key_value_store.ts";
-import { encodeValue } from "../stored_value.ts";
-import { encodeKey } from "../tuple_key.ts";
-import { versionOf } from "../versionstamp.ts";
+import { kindOfKey } from "../schema/keys.ts";
+import type { AtomicWrite } from "./key_value_store.ts";
+import { encodeValue } from "./stored_value.ts";
+import { encodeKey } from "./tuple_key.ts";
+import { versionOf } from "./versionstamp.ts";
 
 /** The bounds of Deno KV, kept on every engine: what one takes, all take. */
 const checksMax = 100;
@@ -14,6 +14,8 @@ const mutationBytesMax = 819_200;
 export interface RowWrite {
   readonly key: Uint8Array;
   readonly value: Uint8Array | null;
+  /** The value was binary as a whole, which some engines keep as it is. */
+  readonly isBinary: boolean;
   readonly lifeMs: number | null;
 }
 
@@ -49,16 +51,21 @@ function keyOfRow(key: Deno.KvKey): Uint8Array {
 }
 
 /** An {@linkcode AtomicWrite} that hands its commit to a function. */
-export class PostgresAtomicWrite implements AtomicWrite {
+export class CollectedWrite implements AtomicWrite {
   readonly #commit: (commit: Commit) => Promise<CommitResult>;
   readonly #checks: RowCheck[] = [];
   readonly #writes = new Map<string, RowWrite>();
   readonly #kinds = new Set<string>();
   #mutations = 0;
   #bytes = 0;
+  readonly #encode: (value: unknown) => Uint8Array;
 
-  constructor(commit: (commit: Commit) => Promise<CommitResult>) {
+  constructor(
+    commit: (commit: Commit) => Promise<CommitResult>,
+    encode: (value: unknown) => Uint8Array = encodeValue,
+  ) {
     this.#commit = commit;
+    this.#encode = encode;
   }
 
   check(...checks: Deno.AtomicCheck[]): this {
@@ -73,14 +80,21 @@ export class PostgresAtomicWrite implements AtomicWrite {
   }
 
   set(key: Deno.KvKey, value: unknown, options?: { expireIn?: number }): this {
-    return this.#write(key, encodeValue(value), lifeOf(options));
+    return this.#write(key, this.#encode(value), {
+      isBinary: value instanceof Uint8Array,
+      lifeMs: lifeOf(options),
+    });
   }
 
   delete(key: Deno.KvKey): this {
-    return this.#write(key, null, null);
+    return this.#write(key, null, { isBinary: false, lifeMs: null });
   }
 
-  #write(key: Deno.KvKey, value: Uint8Array | null, lifeMs: number | null): this {
+  #write(
+    key: Deno.KvKey,
+    value: Uint8Array | null,
+    traits: Pick<RowWrite, "isBinary" | "lifeMs">,
+  ): this {
     const encoded = keyOfRow(key);
     this.#bytes += encoded.length + (value?.length ?? 0);
     if (++this.#mutations > mutationsMax) {
@@ -89,7 +103,7 @@ export class PostgresAtomicWrite implements AtomicWrite {
     if (this.#bytes > mutationBytesMax) {
       throw new TypeError(`Total mutation size too large (max ${mutationBytesMax} bytes)`);
     }
-    this.#writes.set(encoded.toHex(), { key: encoded, value, lifeMs });
+    this.#writes.set(encoded.toHex(), { key: encoded, value, ...traits });
     this.#kinds.add(kindOfKey(key));
     return this;
   }

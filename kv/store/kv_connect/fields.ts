@@ -1,5 +1,5 @@
 /** The two kinds of protocol buffer fields that KV Connect has: numbers and bytes. */
-import { joined } from "../../../../core/lib/bytes/byte_parts.ts";
+import { joined } from "../../../core/lib/bytes/byte_parts.ts";
 
 export interface Field {
   readonly number: number;

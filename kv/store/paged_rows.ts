@@ -1,6 +1,6 @@
 /** Reads the rows of a range page by page. */
-import type { RowIterator } from "../key_value_store.ts";
-import { cursorAt, type KeyRange, rangeBehind, rangeOf } from "../key_range.ts";
+import type { RowIterator } from "./key_value_store.ts";
+import { cursorAt, type KeyRange, rangeBehind, rangeOf } from "./key_range.ts";
 
 /** Rows of one page unless the caller asks for another number, as in Deno KV. */
 const pageRowsDefault = 100;
