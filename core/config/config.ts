@@ -58,6 +58,8 @@ export interface Config {
   readonly stopDelayMs: number;
   /** How long streams may continue after the socket has closed. */
   readonly drainMs: number;
+  /** Memory in MB that the process may use; undefined: each buffer has a bound of its own. */
+  readonly memoryMb: number | undefined;
   /** Whether spans and metrics are sent by the runtime's exporter (`OTEL_DENO`). */
   readonly telemetry: boolean;
 }
@@ -186,6 +188,7 @@ export function readConfig(
       openId,
       stopDelayMs: values.GATEWAY_STOP_DELAY_MS,
       drainMs: values.GATEWAY_DRAIN_MS,
+      memoryMb: values.GATEWAY_MEMORY_MB,
       telemetry: values.OTEL_DENO === "true" || values.OTEL_DENO === "1",
       catalog,
       mode: isReal ? "production" : "sandbox",

@@ -71,6 +71,7 @@ const variablesSchema = z.object({
   GATEWAY_SUPPORT: support.optional(),
   GATEWAY_STOP_DELAY_MS: wholeNumber(0, 120_000).default(0),
   GATEWAY_DRAIN_MS: wholeNumber(0, 900_000).default(25_000),
+  GATEWAY_MEMORY_MB: wholeNumber(512, 1_048_576).optional(),
   OTEL_DENO: z.string().default(""),
   MAIL_URL: mail.default({ kind: "log" }),
 });

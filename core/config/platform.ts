@@ -5,12 +5,14 @@ import type { StoreLocation } from "./store_location.ts";
 /**
  * Settings of an instance on Deno Deploy unless the operator sets others.
  *
- * The platform kills an instance 5 s after its signal to stop: streams get 1 s of it, their last
- * events and settlements up to 3 s.
+ * - The platform kills an instance 5 s after its signal to stop: streams get 1 s of it, their last
+ *   events and settlements up to 3 s.
+ * - Its instances have 512 MB of memory.
  */
 const denoDeployDefaults: Environment = {
   GATEWAY_KV: "deploy",
   GATEWAY_DRAIN_MS: "1000",
+  GATEWAY_MEMORY_MB: "512",
 };
 
 /** Whether the environment is that of Deno Deploy, which sets both variables in every instance. */

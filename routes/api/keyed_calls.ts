@@ -1,5 +1,6 @@
 /** The idempotency keys under which calls run in this process, and the answers that are kept for their repeats. */
 import { ReplayedAnswers } from "../../core/calls/replayed_answers.ts";
+import type { ByteBounds } from "../../core/lib/bytes/byte_budget.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { maxCallMs } from "../../core/limits.ts";
 
@@ -19,9 +20,9 @@ export class KeyedCalls {
   readonly #deadlines: Deadlines;
   readonly #running = new Map<string, Running>();
 
-  constructor(deadlines: Deadlines) {
+  constructor(deadlines: Deadlines, keptBytes?: ByteBounds) {
     this.#deadlines = deadlines;
-    this.replayed = new ReplayedAnswers(deadlines);
+    this.replayed = new ReplayedAnswers(deadlines, keptBytes);
   }
 
   /** Number of keys with a running call. */

@@ -7,6 +7,7 @@ import { OutputExpectations } from "../../core/calls/bounds/output_expectations.
 import { type Clock, oncePerMillisecond } from "../../core/lib/time/clock.ts";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Config } from "../../core/config/config.ts";
+import { memoryBounds } from "../../core/config/memory_bounds.ts";
 import { Deadlines, systemTimer } from "../../core/lib/time/deadlines.ts";
 import { unforeseen } from "../../core/lib/error_line.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
@@ -104,8 +105,9 @@ export async function assemble(
   );
   const transports = openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
-  const bodies = new BodyBudget(deadlines);
-  const answers = new AnswerBudget(deadlines);
+  const bounds = memoryBounds(config.memoryMb);
+  const bodies = new BodyBudget(deadlines, bounds?.bodies);
+  const answers = new AnswerBudget(deadlines, bounds?.answers);
   const tracing = await openTelemetryOf(config);
   const log = createCallLog(
     write,
@@ -138,12 +140,12 @@ export async function assemble(
     seenPrompts: new SeenPrompts(),
     expectations: new OutputExpectations(),
     routeAffinity: new RouteAffinity(),
-    recentItems: new RecentItems(clock),
+    recentItems: new RecentItems(clock, bounds?.items),
     calls,
     bodies,
     refusedBodies: new RefusedBodies(deadlines),
     answers,
-    keyedCalls: new KeyedCalls(deadlines),
+    keyedCalls: new KeyedCalls(deadlines, bounds?.replayed),
     log,
     metrics: metrics.registry,
     observer,
