@@ -11,7 +11,6 @@ import {
   sameUsage,
   type UsageSum,
 } from "../receipts/day_sums.ts";
-import { readReceipts } from "../receipts/receipts.ts";
 import { ledgerByTimeKey, ledgerOperationKey } from "../schema/keys.ts";
 import { keysPerRead, type KeyValueStore } from "../store/key_value_store.ts";
 import { groupsOf } from "./in_parallel.ts";
@@ -26,7 +25,7 @@ import {
   verifyAccount,
 } from "./verify_account.ts";
 import { ledgerFingerprint } from "./verify_ledger.ts";
-import { sumId, versionOf } from "./verify_sums.ts";
+import { KnownReceipts, sumId, versionOf } from "./verify_sums.ts";
 
 /** Readings of an account in use before it is reported as changing. */
 const attempts = 5;
@@ -48,13 +47,20 @@ export async function verifyRecentAccount(
   options: RecentAccountOptions,
 ): Promise<Problem[] | "moving"> {
   const { bounds, openingMicroVnd, slices } = options;
+  const receipts = new KnownReceipts();
   for (let attempt = 0; attempt < attempts; attempt++) {
     const before = await readHoldings(kv, accountId);
     const stored = await recentDaySums(kv, accountId, bounds);
     const lines = await linesSince(kv, accountId, bounds.start?.atMs);
     const lineProblems = await problemsOfLines(kv, accountId, lines);
     const index = await indexedIds(kv, accountId, bounds.sumStartId);
-    const calls = await sumCalls(kv, { holdings: before, indexed: index.ids, bounds, slices });
+    const calls = await sumCalls(kv, {
+      holdings: before,
+      indexed: index.ids,
+      bounds,
+      slices,
+      receipts,
+    });
     const sums = await recentDaySums(kv, accountId, bounds);
     const after = await readHoldings(kv, accountId);
     if (before.version !== after.version || versionOf(stored) !== versionOf(sums)) continue;
@@ -77,11 +83,12 @@ export async function verifyRecentAccount(
 /** Sums the receipts of an account since the start: those in the index, and those of batches. */
 async function sumCalls(
   kv: KeyValueStore,
-  { holdings, indexed, bounds, slices }: {
+  { holdings, indexed, bounds, slices, receipts }: {
     readonly holdings: Holdings;
     readonly indexed: readonly RequestId[];
     readonly bounds: RecentBounds;
     readonly slices: TimeSlices | undefined;
+    readonly receipts: KnownReceipts;
   },
 ) {
   const inIndex = new Set(indexed);
@@ -90,7 +97,7 @@ async function sumCalls(
   let costMicroVnd = 0n;
   let found = 0;
   for (const ids of groupsOf([...indexed, ...unindexed], receiptsAtOnce)) {
-    for (const receipt of await readReceipts(kv, ids)) {
+    for (const receipt of await receipts.read(kv, ids)) {
       found++;
       if (receipt.requestId >= bounds.startId) costMicroVnd += receipt.costMicroVnd;
       const cell = daySumCell(receipt);

@@ -157,6 +157,7 @@ export async function verifyStore(
       slices,
       recentStart,
       known: scan.provedSums,
+      doubtfulLedgers: scan.doubtfulLedgers,
     });
     report(second.problems);
     moving.push(...second.moving.keys());

@@ -117,7 +117,7 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
     ok: problemCount === 0,
     problems: distinct.slice(0, maxVerifyProblems),
     problemCount,
-    moving: recent.moving,
+    moving: [...new Set([...recent.moving, ...whole?.report.moving ?? []])],
     full: isFull,
     sealed: last === undefined ? null : { day: last.day, seal: last.seal },
     sealedNow: sealedNow.map(({ day }) => day),

@@ -253,6 +253,12 @@ export class Scan {
     this.#bucketIds.add(requestId);
   }
 
+  /** Accounts whose ledger lines and operations differ. */
+  get doubtfulLedgers(): Set<AccountId> {
+    const doubtful = [...this.tallies].filter(([, { ledgerPrint }]) => ledgerPrint !== 0);
+    return new Set(doubtful.map(([accountId]) => accountId));
+  }
+
   /** What the scan found out about day sums. */
   get provedSums(): ProvedSums {
     const unwritten = new Map([...this.#sums].map(([id, { cell }]) => [id, cell]));

@@ -9,6 +9,7 @@ import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { daySumCellOf, daySumsOfPrefix, indexPageKey, indexPagesPrefix } from "../schema/keys.ts";
 import { pageIds } from "../receipts/receipt_index.ts";
+import type { Receipt } from "../../core/billing/receipt.ts";
 import { readReceipts } from "../receipts/receipts.ts";
 import {
   addReceipts,
@@ -72,20 +73,43 @@ export interface ReceiptSums {
   readonly missing: number;
 }
 
+/**
+ * Receipts that {@linkcode KnownReceipts} keeps at most, some 20 MB.
+ */
+const mostKnownReceipts = 20_000;
+
+/** Receipts of one account that were read before: they never change, so a repeated check reads only new ones. */
+export class KnownReceipts {
+  readonly #receipts = new Map<RequestId, Receipt>();
+
+  /** Reads the receipts of these calls that exist. */
+  async read(kv: KeyValueStore, ids: readonly RequestId[]): Promise<Receipt[]> {
+    const missing = ids.filter((id) => !this.#receipts.has(id));
+    const known = ids.flatMap((id) => this.#receipts.get(id) ?? []);
+    const read = missing.length === 0 ? [] : await readReceipts(kv, missing);
+    for (const receipt of read) {
+      if (this.#receipts.size >= mostKnownReceipts) break;
+      this.#receipts.set(receipt.requestId, receipt);
+    }
+    return [...known, ...read];
+  }
+}
+
 /** Reads and sums receipts, except those of sums in `proved`. */
 export async function sumReceipts(
   kv: KeyValueStore,
   ids: readonly RequestId[],
-  { slices, proved }: {
+  { slices, proved, receipts }: {
     readonly slices: TimeSlices | undefined;
     readonly proved?: ReadonlySet<string>;
+    readonly receipts: KnownReceipts;
   },
 ): Promise<ReceiptSums> {
   const sums = new Map<string, UsageSum>();
   let costMicroVnd = 0n;
   let found = 0;
   for (let at = 0; at < ids.length; at += verifyReceiptsAtOnce) {
-    for (const receipt of await readReceipts(kv, ids.slice(at, at + verifyReceiptsAtOnce))) {
+    for (const receipt of await receipts.read(kv, ids.slice(at, at + verifyReceiptsAtOnce))) {
       found++;
       const id = sumId(daySumCell(receipt));
       if (proved?.has(id)) continue;
@@ -112,10 +136,11 @@ export interface IndexedCalls {
 export async function checkIndexedCalls(
   kv: KeyValueStore,
   accountId: AccountId,
-  { stored, known, slices }: {
+  { stored, known, slices, receipts = new KnownReceipts() }: {
     readonly stored: DaySums;
     readonly known: ProvedSums;
     readonly slices: TimeSlices | undefined;
+    readonly receipts?: KnownReceipts;
   },
 ): Promise<IndexedCalls> {
   const proved = new Set<string>();
@@ -132,7 +157,7 @@ export async function checkIndexedCalls(
   }
   const firstDay = openDays.sort()[0];
   const ids = firstDay === undefined ? [] : await indexedSince(kv, accountId, firstDay);
-  const read = await sumReceipts(kv, ids, { slices, proved });
+  const read = await sumReceipts(kv, ids, { slices, proved, receipts });
   const open = new Set([...stored.keys(), ...read.sums.keys()]).difference(proved);
   return {
     costMicroVnd: costMicroVnd + read.costMicroVnd,

@@ -272,21 +272,23 @@ Deno.test("what an earlier release left out is added, and the store is right", a
 
 Deno.test("a day is verified beside calls, and calls that go on do not keep it from being sealed", async () => {
   await using world = await sealedWorld();
-  let isOver = false;
-  const calls = async (account: AccountId) => {
-    for (let made = 0; !isOver && made < 5_000; made++) await world.call(account, 1n);
-  };
-  const working = [calls(world.ann), calls(world.bob)];
-  for (let round = 0; round < 5; round++) {
-    if (round === 3) world.nextDay();
-    const report = await world.verify({
-      pause: (ms) => new Promise((done) => setTimeout(done, ms)),
-    });
-    assertEquals([problemLines(report), report.moving], [[], []], `round ${round}`);
-    assertEquals(report.sealedNow.length, round === 0 || round === 3 ? 1 : 0);
+  const pause = (durationMs: number) => new Promise<void>((done) => setTimeout(done, durationMs));
+  for (let day = 0; day < 2; day++) {
+    // The clock does not move while calls run, as it would take the wallet engine for dead.
+    if (day > 0) world.nextDay();
+    let isOver = false;
+    const calls = async (account: AccountId) => {
+      for (let made = 0; !isOver && made < 5_000; made++) await world.call(account, 1n);
+    };
+    const working = [calls(world.ann), calls(world.bob)];
+    for (let round = 0; round < 3; round++) {
+      const report = await world.verify({ pause });
+      assertEquals([problemLines(report), report.moving], [[], []], `round ${round}`);
+      assertEquals(report.sealedNow.length, round === 0 ? 1 : 0);
+    }
+    isOver = true;
+    await Promise.all(working);
   }
-  isOver = true;
-  await Promise.all(working);
   assertEquals(problemLines(await world.verify()), []);
 });
 
