@@ -206,7 +206,9 @@ export class Reserving {
       reservation.grow(amountMicroVnd);
       return { outcome: "granted", amountMicroVnd };
     }
-    if (reservation.isOpen && lostMicroVnd > 0n) {
+    // A lost lease may have had nothing reserved for the call.
+    const isWhole = !reservation.lease.alive && lostMicroVnd === reservation.amountMicroVnd;
+    if (reservation.isOpen && isWhole) {
       reservation.moveTo(lease, amountMicroVnd);
       return { outcome: "granted", amountMicroVnd: amountMicroVnd - lostMicroVnd };
     }
