@@ -68,6 +68,17 @@ export class Backoff {
     return this.pause(longestMs * (0.5 + this.#random() / 2));
   };
 
+  /**
+   * Like {@linkcode beforeRetry}, for one of several commits side by side: together they count as the one with the most
+   * retries.
+   */
+  readonly besideOthers = (attempt: number): Promise<void> => {
+    const missed = Math.max(this.#missed, attempt);
+    const pause = this.beforeRetry(attempt);
+    this.#missed = missed;
+    return pause;
+  };
+
   /** Waits `delayMs`. Throws {@linkcode StoppedError} once stopped. */
   readonly pause = (delayMs: number): Promise<void> =>
     new Promise((resolve, reject) => {

@@ -2,6 +2,7 @@
  * Does the work that follows calls: heartbeat, lease rows, index, idle leases. A timer drives it,
  * one bounded step at a time.
  */
+import { invariant } from "../../core/lib/assert.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { walletWriteAttempts } from "./limits.ts";
@@ -9,7 +10,7 @@ import { indexReceiptsPerStep } from "./index_queue.ts";
 import { leaseKey } from "../schema/keys.ts";
 import type { LeaseValue } from "./leases.ts";
 import type { CommitOutcome, InstanceLease } from "./instance_lease.ts";
-import { freeMicroVnd, type Lease, type LeaseBook } from "./lease_book.ts";
+import { freeMicroVnd, type Lease, type LeaseBook, type LeaseRowContent } from "./lease_book.ts";
 import type { Pipeline } from "./pipeline.ts";
 import type { IndexProgress } from "./types.ts";
 
@@ -40,17 +41,22 @@ export interface HousekeepingOptions {
 /** Writes lease rows that lack charges, and renews the instance lease with the same commit. */
 async function checkpoint(instanceLease: InstanceLease, book: LeaseBook): Promise<CommitOutcome> {
   const leases = book.stale(leasesPerCheckpoint);
+  let rows: LeaseRowContent[] = [];
   const outcome = await instanceLease.commit((op, commit) => {
-    for (const { accountId, remainingMicroVnd } of leases) {
+    rows = leases.map((lease) => book.rowFor(lease, commit));
+    leases.forEach(({ accountId }, at) => {
+      const row = rows[at];
       const key = leaseKey(accountId, instanceLease.instanceId);
-      if (remainingMicroVnd === 0n) op.delete(key);
-      else op.set(key, { remainingMicroVnd, asOfCommit: commit } satisfies LeaseValue);
-    }
+      if (row === undefined || row.remainingMicroVnd === 0n) op.delete(key);
+      else op.set(key, row satisfies LeaseValue);
+    });
   });
   if (outcome === "applied") {
-    for (const lease of leases) {
-      book.rowWritten(lease, lease.remainingMicroVnd, lease.remainingMicroVnd > 0n);
-    }
+    leases.forEach((lease, at) => {
+      const row = rows[at];
+      invariant(row !== undefined, "every lease of a checkpoint has a row");
+      book.rowWritten(lease, lease.remainingMicroVnd, row.remainingMicroVnd > 0n, row);
+    });
   }
   return outcome;
 }

@@ -1,6 +1,7 @@
 /**
  * Keeps the instance lease: one row per running instance, which each of its money commits checks
- * and rewrites.
+ * and rewrites. With a far store an instance has further rows, through which settlements are
+ * committed side by side (`settlement_lanes.ts`).
  *
  * A process that changes the row (the reaper) excludes the instance from further writes, whatever
  * the clocks say. Each commit leaves its number in the row, so the fate of a commit whose answer
@@ -36,10 +37,25 @@ export class StoppedError extends Error {
   override name = "StoppedError";
 }
 
+/** Numbers the money commits of a process, over all of its instance rows: no two have the same number. */
+export class CommitNumbers {
+  #last = 0;
+
+  /** The number given last; 0 before the first. */
+  get last(): number {
+    return this.#last;
+  }
+
+  next(): number {
+    return ++this.#last;
+  }
+}
+
 export interface InstanceLeaseDeps {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
   readonly ttlMs: number;
+  readonly numbers: CommitNumbers;
   /** Bounds a store call in time. */
   readonly bounded: <T>(call: Promise<T>) => Promise<T>;
   /** Waits before retry `attempt`. Throws {@linkcode StoppedError} if stopped. */
@@ -55,8 +71,8 @@ export class InstanceLease {
   readonly indexerVersionstamp: string;
   readonly #deps: InstanceLeaseDeps;
   #versionstamp: string;
-  #commit = 0;
   #expiresAtMs: number;
+  #tookMs = 0;
 
   private constructor(
     deps: InstanceLeaseDeps,
@@ -103,6 +119,21 @@ export class InstanceLease {
     return this.#expiresAtMs;
   }
 
+  /** Milliseconds that the last applied commit took; 0 before the first. */
+  get tookMs(): number {
+    return this.#tookMs;
+  }
+
+  /** Version of the row as of the last commit. */
+  get versionstamp(): string {
+    return this.#versionstamp;
+  }
+
+  /** Notes that the lease was lost: nothing may be reserved at once any more. */
+  end(): void {
+    this.#expiresAtMs = 0;
+  }
+
   /**
    * Commits what `build` adds, under the instance lease. Only one commit may run at a time.
    *
@@ -114,7 +145,7 @@ export class InstanceLease {
   async commit(
     build: (op: AtomicWrite, commit: number) => void,
   ): Promise<CommitOutcome> {
-    const commit = ++this.#commit;
+    const commit = this.#deps.numbers.next();
     const sent = await this.#send(commit, build);
     return sent === "applied" ? "applied" : await this.#lookUp(commit);
   }
@@ -129,11 +160,13 @@ export class InstanceLease {
     build(op, commit);
     const expiresAtMs = clock.nowMs() + ttlMs;
     op.set(key, { state: "live", commit, expiresAtMs } satisfies InstanceLeaseRow);
+    const startedMs = clock.monotonicMs();
     try {
       const result = await bounded(op.commit());
       if (!result.ok) return "refused";
       this.#versionstamp = result.versionstamp;
       this.#expiresAtMs = expiresAtMs;
+      this.#tookMs = clock.monotonicMs() - startedMs;
       return "applied";
     } catch {
       return "unknown";
@@ -161,14 +194,14 @@ export class InstanceLease {
         // A registration that the network repeated wrote the row again after a reaper had deleted it.
         if (landed === 0) return "lost";
         invariant(
-          landed >= commit && landed <= this.#commit,
+          landed >= commit && landed <= this.#deps.numbers.last,
           "only this process writes its instance lease",
         );
         this.#versionstamp = row.versionstamp;
         this.#expiresAtMs = row.value.expiresAtMs;
         return landed === commit ? "applied" : "refused";
       }
-      if (await this.#send(++this.#commit, () => {}) === "applied") return "refused";
+      if (await this.#send(this.#deps.numbers.next(), () => {}) === "applied") return "refused";
     }
   }
 }

@@ -21,8 +21,10 @@ export interface Lease {
   readonly users: number;
   /** `remaining` as the lease row has it; `undefined` while there is no row. */
   readonly rowMicroVnd: bigint | undefined;
-  /** First commit that the row does not know of; 0 while the row is up to date. */
-  readonly staleSinceCommit: number;
+  /** Charges of committed settlements that the row lacks, by commit. */
+  readonly unwritten: readonly CommittedCharge[];
+  /** Settlements of this lease whose commit is under way, in the order of their numbers. */
+  readonly underWay: readonly number[];
   /** How much to draw beyond what is needed: grows while draws follow each other closely. */
   readonly aheadMicroVnd: bigint;
   /** The largest recent reservation. With little more than this left, the lease draws ahead. */
@@ -53,6 +55,20 @@ export function isSmall(worthMicroVnd: bigint, reservationMicroVnd: bigint): boo
 /** Decides whether the wallet of a lease is small, as far as this instance knows. */
 export function isOfSmallWallet(lease: Lease): boolean {
   return isSmall(lease.walletMicroVnd + lease.remainingMicroVnd, lease.reservationMicroVnd);
+}
+
+/** What committed settlements took from a lease: one, or several that every later row has. */
+export interface CommittedCharge {
+  readonly firstCommit: number;
+  readonly lastCommit: number;
+  readonly amountMicroVnd: bigint;
+}
+
+/** What a commit writes into the row of a lease. */
+export interface LeaseRowContent {
+  readonly remainingMicroVnd: bigint;
+  /** The row has the charges of all settlements up to and including this commit, and of no later one. */
+  readonly asOfCommit: number;
 }
 
 /** A lease that its book may change. */
@@ -88,7 +104,8 @@ export class LeaseBook {
       chargingMicroVnd: 0n,
       users: 0,
       rowMicroVnd: undefined,
-      staleSinceCommit: 0,
+      unwritten: [],
+      underWay: [],
       aheadMicroVnd: 0n,
       typicalMicroVnd: 0n,
       reservationMicroVnd: 0n,
@@ -168,6 +185,16 @@ export class LeaseBook {
     assertSound(lease);
   }
 
+  /** Notes that a settlement which charges the lease is sent. */
+  sent(lease: OwnLease, commit: number): void {
+    if (lease.underWay.at(-1) !== commit) lease.underWay = [...lease.underWay, commit];
+  }
+
+  /** Notes that the outcome of a settlement is known; call it before {@linkcode settled}. */
+  decided(lease: OwnLease, commit: number): void {
+    if (lease.underWay.length > 0) lease.underWay = lease.underWay.filter((at) => at !== commit);
+  }
+
   /**
    * Notes a committed settlement that took `amountMicroVnd`; the lease row lacks it until the next
    * checkpoint.
@@ -178,20 +205,60 @@ export class LeaseBook {
     lease.chargingMicroVnd -= amountMicroVnd;
     assertSound(lease);
     invariant(lease.rowMicroVnd !== undefined, "money comes only from a lease that has a row");
-    if (lease.staleSinceCommit === 0) {
-      lease.staleSinceCommit = commit;
-      this.#stale.add(lease);
-    }
+    const last = lease.unwritten.at(-1);
+    // Without a settlement under way, every row built from here on has all charges up to now.
+    const joins = last !== undefined &&
+      (last.lastCommit === commit || lease.underWay.length === 0);
+    const charge: CommittedCharge = {
+      firstCommit: joins ? Math.min(last.firstCommit, commit) : commit,
+      lastCommit: joins ? Math.max(last.lastCommit, commit) : commit,
+      amountMicroVnd: joins ? last.amountMicroVnd + amountMicroVnd : amountMicroVnd,
+    };
+    lease.unwritten = joins ? lease.unwritten.with(-1, charge) : [...lease.unwritten, charge];
+    this.#stale.add(lease);
   }
 
-  /** Notes that the lease row was written, or deleted if `hasRow` is `false`, and is up to date. */
-  rowWritten(lease: OwnLease, remainingMicroVnd: bigint, hasRow: boolean): void {
+  /**
+   * Computes what commit number `commit` writes into the row, for a lease that it changes by
+   * `changeMicroVnd`. Settlements whose commits are under way may land before it or after it, so the
+   * row ends before the first of them; what later ones took is in their batches.
+   */
+  rowFor(lease: Lease, commit: number, changeMicroVnd = 0n): LeaseRowContent {
+    const first = lease.underWay[0];
+    if (first === undefined) {
+      return { remainingMicroVnd: lease.remainingMicroVnd + changeMicroVnd, asOfCommit: commit };
+    }
+    invariant(first < commit, "commits are numbered in the order in which they are sent");
+    const asOfCommit = first - 1;
+    const laterMicroVnd = lease.unwritten
+      .filter(({ lastCommit }) => lastCommit > asOfCommit)
+      .reduce((sum, charge) => sum + charge.amountMicroVnd, 0n);
+    const remainingMicroVnd = lease.remainingMicroVnd + changeMicroVnd + laterMicroVnd;
+    return { remainingMicroVnd, asOfCommit };
+  }
+
+  /**
+   * Notes that the lease row was written, or deleted if `hasRow` is `false`.
+   *
+   * @param remainingMicroVnd what the lease has now
+   * @param written what the row says; by default everything up to now
+   */
+  rowWritten(
+    lease: OwnLease,
+    remainingMicroVnd: bigint,
+    hasRow: boolean,
+    written: LeaseRowContent = { remainingMicroVnd, asOfCommit: Infinity },
+  ): void {
     lease.remainingMicroVnd = remainingMicroVnd;
     assertSound(lease);
     invariant(hasRow || remainingMicroVnd === 0n, "a lease without a row has nothing");
-    lease.rowMicroVnd = hasRow ? remainingMicroVnd : undefined;
-    lease.staleSinceCommit = 0;
+    lease.rowMicroVnd = hasRow ? written.remainingMicroVnd : undefined;
+    const { asOfCommit } = written;
+    lease.unwritten = lease.unwritten.filter(({ lastCommit }) => lastCommit > asOfCommit);
+    invariant(hasRow || lease.unwritten.length === 0, "a lease without a row has no charges");
     this.#stale.delete(lease);
+    // Goes to the end: a lease that is charged all the time must not keep others from being written.
+    if (lease.unwritten.length > 0) this.#stale.add(lease);
   }
 
   /** Notes what a read found in the wallet. */
@@ -221,8 +288,11 @@ export class LeaseBook {
    * Returns the first commit whose charges a lease row lacks; all earlier batches are in the rows.
    */
   checkpointedBefore(): number {
-    for (const lease of this.#stale) return lease.staleSinceCommit;
-    return Infinity;
+    let first = Infinity;
+    for (const { unwritten } of this.#stale) {
+      for (const { firstCommit } of unwritten) if (firstCommit < first) first = firstCommit;
+    }
+    return first;
   }
 
   /**
@@ -235,6 +305,8 @@ export class LeaseBook {
       lease.remainingMicroVnd = 0n;
       lease.reservedMicroVnd = 0n;
       lease.chargingMicroVnd = 0n;
+      lease.unwritten = [];
+      lease.underWay = [];
     }
     this.#leases.clear();
     this.#stale.clear();

@@ -14,6 +14,7 @@
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { systemTimer, type Timer } from "../../core/lib/time/deadlines.ts";
 import { type DebtRules, noDebt } from "./debt.ts";
+import { farStoreMs, type LaneRules, maxSettlementLanes } from "./settlement_lanes.ts";
 import { LiveWalletEngine } from "./wallet_engine.ts";
 import type { WalletEngine } from "./types.ts";
 
@@ -54,6 +55,8 @@ export interface OpenWalletEngineOptions {
   readonly debt?: DebtRules;
   /** Whether other instances may have the store open; assumed by default. */
   readonly isShared?: boolean;
+  /** When settlements are committed side by side; by default if the store is far. */
+  readonly lanes?: Partial<LaneRules>;
 }
 
 /**
@@ -82,6 +85,7 @@ export async function openWalletEngine(
   kv: KeyValueStore,
   options: OpenWalletEngineOptions,
 ): Promise<WalletEngine> {
+  const isShared = options.isShared ?? true;
   return await LiveWalletEngine.open(kv, {
     clock: options.clock,
     timer: options.timer ?? systemTimer,
@@ -90,6 +94,8 @@ export async function openWalletEngine(
     mostUnindexed: options.mostUnindexed ?? maxUnindexedReceipts,
     reservationWaitMs: options.reservationWaitMs ?? defaultReservationWaitMs,
     debt: options.debt ?? noDebt,
-    isShared: options.isShared ?? true,
+    isShared,
+    // A local file takes one commit at a time, whatever is asked of it.
+    lanes: { maxLanes: isShared ? maxSettlementLanes : 0, farStoreMs, ...options.lanes },
   });
 }

@@ -1,15 +1,24 @@
 /**
- * Writes all money commits of an instance, one at a time: settlements, transfers and chores take
- * turns. So the memory of the instance always equals what the store last confirmed.
+ * Writes all money commits of an instance: settlements, transfers and chores take turns, one at a
+ * time. With a far store the settlements leave that row and go through lanes, side by side
+ * (`settlement_lanes.ts`).
  */
-import { InvariantError } from "../../core/lib/assert.ts";
+import { invariant, InvariantError } from "../../core/lib/assert.ts";
+import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { readReceipt } from "../receipts/receipts.ts";
 import { type CommitOutcome, InstanceLease, type InstanceLeaseDeps } from "./instance_lease.ts";
 import { IndexQueue } from "./index_queue.ts";
 import { LeaseBook } from "./lease_book.ts";
 import type { Backoff } from "./backoff.ts";
-import { type Finished, Settlements } from "./settlements.ts";
+import { type LaneRules, type LaneState, SettlementLanes } from "./settlement_lanes.ts";
+import {
+  type Finished,
+  type LandedSettlement,
+  Settlements,
+  type SettlementUnderWay,
+} from "./settlements.ts";
+import { receiptsOfSmallCommit, StoreDistance } from "./store_distance.ts";
 import { Transfers, type TransfersDeps } from "./transfers.ts";
 
 /**
@@ -34,13 +43,26 @@ interface QueuedChore {
   readonly done: PromiseWithResolvers<CommitOutcome>;
 }
 
+export interface PipelineDeps
+  extends InstanceLeaseDeps, Pick<TransfersDeps, "debt" | "isShared" | "waiting"> {
+  readonly timer: Timer;
+  readonly lanes: LaneRules;
+}
+
 /** The only writer of money commits of an instance. */
 export class Pipeline {
   readonly settlements = new Settlements();
   readonly transfers: Transfers;
-  readonly #deps: InstanceLeaseDeps;
+  readonly #deps: PipelineDeps;
   readonly #hooks: PipelineHooks;
   readonly #backoff: Backoff;
+  readonly #distance = new StoreDistance();
+  readonly #lanes: SettlementLanes;
+  /**
+   * A lane was refused: the instance lease itself settles next, and finds out whether it is lost. No lane settles
+   * meanwhile.
+   */
+  #isDoubtful = false;
   #instanceLease: InstanceLease;
   #book = new LeaseBook();
   #index: IndexQueue;
@@ -51,7 +73,7 @@ export class Pipeline {
   #failure: unknown;
 
   constructor(
-    deps: InstanceLeaseDeps & Pick<TransfersDeps, "debt" | "isShared" | "waiting">,
+    deps: PipelineDeps,
     backoff: Backoff,
     instanceLease: InstanceLease,
     hooks: PipelineHooks,
@@ -68,6 +90,17 @@ export class Pipeline {
       debt: deps.debt,
       isShared: deps.isShared,
       waiting: deps.waiting,
+    });
+    this.#lanes = new SettlementLanes({
+      lease: { ...deps, backoff: backoff.besideOthers },
+      clock: deps.clock,
+      timer: deps.timer,
+      rules: deps.lanes,
+      distance: this.#distance,
+      hasWork: () => this.#mayUseLanes && this.settlements.waiting > 0,
+      settle: (lane) => this.#settleOn(lane),
+      fail: (error) => this.#fail(error),
+      kick: () => this.kick(),
     });
   }
 
@@ -94,10 +127,15 @@ export class Pipeline {
   }
 
   /**
-   * Starts the writer if it is idle. Calls made in the same turn of the event loop share a commit.
+   * Starts what waits. Calls made in the same turn of the event loop share a commit.
    */
   kick(): void {
-    if (this.#running || this.#failure !== undefined) return;
+    if (this.#failure !== undefined) return;
+    if (this.settlements.waiting > 0) {
+      if (this.#settlesOnLanes) this.#lanes.wake();
+      else if (this.#running) this.#lanes.widen();
+    }
+    if (this.#running || !this.#hasWork()) return;
     this.#running = Promise.resolve().then(() => this.#run());
   }
 
@@ -115,9 +153,30 @@ export class Pipeline {
     if (this.#failure === undefined) this.#fail(reason);
   }
 
-  /** Resolves when the writer is idle. */
+  /** Resolves when no commit is under way and no settlement waits, for an engine that closes. */
   async rest(): Promise<void> {
-    while (this.#running) await this.#running;
+    while (this.#running || this.#lanes.isBusy) {
+      if (this.#running) await this.#running;
+      else await this.#lanes.finish();
+    }
+  }
+
+  /** Deletes the rows of the lanes, after {@linkcode stop}. */
+  async closeLanes(): Promise<void> {
+    await this.#lanes.close();
+  }
+
+  get #mayUseLanes(): boolean {
+    return this.#failure === undefined && !this.#isDoubtful;
+  }
+
+  get #settlesOnLanes(): boolean {
+    return this.#mayUseLanes && this.#lanes.inUse;
+  }
+
+  /** Whether settlements wait for the instance lease itself. */
+  get #settlesHere(): boolean {
+    return this.settlements.waiting > 0 && !this.#settlesOnLanes;
   }
 
   #newIndex(): IndexQueue {
@@ -133,7 +192,7 @@ export class Pipeline {
   async #run(): Promise<void> {
     try {
       while (this.#hasWork()) {
-        if (this.settlements.waiting > 0) await this.#settle();
+        if (this.#settlesHere) await this.#settle();
         if (this.transfers.waiting) await this.#transfer();
         if (this.#chores.length > 0) await this.#doChore();
       }
@@ -148,23 +207,68 @@ export class Pipeline {
 
   #hasWork(): boolean {
     return this.#failure === undefined &&
-      (this.settlements.waiting > 0 || this.transfers.waiting || this.#chores.length > 0);
+      (this.#settlesHere || this.transfers.waiting || this.#chores.length > 0);
   }
 
   async #settle(): Promise<void> {
-    const result = await this.settlements.round(this.#instanceLease, this.#book);
+    const result = await this.settlements.round(
+      this.#instanceLease,
+      this.#instanceLease,
+      this.#book,
+    );
     switch (result.outcome) {
       case "applied":
-        this.#answered();
-        this.#index.add(result.commit, result.receipts);
-        for (const lease of result.leases) this.transfers.returnSpare(lease);
-        this.#hooks.settled();
-        return;
+        this.#isDoubtful = false;
+        return this.#settled(result, this.#instanceLease);
       case "refused":
         return await this.#pause();
       case "lost":
-        return await this.#recover(result.underWay);
+        return await this.#recover(result.underWay.batch.map(({ finished }) => finished));
     }
+  }
+
+  /** Commits the calls that wait through a lane. */
+  async #settleOn(lane: InstanceLease): Promise<LaneState> {
+    const result = await this.settlements.round(lane, this.#instanceLease, this.#book);
+    switch (result.outcome) {
+      case "applied":
+        this.#settled(result, lane);
+        return "open";
+      case "refused":
+        this.#isDoubtful = true;
+        return "open";
+      case "lost":
+        await this.#afterLostLane(result.underWay);
+        return "lost";
+    }
+  }
+
+  /** The lane can write no more, so one receipt decides whether the commit took effect: it did so whole or not at all. */
+  async #afterLostLane(underWay: SettlementUnderWay): Promise<void> {
+    const [first] = underWay.batch;
+    invariant(first !== undefined, "a settlement has at least one call");
+    let receipt: Receipt | undefined;
+    try {
+      receipt = await this.#find(first.finished);
+    } catch (error) {
+      this.settlements.putBack(underWay, this.#book);
+      throw error;
+    }
+    if (receipt) {
+      this.#settled(this.settlements.landed(underWay, this.#book));
+    } else {
+      this.settlements.putBack(underWay, this.#book);
+      this.#isDoubtful = true;
+    }
+  }
+
+  /** @param writer the row that was written, if the time of the commit is known */
+  #settled({ commit, receipts, leases }: LandedSettlement, writer?: InstanceLease): void {
+    if (writer !== undefined && receipts.length <= receiptsOfSmallCommit) this.#took(writer);
+    this.#answered();
+    this.#index.add(commit, receipts);
+    for (const lease of leases) if (lease.alive) this.transfers.returnSpare(lease);
+    this.#hooks.settled();
   }
 
   async #transfer(): Promise<void> {
@@ -172,6 +276,7 @@ export class Pipeline {
     if (outcome === "lost") await this.#recover([]);
     else if (outcome === "failed") await this.#pause();
     else this.#answered();
+    if (outcome === "done") this.#took(this.#instanceLease);
   }
 
   async #doChore(): Promise<void> {
@@ -181,11 +286,18 @@ export class Pipeline {
       const outcome = await chore.run(this.#instanceLease, this.#book);
       chore.done.resolve(outcome);
       if (outcome === "lost") await this.#recover([]);
-      else if (outcome === "applied") this.#answered();
+      else if (outcome === "applied") {
+        this.#answered();
+        this.#took(this.#instanceLease);
+      }
     } catch (error) {
       chore.done.reject(error);
       throw error;
     }
+  }
+
+  #took({ tookMs }: InstanceLease): void {
+    if (tookMs > 0) this.#distance.took(tookMs);
   }
 
   #answered(): void {
@@ -204,6 +316,10 @@ export class Pipeline {
    * charged to new leases.
    */
   async #recover(underWay: readonly Finished[]): Promise<void> {
+    this.#isDoubtful = true;
+    this.#instanceLease.end();
+    // No lane can settle for the lost lease any more: those under way end, and count as what they were.
+    await this.#lanes.rest();
     const waiting = this.settlements.takeAll();
     try {
       this.#book.void();
@@ -212,6 +328,7 @@ export class Pipeline {
       this.#instanceLease = await InstanceLease.register(this.#deps);
       this.#backoff.answered();
       this.#index = this.#newIndex();
+      this.#isDoubtful = false;
       for (const finished of underWay) {
         const receipt = await this.#find(finished);
         if (receipt) finished.resolve(receipt);
@@ -242,6 +359,7 @@ export class Pipeline {
   /** Stops everything: after a bug the memory cannot be trusted. The reaper clears up. */
   #fail(error: unknown): void {
     this.#failure = error ?? new Error("The wallet engine stopped");
+    this.#lanes.stop();
     for (const finished of this.settlements.takeAll()) finished.reject(this.#failure);
     for (const { done } of this.#chores.splice(0)) done.reject(this.#failure);
     this.transfers.tellAll({ outcome: "stopped" });

@@ -1,15 +1,16 @@
 /** Commits finished calls: all that wait go into one commit, whatever wallets they belong to. */
 import { serialize } from "node:v8";
 import { invariant } from "../../core/lib/assert.ts";
-import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import type { AccountId, InstanceId, RequestId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { type BatchPart, encodeBatch } from "../store/batches.ts";
-import { batchKey } from "../schema/keys.ts";
+import { batchKey, indexerKey } from "../schema/keys.ts";
 import { writeClaims } from "../ledger/provider_claims.ts";
 import { boundReceipt } from "../receipts/receipt_codec.ts";
 import { ReceiptPageLayout } from "../receipts/receipt_pages.ts";
 import type { InstanceLease } from "./instance_lease.ts";
 import type { Lease, LeaseBook } from "./lease_book.ts";
+import type { AtomicWrite } from "../store/key_value_store.ts";
 import type { Attachment, ReceiptDraft } from "./types.ts";
 
 /** Receipts in one commit: 4 ms on a local disk. With more the first would wait for the last. */
@@ -59,6 +60,21 @@ export interface Finished {
 interface Written {
   readonly finished: Finished;
   readonly receipt: Receipt;
+}
+
+/** The calls of a commit whose effect is not known yet. */
+export interface SettlementUnderWay {
+  readonly batch: readonly Written[];
+  /** 0 until it is sent. */
+  commit: number;
+}
+
+/** A settlement that took effect. */
+export interface LandedSettlement {
+  readonly commit: number;
+  readonly receipts: readonly Receipt[];
+  /** The lease of each receipt. */
+  readonly leases: readonly Lease[];
 }
 
 /**
@@ -121,55 +137,54 @@ export class Settlements {
   }
 
   /**
-   * Commits as many waiting calls as fit. On `lost` it returns the calls of the commit: whether
-   * they are in the store has to be looked up.
+   * Commits as many waiting calls as fit.
+   *
+   * @param writer the row through which the commit goes: the instance lease itself, or a lane of it
    */
-  async round(instanceLease: InstanceLease, book: LeaseBook): Promise<
-    | {
-      readonly outcome: "applied";
-      readonly commit: number;
-      readonly receipts: Receipt[];
-      readonly leases: Lease[];
-    }
+  async round(writer: InstanceLease, owner: InstanceLease, book: LeaseBook): Promise<
+    | LandedSettlement & { readonly outcome: "applied" }
     | { readonly outcome: "refused" }
-    | { readonly outcome: "lost"; readonly underWay: Finished[] }
+    | { readonly outcome: "lost"; readonly underWay: SettlementUnderWay }
   > {
     const { batch, pages } = this.#take();
-    let landed = 0;
-    const putBack = () => {
-      this.#queue = batch.map(({ finished }) => finished).concat(this.#queue);
-    };
-    const outcome = await instanceLease.commit((op, commit) => {
-      landed = commit;
-      pages.write(op);
-      for (const { finished: { rows } } of batch) {
-        for (const { key, value, expireIn } of rows) {
-          if (value === undefined) op.delete(key);
-          else op.set(key, value, expireIn === undefined ? {} : { expireIn });
-        }
+    const underWay: SettlementUnderWay = { batch, commit: 0 };
+    const outcome = await writer.commit((op, commit) => {
+      underWay.commit = commit;
+      for (const { finished: { lease } } of batch) book.sent(lease, commit);
+      if (writer !== owner) {
+        // The process that takes the instance lease deletes this row in the same commit.
+        const key = indexerKey(owner.instanceId);
+        op.check({ key, versionstamp: owner.indexerVersionstamp });
       }
-      const { instanceId } = instanceLease;
-      writeClaims(op, { instanceId, commit }, batch.map(({ receipt }) => receipt));
-      op.set(batchKey(instanceId, commit), encodeBatch(parts(batch)));
+      writeSettlement(op, { instanceId: owner.instanceId, commit }, batch, pages);
     }).catch((error: unknown) => {
-      putBack();
+      this.putBack(underWay, book);
       throw error;
     });
-    if (outcome === "lost") {
-      return { outcome, underWay: batch.map(({ finished }) => finished) };
-    }
+    if (outcome === "lost") return { outcome, underWay };
     if (outcome === "refused") {
-      putBack();
+      this.putBack(underWay, book);
       return { outcome };
     }
+    return { outcome: "applied", ...this.landed(underWay, book) };
+  }
+
+  /** Queues the calls of a commit that did not and will not take effect again, before all others. */
+  putBack({ batch, commit }: SettlementUnderWay, book: LeaseBook): void {
+    for (const { finished: { lease } } of batch) book.decided(lease, commit);
+    this.#queue = batch.map(({ finished }) => finished).concat(this.#queue);
+  }
+
+  /** Notes a commit that took effect. */
+  landed({ batch, commit }: SettlementUnderWay, book: LeaseBook): LandedSettlement {
+    for (const { finished: { lease } } of batch) book.decided(lease, commit);
     for (const { finished, receipt } of batch) {
-      book.settled(finished.lease, finished.chargeMicroVnd, landed);
+      book.settled(finished.lease, finished.chargeMicroVnd, commit);
       book.leave(finished.lease);
       finished.resolve(receipt);
     }
     return {
-      outcome,
-      commit: landed,
+      commit,
       receipts: batch.map(({ receipt }) => receipt),
       leases: batch.map(({ finished }) => finished.lease),
     };
@@ -200,6 +215,23 @@ export class Settlements {
     this.#queue = this.#queue.slice(batch.length);
     return { batch, pages };
   }
+}
+
+function writeSettlement(
+  op: AtomicWrite,
+  id: { readonly instanceId: InstanceId; readonly commit: number },
+  batch: readonly Written[],
+  pages: ReceiptPageLayout,
+): void {
+  pages.write(op);
+  for (const { finished: { rows } } of batch) {
+    for (const { key, value, expireIn } of rows) {
+      if (value === undefined) op.delete(key);
+      else op.set(key, value, expireIn === undefined ? {} : { expireIn });
+    }
+  }
+  writeClaims(op, id, batch.map(({ receipt }) => receipt));
+  op.set(batchKey(id.instanceId, id.commit), encodeBatch(parts(batch)));
 }
 
 function parts(batch: readonly Written[]): Iterable<BatchPart> {

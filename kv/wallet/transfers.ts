@@ -11,7 +11,13 @@ import { hasMoved, leasedElsewhereMicroVnd, readWallets } from "./wallet_view.ts
 import { changeWallet, type WalletRow } from "./wallets.ts";
 import { debtLimitMicroVnd, type DebtRules } from "./debt.ts";
 import type { InstanceLease } from "./instance_lease.ts";
-import { freeMicroVnd, isOfSmallWallet, type Lease, type LeaseBook } from "./lease_book.ts";
+import {
+  freeMicroVnd,
+  isOfSmallWallet,
+  type Lease,
+  type LeaseBook,
+  type LeaseRowContent,
+} from "./lease_book.ts";
 import type { ReservationQueue } from "./reservation_queue.ts";
 import { onItsWay, refusal, unavailable } from "./refusals.ts";
 import { aheadMicroVnd, type GiveBack, planTransfer, type TransferPlan } from "./transfer_plan.ts";
@@ -191,16 +197,21 @@ export class Transfers {
     for (const { request: { lease }, plan } of returning) {
       invariant(book.reserve(lease, -plan.drawMicroVnd), "an idle lease is free");
     }
+    const written = new Map<Lease, LeaseRowContent>();
     const outcome = await instanceLease.commit((op, commit) => {
       for (const { request: { lease }, wallet, plan } of moving) {
-        const remainingMicroVnd = lease.remainingMicroVnd + plan.drawMicroVnd;
-        invariant(remainingMicroVnd >= 0n, "a lease never gives back more than it has");
+        invariant(
+          lease.remainingMicroVnd + plan.drawMicroVnd >= 0n,
+          "a lease never gives back more than it has",
+        );
+        const row = book.rowFor(lease, commit, plan.drawMicroVnd);
+        written.set(lease, row);
         changeWallet(op, wallet, wallet.availableMicroVnd - plan.drawMicroVnd, {
           mostDebtMicroVnd: debtLimitMicroVnd(wallet, this.#deps.debt),
         });
         const key = leaseKey(lease.accountId, instanceLease.instanceId);
-        if (remainingMicroVnd === 0n) op.delete(key);
-        else op.set(key, { remainingMicroVnd, asOfCommit: commit } satisfies LeaseValue);
+        if (row.remainingMicroVnd === 0n) op.delete(key);
+        else op.set(key, row satisfies LeaseValue);
       }
     });
     if (outcome === "lost") return "lost";
@@ -208,8 +219,10 @@ export class Transfers {
     if (outcome === "refused") return "refused";
     const nowMs = this.#deps.nowMs();
     for (const { request: { lease }, wallet, plan } of moving) {
+      const row = written.get(lease);
+      invariant(row !== undefined, "every lease of a transfer has a row");
       const remainingMicroVnd = lease.remainingMicroVnd + plan.drawMicroVnd;
-      book.rowWritten(lease, remainingMicroVnd, remainingMicroVnd > 0n);
+      book.rowWritten(lease, remainingMicroVnd, row.remainingMicroVnd > 0n, row);
       book.walletSeen(lease, wallet.availableMicroVnd - plan.drawMicroVnd, nowMs);
       if (plan.drawMicroVnd <= 0n) continue;
       book.drawn(lease, aheadMicroVnd(lease, lease.typicalMicroVnd, nowMs), nowMs);

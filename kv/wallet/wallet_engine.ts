@@ -11,7 +11,12 @@ import { retireInstance } from "./reaper.ts";
 import { readBalance } from "./balance.ts";
 import { Charging } from "./charging.ts";
 import type { DebtRules } from "./debt.ts";
-import { InstanceLease, type InstanceLeaseDeps, StoppedError } from "./instance_lease.ts";
+import {
+  CommitNumbers,
+  InstanceLease,
+  type InstanceLeaseDeps,
+  StoppedError,
+} from "./instance_lease.ts";
 import { ReservationQueue } from "./reservation_queue.ts";
 import { Housekeeping } from "./housekeeping.ts";
 import { Backoff } from "./backoff.ts";
@@ -19,6 +24,7 @@ import { Pipeline } from "./pipeline.ts";
 import { unavailable } from "./refusals.ts";
 import { LeaseReservation, RecentIds } from "./reservation.ts";
 import { Reserving } from "./reserving.ts";
+import type { LaneRules } from "./settlement_lanes.ts";
 import { attachedRows, type Finished } from "./settlements.ts";
 import type {
   Attachment,
@@ -51,6 +57,7 @@ export interface WalletEngineOptions {
   readonly debt: DebtRules;
   /** Whether other instances may have the store open. */
   readonly isShared: boolean;
+  readonly lanes: LaneRules;
 }
 
 /** The wallet engine of a running instance. */
@@ -72,17 +79,14 @@ export class LiveWalletEngine implements WalletEngine {
     options: WalletEngineOptions,
     backoff: Backoff,
     instanceLease: InstanceLease,
+    leaseDeps: InstanceLeaseDeps,
   ) {
     this.#kv = kv;
     this.#options = options;
     this.#backoff = backoff;
     this.#reservationQueue = new ReservationQueue(options.timer);
-    const deps = {
-      ...instanceLeaseDeps(kv, options, backoff),
-      debt: options.debt,
-      isShared: options.isShared,
-      waiting: this.#reservationQueue,
-    };
+    const { timer, debt, lanes, isShared } = options;
+    const deps = { ...leaseDeps, timer, debt, lanes, isShared, waiting: this.#reservationQueue };
     this.#pipeline = new Pipeline(deps, backoff, instanceLease, {
       readmit: (finished) => this.#charging.begin(finished),
       settled: () => this.#housekeeping.soon(),
@@ -100,9 +104,10 @@ export class LiveWalletEngine implements WalletEngine {
 
   static async open(kv: KeyValueStore, options: WalletEngineOptions): Promise<LiveWalletEngine> {
     const backoff = new Backoff(options.timer, options.random);
-    const instanceLease = await InstanceLease.register(instanceLeaseDeps(kv, options, backoff));
+    const leaseDeps = instanceLeaseDeps(kv, options, backoff);
+    const instanceLease = await InstanceLease.register(leaseDeps);
     backoff.answered();
-    return new LiveWalletEngine(kv, options, backoff, instanceLease);
+    return new LiveWalletEngine(kv, options, backoff, instanceLease, leaseDeps);
   }
 
   get instanceId(): InstanceId {
@@ -234,7 +239,11 @@ export class LiveWalletEngine implements WalletEngine {
       // From here on a late settlement is refused: a new instance must not be registered for it.
       this.#pipeline.stop(new StoppedError("The wallet engine is closed"));
       const nowMs = this.#options.clock.nowMs();
-      await Promise.race([retireInstance(this.#kv, this.instanceId, nowMs), tooLate.promise]);
+      const retired = [
+        retireInstance(this.#kv, this.instanceId, nowMs),
+        this.#pipeline.closeLanes(),
+      ];
+      await Promise.race([Promise.all(retired), tooLate.promise]);
     } catch {
       // The store does not answer, or a bug has stopped the pipeline. The reaper clears up the
       // rest; no money is lost.
@@ -261,7 +270,7 @@ export class LiveWalletEngine implements WalletEngine {
 function instanceLeaseDeps(
   kv: KeyValueStore,
   { clock, ttlMs }: WalletEngineOptions,
-  backoff: Backoff,
+  { bounded, beforeRetry }: Backoff,
 ): InstanceLeaseDeps {
-  return { kv, clock, ttlMs, bounded: backoff.bounded, backoff: backoff.beforeRetry };
+  return { kv, clock, ttlMs, bounded, backoff: beforeRetry, numbers: new CommitNumbers() };
 }

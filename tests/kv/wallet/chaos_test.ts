@@ -75,6 +75,20 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
   },
 );
 
+Deno.test("no money is lost or made while an engine commits settlements side by side", async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      fc.array(happening, { minLength: 20, maxLength: 300, size: "max" }),
+      fc.integer({ min: 1, max: 4 }),
+      async (program, maxLanes) => {
+        using kv = await Deno.openKv(":memory:");
+        await new ChaosWorld(kv, maxLanes).play(program);
+      },
+    ),
+    { numRuns: Number(Deno.env.get("CHAOS_RUNS") ?? "40") },
+  );
+});
+
 Deno.test("wallet engines that crash, sleep, lose answers and are reaped never lose or make money", async () => {
   await fc.assert(
     fc.asyncProperty(

@@ -76,7 +76,11 @@ export class ChaosWorld {
   #credits = 0;
   #underWay = 0;
 
-  constructor(kv: KeyValueStore) {
+  readonly #lanes: { readonly maxLanes: number; readonly farStoreMs: number } | undefined;
+
+  /** @param maxLanes lanes of each wallet engine, as if its store were far; by default as the engine decides */
+  constructor(kv: KeyValueStore, maxLanes?: number) {
+    this.#lanes = maxLanes === undefined ? undefined : { maxLanes, farStoreMs: -1 };
     this.#kv = kv;
     this.#turnstile = new Turnstile(kv);
   }
@@ -133,6 +137,7 @@ export class ChaosWorld {
       random: () => 0.5,
       ttlMs: 60_000,
       debt: chaosDebt,
+      ...(this.#lanes === undefined ? {} : { lanes: this.#lanes }),
     });
     this.#track(opening, process).then((wallet) => process.wallet = wallet);
   }

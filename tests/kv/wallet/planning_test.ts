@@ -117,6 +117,34 @@ Deno.test("the book knows which lease rows are behind, and since when", () => {
   assertEquals(book.checkpointedBefore(), Infinity);
 });
 
+Deno.test("a lease row ends before the first settlement that is under way, in whatever order they land", () => {
+  const book = new LeaseBook();
+  const lease = leaseOf(book, 100n, 60n);
+  for (const commit of [5, 6, 7]) {
+    book.charge(lease, 10n);
+    book.sent(lease, commit);
+  }
+  const settle = (commit: number) => {
+    book.decided(lease, commit);
+    book.settled(lease, 10n, commit);
+  };
+  settle(7);
+  assertEquals(lease.remainingMicroVnd, 90n);
+  // Whoever returns this lease subtracts the batches 5, 6 and 7, if they are in the store.
+  const row = book.rowFor(lease, 8);
+  assertEquals(row, { remainingMicroVnd: 100n, asOfCommit: 4 });
+  settle(5);
+  book.rowWritten(lease, lease.remainingMicroVnd, true, row);
+  assertEquals([book.stale(9), book.checkpointedBefore()], [[lease], 5]);
+  assertEquals(book.rowFor(lease, 9, 50n), { remainingMicroVnd: 140n, asOfCommit: 5 });
+  // Commit 6 is refused for good.
+  book.decided(lease, 6);
+  const last = book.rowFor(lease, 10);
+  assertEquals(last, { remainingMicroVnd: 80n, asOfCommit: 10 });
+  book.rowWritten(lease, lease.remainingMicroVnd, true, last);
+  assertEquals([book.stale(9), book.checkpointedBefore()], [[], Infinity]);
+});
+
 Deno.test("a wallet goes below zero for what is needed, as far as it may, and never to draw ahead", () => {
   const book = new LeaseBook();
   const lease = book.lease(newAccount());
