@@ -5,6 +5,7 @@ import { sleep } from "../../core/lib/time/sleep.ts";
 import { openPostgres } from "../../kv/store/postgres/open_postgres.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
+import { restartSynchronous } from "../support/servers/synchronous_standby.ts";
 
 const programs = await postgresPrograms();
 
@@ -78,17 +79,3 @@ Deno.test({
     await kv.end();
   },
 });
-
-/** Starts the server again so that each commit waits for its standby. */
-async function restartSynchronous(
-  server: Awaited<ReturnType<typeof startPostgres>>,
-): Promise<boolean> {
-  await server.start();
-  await server.set("synchronous_standby_names", "*");
-  for (let tries = 0; tries < 100; tries++) {
-    const states = await server.query("select sync_state from pg_stat_replication");
-    if (states.includes("sync")) return true;
-    await sleep(100);
-  }
-  return false;
-}

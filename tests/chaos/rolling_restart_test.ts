@@ -4,10 +4,11 @@ import OpenAI from "openai";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { hasCaddy, startCaddy } from "../support/servers/caddy_server.ts";
 import { unitSettings } from "../repository/deploy_files.ts";
+import { newAdminPayer } from "../support/gateways/admin_payer.ts";
 import { freePort } from "../support/servers/free_port.ts";
 import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
 import { root, sourceText } from "../repository/source_files.ts";
-import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
+import { startGateway } from "../support/gateways/started_gateway.ts";
 
 const programs = await postgresPrograms();
 
@@ -59,12 +60,6 @@ async function callUntil(
   }
 }
 
-async function newKey({ admin }: StartedGateway): Promise<string> {
-  const { id } = JSON.parse((await admin("account", "create")).output);
-  await admin("credit", id, "20000000", "--reason", "money to spend");
-  return JSON.parse((await admin("key", "create", id)).output).key;
-}
-
 /** Waits with the command of the unit file until the proxy has seen the instance too. */
 async function waitAsSystemdDoes(port: number): Promise<void> {
   const unit = unitSettings(sourceText("deploy/systemd/gateway@.service"));
@@ -100,7 +95,7 @@ Deno.test({
     const tally: Tally = { whole: 0, streams: 0, failures: [] };
     try {
       await using caddy = await startCaddy(ports.map((port) => `127.0.0.1:${port}`));
-      const apiKey = await newKey(gateways[0]!);
+      const { key: apiKey } = await newAdminPayer(gateways[0]!, 20_000_000);
       using http = Deno.createHttpClient({ caCerts: [caddy.authority] });
       const client = new OpenAI({
         baseURL: `${caddy.address}/v1`,

@@ -9,6 +9,7 @@ import {
 } from "../support/servers/kv_connect/server.ts";
 import { denokvProgram } from "../support/servers/denokv_server.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
+import { newAdminPayer } from "../support/gateways/admin_payer.ts";
 import { newMasterKey } from "../../core/api_keys/seal.ts";
 import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
 import { until } from "../support/until.ts";
@@ -41,19 +42,6 @@ function startSeveral({ env }: SharedStore, count: number): Promise<StartedGatew
 
 /** The price of premium-1 in gateway.json, for input and output alike. */
 const premiumVndPerMtok = 8_300;
-
-interface Payer {
-  readonly id: string;
-  readonly keyId: string;
-  readonly key: string;
-}
-
-async function newPayer({ admin }: StartedGateway, vnd: number): Promise<Payer> {
-  const { id } = JSON.parse((await admin("account", "create")).output);
-  const made = JSON.parse((await admin("key", "create", id)).output);
-  await admin("credit", id, String(vnd), "--reason", "money to spend");
-  return { id, keyId: made.id, key: made.key };
-}
 
 /** A call at 230 VND, and its outcome. */
 async function call(
@@ -105,7 +93,7 @@ for (const [name, start] of stores) {
       await using store = await start();
       const gateways = await startSeveral(store, 3);
       const [first] = gateways as [StartedGateway];
-      const payer = await newPayer(first, 50 * 230);
+      const payer = await newAdminPayer(first, 50 * 230);
       // Money in the lease of another instance comes back, so a retry can succeed only then.
       const insist = async (i: number) => {
         for (let tries = 0;; tries++) {
@@ -150,7 +138,7 @@ for (const [name, start] of stores) {
       await using store = await start();
       const gateways = await startSeveral(store, 3);
       const [first] = gateways as [StartedGateway];
-      const { key } = await newPayer(first, 100);
+      const { key } = await newAdminPayer(first, 100);
       const statuses: number[] = [];
       for (let at = 0; at < 30; at++) {
         statuses.push(await reservingCall(gateways[at % 3]!, key, 67));
@@ -176,7 +164,7 @@ for (const [name, start] of stores) {
       await using store = await start();
       const gateways = await startSeveral(store, 2);
       const [, other] = gateways as [StartedGateway, StartedGateway];
-      const { key, keyId, id } = await newPayer(other, 100_000);
+      const { key, keyId, id } = await newAdminPayer(other, 100_000);
       assertEquals((await call(other, key, "before")).outcome, "whole");
       assertEquals((await other.admin("key", "revoke", id, keyId)).code, 0);
       const refused = async (code: string) => (await call(other, key, "after")).outcome === code;
@@ -198,7 +186,7 @@ for (const [name, start] of stores) {
       await using store = await start();
       const gateways = await startSeveral(store, 3);
       const [first, , doomed] = gateways as [StartedGateway, StartedGateway, StartedGateway];
-      const { key } = await newPayer(first, 10_000_000);
+      const { key } = await newAdminPayer(first, 10_000_000);
       const whole: string[] = [];
       let isLoaded = true;
       const load = Array.from({ length: 32 }, async (_, client) => {
@@ -234,7 +222,7 @@ Deno.test(
     await using store = startFaultyStore();
     const gateways = await startSeveral(store, 2);
     const [first] = gateways as [StartedGateway];
-    const { id, key } = await newPayer(first, 1_000_000);
+    const { id, key } = await newAdminPayer(first, 1_000_000);
     let calls = 0;
     store.fateOf = () => ++calls % 5 === 0 ? "lost" : "answered";
     const seen = await Promise.all(Array.from({ length: 16 }, async (_, client) => {
@@ -265,7 +253,7 @@ Deno.test(
     await using store = startFaultyStore();
     const gateways = await startSeveral(store, 2);
     const [first, other] = gateways as [StartedGateway, StartedGateway];
-    const { key } = await newPayer(first, 100_000);
+    const { key } = await newAdminPayer(first, 100_000);
     assertEquals((await call(first, key, "before")).outcome, "whole");
     store.fateOf = () => "silent";
     const status = async (path: string) => {
@@ -299,7 +287,7 @@ for (const [name, start] of stores) {
       await using store = await start();
       const gateways = await startSeveral(store, 2);
       const [first] = gateways as [StartedGateway];
-      const { id, key } = await newPayer(first, 100_000);
+      const { id, key } = await newAdminPayer(first, 100_000);
       const clients = gateways.map(({ address }) =>
         new OpenAI({ baseURL: `${address}/v1`, apiKey: key, maxRetries: 0 })
       );

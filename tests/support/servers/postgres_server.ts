@@ -14,6 +14,8 @@ export interface PostgresServer extends AsyncDisposable {
   kill(): Promise<void>;
   /** Starts it again on the same folder and port. */
   start(): Promise<void>;
+  /** Stops or continues all its processes: clients stay connected and hear nothing. */
+  signal(signal: "SIGSTOP" | "SIGCONT"): Promise<void>;
   /** Starts a standby that follows this server. */
   startStandby(): Promise<PostgresServer>;
   /** Makes a standby the primary. */
@@ -65,6 +67,14 @@ async function makeFolder(): Promise<string> {
   return folder;
 }
 
+function signalIfAlive(pid: number, signal: Deno.Signal): void {
+  try {
+    Deno.kill(pid, signal);
+  } catch (error) {
+    if (!(error instanceof Deno.errors.NotFound)) throw error;
+  }
+}
+
 /** Starts the cluster in a folder. */
 async function serve({ programs, folder, settings }: Place): Promise<PostgresServer> {
   const port = freePort();
@@ -91,6 +101,12 @@ async function serve({ programs, folder, settings }: Place): Promise<PostgresSer
     },
     async kill() {
       await control("-m", "immediate", "stop");
+    },
+    async signal(signal) {
+      const first = (await Deno.readTextFile(`${cluster}/postmaster.pid`)).split("\n")[0]!;
+      const children = await Deno.readTextFile(`/proc/${first}/task/${first}/children`);
+      // The first process begins no new ones once it is stopped.
+      for (const pid of [first, ...children.trim().split(" ")]) signalIfAlive(Number(pid), signal);
     },
     async startStandby() {
       const standbyFolder = await makeFolder();

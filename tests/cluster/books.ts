@@ -1,0 +1,60 @@
+/** Compares the books of the store with the clients' own ledger after a scenario, and prints a line. */
+import { assertEquals } from "../support/assert.ts";
+import type { ClientLedger } from "./client_ledger.ts";
+import type { Cluster } from "./cluster.ts";
+
+interface ExportedReceipt {
+  readonly requestId: string;
+  readonly costMicroVnd: string;
+}
+
+/** µVND of an amount as the command line shows it, such as `12.5`. */
+function microVnd(vnd: string): bigint {
+  const [, sign = "", whole = "", part = ""] = /^(-?)(\d+)(?:\.(\d{1,6}))?$/.exec(vnd) ?? [];
+  if (whole === "") throw new Error(`not an amount: ${vnd}`);
+  return BigInt(`${sign}${whole}${part.padEnd(6, "0")}`);
+}
+
+function receiptsOf(exported: string): ExportedReceipt[] {
+  return exported.split("\n").filter((line) => line.startsWith('{"key":["receipt",'))
+    .map((line) => JSON.parse(line).value);
+}
+
+function print(line: string): void {
+  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+}
+
+/**
+ * Ends the gateways, then checks that every call that a client saw whole has exactly one receipt at
+ * the cost that it computed, and that the sums agree to the µVND.
+ */
+export async function assertExactBooks(
+  scenario: string,
+  cluster: Cluster,
+  ledger: ClientLedger,
+): Promise<void> {
+  assertEquals(await cluster.end(), cluster.gateways.map(() => 0), "every gateway ends with 0");
+  const verified = await cluster.admin("verify", "--full");
+  assertEquals(verified.code, 0, verified.output);
+  const books: Record<string, string> = JSON.parse(verified.output);
+  const sum = (name: string) => microVnd(String(books[name]));
+  const exported = await cluster.admin("export");
+  assertEquals(exported.code, 0, exported.output.slice(-500));
+  const receipts = receiptsOf(exported.output);
+  const costs = new Map(receipts.map(({ requestId, costMicroVnd }) => [requestId, costMicroVnd]));
+  const charged = receipts.reduce((total, receipt) => total + BigInt(receipt.costMicroVnd), 0n);
+  const credited = BigInt(ledger.creditedVnd) * 1_000_000n;
+  const difference = credited - charged - sum("availableVnd") - sum("leasedVnd");
+  const failed = [...ledger.failed].map(([status, count]) => `${status}: ${count}`).join(", ");
+  print(
+    `${scenario}: ${ledger.calls} calls, ${ledger.whole.size} whole, ` +
+      `failed {${failed}}, longest ${Math.round(ledger.longestMs)} ms, ` +
+      `${receipts.length} receipts, difference ${difference} µVND`,
+  );
+  const wrong = [...ledger.whole].filter(([id, cost]) => costs.get(id) !== String(cost));
+  assertEquals(wrong.slice(0, 5), [], `${wrong.length} whole calls without their receipt`);
+  assertEquals(costs.size, receipts.length, "no call has two receipts");
+  assertEquals(sum("ledgerVnd"), credited, "credited as the clients know it");
+  assertEquals(sum("chargedVnd"), charged, "charged as the receipts say");
+  assertEquals(difference, 0n);
+}

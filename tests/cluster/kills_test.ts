@@ -1,0 +1,27 @@
+/** Gateways die at random under load. */
+import { assert } from "../support/assert.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
+import { seededRandom } from "./random.ts";
+import { clusterTest, rounds } from "./scenario.ts";
+import { startTraffic } from "./traffic.ts";
+
+/** Every round of this number kills two gateways at once. */
+const doubleRound = 7;
+
+clusterTest("kill -9 at random", {
+  async run({ cluster, ledger }) {
+    const { key } = await cluster.newPayer(ledger, 10_000_000);
+    const traffic = startTraffic(cluster, ledger, key, { clients: 12 });
+    const next = seededRandom(20);
+    for (let round = 1; round <= rounds; round++) {
+      await sleep(300 + next() * 700);
+      const first = Math.floor(next() * 3);
+      const killed = round % doubleRound === 0 ? [first, (first + 1) % 3] : [first];
+      await Promise.all(killed.map((at) => cluster.gateways[at]!.end("SIGKILL")));
+      await sleep(next() * 200);
+      await Promise.all(killed.map((at) => cluster.startOne(at)));
+    }
+    await traffic.stop();
+    assert(ledger.whole.size > 50 * rounds, `${ledger.whole.size} whole calls are too few`);
+  },
+});
