@@ -23,7 +23,10 @@ export interface AtomicWrite {
   /** @param options `expireIn` in milliseconds */
   set(key: Deno.KvKey, value: unknown, options?: { expireIn?: number }): this;
   delete(key: Deno.KvKey): this;
-  /** `ok` is false if a check failed; nothing was written then. */
+  /**
+   * `ok` is false if a check failed. Over KV Connect that may be a check against what this very commit has written:
+   * the client repeats an unanswered call. Whoever has to know reads the rows again.
+   */
   commit(): Promise<Deno.KvCommitResult | Deno.KvCommitError>;
 }
 
