@@ -4,7 +4,7 @@
  * rows were read, without waiting for a moment in which nothing happens.
  */
 import type { AccountId, InstanceId, RequestId } from "../../core/lib/ids.ts";
-import { sleep } from "../../core/lib/time/sleep.ts";
+import { sleepUnless } from "../../core/lib/time/sleep.ts";
 import { listBatches } from "../store/batches.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
@@ -29,7 +29,7 @@ export class BatchWatch implements AsyncDisposable {
   readonly #calls = new Map<RequestId, WatchedCall>();
   readonly #running: Promise<void>;
   #polls = 0;
-  #isStopped = false;
+  readonly #stop = new AbortController();
   #current: Promise<void> = Promise.resolve();
 
   constructor(kv: KeyValueStore, accounts: ReadonlySet<AccountId>) {
@@ -61,9 +61,9 @@ export class BatchWatch implements AsyncDisposable {
   }
 
   async #run(): Promise<void> {
-    while (!this.#isStopped) {
+    while (!this.#stop.signal.aborted) {
       await this.poll();
-      await sleep(pollEveryMs);
+      await sleepUnless(pollEveryMs, this.#stop.signal);
     }
   }
 
@@ -82,7 +82,7 @@ export class BatchWatch implements AsyncDisposable {
   }
 
   async [Symbol.asyncDispose](): Promise<void> {
-    this.#isStopped = true;
+    this.#stop.abort();
     await this.#running.catch(() => {});
   }
 }
