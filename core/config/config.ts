@@ -54,6 +54,8 @@ export interface Config {
   readonly topup: TopupSettings;
   /** Sign-in at an OpenID provider, if one is configured. */
   readonly openId: OpenIdConfig | undefined;
+  /** Whether the queue of the store wakes workers, where it has one. */
+  readonly queue: boolean;
   /** How long calls are still accepted after SIGTERM while `/readyz` answers 503. */
   readonly stopDelayMs: number;
   /** How long streams may continue after the socket has closed. */
@@ -186,6 +188,9 @@ export function readConfig(
       clientAddressHeader: values.GATEWAY_CLIENT_ADDRESS_HEADER,
       topup: topup.settings,
       openId,
+      // On by default only on Deno Deploy: on a full disk the runtime's reader of a local queue ends the process.
+      queue:
+        (values.GATEWAY_QUEUE ?? (values.GATEWAY_KV.kind === "deploy" ? "on" : "off")) === "on",
       stopDelayMs: values.GATEWAY_STOP_DELAY_MS,
       drainMs: values.GATEWAY_DRAIN_MS,
       memoryMb: values.GATEWAY_MEMORY_MB,

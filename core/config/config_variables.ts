@@ -69,6 +69,7 @@ const variablesSchema = z.object({
   GATEWAY_CLIENT_ADDRESS_HEADER: z.string()
     .regex(/^[a-z0-9-]+$/, "must be a lower-case header name").optional(),
   GATEWAY_SUPPORT: support.optional(),
+  GATEWAY_QUEUE: z.enum(["on", "off"], { error: "must be on or off" }).optional(),
   GATEWAY_STOP_DELAY_MS: wholeNumber(0, 120_000).default(0),
   GATEWAY_DRAIN_MS: wholeNumber(0, 900_000).default(25_000),
   GATEWAY_MEMORY_MB: wholeNumber(512, 1_048_576).optional(),

@@ -3,16 +3,37 @@
  * of operators.
  *
  * It is polled and not watched: a watch misses writes of another process to a local file, and may
- * stall silently on a remote store. Without a recent successful poll the state counts as stale.
+ * stall silently on a remote store. Without a recent successful poll the state counts as stale. While
+ * no call needs it, it is hardly polled, and the next call reads it first.
  */
 import type { Clock } from "../../core/lib/time/clock.ts";
+import { systemTimer, type Timer } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { keysEpochKey, switchesKey } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
-/** Milliseconds between two polls of the control state. */
+/** Milliseconds between two polls of the control state while calls need it. */
 const controlPollMs = 500;
+
+/**
+ * Milliseconds after the last call that needed the state during which it is still polled. After that the next call
+ * reads it first, which costs one round trip.
+ */
+const attentiveMs = 10_000;
+
+/** Milliseconds between two polls while no call needs the state: only pages show it then. */
+const idlePollMs = 30_000;
+
+/** The same where notices of other instances start a poll: it finds what a lost notice said. */
+const toldIdlePollMs = 60_000;
+
+/** Options of {@linkcode openControl}. */
+export interface OpenControlOptions {
+  readonly timer?: Timer;
+  /** Whether notices of other instances start a poll. */
+  readonly isTold?: boolean;
+}
 
 /**
  * Milliseconds for which a poll is trusted, and so the longest time until a revocation takes effect
@@ -64,6 +85,8 @@ export interface Control {
   freshKeysEpoch(): string | undefined;
   /** Polls now: after a change of this instance, so that it takes effect at once. */
   refresh(): Promise<void>;
+  /** Polls now if the last successful poll is too old to be trusted. For checks that are no calls. */
+  confirm(): Promise<void>;
   /**
    * Waits for the running poll, or starts one, for callers that find the state stale. While the
    * store does not answer those are all callers, and they must share one poll.
@@ -81,28 +104,44 @@ export interface Control {
 }
 
 /** Reads the control state and polls it until {@linkcode Control.close}. */
-export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Control> {
+export async function openControl(
+  kv: KeyValueStore,
+  clock: Clock,
+  { timer = systemTimer, isTold = false }: OpenControlOptions = {},
+): Promise<Control> {
   let switches = noSwitches;
   let epoch = "";
   let confirmedAtMs = -Infinity;
   // By the wall clock, too: that of durations may stand still while a platform freezes the process.
   let confirmedWallMs = -Infinity;
-  let timer: ReturnType<typeof setTimeout> | undefined;
+  let stopTimer = () => {};
   let closed = false;
   let reading: Promise<void> | undefined;
+  let askedAtMs = -Infinity;
+  /** Whether the state was polled at short intervals since it was needed. */
+  let isAttentive = false;
+  let isPollingOften = false;
 
   async function refresh(): Promise<void> {
-    const askedAtMs = clock.monotonicMs();
-    const askedWallMs = clock.nowMs();
+    const sentAtMs = clock.monotonicMs();
+    const sentWallMs = clock.nowMs();
     const [epochEntry, switchesEntry] = await kv.getMany<[string, Switches]>([
       keysEpochKey(),
       switchesKey(),
     ]);
-    if (askedAtMs < confirmedAtMs) return; // a later read has already answered
+    if (sentAtMs < confirmedAtMs) return; // a later read has already answered
     epoch = epochEntry.value ?? "first";
     switches = switchesEntry.value ?? noSwitches;
-    confirmedAtMs = askedAtMs;
-    confirmedWallMs = askedWallMs;
+    confirmedAtMs = sentAtMs;
+    confirmedWallMs = sentWallMs;
+    isAttentive = clock.monotonicMs() - askedAtMs < attentiveMs;
+  }
+
+  function isFresh(): boolean {
+    // A state that was not polled for a while may hide a change of half a second ago.
+    const trustedMs = isAttentive ? controlStaleMs : controlPollMs;
+    return clock.monotonicMs() - confirmedAtMs <= trustedMs &&
+      Math.abs(clock.nowMs() - confirmedWallMs) <= trustedMs;
   }
 
   function catchUp(): Promise<void> {
@@ -114,7 +153,10 @@ export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Cont
 
   function schedule(): void {
     if (closed) return;
-    timer = setTimeout(async () => {
+    const isNeeded = clock.monotonicMs() - askedAtMs < attentiveMs;
+    if (!isNeeded) isAttentive = false;
+    isPollingOften = isNeeded;
+    stopTimer = timer.start(async () => {
       try {
         await catchUp();
       } catch {
@@ -122,7 +164,15 @@ export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Cont
         // state.
       }
       schedule();
-    }, controlPollMs);
+    }, isNeeded ? controlPollMs : isTold ? toldIdlePollMs : idlePollMs);
+  }
+
+  /** Notes that a call needs the state. */
+  function needed(): void {
+    askedAtMs = clock.monotonicMs();
+    if (isPollingOften) return;
+    stopTimer();
+    schedule();
   }
 
   await refresh();
@@ -133,9 +183,11 @@ export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Cont
       return switches;
     },
     freshKeysEpoch() {
-      const isFresh = clock.monotonicMs() - confirmedAtMs <= controlStaleMs &&
-        Math.abs(clock.nowMs() - confirmedWallMs) <= controlStaleMs;
-      return isFresh ? epoch : undefined;
+      needed();
+      return isFresh() ? epoch : undefined;
+    },
+    async confirm() {
+      if (clock.monotonicMs() - confirmedAtMs > controlStaleMs) await catchUp();
     },
     refresh,
     catchUp,
@@ -154,7 +206,7 @@ export async function openControl(kv: KeyValueStore, clock: Clock): Promise<Cont
     },
     close() {
       closed = true;
-      clearTimeout(timer);
+      stopTimer();
     },
   };
 }

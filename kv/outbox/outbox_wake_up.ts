@@ -1,9 +1,6 @@
 /**
  * Wakes outbox workers of this process early. It is only a hint: without it a worker finds its rows
  * within `outboxIdleMs`, as workers of other processes do.
- *
- * Queues of Deno KV are not used: on a full disk their reader in the runtime ends the process with
- * all running calls, while everything else waits until there is space again.
  */
 
 /** A worker, as far as it can be woken. */
@@ -11,8 +8,18 @@ interface Nudged {
   nudge(): void;
 }
 
+/** How processes hear of each other. */
+export interface WakeUpOptions {
+  /** Whether notices of other processes arrive. */
+  readonly isTold?: boolean;
+  /** Tells other processes of a nudge, where the store does not. */
+  readonly announce?: (() => void) | undefined;
+}
+
 /** Connects writers and workers; see {@linkcode createWakeUp}. */
 export interface WakeUp {
+  /** Whether notices of other processes arrive, so that workers need not look often. */
+  readonly isTold: boolean;
   /** Registers the worker of a queue; returns a function that removes it. */
   add(queue: string, worker: Nudged): () => void;
   /**
@@ -20,6 +27,8 @@ export interface WakeUp {
    * worker reads when the row is due. Never throws.
    */
   nudge(queue: string): void;
+  /** Wakes all workers: another process has written rows of some queue. */
+  nudgeAll(): void;
 }
 
 /**
@@ -38,9 +47,10 @@ export interface WakeUp {
  * if (nudges !== 1) throw new Error(`woken ${nudges} times`);
  * ```
  */
-export function createWakeUp(): WakeUp {
+export function createWakeUp({ isTold = false, announce }: WakeUpOptions = {}): WakeUp {
   const workers = new Map<string, Set<Nudged>>();
   return {
+    isTold,
     add(queue, worker) {
       const set = workers.get(queue) ?? new Set();
       workers.set(queue, set.add(worker));
@@ -48,6 +58,10 @@ export function createWakeUp(): WakeUp {
     },
     nudge(queue) {
       for (const worker of workers.get(queue) ?? []) worker.nudge();
+      announce?.();
+    },
+    nudgeAll() {
+      for (const queue of workers.values()) for (const worker of queue) worker.nudge();
     },
   };
 }

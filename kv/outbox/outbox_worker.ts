@@ -9,10 +9,16 @@ import { claimDue, finishClaim, type OutboxClaim, retryClaim } from "./outbox_cl
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /**
- * Milliseconds of an outbox worker's longest sleep: rows written by other processes are seen after it. One
- * list takes 50 µs.
+ * Milliseconds of an outbox worker's longest sleep: rows that another process wrote, and died before it handled them,
+ * are seen after it. Its own rows and notices of others wake a worker at once.
  */
-const outboxIdleMs = 1_000;
+const outboxIdleMs = 15_000;
+
+/** The same where notices of other processes wake the worker: it finds what a lost notice said. */
+const toldIdleMs = 60_000;
+
+/** Milliseconds before a worker looks again after its store has failed. */
+const storeRetryMs = 1_000;
 
 /**
  * Most rows that one run of a queue handles, so that a cron run ends even if rows arrive faster
@@ -44,6 +50,8 @@ export interface OutboxWorld {
    * name only.
    */
   readonly onFailure?: (failure: OutboxFailure) => void;
+  /** Whether notices of other processes wake the worker. */
+  readonly isTold?: boolean;
 }
 
 /** A failed attempt. */
@@ -155,6 +163,7 @@ export function startOutboxWorker<Payload>(
   work: OutboxWork<Payload>,
   sleep: Sleep = timerSleep,
 ): OutboxWorker {
+  const idleMs = world.isTold === true ? toldIdleMs : outboxIdleMs;
   const stopping = new AbortController();
   let nap = new AbortController();
 
@@ -163,15 +172,22 @@ export function startOutboxWorker<Payload>(
       // A nudge during the run must not be lost, so the sleep afterwards uses the controller that
       // it aborts.
       nap = new AbortController();
-      let pauseMs: number = outboxIdleMs;
-      try {
-        await runDue(world, work, stopping.signal);
+      let pauseMs = idleMs;
+      const untilNext = async () => {
         const dueAtMs = await nextDueAtMs(world.kv, work.queue);
-        if (dueAtMs !== undefined) {
-          pauseMs = Math.min(pauseMs, Math.max(dueAtMs - world.clock.nowMs(), 0));
+        return dueAtMs === undefined ? idleMs : dueAtMs - world.clock.nowMs();
+      };
+      try {
+        // A queue with nothing due costs one read.
+        let nextMs = await untilNext();
+        if (nextMs <= 0) {
+          await runDue(world, work, stopping.signal);
+          nextMs = await untilNext();
         }
+        pauseMs = Math.min(pauseMs, Math.max(nextMs, 0));
       } catch (error) {
         // The store failed. The rows are safe; try again after the pause.
+        pauseMs = storeRetryMs;
         const { name } = work.queue;
         world.onFailure?.({ queue: name, id: "", attempt: 0, fate: "unknown", error });
       }

@@ -15,11 +15,13 @@ import { defined } from "../../core/lib/defined.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import type { StoreLocation } from "../../core/config/store_location.ts";
 import { writeProbeKey } from "../schema/keys.ts";
+import { announcedKinds, type ChangeNotices } from "./change_notices.ts";
 import { KvConnectStore } from "./kv_connect/kv_connect_store.ts";
 import { openPostgres } from "./postgres/open_postgres.ts";
 import { type ReadSnapshot, stillSnapshot, trackedSnapshot } from "./snapshot.ts";
 import { withDeadlines } from "./store_deadlines.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
+import { queueNotices } from "./queue_notices.ts";
 import { trackWrites, WriteTracker } from "./write_tracker.ts";
 
 /** An open store. */
@@ -29,6 +31,8 @@ export interface Store extends Disposable {
   readonly warnings: readonly string[];
   /** Reads every row as of one moment. */
   readonly snapshot: ReadSnapshot;
+  /** Notices of changes by other instances, where the store has them. */
+  readonly notices: ChangeNotices | undefined;
 }
 
 /** The result of opening a store. */
@@ -41,6 +45,8 @@ export type OpenStoreResult =
 
 /** Options of {@linkcode openStore}. */
 export interface OpenStoreOptions {
+  /** Uses the queue of the store for notices, where it has one; called if the queue does not work. */
+  readonly onQueueTrouble?: ((error: unknown) => void) | undefined;
   /** Refuses a missing file instead of creating a new store. */
   readonly mustExist?: boolean;
 }
@@ -70,7 +76,7 @@ async function fileExists(path: string): Promise<boolean> {
 export async function openStore(
   location: StoreLocation,
   clock: Clock,
-  { mustExist = false }: OpenStoreOptions = {},
+  { mustExist = false, onQueueTrouble }: OpenStoreOptions = {},
 ): Promise<OpenStoreResult> {
   if (mustExist && location.kind === "file" && !await isThere(location.path)) {
     const problem = `There is no store at ${location.path}: is GATEWAY_KV mistyped?`;
@@ -79,15 +85,15 @@ export async function openStore(
   try {
     switch (location.kind) {
       case "memory":
-        return { ok: true, store: await openEmbedded(":memory:", clock) };
+        return { ok: true, store: await openEmbedded(":memory:", clock, { onQueueTrouble }) };
       case "remote":
         return { ok: true, store: await openRemote(location.url, clock) };
       case "deploy":
-        return { ok: true, store: await openHosted(clock) };
+        return { ok: true, store: await openHosted(clock, onQueueTrouble) };
       case "postgres":
         return { ok: true, store: await openServer(location.url, clock) };
       case "file":
-        return await openFile(location.path, clock);
+        return await openFile(location.path, clock, onQueueTrouble);
     }
   } catch (error) {
     const where = location.kind === "file" ? ` ${location.path}` : "";
@@ -97,7 +103,11 @@ export async function openStore(
   }
 }
 
-async function openFile(path: string, clock: Clock): Promise<OpenStoreResult> {
+async function openFile(
+  path: string,
+  clock: Clock,
+  onQueueTrouble: OpenStoreOptions["onQueueTrouble"],
+): Promise<OpenStoreResult> {
   await Deno.mkdir(dirname(path), { recursive: true, mode: 0o700 });
   const lock = await Deno.open(`${path}.lock`, { create: true, write: true, mode: 0o600 });
   try {
@@ -106,7 +116,7 @@ async function openFile(path: string, clock: Clock): Promise<OpenStoreResult> {
       return { ok: false, reason: "in_use" };
     }
     await keepPrivate(path);
-    return { ok: true, store: await openEmbedded(path, clock, lock) };
+    return { ok: true, store: await openEmbedded(path, clock, { lock, onQueueTrouble }) };
   } catch (error) {
     lock.close();
     throw error;
@@ -153,14 +163,22 @@ interface StoreExtras {
   /** The lock of its file. */
   readonly lock?: Deno.FsFile;
   readonly warnings?: readonly string[];
+  readonly notices?: ChangeNotices | undefined;
 }
 
-async function openEmbedded(path: string, clock: Clock, lock?: Deno.FsFile): Promise<Store> {
+async function openEmbedded(
+  path: string,
+  clock: Clock,
+  { lock, onQueueTrouble }: Pick<OpenStoreOptions, "onQueueTrouble"> & {
+    readonly lock?: Deno.FsFile;
+  },
+): Promise<Store> {
   const kv = await Deno.openKv(path);
   const tracker = new WriteTracker();
   trackWrites(kv, tracker);
   const snapshot: ReadSnapshot = (slices) => trackedSnapshot(kv, tracker, slices);
-  return await ready(kv, clock, { snapshot, ...defined({ lock }) });
+  const notices = onQueueTrouble && queueNotices(kv, onQueueTrouble);
+  return await ready(kv, clock, { snapshot, notices, ...defined({ lock }) });
 }
 
 async function openRemote(url: string, clock: Clock): Promise<Store> {
@@ -174,21 +192,26 @@ async function openRemote(url: string, clock: Clock): Promise<Store> {
 }
 
 async function openServer(url: string, clock: Clock): Promise<Store> {
-  const { kv, warnings } = await openPostgres({ url, clock, announcedKinds: new Set() });
-  return await ready(kv, clock, { warnings, snapshot: () => kv.snapshot() });
+  const { kv, warnings } = await openPostgres({ url, clock, announcedKinds });
+  const notices = kv.notices();
+  return await ready(kv, clock, { warnings, notices, snapshot: () => kv.snapshot() });
 }
 
 /** The platform names the store. */
-async function openHosted(clock: Clock): Promise<Store> {
+async function openHosted(
+  clock: Clock,
+  onQueueTrouble: OpenStoreOptions["onQueueTrouble"],
+): Promise<Store> {
   const kv = await Deno.openKv();
-  return await ready(kv, clock, { snapshot: (slices) => stillSnapshot(kv, slices) });
+  const notices = onQueueTrouble && queueNotices(kv, onQueueTrouble);
+  return await ready(kv, clock, { notices, snapshot: (slices) => stillSnapshot(kv, slices) });
 }
 
 /** Gives an open engine deadlines and proves that it takes writes. */
 async function ready(
   engine: KeyValueStore,
   clock: Clock,
-  { lock, warnings = [], snapshot }: StoreExtras,
+  { lock, warnings = [], snapshot, notices }: StoreExtras,
 ): Promise<Store> {
   const deadlines = new Deadlines({ clock });
   const kv = withDeadlines(engine, deadlines);
@@ -206,6 +229,7 @@ async function ready(
     kv,
     warnings,
     snapshot,
+    notices,
     [Symbol.dispose]() {
       close();
       lock?.close();

@@ -54,6 +54,8 @@ export interface ReapReport {
   readonly reaped: number;
   /** Instances that could not be cleared up, with the reason. The next run continues. */
   readonly unfinished: readonly { readonly instanceId: InstanceId; readonly reason: string }[];
+  /** When the first of the other instances expires, unless it renews its lease; `Infinity` if there is none. */
+  readonly nextExpiryMs: number;
 }
 
 /**
@@ -74,8 +76,13 @@ export async function reapExpiredInstances(
 ): Promise<ReapReport> {
   const pass = new ReaperPass(kv);
   const dead: InstanceId[] = [];
+  let nextExpiryMs = Infinity;
   for await (const entry of kv.list<InstanceLeaseRow>({ prefix: instancesPrefix() })) {
     const instanceId = instanceOf(entry.key);
+    const { value } = entry;
+    if (value.state === "live" && value.expiresAtMs > nowMs && instanceId !== options.own) {
+      nextExpiryMs = Math.min(nextExpiryMs, value.expiresAtMs);
+    }
     // An instance that cannot be cleared up must not block the others.
     await pass.attempt(instanceId, async () => {
       if (await isToClearUp(kv, entry, nowMs, options)) dead.push(instanceId);
@@ -84,7 +91,7 @@ export async function reapExpiredInstances(
   for (let at = 0; at < dead.length; at += instancesPerPass) {
     await pass.clearUp(dead.slice(at, at + instancesPerPass));
   }
-  return { reaped: pass.reaped, unfinished: pass.unfinished };
+  return { reaped: pass.reaped, unfinished: pass.unfinished, nextExpiryMs };
 }
 
 /** Decides whether this run clears up after an instance, and takes its instance lease first. */

@@ -48,8 +48,10 @@ export class AccessWatch {
 
   async #look(): Promise<void> {
     const { control, calls, directory } = this.#deps;
-    const epoch = control.freshKeysEpoch();
     const streams = calls.streamsByCaller();
+    // Without streams nothing is asked, so that an idle gateway does not read its store.
+    if (streams.size === 0) return;
+    const epoch = control.freshKeysEpoch();
     if (epoch !== undefined && epoch !== this.#epoch) {
       await this.#reread(streams);
       this.#epoch = epoch;

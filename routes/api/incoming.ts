@@ -147,6 +147,14 @@ function noMoney(): GatewayError {
 }
 
 function admitCaller(gateway: Gateway, incoming: Incoming): Principal | Promise<Principal> {
+  const { control } = gateway;
+  // After a pause the switches are not known: they are read with the epoch of keys.
+  return control.freshKeysEpoch() === undefined
+    ? control.catchUp().then(() => admitKnown(gateway, incoming))
+    : admitKnown(gateway, incoming);
+}
+
+function admitKnown(gateway: Gateway, incoming: Incoming): Principal | Promise<Principal> {
   const { maintenance } = gateway.control.switches;
   if (maintenance !== undefined) {
     throw new GatewayError("maintenance", maintenance.message, {

@@ -29,6 +29,7 @@ import { CallsInFlight } from "../api/calls_in_flight.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { openMediaServices } from "../api/media/media_services.ts";
 import { openTransports } from "./transports.ts";
+import type { ChangeNotices } from "../../kv/store/change_notices.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 /** Milliseconds that stopped calls get after the drain deadline to send their last event and settle. */
@@ -51,6 +52,8 @@ export interface Surroundings {
   readonly random: () => number;
   /** Gets the log lines. */
   readonly write: (line: string) => void;
+  /** Notices of other instances, where the store has them. */
+  readonly notices?: ChangeNotices | undefined;
 }
 
 /** Waits for running calls up to the deadline, then ends them; resolves when all are settled. */
@@ -83,7 +86,7 @@ function debtRules({ wallet: { debtVnd } }: Catalog): DebtRules {
 export async function assemble(
   config: Config,
   kv: KeyValueStore,
-  { clock: exactClock, random, write }: Surroundings,
+  { clock: exactClock, random, write, notices }: Surroundings,
 ): Promise<Assembled> {
   const clock = oncePerMillisecond(exactClock);
   // The cached time of `clock` may be up to a millisecond old; with it a deadline could end early.
@@ -92,7 +95,7 @@ export async function assemble(
   // The process that has a local file open is the only one: every other instance in it is dead, whatever its time.
   const isAlone = config.store.kind === "file";
   await reapExpiredInstances(kv, clock.nowMs(), { all: isAlone });
-  const control = await openControl(kv, clock);
+  const control = await openControl(kv, clock, { isTold: notices !== undefined });
   const wallet = withKeyLimits(
     await openWalletEngine(kv, {
       clock,
@@ -149,7 +152,12 @@ export async function assemble(
     log,
     metrics: metrics.registry,
     observer,
-    media: openMediaServices({ clock, deadlines }),
+    media: openMediaServices({
+      clock,
+      deadlines,
+      isTold: notices !== undefined,
+      announce: notices?.announce && (() => notices.announce?.("outbox")),
+    }),
   };
   const accessWatch = new AccessWatch({
     control,

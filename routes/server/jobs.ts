@@ -68,9 +68,37 @@ export function ledgerWatch({ wallet, log }: LedgerWatchDeps): () => Promise<voi
 }
 
 export interface ReapingDeps extends Pick<Gateway, "kv"> {
-  readonly clock: Pick<Gateway["clock"], "nowMs">;
+  readonly clock: Pick<Gateway["clock"], "nowMs" | "monotonicMs">;
   readonly log: Pick<Gateway["log"], "event">;
   readonly wallet: Pick<Gateway["wallet"], "instanceId">;
+}
+
+/** Milliseconds after which other instances are looked at in any case: one that starts now lives as long. */
+const longestReapPauseMs = 60_000;
+
+/** The time until the first of the known instances can have died. */
+class ReapPause {
+  readonly #clock: ReapingDeps["clock"];
+  #beganAtMs = 0;
+  #untilMs = 0;
+  #untilMonotonicMs = 0;
+
+  constructor(clock: ReapingDeps["clock"]) {
+    this.#clock = clock;
+  }
+
+  begin(nextExpiryMs: number): void {
+    this.#beganAtMs = this.#clock.nowMs();
+    this.#untilMs = Math.min(nextExpiryMs, this.#beganAtMs + longestReapPauseMs);
+    this.#untilMonotonicMs = this.#clock.monotonicMs() + this.#untilMs - this.#beganAtMs;
+  }
+
+  /** By both clocks: one may jump, the other stand still while a platform freezes the process. */
+  lasts(): boolean {
+    const nowMs = this.#clock.nowMs();
+    return nowMs >= this.#beganAtMs && nowMs < this.#untilMs &&
+      this.#clock.monotonicMs() < this.#untilMonotonicMs;
+  }
 }
 
 /**
@@ -79,8 +107,10 @@ export interface ReapingDeps extends Pick<Gateway, "kv"> {
  */
 export function createReaping({ kv, clock, log, wallet }: ReapingDeps): () => Promise<void> {
   let told: ReadonlyMap<InstanceId, string> = new Map();
+  const pause = new ReapPause(clock);
   return async () => {
-    const { unfinished } = await reapExpiredInstances(kv, clock.nowMs(), {
+    if (pause.lasts()) return;
+    const { unfinished, nextExpiryMs } = await reapExpiredInstances(kv, clock.nowMs(), {
       own: wallet.instanceId,
     });
     for (const { instanceId, reason } of unfinished) {
@@ -91,6 +121,7 @@ export function createReaping({ kv, clock, log, wallet }: ReapingDeps): () => Pr
         look_at: "deno task admin verify",
       });
     }
+    if (unfinished.length === 0) pause.begin(nextExpiryMs);
     told = new Map(unfinished.map(({ instanceId, reason }) => [instanceId, reason]));
   };
 }

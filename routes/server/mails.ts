@@ -38,6 +38,7 @@ export function startMailWorker(gateway: Gateway, options: MailOptions): Backgro
     kv,
     clock,
     random,
+    isTold: media.wakeUp.isTold,
     onFailure: ({ queue, id, attempt, fate, error }) =>
       log.event("warn", "mail failed", { queue, id, attempt, fate, error: errorName(error) }),
   };

@@ -11,7 +11,10 @@ import { defined } from "../../core/lib/defined.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import { localAddress } from "../../core/lib/net/local_address.ts";
+import { atMostEvery } from "../../core/lib/time/at_most_every.ts";
+import { systemTimer } from "../../core/lib/time/deadlines.ts";
 import { atMost, sleep } from "../../core/lib/time/sleep.ts";
+import type { ChangeNotices } from "../../kv/store/change_notices.ts";
 import { prepareStore } from "../../kv/store/schema_version.ts";
 import { openStore } from "../../kv/store/store.ts";
 import type { AdminDeps } from "../operator/cli/admin_deps.ts";
@@ -20,6 +23,7 @@ import { adminSocketPath, serveAdminSocket } from "../operator/cli/socket.ts";
 import { storeReadings } from "../operator/cli/store_readings.ts";
 import { createApp } from "../app.ts";
 import { whyNoMail } from "../mail/mailer.ts";
+import type { BackgroundWorker } from "../api/background_worker.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { startVideoWorker } from "../api/videos/video_worker.ts";
 import { assemble, type Surroundings } from "./assemble.ts";
@@ -33,6 +37,9 @@ import { type CustomerApp, openCustomerApp } from "./customer_app.ts";
 
 /** Milliseconds that the end of the process waits for what was asked to end: the last answers, the admin socket. */
 const lastEndsMs = 1_000;
+
+/** Milliseconds between two looks at the outbox that notices of other instances cause: each of their polls sends one. */
+const noticePauseMs = 1_000;
 
 /** `write` gets whole lines: the banner and the log. */
 export interface ServeOptions extends Surroundings {
@@ -113,7 +120,11 @@ async function demoKeyOf(gateway: Gateway, masterKeys: MasterKeys): Promise<stri
 function startWork(
   gateway: Gateway,
   customerApp: CustomerApp,
-  { freeze, cron }: { readonly freeze: FreezeWatch; readonly cron: Cron | undefined },
+  { freeze, cron, notices }: {
+    readonly freeze: FreezeWatch;
+    readonly cron: Cron | undefined;
+    readonly notices: ChangeNotices | undefined;
+  },
 ): { stop(): Promise<void> } {
   const noMail = whyNoMail(gateway.config);
   if (noMail !== undefined) gateway.log.event("warn", "mail is off", { reason: noMail });
@@ -127,9 +138,38 @@ function startWork(
     for (const { nudge } of workers) nudge();
   });
   cron?.begin(({ everyMs }) => jobs.runOfPeriod(everyMs));
+  const heard = hearNotices(gateway, workers, notices);
   return {
     async stop() {
-      await Promise.all([cron?.end(), jobs.stop(), ...workers.map((worker) => worker.stop())]);
+      await Promise.all([
+        heard.stop(),
+        cron?.end(),
+        jobs.stop(),
+        ...workers.map((worker) => worker.stop()),
+      ]);
+    },
+  };
+}
+
+/** Follows the notices of other instances: reads what changed, and wakes the workers. */
+function hearNotices(
+  { control }: Gateway,
+  workers: readonly BackgroundWorker[],
+  notices: ChangeNotices | undefined,
+): { stop(): Promise<void> } {
+  const wake = atMostEvery(noticePauseMs, () => {
+    for (const worker of workers) worker.nudge();
+  }, systemTimer);
+  const end = notices?.listen(async (kind) => {
+    if (kind === "control") return await control.refresh();
+    wake();
+    // A message of a queue may have started this process, which may end when the message is handled.
+    if (notices.announce !== undefined) await Promise.all(workers.map(({ sweep }) => sweep.run()));
+  });
+  return {
+    async stop() {
+      wake.stop();
+      await end?.();
     },
   };
 }
@@ -159,7 +199,11 @@ async function awaitBalancers(stopDelayMs: number, hurry?: AbortSignal): Promise
  */
 export async function serve(config: Config, options: ServeOptions): Promise<number> {
   const { write, signal } = options;
-  const opened = await openStore(config.store, options.clock);
+  const onQueueTrouble = (error: unknown) =>
+    write(`The queue of the store is not used any more: ${errorLine(error)}`);
+  const opened = await openStore(config.store, options.clock, {
+    onQueueTrouble: config.queue ? onQueueTrouble : undefined,
+  });
   if (!opened.ok) {
     write(
       opened.reason === "unusable"
@@ -181,7 +225,7 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
     return 1;
   }
   const { masterKeys } = loaded;
-  const assembled = await assemble(config, store.kv, options);
+  const assembled = await assemble(config, store.kv, { ...options, notices: store.notices });
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
   const admin = await openAdmin(gateway, { masterKeys, snapshot: store.snapshot }, signal);
@@ -209,7 +253,11 @@ export async function serve(config: Config, options: ServeOptions): Promise<numb
   });
   answer = answerWith(gateway, createApp(gateway, { stopping: () => signal.aborted, customerApp }));
   for (const line of banner(config.mode, on, secret)) write(line);
-  const work = startWork(gateway, customerApp, { freeze, cron: options.cron });
+  const work = startWork(gateway, customerApp, {
+    freeze,
+    cron: options.cron,
+    notices: store.notices,
+  });
 
   await untilAborted(signal);
   gateway.log.event("info", "stopping", { calls_in_flight: gateway.calls.count });

@@ -8,6 +8,7 @@
 import postgres from "postgres";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { GatewayError } from "../../../core/errors.ts";
+import { sleep } from "../../../core/lib/time/sleep.ts";
 
 /** Connections of one instance. Eight carry 4,000 commits a second; a server has about a hundred for all instances. */
 const connectionsDefault = 8;
@@ -20,6 +21,9 @@ const silenceMs = 8_000;
 
 /** How often the silence is looked at. */
 const silenceCheckMs = 1_000;
+
+/** Milliseconds before it is tried again to listen where the server could not be reached. */
+const listenAgainMs = 1_000;
 
 /** How long a connection may take to be made, in seconds: the next host of the list is tried then. */
 const connectSeconds = 3;
@@ -53,10 +57,16 @@ export class Pool {
   #pending = 0;
   #answeredAtMs: number;
   #isClosed = false;
+  /** Resolves when the driver's pool is replaced, or closed. */
+  #replaced: Promise<void>;
+  #onReplaced: () => void;
 
   constructor(options: PoolOptions) {
     this.#options = options;
     this.#sql = this.#connect();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#replaced = promise;
+    this.#onReplaced = resolve;
     this.#answeredAtMs = options.clock.monotonicMs();
     this.#watch = setInterval(() => this.#endIfSilent(), silenceCheckMs);
     Deno.unrefTimer(Number(this.#watch));
@@ -131,9 +141,33 @@ export class Pool {
     }
   }
 
-  /** Calls back with what `pg_notify` sends on a channel, also after the connection was made again. */
-  async listen(channel: string, onPayload: (payload: string) => void, onListening: () => void) {
-    return await this.#sql.listen(channel, onPayload, onListening);
+  /**
+   * Calls back with what `pg_notify` sends on a channel, on a connection of its own, and with `onListening` whenever
+   * that was made: notices before it are lost. Returns a function that ends it.
+   */
+  listen(
+    channel: string,
+    onPayload: (payload: string) => void,
+    onListening: () => void,
+  ): () => Promise<void> {
+    let isOver = false;
+    const listenOn = async (): Promise<void> => {
+      while (!isOver && !this.#isClosed) {
+        const sql = this.#sql;
+        try {
+          await sql.listen(channel, onPayload, onListening);
+          // The driver connects again by itself, until the pool is replaced.
+          await this.#replaced;
+        } catch {
+          await sleep(listenAgainMs);
+        }
+      }
+    };
+    const listening = listenOn();
+    return async () => {
+      isOver = true;
+      await Promise.race([listening, Promise.resolve()]);
+    };
   }
 
   #endIfSilent(): void {
@@ -145,6 +179,10 @@ export class Pool {
   #replace(sql: postgres.Sql): void {
     if (this.#isClosed || sql !== this.#sql) return;
     this.#sql = this.#connect();
+    this.#onReplaced();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#replaced = promise;
+    this.#onReplaced = resolve;
     this.#answeredAtMs = this.#options.clock.monotonicMs();
     void sql.end({ timeout: 0 }).catch(() => {});
   }
@@ -154,6 +192,7 @@ export class Pool {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearInterval(this.#watch);
+    this.#onReplaced();
     await this.#sql.end({ timeout: 0 });
   }
 }

@@ -16,7 +16,9 @@ import type { SnapshotRow } from "../snapshot.ts";
 import { versionstampOf } from "../versionstamp.ts";
 import { byteArrays, names, numbers } from "./array_text.ts";
 import { CollectedWrite, type Commit, type CommitResult } from "../collected_write.ts";
+import type { ChangeNotices } from "../change_notices.ts";
 import { ExpirySweep } from "./expiry_sweep.ts";
+import { postgresNotices } from "./listening.ts";
 import { type Pool, type Row, stateOf } from "./pool.ts";
 import { PagedRows, type ReadRow } from "../paged_rows.ts";
 
@@ -139,6 +141,11 @@ export class PostgresStore implements KeyValueStore {
 
   atomic(): AtomicWrite {
     return new CollectedWrite((commit) => this.#commit(commit));
+  }
+
+  /** Notices of what other instances committed. */
+  notices(): ChangeNotices {
+    return postgresNotices(this.#pool);
   }
 
   /** Reads every row as of one moment. The server keeps old versions of rows until it ends. */

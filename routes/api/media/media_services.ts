@@ -34,7 +34,14 @@ export interface GuardedNetwork {
 
 /** Opens the services. `network` is for tests. */
 export function openMediaServices(
-  { clock, deadlines }: { readonly clock: Clock; readonly deadlines: Deadlines },
+  { clock, deadlines, isTold = false, announce }: {
+    readonly clock: Clock;
+    readonly deadlines: Deadlines;
+    /** Whether notices of other processes arrive. */
+    readonly isTold?: boolean;
+    /** Tells other processes that a row of the outbox was written, where the store does not. */
+    readonly announce?: (() => void) | undefined;
+  },
   network: GuardedNetwork = { connect: guardedConnect(), resolve: resolveWithDeno },
 ): MediaServices {
   const { connect, resolve } = network;
@@ -57,7 +64,7 @@ export function openMediaServices(
         accepts: bounds.kind === "picture" ? imageMediaTypes : documentMediaTypes,
       }),
     names: new PublicNames({ resolve, clock, deadlines }),
-    wakeUp: createWakeUp(),
+    wakeUp: createWakeUp({ isTold, announce }),
     close: () => transport.close(),
   };
 }

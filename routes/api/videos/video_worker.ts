@@ -17,6 +17,7 @@ function pollWorld(gateway: Gateway, stop?: AbortSignal): VideoPollWorld {
     kv: gateway.kv,
     clock: gateway.clock,
     random: gateway.random,
+    isTold: gateway.media.wakeUp.isTold,
     ask: askProviderOf(gateway, stop),
     onFailure: ({ id, attempt, fate, error }) =>
       gateway.log.event("warn", "video poll failed", {
