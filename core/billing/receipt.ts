@@ -20,7 +20,9 @@ export type Outcome =
    * The gateway ended the stream, e.g. because the wallet could not pay for more: what was produced
    * is charged.
    */
-  | "cut";
+  | "cut"
+  /** The answer was whole, but the client was refused it, since the store did not confirm the receipt in time: free. */
+  | "withheld";
 
 /** One attempt on one route. Metadata only. */
 export interface Attempt {

@@ -21,8 +21,8 @@
  * - **the client left** (`cancel`): the provider is stopped at once and the produced output is charged. Only if the
  *   answer is already whole, its usage report is read first, for a bounded time.
  *
- * What the ends have in common is `#release`: settle, then release the last bytes. If settling fails, the connection is
- * broken off, so that no client sees a complete answer that has no receipt.
+ * What the ends have in common is `#release`: settle, then release the last bytes. If settling fails, the stream ends
+ * with an error or a broken connection, so that no client sees a complete answer that has no receipt.
  */
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
@@ -45,7 +45,8 @@ export interface MeteredStreamInput {
   readonly control: CallControl;
   /**
    * Debits and writes the receipt; the stream's reading says what was produced. Called exactly once per stream, however
-   * it ends. While it is pending nothing that ends the stream is released; if it rejects the connection is broken off.
+   * it ends. While it is pending nothing that ends the stream is released. If it rejects with a {@linkcode GatewayError}
+   * the stream ends with that error, otherwise the connection is broken off.
    */
   readonly settle: (outcome: Outcome) => Promise<void>;
   /** Each may end the stream early; the first that does wins. */
@@ -243,16 +244,22 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
       await this.#input.settle(outcome);
     } catch (cause) {
       // Never a clean end without a receipt: the client must see that the answer is not whole.
-      controller?.error(cause);
-      return;
+      if (!(cause instanceof GatewayError)) return controller?.error(cause);
+      return this.#leave(preamble, this.#orBug(() => this.#provider.pipe.fail(cause)));
     }
+    this.#leave(preamble, tail);
+  }
+
+  /** Sends the last bytes, and ends the client's stream. */
+  #leave(preamble: Uint8Array | undefined, tail: Uint8Array | undefined): void {
+    const controller = this.#controller;
     try {
       if (tail === undefined) return controller?.error(new Error("The stream broke"));
       if (preamble !== undefined && preamble.length > 0) controller?.enqueue(preamble);
       if (tail.length > 0) controller?.enqueue(tail);
       controller?.close();
     } catch {
-      // The client left during settlement; the receipt is written, and no one is left to answer.
+      // The client left during settlement; no one is left to answer.
     }
   }
 

@@ -62,6 +62,8 @@ export interface Config {
   readonly drainMs: number;
   /** Memory in MB that the process may use; undefined: each buffer has a bound of its own. */
   readonly memoryMb: number | undefined;
+  /** Milliseconds that an answer waits for the store to confirm its receipt. */
+  readonly receiptWaitMs: number;
   /** Whether spans and metrics are sent by the runtime's exporter (`OTEL_DENO`). */
   readonly telemetry: boolean;
 }
@@ -194,6 +196,7 @@ export function readConfig(
       stopDelayMs: values.GATEWAY_STOP_DELAY_MS,
       drainMs: values.GATEWAY_DRAIN_MS,
       memoryMb: values.GATEWAY_MEMORY_MB,
+      receiptWaitMs: values.GATEWAY_RECEIPT_WAIT_MS,
       telemetry: values.OTEL_DENO === "true" || values.OTEL_DENO === "1",
       catalog,
       mode: isReal ? "production" : "sandbox",

@@ -116,10 +116,8 @@ export function withKeyLimits(
         ? wallet.extend(...args)
         : extendLimited(keyReservation, args);
     },
-    settle: (reservation, draft, attach) =>
-      keyLimits.isBound(reservation)
-        ? settleLimited(reservation, draft, attach)
-        : wallet.settle(reservation, draft, attach),
+    settle: (...call) =>
+      keyLimits.isBound(call[0]) ? settleLimited(...call) : wallet.settle(...call),
     release(reservation) {
       wallet.release(reservation);
       keyLimits.end(reservation, 0n);

@@ -19,7 +19,7 @@ import { accountWriteAttempts } from "../accounts/account_writes.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { callIdempotencyKey, videoIdempotencyKey } from "../schema/keys.ts";
 import type { RowWriter } from "../wallet/mod.ts";
-import type { KeyValueStore } from "../store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /**
  * Milliseconds for which a key is remembered after its call: a day, as clients and vendors agree.
@@ -122,6 +122,17 @@ export function writeCharged(writer: RowWriter, { row, key }: ClaimedKey, nowMs:
 /** Frees the key in the commit of a call that cost nothing and produced nothing. */
 export function writeReleased(writer: RowWriter, { key }: ClaimedKey): void {
   writer.delete(key);
+}
+
+/** Frees the key of a charged call in the commit of its refund, unless another call has the key by now. */
+export async function freeCharged(
+  kv: KeyValueStore,
+  op: AtomicWrite,
+  { row, key }: ClaimedKey,
+): Promise<void> {
+  const entry = await kv.get(key);
+  if (!isIdempotencyRow(entry.value) || entry.value.requestId !== row.requestId) return;
+  op.check(entry).delete(key);
 }
 
 /** Links the key to its video task, in the commit that charges the task. */

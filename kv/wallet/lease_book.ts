@@ -195,6 +195,12 @@ export class LeaseBook {
     if (lease.underWay.length > 0) lease.underWay = lease.underWay.filter((at) => at !== commit);
   }
 
+  /** Frees a charge that will not be committed. */
+  forgo(lease: OwnLease, amountMicroVnd: bigint): void {
+    lease.chargingMicroVnd -= amountMicroVnd;
+    assertSound(lease);
+  }
+
   /**
    * Notes a committed settlement that took `amountMicroVnd`; the lease row lacks it until the next
    * checkpoint.

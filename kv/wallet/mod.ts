@@ -30,6 +30,7 @@ export type {
   ReserveResult,
   RowWriter,
   WalletEngine,
+  WithheldAnswer,
 } from "./types.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 

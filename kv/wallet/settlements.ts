@@ -11,7 +11,7 @@ import { ReceiptPageLayout } from "../receipts/receipt_pages.ts";
 import type { InstanceLease } from "./instance_lease.ts";
 import type { Lease, LeaseBook } from "./lease_book.ts";
 import type { AtomicWrite } from "../store/key_value_store.ts";
-import type { Attachment, ReceiptDraft } from "./types.ts";
+import type { Attachment, ReceiptDraft, WithheldAnswer } from "./types.ts";
 
 /** Receipts in one commit: 4 ms on a local disk. With more the first would wait for the last. */
 const receiptsPerCommit = 250;
@@ -48,8 +48,10 @@ interface AttachedRow {
  */
 export interface Finished {
   readonly accountId: AccountId;
-  readonly draft: ReceiptDraft;
-  readonly rows: readonly AttachedRow[];
+  draft: ReceiptDraft;
+  rows: readonly AttachedRow[];
+  /** Asked whenever the call goes into a commit: what to settle instead, if the client got no answer. */
+  withheld: (() => WithheldAnswer | undefined) | undefined;
   readonly resolve: (receipt: Receipt) => void;
   readonly reject: (error: unknown) => void;
   lease: Lease;
@@ -105,6 +107,21 @@ export function attachedRows(attach: Attachment | undefined): AttachedRow[] {
   return rows;
 }
 
+/** Makes a call free if its client was refused the answer meanwhile. */
+function forgoWithheld(finished: Finished, book: LeaseBook): void {
+  const withheld = finished.withheld?.();
+  if (withheld === undefined) return;
+  invariant(
+    withheld.draft.requestId === finished.draft.requestId && withheld.draft.priceMicroVnd === 0n,
+    "a withheld answer is free",
+  );
+  book.forgo(finished.lease, finished.chargeMicroVnd);
+  finished.chargeMicroVnd = 0n;
+  finished.draft = withheld.draft;
+  finished.rows = attachedRows(withheld.attach);
+  finished.withheld = undefined;
+}
+
 function receiptOf({ accountId, draft, chargeMicroVnd }: Finished): Receipt {
   const { priceMicroVnd, ...rest } = draft;
   const shortfallMicroVnd = priceMicroVnd - chargeMicroVnd;
@@ -146,7 +163,7 @@ export class Settlements {
     | { readonly outcome: "refused" }
     | { readonly outcome: "lost"; readonly underWay: SettlementUnderWay }
   > {
-    const { batch, pages } = this.#take();
+    const { batch, pages } = this.#take(book);
     const underWay: SettlementUnderWay = { batch, commit: 0 };
     const outcome = await writer.commit((op, commit) => {
       underWay.commit = commit;
@@ -191,12 +208,13 @@ export class Settlements {
   }
 
   /** Takes the longest waiting calls that fit one commit, and lays their receipts onto pages. */
-  #take(): { batch: Written[]; pages: ReceiptPageLayout } {
+  #take(book: LeaseBook): { batch: Written[]; pages: ReceiptPageLayout } {
     const batch: Written[] = [];
     const pages = new ReceiptPageLayout();
     let bytes = 0;
     let rows = 0;
     for (const finished of this.#queue) {
+      forgoWithheld(finished, book);
       // Counts each as the largest receipt on a page of its own: a receipt on a page cannot be
       // removed again.
       const claimRows = finished.draft.claimMicroVnd === undefined ? 0 : 1;

@@ -65,6 +65,13 @@ export interface Attachment {
   apply(op: RowWriter): void;
 }
 
+/** What is settled instead for a call whose client was refused the answer meanwhile. */
+export interface WithheldAnswer {
+  /** The receipt of a free call, with the same request id. */
+  readonly draft: ReceiptDraft;
+  readonly attach?: Attachment | undefined;
+}
+
 /** The balance of an account, by where the money is. */
 export interface Balance {
   /**
@@ -126,11 +133,19 @@ export interface WalletEngine {
    * the price, or the reservation and what the wallet can add; the receipt names the rest as
    * shortfall. Repeats the commit until it succeeds or the wallet engine is closed.
    *
+   * `withheld` is asked whenever the call goes into a commit. A commit that was sent before may land all the same: then
+   * the receipt has a cost, and the caller refunds it.
+   *
    * @throws {InvariantError} if the reservation was settled or released before, or a value is out
    * of bounds
    * @throws {StoppedError} if the wallet engine was closed before the store answered
    */
-  settle(reservation: Reservation, draft: ReceiptDraft, attach?: Attachment): Promise<Receipt>;
+  settle(
+    reservation: Reservation,
+    draft: ReceiptDraft,
+    attach?: Attachment,
+    withheld?: () => WithheldAnswer | undefined,
+  ): Promise<Receipt>;
 
   /**
    * Releases the reservation of a call that never reached a provider.

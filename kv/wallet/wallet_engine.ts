@@ -35,6 +35,7 @@ import type {
   Reservation,
   ReserveResult,
   WalletEngine,
+  WithheldAnswer,
 } from "./types.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
@@ -153,6 +154,7 @@ export class LiveWalletEngine implements WalletEngine {
     reservation: Reservation,
     draft: ReceiptDraft,
     attach?: Attachment,
+    withheld?: () => WithheldAnswer | undefined,
   ): Promise<Receipt> {
     invariant(
       reservation instanceof LeaseReservation,
@@ -173,6 +175,7 @@ export class LiveWalletEngine implements WalletEngine {
           accountId,
           draft,
           rows,
+          withheld,
           resolve,
           reject,
           lease,

@@ -7,14 +7,16 @@
 import type { AttemptResult } from "../../core/calls/route_attempt.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
+import { errorTable } from "../../core/errors.ts";
 import { errorName, unforeseen } from "../../core/lib/error_line.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import type { Writable } from "../../core/lib/writable.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
-import type { Attachment, ReceiptDraft, Reservation } from "../../kv/wallet/mod.ts";
+import type { Attachment, ReceiptDraft, Reservation, WithheldAnswer } from "../../kv/wallet/mod.ts";
 import type { AttemptTiming } from "../telemetry/telemetry.ts";
 import type { Gateway } from "./gateway.ts";
 import type { KeyedCall } from "./keyed_call.ts";
+import { receiptInTime } from "./late_receipt.ts";
 
 /** When a call began, and its place in a trace. */
 export interface CallStart {
@@ -139,6 +141,7 @@ export class CallSettlement {
    * Debits the charge and writes the receipt.
    *
    * @returns the receipt, once both are durable
+   * @throws {LateReceiptError} if the store does not confirm it in time; the settlement goes on
    * @throws if the ledger was closed meanwhile: the client sees a broken connection and the reservation is released
    */
   async settle(end: CallEnd, charge: CallCharge, options: SettleOptions = {}): Promise<Receipt> {
@@ -146,20 +149,52 @@ export class CallSettlement {
     this.#hasEnded = true;
     const settleStartedMs = this.#gateway.clock.monotonicMs();
     const draft = this.#draft(end, charge, settleStartedMs);
+    const lateCharge = this.call.stream || options.attach !== undefined ? "kept" : "forgone";
+    let isWithheld = false;
+    const withheld = () => isWithheld ? this.#withheldAnswer(draft) : undefined;
+    const settle = async (): Promise<Receipt> => {
+      try {
+        const rows = options.attach ?? keyedCall?.rows(draft);
+        const receipt = await this.#gateway.wallet.settle(reservation, draft, rows, withheld);
+        this.#report(receipt, settleStartedMs, options.stopReason);
+        if (isWithheld && receipt.costMicroVnd > 0n) {
+          this.#gateway.withheldRefunds.add(receipt, keyedCall);
+        }
+        return receipt;
+      } catch (error) {
+        this.#gateway.log.event("error", "a call was not settled", {
+          request_id: requestId,
+          error: errorName(error),
+        });
+        throw error;
+      }
+    };
     try {
-      const attachment = options.attach ?? keyedCall?.rows(draft);
-      const receipt = await this.#gateway.wallet.settle(reservation, draft, attachment);
-      this.#report(receipt, settleStartedMs, options.stopReason);
-      return receipt;
-    } catch (error) {
-      this.#gateway.log.event("error", "a call was not settled", {
-        request_id: requestId,
-        error: errorName(error),
+      return await receiptInTime(settle(), {
+        deadlines: this.#gateway.deadlines,
+        waitMs: this.#gateway.config.receiptWaitMs,
+        charge: lateCharge,
+        onLate: () => {
+          isWithheld = lateCharge === "forgone";
+          keyedCall?.withhold();
+          this.#gateway.log.event("warn", "a receipt is late", {
+            request_id: requestId,
+            charge: lateCharge,
+          });
+        },
       });
-      throw error;
     } finally {
       running.end();
     }
+  }
+
+  /** What is settled instead for an answer that the client was refused. */
+  #withheldAnswer(draft: ReceiptDraft): WithheldAnswer {
+    const status = errorTable.maintenance.status;
+    return {
+      draft: { ...draft, outcome: "withheld", status, units: 0, priceMicroVnd: 0n },
+      attach: this.call.keyedCall?.withheldRows(),
+    };
   }
 
   #draft(end: CallEnd, charge: CallCharge, settleStartedMs: number): ReceiptDraft {

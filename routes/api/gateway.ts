@@ -22,6 +22,7 @@ import type { KeyedCalls } from "./keyed_calls.ts";
 import type { CallsInFlight } from "./calls_in_flight.ts";
 import type { CallLog } from "./call_log.ts";
 import type { MediaServices } from "./media/media_services.ts";
+import type { WithheldRefunds } from "./withheld_refunds.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 /** The parts of a gateway that serve the API. */
@@ -54,6 +55,8 @@ export interface Gateway {
   readonly answers: AnswerBudget;
   /** Running calls with an `Idempotency-Key`. */
   readonly keyedCalls: KeyedCalls;
+  /** Refunds of calls that were charged although their answer was withheld. */
+  readonly withheldRefunds: WithheldRefunds;
   readonly log: CallLog;
   readonly metrics: Registry;
   /** Called when a call begins; the log calls it when the call ends. */

@@ -6,13 +6,14 @@ import { type AnswerDraft, replayedAnswerBytes } from "../../core/calls/replayed
 import type { Clock } from "../../core/lib/time/clock.ts";
 import {
   type ClaimedKey,
+  freeCharged,
   releaseKey,
   writeCharged,
   writeReleased,
 } from "../../kv/calls/idempotency.ts";
 import type { Attachment, ReceiptDraft } from "../../kv/wallet/mod.ts";
 import type { KeyedCalls } from "./keyed_calls.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 /** What a keyed call needs of the gateway. */
 interface KeyedCallDeps {
@@ -58,6 +59,27 @@ export class KeyedCall {
           ? writeCharged(op, this.#claim, nowMs)
           : writeReleased(op, this.#claim),
     };
+  }
+
+  /** Notes that the client did not get the whole answer, so that no copy of it is kept. */
+  withhold(): void {
+    this.#isComplete = false;
+  }
+
+  /** Makes the row for the receipt of a call whose answer was withheld, and which is free: the key is free as well. */
+  withheldRows(): Attachment {
+    return {
+      mutations: 1,
+      apply: (op) => {
+        // Another call may have claimed the key after that.
+        if (this.#world.clock.nowMs() < this.#claim.row.expiresAtMs) writeReleased(op, this.#claim);
+      },
+    };
+  }
+
+  /** Frees the key of a call that was charged, in the commit of its refund. */
+  async freeRefunded(op: AtomicWrite): Promise<void> {
+    await freeCharged(this.#world.kv, op, this.#claim);
   }
 
   /**

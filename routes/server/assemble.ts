@@ -24,6 +24,7 @@ import { createGatewayMetrics } from "../telemetry/gateway_metrics.ts";
 import { type CallObserver, observers } from "../telemetry/telemetry.ts";
 import { AccessWatch } from "../api/access_watch.ts";
 import { createCallLog } from "../api/call_log.ts";
+import { WithheldRefunds } from "../api/withheld_refunds.ts";
 import { KeyedCalls } from "../api/keyed_calls.ts";
 import { CallsInFlight } from "../api/calls_in_flight.ts";
 import type { Gateway } from "../api/gateway.ts";
@@ -149,6 +150,7 @@ export async function assemble(
     refusedBodies: new RefusedBodies(deadlines),
     answers,
     keyedCalls: new KeyedCalls(deadlines, bounds?.replayed),
+    withheldRefunds: new WithheldRefunds({ kv, clock, deadlines, log }),
     log,
     metrics: metrics.registry,
     observer,
@@ -172,6 +174,7 @@ export async function assemble(
     async close(hurry) {
       await drain(calls, config.drainMs, hurry);
       await wallet.close();
+      await gateway.withheldRefunds.rest(stopMs);
       accessWatch.close();
       control.close();
       transports.close();

@@ -125,7 +125,7 @@ class OpenTelemetryObserver implements CallObserver {
   /** Attributes that spans and metrics share; each has few values. */
   #commonAttributes(receipt: Receipt): Attributes {
     const origin = this.#origins.get(receipt.route ?? "");
-    const failed = receipt.outcome === "failed" || receipt.outcome === "broken";
+    const failed = ["failed", "broken", "withheld"].includes(receipt.outcome);
     return {
       "gen_ai.operation.name": operationNames[receipt.kind],
       "gen_ai.provider.name": origin?.provider ?? "none",

@@ -32,6 +32,7 @@ import {
   tryRoutes,
 } from "../media/media_call.ts";
 import { startCall } from "../call_settlement.ts";
+import { LateReceiptError } from "../late_receipt.ts";
 import { costHeaders } from "../response_headers.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
 import { claimOf, giveUpClaim } from "./video_idempotency.ts";
@@ -110,7 +111,13 @@ async function submit(
       headers: [...call.headers, ...costHeaders(receipt)],
     });
   } catch (error) {
-    await takeBack(gateway, task);
+    if (error instanceof LateReceiptError) {
+      // The task exists as soon as the store is back; if the process stops before that, it was never charged.
+      error.settling.then(
+        () => gateway.media.wakeUp.nudge(videoPolls.name),
+        () => takeBack(gateway, task),
+      );
+    } else await takeBack(gateway, task);
     throw error;
   }
 }
@@ -139,7 +146,7 @@ export async function createVideo(gateway: Gateway, incoming: Incoming): Promise
   try {
     return await carryOut(gateway, request, known?.claim, { incoming, principal, chosen, start });
   } catch (error) {
-    await giveUpClaim(gateway, known?.claim);
+    if (!(error instanceof LateReceiptError)) await giveUpClaim(gateway, known?.claim);
     throw error;
   }
 }

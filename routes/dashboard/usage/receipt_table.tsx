@@ -15,6 +15,7 @@ const outcomeTones: Readonly<Record<Outcome, BadgeTone>> = {
   broken: "busy",
   client_gone: "busy",
   cut: "busy",
+  withheld: "busy",
 };
 
 /** The result of a call as a badge. */

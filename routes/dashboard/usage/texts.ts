@@ -9,6 +9,7 @@ const outcomesEnglish: Readonly<Record<Outcome, string>> = {
   broken: "Interrupted",
   client_gone: "Cancelled",
   cut: "Ended early",
+  withheld: "Withheld, free",
 };
 
 const outcomesVietnamese: Readonly<Record<Outcome, string>> = {
@@ -18,6 +19,7 @@ const outcomesVietnamese: Readonly<Record<Outcome, string>> = {
   broken: "Đứt giữa chừng",
   client_gone: "Bạn đã ngắt",
   cut: "Dừng sớm",
+  withheld: "Không giao, miễn phí",
 };
 
 /** Reasons of failed calls, by the code of the last attempt. */

@@ -69,6 +69,7 @@ Deno.test("a variable that is empty or blank counts as not set", () => {
     "GATEWAY_CLIENT_ADDRESS_HEADER",
     "GATEWAY_STOP_DELAY_MS",
     "GATEWAY_DRAIN_MS",
+    "GATEWAY_RECEIPT_WAIT_MS",
     "GATEWAY_SUPPORT",
     "GATEWAY_APPROVAL_ABOVE_VND",
     "GATEWAY_TOPUP_AUTO_MAX_VND",

@@ -30,6 +30,7 @@ const happening: fc.Arbitrary<Happening> = fc.oneof(
     }),
   },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("release" as const), which: index }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("withhold" as const), which: index }) },
   {
     weight: 4,
     arbitrary: fc.record({

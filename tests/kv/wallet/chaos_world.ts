@@ -32,6 +32,8 @@ export type Happening =
   }
   | { readonly do: "settle"; readonly which: number; readonly percent: number }
   | { readonly do: "release"; readonly which: number }
+  /** The client of a call that is not settled yet is refused the answer. */
+  | { readonly do: "withhold"; readonly which: number }
   | { readonly do: "extend"; readonly which: number; readonly amount: number }
   | { readonly do: "credit"; readonly account: number; readonly amount: number }
   | { readonly do: "index" | "heartbeat" | "crash"; readonly wallet: number }
@@ -61,6 +63,7 @@ interface Settled {
   readonly requestId: RequestId;
   readonly accountId: AccountId;
   readonly price: bigint;
+  isWithheld?: boolean;
   receipt?: Receipt;
 }
 
@@ -158,6 +161,12 @@ export class ChaosWorld {
         if (open) open.process.wallet?.release(open.reservation);
         return;
       }
+      case "withhold": {
+        const waiting = this.#settled.filter(({ receipt }) => receipt === undefined);
+        const settled = waiting[happening.which % Math.max(1, waiting.length)];
+        if (settled) settled.isWithheld = true;
+        return;
+      }
       case "extend":
         return this.#extend(happening.which, BigInt(happening.amount));
       case "credit": {
@@ -249,7 +258,10 @@ export class ChaosWorld {
       price,
     };
     this.#settled.push(settled);
-    this.#track(open.process.wallet.settle(open.reservation, draft), open.process)
+    const free = { ...draft, outcome: "withheld" as const, priceMicroVnd: 0n };
+    const withheld = () => settled.isWithheld ? { draft: free } : undefined;
+    const { wallet } = open.process;
+    this.#track(wallet.settle(open.reservation, draft, undefined, withheld), open.process)
       .then((receipt) => {
         if (receipt) settled.receipt = receipt;
       });
@@ -332,7 +344,10 @@ export class ChaosWorld {
       if (!receipt) continue;
       stored++;
       assertEquals(receipt.accountId, settled.accountId);
-      assertEquals(receipt.costMicroVnd + receipt.shortfallMicroVnd, settled.price);
+      const { outcome, costMicroVnd, shortfallMicroVnd } = receipt;
+      const isFree = outcome === "withheld";
+      assert(!isFree || settled.isWithheld, "only answers that were withheld are free");
+      assertEquals(costMicroVnd + shortfallMicroVnd, isFree ? 0n : settled.price);
     }
     assertEquals(report.receipts, stored, "no receipt without a call");
     assert(stored <= this.#settled.length);
