@@ -24,6 +24,7 @@ async function world() {
   const reservation = await mustReserve(wallet, account, 300n);
   return {
     kv,
+    time,
     wallet,
     account,
     reservation,
@@ -101,6 +102,21 @@ Deno.test("what a withheld call frees can be reserved at once", async () => {
   const again = await mustReserve(w.wallet, w.account, 300n);
   w.wallet.release(again);
   w.wallet.release(rest);
+  assertEquals(await w.available(), 1_000n);
+});
+
+Deno.test("a call that needs money from a silent store is refused after 5 s", async () => {
+  using w = await world();
+  const account = newAccount();
+  await topUp(w.kv, account, 1_000n);
+  w.setFault("silence");
+  const fromMs = w.time.nowMs();
+  const result = await w.pass(Promise.resolve(w.wallet.reserve(account, 10n)));
+  assertEquals(result.ok ? "ok" : result.reason, "unavailable");
+  const waitedMs = w.time.nowMs() - fromMs;
+  assertEquals(waitedMs >= 5_000 && waitedMs <= 6_000, true, `${waitedMs} ms`);
+  w.setFault("none");
+  w.wallet.release(w.reservation);
   assertEquals(await w.available(), 1_000n);
 });
 
