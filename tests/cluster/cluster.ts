@@ -18,15 +18,23 @@ export class Cluster implements AsyncDisposable {
   readonly gateways: StartedGateway[] = [];
   readonly #env: readonly Readonly<Record<string, string>>[];
   readonly #folder: string;
+  /** The folder of the release that {@linkcode startOne} starts; this one's by default. */
+  root: URL | undefined;
 
-  private constructor(folder: string, env: readonly Readonly<Record<string, string>>[]) {
+  private constructor(
+    folder: string,
+    env: readonly Readonly<Record<string, string>>[],
+    root: URL | undefined,
+  ) {
     this.#folder = folder;
     this.#env = env;
+    this.root = root;
   }
 
   /** Starts a gateway for each environment, which names its store. */
   static async start(
     stores: readonly Readonly<Record<string, string>>[],
+    root?: URL,
   ): Promise<Cluster> {
     const masterKey = newMasterKey();
     const cluster = new Cluster(
@@ -38,6 +46,7 @@ export class Cluster implements AsyncDisposable {
         GATEWAY_OPERATOR_KEY: operatorKey,
         GATEWAY_STOP_DELAY_MS: String(stopDelayMs),
       })),
+      root,
     );
     // The first one creates the tables.
     await cluster.startOne(0);
@@ -47,7 +56,11 @@ export class Cluster implements AsyncDisposable {
 
   /** Starts the gateway at this place. */
   async startOne(at: number): Promise<void> {
-    this.gateways[at] = await startMoneyGateway(this.#folder, { ...this.#env[at] });
+    this.gateways[at] = await startMoneyGateway(
+      this.#folder,
+      { ...this.#env[at] },
+      this.root === undefined ? {} : { root: this.root },
+    );
   }
 
   address(at: number): string {

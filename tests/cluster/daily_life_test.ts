@@ -1,10 +1,9 @@
 /** What customers, the bank and operators do at the same time, on every instance. */
 import { assert, assertEquals } from "../support/assert.ts";
-import { noticeOfOrder, seedOrders, sendNotice } from "../support/worlds/money_process.ts";
 import { until } from "../support/until.ts";
+import { openOrders, payOrders } from "./paid_orders.ts";
 import { clusterTest, isLong, type Scenario } from "./scenario.ts";
 import { sdkCall, sdksFor } from "./sdk_calls.ts";
-import { openClusterStore } from "./stores.ts";
 import { startTraffic } from "./traffic.ts";
 
 const orders = isLong ? 60 : 12;
@@ -36,19 +35,6 @@ async function callFromSmallWallet({ cluster, ledger }: Scenario, key: string): 
   }
 }
 
-/** Sends the notice of every order to all instances at once, twice each. */
-async function payOrders({ cluster, ledger }: Scenario): Promise<void> {
-  using store = await openClusterStore(cluster.env(0));
-  const made = await seedOrders(store.kv, orders);
-  await Promise.all(made.map(async (order, at) => {
-    const notice = noticeOfOrder(order, at);
-    const targets = cluster.gateways.keys().toArray().flatMap((gateway) => [gateway, gateway]);
-    const send = (target: number) => sendNotice(cluster.address(target), notice);
-    assertEquals(new Set(await Promise.all(targets.map(send))), new Set([200]));
-    ledger.creditedVnd += Number(order.askedMicroVnd / 1_000_000n);
-  }));
-}
-
 /** Waits until a call at each instance ends as expected: `undefined` for a whole answer. */
 async function untilAll(
   { cluster, ledger }: Scenario,
@@ -76,7 +62,7 @@ clusterTest("traffic, small wallets, bank notices, revocations, operators", {
     );
     const traffic = startTraffic(cluster, ledger, hot.key, { clients: 9 });
     await Promise.all([
-      payOrders(scenario),
+      payOrders(cluster, ledger, await openOrders(cluster, orders)),
       ...small.map(({ key }) => callFromSmallWallet(scenario, key)),
     ]);
     assertEquals([...ledger.failed], [], "no call of a client fails");

@@ -32,6 +32,8 @@ export interface StartOptions {
   readonly inspectorPort?: number;
   /** How the reader of its log fails, after the line with the address. */
   readonly logReader?: "gone" | "stuck";
+  /** The folder of another release to start; this one's by default. */
+  readonly root?: URL;
   /** Lets {@linkcode limitFileSize} act on it: a write beyond the limit is an error, not the end of the process. */
   readonly outlivesFileLimit?: boolean;
 }
@@ -39,8 +41,8 @@ export interface StartOptions {
 const root = new URL("../../../", import.meta.url);
 
 /** The permissions and flags of the README's command. */
-function startFlags(inspectorPort?: number): string[] {
-  const { tasks } = JSON.parse(Deno.readTextFileSync(new URL("deno.json", root)));
+function startFlags(inspectorPort?: number, from = root): string[] {
+  const { tasks } = JSON.parse(Deno.readTextFileSync(new URL("deno.json", from)));
   const command: string = tasks.start;
   const [, run, ...rest] = command.split(" ");
   const inspect = inspectorPort === undefined ? [] : [`--inspect=127.0.0.1:${inspectorPort}`];
@@ -73,13 +75,14 @@ async function runAdmin(env: Record<string, string>, args: readonly string[]) {
 export async function startGateway(options: StartOptions = {}): Promise<StartedGateway> {
   const folder = options.folder ?? await Deno.makeTempDir({ prefix: "gateway-test-" });
   const env = environment(folder, options);
-  const command = [Deno.execPath(), ...startFlags(options.inspectorPort)];
+  const from = options.root ?? root;
+  const command = [Deno.execPath(), ...startFlags(options.inspectorPort, from)];
   const [program, ...args] = options.outlivesFileLimit === true
     ? ["sh", "-c", `trap '' XFSZ; exec "$0" "$@"`, ...command]
     : command;
   const child = new Deno.Command(program!, {
     args,
-    cwd: root,
+    cwd: from,
     env,
     stdin: "null",
     stdout: "piped",

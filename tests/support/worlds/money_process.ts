@@ -24,7 +24,7 @@ const operatorEmails = ["first@example.com", "second@example.com"] as const;
 export function startMoneyGateway(
   folder: string,
   env: Readonly<Record<string, string>> = {},
-  options: Pick<StartOptions, "outlivesFileLimit"> = {},
+  options: Pick<StartOptions, "outlivesFileLimit" | "root"> = {},
 ): Promise<StartedGateway> {
   return startGateway({
     ...options,

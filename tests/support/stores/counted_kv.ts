@@ -1,0 +1,64 @@
+/** Counts the calls of a store, and the bytes that they write. */
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import { encodeValue } from "../../../kv/store/stored_value.ts";
+import { encodeKey } from "../../../kv/store/tuple_key.ts";
+
+export interface StoreCounts {
+  reads: number;
+  commits: number;
+  /** Keys and values in commits. */
+  writtenBytes: number;
+}
+
+/** Bytes of a row without what an engine adds. */
+export function rowBytes(key: Deno.KvKey, value: unknown): number {
+  return encodeKey(key).length + encodeValue(value).length;
+}
+
+/** Counts from here on; changes the store in place, since its class cannot be wrapped. */
+export function countedKv(kv: KeyValueStore): StoreCounts {
+  const counts: StoreCounts = { reads: 0, commits: 0, writtenBytes: 0 };
+  const get = kv.get.bind(kv);
+  const getMany = kv.getMany.bind(kv);
+  const list = kv.list.bind(kv);
+  const set = kv.set.bind(kv);
+  const remove = kv.delete.bind(kv);
+  const atomic = kv.atomic.bind(kv);
+  kv.get = (...call) => {
+    counts.reads++;
+    return get(...call);
+  };
+  kv.getMany = (...call) => {
+    counts.reads++;
+    return getMany(...call);
+  };
+  kv.list = <Value>(...call: Parameters<KeyValueStore["list"]>) => {
+    counts.reads++;
+    return list<Value>(...call);
+  };
+  kv.set = (...call) => {
+    counts.commits++;
+    counts.writtenBytes += rowBytes(call[0], call[1]);
+    return set(...call);
+  };
+  kv.delete = (...call) => {
+    counts.commits++;
+    return remove(...call);
+  };
+  kv.atomic = () => {
+    const operation = atomic();
+    const setRow = operation.set.bind(operation);
+    const commit = operation.commit.bind(operation);
+    operation.set = (...row) => {
+      counts.writtenBytes += rowBytes(row[0], row[1]);
+      setRow(...row);
+      return operation;
+    };
+    operation.commit = () => {
+      counts.commits++;
+      return commit();
+    };
+    return operation;
+  };
+  return counts;
+}
