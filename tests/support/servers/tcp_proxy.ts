@@ -9,6 +9,11 @@ export interface TcpProxy extends AsyncDisposable {
    * has taken effect, but its client does not learn of it.
    */
   cutsAnswer: () => boolean;
+  /**
+   * Asked likewise. With `true` the connection stays open but passes nothing any more in either direction, as when a
+   * firewall has forgotten it.
+   */
+  mutesAnswer: () => boolean;
   /** Pieces that clients have sent so far. */
   readonly sent: number;
 }
@@ -20,6 +25,7 @@ const pieceBytes = 64 * 1024;
 export function startTcpProxy(serverPort: number): TcpProxy {
   const listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
   const open = new Set<Deno.TcpConn>();
+  const muted = new WeakSet<Deno.TcpConn>();
   let sent = 0;
 
   function close(...connections: readonly Deno.TcpConn[]): void {
@@ -40,6 +46,7 @@ export function startTcpProxy(serverPort: number): TcpProxy {
         const buffer = new Uint8Array(pieceBytes);
         const count = await from.read(buffer);
         if (count === null || !passes()) break;
+        if (muted.has(from) || muted.has(to)) continue;
         const delay = proxy.delayMs === 0 ? undefined : wait(proxy.delayMs / 2);
         const before = last;
         last = before.then(() => pass(buffer.subarray(0, count), delay));
@@ -57,6 +64,7 @@ export function startTcpProxy(serverPort: number): TcpProxy {
     port: listener.addr.port,
     delayMs: 0,
     cutsAnswer: () => false,
+    mutesAnswer: () => false,
     get sent() {
       return sent;
     },
@@ -80,7 +88,10 @@ export function startTcpProxy(serverPort: number): TcpProxy {
             sent++;
             return true;
           });
-          void pump(server, client, () => !proxy.cutsAnswer());
+          void pump(server, client, () => {
+            if (!muted.has(server) && proxy.mutesAnswer()) muted.add(server);
+            return !proxy.cutsAnswer();
+          });
         } catch {
           close(client);
         }
