@@ -21,8 +21,12 @@ export interface Lease {
   readonly users: number;
   /** `remaining` as the lease row has it; `undefined` while there is no row. */
   readonly rowMicroVnd: bigint | undefined;
-  /** Charges of committed settlements that the row lacks, by commit. */
-  readonly unwritten: readonly CommittedCharge[];
+  /** First commit that the row may lack; 0 while the row is up to date. */
+  readonly staleSinceCommit: number;
+  /** Last commit that the row lacks; 0 while it is up to date. */
+  readonly staleUntilCommit: number;
+  /** Charges that were committed while earlier settlements of the lease were under way. */
+  readonly late: readonly CommittedCharge[];
   /** Settlements of this lease whose commit is under way, in the order of their numbers. */
   readonly underWay: readonly number[];
   /** How much to draw beyond what is needed: grows while draws follow each other closely. */
@@ -57,10 +61,9 @@ export function isOfSmallWallet(lease: Lease): boolean {
   return isSmall(lease.walletMicroVnd + lease.remainingMicroVnd, lease.reservationMicroVnd);
 }
 
-/** What committed settlements took from a lease: one, or several that every later row has. */
+/** What a committed settlement took from a lease. */
 export interface CommittedCharge {
-  readonly firstCommit: number;
-  readonly lastCommit: number;
+  readonly commit: number;
   readonly amountMicroVnd: bigint;
 }
 
@@ -104,7 +107,9 @@ export class LeaseBook {
       chargingMicroVnd: 0n,
       users: 0,
       rowMicroVnd: undefined,
-      unwritten: [],
+      staleSinceCommit: 0,
+      staleUntilCommit: 0,
+      late: [],
       underWay: [],
       aheadMicroVnd: 0n,
       typicalMicroVnd: 0n,
@@ -185,7 +190,7 @@ export class LeaseBook {
     assertSound(lease);
   }
 
-  /** Notes that a settlement which charges the lease is sent. */
+  /** Notes that a settlement which charges the lease is sent, while the row of the lease may be written. */
   sent(lease: OwnLease, commit: number): void {
     if (lease.underWay.at(-1) !== commit) lease.underWay = [...lease.underWay, commit];
   }
@@ -211,17 +216,14 @@ export class LeaseBook {
     lease.chargingMicroVnd -= amountMicroVnd;
     assertSound(lease);
     invariant(lease.rowMicroVnd !== undefined, "money comes only from a lease that has a row");
-    const last = lease.unwritten.at(-1);
+    if (lease.staleSinceCommit === 0) {
+      lease.staleSinceCommit = commit;
+      this.#stale.add(lease);
+    } else if (commit < lease.staleSinceCommit) lease.staleSinceCommit = commit;
+    if (commit > lease.staleUntilCommit) lease.staleUntilCommit = commit;
     // Without a settlement under way, every row built from here on has all charges up to now.
-    const joins = last !== undefined &&
-      (last.lastCommit === commit || lease.underWay.length === 0);
-    const charge: CommittedCharge = {
-      firstCommit: joins ? Math.min(last.firstCommit, commit) : commit,
-      lastCommit: joins ? Math.max(last.lastCommit, commit) : commit,
-      amountMicroVnd: joins ? last.amountMicroVnd + amountMicroVnd : amountMicroVnd,
-    };
-    lease.unwritten = joins ? lease.unwritten.with(-1, charge) : [...lease.unwritten, charge];
-    this.#stale.add(lease);
+    if (lease.underWay.length > 0) lease.late = [...lease.late, { commit, amountMicroVnd }];
+    else if (lease.late.length > 0) lease.late = [];
   }
 
   /**
@@ -236,8 +238,8 @@ export class LeaseBook {
     }
     invariant(first < commit, "commits are numbered in the order in which they are sent");
     const asOfCommit = first - 1;
-    const laterMicroVnd = lease.unwritten
-      .filter(({ lastCommit }) => lastCommit > asOfCommit)
+    const laterMicroVnd = lease.late
+      .filter((charge) => charge.commit > asOfCommit)
       .reduce((sum, charge) => sum + charge.amountMicroVnd, 0n);
     const remainingMicroVnd = lease.remainingMicroVnd + changeMicroVnd + laterMicroVnd;
     return { remainingMicroVnd, asOfCommit };
@@ -260,11 +262,18 @@ export class LeaseBook {
     invariant(hasRow || remainingMicroVnd === 0n, "a lease without a row has nothing");
     lease.rowMicroVnd = hasRow ? written.remainingMicroVnd : undefined;
     const { asOfCommit } = written;
-    lease.unwritten = lease.unwritten.filter(({ lastCommit }) => lastCommit > asOfCommit);
-    invariant(hasRow || lease.unwritten.length === 0, "a lease without a row has no charges");
     this.#stale.delete(lease);
+    if (lease.staleUntilCommit <= asOfCommit) {
+      lease.staleSinceCommit = 0;
+      lease.staleUntilCommit = 0;
+      if (lease.late.length > 0) lease.late = [];
+      return;
+    }
+    invariant(hasRow, "a lease without a row has no charges");
+    lease.staleSinceCommit = Math.max(lease.staleSinceCommit, asOfCommit + 1);
+    lease.late = lease.late.filter(({ commit }) => commit > asOfCommit);
     // Goes to the end: a lease that is charged all the time must not keep others from being written.
-    if (lease.unwritten.length > 0) this.#stale.add(lease);
+    this.#stale.add(lease);
   }
 
   /** Notes what a read found in the wallet. */
@@ -295,8 +304,8 @@ export class LeaseBook {
    */
   checkpointedBefore(): number {
     let first = Infinity;
-    for (const { unwritten } of this.#stale) {
-      for (const { firstCommit } of unwritten) if (firstCommit < first) first = firstCommit;
+    for (const { staleSinceCommit } of this.#stale) {
+      if (staleSinceCommit < first) first = staleSinceCommit;
     }
     return first;
   }
@@ -311,7 +320,9 @@ export class LeaseBook {
       lease.remainingMicroVnd = 0n;
       lease.reservedMicroVnd = 0n;
       lease.chargingMicroVnd = 0n;
-      lease.unwritten = [];
+      lease.staleSinceCommit = 0;
+      lease.staleUntilCommit = 0;
+      lease.late = [];
       lease.underWay = [];
     }
     this.#leases.clear();

@@ -167,8 +167,9 @@ export class Settlements {
     const underWay: SettlementUnderWay = { batch, commit: 0 };
     const outcome = await writer.commit((op, commit) => {
       underWay.commit = commit;
-      for (const { finished: { lease } } of batch) book.sent(lease, commit);
       if (writer !== owner) {
+        // While the instance lease itself settles, it writes no lease row.
+        for (const { finished: { lease } } of batch) book.sent(lease, commit);
         // The process that takes the instance lease deletes this row in the same commit.
         const key = indexerKey(owner.instanceId);
         op.check({ key, versionstamp: owner.indexerVersionstamp });
