@@ -44,6 +44,7 @@ export type OperatorAct =
   | "invoice_file_attached"
   | "invoice_replaced"
   | "maintenance_changed"
+  | "days_resealed"
   | "route_changed"
   | "second_factor_enrolled"
   | "second_factor_passed"

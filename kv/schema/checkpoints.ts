@@ -15,6 +15,11 @@ export function dayOfCheckpoint(key: Deno.KvKey): string {
   return String(key[1]);
 }
 
+/** Selects the checkpoints from a day on. */
+export function checkpointsFromSelector(day: string): Deno.KvListSelector {
+  return { prefix: ["checkpoint"], start: ["checkpoint", day] };
+}
+
 /** Names the last checkpoint, so that its deletion is found. */
 export function checkpointHeadKey(): StoreKey {
   return ["checkpoint_head", "last"];

@@ -11,12 +11,14 @@ import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.
 import {
   checkpointHeadKey,
   checkpointKey,
+  checkpointsFromSelector,
   checkpointsPrefix,
   dayOfCheckpoint,
 } from "../schema/keys.ts";
-import type { KeyValueStore } from "../store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { readAhead } from "../store/read_ahead.ts";
 import type { DayContent } from "./day_digests.ts";
+import { groupsOf } from "./in_parallel.ts";
 
 const dayMs = 86_400_000;
 
@@ -180,4 +182,37 @@ export async function appendCheckpoint(
   const result = await kv.atomic().check(head).check({ key, versionstamp: null })
     .set(key, row).set(head.key, next).commit();
   return result.ok ? { ...whole, seal } : undefined;
+}
+
+/** Checkpoints deleted in one commit; the store takes 1,000 changes. */
+const deletesPerCommit = 500;
+
+/**
+ * Removes the checkpoints from a day on, so that those days are sealed anew. The newest go first: what is left after an
+ * interruption is a chain, and repeating the call ends it.
+ *
+ * @param attach adds rows of the caller to the last commit
+ */
+export async function cutChain(
+  kv: KeyValueStore,
+  fromDay: string,
+  attach: (op: AtomicWrite) => void,
+): Promise<void> {
+  const keys: Deno.KvKey[] = [];
+  const rows = kv.list(checkpointsFromSelector(fromDay), { reverse: true });
+  for await (const { key } of rows) keys.push(key);
+  const before = vietnamDay(vietnamDayStartMs(fromDay) - dayMs);
+  const last = (await kv.get<CheckpointRow>(checkpointKey(before))).value;
+  for (const some of groupsOf(keys.slice(0, -1), deletesPerCommit)) {
+    const op = kv.atomic();
+    for (const key of some) op.delete(key);
+    await op.commit();
+  }
+  const op = kv.atomic();
+  const oldest = keys.at(-1);
+  if (oldest !== undefined) op.delete(oldest);
+  if (last === null) op.delete(checkpointHeadKey());
+  else op.set(checkpointHeadKey(), { day: before, seal: last.seal } satisfies HeadRow);
+  attach(op);
+  await op.commit();
 }

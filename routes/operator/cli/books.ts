@@ -5,6 +5,7 @@ import { inVnd } from "../../../core/billing/vnd_json.ts";
 import { exportRecords } from "../../../kv/verify/export.ts";
 import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { rebuildAllDaySums, rebuildDaySums } from "../../../kv/receipts/usage.ts";
+import { resealDays } from "../../../kv/verify/reseal.ts";
 import { verifyBooks } from "../../../kv/verify/verify_books.ts";
 import { requireAccount } from "./account_operand.ts";
 import type { AdminDeps } from "./admin_deps.ts";
@@ -16,9 +17,11 @@ const verifyQuery = z.strictObject({
   from: z.iso.date("must be a day such as 2026-11-20").optional(),
 });
 
+const resealBody = z.strictObject({ from: z.iso.date("must be a day such as 2026-11-20") });
+
 const rebuildBody = z.strictObject({ account: z.string().optional() });
 
-/** Adds `/verify`, `/export` and `/sums/rebuild`. */
+/** Adds `/verify`, `/verify/reseal`, `/export` and `/sums/rebuild`. */
 export function addBookRoutes(
   app: Hono,
   { kv, clock, masterKeys, beginReading }: Pick<
@@ -39,6 +42,13 @@ export function addBookRoutes(
     const topups = await checkTopups(kv, clock.nowMs());
     const ok = wallets.ok && topups.problems.length === 0;
     return Response.json(inVnd({ ...wallets, ok, topups }));
+  });
+
+  app.post("/verify/reseal", async (context) => {
+    const { from } = resealBody.parse(await context.req.json());
+    using reading = beginReading?.(context.req.raw.signal);
+    const options = { ...reading, masterKeys, nowMs: clock.nowMs() };
+    return Response.json(inVnd(await resealDays(kv, from, options)));
   });
 
   app.get("/export", (context) => {

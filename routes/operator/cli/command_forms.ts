@@ -106,6 +106,13 @@ export const commandForms: readonly CommandForm[] = [
     },
   },
   {
+    words: ["reseal"],
+    operands: ["DAY"],
+    options: [],
+    about: "after a full check that found nothing but broken seals: seal the days from DAY on anew",
+    request: ([from]) => ({ method: "POST", path: "/verify/reseal", body: { from } }),
+  },
+  {
     words: ["export"],
     operands: [],
     options: [],
