@@ -15,9 +15,21 @@ function microVnd(vnd: string): bigint {
   return BigInt(`${sign}${whole}${part.padEnd(6, "0")}`);
 }
 
-function receiptsOf(exported: string): ExportedReceipt[] {
-  return exported.split("\n").filter((line) => line.startsWith('{"key":["receipt",'))
+function rowsOf(exported: string, kind: string) {
+  return exported.split("\n").filter((line) => line.startsWith(`{"key":["${kind}",`))
     .map((line) => JSON.parse(line).value);
+}
+
+function receiptsOf(exported: string): ExportedReceipt[] {
+  return rowsOf(exported, "receipt");
+}
+
+/** µVND that went back, by request id. */
+function refundsOf(exported: string): Map<string, bigint> {
+  return new Map(
+    rowsOf(exported, "ledger").filter(({ kind }) => kind === "refund")
+      .map(({ requestId, amountMicroVnd }) => [requestId, BigInt(amountMicroVnd)]),
+  );
 }
 
 function print(line: string): void {
@@ -43,16 +55,25 @@ export async function assertExactBooks(
   const receipts = receiptsOf(exported.output);
   const costs = new Map(receipts.map(({ requestId, costMicroVnd }) => [requestId, costMicroVnd]));
   const charged = receipts.reduce((total, receipt) => total + BigInt(receipt.costMicroVnd), 0n);
-  const credited = BigInt(ledger.creditedVnd) * 1_000_000n;
+  const refunds = refundsOf(exported.output);
+  const refunded = [...refunds.values()].reduce((total, amount) => total + amount, 0n);
+  const credited = BigInt(ledger.creditedVnd) * 1_000_000n + refunded;
   const difference = credited - charged - sum("availableVnd") - sum("leasedVnd");
   const failed = [...ledger.failed].map(([status, count]) => `${status}: ${count}`).join(", ");
   print(
     `${scenario}: ${ledger.calls} calls, ${ledger.whole.size} whole, ` +
       `failed {${failed}}, longest ${Math.round(ledger.longestMs)} ms, ` +
-      `${receipts.length} receipts, difference ${difference} µVND`,
+      `${receipts.length} receipts, ${ledger.withheld.size} answers withheld, ` +
+      `${refunds.size} refunded, difference ${difference} µVND`,
   );
   const wrong = [...ledger.whole].filter(([id, cost]) => costs.get(id) !== String(cost));
   assertEquals(wrong.slice(0, 5), [], `${wrong.length} whole calls without their receipt`);
+  const unjust = [...ledger.withheld].filter((id) =>
+    BigInt(costs.get(id) ?? 0) !== (refunds.get(id) ?? 0n)
+  );
+  assertEquals(unjust, [], "an answer that was withheld is free");
+  const undue = [...refunds.keys()].filter((id) => ledger.whole.has(id));
+  assertEquals(undue, [], "what a client saw whole is paid");
   assertEquals(costs.size, receipts.length, "no call has two receipts");
   assertEquals(sum("ledgerVnd"), credited, "credited as the clients know it");
   assertEquals(sum("chargedVnd"), charged, "charged as the receipts say");

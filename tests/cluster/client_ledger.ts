@@ -14,12 +14,20 @@ function statusOf(error: unknown): string {
   return error instanceof Error && /abort|time/i.test(error.name) ? "timeout" : "connection";
 }
 
+/** The id of a call whose answer was withheld, which is free. */
+function withheldId(error: unknown): string | undefined {
+  if (!(error instanceof Error) || !error.message.includes("nothing is charged")) return undefined;
+  return "requestID" in error && typeof error.requestID === "string" ? error.requestID : undefined;
+}
+
 /** Counts calls. */
 export class ClientLedger {
   /** Cost by request id. */
   readonly whole = new Map<string, bigint>();
   /** Number of failed calls by status; `connection` where the connection was refused or cut. */
   readonly failed = new Map<string, number>();
+  /** Ids of calls that the client was told are free, although they were carried out. */
+  readonly withheld = new Set<string>();
   calls = 0;
   longestMs = 0;
   creditedVnd = 0;
@@ -35,6 +43,8 @@ export class ClientLedger {
       return undefined;
     } catch (error) {
       const status = statusOf(error);
+      const withheld = withheldId(error);
+      if (withheld !== undefined) this.withheld.add(withheld);
       this.failed.set(status, (this.failed.get(status) ?? 0) + 1);
       return status;
     } finally {
