@@ -25,6 +25,7 @@ import {
   lowBalanceWatchKey,
 } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
+import { commitFresh } from "../store/fresh_row.ts";
 import { defined } from "../../core/lib/defined.ts";
 
 /** An identity at an OpenID provider that belongs to an account. */
@@ -104,8 +105,7 @@ export async function tryCreateAccount(
   if (input.passwordHash !== undefined) {
     atomic.set(accountPasswordKey(account.id), input.passwordHash);
   }
-  const result = await atomic.commit();
-  return result.ok ? account : undefined;
+  return await commitFresh(kv, atomic, accountKey(account.id)) ? account : undefined;
 }
 
 /**

@@ -19,6 +19,7 @@ import {
   sealOwner,
 } from "./api_keys.ts";
 import { compareAndSet } from "../store/cas.ts";
+import { commitFresh } from "../store/fresh_row.ts";
 import { bumpKeysEpoch } from "../operators/control.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeyOfFormKey } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
@@ -127,7 +128,9 @@ export async function createApiKey(
       .set(activeApiKeysKey(accountId), [...active, id])
       .set(apiKeyKey(accountId, id), record)
       .set(apiKeyByHashKey(record.hash), { accountId, keyId: id } satisfies HashIndex);
-    return (await operation.commit()).ok ? { done: { ok: true, record, secret } } : "again";
+    return await commitFresh(kv, operation, apiKeyKey(accountId, id))
+      ? { done: { ok: true, record, secret } }
+      : "again";
   }, { attempts: apiKeyWriteAttempts });
   return outcome === "conflict" ? { ok: false, reason: "conflict" } : outcome.done;
 }

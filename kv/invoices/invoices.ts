@@ -35,6 +35,7 @@ import {
 import { addAuditLine, type Operator, type OperatorAct } from "../operators/operator_audit.ts";
 import { getTopupOrder } from "../payments/topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { commitFresh } from "../store/fresh_row.ts";
 import { defined } from "../../core/lib/defined.ts";
 
 /** Most orders on one invoice: each needs two checks, and an atomic write may have ten. */
@@ -106,12 +107,13 @@ export async function requestInvoice(
     files: [],
     ...defined({ replaces }),
   };
-  const result = await operation
+  operation
     .set(invoiceKey(id), invoice)
     .set(accountInvoiceKey(input.accountId, id), null)
-    .set(invoiceProfileKey(input.accountId), input.buyer)
-    .commit();
-  return result.ok ? { ok: true, invoice } : { ok: false, why: "busy" };
+    .set(invoiceProfileKey(input.accountId), input.buyer);
+  return await commitFresh(kv, operation, invoiceKey(id))
+    ? { ok: true, invoice }
+    : { ok: false, why: "busy" };
 }
 
 /** Reads one invoice. */

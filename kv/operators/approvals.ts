@@ -28,6 +28,7 @@ import {
   adjustWallet,
 } from "../wallet/wallet_adjustment.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
+import { commitFresh } from "../store/fresh_row.ts";
 import { defined } from "../../core/lib/defined.ts";
 
 /** An act that waits for approval. */
@@ -106,7 +107,7 @@ export async function requestApproval(
     atMs: nowMs,
     money,
   });
-  if ((await operation.commit()).ok) return { ok: true, approval };
+  if (await commitFresh(kv, operation, approvalKey(id))) return { ok: true, approval };
   invariant(formId !== undefined, "a fresh approval id is free");
   const { value: earlierId } = await kv.get<ApprovalId>(approvalOfFormKey(formId));
   const earlier = earlierId === null

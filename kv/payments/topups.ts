@@ -116,6 +116,7 @@ export async function createTopupOrder(
     if (made !== undefined) return { ok: true, order: made };
     if (await hasTooMany(kv, accountId, nowMs)) return { ok: false, why: "too_many" };
     const code = newOrderCode(input.randomBytes);
+    if ((await getTopupOrder(kv, code)).value !== null) continue;
     const order: TopupOrder = {
       code,
       accountId,
@@ -135,9 +136,18 @@ export async function createTopupOrder(
     if (claim !== undefined) {
       operation.check(claim).set(claim.key, code, { expireIn: topupOrderMs });
     }
-    if ((await operation.commit()).ok) return { ok: true, order };
+    if ((await operation.commit()).ok || await isMade(kv, order)) return { ok: true, order };
   }
   invariant(false, "one of several random codes is free");
+}
+
+/**
+ * Whether an order is there although its commit was refused: the client of the store had repeated it. Its code was free
+ * just before.
+ */
+async function isMade(kv: KeyValueStore, { code, accountId, createdAtMs }: TopupOrder) {
+  const { value } = await getTopupOrder(kv, code);
+  return value?.accountId === accountId && value.createdAtMs === createdAtMs;
 }
 
 async function hasTooMany(

@@ -1,11 +1,14 @@
 /**
- * A store that fails on command: before a call takes effect, after it (the answer is lost), or by never answering
- * again, as if the process of the caller had been killed at that call.
+ * A store that fails on command: before a call takes effect, after it (the answer is lost), by sending it twice, or by
+ * never answering again, as if the process of the caller had been killed at that call.
  */
 import type { AtomicWrite, KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
-/** What happens to the next call of the store. */
-export type Fault = "none" | "before" | "after" | "silence" | "silence_after";
+/**
+ * What happens to the next call of the store. With `repeated` it is sent again since its answer was lost, so that a
+ * commit may be refused because it has taken effect.
+ */
+export type Fault = "none" | "before" | "after" | "silence" | "silence_after" | "repeated";
 
 /** The error of an injected fault. */
 export class StoreFault extends Error {
@@ -14,6 +17,7 @@ export class StoreFault extends Error {
 
 async function withFault<Result>(fault: Fault, run: () => Promise<Result>): Promise<Result> {
   if (fault === "before") throw new StoreFault("injected before the call");
+  if (fault === "repeated") await run();
   if (fault === "silence") return await new Promise<never>(() => {});
   const result = await run();
   if (fault === "after") throw new StoreFault("injected after the call");
