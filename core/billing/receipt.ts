@@ -29,6 +29,8 @@ export interface Attempt {
   readonly route: string;
   readonly outcome: string;
   readonly ms: number;
+  /** The region of the route, where the operator has named it. */
+  readonly region?: string;
 }
 
 /**
@@ -61,6 +63,8 @@ export interface Receipt {
   readonly style: string;
   /** `provider/model` that answered; absent if every route failed. */
   readonly route?: string;
+  /** The region of the gateway that served the call, where it has one and tried a route. */
+  readonly region?: string;
   readonly startedAtMs: number;
   readonly latencyMs: number;
   /** Time to the first real output. */
@@ -85,4 +89,23 @@ export interface Receipt {
    */
   readonly claimMicroVnd?: bigint;
   readonly attempts: readonly Attempt[];
+}
+
+/**
+ * Returns the region of the route that answered, where the operator has named it.
+ *
+ * @example
+ * ```ts
+ * import { answeringRegion } from "./receipt.ts";
+ * const attempts = [
+ *   { route: "near/m", outcome: "upstream_unreachable", ms: 3, region: "vn" },
+ *   { route: "far/m", outcome: "ok", ms: 90, region: "sg" },
+ * ];
+ * if (answeringRegion({ route: "far/m", attempts }) !== "sg") throw new Error("another region");
+ * ```
+ */
+export function answeringRegion(
+  { route, attempts }: Pick<Receipt, "route" | "attempts">,
+): string | undefined {
+  return attempts.findLast((attempt) => attempt.route === route)?.region;
 }

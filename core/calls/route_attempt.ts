@@ -253,13 +253,16 @@ export class RouteAttempt<Begun extends BegunAttempt, Result> {
   #finish(outcome: string, result: (ms: number) => AttemptResult): void {
     const endedMs = this.#input.clock.monotonicMs();
     const ms = endedMs - this.#startedMs;
-    const route = this.route.id;
+    const { id: route, region } = this.route;
     const sentMs = this.#sentAgainMs ?? this.#startedMs;
-    const last = { route, outcome, ms: Math.round(endedMs - sentMs) };
+    const at: Pick<Attempt, "route" | "region"> = region === undefined
+      ? { route }
+      : { route, region };
+    const last = { ...at, outcome, ms: Math.round(endedMs - sentMs) };
     const lostMs = Math.round(sentMs - this.#startedMs);
     this.#attempts = this.#sentAgainMs === undefined
       ? [last]
-      : [{ route, outcome: "connection_lost", ms: lostMs }, last];
+      : [{ ...at, outcome: "connection_lost", ms: lostMs }, last];
     this.#input.report(this.route, result(ms), endedMs);
   }
 }

@@ -179,7 +179,8 @@ export function readConfig(
       host: values.HOST,
       store: values.GATEWAY_KV,
       onDenoDeploy,
-      region: values.GATEWAY_REGION,
+      region: values.GATEWAY_REGION ??
+        (onDenoDeploy ? set["DENO_REGION"]?.slice(0, 64) : undefined),
       baseUrl: values.GATEWAY_BASE_URL,
       masterKeys: values.GATEWAY_MASTER_KEYS,
       backupKey: values.GATEWAY_BACKUP_KEY,

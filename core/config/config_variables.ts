@@ -59,7 +59,7 @@ const variablesSchema = z.object({
   PORT: wholeNumber(0, 65_535).default(8787),
   HOST: z.string().trim().default("127.0.0.1"),
   GATEWAY_KV: store.default({ kind: "file", path: "./data/gateway.sqlite3" }),
-  GATEWAY_REGION: z.string().optional(),
+  GATEWAY_REGION: z.string().max(64).optional(),
   GATEWAY_BASE_URL: z.url({ protocol: /^https?$/, error: "must be a URL with http or https" })
     .transform((url) => url.replace(/\/+$/, "")).optional(),
   GATEWAY_MASTER_KEYS: masterKeys.optional(),

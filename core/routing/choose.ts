@@ -4,6 +4,7 @@
  * See docs/behaviour.md#routing.
  */
 import type { Route, RouteStyle } from "../catalog/catalog.ts";
+import { isNear } from "./network_distance.ts";
 import type { FormerRoute } from "./router.ts";
 
 /** A route that may be tried, with what is known of its speed. */
@@ -12,6 +13,8 @@ export interface Choice {
   /** Average time to first output; `undefined` if never measured. */
   readonly firstOutputMs: number | undefined;
   readonly inFlight: number;
+  /** Milliseconds that a connection to its provider takes to open; absent if never measured. */
+  readonly connectMs?: number | undefined;
 }
 
 /** What the order of routes depends on. */
@@ -58,18 +61,43 @@ function orderWithin(choices: readonly Choice[], random: () => number): Choice[]
   return [winner, ...rest];
 }
 
+/** The shortest connection of each priority. */
+function nearestOf(choices: readonly Choice[]): ReadonlyMap<number, number> {
+  const nearest = new Map<number, number>();
+  for (const { route: { priority }, connectMs } of choices) {
+    if (connectMs === undefined) continue;
+    nearest.set(priority, Math.min(nearest.get(priority) ?? Infinity, connectMs));
+  }
+  return nearest;
+}
+
 /**
- * Orders routes: by priority, then the same region first, then the caller's own style. Equal ones
- * are ordered by power of two choices over the observed time to first output.
+ * The distance of a route as a rank: 2 if it is measured to be far, 1 if the operator's label names another region.
+ * Labels count among near routes, too: a provider may take connections near its callers and answer them elsewhere.
+ */
+function distanceRank(
+  { route, connectMs }: Choice,
+  region: string | undefined,
+  nearestMs: number | undefined,
+): number {
+  if (region === undefined) return 0;
+  if (connectMs !== undefined && nearestMs !== undefined && !isNear(connectMs, nearestMs)) return 2;
+  return route.region !== undefined && route.region !== region ? 1 : 0;
+}
+
+/**
+ * Orders routes: by priority, then near ones first if the instance has a region, then the caller's own style. Equal
+ * ones are ordered by power of two choices over the observed time to first output.
  */
 export function orderRoutes(choices: readonly Choice[], options: ChooseOptions): Route[] {
   const { style, region, random } = options;
   if (choices.length < 2) return choices.map(({ route }) => route);
   const groups = new Map<number, Choice[]>();
+  const nearest = region === undefined ? undefined : nearestOf(choices);
   for (const choice of choices) {
     const { route } = choice;
-    const far = region !== undefined && route.region !== undefined && route.region !== region;
-    const rank = route.priority * 4 + (far ? 2 : 0) + (route.style === style ? 0 : 1);
+    const distance = distanceRank(choice, region, nearest?.get(route.priority));
+    const rank = route.priority * 6 + distance * 2 + (route.style === style ? 0 : 1);
     const group = groups.get(rank);
     if (group === undefined) groups.set(rank, [choice]);
     else group.push(choice);

@@ -35,6 +35,8 @@ export interface LiveRouterOptions extends ProviderAccessOptions {
   /** From 0 up to 1. */
   readonly random: () => number;
   readonly region: string | undefined;
+  /** Milliseconds that a connection to a provider takes to open, by its name; `undefined` if never measured. */
+  readonly connectMsOf?: (provider: string) => number | undefined;
   /** The operator's switch of a route, by its id. */
   readonly switchOf: (routeId: string) => RouteReport["switched"];
   readonly onEvent: (event: RouteEvent) => void;
@@ -67,6 +69,7 @@ export class LiveRouter implements Router {
   }
 
   candidates(model: Model, wanted: RouteQuery): readonly Route[] {
+    const { region, random, connectMsOf } = this.#options;
     const nowMs = this.#options.clock.monotonicMs();
     const open: Choice[] = [];
     const stuck: Choice[] = [];
@@ -81,6 +84,7 @@ export class LiveRouter implements Router {
           route,
           firstOutputMs: health.firstOutputMs(nowMs),
           inFlight: health.inFlight,
+          connectMs: region === undefined ? undefined : connectMsOf?.(route.provider),
         };
         // A due probe may go to a stuck route: the breaker decides about probes.
         const hangs = availability === "yes" && health.isStuck(nowMs);
@@ -93,7 +97,6 @@ export class LiveRouter implements Router {
       // All rest. One last attempt is better than a certain refusal, unless the provider itself asked for the pause.
       return soonest === undefined || soonest.health.pauseWasAsked ? [] : [soonest.route];
     }
-    const { region, random } = this.#options;
     const order = { style: wanted.style, region, random };
     const ordered = [...orderRoutes(open, order), ...orderRoutes(stuck, order)];
     const overdue = this.#overdueProbe(ordered, wanted, nowMs);

@@ -46,10 +46,30 @@ type Stored = [
   price: StoredPrice,
   cost: string,
   shortfall: string,
-  attempts: [route: string, outcome: string, ms: number][],
+  /** With regions of the route and of the gateway only where there are any: earlier releases read three elements. */
+  attempts: StoredAttempt[],
   /** Only if there is a claim. */
   claim?: string,
 ];
+
+type StoredAttempt =
+  | [route: string, outcome: string, ms: number]
+  | [route: string, outcome: string, ms: number, region: string | null, from: string | null];
+
+function storedAttempt(
+  { route, outcome, ms, region }: Attempt,
+  from: string | undefined,
+): StoredAttempt {
+  return region === undefined && from === undefined
+    ? [route, outcome, ms]
+    : [route, outcome, ms, region ?? null, from ?? null];
+}
+
+function attemptOf([route, outcome, ms, region]: StoredAttempt): Attempt {
+  return region === undefined || region === null
+    ? { route, outcome, ms }
+    : { route, outcome, ms, region };
+}
 
 function storedPrice(price: AppliedPrice): StoredPrice {
   if (price.unit !== "token") return [price.unit, price.perUnitMicroVnd.toString()];
@@ -97,7 +117,7 @@ export function encodeReceipt(receipt: Receipt): string {
     storedPrice(receipt.price),
     receipt.costMicroVnd.toString(),
     receipt.shortfallMicroVnd.toString(),
-    receipt.attempts.map(({ route, outcome, ms }) => [route, outcome, ms]),
+    receipt.attempts.map((attempt) => storedAttempt(attempt, receipt.region)),
   ];
   if (receipt.claimMicroVnd !== undefined) stored.push(receipt.claimMicroVnd.toString());
   return JSON.stringify(stored);
@@ -127,6 +147,7 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
   ] = stored;
   const [firstOutputMs, status, stream, outcome, usage, estimated, units, price, ...end] = rest;
   const [cost, shortfall, attempts, claim] = end;
+  const region = attempts[0]?.[4];
   const costMicroVnd = BigInt(cost);
   const shortfallMicroVnd = BigInt(shortfall);
   const claimMicroVnd = claim === undefined ? undefined : BigInt(claim);
@@ -156,7 +177,8 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     costMicroVnd,
     shortfallMicroVnd,
     ...(claimMicroVnd === undefined ? {} : { claimMicroVnd }),
-    attempts: attempts.map(([route, outcome, ms]) => ({ route, outcome, ms })),
+    ...(typeof region === "string" ? { region } : {}),
+    attempts: attempts.map(attemptOf),
   };
 }
 
@@ -193,6 +215,6 @@ export function boundReceipt(receipt: Receipt): Receipt {
   };
 }
 
-function boundAttempt({ route, outcome, ms }: Attempt): Attempt {
-  return { route: clip(route), outcome: clip(outcome), ms };
+function boundAttempt(attempt: Attempt): Attempt {
+  return { ...attempt, route: clip(attempt.route), outcome: clip(attempt.outcome) };
 }

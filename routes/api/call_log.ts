@@ -41,16 +41,17 @@ function member(name: string, value: number | string | undefined): string {
 function lineOf(receipt: Receipt): string {
   const { usage } = receipt;
   let attempts = "";
-  for (const { route, outcome, ms } of receipt.attempts) {
+  for (const { route, outcome, ms, region } of receipt.attempts) {
     attempts += `${attempts === "" ? "" : ","}{"route":${JSON.stringify(route)},"outcome":${
       JSON.stringify(outcome)
-    },"ms":${ms}}`;
+    },"ms":${ms}${member("region", region)}}`;
   }
   return `{"time":"${isoTime(receipt.startedAtMs)}","level":"${
     receipt.outcome === "failed" ? "warn" : "info"
   }","message":"call","request_id":"${receipt.requestId}","account_id":"${receipt.accountId}"` +
     `,"key_id":"${receipt.keyId}"` + member("model", receipt.model) +
     member("style", receipt.style) + member("route", receipt.route) +
+    member("region", receipt.region) +
     `,"status":${receipt.status},"outcome":"${receipt.outcome}","stream":${receipt.stream}` +
     `,"latency_ms":${receipt.latencyMs}` + member("first_output_ms", receipt.firstOutputMs) +
     member("input_tokens", usage?.input) + member("cache_read_tokens", usage?.cacheRead) +

@@ -221,6 +221,8 @@ export class CallSettlement {
     if (claimMicroVnd > 0n) draft.claimMicroVnd = claimMicroVnd;
     if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;
     if (end.route !== undefined) draft.route = end.route.id;
+    const { region } = this.#gateway.config;
+    if (region !== undefined && end.attempts.length > 0) draft.region = region;
     if (this.#firstOutputMs !== undefined) draft.firstOutputMs = this.#firstOutputMs;
     return draft;
   }

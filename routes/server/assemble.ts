@@ -29,7 +29,7 @@ import { KeyedCalls } from "../api/keyed_calls.ts";
 import { CallsInFlight } from "../api/calls_in_flight.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { openMediaServices } from "../api/media/media_services.ts";
-import { openTransports } from "./transports.ts";
+import { openTransports, type Transports } from "./transports.ts";
 import type { ChangeNotices } from "../../kv/store/change_notices.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
@@ -83,6 +83,25 @@ function debtRules({ wallet: { debtVnd } }: Catalog): DebtRules {
   return { toppedUpMicroVnd: fromVnd(debtVnd.toppedUp), othersMicroVnd: fromVnd(debtVnd.others) };
 }
 
+/** Milliseconds between two measurements of the distance of all providers. */
+const measureEveryMs = 5 * 60_000;
+
+/**
+ * Measures how far providers are, where several regions are configured: a route that is not used would otherwise never
+ * show that it is nearer.
+ */
+function measureDistances(
+  { region, catalog }: Config,
+  transports: Pick<Transports, "measure">,
+): { stop(): void } {
+  const hasRegions = catalog.models.some(({ routes }) => routes.some((route) => route.region));
+  if (region === undefined || !hasRegions) return { stop() {} };
+  const measure = () => void transports.measure();
+  measure();
+  const timer = setInterval(measure, measureEveryMs);
+  return { stop: () => clearInterval(timer) };
+}
+
 /** Assembles a gateway on an open store. */
 export async function assemble(
   config: Config,
@@ -125,6 +144,7 @@ export async function assemble(
     clock,
     random,
     region: config.region,
+    connectMsOf: transports.connectMsOf,
     switchOf: (routeId) => control.switches.routes[routeId]?.state,
     onEvent: (event) => log.event("warn", "route state", { ...event }),
   });
@@ -161,6 +181,7 @@ export async function assemble(
       announce: notices?.announce && (() => notices.announce?.("outbox")),
     }),
   };
+  const measuring = measureDistances(config, transports);
   const accessWatch = new AccessWatch({
     control,
     directory: gateway.directory,
@@ -176,6 +197,7 @@ export async function assemble(
       await wallet.close();
       await gateway.withheldRefunds.rest(stopMs);
       accessWatch.close();
+      measuring.stop();
       control.close();
       transports.close();
       gateway.media.close();

@@ -14,10 +14,15 @@ import { timerDelay } from "../../sandbox/provider/delay.ts";
 import { createSandboxTransport } from "../../sandbox/provider/transport.ts";
 import type { Transport } from "../../core/upstream/transport.ts";
 import { denoConnect } from "../upstream/deno_connect.ts";
+import { MeasuredConnect } from "./measured_connect.ts";
 
 /** The transports of all providers. */
 export interface Transports {
   of(provider: string): Transport;
+  /** Milliseconds that a connection to a provider takes to open; `undefined` if never measured. */
+  connectMsOf(provider: string): number | undefined;
+  /** Opens a connection to each provider that is reached by the HTTP/1.1 driver, and closes it: measures how far it is. */
+  measure(): Promise<void>;
   close(): void;
 }
 
@@ -25,6 +30,7 @@ export interface Transports {
 export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadlines): Transports {
   const transports = new Map<string, Transport>();
   const closers: (() => void)[] = [];
+  const distances = new Map<string, MeasuredConnect>();
   for (const [name, provider] of Object.entries(catalog.providers)) {
     if (provider.kind === "sandbox") {
       transports.set(
@@ -49,8 +55,10 @@ export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadli
       );
       closers.push(() => client.close(), () => onceClient.close());
     } else {
+      const measured = new MeasuredConnect(denoConnect(), clock, provider.baseUrl);
+      distances.set(name, measured);
       const transport = createHttp1Transport({
-        connect: denoConnect(),
+        connect: measured.connect,
         deadlines,
         connectMs: provider.timeouts.connectMs,
         idleMs: provider.timeouts.idleMs ?? maxCallMs,
@@ -64,6 +72,10 @@ export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadli
       const transport = transports.get(provider);
       invariant(transport !== undefined, `No transport for provider ${provider}`);
       return transport;
+    },
+    connectMsOf: (provider) => distances.get(provider)?.connectMs,
+    async measure() {
+      await Promise.all([...distances.values()].map((distance) => distance.measure()));
     },
     close() {
       for (const close of closers) close();

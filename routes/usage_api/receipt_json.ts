@@ -4,7 +4,7 @@
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
-import type { AppliedPrice, Receipt } from "../../core/billing/receipt.ts";
+import { answeringRegion, type AppliedPrice, type Receipt } from "../../core/billing/receipt.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
 
@@ -40,6 +40,8 @@ export function receiptJson(receipt: Receipt, refund: LedgerEntry | undefined): 
     model: receipt.model,
     mapped_from: receipt.mappedFrom ?? null,
     style: receipt.style,
+    region: receipt.region ?? null,
+    answered_in: answeringRegion(receipt) ?? null,
     status: receipt.status,
     outcome: receipt.outcome,
     stream: receipt.stream,
@@ -92,6 +94,8 @@ export const receiptColumns: readonly string[] = [
   "cost_vnd",
   "shortfall_vnd",
   "refunded_vnd",
+  "region",
+  "answered_in",
 ];
 
 /** Returns the cells of a receipt, in the order of {@linkcode receiptColumns}. */
@@ -129,5 +133,7 @@ export function receiptCells(
     formatVnd(receipt.costMicroVnd),
     formatVnd(receipt.shortfallMicroVnd),
     formatVnd(refund?.amountMicroVnd ?? 0n),
+    receipt.region ?? "",
+    answeringRegion(receipt) ?? "",
   ];
 }

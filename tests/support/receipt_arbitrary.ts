@@ -52,7 +52,13 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   costMicroVnd: money,
   shortfallMicroVnd: money,
   claimMicroVnd: fc.bigInt({ min: 1n, max: 10n ** 18n }),
-  attempts: fc.array(fc.record({ route: text, outcome: text, ms: count }, plainly)),
+  region: text,
+  attempts: fc.array(
+    fc.record({ route: text, outcome: text, ms: count, region: text }, {
+      ...plainly,
+      requiredKeys: ["route", "outcome", "ms"],
+    }),
+  ),
 }, {
   ...plainly,
   requiredKeys: [
@@ -74,4 +80,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     "shortfallMicroVnd",
     "attempts",
   ],
-});
+}).map(({ region, ...receipt }) =>
+  // The gateway's region is kept with the attempts.
+  region === undefined || receipt.attempts.length === 0 ? receipt : { ...receipt, region }
+);

@@ -1,7 +1,7 @@
 /** `/receipts/:id`: all data of one call, as a page or as a fragment for the playground. */
 import type { Context } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
-import type { AppliedPrice, Receipt } from "../../../core/billing/receipt.ts";
+import { answeringRegion, type AppliedPrice, type Receipt } from "../../../core/billing/receipt.ts";
 import { getApiKey } from "../../../kv/api_keys/api_keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
@@ -65,6 +65,11 @@ function priceText(price: AppliedPrice, locale: Locale): string {
 }
 
 /** The text for a failure; a code without a text is shown as it is. */
+/** The gateway's region, and that of the route that answered where it is another. */
+function regionText(region: string, answeredIn: string | undefined): string {
+  return answeredIn === undefined || answeredIn === region ? region : `${region} → ${answeredIn}`;
+}
+
 function reasonOf({ attempts }: Receipt, reasons: Readonly<Record<string, string>>): string {
   const code = attempts.at(-1)?.outcome ?? "no_route";
   return (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? code;
@@ -105,6 +110,9 @@ function ReceiptFacts({ receipt, keyName, refund, locale }: {
       )}
       <Fact name={t.unitPrice}>{priceText(receipt.price, locale)}</Fact>
       <UsageFacts receipt={receipt} locale={locale} />
+      {receipt.region !== undefined && (
+        <Fact name={t.region}>{regionText(receipt.region, answeringRegion(receipt))}</Fact>
+      )}
       <Fact name={t.started}>
         <Time atMs={receipt.startedAtMs} locale={locale} />
       </Fact>

@@ -114,3 +114,30 @@ Deno.test("the route of a conversation comes first: within a turn always, betwee
   assertEquals(order("c", false, ["a"]), ["c", "a", "b"], "nor is there a better one to return to");
   assertEquals(order("gone", true), ["a", "b", "c"]);
 });
+
+const measured = (id: string, region: string, connectMs: number | undefined, priority = 0) => ({
+  ...choice(id, { region, priority, firstOutputMs: 100 }),
+  connectMs,
+});
+
+Deno.test("orderRoutes() goes by measured distance where there is one, else by the labels", () => {
+  const own = { ...options, region: "vn" };
+  const mislabelled = [measured("label", "vn", 210), measured("near", "sg", 30)];
+  assertEquals(ids(orderRoutes(mislabelled, own)), ["near", "label"]);
+  const halfKnown = [measured("far", "us", undefined), measured("label", "vn", 30)];
+  assertEquals(ids(orderRoutes(halfKnown, own)), ["label", "far"]);
+  const alike = [measured("far", "us", 12), measured("label", "vn", 15)];
+  assertEquals(ids(orderRoutes(alike, own)), ["label", "far"], "near is where it connects");
+  const unknown = [measured("far", "us", undefined), measured("label", "vn", undefined)];
+  assertEquals(ids(orderRoutes(unknown, own)), ["label", "far"]);
+});
+
+Deno.test("orderRoutes() puts no distance before the operator's priority, and none at all without a region", () => {
+  const list = [measured("far", "us", 210), measured("near", "vn", 10, 1)];
+  assertEquals(ids(orderRoutes(list, { ...options, region: "vn" })), ["far", "near"]);
+  const equal = [measured("far", "us", 210), measured("near", "vn", 10)];
+  const firsts = [0.1, 0.9].map((random) =>
+    ids(orderRoutes(equal, { ...options, random: () => random }))[0]
+  );
+  assertEquals(new Set(firsts), new Set(["far", "near"]));
+});

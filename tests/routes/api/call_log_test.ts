@@ -29,6 +29,7 @@ Deno.test("the line of a call is JSON with every field in its place, whatever na
           model: receipt.model,
           style: receipt.style,
           route: receipt.route,
+          region: receipt.region,
           status: receipt.status,
           outcome: receipt.outcome,
           stream: receipt.stream,
@@ -40,7 +41,12 @@ Deno.test("the line of a call is JSON with every field in its place, whatever na
           output_tokens: usage?.output,
           estimated: receipt.estimated || undefined,
           cost_vnd: formatVnd(receipt.costMicroVnd),
-          attempts: receipt.attempts.map(({ route, outcome, ms }) => ({ route, outcome, ms })),
+          attempts: receipt.attempts.map(({ route, outcome, ms, region }) => ({
+            route,
+            outcome,
+            ms,
+            region,
+          })),
         }),
       );
     },
