@@ -17,11 +17,14 @@ export type Answer = (
   info: Deno.ServeHandlerInfo<Deno.NetAddr>,
 ) => Response | Promise<Response>;
 
+/** Where the server listens. */
+export type ListeningAddress = Pick<Deno.NetAddr, "hostname" | "port">;
+
 /** A listening server, or the reason why there is none. */
 export type ListenResult =
   | {
     readonly ok: true;
-    readonly address: Deno.NetAddr;
+    readonly address: ListeningAddress;
     /** Stops accepting at once and resolves when all answers are out. */
     shutdown(): Promise<void>;
   }
@@ -47,9 +50,10 @@ export function listen({ config, log, clock }: Gateway, answer: Answer): ListenR
     }, answer);
   try {
     const first = listenAt(port);
+    const address = addressOf(first.addr, config);
     const { shutdown } = keepServing(first, {
       // With port 0: the port that the system chose.
-      listenAgain: () => listenAt(first.addr.port),
+      listenAgain: () => listenAt(address.port),
       onTrouble(error) {
         log.event("error", "connections are refused", {
           error: errorLine(error),
@@ -57,12 +61,20 @@ export function listen({ config, log, clock }: Gateway, answer: Answer): ListenR
         });
       },
     });
-    return { ok: true, address: first.addr, shutdown };
+    return { ok: true, address, shutdown };
   } catch (error) {
     const where = `HOST ${host}, PORT ${port}`;
     const problem = `Cannot listen on ${where}: ${errorLine(error)}; set them to a free address`;
     return { ok: false, problem };
   }
+}
+
+/**
+ * A platform may have the runtime listen at a socket of its own in place of the one that was asked
+ * for (`DENO_SERVE_ADDRESS`), even one without a host; then the address that was asked for is shown.
+ */
+function addressOf(address: Deno.Addr, { host, port }: Gateway["config"]): ListeningAddress {
+  return "hostname" in address ? address : { hostname: host, port };
 }
 
 /** Adds the common headers to an answer whose endpoint has not done it. */

@@ -31,7 +31,7 @@ import type { Cron } from "./cron.ts";
 import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
 import { FreezeWatch } from "./freeze_watch.ts";
 import { startJobs } from "./jobs.ts";
-import { type Answer, answerWith, listen } from "./listen.ts";
+import { type Answer, answerWith, listen, type ListeningAddress } from "./listen.ts";
 import { loadMasterKeys } from "./master_keys.ts";
 import { type CustomerApp, openCustomerApp } from "./customer_app.ts";
 
@@ -57,7 +57,7 @@ interface Listening {
   readonly nearby: string;
 }
 
-function listeningOn(config: Config, { hostname, port }: Deno.NetAddr): Listening {
+function listeningOn(config: Config, { hostname, port }: ListeningAddress): Listening {
   const address = `http://${hostname.includes(":") ? `[${hostname}]` : hostname}:${port}`;
   return { address, nearby: localAddress(config.host, port) ?? address };
 }
