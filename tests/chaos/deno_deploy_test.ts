@@ -1,0 +1,227 @@
+/**
+ * The entry under the constraints of Deno Deploy, as far as one machine can have them: the platform's store, no file
+ * that could be written, no timer of a second or more, isolates that are frozen or killed between requests.
+ */
+import { assert, assertEquals } from "../support/assert.ts";
+import { readConfig } from "../../core/config/config.ts";
+import {
+  commandUnderPlatform,
+  deployEnvironment,
+  type Isolate,
+  startIsolate,
+} from "../support/servers/deno_deploy/isolate.ts";
+import { runCommand } from "../support/gateways/admin_command.ts";
+import { type SharedStore, startFaultyStore } from "../support/servers/kv_connect/server.ts";
+import { residentMegabytes } from "../support/resident_memory.ts";
+import { until } from "../support/until.ts";
+
+const callVnd = 230;
+
+const processes = {
+  ignore: Deno.build.os !== "linux",
+  sanitizeOps: false,
+  sanitizeResources: false,
+};
+
+/** Commands of an operator on a machine of their own, who reaches the store by its address. */
+function operatorOf({ env }: SharedStore) {
+  Deno.env.set("DENO_KV_ACCESS_TOKEN", env.DENO_KV_ACCESS_TOKEN ?? "");
+  const read = readConfig(
+    env,
+    Deno.readTextFileSync(new URL("../../gateway.json", import.meta.url)),
+  );
+  assert(read.ok, read.ok ? "" : read.problems.join("\n"));
+  const { config } = read;
+  const admin = async (...args: string[]): Promise<string> => {
+    const { code, written, errors } = await runCommand(config, args);
+    assertEquals(code, 0, `${args.join(" ")}: ${written}${errors}`);
+    return written;
+  };
+  return {
+    admin,
+    verified: async (): Promise<{ leasedVnd: string }> => JSON.parse(await admin("verify")),
+    async payer(vnd: number): Promise<{ readonly id: string; readonly key: string }> {
+      const { id } = JSON.parse(await admin("account", "create"));
+      const { key } = JSON.parse(await admin("key", "create", id));
+      await admin("credit", id, String(vnd), "--reason", "money to spend");
+      return { id, key };
+    },
+    async balanceVnd(id: string): Promise<number> {
+      return Number(JSON.parse(await admin("account", "show", id)).balanceVnd);
+    },
+  };
+}
+
+function post({ address }: Isolate, path: string, key: string, body: unknown): Promise<Response> {
+  return fetch(`${address}${path}`, {
+    method: "POST",
+    // Each request finds its isolate anew.
+    headers: {
+      authorization: `Bearer ${key}`,
+      "content-type": "application/json",
+      connection: "close",
+    },
+    body: JSON.stringify(body),
+    signal: AbortSignal.timeout(30_000),
+  });
+}
+
+/** A call at 230 VND: its request id, once the whole answer is there, or its error. */
+async function call(
+  isolate: Isolate,
+  key: string,
+  said: string,
+  stream = false,
+): Promise<{ readonly requestId?: string; readonly error?: string }> {
+  const response = await post(isolate, "/v1/chat/completions", key, {
+    model: "low-cost-01",
+    max_tokens: 20,
+    stream,
+    messages: [{ role: "user", content: said }],
+  });
+  const text = await response.text();
+  if (response.status !== 200) return { error: JSON.parse(text).error.code };
+  assert(stream ? text.includes("data: [DONE]") : text.endsWith("}"), text);
+  return { requestId: response.headers.get("x-request-id") ?? "" };
+}
+
+Deno.test(
+  "isolates that are killed and frozen between requests: every answer has its receipt",
+  processes,
+  async () => {
+    await using store = startFaultyStore();
+    const operator = operatorOf(store);
+    const { id, key } = await operator.payer(1_000_000);
+    const env = deployEnvironment(store);
+    await using ended = new AsyncDisposableStack();
+    const start = async () => ended.use(await startIsolate(env));
+    let isolates: { readonly isolate: Isolate; isFrozen: boolean }[] = [];
+    const whole: string[] = [];
+    let started = 0;
+    let thaws = 0;
+    let peakMegabytes = 0;
+    for (let i = 0; i < 48; i++) {
+      // The platform starts an instance where all others are busy or gone, and never more than three here.
+      if (isolates.length === 0 || isolates.length < 3 && i % 5 === 0) {
+        isolates.push({ isolate: await start(), isFrozen: false });
+        started++;
+      }
+      const chosen = isolates[i % isolates.length]!;
+      if (chosen.isFrozen) {
+        await chosen.isolate.thaw();
+        thaws++;
+      }
+      chosen.isFrozen = false;
+      const { requestId, error } = await call(chosen.isolate, key, `call ${i}`, i % 2 === 0);
+      assertEquals(error, undefined, `call ${i}`);
+      whole.push(requestId!);
+      peakMegabytes = Math.max(peakMegabytes, await residentMegabytes(chosen.isolate.pid));
+      if (i % 6 === 5) {
+        await chosen.isolate.kill();
+        isolates = isolates.filter((one) => one !== chosen);
+      } else if (i % 2 === 0) {
+        chosen.isolate.freeze();
+        chosen.isFrozen = true;
+      }
+    }
+    assert(started >= 5 && thaws >= 5, `${started} isolates were started, ${thaws} thawed`);
+    assert(peakMegabytes < 512, `${peakMegabytes} MB`);
+    for (const { isolate } of isolates) {
+      const { code, tookMs } = await isolate.stop();
+      assertEquals(code, 0, isolate.lines.join("\n"));
+      assert(tookMs < 5_000, `it took ${tookMs} ms to stop`);
+    }
+    // What the killed ones held comes back by cron, in an isolate that serves nobody.
+    const last = await start();
+    // Its clock is ahead of all others, each of which is ahead by its own freezes.
+    for (let thaw = 0; thaw <= thaws; thaw++) await last.thaw();
+    await last.cron();
+    await last.stop();
+    assertEquals((await operator.verified()).leasedVnd, "0");
+    assertEquals(await operator.balanceVnd(id), 1_000_000 - whole.length * callVnd);
+    const exported = await operator.admin("export");
+    assertEquals(whole.filter((requestId) => exported.split(`"${requestId}"`).length < 2), []);
+    assertEquals(new Set(whole).size, whole.length);
+    for (const line of last.lines) assert(!line.includes("opened the store"), line);
+  },
+);
+
+Deno.test(
+  "schedules are registered before the server, which serves what comes by cron",
+  processes,
+  async () => {
+    await using store = startFaultyStore();
+    await using isolate = await startIsolate(deployEnvironment(store));
+    const registered = isolate.lines.filter((line) => line.includes("platform: cron"));
+    assertEquals(registered, [
+      "platform: cron work of a minute at * * * * *",
+      "platform: cron work of ten minutes at */10 * * * *",
+      "platform: cron work of six hours at 0 */6 * * *",
+    ]);
+    // A run that comes while the store is being opened waits for it.
+    await isolate.cron();
+    assertEquals(isolate.lines.filter((line) => /"level":"error"/.test(line)), []);
+  },
+);
+
+Deno.test("a command of the administrator registers no schedule, and ends", processes, async () => {
+  await using store = startFaultyStore();
+  const { code, stdout, stderr } = await commandUnderPlatform(store, ["admin", "account", "list"]);
+  assertEquals(code, 0, stderr);
+  assert(!`${stdout}${stderr}`.includes("platform: cron"), stderr);
+});
+
+Deno.test(
+  "an isolate that wakes after its lease has lapsed does not spend it again",
+  processes,
+  async () => {
+    await using store = startFaultyStore();
+    const operator = operatorOf(store);
+    const { id, key } = await operator.payer(40 * callVnd);
+    const env = deployEnvironment(store);
+    await using sleeper = await startIsolate(env);
+    const served = [];
+    for (let i = 0; i < 4; i++) served.push(await call(sleeper, key, `before the freeze ${i}`));
+    sleeper.freeze();
+    const { leasedVnd } = await operator.verified();
+    assert(Number(leasedVnd) > callVnd, `the frozen isolate holds ${leasedVnd} VND`);
+    // Two minutes later by its clock, another isolate takes back what the first one held, by cron, and spends it all.
+    await using other = await startIsolate(env);
+    await other.thaw();
+    await other.cron();
+    for (;;) {
+      const seen = await call(other, key, "meanwhile");
+      if (seen.error !== undefined) break;
+      served.push(seen);
+    }
+    assert(served.length > 1, "the lease came back");
+    await sleeper.thaw();
+    assertEquals((await call(sleeper, key, "after the freeze")).error, "insufficient_balance");
+    await Promise.all([sleeper.stop(), other.stop()]);
+    assertEquals(await operator.balanceVnd(id), (40 - served.length) * callVnd);
+    const exported = await operator.admin("export");
+    for (const { requestId } of served) assert(exported.includes(requestId!), requestId);
+    await operator.verified();
+  },
+);
+
+Deno.test("a video whose isolate was killed is polled to its end by cron", processes, async () => {
+  await using store = startFaultyStore();
+  const operator = operatorOf(store);
+  const { key } = await operator.payer(100_000);
+  const env = deployEnvironment(store);
+  await using first = await startIsolate(env);
+  const made = await post(first, "/v1/videos", key, { model: "video-c", prompt: "works" });
+  assertEquals(made.status, 200, await made.clone().text());
+  const { id } = await made.json();
+  await first.kill();
+  await using second = await startIsolate(env);
+  const rows = async () =>
+    (await operator.admin("export")).split("\n").filter((line) => line.includes(id));
+  await until(async () => {
+    await second.cron();
+    return (await rows()).some((line) => line.includes('"completed"'));
+  }, "the task has ended");
+  await second.stop();
+  await operator.verified();
+});
