@@ -187,7 +187,9 @@ export async function openControl(
       return isFresh() ? epoch : undefined;
     },
     async confirm() {
-      if (clock.monotonicMs() - confirmedAtMs > controlStaleMs) await catchUp();
+      const isOld = clock.monotonicMs() - confirmedAtMs > controlStaleMs ||
+        Math.abs(clock.nowMs() - confirmedWallMs) > controlStaleMs;
+      if (isOld) await catchUp();
     },
     refresh,
     catchUp,
