@@ -1,6 +1,6 @@
 /** A store with several days of calls and top-ups, for tests of the verification of days. */
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
-import { type AccountId, newId, type RequestId } from "../../../core/lib/ids.ts";
+import { type AccountId, newId } from "../../../core/lib/ids.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 import {
@@ -24,7 +24,6 @@ export class BooksWorld implements AsyncDisposable {
   readonly wallet: WalletEngine;
   readonly ann: AccountId;
   readonly bob: AccountId;
-  readonly calls: RequestId[] = [];
   readonly #options: Pick<BooksOptions, "masterKeys">;
   readonly #clock: { nowMs: number };
 
@@ -84,14 +83,18 @@ export class BooksWorld implements AsyncDisposable {
     this.advance(dayMs);
   }
 
-  /** Settles and indexes a call of this moment, or of another. */
-  async call(accountId: AccountId, cost: bigint, atMs = this.nowMs): Promise<RequestId> {
-    const requestId = newId("request", atMs);
+  /** Settles a call of this moment; its index and the row of the lease lag behind. */
+  async settle(accountId: AccountId, cost: bigint): Promise<void> {
+    const startedAtMs = this.nowMs;
+    const requestId = newId("request", startedAtMs);
     const reservation = await mustReserve(this.wallet, accountId, cost);
-    await this.wallet.settle(reservation, draftOf(cost, { requestId, startedAtMs: atMs }));
+    await this.wallet.settle(reservation, draftOf(cost, { requestId, startedAtMs }));
+  }
+
+  /** Settles and indexes a call of this moment. */
+  async call(accountId: AccountId, cost: bigint): Promise<void> {
+    await this.settle(accountId, cost);
     await this.wallet.indexOnce();
-    this.calls.push(requestId);
-    return requestId;
   }
 
   async topUp(accountId: AccountId, amountMicroVnd: bigint): Promise<void> {
