@@ -18,6 +18,9 @@ import { leasedElsewhereMicroVnd, type StoreAccess } from "./wallet_view.ts";
 /** Multiple of the largest recent reservation below which a lease is drawn ahead. */
 const lowLeaseFactor = 2n;
 
+/** Part of the last draw ahead, as a divisor, below which the next one begins. */
+const earlyDrawShare = 4n;
+
 export interface ReservingOptions extends StoreAccess {
   readonly clock: Clock;
   readonly timer: Timer;
@@ -258,7 +261,14 @@ export class Reserving {
   }
 }
 
+/**
+ * Whether a draw ahead should begin. A draw grows until it lasts for seconds, so a quarter of the last one covers the
+ * round trips to a far store; a wallet that cannot give as much again is left alone until the lease is nearly used up.
+ */
 function isLow(lease: Lease): boolean {
-  return freeMicroVnd(lease) < lease.typicalMicroVnd * lowLeaseFactor &&
-    lease.walletMicroVnd / 4n >= lease.typicalMicroVnd && !isOfSmallWallet(lease);
+  const { aheadMicroVnd, typicalMicroVnd, walletMicroVnd } = lease;
+  if (isOfSmallWallet(lease)) return false;
+  const free = freeMicroVnd(lease);
+  if (free < typicalMicroVnd * lowLeaseFactor) return walletMicroVnd / 4n >= typicalMicroVnd;
+  return free < aheadMicroVnd / earlyDrawShare && walletMicroVnd / 4n >= aheadMicroVnd;
 }

@@ -48,6 +48,21 @@ Deno.test("one client of a far store waits one round trip", async () => {
   assertEquals(Math.max(...waits.reserve), 0);
 });
 
+Deno.test("calls that cost all they reserve do not wait for draws", async () => {
+  for (const accounts of [8, 1]) {
+    const waits = await play({
+      roundTripMs: 150,
+      accounts,
+      providerMs: variedMs(100),
+      priceMicroVnd: 1_000_000n,
+      warmCalls: 60,
+      calls: 60,
+    });
+    assertEquals(Math.max(...waits.reserve), 0, `${accounts} accounts`);
+    assert(mean(waits.settle) <= 1.3, `${mean(waits.settle)} on average`);
+  }
+});
+
 Deno.test("without lanes the same clients wait for the commits of each other", async () => {
   const waits = await play({ maxLanes: 0 });
   assert(mean(waits.settle) > 1.6, `${mean(waits.settle)} on average`);

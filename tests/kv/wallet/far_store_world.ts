@@ -19,6 +19,8 @@ export interface FarStoreOptions {
   /** Calls of each client: the first ones open leases and lanes. */
   readonly warmCalls: number;
   readonly calls: number;
+  /** The price of a call, which reserves 1 VND; 0.02 VND by default. */
+  readonly priceMicroVnd?: bigint;
   /** Lanes of the engine; by default as many as it likes. */
   readonly maxLanes?: number;
 }
@@ -126,7 +128,7 @@ export async function playFarStore(options: FarStoreOptions): Promise<Waits> {
       const accountId = accounts[at % accounts.length];
       if (accountId === undefined) throw new Error("no account");
       for (let call = 0; call < options.warmCalls + options.calls; call++) {
-        const waits = await oneCall(wallet, accountId, time, options.providerMs());
+        const waits = await oneCall(wallet, accountId, time, options);
         if (call >= options.warmCalls) {
           reserve.push(waits.reserveMs / options.roundTripMs);
           settle.push(waits.settleMs / options.roundTripMs);
@@ -162,15 +164,15 @@ async function oneCall(
   wallet: WalletEngine,
   accountId: AccountId,
   time: ManualTime,
-  providerMs: number,
+  { providerMs, priceMicroVnd = 20_000n }: FarStoreOptions,
 ): Promise<{ readonly reserveMs: number; readonly settleMs: number }> {
   const startedMs = time.nowMs();
   const pending = wallet.reserve(accountId, 1_000_000n);
   const result = "then" in pending ? await pending : pending;
   if (!result.ok) throw new Error(`refused: ${result.reason}`);
   const reserveMs = time.nowMs() - startedMs;
-  await new Promise<void>((resolve) => time.start(resolve, providerMs));
+  await new Promise<void>((resolve) => time.start(resolve, providerMs()));
   const endedMs = time.nowMs();
-  await wallet.settle(result.reservation, draftOf(20_000n));
+  await wallet.settle(result.reservation, draftOf(priceMicroVnd));
   return { reserveMs, settleMs: time.nowMs() - endedMs };
 }
