@@ -8,6 +8,8 @@ export interface StoreCounts {
   commits: number;
   /** Keys and values in commits. */
   writtenBytes: number;
+  /** Calls that the store has not answered. */
+  underWay: number;
 }
 
 /** Bytes of a row without what an engine adds. */
@@ -17,7 +19,11 @@ export function rowBytes(key: Deno.KvKey, value: unknown): number {
 
 /** Counts from here on; changes the store in place, since its class cannot be wrapped. */
 export function countedKv(kv: KeyValueStore): StoreCounts {
-  const counts: StoreCounts = { reads: 0, commits: 0, writtenBytes: 0 };
+  const counts: StoreCounts = { reads: 0, commits: 0, writtenBytes: 0, underWay: 0 };
+  const follow = <Answer>(answer: Promise<Answer>): Promise<Answer> => {
+    counts.underWay++;
+    return answer.finally(() => counts.underWay--);
+  };
   const get = kv.get.bind(kv);
   const getMany = kv.getMany.bind(kv);
   const list = kv.list.bind(kv);
@@ -26,11 +32,11 @@ export function countedKv(kv: KeyValueStore): StoreCounts {
   const atomic = kv.atomic.bind(kv);
   kv.get = (...call) => {
     counts.reads++;
-    return get(...call);
+    return follow(get(...call));
   };
   kv.getMany = (...call) => {
     counts.reads++;
-    return getMany(...call);
+    return follow(getMany(...call));
   };
   kv.list = <Value>(...call: Parameters<KeyValueStore["list"]>) => {
     counts.reads++;
@@ -39,11 +45,11 @@ export function countedKv(kv: KeyValueStore): StoreCounts {
   kv.set = (...call) => {
     counts.commits++;
     counts.writtenBytes += rowBytes(call[0], call[1]);
-    return set(...call);
+    return follow(set(...call));
   };
   kv.delete = (...call) => {
     counts.commits++;
-    return remove(...call);
+    return follow(remove(...call));
   };
   kv.atomic = () => {
     const operation = atomic();
@@ -56,7 +62,7 @@ export function countedKv(kv: KeyValueStore): StoreCounts {
     };
     operation.commit = () => {
       counts.commits++;
-      return commit();
+      return follow(commit());
     };
     return operation;
   };
