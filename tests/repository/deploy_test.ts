@@ -15,6 +15,10 @@ import { root, sourcesIn, sourceText } from "./source_files.ts";
 const docker = "deploy/docker";
 const composeFiles = [`${docker}/compose.yaml`, `${docker}/compose.denokv.yaml`];
 const units = ["deploy/systemd/gateway.service", "deploy/systemd/gateway@.service"];
+const environmentExamples = [
+  "deploy/systemd/gateway.env.example",
+  "deploy/deno-deploy/environment.example",
+];
 const dockerfile = dockerInstructions(sourceText(`${docker}/Dockerfile`));
 
 interface Container {
@@ -70,9 +74,7 @@ function gatewayVariables(): Readonly<Record<string, Readonly<Record<string, str
     const lines = unitSettings(sourceText(path)).filter(({ name }) => name === "Environment");
     sets[path] = variablePairs(lines.map(({ value }) => value).join(" "));
   }
-  sets["deploy/systemd/gateway.env.example"] = variableLines(
-    sourceText("deploy/systemd/gateway.env.example"),
-  );
+  for (const path of environmentExamples) sets[path] = variableLines(sourceText(path));
   sets["deploy/kubernetes/deployment.yaml"] = Object.fromEntries(
     container.env.map(({ name, value }) => [name, value]),
   );
@@ -110,7 +112,7 @@ Deno.test("the example of .env names what the compose files take from it, withou
 
   const examples = [
     example,
-    variableLines(sourceText("deploy/systemd/gateway.env.example")),
+    ...environmentExamples.map((path) => variableLines(sourceText(path))),
     gatewayVariables()["deploy/kubernetes/secret.example.yaml"]!,
   ];
   for (const [name, value] of examples.flatMap((one) => Object.entries(one))) {

@@ -18,7 +18,8 @@ export interface DenokvServer extends AsyncDisposable {
   signal(signal: "SIGSTOP" | "SIGCONT"): void;
 }
 
-const accessToken = "shared-store-of-tests";
+/** The token of every server that a test starts. */
+export const denokvAccessToken = "shared-store-of-tests";
 
 /** The program: `DENOKV`, or where cargo installs it; `undefined` where it is not installed. */
 export async function denokvProgram(): Promise<string | undefined> {
@@ -44,7 +45,7 @@ export async function startDenokv(program: string): Promise<DenokvServer> {
   async function start(): Promise<void> {
     child = new Deno.Command(program, {
       args: ["--sqlite-path", `${folder}/shared.sqlite3`, "serve", "--addr", `127.0.0.1:${port}`],
-      env: { DENO_KV_ACCESS_TOKEN: accessToken },
+      env: { DENO_KV_ACCESS_TOKEN: denokvAccessToken },
       stdout: "null",
       stderr: "null",
     }).spawn();
@@ -66,7 +67,7 @@ export async function startDenokv(program: string): Promise<DenokvServer> {
   return {
     url,
     port,
-    accessToken,
+    accessToken: denokvAccessToken,
     start,
     kill: () => end("SIGKILL"),
     signal: (signal) => child?.kill(signal),

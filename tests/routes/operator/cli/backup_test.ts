@@ -4,6 +4,11 @@ import { type RanCommand, runCommand } from "../../../support/gateways/admin_com
 import { openedStore, rowsOf } from "../../../support/stores/backup_stores.ts";
 import { testConfig } from "../../../support/gateways/gateway_in_process.ts";
 import { draftOf, topUp } from "../../../support/worlds/money_world.ts";
+import {
+  denokvAccessToken,
+  denokvProgram,
+  startDenokv,
+} from "../../../support/servers/denokv_server.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
 import type { AccountId } from "../../../../core/lib/ids.ts";
 import { newMasterKey } from "../../../../core/api_keys/seal.ts";
@@ -30,6 +35,7 @@ async function inFolder(run: (world: World) => Promise<void>): Promise<void> {
       env: {
         GATEWAY_KV: kv.includes(":") ? kv : `${folder}/${kv}`,
         GATEWAY_MASTER_KEYS: masterKeys,
+        DENO_KV_ACCESS_TOKEN: denokvAccessToken,
         ...(key === "" ? {} : { GATEWAY_BACKUP_KEY: key }),
       },
     });
@@ -234,5 +240,33 @@ Deno.test({
         assert(leftMs > 23 * 3_600_000 && leftMs <= 24 * 3_600_000, `${leftMs} ms`);
       }
       for (const config of [old, database, back]) await assertSound(config);
+    }),
+});
+
+const denokv = await denokvProgram();
+
+Deno.test({
+  name: "a store moves from a file to denokv and on to PostgreSQL without losing a row",
+  ignore: programs === undefined || denokv === undefined,
+  // The driver's timers outlive a connection by some milliseconds.
+  sanitizeOps: false,
+  sanitizeResources: false,
+  fn: () =>
+    inFolder(async ({ folder, configOf }) => {
+      Deno.env.set("DENO_KV_ACCESS_TOKEN", denokvAccessToken);
+      await using remoteServer = await startDenokv(denokv ?? "");
+      await using server = await startPostgres(programs ?? "");
+      const old = configOf("old.sqlite3");
+      await fillStore(old);
+      const rows = await rowsOf(old, omitted);
+      const remote = configOf(remoteServer.url);
+      assertDone(await runCommand(old, ["backup", `${folder}/first`]));
+      assertDone(await runCommand(remote, ["restore", `${folder}/first`]));
+      assertEquals(await rowsOf(remote, omitted), rows);
+      const database = configOf(server.url);
+      assertDone(await runCommand(remote, ["backup", `${folder}/second`]));
+      assertDone(await runCommand(database, ["restore", `${folder}/second`]));
+      assertEquals(await rowsOf(database, omitted), rows);
+      for (const config of [remote, database]) await assertSound(config);
     }),
 });
