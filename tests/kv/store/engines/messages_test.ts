@@ -1,0 +1,74 @@
+/** The store by messages, over the embedded engine. */
+import { MessageLink } from "../../../../core/lib/message_link.ts";
+import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
+import { MessageStore } from "../../../../kv/store/messages/message_store.ts";
+import {
+  storeErrorOf,
+  type StoreServices,
+  storeServices,
+} from "../../../../kv/store/messages/store_services.ts";
+import { type Fault, faultyKv } from "../../../support/stores/faulty_kv.ts";
+import { testEngine } from "./conformance.ts";
+import { testLostAnswers } from "./lost_answers.ts";
+
+/** Clients of a store, each with a link of its own. */
+function clientsOf(kv: KeyValueStore, count: number): Disposable & {
+  readonly clients: readonly MessageStore[];
+} {
+  const links: MessageLink<StoreServices>[] = [];
+  const clients = Array.from({ length: count }, () => {
+    const { port1, port2 } = new MessageChannel();
+    const link = new MessageLink<StoreServices>(port1, {}, { errorOf: storeErrorOf });
+    links.push(link, new MessageLink(port2, storeServices(kv)));
+    return new MessageStore(link);
+  });
+  return {
+    clients,
+    [Symbol.dispose]() {
+      for (const link of links) link.end();
+    },
+  };
+}
+
+// The runtime sweeps once a minute.
+testEngine("embedded engine by messages", { expiryLagMs: 100_000 }, async () => {
+  const kv = await Deno.openKv(":memory:");
+  const { clients, [Symbol.dispose]: end } = clientsOf(kv, 3);
+  return {
+    clients,
+    [Symbol.asyncDispose]() {
+      end();
+      kv.close();
+      return Promise.resolve();
+    },
+  };
+});
+
+for (const fault of ["before", "after"] satisfies Fault[]) {
+  const name = `embedded engine by messages, failing ${fault} a call`;
+  testLostAnswers(name, { refusedIsUnwritten: true }, async () => {
+    const kv = await Deno.openKv(":memory:");
+    let isOn = false;
+    let calls = 0;
+    let faults = 0;
+    const faulty = faultyKv(kv, () => {
+      if (!isOn || ++calls % 6 !== 0) return "none";
+      faults++;
+      return fault;
+    });
+    const { clients, [Symbol.dispose]: end } = clientsOf(faulty, 2);
+    return {
+      clients,
+      sound: kv,
+      begin: () => void (isOn = true),
+      end: () => Promise.resolve(void (isOn = false)),
+      get faults() {
+        return faults;
+      },
+      [Symbol.asyncDispose]() {
+        end();
+        return Promise.resolve(kv.close());
+      },
+    };
+  });
+}
