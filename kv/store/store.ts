@@ -17,7 +17,6 @@ import type { StoreLocation } from "../../core/config/store_location.ts";
 import { writeProbeKey } from "../schema/keys.ts";
 import { announcedKinds, type ChangeNotices } from "./change_notices.ts";
 import { KvConnectStore } from "./kv_connect/kv_connect_store.ts";
-import { openPostgres } from "./postgres/open_postgres.ts";
 import { type ReadSnapshot, stillSnapshot, trackedSnapshot } from "./snapshot.ts";
 import { withDeadlines } from "./store_deadlines.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
@@ -192,6 +191,8 @@ async function openRemote(url: string, clock: Clock): Promise<Store> {
 }
 
 async function openServer(url: string, clock: Clock): Promise<Store> {
+  // Loaded on demand: the driver costs a tenth of a start, and most gateways have another store.
+  const { openPostgres } = await import("./postgres/open_postgres.ts");
   const { kv, warnings } = await openPostgres({ url, clock, announcedKinds });
   const notices = kv.notices();
   return await ready(kv, clock, { warnings, notices, snapshot: () => kv.snapshot() });
