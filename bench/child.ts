@@ -105,6 +105,36 @@ export class Server implements AsyncDisposable {
   }
 }
 
+/** A port that is free at the moment. */
+export function freePort(): number {
+  using listener = Deno.listen({ hostname: "127.0.0.1", port: 0 });
+  return listener.addr.port;
+}
+
+/** The program at the end of a chain of shells and launchers that begins with `pid`. */
+export function lastDescendant(pid: number): number {
+  const children = Deno.readTextFileSync(`/proc/${pid}/task/${pid}/children`).trim().split(" ");
+  const child = Number(children.at(-1));
+  return child > 0 ? lastDescendant(child) : pid;
+}
+
+/**
+ * Waits until a server accepts connections.
+ *
+ * @throws {Error} when it has not after a minute
+ */
+export async function untilAccepts(port: number): Promise<void> {
+  for (let tries = 0; tries < 600; tries++) {
+    try {
+      (await Deno.connect({ hostname: "127.0.0.1", port })).close();
+      return;
+    } catch {
+      await new Promise((resolve) => setTimeout(resolve, 100));
+    }
+  }
+  throw new Error(`Nothing accepts connections at port ${port}`);
+}
+
 /** Runs a program to its end and returns what it printed. */
 export async function output(options: ChildOptions): Promise<string> {
   const child = spawn(options);

@@ -1,7 +1,7 @@
 /**
  * Measures the goals of `docs/performance.md` side by side in one run.
  *
- * `deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE]`
+ * `deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE] [--record]`
  *
  * Linux. Everything runs on loopback and in temporary folders.
  */
@@ -11,7 +11,9 @@ import { growthRows } from "./growth.ts";
 import { efforts } from "./measure.ts";
 import { print } from "./print.ts";
 import { stolenTicks } from "./process_stats.ts";
-import { printReport, type Row, scaledVerdictOf, verdictOf } from "./report.ts";
+import { recordRun } from "./record.ts";
+import { printReport, type Row, verdictOf } from "./report.ts";
+import { judged } from "./results.ts";
 import { roundTripRows } from "./round_trips.ts";
 import { openSetting } from "./setting.ts";
 import { streamRows } from "./stream_rows.ts";
@@ -22,9 +24,12 @@ interface Choice {
   readonly only: ReadonlySet<number> | undefined;
   readonly growthReceipts: number;
   readonly jsonFile: string | undefined;
+  /** Keeps the results in the repository, with `docs/benchmarks.md`. */
+  readonly isRecorded: boolean;
 }
 
-const usage = "deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE]";
+const usage =
+  "deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE] [--record]";
 
 function readChoice(args: readonly string[]): Choice | undefined {
   let choice: Choice = {
@@ -32,10 +37,12 @@ function readChoice(args: readonly string[]): Choice | undefined {
     only: undefined,
     growthReceipts: 0,
     jsonFile: undefined,
+    isRecorded: false,
   };
   for (const arg of args) {
     const [name, value = ""] = arg.split("=", 2);
     if (arg === "--") continue;
+    else if (arg === "--record") choice = { ...choice, isRecorded: true };
     else if (arg === "quick") choice = { ...choice, isQuick: true };
     else if (name === "--only") choice = { ...choice, only: new Set(value.split(",").map(Number)) };
     else if (name === "--growth") choice = { ...choice, growthReceipts: Number(value) };
@@ -95,9 +102,7 @@ const rows = await measureAll(choice);
 printReport(rows);
 for (const failure of failures) print(`Could not measure. ${failure}`);
 if (choice.jsonFile !== undefined) {
-  const results = rows.map((row) => {
-    return { ...row, verdict: verdictOf(row), scaledVerdict: scaledVerdictOf(row) };
-  });
-  await Deno.writeTextFile(choice.jsonFile, JSON.stringify(results, null, 2) + "\n");
+  await Deno.writeTextFile(choice.jsonFile, JSON.stringify(judged(rows), null, 2) + "\n");
 }
+if (choice.isRecorded) await recordRun(rows);
 Deno.exit(failures.length > 0 || rows.some((row) => verdictOf(row) === "missed") ? 1 : 0);

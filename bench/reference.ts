@@ -3,8 +3,6 @@
  * in absolute units are scaled by these floors.
  */
 export const reference = {
-  /** Prompts of 100 KB through a raw pipe, 16 connections. */
-  largePerSecond: 8_047,
   /** What a raw pipe adds to the first byte, one connection: 0.230 ms through it, 0.031 ms without. */
   hopMs: 0.199,
   /** Commits of one row, 64 in flight. */

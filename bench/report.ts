@@ -75,7 +75,8 @@ function showBar(limit: number | undefined, bar: Bar): string {
   return limit === undefined ? "–" : `${bound(bar)} ${limit}${bar.unit}`;
 }
 
-export function printReport(rows: readonly Row[]): void {
+/** The table in Markdown, a line each, with columns of equal width. */
+export function tableOf(rows: readonly Row[]): readonly string[] {
   const lines = [
     ["#", "measure", "measured", "value", "first step", "goal", "verdict", "first step to scale"],
     ...rows.map((row) => [
@@ -92,9 +93,14 @@ export function printReport(rows: readonly Row[]): void {
   const widths = lines[0]?.map((_, column) => {
     return Math.max(...lines.map((line) => line[column]?.length ?? 0));
   }) ?? [];
+  return lines.flatMap((line, index) => {
+    const text = `| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`;
+    const rule = `|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`;
+    return index === 0 ? [text, rule] : [text];
+  });
+}
+
+export function printReport(rows: readonly Row[]): void {
   print();
-  for (const [index, line] of lines.entries()) {
-    print(`| ${line.map((cell, column) => cell.padEnd(widths[column] ?? 0)).join(" | ")} |`);
-    if (index === 0) print(`|${widths.map((width) => "-".repeat(width + 2)).join("|")}|`);
-  }
+  for (const line of tableOf(rows)) print(line);
 }

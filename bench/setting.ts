@@ -2,7 +2,7 @@
 import { cores, denoCommand, Server } from "./child.ts";
 import { BenchGateway } from "./gateway.ts";
 import type { Target } from "./load_job.ts";
-import { startPortkey } from "./portkey.ts";
+import { type Peer, startPeers } from "./peers.ts";
 
 export interface Setting extends AsyncDisposable {
   readonly mock: Server;
@@ -10,7 +10,7 @@ export interface Setting extends AsyncDisposable {
   readonly direct: Target;
   readonly raw: Target;
   readonly gateway: BenchGateway;
-  readonly portkey: Target | undefined;
+  readonly peers: readonly Peer[];
 }
 
 function targetOf(server: Server): Target {
@@ -30,15 +30,15 @@ export async function openSetting(): Promise<Setting> {
   );
   const gateway = stack.use(await BenchGateway.prepare(mock.port));
   await gateway.start();
-  const portkey = await startPortkey(mock.port);
-  if (portkey !== undefined) stack.use(portkey.server);
+  const peers = await startPeers(mock.port);
+  for (const { started } of peers) if (started !== undefined) stack.use(started.server);
   const all = stack.move();
   return {
     mock,
     direct: targetOf(mock),
     raw: targetOf(raw),
     gateway,
-    portkey: portkey?.target,
+    peers,
     [Symbol.asyncDispose]: () => all.disposeAsync(),
   };
 }

@@ -40,14 +40,14 @@ async function eventRows(setting: Setting, effort: Effort): Promise<Row[]> {
     {
       goal: 3,
       kind: "same",
-      paceBar: { firstStep: 1.9, goal: 1.4 },
-      speedBar: { firstStep: 0.5, goal: 1 },
+      paceBar: { firstStep: 1.4, goal: 1.15 },
+      speedBar: { firstStep: 1, goal: 2.5 },
     },
     {
       goal: 4,
       kind: "converted",
-      paceBar: { firstStep: 2.3, goal: 1.5 },
-      speedBar: { firstStep: 0.45, goal: 1 },
+      paceBar: { firstStep: 1.5, goal: 1.3 },
+      speedBar: { firstStep: 1, goal: 1.5 },
     },
   ] as const;
   return kinds.flatMap(({ goal, kind, paceBar, speedBar }): Row[] => {
@@ -162,7 +162,7 @@ async function openStreamRows(setting: Setting, effort: Effort): Promise<Row[]> 
     measure: "open slow streams: memory of one",
     seen: `${openStreams} streams, from ${(seen((round) => round.restBytes) / 1e6).toFixed(0)} MB`,
     value: seen((round) => (round.peakBytes - round.restBytes) / openStreams / 1_000),
-    bar: { firstStep: 85, goal: 70, better: "less", unit: " KB" },
+    bar: { firstStep: 70, goal: 60, better: "less", unit: " KB" },
   }, {
     goal: 6,
     measure: "open slow streams: event delay p99",
