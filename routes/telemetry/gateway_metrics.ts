@@ -31,6 +31,7 @@ function addGauges(registry: Registry, state: GatewayState): void {
         }
       }
     },
+    "max",
   );
   registry.gauge(
     "gateway_route_in_flight",
@@ -53,6 +54,7 @@ function addGauges(registry: Registry, state: GatewayState): void {
         yield { labels: [route.id], value: switched === undefined ? 0 : 1 };
       }
     },
+    "max",
   );
   registry.gauge("gateway_calls_in_flight", "Calls that run now.", [], () => [
     { labels: [], value: state.calls.count },
@@ -71,6 +73,7 @@ function addGauges(registry: Registry, state: GatewayState): void {
     "0 when the ledger cannot be written: nothing is admitted then.",
     [],
     () => [{ labels: [], value: state.wallet.healthy ? 1 : 0 }],
+    "min",
   );
 }
 

@@ -9,8 +9,8 @@ export function createMetrics(gateway: Gateway): Hono {
   app.get(
     "/metrics",
     requireOperatorKey(gateway),
-    (context) =>
-      context.body(gateway.metrics.text(), 200, {
+    async (context) =>
+      context.body(await gateway.peers?.metrics() ?? gateway.metrics.text(), 200, {
         "content-type": "text/plain; version=0.0.4; charset=utf-8",
         "cache-control": "no-store",
       }),

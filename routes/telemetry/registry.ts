@@ -7,11 +7,26 @@ import { invariant } from "../../core/lib/assert.ts";
 /** Most series of one metric: models × outcomes × statuses of the largest catalog are far fewer. */
 const maxSeriesPerMetric = 10_000;
 
+/** How the values of several threads become one: gauges of one state have the worst, all others the sum. */
+export type Merging = "sum" | "max" | "min";
+
+/** The value of one series. */
+type SeriesValue = number | bigint | HistogramCounts;
+
+/** Series of a metric with their labels as text. */
+type SeriesValues = readonly (readonly [labels: string, value: SeriesValue])[];
+
+/** All values of a registry, by the names of metrics. Can be sent to another thread. */
+export type RegistrySnapshot = ReadonlyMap<string, SeriesValues>;
+
 interface Metric {
   readonly name: string;
   readonly help: string;
   readonly type: "counter" | "gauge" | "histogram";
-  lines(): Iterable<string>;
+  readonly merging: Merging;
+  values(): SeriesValues;
+  /** The lines of one series. */
+  lines(labels: string, value: SeriesValue): Iterable<string>;
 }
 
 function escaped(value: string): string {
@@ -69,8 +84,8 @@ class Series<Value> {
     return series.value;
   }
 
-  *entries(): Iterable<[string, Value]> {
-    for (const { labels, value } of this.#all) yield [labels, value];
+  values<Read>(read: (value: Value) => Read): [string, Read][] {
+    return this.#all.map(({ labels, value }) => [labels, read(value)]);
   }
 }
 
@@ -90,6 +105,32 @@ interface HistogramCounts {
   count: number;
 }
 
+function merged(a: SeriesValue, b: SeriesValue, merging: Merging): SeriesValue {
+  if (typeof a === "number" && typeof b === "number") {
+    return merging === "sum" ? a + b : Math[merging](a, b);
+  }
+  if (typeof a === "bigint" && typeof b === "bigint") return a + b;
+  invariant(typeof a === "object" && typeof b === "object", "both are of one metric");
+  const buckets = a.buckets.map((count, at) => count + (b.buckets[at] ?? 0));
+  return { buckets, sum: a.sum + b.sum, count: a.count + b.count };
+}
+
+function mergedSeries(parts: readonly SeriesValues[], merging: Merging): Map<string, SeriesValue> {
+  const all = new Map<string, SeriesValue>();
+  for (const part of parts) {
+    for (const [labels, value] of part) {
+      const known = all.get(labels);
+      all.set(labels, known === undefined ? value : merged(known, value, merging));
+    }
+  }
+  return all;
+}
+
+/** The lines of a counter or a gauge. */
+function plainLines(name: string): Metric["lines"] {
+  return (labels, value) => [`${name}${braced(labels)} ${value}`];
+}
+
 /** A value of a gauge, read when metrics are scraped. */
 export interface GaugeSample {
   readonly labels: readonly string[];
@@ -106,11 +147,9 @@ export class Registry {
       name,
       help,
       type: "counter",
-      *lines() {
-        for (const [labels, { value }] of series.entries()) {
-          yield `${name}${braced(labels)} ${value}`;
-        }
-      },
+      merging: "sum",
+      values: () => series.values(({ value }) => value),
+      lines: plainLines(name),
     });
     return {
       add(labels, amount) {
@@ -132,10 +171,11 @@ export class Registry {
       name,
       help,
       type: "counter",
-      *lines() {
-        for (const [labels, { value }] of series.entries()) {
-          yield `${name}${braced(labels)} ${format(value)}`;
-        }
+      merging: "sum",
+      values: () => series.values(({ value }) => value),
+      lines(labels, value) {
+        invariant(typeof value === "bigint", "an exact counter has whole amounts");
+        return [`${name}${braced(labels)} ${format(value)}`];
       },
     });
     return {
@@ -162,17 +202,18 @@ export class Registry {
       name,
       help,
       type: "histogram",
-      *lines() {
-        for (const [labels, { buckets, sum, count }] of series.entries()) {
-          const comma = labels === "" ? "" : ",";
-          let below = 0;
-          for (const [i, inBucket] of buckets.entries()) {
-            below += inBucket;
-            yield `${name}_bucket{${labels}${comma}le="${bounds[i] ?? "+Inf"}"} ${below}`;
-          }
-          yield `${name}_sum${braced(labels)} ${sum}`;
-          yield `${name}_count${braced(labels)} ${count}`;
+      merging: "sum",
+      values: () => series.values((counts) => counts),
+      *lines(labels, value) {
+        invariant(typeof value === "object", "a histogram has counts");
+        const comma = labels === "" ? "" : ",";
+        let below = 0;
+        for (const [i, inBucket] of value.buckets.entries()) {
+          below += inBucket;
+          yield `${name}_bucket{${labels}${comma}le="${bounds[i] ?? "+Inf"}"} ${below}`;
         }
+        yield `${name}_sum${braced(labels)} ${value.sum}`;
+        yield `${name}_count${braced(labels)} ${value.count}`;
       },
     });
     return {
@@ -187,30 +228,48 @@ export class Registry {
     };
   }
 
+  /** @param merging how the values of several threads become one */
   gauge(
     name: string,
     help: string,
     labelNames: readonly string[],
     read: () => Iterable<GaugeSample>,
+    merging: Merging = "sum",
   ): void {
     this.#metrics.push({
       name,
       help,
       type: "gauge",
-      *lines() {
-        for (const { labels, value } of read()) {
-          yield `${name}${braced(labelText(labelNames, labels))} ${value}`;
-        }
-      },
+      merging,
+      values: () =>
+        Array.from(read(), ({ labels, value }) => [labelText(labelNames, labels), value] as const),
+      lines: plainLines(name),
     });
   }
 
-  /** The whole registry as text. */
-  text(): string {
+  /** All values as they are now. */
+  snapshot(): RegistrySnapshot {
+    return new Map(this.#metrics.map((metric) => [metric.name, metric.values()]));
+  }
+
+  /** What remains of threads that have ended: the sums of their counters, without gauges. */
+  remaining(ended: readonly RegistrySnapshot[]): RegistrySnapshot {
+    const growing = this.#metrics.filter(({ type }) => type !== "gauge");
+    return new Map(growing.map(({ name, merging }) => {
+      const parts = ended.map((snapshot) => snapshot.get(name) ?? []);
+      return [name, [...mergedSeries(parts, merging)]];
+    }));
+  }
+
+  /** The whole registry as text, together with the values of other threads. */
+  text(others: readonly RegistrySnapshot[] = []): string {
     let text = "";
-    for (const metric of this.#metrics) {
-      text += `# HELP ${metric.name} ${metric.help}\n# TYPE ${metric.name} ${metric.type}\n`;
-      for (const line of metric.lines()) text += `${line}\n`;
+    for (const { name, help, type, merging, values, lines } of this.#metrics) {
+      text += `# HELP ${name} ${help}\n# TYPE ${name} ${type}\n`;
+      const parts = [values(), ...others.map((snapshot) => snapshot.get(name) ?? [])];
+      for (const [labels, value] of mergedSeries(parts, merging)) {
+        for (const line of lines(labels, value)) text += `${line}\n`;
+      }
     }
     return text;
   }
