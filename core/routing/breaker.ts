@@ -26,6 +26,20 @@ export type BreakerEvidence =
     readonly retryAfterMs?: number;
   };
 
+/** The state of a breaker for those of other threads: as durations, since each thread's monotonic clock has a zero of its own. */
+export type SharedBreaker =
+  | { readonly state: "closed" }
+  | {
+    readonly state: "open";
+    /** Until the next probe. */
+    readonly pauseMs: number;
+    /** What is left of the pause that the provider asked for; 0 if it did not ask. */
+    readonly askedMs: number;
+    readonly distrustedMs: number;
+    readonly openings: number;
+    readonly reason: string | undefined;
+  };
+
 /** Calls in the window below which a share of failures means nothing. */
 export const breakerMinCalls = 10;
 
@@ -44,6 +58,8 @@ const mostDoublings = 16;
 const startToleranceMs = 1;
 /** A failure that lies so long before now, with no probe since, says nothing about the route. */
 const forgottenAfterMs = 10 * 60_000;
+/** How much longer a pause lasts in threads that took it over: the thread that opened the breaker probes first. */
+const adoptedPauseFactor = 1.25;
 
 /** A circuit breaker: takes a failing route out of use and probes it again. */
 export class Breaker {
@@ -150,6 +166,38 @@ export class Breaker {
     this.#open(nowMs, undefined, random);
     this.#distrustedUntilMs = this.#nextProbeMs;
     return this.#state === before ? undefined : this.#state;
+  }
+
+  /** The state for the breakers of other threads. */
+  shared(nowMs: number): SharedBreaker {
+    if (this.#state === "closed") return { state: "closed" };
+    return {
+      state: "open",
+      pauseMs: Math.max(0, this.#nextProbeMs - nowMs),
+      askedMs: this.#pauseWasAsked ? Math.max(0, this.#askedUntilMs - nowMs) : 0,
+      distrustedMs: Math.max(0, this.#distrustedUntilMs - nowMs),
+      openings: this.#openings,
+      reason: this.#reason,
+    };
+  }
+
+  /** Takes over what the breaker of another thread found out. */
+  adopt(shared: SharedBreaker, nowMs: number): void {
+    this.#probing = false;
+    if (shared.state === "closed") {
+      this.#consecutiveFailures = 0;
+      if (this.#state !== "closed" && nowMs >= this.#distrustedUntilMs) this.#close();
+      return;
+    }
+    const { pauseMs, askedMs, distrustedMs, openings, reason } = shared;
+    if (this.#state !== "open") this.#changedAtMs = nowMs;
+    this.#state = "open";
+    this.#reason = reason;
+    this.#openings = Math.max(this.#openings, openings);
+    this.#pauseWasAsked = askedMs > 0;
+    this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + askedMs);
+    this.#nextProbeMs = Math.max(this.#nextProbeMs, nowMs + pauseMs * adoptedPauseFactor);
+    if (distrustedMs > 0) this.#distrustedUntilMs = this.#nextProbeMs;
   }
 
   /** State and counts for operators. */

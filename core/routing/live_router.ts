@@ -28,6 +28,7 @@ import type {
   RouteQuery,
   Router,
   RouteReport,
+  SharedRouteState,
 } from "./router.ts";
 
 /** What the router needs of the running gateway. */
@@ -40,6 +41,8 @@ export interface LiveRouterOptions extends ProviderAccessOptions {
   /** The operator's switch of a route, by its id. */
   readonly switchOf: (routeId: string) => RouteReport["switched"];
   readonly onEvent: (event: RouteEvent) => void;
+  /** Tells the other threads of this process what was found out about a route. */
+  readonly share?: ((state: SharedRouteState) => void) | undefined;
 }
 
 /** An `internal_error` is a defect of ours: one strange request must not take routes out for everybody. */
@@ -187,8 +190,20 @@ export class LiveRouter implements Router {
 
   #announce(route: Route, operation: Operation, changed: BreakerState | undefined): void {
     if (changed === undefined) return;
-    const { reason } = this.#health.of(route, operation);
-    this.#options.onEvent({ route: route.id, operation, state: changed, reason });
+    const { onEvent, share, clock } = this.#options;
+    const health = this.#health.of(route, operation);
+    onEvent({ route: route.id, operation, state: changed, reason: health.reason });
+    share?.({ routeId: route.id, operation, breaker: health.shared(clock.monotonicMs()) });
+  }
+
+  adopt({ routeId, operation, breaker }: SharedRouteState): void {
+    const { catalog, clock } = this.#options;
+    for (const { routes } of catalog.models) {
+      const route = routes.find(({ id }) => id === routeId);
+      if (route !== undefined) {
+        this.#health.of(route, operation).adopt(breaker, clock.monotonicMs());
+      }
+    }
   }
 
   #failedSample(route: Route, error: GatewayError): HealthSample {

@@ -3,7 +3,7 @@
  *
  * Pure: time and random numbers are parameters, so that a simulation can run a million calls in seconds.
  */
-import { Breaker, type BreakerEvidence, type BreakerState } from "./breaker.ts";
+import { Breaker, type BreakerEvidence, type BreakerState, type SharedBreaker } from "./breaker.ts";
 import { FirstOutputTime, Throughput } from "./speed.ts";
 import { minStuckAfterMs, StuckDetector } from "./stuck_detector.ts";
 
@@ -162,6 +162,16 @@ export class RouteHealth {
    */
   distrust(reason: string, nowMs: number, random: number): BreakerState | undefined {
     return this.#breaker.distrust(reason, nowMs, random);
+  }
+
+  /** See {@linkcode Breaker.shared}. */
+  shared(nowMs: number): SharedBreaker {
+    return this.#breaker.shared(nowMs);
+  }
+
+  /** See {@linkcode Breaker.adopt}. */
+  adopt(shared: SharedBreaker, nowMs: number): void {
+    this.#breaker.adopt(shared, nowMs);
   }
 
   /** Notes how fast output came, from a finished stream. */
