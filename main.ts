@@ -41,7 +41,8 @@ async function readGatewayFile(path: string | undefined): Promise<string | { pro
 
 async function main(args: readonly string[]): Promise<number> {
   const environment = setVariables(Deno.env.toObject());
-  const read = readConfig(environment, await readGatewayFile(environment["GATEWAY_CONFIG"]));
+  const file = await readGatewayFile(environment["GATEWAY_CONFIG"]);
+  const read = readConfig(environment, file);
   if (!read.ok) {
     error(`Cannot start: ${read.problems.length} problem(s) in the configuration\n`);
     for (const problem of read.problems) error(`  ${problem}\n`);
@@ -63,6 +64,7 @@ async function main(args: readonly string[]): Promise<number> {
       signal: stop,
       hurry,
       cron,
+      ...(typeof file === "string" ? { source: { environment, file } } : {}),
     });
   } finally {
     await lines.flush();

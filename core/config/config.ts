@@ -60,6 +60,8 @@ export interface Config {
   readonly stopDelayMs: number;
   /** How long streams may continue after the socket has closed. */
   readonly drainMs: number;
+  /** Threads that serve calls; undefined: by the cores and the memory of the machine. */
+  readonly workers: number | undefined;
   /** Memory in MB that the process may use; undefined: each buffer has a bound of its own. */
   readonly memoryMb: number | undefined;
   /** Milliseconds that an answer waits for the store to confirm its receipt. */
@@ -196,6 +198,8 @@ export function readConfig(
         (values.GATEWAY_QUEUE ?? (values.GATEWAY_KV.kind === "deploy" ? "on" : "off")) === "on",
       stopDelayMs: values.GATEWAY_STOP_DELAY_MS,
       drainMs: values.GATEWAY_DRAIN_MS,
+      // Its instances have one core, and no file that threads could share.
+      workers: onDenoDeploy ? 1 : values.GATEWAY_WORKERS,
       memoryMb: values.GATEWAY_MEMORY_MB,
       receiptWaitMs: values.GATEWAY_RECEIPT_WAIT_MS,
       telemetry: values.OTEL_DENO === "true" || values.OTEL_DENO === "1",

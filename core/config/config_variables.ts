@@ -4,6 +4,7 @@ import { normaliseEmail } from "../accounts/email_address.ts";
 import { backupKeyProblem } from "./backup_key.ts";
 import { type Environment, issueLines, wholeNumber } from "./environment.ts";
 import { masterKeysProblem } from "../api_keys/seal.ts";
+import { leastMemoryMb, mostWorkers } from "./memory_bounds.ts";
 import { localAddress } from "../lib/net/local_address.ts";
 import { type MailSettings, readMailUrl } from "../mail/mail_url.ts";
 import { secretProblem, secretText } from "./secret_text.ts";
@@ -74,6 +75,7 @@ const variablesSchema = z.object({
   GATEWAY_RECEIPT_WAIT_MS: wholeNumber(1_000, 600_000).default(30_000),
   GATEWAY_DRAIN_MS: wholeNumber(0, 900_000).default(25_000),
   GATEWAY_MEMORY_MB: wholeNumber(512, 1_048_576).optional(),
+  GATEWAY_WORKERS: wholeNumber(1, mostWorkers).optional(),
   OTEL_DENO: z.string().default(""),
   MAIL_URL: mail.default({ kind: "log" }),
 });
@@ -111,6 +113,16 @@ function jointProblems(environment: Environment): string[] {
   return problems;
 }
 
+/** Each thread has the program in memory once more. */
+function memoryProblems(
+  { GATEWAY_WORKERS: workers = 1, GATEWAY_MEMORY_MB: memoryMb }: Variables,
+): string[] {
+  const leastMb = leastMemoryMb(workers);
+  return memoryMb === undefined || memoryMb >= leastMb ? [] : [
+    `environment GATEWAY_MEMORY_MB: must be at least ${leastMb} for GATEWAY_WORKERS=${workers}`,
+  ];
+}
+
 /**
  * Reads the variables, or returns all their problems.
  *
@@ -120,6 +132,6 @@ export function readVariables(
   environment: Environment,
 ): { readonly values: Variables | undefined; readonly problems: readonly string[] } {
   const read = variablesSchema.safeParse(environment);
-  const problems = read.success ? [] : issueLines("environment", read.error);
+  const problems = read.success ? memoryProblems(read.data) : issueLines("environment", read.error);
   return { values: read.data, problems: [...problems, ...jointProblems(environment)] };
 }

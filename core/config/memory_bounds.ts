@@ -6,6 +6,38 @@ const megabyte = 1024 * 1024;
 /** Bytes that an idle process takes, with its code and the rows of its caches: 115 MB measured. */
 const programBytes = 160 * megabyte;
 
+/** MB that a serving thread needs: one body of the largest size, and the program once more. */
+const workerMb = 352;
+
+/** MB of the thread that has the store open. */
+const ownerMb = 160;
+
+/** Serving threads of one process: far above the cores of the machines at hand. */
+export const mostWorkers = 256;
+
+/** MB that a process with some serving threads needs: the thread that has the store open counts like them. */
+export function leastMemoryMb(workers: number): number {
+  return ownerMb + workers * workerMb;
+}
+
+/**
+ * The number of serving threads unless the operator says another: a core is left to the store, the collection of garbage
+ * and the kernel.
+ *
+ * @example
+ * ```ts
+ * import { defaultWorkers } from "./memory_bounds.ts";
+ * if (defaultWorkers(1, undefined) !== 1 || defaultWorkers(8, undefined) !== 7) throw new Error();
+ * if (defaultWorkers(8, 1_024) !== 2) throw new Error("more threads than fit into the memory");
+ * ```
+ */
+export function defaultWorkers(cores: number, memoryMb: number | undefined): number {
+  const fitting = memoryMb === undefined
+    ? mostWorkers
+    : Math.floor((memoryMb - ownerMb) / workerMb);
+  return Math.max(1, Math.min(cores - 1, fitting, mostWorkers));
+}
+
 /**
  * Parts of the rest, by buffer. A byte of a request body costs six bytes of memory and more (its
  * text, its value, the body that is sent, garbage), a byte of an answer up to two. One body and one
@@ -27,8 +59,10 @@ export interface MemoryBounds {
 }
 
 /**
- * Derives the bounds from the memory of the process; undefined without such a bound, where each
+ * Derives the bounds of one thread from the memory of the process; undefined without such a bound, where each
  * buffer has its own default.
+ *
+ * @param workers threads of the process that serve calls
  *
  * @example
  * ```ts
@@ -36,12 +70,18 @@ export interface MemoryBounds {
  * const megabyte = 1024 * 1024;
  * const { bodies, answers } = memoryBounds(512) ?? {};
  * if (bodies?.total !== 11 * megabyte || answers?.total !== 25 * megabyte) throw new Error();
+ * if (memoryBounds(864, 2)?.answers.total !== 13 * megabyte) throw new Error("not divided");
  * if (memoryBounds(undefined) !== undefined) throw new Error("a bound from nowhere");
  * ```
  */
-export function memoryBounds(memoryMb: number | undefined): MemoryBounds | undefined {
+export function memoryBounds(
+  memoryMb: number | undefined,
+  workers = 1,
+): MemoryBounds | undefined {
   if (memoryMb === undefined) return undefined;
-  const restBytes = memoryMb * megabyte - programBytes;
+  // The thread that has the store open serves no calls, and has the program in memory, too.
+  const programs = workers === 1 ? 1 : workers + 1;
+  const restBytes = Math.max(0, memoryMb * megabyte - programs * programBytes) / workers;
   const part = (divisor: number) => Math.floor(restBytes / divisor / megabyte) * megabyte;
   const bounds = (divisor: number): ByteBounds => {
     const total = part(divisor);

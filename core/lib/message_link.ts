@@ -7,9 +7,21 @@
 
 /** The part of a message port that is used here. */
 export interface LinkPort {
-  onmessage: ((event: MessageEvent) => void) | null;
-  postMessage(message: unknown): void;
+  /** Sets what gets the messages. Called once. */
+  receive(onMessage: (message: unknown) => void): void;
+  post(message: unknown): void;
   close(): void;
+}
+
+/** Adapts a standard port. */
+export function webPort(port: MessagePort): LinkPort {
+  return {
+    receive(onMessage) {
+      port.onmessage = ({ data }) => onMessage(data);
+    },
+    post: (message) => port.postMessage(message),
+    close: () => port.close(),
+  };
 }
 
 /** What one side lets the other call, by name. Arguments and results must be structured-cloneable. */
@@ -55,11 +67,11 @@ export interface MessageLinkOptions {
  *
  * @example
  * ```ts
- * import { MessageLink } from "./message_link.ts";
+ * import { MessageLink, webPort } from "./message_link.ts";
  * const { port1, port2 } = new MessageChannel();
  * const services = { double: (value: number) => Promise.resolve(2 * value) };
- * const theirs = new MessageLink(port2, services);
- * const link = new MessageLink<typeof services>(port1, {});
+ * const theirs = new MessageLink(webPort(port2), services);
+ * const link = new MessageLink<typeof services>(webPort(port1), {});
  * if (await link.call("double", 21) !== 42) throw new Error("another answer");
  * link.end();
  * theirs.end();
@@ -82,9 +94,10 @@ export class MessageLink<Theirs extends Services> {
     this.#port = port;
     this.#services = services;
     this.#errorOf = errorOf;
-    port.onmessage = ({ data }) => {
-      for (const item of data) this.#receive(item);
-    };
+    port.receive((batch) => {
+      // See the module doc: the other end sends nothing else.
+      for (const item of batch as readonly Item[]) this.#receive(item);
+    });
   }
 
   /** Calls a service of the other end. Rejects with its error, or with a {@linkcode LinkEndedError}. */
@@ -112,7 +125,6 @@ export class MessageLink<Theirs extends Services> {
     if (this.#hasEnded) return;
     this.#flush();
     this.#hasEnded = true;
-    this.#port.onmessage = null;
     this.#port.close();
     for (const { reject } of this.#waiting.values()) reject(new LinkEndedError());
     this.#waiting.clear();
@@ -128,7 +140,7 @@ export class MessageLink<Theirs extends Services> {
     if (this.#hasEnded || batch.length === 0) return;
     this.#batch = [];
     try {
-      this.#port.postMessage(batch);
+      this.#port.post(batch);
     } catch {
       // A value that cannot be cloned must fail its own call only.
       for (const item of batch) this.#sendAlone(item);
@@ -137,10 +149,10 @@ export class MessageLink<Theirs extends Services> {
 
   #sendAlone(item: Item): void {
     try {
-      this.#port.postMessage([item]);
+      this.#port.post([item]);
     } catch (error) {
       const [kind, id] = item;
-      if (kind === "answer") this.#port.postMessage([["failure", id, passed(error)]]);
+      if (kind === "answer") this.#port.post([["failure", id, passed(error)]]);
       else this.#take(id)?.reject(error);
     }
   }

@@ -8,9 +8,7 @@
  * like its receipt, however late it is admitted or ends; a refund counts in the period of its call.
  */
 import { invariant } from "../../core/lib/assert.ts";
-import type { Reservation } from "../wallet/mod.ts";
-import type { ApiKeyRecord } from "./api_keys.ts";
-import type { Periods } from "./key_spending.ts";
+import type { LimitedKey, Periods } from "./key_spending.ts";
 
 /** The refusal of a call that a limit of its key does not allow. */
 export interface LimitRefusal {
@@ -24,17 +22,15 @@ export interface LimitRefusal {
 
 /** What one running call has reserved of the limits of its key. */
 export interface KeyReservation extends Periods {
-  readonly key: ApiKeyRecord;
+  readonly key: LimitedKey;
   amountMicroVnd: bigint;
 }
 
 /** The reservations of running calls against the limits of their keys. */
 export class KeyLimits {
-  readonly #reservations = new WeakMap<Reservation, KeyReservation>();
-
   /** Reserves an amount, or returns the limit that forbids it. */
   reserve(
-    key: ApiKeyRecord,
+    key: LimitedKey,
     { day, month }: Periods,
     amountMicroVnd: bigint,
   ): LimitRefusal | undefined {
@@ -59,15 +55,6 @@ export class KeyLimits {
     }
   }
 
-  bind(reservation: Reservation, keyReservation: KeyReservation): void {
-    this.#reservations.set(reservation, keyReservation);
-  }
-
-  /** Returns what a call has reserved of the limits of its key; `undefined` if it counts against none. */
-  reservationOf(reservation: Reservation): KeyReservation | undefined {
-    return this.#reservations.get(reservation);
-  }
-
   /** Returns how much of `amountMicroVnd` the limits of a key still allow. */
   roomMicroVnd({ key, day, month }: KeyReservation, amountMicroVnd: bigint): bigint {
     let room = amountMicroVnd;
@@ -84,18 +71,10 @@ export class KeyLimits {
     return room;
   }
 
-  /** Whether a call counts against limits of its key. */
-  isBound(reservation: Reservation): boolean {
-    return this.#reservations.has(reservation);
-  }
-
   /** Replaces the reservation of a call that ended by its cost. */
-  end(reservation: Reservation, costMicroVnd: bigint): void {
-    const keyReservation = this.#reservations.get(reservation);
-    if (keyReservation === undefined) return;
-    this.#reservations.delete(reservation);
-    this.release(keyReservation, keyReservation.amountMicroVnd);
-    for (const sum of [keyReservation.day, keyReservation.month]) {
+  end(reservation: KeyReservation, costMicroVnd: bigint): void {
+    this.release(reservation, reservation.amountMicroVnd);
+    for (const sum of [reservation.day, reservation.month]) {
       sum.settledMicroVnd += costMicroVnd;
       sum.endedMeanwhileMicroVnd += costMicroVnd;
     }

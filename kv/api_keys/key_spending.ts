@@ -15,6 +15,12 @@ const maxLimitedKeysKept = 10_000;
 /** Milliseconds after which the remembered spending of a key is read again. */
 const keySpendingStaleMs = 5_000;
 
+/** What is needed of a key to enforce its limits. */
+export type LimitedKey = Pick<
+  ApiKeyRecord,
+  "id" | "accountId" | "dailyLimitMicroVnd" | "monthlyLimitMicroVnd"
+>;
+
 /** The sum that one key spent in a day or a month, as far as this instance knows. */
 export interface PeriodSum {
   settledMicroVnd: bigint;
@@ -66,7 +72,7 @@ export class KeySpendings {
   }
 
   /** Returns the current sums of the day and month in which a call began. */
-  async periods(key: ApiKeyRecord, startedAtMs: number): Promise<Periods> {
+  async periods(key: LimitedKey, startedAtMs: number): Promise<Periods> {
     const today = vietnamDay(startedAtMs);
     const spending = await this.#fresh(key, monthOf(today));
     return { day: sumOfDay(spending, today), month: spending.month };
@@ -95,7 +101,7 @@ export class KeySpendings {
     return this.#clock.monotonicMs() - readAtMs <= keySpendingStaleMs;
   }
 
-  async #read(key: ApiKeyRecord, month: string, spending: Spending): Promise<void> {
+  async #read(key: LimitedKey, month: string, spending: Spending): Promise<void> {
     const askedAtMs = this.#clock.monotonicMs();
     const sums = () => [spending.month, ...spending.days.values()];
     for (const sum of sums()) sum.endedMeanwhileMicroVnd = 0n;
@@ -115,7 +121,7 @@ export class KeySpendings {
   }
 
   /** Returns up-to-date sums of a month, with at most one read per key and month at a time. */
-  #fresh(key: ApiKeyRecord, month: string): Spending | Promise<Spending> {
+  #fresh(key: LimitedKey, month: string): Spending | Promise<Spending> {
     const spending = this.#spending(key.id, month);
     if (this.#isFresh(spending)) return spending;
     spending.reading ??= this.#read(key, month, spending)

@@ -1,11 +1,10 @@
 /** A wallet engine that also enforces the spending limits of keys. Keys without limits cost nothing. */
-import type { Clock } from "../../core/lib/time/clock.ts";
+import { defined } from "../../core/lib/defined.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import type { Extension, Reservation, ReserveResult, WalletEngine } from "../wallet/mod.ts";
-import type { KeyValueStore } from "../store/key_value_store.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
-import { KeyLimits, type KeyReservation, type LimitRefusal } from "./key_limits.ts";
-import { KeySpendings } from "./key_spending.ts";
+import type { LimitRefusal } from "./key_limits.ts";
+import type { KeyLimitBook, LimitedCall } from "./limit_book.ts";
 
 /** The result of reserving more for a running call with a key. */
 export type KeyedExtension = Extension | (LimitRefusal & { readonly outcome: "key_limit" });
@@ -36,62 +35,62 @@ function isLimited(key: ApiKeyRecord): boolean {
 }
 
 /** Adds the enforcement of key limits to a wallet engine. */
-export function withKeyLimits(
-  wallet: WalletEngine,
-  kv: KeyValueStore,
-  clock: Clock,
-): KeyedWalletEngine {
-  const spendings = new KeySpendings(kv, clock);
-  const keyLimits = new KeyLimits();
+export function withKeyLimits(wallet: WalletEngine, book: KeyLimitBook): KeyedWalletEngine {
+  const limitedCalls = new WeakMap<Reservation, LimitedCall>();
 
   async function reserveLimited(
     key: ApiKeyRecord,
     amountMicroVnd: bigint,
     startedAtMs: number,
   ): Promise<ReserveResult | LimitRefusal> {
-    const { day, month } = await spendings.periods(key, startedAtMs);
-    const refusal = keyLimits.reserve(key, { day, month }, amountMicroVnd);
-    if (refusal !== undefined) return refusal;
+    const { id, accountId, dailyLimitMicroVnd, monthlyLimitMicroVnd } = key;
+    const limited = {
+      id,
+      accountId,
+      ...defined({ dailyLimitMicroVnd, monthlyLimitMicroVnd }),
+    };
+    const begun = await book.begin(limited, amountMicroVnd, startedAtMs);
+    if (!begun.ok) return begun;
     let result: ReserveResult | undefined;
     try {
-      result = await wallet.reserve(key.accountId, amountMicroVnd);
+      result = await wallet.reserve(accountId, amountMicroVnd);
     } finally {
-      if (result?.ok !== true) keyLimits.release({ day, month }, amountMicroVnd);
+      if (result?.ok !== true) begun.call.end(0n);
     }
-    if (result.ok) keyLimits.bind(result.reservation, { key, day, month, amountMicroVnd });
+    if (result.ok) limitedCalls.set(result.reservation, begun.call);
     return result;
   }
 
   async function extendLimited(
-    keyReservation: KeyReservation,
+    call: LimitedCall,
     [reservation, askedMicroVnd, waitMs]: Parameters<WalletEngine["extend"]>,
   ): Promise<KeyedExtension> {
-    const room = keyLimits.roomMicroVnd(keyReservation, askedMicroVnd);
-    const amountMicroVnd = room > 0n ? room : askedMicroVnd;
-    const refusal = keyLimits.reserve(keyReservation.key, keyReservation, amountMicroVnd);
-    if (refusal !== undefined) return { ...refusal, outcome: "key_limit" };
-    let grantedMicroVnd = 0n;
+    const grant = await call.extend(askedMicroVnd);
+    if (!grant.ok) return { ...grant, outcome: "key_limit" };
+    let gotMicroVnd = 0n;
     try {
-      const extension = await wallet.extend(reservation, amountMicroVnd, waitMs);
-      if (extension.outcome === "granted") grantedMicroVnd = extension.amountMicroVnd;
+      const extension = await wallet.extend(reservation, grant.amountMicroVnd, waitMs);
+      if (extension.outcome === "granted") gotMicroVnd = extension.amountMicroVnd;
       return extension;
     } finally {
-      // A call that ended meanwhile has released its reservation; this part must follow.
-      const isOpen = keyLimits.isBound(reservation);
-      if (isOpen) keyReservation.amountMicroVnd += grantedMicroVnd;
-      keyLimits.release(keyReservation, isOpen ? amountMicroVnd - grantedMicroVnd : amountMicroVnd);
+      call.giveBack(grant.amountMicroVnd - gotMicroVnd);
     }
+  }
+
+  function end(reservation: Reservation, costMicroVnd: bigint): void {
+    limitedCalls.get(reservation)?.end(costMicroVnd);
+    limitedCalls.delete(reservation);
   }
 
   async function settleLimited(...call: Parameters<WalletEngine["settle"]>): Promise<Receipt> {
     const [reservation] = call;
     try {
       const receipt = await wallet.settle(...call);
-      keyLimits.end(reservation, receipt.costMicroVnd);
+      end(reservation, receipt.costMicroVnd);
       return receipt;
     } catch (error) {
       // The cost is unknown until the next read of the store.
-      keyLimits.end(reservation, 0n);
+      end(reservation, 0n);
       throw error;
     }
   }
@@ -111,16 +110,14 @@ export function withKeyLimits(
         : wallet.reserve(key.accountId, amountMicroVnd),
     extend: (...args) => wallet.extend(...args),
     extendFor(...args) {
-      const keyReservation = keyLimits.reservationOf(args[0]);
-      return keyReservation === undefined
-        ? wallet.extend(...args)
-        : extendLimited(keyReservation, args);
+      const call = limitedCalls.get(args[0]);
+      return call === undefined ? wallet.extend(...args) : extendLimited(call, args);
     },
     settle: (...call) =>
-      keyLimits.isBound(call[0]) ? settleLimited(...call) : wallet.settle(...call),
+      limitedCalls.has(call[0]) ? settleLimited(...call) : wallet.settle(...call),
     release(reservation) {
       wallet.release(reservation);
-      keyLimits.end(reservation, 0n);
+      end(reservation, 0n);
     },
     balance: (accountId) => wallet.balance(accountId),
     heartbeat: () => wallet.heartbeat(),

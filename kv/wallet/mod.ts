@@ -96,7 +96,6 @@ export async function openWalletEngine(
     reservationWaitMs: options.reservationWaitMs ?? defaultReservationWaitMs,
     debt: options.debt ?? noDebt,
     isShared,
-    // A local file takes one commit at a time, whatever is asked of it.
     lanes: { maxLanes: isShared ? maxSettlementLanes : 0, farStoreMs, ...options.lanes },
   });
 }

@@ -42,10 +42,12 @@ export interface ReapOptions {
    */
   readonly all?: boolean;
   /**
-   * The instance of this process, which is alive even if its clock has jumped. Otherwise its
+   * The instances of this process, which are alive even if its clock has jumped. Otherwise their
    * running calls would lose their reservations.
    */
-  readonly own?: InstanceId;
+  readonly own?: ReadonlySet<InstanceId>;
+  /** Instances that have ended for certain, as those of a thread of this process: they count as expired. */
+  readonly ended?: ReadonlySet<InstanceId>;
 }
 
 /** The result of a run of the reaper. */
@@ -80,7 +82,9 @@ export async function reapExpiredInstances(
   for await (const entry of kv.list<InstanceLeaseRow>({ prefix: instancesPrefix() })) {
     const instanceId = instanceOf(entry.key);
     const { value } = entry;
-    if (value.state === "live" && value.expiresAtMs > nowMs && instanceId !== options.own) {
+    if (
+      value.state === "live" && value.expiresAtMs > nowMs && options.own?.has(instanceId) !== true
+    ) {
       nextExpiryMs = Math.min(nextExpiryMs, value.expiresAtMs);
     }
     // An instance that cannot be cleared up must not block the others.
@@ -109,11 +113,40 @@ async function isToClearUp(
     case "reaped":
       return true;
     case "live":
-      if (instanceOf(entry.key) === options.own) return false;
-      if (value.expiresAtMs > nowMs && options.all !== true) return false;
+      if (!isDead(instanceOf(entry.key), value.expiresAtMs, nowMs, options)) return false;
       // Refused: the instance is alive, or another reaper was faster.
       return await takeInstanceLease(kv, entry, nowMs);
   }
+}
+
+function isDead(
+  instanceId: InstanceId,
+  expiresAtMs: number,
+  nowMs: number,
+  { all = false, own, ended }: ReapOptions,
+): boolean {
+  if (own?.has(instanceId)) return false;
+  return all || expiresAtMs <= nowMs || ended?.has(instanceId) === true;
+}
+
+/**
+ * Clears up after instances that have ended for certain, without waiting for their leases to expire. A commit that was
+ * under way at their end may make a try fail, which is then repeated.
+ *
+ * @returns what remains to be cleared up by later runs of {@linkcode reapExpiredInstances}
+ */
+export async function reapEndedInstances(
+  kv: KeyValueStore,
+  nowMs: number,
+  options: Required<Pick<ReapOptions, "own" | "ended">>,
+): Promise<InstanceId[]> {
+  let left = [...options.ended];
+  for (let tries = 0; left.length > 0 && tries < walletWriteAttempts; tries++) {
+    await reapExpiredInstances(kv, nowMs, options);
+    const rows = await Promise.all(left.map((id) => kv.get(instanceKey(id))));
+    left = left.filter((_, at) => rows[at]?.value !== null);
+  }
+  return left;
 }
 
 /**

@@ -20,6 +20,7 @@ import type { Registry } from "../telemetry/registry.ts";
 import type { CallObserver } from "../telemetry/telemetry.ts";
 import type { KeyedCalls } from "./keyed_calls.ts";
 import type { CallsInFlight } from "./calls_in_flight.ts";
+import type { Peers } from "./peers.ts";
 import type { CallLog } from "./call_log.ts";
 import type { MediaServices } from "./media/media_services.ts";
 import type { WithheldRefunds } from "./withheld_refunds.ts";
@@ -62,4 +63,6 @@ export interface Gateway {
   /** Called when a call begins; the log calls it when the call ends. */
   readonly observer: CallObserver;
   readonly media: MediaServices;
+  /** The other serving threads of this process, if there are any. */
+  readonly peers: Peers | undefined;
 }

@@ -1,7 +1,7 @@
 /**
  * Applies `Idempotency-Key` to chat, image and speech calls: the same key and body are charged once within a day.
- * While the first call runs in this process, a second one waits for it. Then it gets the same answer if that is still
- * in memory, or else a 409 that names the receipt. A call that cost nothing frees its key.
+ * While the first call runs in this process, on whichever thread, a second one waits for it. Then it gets the same
+ * answer if that is still in memory, or else a 409 that names the receipt. A call that cost nothing frees its key.
  */
 import type { ReplayedAnswer } from "../../core/calls/replayed_answers.ts";
 import { readIdempotencyKey } from "../../core/calls/request/idempotency_key.ts";
@@ -65,7 +65,14 @@ export async function knownAnswer(
       const nowMs = clock.nowMs();
       const start = await claimKey(kv, { ...key, of: "call", accountId, requestId, nowMs });
       isBegun = start.kind === "claimed";
-      if (start.kind !== "claimed") return await answerOf(gateway, start, id);
+      if (start.kind !== "claimed") {
+        if (start.kind === "under_way" && await gateway.peers?.finished(id)) {
+          // A client that has left must not start, and pay for, a call.
+          if (request.signal.aborted) break;
+          continue;
+        }
+        return await answerOf(gateway, start, id);
+      }
       incoming.keyedCall = new KeyedCall(gateway, start.claim, id, accountId, entered.leave);
       return undefined;
     } finally {
@@ -77,13 +84,13 @@ export async function knownAnswer(
 
 /** Answers a request whose key is known. */
 async function answerOf(
-  { kv, keyedCalls }: Gateway,
+  { kv, keyedCalls, peers }: Gateway,
   start: Exclude<KeyClaim, { readonly kind: "claimed" }>,
   id: string,
 ): Promise<Response> {
   switch (start.kind) {
     case "over": {
-      const kept = keyedCalls.replayed.find(id);
+      const kept = keyedCalls.replayed.find(id) ?? await peers?.replayed(id);
       if (kept !== undefined) return replay(kept);
       const receipt = await readReceipt(kv, start.requestId);
       throw answered(start.requestId, receipt?.costMicroVnd);

@@ -43,6 +43,12 @@ export class KeyedCalls {
     return { leave };
   }
 
+  /** Waits for the call that runs under a key, if there is one. Resolves with whether there was, and it is over. */
+  async finished(id: string): Promise<boolean> {
+    const running = this.#running.get(id);
+    return running !== undefined && await this.wait(running);
+  }
+
   /** Waits for a call, no longer than it can run. Resolves with whether it is over. */
   async wait(running: Running): Promise<boolean> {
     if (running.waiting >= waitingPerKey) return false;

@@ -17,6 +17,7 @@ import { LiveRouter } from "../../core/routing/live_router.ts";
 import { openControl } from "../../kv/operators/control.ts";
 import { openKeyDirectory } from "../../kv/api_keys/key_directory.ts";
 import { withKeyLimits } from "../../kv/api_keys/keyed_wallet.ts";
+import { openKeyLimitBook } from "../../kv/api_keys/limit_book.ts";
 import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
 import { type DebtRules, openWalletEngine } from "../../kv/wallet/mod.ts";
 import { RefusedBodies } from "../http/refused_bodies.ts";
@@ -29,6 +30,7 @@ import { KeyedCalls } from "../api/keyed_calls.ts";
 import { CallsInFlight } from "../api/calls_in_flight.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { openMediaServices } from "../api/media/media_services.ts";
+import type { Thread } from "./thread.ts";
 import { openTransports, type Transports } from "./transports.ts";
 import type { ChangeNotices } from "../../kv/store/change_notices.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
@@ -55,6 +57,8 @@ export interface Surroundings {
   readonly write: (line: string) => void;
   /** Notices of other instances, where the store has them. */
   readonly notices?: ChangeNotices | undefined;
+  /** The place of this thread, where several serve. */
+  readonly thread?: Thread | undefined;
 }
 
 /** Waits for running calls up to the deadline, then ends them; resolves when all are settled. */
@@ -106,29 +110,32 @@ function measureDistances(
 export async function assemble(
   config: Config,
   kv: KeyValueStore,
-  { clock: exactClock, random, write, notices }: Surroundings,
+  { clock: exactClock, random, write, notices, thread }: Surroundings,
 ): Promise<Assembled> {
   const clock = oncePerMillisecond(exactClock);
   // The cached time of `clock` may be up to a millisecond old; with it a deadline could end early.
   const deadlines = new Deadlines({ clock: exactClock });
+  const worker = thread?.role === "worker" ? thread : undefined;
   // The leases of dead instances return to their wallets before the first balance is read.
   // The process that has a local file open is the only one: every other instance in it is dead, whatever its time.
   const isAlone = config.store.kind === "file";
-  await reapExpiredInstances(kv, clock.nowMs(), { all: isAlone });
+  if (worker === undefined) await reapExpiredInstances(kv, clock.nowMs(), { all: isAlone });
+  const isLocal = isAlone || config.store.kind === "memory";
   const control = await openControl(kv, clock, { isTold: notices !== undefined });
   const wallet = withKeyLimits(
     await openWalletEngine(kv, {
       clock,
       random,
       debt: debtRules(config.catalog),
-      isShared: !isAlone && config.store.kind !== "memory",
+      isShared: !isLocal || thread !== undefined,
+      // A local store takes one commit at a time, whatever is asked of it.
+      ...(isLocal ? { lanes: { maxLanes: 0 } } : {}),
     }),
-    kv,
-    clock,
+    thread?.limits ?? openKeyLimitBook(kv, clock),
   );
   const transports = openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
-  const bounds = memoryBounds(config.memoryMb);
+  const bounds = memoryBounds(config.memoryMb, thread?.workers);
   const bodies = new BodyBudget(deadlines, bounds?.bodies);
   const answers = new AnswerBudget(deadlines, bounds?.answers);
   const tracing = await openTelemetryOf(config);
@@ -147,6 +154,7 @@ export async function assemble(
     connectMsOf: transports.connectMsOf,
     switchOf: (routeId) => control.switches.routes[routeId]?.state,
     onEvent: (event) => log.event("warn", "route state", { ...event }),
+    share: worker?.share,
   });
   const metrics = createGatewayMetrics({ router, calls, wallet, bodies, answers });
   const observer = observers([metrics.observer, ...tracing]);
@@ -180,6 +188,7 @@ export async function assemble(
       isTold: notices !== undefined,
       announce: notices?.announce && (() => notices.announce?.("outbox")),
     }),
+    peers: worker?.peers,
   };
   const measuring = measureDistances(config, transports);
   const accessWatch = new AccessWatch({

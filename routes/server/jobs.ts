@@ -71,6 +71,8 @@ export interface ReapingDeps extends Pick<Gateway, "kv"> {
   readonly clock: Pick<Gateway["clock"], "nowMs" | "monotonicMs">;
   readonly log: Pick<Gateway["log"], "event">;
   readonly wallet: Pick<Gateway["wallet"], "instanceId">;
+  /** The instances of other threads of this process, which are alive, too. */
+  readonly threadInstances?: (() => Iterable<InstanceId>) | undefined;
 }
 
 /** Milliseconds after which other instances are looked at in any case: one that starts now lives as long. */
@@ -105,13 +107,15 @@ class ReapPause {
  * Recovers the leases of other instances that died. If one cannot be recovered, it logs so once per
  * cause: the money stays reserved until an operator acts.
  */
-export function createReaping({ kv, clock, log, wallet }: ReapingDeps): () => Promise<void> {
+export function createReaping(
+  { kv, clock, log, wallet, threadInstances = () => [] }: ReapingDeps,
+): () => Promise<void> {
   let told: ReadonlyMap<InstanceId, string> = new Map();
   const pause = new ReapPause(clock);
   return async () => {
     if (pause.lasts()) return;
     const { unfinished, nextExpiryMs } = await reapExpiredInstances(kv, clock.nowMs(), {
-      own: wallet.instanceId,
+      own: new Set([wallet.instanceId, ...threadInstances()]),
     });
     for (const { instanceId, reason } of unfinished) {
       if (told.get(instanceId) === reason) continue;
@@ -144,11 +148,19 @@ export interface JobsOptions {
   readonly jobs?: readonly Job[];
   /** Called when a timer of a job fires: the process is not frozen. */
   readonly ticked?: () => void;
+  /** Whether another thread of this process clears up after dead instances. */
+  readonly leavesReaping?: boolean;
+  /** The instances of other threads of this process. */
+  readonly threadInstances?: () => Iterable<InstanceId>;
 }
 
-function jobsOf(gateway: Gateway): Job[] {
+function jobsOf(
+  gateway: Gateway,
+  { leavesReaping = false, threadInstances }: JobsOptions,
+): Job[] {
+  const reap = createReaping({ ...gateway, threadInstances });
   return [
-    { name: "reap", everyMs: reapEveryMs, run: createReaping(gateway) },
+    ...(leavesReaping ? [] : [{ name: "reap", everyMs: reapEveryMs, run: reap }]),
     { name: "availability", everyMs: availabilityEveryMs, run: () => saveAvailability(gateway) },
     { name: "ledger", everyMs: ledgerWatchEveryMs, run: ledgerWatch(gateway) },
   ];
@@ -161,9 +173,10 @@ function cronPeriodMs({ everyMs }: Job): number {
 }
 
 /** Starts the timers of all jobs. */
-export function startJobs(gateway: Gateway, { jobs = [], ticked }: JobsOptions = {}): Jobs {
+export function startJobs(gateway: Gateway, options: JobsOptions = {}): Jobs {
   const { log, clock } = gateway;
-  const all: readonly Job[] = [...jobsOf(gateway), ...jobs];
+  const { jobs = [], ticked } = options;
+  const all: readonly Job[] = [...jobsOf(gateway, options), ...jobs];
   const startedAtMs = clock.nowMs();
   const endedAtMs = new Map<Job, number>();
   const timers = new Map<Job, ReturnType<typeof setTimeout>>();

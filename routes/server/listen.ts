@@ -33,14 +33,26 @@ export type ListenResult =
    */
   | { readonly ok: false; readonly problem: string };
 
-/** Listens at the configured address. */
-export function listen({ config, log, clock }: Gateway, answer: Answer): ListenResult {
+/** How to listen where several threads share a port. */
+export interface SharedPort {
+  readonly port: number;
+}
+
+/** Listens at the configured address, or at a port that other threads of this process share. */
+export function listen(
+  { config, log, clock }: Gateway,
+  answer: Answer,
+  shared?: SharedPort,
+): ListenResult {
   const complete = completerOf(clock);
-  const { host, port } = config;
+  const { host } = config;
+  const port = shared?.port ?? config.port;
   const listenAt = (port: number) =>
     Deno.serve({
       port,
       hostname: host,
+      // The platform's runtime takes no option that is unstable, even if it is off.
+      ...(shared === undefined ? {} : { reusePort: true }),
       onListen() {},
       onError(error) {
         // Handlers answer every error themselves; only broken bodies and bugs arrive here.
@@ -63,9 +75,29 @@ export function listen({ config, log, clock }: Gateway, answer: Answer): ListenR
     });
     return { ok: true, address, shutdown };
   } catch (error) {
-    const where = `HOST ${host}, PORT ${port}`;
-    const problem = `Cannot listen on ${where}: ${errorLine(error)}; set them to a free address`;
-    return { ok: false, problem };
+    return { ok: false, problem: listenProblem(config, error) };
+  }
+}
+
+function listenProblem({ host, port }: Gateway["config"], error: unknown): string {
+  const where = `HOST ${host}, PORT ${port}`;
+  return `Cannot listen on ${where}: ${errorLine(error)}; set them to a free address`;
+}
+
+/**
+ * Finds out whether the configured address is free, and the port that the system chooses for port 0. Several sockets
+ * may share a port, so that without this a second gateway at the same address would not notice the first one.
+ */
+export function freeAddress(
+  config: Gateway["config"],
+):
+  | { readonly ok: true; readonly address: ListeningAddress }
+  | { readonly ok: false; readonly problem: string } {
+  try {
+    using listener = Deno.listen({ hostname: config.host, port: config.port });
+    return { ok: true, address: listener.addr };
+  } catch (error) {
+    return { ok: false, problem: listenProblem(config, error) };
   }
 }
 

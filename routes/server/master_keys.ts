@@ -13,7 +13,7 @@ import {
 
 /** The loaded keys, or the reason why there are none. */
 export type LoadedMasterKeys =
-  | { readonly ok: true; readonly masterKeys: MasterKeys }
+  | { readonly ok: true; readonly masterKeys: MasterKeys; readonly text: string }
   /** One line for the operator, without any key. */
   | { readonly ok: false; readonly problem: string };
 
@@ -23,15 +23,18 @@ export type LoadedMasterKeys =
  * configuration checks that.
  */
 export async function loadMasterKeys(config: Config): Promise<LoadedMasterKeys> {
-  const { masterKeys: text, store } = config;
-  if (text !== undefined || store.kind !== "file") {
-    return { ok: true, masterKeys: await readMasterKeys(text ?? newMasterKey()) };
+  const { masterKeys: configured, store } = config;
+  if (configured !== undefined || store.kind !== "file") {
+    const text = configured ?? newMasterKey();
+    return { ok: true, masterKeys: await readMasterKeys(text), text };
   }
   const path = join(dirname(store.path), "master.key");
   try {
     const kept = await keptText(path);
     const problem = masterKeysProblem(kept);
-    if (problem === undefined) return { ok: true, masterKeys: await readMasterKeys(kept) };
+    if (problem === undefined) {
+      return { ok: true, masterKeys: await readMasterKeys(kept), text: kept };
+    }
     // An unreadable key is not replaced: everything that it sealed would be lost for good.
     const advice = "put the earlier file back, or see docs/operations.md, Keys at rest";
     return { ok: false, problem: `Cannot read the master key ${path}: ${problem}; ${advice}` };

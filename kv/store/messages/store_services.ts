@@ -30,20 +30,19 @@ interface PassedPage {
 }
 
 /** The calls of a store as they travel. */
-export interface StoreServices {
-  readonly [name: string]: (body: never) => unknown;
+export type StoreServices = {
   get(key: Deno.KvKey): Promise<Deno.KvEntryMaybe<unknown>>;
   getMany(keys: readonly Deno.KvKey[]): Promise<readonly Deno.KvEntryMaybe<unknown>[]>;
   list(
     page: { readonly selector: Deno.KvListSelector; readonly options: Deno.KvListOptions },
   ): Promise<PassedPage>;
   commit(commit: PassedCommit): Promise<CommitResult>;
-}
+};
 
 /** Serves a store. `onWrite` is called with the key of each write before its commit. */
 export function storeServices(
   kv: KeyValueStore,
-  onWrite: (key: Deno.KvKey) => void = () => {},
+  onWrite: (key: Deno.KvKey, isDeletion: boolean) => void = () => {},
 ): StoreServices {
   return {
     get: (key) => kv.get(key),
@@ -62,8 +61,9 @@ export function storeServices(
       const operation = kv.atomic();
       for (const check of checks) operation.check(check);
       for (const write of writes) {
-        onWrite(write.key);
-        if ("value" in write) operation.set(write.key, write.value, write.options);
+        const isDeletion = !("value" in write);
+        onWrite(write.key, isDeletion);
+        if (!isDeletion) operation.set(write.key, write.value, write.options);
         else operation.delete(write.key);
       }
       return operation.commit();

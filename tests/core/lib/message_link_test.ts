@@ -1,5 +1,5 @@
 import { assertEquals, assertRejects } from "../../support/assert.ts";
-import { LinkEndedError, MessageLink } from "../../../core/lib/message_link.ts";
+import { LinkEndedError, MessageLink, webPort } from "../../../core/lib/message_link.ts";
 
 const services = {
   double: (value: number) => Promise.resolve(2 * value),
@@ -17,8 +17,8 @@ function linked(errorOf?: (name: string, message: string) => Error | undefined) 
     post(message);
     sent.push(message);
   };
-  const theirs = new MessageLink(port2, services);
-  const link = new MessageLink<typeof services>(port1, {}, errorOf && { errorOf });
+  const theirs = new MessageLink(webPort(port2), services);
+  const link = new MessageLink<typeof services>(webPort(port1), {}, errorOf && { errorOf });
   return {
     link,
     theirs,

@@ -6,6 +6,7 @@ import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { type ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
 import { type KeyedWalletEngine, withKeyLimits } from "../../../kv/api_keys/keyed_wallet.ts";
+import { openKeyLimitBook } from "../../../kv/api_keys/limit_book.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
@@ -41,7 +42,7 @@ async function makeKey(kv: KeyValueStore, options: Omit<ApiKeyOptions, "name">) 
 async function inWorld(options: Omit<ApiKeyOptions, "name">, run: (world: World) => Promise<void>) {
   using kv = await Deno.openKv(":memory:");
   const clock = new TestClock();
-  const wallet = withKeyLimits(await openWalletEngine(kv, { clock }), kv, clock);
+  const wallet = withKeyLimits(await openWalletEngine(kv, { clock }), openKeyLimitBook(kv, clock));
   try {
     await run({ wallet, clock, key: await makeKey(kv, options) });
   } finally {
@@ -208,8 +209,8 @@ Deno.test("a call whose settlement fails gives back what it held", async () => {
 Deno.test("what another instance spent is known after a few seconds", async () => {
   using kv = await Deno.openKv(":memory:");
   const clock = new TestClock();
-  const one = withKeyLimits(await openWalletEngine(kv, { clock }), kv, clock);
-  const other = withKeyLimits(await openWalletEngine(kv, { clock }), kv, clock);
+  const one = withKeyLimits(await openWalletEngine(kv, { clock }), openKeyLimitBook(kv, clock));
+  const other = withKeyLimits(await openWalletEngine(kv, { clock }), openKeyLimitBook(kv, clock));
   try {
     const key = await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) });
     assertEquals(await spend({ wallet: one, clock, key }, 10), true);
@@ -229,11 +230,13 @@ Deno.test("a call that ends while the store is read is not forgotten by what was
   const reading = Promise.withResolvers<void>();
   const wallet = withKeyLimits(
     await openWalletEngine(kv, { clock }),
-    slowLists(kv, () => {
-      if (gate !== undefined) reading.resolve();
-      return gate;
-    }),
-    clock,
+    openKeyLimitBook(
+      slowLists(kv, () => {
+        if (gate !== undefined) reading.resolve();
+        return gate;
+      }),
+      clock,
+    ),
   );
   try {
     const world = { wallet, clock, key: await makeKey(kv, { dailyLimitMicroVnd: fromVnd(100) }) };

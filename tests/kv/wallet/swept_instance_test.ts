@@ -157,8 +157,8 @@ Deno.test("fifty instances that died with leases and open calls are cleared up i
     const living = await openWalletEngine(kv, options);
     const counted = countingLists(kv);
     const reports = await Promise.all([
-      reapExpiredInstances(counted.kv, time.nowMs(), { own: living.instanceId }),
-      reapExpiredInstances(kv, time.nowMs(), { own: living.instanceId }),
+      reapExpiredInstances(counted.kv, time.nowMs(), { own: new Set([living.instanceId]) }),
+      reapExpiredInstances(kv, time.nowMs(), { own: new Set([living.instanceId]) }),
     ]);
     assertEquals(reports.flatMap(({ unfinished }) => unfinished), []);
     assertEquals(reports.reduce((sum, { reaped }) => sum + reaped, 0), 50);

@@ -1,5 +1,5 @@
 /** The store by messages, over the embedded engine. */
-import { MessageLink } from "../../../../core/lib/message_link.ts";
+import { MessageLink, webPort } from "../../../../core/lib/message_link.ts";
 import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
 import { MessageStore } from "../../../../kv/store/messages/message_store.ts";
 import {
@@ -18,8 +18,8 @@ function clientsOf(kv: KeyValueStore, count: number): Disposable & {
   const links: MessageLink<StoreServices>[] = [];
   const clients = Array.from({ length: count }, () => {
     const { port1, port2 } = new MessageChannel();
-    const link = new MessageLink<StoreServices>(port1, {}, { errorOf: storeErrorOf });
-    links.push(link, new MessageLink(port2, storeServices(kv)));
+    const link = new MessageLink<StoreServices>(webPort(port1), {}, { errorOf: storeErrorOf });
+    links.push(link, new MessageLink(webPort(port2), storeServices(kv)));
     return new MessageStore(link);
   });
   return {

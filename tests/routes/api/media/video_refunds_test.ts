@@ -4,6 +4,7 @@ import { fromVnd } from "../../../../core/billing/micro_vnd.ts";
 import { createApiKey } from "../../../../kv/api_keys/api_key_changes.ts";
 import { type ApiKeyOptions } from "../../../../kv/api_keys/api_keys.ts";
 import { withKeyLimits } from "../../../../kv/api_keys/keyed_wallet.ts";
+import { openKeyLimitBook } from "../../../../kv/api_keys/limit_book.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
 import { createApp } from "../../../../routes/app.ts";
 import { createUsageApi } from "../../../../routes/usage_api/mod.ts";
@@ -29,7 +30,7 @@ async function limitedKey(world: MediaWorld, options: Omit<ApiKeyOptions, "name"
   assert(made.ok);
   const headers = { authorization: `Bearer ${made.secret}`, "content-type": "application/json" };
   // Limits look at the store every few seconds of the clock that the test moves.
-  const gateway = { ...world.gateway, wallet: withKeyLimits(wallet, kv, clock) };
+  const gateway = { ...world.gateway, wallet: withKeyLimits(wallet, openKeyLimitBook(kv, clock)) };
   const app = createApp(gateway, { stopping: () => false });
   const usageApi = createUsageApi({ kv, clock, directory, wallet });
   return {

@@ -1,0 +1,37 @@
+/** Opens the socket of the administrator's commands. */
+import { defined } from "../../core/lib/defined.ts";
+import { errorLine } from "../../core/lib/error_line.ts";
+import type { AdminDeps } from "../operator/cli/admin_deps.ts";
+import { createAdminApp } from "../operator/cli/app.ts";
+import { adminSocketPath, serveAdminSocket } from "../operator/cli/socket.ts";
+import { storeReadings } from "../operator/cli/store_readings.ts";
+import type { Gateway } from "../api/gateway.ts";
+
+/** The open socket, or why there is none. */
+export type AdminAccess =
+  | { readonly ok: true; stop(): Promise<void> }
+  | { readonly ok: false; readonly problem: string };
+
+/** Serves the administrator's commands on a socket beside a local store. */
+export async function openAdmin(
+  gateway: Gateway,
+  { masterKeys, snapshot }: Pick<AdminDeps, "masterKeys" | "snapshot">,
+  stopping: AbortSignal,
+): Promise<AdminAccess> {
+  if (gateway.config.store.kind !== "file") return { ok: true, stop: async () => {} };
+  const path = adminSocketPath(gateway.config);
+  try {
+    const { receivingAccounts } = gateway.config.topup;
+    const app = createAdminApp({
+      ...gateway,
+      masterKeys,
+      ...defined({ snapshot }),
+      receivingAccounts,
+      beginReading: storeReadings({ ...gateway, stopping }),
+    });
+    const socket = await serveAdminSocket(path, app.fetch);
+    return { ok: true, stop: socket.stop };
+  } catch (error) {
+    return { ok: false, problem: `Cannot serve ${path}: ${errorLine(error)}` };
+  }
+}

@@ -1,0 +1,60 @@
+/** Opens what a gateway needs before it can be assembled: the store, with its rows up to date, and the master keys. */
+import type { Config } from "../../core/config/config.ts";
+import type { MasterKeys } from "../../core/api_keys/seal.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import { errorLine } from "../../core/lib/error_line.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
+import { prepareStore } from "../../kv/store/schema_version.ts";
+import { openStore, type Store } from "../../kv/store/store.ts";
+import type { Gateway } from "../api/gateway.ts";
+import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
+import { loadMasterKeys } from "./master_keys.ts";
+
+/** What was opened, or why it cannot be, in one line. */
+type OpeningResult =
+  | {
+    readonly ok: true;
+    readonly store: Store;
+    readonly masterKeys: MasterKeys;
+    readonly masterKeysText: string;
+  }
+  | { readonly ok: false; readonly problem: string };
+
+/** Opens the store and loads the master keys. `write` gets warnings, a line each. */
+export async function openParts(
+  config: Config,
+  { clock, write }: { readonly clock: Clock; readonly write: (line: string) => void },
+): Promise<OpeningResult> {
+  const onQueueTrouble = (error: unknown) =>
+    write(`The queue of the store is not used any more: ${errorLine(error)}`);
+  const opened = await openStore(config.store, clock, {
+    onQueueTrouble: config.queue ? onQueueTrouble : undefined,
+  });
+  if (!opened.ok) {
+    const problem = opened.reason === "unusable"
+      ? opened.problem
+      : "Cannot start: another process has the store open. Stop it, or set GATEWAY_KV to another file";
+    return { ok: false, problem };
+  }
+  const { store } = opened;
+  for (const warning of store.warnings) write(warning);
+  const prepared = await prepareStore(store.kv, { clock, sleep });
+  const loaded = prepared.ok ? await loadMasterKeys(config) : prepared;
+  if (!loaded.ok) {
+    store[Symbol.dispose]();
+    return loaded;
+  }
+  const { masterKeys, text } = loaded;
+  return { ok: true, store, masterKeys, masterKeysText: text };
+}
+
+/** Returns a key of the demo account in sandbox mode; in production it retires the account. */
+export async function demoKeyOf(
+  gateway: Gateway,
+  masterKeys: MasterKeys,
+): Promise<string | undefined> {
+  const { config: { mode }, kv, clock } = gateway;
+  if (mode === "sandbox") return (await ensureDemoAccount(kv, masterKeys, clock.nowMs())).secret;
+  await retireDemoAccount(kv, clock.nowMs());
+  return undefined;
+}

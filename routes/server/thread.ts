@@ -1,0 +1,37 @@
+/** The place of a thread among those of a gateway that serves on several. */
+import type { Config } from "../../core/config/config.ts";
+import type { Environment } from "../../core/config/environment.ts";
+import { defaultWorkers } from "../../core/config/memory_bounds.ts";
+import type { SharedRouteState } from "../../core/routing/router.ts";
+import type { KeyLimitBook } from "../../kv/api_keys/limit_book.ts";
+import type { Peers } from "../api/peers.ts";
+
+/** What the configuration was read from, so that each thread reads the same. */
+export interface ConfigSource {
+  readonly environment: Environment;
+  /** The text of `gateway.json`. */
+  readonly file: string;
+}
+
+/** The place of a thread. The owner has the store open; workers serve calls. */
+export type Thread =
+  & {
+    /** Threads that serve calls. */
+    readonly workers: number;
+    /** The spending of keys with limits, over all threads. */
+    readonly limits: KeyLimitBook;
+  }
+  & (
+    | { readonly role: "owner" }
+    | {
+      readonly role: "worker";
+      readonly peers: Peers;
+      /** Tells the other threads what was found out about a route. */
+      readonly share: (state: SharedRouteState) => void;
+    }
+  );
+
+/** How many threads serve calls. */
+export function workersOf({ workers, memoryMb }: Config): number {
+  return workers ?? Math.min(1, defaultWorkers(navigator.hardwareConcurrency, memoryMb));
+}

@@ -1,0 +1,221 @@
+/** The workers of a gateway: starts them, replaces those that end, and answers what they ask of each other. */
+import { errorLine } from "../../../core/lib/error_line.ts";
+import type { InstanceId } from "../../../core/lib/ids.ts";
+import { atMost, sleep } from "../../../core/lib/time/sleep.ts";
+import { reapEndedInstances } from "../../../kv/wallet/reaper.ts";
+import type { Gateway } from "../../api/gateway.ts";
+import type { RegistrySnapshot } from "../../telemetry/registry.ts";
+import { Seat, type SeatDeps } from "./seat.ts";
+import type { OwnerServices } from "./services.ts";
+import type { WorkerThread } from "./worker_thread.ts";
+
+/** Starts of a worker in a row that may fail before the process gives up. */
+const mostFailedStarts = 5;
+
+/** Milliseconds before a worker is replaced that ended soon after the one before; each time twice as long. */
+const firstPauseMs = 100;
+const longestPauseMs = 5_000;
+
+/** Milliseconds that a worker has to run for its end not to count as one in a row. */
+const soundMs = 10_000;
+
+/** Milliseconds between two looks at the workers. What was counted since the last one is lost with a worker. */
+const lookMs = 1_000;
+
+/** Looks in a row without an answer after which a worker is ended: by then every client has given up. */
+const mostUnanswered = 60;
+
+/** Milliseconds that a scrape of the metrics waits for a worker; what it said last counts then. */
+const scrapeMs = 1_000;
+
+/** Milliseconds between two tries to recover what an ended worker held. */
+const recoverPauseMs = 1_000;
+
+/** Milliseconds beyond the time to drain after which a worker that does not stop is ended. */
+const closeMarginMs = 20_000;
+
+/** What the owner of the workers gives them. */
+export interface FleetDeps extends Omit<SeatDeps, "others"> {
+  readonly workers: number;
+  /** The owner's own. */
+  readonly gateway: Pick<Gateway, "metrics" | "log" | "clock" | "wallet" | "router">;
+  readonly start: (number: number) => WorkerThread;
+  /** Called once if workers cannot be started again, with the reason. */
+  readonly onGiveUp: (reason: string) => void;
+}
+
+async function pause(failures: number): Promise<void> {
+  await sleep(Math.min(longestPauseMs, firstPauseMs * 2 ** (failures - 1)));
+}
+
+/** The running workers. */
+export class Fleet {
+  readonly #deps: FleetDeps;
+  readonly #seats = new Map<number, Seat>();
+  /** Workers that have ended and whose leases are not returned yet. */
+  readonly #recovering = new Set<Promise<void>>();
+  readonly #timer: ReturnType<typeof setInterval>;
+  /** What ended workers had counted. */
+  #remaining: RegistrySnapshot = new Map();
+  /** Workers in a row that ended soon after they had begun to serve. */
+  #shortLives = 0;
+  #isStopping = false;
+
+  constructor(deps: FleetDeps) {
+    this.#deps = deps;
+    this.#timer = setInterval(() => this.#look(), lookMs);
+  }
+
+  /** Starts all workers. Resolves with the reason if they cannot serve. */
+  async start(): Promise<string | undefined> {
+    const numbers = Array.from({ length: this.#deps.workers }, (_, at) => at + 1);
+    const problems = await Promise.all(numbers.map((number) => this.#begin(number)));
+    return problems.find((problem) => problem !== undefined);
+  }
+
+  /** The instances of all workers in the store. */
+  *instances(): Iterable<InstanceId> {
+    for (const { instances } of this.#seats.values()) yield* instances;
+  }
+
+  /** Calls that ran at the last look. */
+  get calls(): number {
+    return [...this.#seats.values()].reduce((sum, { calls }) => sum + calls, 0);
+  }
+
+  /** From now on `/readyz` answers 503. */
+  tellStopping(): void {
+    this.#isStopping = true;
+    for (const { link } of this.#seats.values()) link.note("stopping", null);
+  }
+
+  /** Lets all workers drain and settle, and ends them. */
+  async close(drainMs: number, hurry?: AbortSignal): Promise<void> {
+    this.#isStopping = true;
+    const seats = [...this.#seats.values()];
+    const tellHurry = () => {
+      for (const { link } of seats) link.note("hurry", null);
+    };
+    if (hurry?.aborted === true) tellHurry();
+    else hurry?.addEventListener("abort", tellHurry, { once: true });
+    await Promise.all(seats.map(async (seat) => {
+      // A worker that ends meanwhile is recovered like any other.
+      await atMost(drainMs + closeMarginMs, seat.link.call("close", null).catch(() => {}));
+      seat.terminate();
+      await seat.ended;
+    }));
+    hurry?.removeEventListener("abort", tellHurry);
+    clearInterval(this.#timer);
+    await Promise.all(this.#recovering);
+  }
+
+  /** Starts a worker, again if it ends before it serves. Resolves with the reason if that is hopeless. */
+  async #begin(number: number): Promise<string | undefined> {
+    for (let failed = 1;; failed++) {
+      const seat = new Seat(number, this.#deps.start(number), {
+        ...this.#deps,
+        others: (own) => this.#othersOf(own),
+      });
+      this.#seats.set(number, seat);
+      const servesFromMs = seat.started.then(() => this.#deps.gateway.clock.monotonicMs());
+      void seat.ended.then(async (reason) => this.#over(seat, reason, await servesFromMs));
+      const start = await seat.started;
+      if (start.ok) return undefined;
+      if (this.#isStopping || start.isFinal) return start.reason;
+      if (failed >= mostFailedStarts) {
+        return `a worker ended ${failed} times before it served: ${start.reason}`;
+      }
+      await pause(failed);
+    }
+  }
+
+  /** A thread has ended: what it held returns, and another takes its place. */
+  async #over(seat: Seat, reason: string, servesFromMs: number): Promise<void> {
+    const { number } = seat;
+    const { metrics, log, clock } = this.#deps.gateway;
+    if (this.#seats.get(number) === seat) this.#seats.delete(number);
+    this.#remaining = metrics.remaining([this.#remaining, seat.metrics]);
+    const recovering = this.#recover(seat).finally(() => this.#recovering.delete(recovering));
+    this.#recovering.add(recovering);
+    if (this.#isStopping) return;
+    log.event("error", "a worker ended", { worker: number, reason, calls_cut: seat.calls });
+    // #begin starts the next one, or gives up.
+    if (!(await seat.started).ok) return;
+    this.#shortLives = clock.monotonicMs() - servesFromMs < soundMs ? this.#shortLives + 1 : 0;
+    if (this.#shortLives > 1) await pause(this.#shortLives);
+    const problem = this.#isStopping ? undefined : await this.#begin(number);
+    if (this.#isStopping) return;
+    if (problem === undefined) log.event("info", "a worker was replaced", { worker: number });
+    else this.#deps.onGiveUp(problem);
+  }
+
+  /** Returns the leases of an ended worker, however long the store is away. */
+  async #recover(seat: Seat): Promise<void> {
+    const { kv, gateway } = this.#deps;
+    for (let ended = new Set(seat.instances); ended.size > 0;) {
+      try {
+        const own = new Set([gateway.wallet.instanceId, ...this.instances()]).difference(ended);
+        ended = new Set(await reapEndedInstances(kv, gateway.clock.nowMs(), { ended, own }));
+      } catch (error) {
+        gateway.log.event("warn", "a worker's leases are not returned yet", {
+          worker: seat.number,
+          error: errorLine(error),
+        });
+      }
+      if (ended.size > 0 && this.#isStopping) break; // the next start does it
+      if (ended.size > 0) await sleep(recoverPauseMs);
+    }
+    seat.freeLimits();
+  }
+
+  #look(): void {
+    for (const seat of this.#seats.values()) {
+      if (seat.unanswered === 0) {
+        // A thread that has ended answers nothing.
+        seat.look().catch(() => {});
+      } else if (++seat.unanswered > mostUnanswered) {
+        this.#deps.gateway.log.event("error", "a worker does not answer", { worker: seat.number });
+        seat.terminate();
+      }
+    }
+  }
+
+  #others(own: Seat): Seat[] {
+    return [...this.#seats.values()].filter((seat) => seat !== own);
+  }
+
+  #othersOf(own: Seat): ReturnType<SeatDeps["others"]> {
+    return {
+      share: (state) => {
+        this.#deps.gateway.router.adopt(state);
+        for (const { link } of this.#others(own)) link.note("adopt", state);
+      },
+      metrics: () => this.#metrics(),
+      replayed: (id) => this.#firstOf(own, (seat) => seat.link.call("replayed", id)),
+      finished: async (id) =>
+        await this.#firstOf(
+          own,
+          async (seat) => await seat.link.call("finished", id) || undefined,
+        ) ??
+          false,
+    } satisfies Pick<OwnerServices, "share" | "metrics" | "replayed" | "finished">;
+  }
+
+  /** What the first of the other workers has; `undefined` if none has it. */
+  async #firstOf<Found>(
+    own: Seat,
+    ask: (seat: Seat) => Promise<Found | undefined>,
+  ): Promise<Found | undefined> {
+    const found = await Promise.all(
+      this.#others(own).map((seat) => ask(seat).catch(() => undefined)),
+    );
+    return found.find((one) => one !== undefined);
+  }
+
+  async #metrics(): Promise<string> {
+    const looks = [...this.#seats.values()].map((seat) => seat.look().catch(() => {}));
+    await atMost(scrapeMs, Promise.all(looks));
+    const snapshots = [...this.#seats.values()].map(({ metrics }) => metrics);
+    return this.#deps.gateway.metrics.text([this.#remaining, ...snapshots]);
+  }
+}

@@ -1,0 +1,110 @@
+/**
+ * Runs a gateway that serves on several threads. This thread, the owner, has the store open and does what one process
+ * does once; workers serve calls, each an instance with leases of its own, and share the port.
+ *
+ * - Folder `routes/server/workers/`: serving threads: their start and end, and what they tell each other.
+ * - In: the configuration, an open store.
+ * - Out: threads that serve at one port, with one log, one `/metrics`, and limits that hold over all.
+ * - Never: lets a worker open the store, or waits for a lease to expire of a worker that is known to have ended.
+ */
+import type { MasterKeys } from "../../../core/api_keys/seal.ts";
+import type { Config } from "../../../core/config/config.ts";
+import { atMost } from "../../../core/lib/time/sleep.ts";
+import { openKeyLimitBook } from "../../../kv/api_keys/limit_book.ts";
+import { announcingStore } from "../../../kv/store/announcing_store.ts";
+import type { Store } from "../../../kv/store/store.ts";
+import { openAdmin } from "../admin_access.ts";
+import { assemble } from "../assemble.ts";
+import { banner, listeningOn } from "../banner.ts";
+import { openCustomerApp } from "../customer_app.ts";
+import { FreezeWatch } from "../freeze_watch.ts";
+import { freeAddress } from "../listen.ts";
+import { demoKeyOf } from "../opening.ts";
+import type { ServeOptions } from "../serve_options.ts";
+import { awaitBalancers, lastEndsMs, untilAborted } from "../stopping.ts";
+import type { ConfigSource } from "../thread.ts";
+import { startWork } from "../work.ts";
+import { Fleet } from "./fleet.ts";
+import { NoticeHub } from "./notice_hub.ts";
+import { startWorkerThread, type WorkerStart, type WorkerThread } from "./worker_thread.ts";
+
+/** The name of this thread among those that hear notices. */
+const ownerName = "owner";
+
+/** What was opened for the workers. */
+export interface OwnedParts {
+  readonly store: Store;
+  readonly masterKeys: MasterKeys;
+  readonly masterKeysText: string;
+  readonly workers: number;
+  readonly source: ConfigSource;
+  /** Starts a thread; replaced in tests, which end it. */
+  readonly startThread?: (start: WorkerStart) => WorkerThread;
+}
+
+/** Each thread reads the master keys from its variables: without a file, they are nowhere else. */
+function sourceWith({ environment, file }: ConfigSource, masterKeysText: string): ConfigSource {
+  return { file, environment: { ...environment, GATEWAY_MASTER_KEYS: masterKeysText.trim() } };
+}
+
+/** Serves on workers until `options.signal` is aborted. Returns the exit code of the process. */
+export async function serveWithWorkers(
+  config: Config,
+  parts: OwnedParts,
+  options: ServeOptions,
+): Promise<number> {
+  const { store, masterKeys, workers, startThread = startWorkerThread } = parts;
+  const { write, signal, clock } = options;
+  const hub = new NoticeHub(store.notices);
+  const notices = hub.notices(ownerName);
+  const kv = announcingStore(store.kv, (kind) => hub.committed(ownerName, kind));
+  const limits = openKeyLimitBook(store.kv, clock);
+  const thread = { role: "owner", workers, limits } as const;
+  const assembled = await assemble(config, kv, { ...options, notices, thread });
+  const { gateway } = assembled;
+  const secret = await demoKeyOf(gateway, masterKeys);
+  const admin = await openAdmin(gateway, { masterKeys, snapshot: store.snapshot }, signal);
+  const free = admin.ok ? freeAddress(config) : admin;
+  if (!admin.ok || !free.ok) {
+    if (!free.ok) write(free.problem);
+    await assembled.close();
+    if (admin.ok) await admin.stop();
+    return 1;
+  }
+  const on = listeningOn(config, free.address);
+  const baseUrl = config.baseUrl ?? on.nearby;
+  const customerApp = openCustomerApp(gateway, { masterKeys, baseUrl, write });
+  const hopeless = new AbortController();
+  const source = sourceWith(parts.source, parts.masterKeysText);
+  const fleet = new Fleet({
+    kv: store.kv,
+    hub,
+    limits,
+    write,
+    workers,
+    gateway,
+    start: (number) => startThread({ number, workers, source, port: free.address.port, baseUrl }),
+    onGiveUp(reason) {
+      write(`Cannot go on: ${reason}`);
+      hopeless.abort();
+    },
+  });
+  const problem = await fleet.start();
+  if (problem !== undefined) write(`Cannot start: ${problem}`);
+  else for (const line of banner(config.mode, on, secret)) write(line);
+  const work = problem !== undefined ? undefined : startWork(gateway, customerApp, {
+    freeze: new FreezeWatch(gateway.clock),
+    cron: options.cron,
+    notices,
+    threadInstances: () => fleet.instances(),
+  });
+  if (problem === undefined) await untilAborted(AbortSignal.any([signal, hopeless.signal]));
+  gateway.log.event("info", "stopping", { calls_in_flight: fleet.calls });
+  fleet.tellStopping();
+  if (problem === undefined) await awaitBalancers(config.stopDelayMs, options.hurry);
+  await Promise.all([fleet.close(config.drainMs, options.hurry), work?.stop()]);
+  await assembled.close(options.hurry);
+  await atMost(lastEndsMs, admin.stop());
+  gateway.log.event("info", "stopped");
+  return problem !== undefined || hopeless.signal.aborted ? 1 : 0;
+}

@@ -1,0 +1,52 @@
+/** What the threads of a gateway let each other call. */
+import type { ReplayedAnswer } from "../../../core/calls/replayed_answers.ts";
+import type { SharedRouteState } from "../../../core/routing/router.ts";
+import type { LimitRefusal } from "../../../kv/api_keys/key_limits.ts";
+import type { LimitedKey } from "../../../kv/api_keys/key_spending.ts";
+import type { LimitGrant } from "../../../kv/api_keys/limit_book.ts";
+import type { NoticeKind } from "../../../kv/store/change_notices.ts";
+import type { StoreServices } from "../../../kv/store/messages/store_services.ts";
+import type { RegistrySnapshot } from "../../telemetry/registry.ts";
+
+/** The limits of keys, whose book the owner has. A call of a key with limits has a number. */
+export type LimitServices = {
+  beginLimited(call: {
+    readonly key: LimitedKey;
+    readonly amountMicroVnd: bigint;
+    readonly startedAtMs: number;
+  }): Promise<LimitRefusal | { readonly ok: true; readonly call: number }>;
+  extendLimited(
+    more: { readonly call: number; readonly amountMicroVnd: bigint },
+  ): Promise<LimitGrant | LimitRefusal>;
+  giveBackLimited(part: { readonly call: number; readonly amountMicroVnd: bigint }): void;
+  endLimited(end: { readonly call: number; readonly costMicroVnd: bigint }): void;
+};
+
+/** What a worker may call of its owner. */
+export type OwnerServices = StoreServices & LimitServices & {
+  /** Whole lines of the log, encoded. */
+  lines(bytes: Uint8Array): void;
+  /** The worker listens. */
+  ready(nothing: null): void;
+  /** The worker cannot listen, for a reason in one line. */
+  failed(problem: string): void;
+  share(state: SharedRouteState): void;
+  metrics(nothing: null): Promise<string>;
+  replayed(id: string): Promise<ReplayedAnswer | undefined>;
+  finished(id: string): Promise<boolean>;
+};
+
+/** What an owner may call of its workers. */
+export type WorkerServices = {
+  notice(kind: NoticeKind): void;
+  adopt(state: SharedRouteState): void;
+  snapshot(nothing: null): { readonly metrics: RegistrySnapshot; readonly calls: number };
+  replayed(id: string): ReplayedAnswer | undefined;
+  finished(id: string): Promise<boolean>;
+  /** From now on `/readyz` answers 503. */
+  stopping(nothing: null): void;
+  /** Ends running calls at once. */
+  hurry(nothing: null): void;
+  /** Accepts nothing more, waits for running calls, settles; resolves when all is done. */
+  close(nothing: null): Promise<void>;
+};

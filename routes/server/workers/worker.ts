@@ -1,0 +1,165 @@
+/** One serving thread: assembles a gateway on the owner's store, and listens at the port that all workers share. */
+import { readConfig } from "../../../core/config/config.ts";
+import { unforeseen } from "../../../core/lib/error_line.ts";
+import { type LinkPort, MessageLink } from "../../../core/lib/message_link.ts";
+import { systemClock } from "../../../core/lib/time/clock.ts";
+import { atMost } from "../../../core/lib/time/sleep.ts";
+import type { ChangeNotices, NoticeKind } from "../../../kv/store/change_notices.ts";
+import { MessageStore } from "../../../kv/store/messages/message_store.ts";
+import { storeErrorOf } from "../../../kv/store/messages/store_services.ts";
+import { createApp } from "../../app.ts";
+import { eventLine } from "../../api/call_log.ts";
+import type { Gateway } from "../../api/gateway.ts";
+import { assemble, type Assembled } from "../assemble.ts";
+import { openCustomerApp } from "../customer_app.ts";
+import { type Jobs, startJobs } from "../jobs.ts";
+import { createLineWriter, type LineWriter } from "../line_writer.ts";
+import { type Answer, answerWith, listen } from "../listen.ts";
+import { loadMasterKeys } from "../master_keys.ts";
+import { lastEndsMs } from "../stopping.ts";
+import { ownersLimits } from "./limits.ts";
+import type { OwnerServices, WorkerServices } from "./services.ts";
+import type { WorkerStart } from "./worker_thread.ts";
+
+type OwnerLink = MessageLink<OwnerServices>;
+
+/** A worker that listens. */
+interface Serving {
+  readonly assembled: Assembled;
+  readonly jobs: Jobs;
+  shutdown(): Promise<void>;
+}
+
+/** The notices of other threads and processes, which arrive over the link. */
+class OwnersNotices implements ChangeNotices {
+  readonly #listeners = new Set<(kind: NoticeKind) => void | Promise<void>>();
+
+  tell(kind: NoticeKind): void {
+    for (const listener of this.#listeners) void listener(kind);
+  }
+
+  listen(onNotice: (kind: NoticeKind) => void | Promise<void>): () => Promise<void> {
+    this.#listeners.add(onNotice);
+    return () => {
+      this.#listeners.delete(onNotice);
+      return Promise.resolve();
+    };
+  }
+}
+
+/** A worker from its start to its end. */
+class WorkerProgram {
+  readonly #start: WorkerStart;
+  readonly #link: OwnerLink;
+  readonly #lines: LineWriter;
+  readonly #notices = new OwnersNotices();
+  readonly #hurry = new AbortController();
+  #gateway: Gateway | undefined;
+  #serving: Promise<Serving | undefined> = Promise.resolve(undefined);
+  #isStopping = false;
+
+  constructor(start: WorkerStart, channel: LinkPort) {
+    this.#start = start;
+    this.#link = new MessageLink(channel, this.#services(), { errorOf: storeErrorOf });
+    this.#lines = createLineWriter({
+      output: (bytes) => {
+        this.#link.note("lines", bytes);
+        return Promise.resolve(bytes.length);
+      },
+      lossLine: (lines) => eventLine(systemClock.nowMs(), "warn", "log lines were lost", { lines }),
+    });
+  }
+
+  async run(): Promise<void> {
+    this.#serving = this.#serve();
+    const serving = await this.#serving;
+    if (serving !== undefined) this.#link.note("ready", null);
+  }
+
+  #services(): WorkerServices {
+    return {
+      notice: (kind) => this.#notices.tell(kind),
+      adopt: (state) => this.#gateway?.router.adopt(state),
+      snapshot: () => ({
+        metrics: this.#gateway?.metrics.snapshot() ?? new Map(),
+        calls: this.#gateway?.calls.count ?? 0,
+      }),
+      replayed: (id) => this.#gateway?.keyedCalls.replayed.find(id),
+      finished: (id) => this.#gateway?.keyedCalls.finished(id) ?? Promise.resolve(false),
+      stopping: () => void (this.#isStopping = true),
+      hurry: () => this.#hurry.abort(),
+      close: () => this.#close(),
+    };
+  }
+
+  /** Assembles and listens; `undefined` if that fails, of which the owner is told. */
+  async #serve(): Promise<Serving | undefined> {
+    const { source, port, workers, baseUrl } = this.#start;
+    const read = readConfig(source.environment, source.file);
+    const loaded = read.ok ? await loadMasterKeys(read.config) : undefined;
+    if (!read.ok || loaded?.ok !== true) {
+      this.#link.note("failed", read.ok ? "the master keys changed" : read.problems.join("; "));
+      return undefined;
+    }
+    const link = this.#link;
+    const { write } = this.#lines;
+    const assembled = await assemble(read.config, new MessageStore(link), {
+      clock: systemClock,
+      random: Math.random,
+      write,
+      notices: this.#notices,
+      thread: {
+        role: "worker",
+        workers,
+        limits: ownersLimits(link),
+        share: (state) => link.note("share", state),
+        peers: {
+          metrics: () => link.call("metrics", null),
+          replayed: (id) => link.call("replayed", id),
+          finished: (id) => link.call("finished", id),
+        },
+      },
+    });
+    const { gateway } = assembled;
+    this.#gateway = gateway;
+    this.#notices.listen((kind) => this.#heard(gateway, kind));
+    const customerApp = openCustomerApp(gateway, { masterKeys: loaded.masterKeys, baseUrl, write });
+    const app = createApp(gateway, { stopping: () => this.#isStopping, customerApp });
+    const answer: Answer = answerWith(gateway, app);
+    const listening = listen(gateway, answer, { port });
+    if (!listening.ok) {
+      link.note("failed", listening.problem);
+      await assembled.close();
+      return undefined;
+    }
+    const jobs = startJobs(gateway, { leavesReaping: true });
+    return { assembled, jobs, shutdown: listening.shutdown };
+  }
+
+  async #heard({ control, log }: Gateway, kind: NoticeKind): Promise<void> {
+    // Workers of the outbox run at the owner.
+    if (kind !== "control") return;
+    try {
+      await control.refresh();
+    } catch (error) {
+      // The next poll reads it.
+      log.event("warn", "switches were not read", unforeseen(error));
+    }
+  }
+
+  async #close(): Promise<void> {
+    this.#isStopping = true;
+    const serving = await this.#serving;
+    if (serving === undefined) return;
+    const stopped = serving.shutdown();
+    await serving.jobs.stop();
+    await serving.assembled.close(this.#hurry.signal);
+    await atMost(lastEndsMs, stopped);
+    await this.#lines.flush();
+  }
+}
+
+/** Runs a worker; resolves when it serves. */
+export async function runWorker(start: WorkerStart, channel: LinkPort): Promise<void> {
+  await new WorkerProgram(start, channel).run();
+}
