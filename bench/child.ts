@@ -2,11 +2,16 @@
 import { fromFileUrl } from "./paths.ts";
 
 /** Cores by part: the process under test has one to itself. */
-export const cores = { measured: 0, around: navigator.hardwareConcurrency > 1 ? 1 : 0 } as const;
+export const cores = {
+  measured: 0,
+  around: navigator.hardwareConcurrency > 1 ? 1 : 0,
+  all: `0-${navigator.hardwareConcurrency - 1}`,
+} as const;
 
 export interface ChildOptions {
   readonly command: readonly string[];
-  readonly core: number;
+  /** A core, or a list of them as `taskset` takes it. */
+  readonly core: number | string;
   readonly environment?: Readonly<Record<string, string>>;
   readonly directory?: string;
   /** Discards its error output. */

@@ -42,15 +42,29 @@ export function configuration(upstreamPort: number): string {
   });
 }
 
+export interface BenchGatewayOptions {
+  /** Where it runs; a core of its own by default. */
+  readonly core?: number | string;
+  /** Threads that serve. */
+  readonly workers?: number;
+}
+
 export class BenchGateway implements AsyncDisposable {
   readonly #directory: string;
+  readonly #core: number | string;
   readonly #environment: Readonly<Record<string, string>>;
   #server: Server | undefined;
   #secret = "";
 
-  private constructor(directory: string, upstreamPort: number) {
+  private constructor(
+    directory: string,
+    upstreamPort: number,
+    { core = cores.measured, workers = 1 }: BenchGatewayOptions,
+  ) {
     this.#directory = directory;
+    this.#core = core;
     this.#environment = {
+      GATEWAY_WORKERS: String(workers),
       PORT: "0",
       GATEWAY_CONFIG: `${directory}/gateway.json`,
       GATEWAY_KV: `${directory}/gateway.sqlite3`,
@@ -61,10 +75,13 @@ export class BenchGateway implements AsyncDisposable {
   }
 
   /** Creates the store with an account, a key and money, without starting the gateway. */
-  static async prepare(upstreamPort: number): Promise<BenchGateway> {
+  static async prepare(
+    upstreamPort: number,
+    options: BenchGatewayOptions = {},
+  ): Promise<BenchGateway> {
     await using stack = new AsyncDisposableStack();
     const directory = await Deno.makeTempDir({ prefix: "bench" });
-    const gateway = stack.use(new BenchGateway(directory, upstreamPort));
+    const gateway = stack.use(new BenchGateway(directory, upstreamPort, options));
     await gateway.#admin("account", "create", "--email", "bench@example.invalid");
     await gateway.#admin("credit", "bench@example.invalid", "1000000000", "--reason", "bench");
     const key = await gateway.#admin("key", "create", "bench@example.invalid");
@@ -90,7 +107,7 @@ export class BenchGateway implements AsyncDisposable {
   async start(): Promise<void> {
     this.#server = await Server.start({
       command: gatewayCommand(),
-      core: cores.measured,
+      core: this.#core,
       environment: this.#environment,
       directory: this.#directory,
     }, /listening on \S+:(\d+)/);

@@ -18,6 +18,7 @@ import { roundTripRows } from "./round_trips.ts";
 import { openSetting } from "./setting.ts";
 import { streamRows } from "./stream_rows.ts";
 import { walletRows } from "./wallet_rows.ts";
+import { workerRows } from "./worker_rows.ts";
 
 interface Choice {
   readonly isQuick: boolean;
@@ -76,9 +77,10 @@ async function measureAll(choice: Choice): Promise<Row[]> {
   const wants = (...goals: readonly number[]) =>
     choice.only === undefined || goals.some((goal) => choice.only?.has(goal));
   const rows: Row[] = [];
-  if (wants(1, 2, 3, 4, 5, 6, 9, 10)) {
+  if (wants(1, 2, 3, 4, 5, 6, 9, 10, 13)) {
     await using setting = await openSetting();
     if (wants(1, 2, 9)) await part(rows, "Calls", () => callRows(setting, effort, wants));
+    if (wants(13)) await part(rows, "Workers", () => workerRows(setting, effort));
     if (wants(3, 4, 5, 6, 10)) {
       await part(rows, "Streams", () => streamRows(setting, effort, wants));
     }

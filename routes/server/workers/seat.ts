@@ -16,7 +16,7 @@ export interface SeatDeps {
   readonly kv: KeyValueStore;
   readonly hub: NoticeHub;
   readonly limits: KeyLimitBook;
-  /** Gets the log lines. */
+  /** Gets log lines, one or several at once. */
   readonly write: (line: string) => void;
   /** What concerns the other workers. */
   readonly others: (
@@ -56,15 +56,12 @@ export class Seat {
     const started = Promise.withResolvers<Start>();
     this.started = started.promise;
     const name = `worker ${number}`;
-    const decoder = new TextDecoder();
     const store = announcingStore(deps.kv, (kind) => deps.hub.committed(name, kind));
     const services: OwnerServices = {
       ...storeServices(store, (key, isDeletion) => this.#instances.note(key, isDeletion)),
       ...this.#limits.services(deps.limits),
       ...deps.others(this),
-      lines(bytes) {
-        for (const line of decoder.decode(bytes).split("\n")) if (line !== "") deps.write(line);
-      },
+      lines: deps.write,
       ready: () => started.resolve({ ok: true }),
       failed: (reason) => started.resolve({ ok: false, reason, isFinal: true }),
     };

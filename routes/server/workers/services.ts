@@ -24,8 +24,8 @@ export type LimitServices = {
 
 /** What a worker may call of its owner. */
 export type OwnerServices = StoreServices & LimitServices & {
-  /** Whole lines of the log, encoded. */
-  lines(bytes: Uint8Array): void;
+  /** Whole lines of the log, without the last line break. */
+  lines(lines: string): void;
   /** The worker listens. */
   ready(nothing: null): void;
   /** The worker cannot listen, for a reason in one line. */

@@ -8,16 +8,15 @@ import type { ChangeNotices, NoticeKind } from "../../../kv/store/change_notices
 import { MessageStore } from "../../../kv/store/messages/message_store.ts";
 import { storeErrorOf } from "../../../kv/store/messages/store_services.ts";
 import { createApp } from "../../app.ts";
-import { eventLine } from "../../api/call_log.ts";
 import type { Gateway } from "../../api/gateway.ts";
 import { assemble, type Assembled } from "../assemble.ts";
 import { openCustomerApp } from "../customer_app.ts";
 import { type Jobs, startJobs } from "../jobs.ts";
-import { createLineWriter, type LineWriter } from "../line_writer.ts";
 import { type Answer, answerWith, listen } from "../listen.ts";
 import { loadMasterKeys } from "../master_keys.ts";
 import { lastEndsMs } from "../stopping.ts";
 import { ownersLimits } from "./limits.ts";
+import { PassedLines } from "./passed_lines.ts";
 import type { OwnerServices, WorkerServices } from "./services.ts";
 import type { WorkerStart } from "./worker_thread.ts";
 
@@ -51,7 +50,7 @@ class OwnersNotices implements ChangeNotices {
 class WorkerProgram {
   readonly #start: WorkerStart;
   readonly #link: OwnerLink;
-  readonly #lines: LineWriter;
+  readonly #lines: PassedLines;
   readonly #notices = new OwnersNotices();
   readonly #hurry = new AbortController();
   #gateway: Gateway | undefined;
@@ -61,13 +60,7 @@ class WorkerProgram {
   constructor(start: WorkerStart, channel: LinkPort) {
     this.#start = start;
     this.#link = new MessageLink(channel, this.#services(), { errorOf: storeErrorOf });
-    this.#lines = createLineWriter({
-      output: (bytes) => {
-        this.#link.note("lines", bytes);
-        return Promise.resolve(bytes.length);
-      },
-      lossLine: (lines) => eventLine(systemClock.nowMs(), "warn", "log lines were lost", { lines }),
-    });
+    this.#lines = new PassedLines((lines) => this.#link.note("lines", lines));
   }
 
   async run(): Promise<void> {
@@ -155,7 +148,7 @@ class WorkerProgram {
     await serving.jobs.stop();
     await serving.assembled.close(this.#hurry.signal);
     await atMost(lastEndsMs, stopped);
-    await this.#lines.flush();
+    this.#lines.flush();
   }
 }
 
