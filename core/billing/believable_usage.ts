@@ -84,12 +84,13 @@ export function believableUsage(
     !(evidence.produced && told.output === 0) &&
     !(evidence.early && (told.output < own.output || told.output > mostWanted(bounds)));
   const output = trustsOutput ? told.output : own.output;
-  const { input, cacheRead, cacheWrite } = trustsInput ? told : own;
+  const { input, cacheRead, cacheWrite, cacheWriteHour } = trustsInput ? told : own;
   return {
     usage: {
       input,
       cacheRead,
       cacheWrite,
+      ...(cacheWriteHour !== undefined && { cacheWriteHour: Math.min(cacheWriteHour, cacheWrite) }),
       output,
       reasoning: Math.min(told.reasoning, output),
     },

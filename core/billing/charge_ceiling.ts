@@ -5,7 +5,7 @@
  * that was known before the call; the rest is between the provider and the operator.
  */
 import type { AppliedPrice } from "./receipt.ts";
-import { costOfTokens } from "./price.ts";
+import { costOfTokens, ratesFor } from "./price.ts";
 import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
 
 /**
@@ -54,17 +54,19 @@ export function withinCeiling(
   const inputCost = costOfTokens(price, { ...usage, output: 0 });
   if (inputCost > ceilingMicroVnd) return inputWithin(usage, ceilingMicroVnd, inputCost);
   // The price of output is not 0: the cost of the input alone is within the ceiling.
-  const output = Number((ceilingMicroVnd - inputCost) / price.outputMicroVnd);
+  const output = Number((ceilingMicroVnd - inputCost) / ratesFor(price, usage).outputMicroVnd);
   return { ...usage, output, reasoning: Math.min(usage.reasoning, output) };
 }
 
 /** Takes the same share of each kind of input, and no output. */
 function inputWithin(usage: TokenUsage, ceilingMicroVnd: bigint, inputCost: bigint): TokenUsage {
   const share = (tokens: number) => Number(BigInt(tokens) * ceilingMicroVnd / inputCost);
+  const { cacheWriteHour } = usage;
   return {
     input: share(usage.input),
     cacheRead: share(usage.cacheRead),
     cacheWrite: share(usage.cacheWrite),
+    ...(cacheWriteHour !== undefined && { cacheWriteHour: share(cacheWriteHour) }),
     output: 0,
     reasoning: 0,
   };

@@ -1,9 +1,9 @@
 /** Prices as the operator writes them, and the cost of a call under them: pure and exact. */
 import { invariant } from "../lib/assert.ts";
 import { maxReportedTokens } from "./limits.ts";
-import type { AppliedPrice } from "./receipt.ts";
+import type { AppliedPrice, TokenRates } from "./receipt.ts";
 import { fromVnd } from "./micro_vnd.ts";
-import type { TokenUsage } from "./token_usage.ts";
+import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
 
 /** One step of a price by length, in whole seconds, both ends included. */
 export interface VideoPriceTier {
@@ -12,15 +12,23 @@ export interface VideoPriceTier {
   readonly vnd: number;
 }
 
+/** Prices of tokens in the catalogue. */
+interface CatalogueRates {
+  /** Per 1,000,000 tokens, input and output alike unless the next fields differ. */
+  readonly vndPerMtok: number;
+  readonly outputVndPerMtok?: number | undefined;
+  readonly cacheReadVndPerMtok?: number | undefined;
+  readonly cacheWriteVndPerMtok?: number | undefined;
+  /** Prompt tokens that a cache keeps for an hour; absent: as other cache writes. */
+  readonly cacheWriteHourVndPerMtok?: number | undefined;
+}
+
 /** A price in the catalogue. Whole VND; the list figure is derived, never stored. */
 export type CataloguePrice =
-  | {
+  | CatalogueRates & {
     readonly unit: "token";
-    /** Per 1,000,000 tokens, input and output alike unless the next fields differ. */
-    readonly vndPerMtok: number;
-    readonly outputVndPerMtok?: number | undefined;
-    readonly cacheReadVndPerMtok?: number | undefined;
-    readonly cacheWriteVndPerMtok?: number | undefined;
+    /** The rates of a whole call that is billed for more input than `aboveTokens`. */
+    readonly longPrompt?: CatalogueRates & { readonly aboveTokens: number } | undefined;
   }
   | { readonly unit: "request"; readonly vnd: number }
   | { readonly unit: "image"; readonly vnd: number }
@@ -35,14 +43,13 @@ export type CataloguePrice =
 export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPrice {
   switch (price.unit) {
     case "token": {
-      // VND per million tokens equals µVND per token.
-      const inputMicroVnd = BigInt(price.vndPerMtok);
+      const { longPrompt } = price;
       return {
         unit: "token",
-        inputMicroVnd,
-        outputMicroVnd: BigInt(price.outputVndPerMtok ?? price.vndPerMtok),
-        cacheReadMicroVnd: BigInt(price.cacheReadVndPerMtok ?? price.vndPerMtok),
-        cacheWriteMicroVnd: BigInt(price.cacheWriteVndPerMtok ?? price.vndPerMtok),
+        ...ratesOf(price),
+        ...(longPrompt && {
+          long: { ...ratesOf(longPrompt), aboveTokens: longPrompt.aboveTokens },
+        }),
       };
     }
     case "request":
@@ -58,11 +65,61 @@ export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPric
   }
 }
 
+function ratesOf(price: CatalogueRates): TokenRates {
+  const { vndPerMtok, cacheWriteHourVndPerMtok } = price;
+  // VND per million tokens equals µVND per token.
+  return {
+    inputMicroVnd: BigInt(vndPerMtok),
+    outputMicroVnd: BigInt(price.outputVndPerMtok ?? vndPerMtok),
+    cacheReadMicroVnd: BigInt(price.cacheReadVndPerMtok ?? vndPerMtok),
+    cacheWriteMicroVnd: BigInt(price.cacheWriteVndPerMtok ?? vndPerMtok),
+    ...(cacheWriteHourVndPerMtok !== undefined && {
+      cacheWriteHourMicroVnd: BigInt(cacheWriteHourVndPerMtok),
+    }),
+  };
+}
+
+/** Whether no rate is lower than the same one of another price. */
+export function isNowhereCheaper(price: CatalogueRates, other: CatalogueRates): boolean {
+  const [rates, others] = [ratesOf(price), ratesOf(other)];
+  const hour = (of: TokenRates) => of.cacheWriteHourMicroVnd ?? of.cacheWriteMicroVnd;
+  return rates.inputMicroVnd >= others.inputMicroVnd &&
+    rates.outputMicroVnd >= others.outputMicroVnd &&
+    rates.cacheReadMicroVnd >= others.cacheReadMicroVnd &&
+    rates.cacheWriteMicroVnd >= others.cacheWriteMicroVnd && hour(rates) >= hour(others);
+}
+
+/**
+ * Returns the rates at which usage is charged, as a price without `long`: which of them apply is known only from the
+ * tokens that are billed as input.
+ *
+ * @example
+ * ```ts
+ * import { applyPrice, chargedRates } from "./price.ts";
+ * const longPrompt = { aboveTokens: 200_000, vndPerMtok: 6 };
+ * const price = applyPrice({ unit: "token", vndPerMtok: 3, longPrompt });
+ * const usage = { input: 200_001, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 };
+ * const charged = chargedRates(price, usage);
+ * if (charged.unit !== "token" || charged.outputMicroVnd !== 6n) throw new Error("the rates of a short prompt");
+ * ```
+ */
+export function chargedRates(price: AppliedPrice, usage: TokenUsage | undefined): AppliedPrice {
+  if (price.unit !== "token" || price.long === undefined) return price;
+  const { long, ...short } = price;
+  if (usage === undefined || billedInputTokens(usage) <= long.aboveTokens) return short;
+  const { aboveTokens: _, ...rates } = long;
+  return { unit: "token", ...rates };
+}
+
+function isFree({ vndPerMtok, outputVndPerMtok }: CatalogueRates): boolean {
+  return vndPerMtok === 0 || outputVndPerMtok === 0;
+}
+
 /** Whether a call under a price may cost nothing. */
 export function mayBeFree(price: CataloguePrice): boolean {
   switch (price.unit) {
     case "token":
-      return price.vndPerMtok === 0 || price.outputVndPerMtok === 0;
+      return isFree(price) || price.longPrompt !== undefined && isFree(price.longPrompt);
     case "request":
     case "image":
       return price.vnd === 0;
@@ -87,15 +144,28 @@ export function mayBeFree(price: CataloguePrice): boolean {
  */
 export function costOfTokens(price: AppliedPrice, usage: TokenUsage): bigint {
   invariant(price.unit === "token", `Cannot price tokens per ${price.unit}`);
-  const { input, cacheRead, cacheWrite, output } = usage;
-  for (const count of [input, cacheRead, cacheWrite, output]) {
+  const { input, cacheRead, cacheWrite, cacheWriteHour = 0, output } = usage;
+  for (const count of [input, cacheRead, cacheWrite, cacheWriteHour, output]) {
     invariant(
       Number.isSafeInteger(count) && count >= 0 && count <= maxReportedTokens,
       `A token count is out of bounds: ${count}`,
     );
   }
-  return BigInt(input) * price.inputMicroVnd + BigInt(cacheRead) * price.cacheReadMicroVnd +
-    BigInt(cacheWrite) * price.cacheWriteMicroVnd + BigInt(output) * price.outputMicroVnd;
+  invariant(cacheWriteHour <= cacheWrite, "A part of the cache writes is larger than all of them");
+  const rates = ratesFor(price, usage);
+  const { cacheWriteHourMicroVnd = rates.cacheWriteMicroVnd } = rates;
+  return BigInt(input) * rates.inputMicroVnd + BigInt(cacheRead) * rates.cacheReadMicroVnd +
+    BigInt(cacheWrite - cacheWriteHour) * rates.cacheWriteMicroVnd +
+    BigInt(cacheWriteHour) * cacheWriteHourMicroVnd + BigInt(output) * rates.outputMicroVnd;
+}
+
+/** Returns the rates that apply to usage. */
+export function ratesFor(
+  price: AppliedPrice & { readonly unit: "token" },
+  usage: TokenUsage,
+): TokenRates {
+  const { long } = price;
+  return long !== undefined && billedInputTokens(usage) > long.aboveTokens ? long : price;
 }
 
 /** Computes the cost of `units` calls, images or videos. */
@@ -117,8 +187,32 @@ export function worstCaseCost(
   if (price.unit !== "token") return price.perUnitMicroVnd;
   invariant(Number.isSafeInteger(bound.inputTokens) && bound.inputTokens >= 0, "Input bound");
   invariant(Number.isSafeInteger(bound.outputTokens) && bound.outputTokens >= 0, "Output bound");
-  let dearest = price.inputMicroVnd;
-  if (price.cacheReadMicroVnd > dearest) dearest = price.cacheReadMicroVnd;
-  if (price.cacheWriteMicroVnd > dearest) dearest = price.cacheWriteMicroVnd;
-  return BigInt(bound.inputTokens) * dearest + BigInt(bound.outputTokens) * price.outputMicroVnd;
+  const { long } = price;
+  const short = worstCaseAt(price, bound);
+  if (long === undefined || bound.inputTokens <= long.aboveTokens) return short;
+  const longer = worstCaseAt(long, bound);
+  return longer > short ? longer : short;
+}
+
+function worstCaseAt(
+  rates: TokenRates,
+  { inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number },
+): bigint {
+  let dearest = rates.inputMicroVnd;
+  if (rates.cacheReadMicroVnd > dearest) dearest = rates.cacheReadMicroVnd;
+  if (rates.cacheWriteMicroVnd > dearest) dearest = rates.cacheWriteMicroVnd;
+  const { cacheWriteHourMicroVnd = 0n } = rates;
+  if (cacheWriteHourMicroVnd > dearest) dearest = cacheWriteHourMicroVnd;
+  return BigInt(inputTokens) * dearest + BigInt(outputTokens) * rates.outputMicroVnd;
+}
+
+/**
+ * Computes the most that a token of output can cost, in µVND, by which the reservation of a stream grows; 0 for prices
+ * of another unit.
+ */
+export function mostPerOutputToken(price: AppliedPrice, inputTokens: number): bigint {
+  if (price.unit !== "token") return 0n;
+  const { long, outputMicroVnd } = price;
+  if (long === undefined || inputTokens <= long.aboveTokens) return outputMicroVnd;
+  return long.outputMicroVnd > outputMicroVnd ? long.outputMicroVnd : outputMicroVnd;
 }

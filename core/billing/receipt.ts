@@ -33,17 +33,28 @@ export interface Attempt {
   readonly region?: string;
 }
 
+/** Prices of tokens, in µVND per token, which is VND per 1,000,000 tokens. */
+export interface TokenRates {
+  readonly inputMicroVnd: bigint;
+  readonly outputMicroVnd: bigint;
+  readonly cacheReadMicroVnd: bigint;
+  readonly cacheWriteMicroVnd: bigint;
+  /** Of tokens that a cache keeps for an hour; absent: as other cache writes. */
+  readonly cacheWriteHourMicroVnd?: bigint;
+}
+
+/** Other rates for a whole call whose prompt is long. */
+export interface LongPromptRates extends TokenRates {
+  /** They apply if more tokens than these are billed as input. */
+  readonly aboveTokens: number;
+}
+
 /**
- * The applied unit prices, in µVND per unit: fixed at admission, whatever the catalogue says later.
+ * The applied unit prices, in µVND per unit: fixed at admission, whatever the catalogue says later. On a receipt, the
+ * rates that were charged, without `long`.
  */
 export type AppliedPrice =
-  | {
-    readonly unit: "token";
-    readonly inputMicroVnd: bigint;
-    readonly outputMicroVnd: bigint;
-    readonly cacheReadMicroVnd: bigint;
-    readonly cacheWriteMicroVnd: bigint;
-  }
+  | TokenRates & { readonly unit: "token"; readonly long?: LongPromptRates }
   | { readonly unit: "request" | "image" | "video"; readonly perUnitMicroVnd: bigint };
 
 /**

@@ -10,6 +10,8 @@ export interface TokenUsage {
   readonly input: number;
   readonly cacheRead: number;
   readonly cacheWrite: number;
+  /** The part of `cacheWrite` that is kept for an hour, where the vendor prices it differently; absent: none. */
+  readonly cacheWriteHour?: number;
   /** Everything the model produced, reasoning included. */
   readonly output: number;
   /** The part of `output` that was reasoning; for display only, never priced again. */

@@ -2,6 +2,7 @@
  * The shape of `gateway.json`: providers, models, prices, routes. Secrets appear only as names of environment
  * variables. The JSON Schema in `docs/gateway.schema.json` is generated from here (`deno task schema`).
  */
+import { isNowhereCheaper } from "../billing/price.ts";
 import { z } from "zod";
 import { billableFeatures } from "../wire/billable_features/features.ts";
 import { routeCapabilitiesSchema } from "../wire/capabilities.ts";
@@ -101,14 +102,33 @@ const httpProvider = z.strictObject({
 /** The schema of a provider of `gateway.json`. */
 export const providerSchema = z.discriminatedUnion("kind", [sandboxProvider, httpProvider]);
 
+const tokenRates = {
+  vndPerMtok: wholeVnd.describe("Per 1,000,000 tokens, input and output alike."),
+  outputVndPerMtok: wholeVnd.optional(),
+  cacheReadVndPerMtok: wholeVnd.optional(),
+  cacheWriteVndPerMtok: wholeVnd.optional(),
+  cacheWriteHourVndPerMtok: wholeVnd.optional()
+    .describe("Prompt tokens that a cache keeps for an hour. Default: as other cache writes."),
+};
+
 const priceSchema = z.discriminatedUnion("unit", [
   z.strictObject({
     unit: z.literal("token"),
-    vndPerMtok: wholeVnd.describe("Per 1,000,000 tokens, input and output alike."),
-    outputVndPerMtok: wholeVnd.optional(),
-    cacheReadVndPerMtok: wholeVnd.optional(),
-    cacheWriteVndPerMtok: wholeVnd.optional(),
-  }),
+    ...tokenRates,
+    longPrompt: z.strictObject({
+      aboveTokens: z.int().positive().max(maxReportedTokens),
+      ...tokenRates,
+    }).optional().describe(
+      "Higher rates for all tokens of a call that is billed for more input than `aboveTokens`.",
+    ),
+  }).refine(
+    ({ longPrompt, ...price }) => longPrompt === undefined || isNowhereCheaper(longPrompt, price),
+    {
+      path: ["longPrompt"],
+      // Otherwise leaving a part of an impossible report out could make a call dearer.
+      message: "must not be cheaper than the price of shorter prompts, in any rate",
+    },
+  ),
   z.strictObject({ unit: z.literal("request"), vnd: wholeVnd }),
   z.strictObject({ unit: z.literal("image"), vnd: wholeVnd }),
   z.strictObject({

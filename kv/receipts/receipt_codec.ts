@@ -20,9 +20,18 @@ export const maxReceiptTextChars = 256;
 /** First element of the tuple. A new shape gets a new number; old ones stay readable. */
 const version = 1;
 
-type StoredPrice = [unit: "token", in_: string, out: string, read: string, write: string] | [
-  unit: "request" | "image" | "video",
-  perUnit: string,
+type StoredPrice =
+  | [unit: "token", in_: string, out: string, read: string, write: string, writeHour?: string]
+  | [unit: "request" | "image" | "video", perUnit: string];
+
+/** `writeHour` only if there are any: earlier releases read five elements. */
+type StoredUsage = [
+  input: number,
+  read: number,
+  write: number,
+  output: number,
+  reasoning: number,
+  writeHour?: number,
 ];
 
 type Stored = [
@@ -40,7 +49,7 @@ type Stored = [
   status: number,
   stream: 0 | 1,
   outcome: Outcome,
-  usage: [input: number, read: number, write: number, output: number, reasoning: number] | null,
+  usage: StoredUsage | null,
   estimated: 0 | 1,
   units: number,
   price: StoredPrice,
@@ -73,13 +82,23 @@ function attemptOf([route, outcome, ms, region]: StoredAttempt): Attempt {
 
 function storedPrice(price: AppliedPrice): StoredPrice {
   if (price.unit !== "token") return [price.unit, price.perUnitMicroVnd.toString()];
-  return [
+  const stored: StoredPrice = [
     "token",
     price.inputMicroVnd.toString(),
     price.outputMicroVnd.toString(),
     price.cacheReadMicroVnd.toString(),
     price.cacheWriteMicroVnd.toString(),
   ];
+  const { cacheWriteHourMicroVnd } = price;
+  if (cacheWriteHourMicroVnd !== undefined) stored.push(cacheWriteHourMicroVnd.toString());
+  return stored;
+}
+
+function storedUsage(usage: TokenUsage): StoredUsage {
+  const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = usage;
+  const stored: StoredUsage = [input, cacheRead, cacheWrite, output, reasoning];
+  if (cacheWriteHour !== undefined) stored.push(cacheWriteHour);
+  return stored;
 }
 
 function appliedPrice(stored: StoredPrice): AppliedPrice {
@@ -90,6 +109,7 @@ function appliedPrice(stored: StoredPrice): AppliedPrice {
     outputMicroVnd: BigInt(stored[2]),
     cacheReadMicroVnd: BigInt(stored[3]),
     cacheWriteMicroVnd: BigInt(stored[4]),
+    ...(stored[5] !== undefined && { cacheWriteHourMicroVnd: BigInt(stored[5]) }),
   };
 }
 
@@ -111,7 +131,7 @@ export function encodeReceipt(receipt: Receipt): string {
     receipt.status,
     receipt.stream ? 1 : 0,
     receipt.outcome,
-    usage ? [usage.input, usage.cacheRead, usage.cacheWrite, usage.output, usage.reasoning] : null,
+    usage ? storedUsage(usage) : null,
     receipt.estimated ? 1 : 0,
     receipt.units,
     storedPrice(receipt.price),
@@ -182,9 +202,16 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
   };
 }
 
-function tokenUsage(stored: NonNullable<Stored[14]>): TokenUsage {
-  const [input, cacheRead, cacheWrite, output, reasoning] = stored;
-  return { input, cacheRead, cacheWrite, output, reasoning };
+function tokenUsage(stored: StoredUsage): TokenUsage {
+  const [input, cacheRead, cacheWrite, output, reasoning, cacheWriteHour] = stored;
+  return {
+    input,
+    cacheRead,
+    cacheWrite,
+    ...(cacheWriteHour !== undefined && { cacheWriteHour }),
+    output,
+    reasoning,
+  };
 }
 
 const isLong = (text: string | undefined): boolean =>

@@ -7,6 +7,7 @@
 import type { AttemptResult } from "../../core/calls/route_attempt.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
+import { chargedRates } from "../../core/billing/price.ts";
 import { errorTable } from "../../core/errors.ts";
 import { errorName, unforeseen } from "../../core/lib/error_line.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
@@ -212,7 +213,7 @@ export class CallSettlement {
       outcome: end.outcome,
       estimated: charge.estimated ?? false,
       units: charge.units,
-      price,
+      price: chargedRates(price, charge.usage),
       priceMicroVnd: charge.priceMicroVnd,
       attempts: end.attempts,
     };

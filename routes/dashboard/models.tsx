@@ -43,6 +43,7 @@ const texts = defineTexts({
     statuses: { up: "Available", degraded: "Slow", down: "Down" },
     vision: "Vision",
     perMtok: "per 1M tokens",
+    perMtokAbove: (tokens: string) => `per 1M tokens, prompts above ${tokens} tokens`,
     perRequest: "per call",
     perImage: "per image",
     seconds: (from: number, to: number) => from === to ? `${from} s` : `${from}–${to} s`,
@@ -72,6 +73,7 @@ const texts = defineTexts({
     statuses: { up: "Sẵn sàng", degraded: "Chậm", down: "Ngừng" },
     vision: "Đọc ảnh",
     perMtok: "mỗi 1 triệu token",
+    perMtokAbove: (tokens: string) => `mỗi 1 triệu token, prompt trên ${tokens} token`,
     perRequest: "mỗi lượt gọi",
     perImage: "mỗi ảnh",
     seconds: (from, to) => from === to ? `${from} giây` : `${from}–${to} giây`,
@@ -96,20 +98,32 @@ interface PriceLine {
   readonly list: string;
 }
 
-/** Formats a price as lines: one, or one per length of a video. */
+/** Prices of tokens that the page shows; those of caches are in the API. */
+interface TokenFigures {
+  readonly vndPerMtok: number;
+  readonly outputVndPerMtok?: number | undefined;
+}
+
+/** Formats a price as lines: one, one more for long prompts, or one per length of a video. */
 function priceLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
   const t = texts[locale];
   const money = (vnd: number) => formatMoney(fromVnd(vnd), locale);
   const list = (vnd: number) => formatDecimal(listFigure(vnd, listRate), locale);
   switch (price.unit) {
     case "token": {
-      const output = price.outputVndPerMtok ?? price.vndPerMtok;
-      const same = output === price.vndPerMtok;
-      return [{
-        amount: same ? money(output) : t.inOut(money(price.vndPerMtok), money(output)),
-        unit: t.perMtok,
-        list: same ? list(output) : t.inOut(list(price.vndPerMtok), list(output)),
-      }];
+      const line = (rates: TokenFigures, unit: string): PriceLine => {
+        const output = rates.outputVndPerMtok ?? rates.vndPerMtok;
+        const same = output === rates.vndPerMtok;
+        return {
+          amount: same ? money(output) : t.inOut(money(rates.vndPerMtok), money(output)),
+          unit,
+          list: same ? list(output) : t.inOut(list(rates.vndPerMtok), list(output)),
+        };
+      };
+      const { longPrompt } = price;
+      if (longPrompt === undefined) return [line(price, t.perMtok)];
+      const above = formatCount(longPrompt.aboveTokens, locale);
+      return [line(price, t.perMtok), line(longPrompt, t.perMtokAbove(above))];
     }
     case "request":
       return [{ amount: money(price.vnd), unit: t.perRequest, list: list(price.vnd) }];

@@ -10,6 +10,7 @@ import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
 
 function priceJson(price: AppliedPrice): JsonObject {
   if (price.unit !== "token") return { unit: price.unit, vnd: formatVnd(price.perUnitMicroVnd) };
+  const { cacheWriteHourMicroVnd = price.cacheWriteMicroVnd } = price;
   // µVND per token is VND per 1,000,000 tokens: the same number.
   return {
     unit: "1M tokens",
@@ -17,6 +18,7 @@ function priceJson(price: AppliedPrice): JsonObject {
     output_vnd: price.outputMicroVnd.toString(),
     cache_read_vnd: price.cacheReadMicroVnd.toString(),
     cache_write_vnd: price.cacheWriteMicroVnd.toString(),
+    cache_write_1h_vnd: cacheWriteHourMicroVnd.toString(),
   };
 }
 
@@ -52,6 +54,7 @@ export function receiptJson(receipt: Receipt, refund: LedgerEntry | undefined): 
       input_tokens: usage.input,
       cache_read_tokens: usage.cacheRead,
       cache_write_tokens: usage.cacheWrite,
+      cache_write_1h_tokens: usage.cacheWriteHour ?? 0,
       output_tokens: usage.output,
       reasoning_tokens: usage.reasoning,
     },

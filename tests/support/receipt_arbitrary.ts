@@ -31,9 +31,10 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     input: count,
     cacheRead: count,
     cacheWrite: count,
+    cacheWriteHour: count,
     output: count,
     reasoning: count,
-  }, plainly),
+  }, { ...plainly, requiredKeys: ["input", "cacheRead", "cacheWrite", "output", "reasoning"] }),
   estimated: fc.boolean(),
   units: count,
   price: fc.oneof(
@@ -43,7 +44,17 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
       outputMicroVnd: money,
       cacheReadMicroVnd: money,
       cacheWriteMicroVnd: money,
-    }, plainly),
+      cacheWriteHourMicroVnd: money,
+    }, {
+      ...plainly,
+      requiredKeys: [
+        "unit",
+        "inputMicroVnd",
+        "outputMicroVnd",
+        "cacheReadMicroVnd",
+        "cacheWriteMicroVnd",
+      ],
+    }),
     fc.record(
       { unit: fc.constantFrom("request", "image", "video"), perUnitMicroVnd: money },
       plainly,

@@ -13,6 +13,8 @@ export interface MessagesCounts {
   readonly input?: number;
   readonly cacheRead?: number;
   readonly cacheWrite?: number;
+  /** The part of `cacheWrite` that is kept for an hour. */
+  readonly cacheWriteHour?: number;
   readonly output?: number;
   readonly reasoning?: number;
 }
@@ -40,6 +42,7 @@ export function enterMessagesUsage(
     input: input ?? 0,
     cacheRead: counts.cacheRead ?? 0,
     cacheWrite: counts.cacheWrite ?? 0,
+    ...hourPart(counts.cacheWriteHour, counts.cacheWrite),
     output: output ?? 0,
     reasoning: counts.reasoning ?? 0,
   };
@@ -69,6 +72,7 @@ interface OwnCounts {
   readonly input: number | undefined;
   readonly cacheRead: number | undefined;
   readonly cacheWrite: number | undefined;
+  readonly cacheWriteHour: number | undefined;
   readonly output: number | undefined;
   readonly reasoning: number | undefined;
 }
@@ -80,9 +84,22 @@ function ownCounts(usage: JsonObject): OwnCounts {
     cacheRead: readCount(usage["cache_read_input_tokens"]),
     cacheWrite: readCount(usage["cache_creation_input_tokens"]) ??
       cacheCreation(usage["cache_creation"]),
+    cacheWriteHour: hourWrites(usage["cache_creation"]),
     output: readCount(usage["output_tokens"]),
     reasoning: isJsonObject(details) ? readCount(details["thinking_tokens"]) : undefined,
   };
+}
+
+function hourWrites(split: Json | undefined): number | undefined {
+  return isJsonObject(split) ? readCount(split["ephemeral_1h_input_tokens"]) : undefined;
+}
+
+/** The hour's part of cache writes; absent if there is none. */
+function hourPart(
+  hour: number | undefined,
+  all: number | undefined,
+): Pick<TokenUsage, "cacheWriteHour"> {
+  return hour === undefined || hour === 0 ? {} : { cacheWriteHour: Math.min(hour, all ?? 0) };
 }
 
 /** Sums cache writes over the times to live; some hosts report only the split. */
@@ -98,6 +115,7 @@ function present(own: OwnCounts): MessagesCounts {
     ...(own.input !== undefined && { input: own.input }),
     ...(own.cacheRead !== undefined && { cacheRead: own.cacheRead }),
     ...(own.cacheWrite !== undefined && { cacheWrite: own.cacheWrite }),
+    ...(own.cacheWriteHour !== undefined && { cacheWriteHour: own.cacheWriteHour }),
     ...(own.output !== undefined && { output: own.output }),
     ...(own.reasoning !== undefined && { reasoning: own.reasoning }),
   };
@@ -106,15 +124,17 @@ function present(own: OwnCounts): MessagesCounts {
 function sumOfIterations(iterations: Json | undefined): TokenUsage | undefined {
   if (!Array.isArray(iterations) || iterations.length === 0) return undefined;
   const sum = { input: 0, cacheRead: 0, cacheWrite: 0, output: 0, reasoning: 0 };
+  let hour = 0;
   for (const run of iterations) {
     if (!isJsonObject(run)) continue;
     const own = ownCounts(run);
     sum.input += own.input ?? 0;
     sum.cacheRead += own.cacheRead ?? 0;
     sum.cacheWrite += own.cacheWrite ?? 0;
+    hour += own.cacheWriteHour ?? 0;
     sum.output += own.output ?? 0;
   }
-  return sum;
+  return { ...sum, ...hourPart(hour, sum.cacheWrite) };
 }
 
 function total(usage: TokenUsage): number {

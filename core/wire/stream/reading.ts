@@ -88,7 +88,8 @@ export function readCount(value: Json | undefined): number | undefined {
 
 /** Whether all buckets are valid counts, unlike `NaN` of {@linkcode readCount} and sums beyond the bound. */
 export function isPlausible(usage: TokenUsage): boolean {
-  const total = usage.input + usage.cacheRead + usage.cacheWrite + usage.output + usage.reasoning;
+  const total = usage.input + usage.cacheRead + usage.cacheWrite + (usage.cacheWriteHour ?? 0) +
+    usage.output + usage.reasoning;
   return total >= 0 && usage.input + usage.cacheRead + usage.cacheWrite <= maxReportedTokens &&
     usage.output <= maxReportedTokens;
 }

@@ -14,6 +14,7 @@ import type { AttemptResult } from "../../../core/calls/route_attempt.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import type { Implausible } from "../../../core/billing/charge_ceiling.ts";
 import type { Charge } from "../../../core/billing/outcome.ts";
+import { mostPerOutputToken } from "../../../core/billing/price.ts";
 import type { AppliedPrice, Attempt, Receipt } from "../../../core/billing/receipt.ts";
 import { type CallEnd, CallSettlement, type SettledCall } from "../call_settlement.ts";
 import type { Gateway } from "../gateway.ts";
@@ -159,7 +160,7 @@ export class ChatSettlement {
       wallet: this.#gateway.wallet,
       reservation,
       initial,
-      price,
+      tokenMicroVnd: mostPerOutputToken(price, bounds.input.tokens),
       mostTokens: bounds.outputTokens,
       outgrown: this.#gateway.config.catalog.wallet.outgrown,
       billed: (reading) =>

@@ -7,7 +7,6 @@ import type { StreamBound, StreamCut } from "../../../core/calls/stream_bounds.t
 import type { StreamReading } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { TokenUsage } from "../../../core/billing/token_usage.ts";
-import type { AppliedPrice } from "../../../core/billing/receipt.ts";
 import type { KeyedExtension, KeyedWalletEngine } from "../../../kv/api_keys/keyed_wallet.ts";
 import type { Reservation } from "../../../kv/wallet/mod.ts";
 
@@ -25,7 +24,8 @@ export interface WalletBoundInput {
   readonly wallet: KeyedWalletEngine;
   readonly reservation: Reservation;
   readonly initial: InitialReservation;
-  readonly price: AppliedPrice;
+  /** The most that a token of output can cost; 0 where tokens are not paid. */
+  readonly tokenMicroVnd: bigint;
   /** Most output tokens of the call: nothing is reserved beyond them. */
   readonly mostTokens: number;
   /** How a stream ends when its money is used up. */
@@ -45,11 +45,11 @@ export class WalletBound implements StreamBound {
   #paidTokens: number;
 
   constructor(input: WalletBoundInput) {
-    const { initial, price } = input;
+    const { initial, tokenMicroVnd } = input;
     this.#input = input;
     this.#paidTokens = initial.outputTokens;
-    this.#tokenMicroVnd = price.unit === "token" ? price.outputMicroVnd : 0n;
-    if (this.#tokenMicroVnd > 0n) this.#askLater(0);
+    this.#tokenMicroVnd = tokenMicroVnd;
+    if (tokenMicroVnd > 0n) this.#askLater(0);
   }
 
   passed(reading: StreamReading): StreamCut | undefined | Promise<StreamCut | undefined> {

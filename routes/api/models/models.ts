@@ -18,16 +18,32 @@ import { rowLimit, wrongParameter } from "../../http/query.ts";
 const createdSeconds = 1_763_596_800;
 const createdAt = new Date(createdSeconds * 1000).toISOString().replace(".000Z", "Z");
 
+type TokenPrice = CataloguePrice & { readonly unit: "token" };
+
+function tokenRates(rates: Omit<TokenPrice, "unit" | "longPrompt">): JsonObject {
+  const cacheWrite = rates.cacheWriteVndPerMtok ?? rates.vndPerMtok;
+  return {
+    vnd: rates.vndPerMtok,
+    output_vnd: rates.outputVndPerMtok ?? rates.vndPerMtok,
+    cache_read_vnd: rates.cacheReadVndPerMtok ?? rates.vndPerMtok,
+    cache_write_vnd: cacheWrite,
+    cache_write_1h_vnd: rates.cacheWriteHourVndPerMtok ?? cacheWrite,
+  };
+}
+
+function longPromptRates({ longPrompt }: TokenPrice): JsonObject {
+  if (longPrompt === undefined) return {};
+  return { long_prompt: { above_tokens: longPrompt.aboveTokens, ...tokenRates(longPrompt) } };
+}
+
 function priceFields(price: CataloguePrice, listRate: number): JsonObject {
   switch (price.unit) {
     case "token":
       return {
         price: {
           unit: "1M tokens",
-          vnd: price.vndPerMtok,
-          output_vnd: price.outputVndPerMtok ?? price.vndPerMtok,
-          cache_read_vnd: price.cacheReadVndPerMtok ?? price.vndPerMtok,
-          cache_write_vnd: price.cacheWriteVndPerMtok ?? price.vndPerMtok,
+          ...tokenRates(price),
+          ...longPromptRates(price),
         },
         list_price: listFigure(price.vndPerMtok, listRate),
       };

@@ -141,7 +141,13 @@ function UsageFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
     <>
       <Fact name={t.freshInput}>{count(usage.input)}</Fact>
       {usage.cacheRead > 0 && <Fact name={t.cacheRead}>{count(usage.cacheRead)}</Fact>}
-      {usage.cacheWrite > 0 && <Fact name={t.cacheWrite}>{count(usage.cacheWrite)}</Fact>}
+      {usage.cacheWrite > 0 && (
+        <Fact name={t.cacheWrite}>
+          {count(usage.cacheWrite)}
+          {usage.cacheWriteHour !== undefined &&
+            ` (${t.cacheHour}: ${count(usage.cacheWriteHour)})`}
+        </Fact>
+      )}
       <Fact name={t.outputTokens}>
         {count(usage.output)}
         {usage.reasoning > 0 && ` (${t.reasoning}: ${count(usage.reasoning)})`}

@@ -17,14 +17,14 @@ import type { AppliedPrice, Outcome } from "../../../core/billing/receipt.ts";
 import { defaultCatalog } from "../../support/gateways/gateway_in_process.ts";
 
 const anyModel = defaultCatalog().models.find(({ kind }) => kind === "chat")!;
-const priceOf = (input: number, output: number, read: number, write: number) =>
-  applyPrice({
-    unit: "token",
-    vndPerMtok: input,
-    outputVndPerMtok: output,
-    cacheReadVndPerMtok: read,
-    cacheWriteVndPerMtok: write,
-  });
+const ratesOf = (input: number, output: number, read: number, write: number, more = 0) => ({
+  vndPerMtok: input + more,
+  outputVndPerMtok: output + more,
+  cacheReadVndPerMtok: read + more,
+  cacheWriteVndPerMtok: write + more,
+});
+const priceOf = (...rates: [number, number, number, number]) =>
+  applyPrice({ unit: "token", ...ratesOf(...rates) });
 const price = priceOf(8_000, 40_000, 800, 10_000);
 
 function quote(body: JsonObject, some: Partial<Model> = {}, applied: AppliedPrice = price) {
@@ -58,9 +58,30 @@ const anyUsage: fc.Arbitrary<TokenUsage> = fc.record({
   cacheWrite: count,
   output: count,
   share: fc.double({ min: 0, max: 1, noNaN: true }),
-}).map(({ share, ...buckets }) => ({ ...buckets, reasoning: Math.floor(buckets.output * share) }));
+}).map(({ share, ...buckets }) => ({
+  ...buckets,
+  cacheWriteHour: Math.floor(buckets.cacheWrite * (1 - share)),
+  reasoning: Math.floor(buckets.output * share),
+}));
 const anyOutcome = fc.constantFrom<Outcome>("completed", "empty", "broken", "client_gone", "cut");
 const vnd = fc.nat(100_000);
+/** Prices with an hour's rate and with higher rates for long prompts. */
+const anyPrice = fc.tuple(
+  fc.tuple(vnd, vnd, vnd, vnd),
+  fc.option(vnd, { nil: undefined }),
+  fc.option(fc.tuple(fc.integer({ min: 1, max: 250_000 }), vnd)),
+).map(([rates, cacheWriteHourVndPerMtok, long]) =>
+  applyPrice({
+    unit: "token",
+    ...ratesOf(...rates),
+    cacheWriteHourVndPerMtok,
+    longPrompt: long === null ? undefined : {
+      aboveTokens: long[0],
+      ...ratesOf(...rates, long[1]),
+      cacheWriteHourVndPerMtok: cacheWriteHourVndPerMtok && cacheWriteHourVndPerMtok + long[1],
+    },
+  })
+);
 const anyContent = fc.oneof(
   fc.string({ unit: "binary", maxLength: 2_000 }),
   fc.nat(40_000).map((length) => "word ".repeat(length / 5)),
@@ -68,7 +89,7 @@ const anyContent = fc.oneof(
 
 Deno.test("property: the charge is within a multiple of the worst case, whatever is reported or sent", () => {
   fc.assert(fc.property(
-    fc.tuple(vnd, vnd, vnd, vnd),
+    anyPrice,
     anyContent,
     fc.nat(100_000),
     fc.option(fc.tuple(anyUsage, fc.option(anyUsage))),
@@ -76,8 +97,8 @@ Deno.test("property: the charge is within a multiple of the worst case, whatever
     anyOutcome,
     fc.boolean(),
     fc.boolean(),
-    (prices, content, maxTokens, report, outputBytes, outcome, runsTools, stopped) => {
-      const quoted = quote(ask(content, maxTokens), {}, priceOf(...prices));
+    (applied, content, maxTokens, report, outputBytes, outcome, runsTools, stopped) => {
+      const quoted = quote(ask(content, maxTokens), {}, applied);
       const usage = report === null
         ? undefined
         : report[1] === null

@@ -2,8 +2,9 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
+import { applyPrice } from "../../../core/billing/price.ts";
 import { noTokens, type TokenUsage } from "../../../core/billing/token_usage.ts";
-import { openUsageWorld, styles } from "./usage_world.ts";
+import { openUsageWorld, styles, vendorPrice } from "./usage_world.ts";
 
 const counts = (style: Style, input: number, output: number): Record<string, Json> =>
   style === "chat"
@@ -175,4 +176,43 @@ Deno.test("zero reports change neither a price per call nor a price of 0", async
     const gratis = await world.ask("chat", true, { text, usage }, { model: "gratis" });
     assertEquals(gratis.costMicroVnd, 0n);
   }
+});
+
+Deno.test("cache writes for an hour and long prompts are charged at their rates, and the receipt names these", async () => {
+  await using world = await openUsageWorld();
+  let spent = 0n;
+  for (const caller of ["messages", "chat"] as const) {
+    for (const stream of [false, true]) {
+      const usage = {
+        input_tokens: 10,
+        cache_read_input_tokens: 5,
+        cache_creation_input_tokens: 12,
+        cache_creation: { ephemeral_5m_input_tokens: 4, ephemeral_1h_input_tokens: 8 },
+        output_tokens: 20,
+      };
+      const call = { caller, model: "vendor-priced" };
+      const told = { text: "a".repeat(80), usage, first: { ...usage, output_tokens: 1 } };
+      const receipt = await world.ask("messages", stream, told, call);
+      const { unit: _, longPrompt, ...short } = vendorPrice;
+      assertEquals([receipt.usage?.cacheWrite, receipt.usage?.cacheWriteHour], [12, 8]);
+      assertEquals(receipt.price, applyPrice({ unit: "token", ...short }));
+      assertEquals(
+        receipt.costMicroVnd,
+        10n * 3_000n + 5n * 300n + 4n * 3_750n + 8n * 6_000n + 20n * 15_000n,
+      );
+      const body = { messages: [{ role: "user", content: "word ".repeat(20_000) }] };
+      const read = { input_tokens: 20_001, output_tokens: 20 };
+      const long = await world.ask(
+        "messages",
+        stream,
+        { text: "a".repeat(80), usage: read, first: { ...read, output_tokens: 1 } },
+        { ...call, body },
+      );
+      const { aboveTokens: __, ...rates } = longPrompt;
+      assertEquals(long.price, applyPrice({ unit: "token", ...rates }));
+      assertEquals(long.costMicroVnd, 20_001n * 6_000n + 20n * 22_500n);
+      spent += receipt.costMicroVnd + long.costMicroVnd;
+    }
+  }
+  assertEquals(await world.spentMicroVnd(), spent);
 });

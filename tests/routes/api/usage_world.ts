@@ -149,6 +149,16 @@ export interface Call {
 }
 
 const price = { unit: "token", vndPerMtok: 8_300 };
+/** As vendors price: cache writes by how long they are kept, and long prompts. */
+export const vendorPrice = {
+  unit: "token",
+  vndPerMtok: 3_000,
+  outputVndPerMtok: 15_000,
+  cacheReadVndPerMtok: 300,
+  cacheWriteVndPerMtok: 3_750,
+  cacheWriteHourVndPerMtok: 6_000,
+  longPrompt: { aboveTokens: 20_000, vndPerMtok: 6_000, outputVndPerMtok: 22_500 },
+} as const;
 const size = { contextWindow: 100_000, maxOutputTokens: 10_000 };
 const credit = 1_000_000;
 
@@ -186,6 +196,7 @@ export async function openUsageWorld(): Promise<World> {
       models: [
         ...styles.map((style) => model(style, style)),
         model("flat", "chat", { price: { unit: "request", vnd: 230 } }),
+        model("vendor-priced", "messages", { price: vendorPrice }),
         model("gratis", "chat", { price: { unit: "token", vndPerMtok: 0 } }),
       ],
     }),

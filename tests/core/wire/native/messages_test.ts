@@ -133,7 +133,7 @@ Deno.test("usage is cumulative: a later report replaces, an absent or null count
         output_tokens: 1,
       },
       { output_tokens: 2 },
-      { input: 1, cacheRead: 0, cacheWrite: 9, output: 2, reasoning: 0 },
+      { input: 1, cacheRead: 0, cacheWrite: 9, cacheWriteHour: 5, output: 2, reasoning: 0 },
     ],
     [
       "iterations count what the top leaves out",
