@@ -109,6 +109,7 @@ Deno.test("a receipt is read by its id, by its owner only", async () => {
     input_tokens: 3,
     cache_read_tokens: 2,
     cache_write_tokens: 1,
+    cache_write_1h_tokens: 0,
     output_tokens: 4,
     reasoning_tokens: 1,
   });
