@@ -49,6 +49,7 @@ const defaultStyles: Record<ModelKind, RouteStyle> = {
   image: "images",
   speech: "speech",
   video: "videos",
+  embedding: "embeddings",
 };
 
 function buildRoutes(entry: ModelEntry): Route[] {

@@ -30,6 +30,7 @@ const kindOfStyle: Record<RouteStyle, ModelKind> = {
   images: "image",
   speech: "speech",
   videos: "video",
+  embeddings: "embedding",
 };
 
 const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
@@ -37,6 +38,7 @@ const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
   image: ["image", "request"],
   speech: ["request"],
   video: ["video", "request"],
+  embedding: ["token", "request"],
 };
 
 function missingProviders(

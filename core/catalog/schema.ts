@@ -52,6 +52,7 @@ const routeStyleSchema = z.enum([
   "images",
   "speech",
   "videos",
+  "embeddings",
 ]);
 
 /**
@@ -167,7 +168,7 @@ const routeSchema = z.strictObject({
 /** The schema of a model of `gateway.json`. */
 export const modelSchema = z.strictObject({
   id: name,
-  kind: z.enum(["chat", "image", "speech", "video"]),
+  kind: z.enum(["chat", "image", "speech", "video", "embedding"]),
   family: z.string().min(1).max(64),
   displayName: z.string().min(1).max(128).optional(),
   contextWindow: z.int().positive().max(maxReportedTokens).optional()

@@ -15,7 +15,14 @@ import type { SharedBreaker } from "./breaker.ts";
 import type { HealthView } from "./route_health.ts";
 
 /** What a call does on a route; health is kept per route and operation. */
-export const operations = ["chat", "chat_stream", "image", "speech", "video"] as const;
+export const operations = [
+  "chat",
+  "chat_stream",
+  "image",
+  "speech",
+  "video",
+  "embedding",
+] as const;
 /** A kind of call that a route has a health for. */
 export type Operation = typeof operations[number];
 

@@ -15,6 +15,7 @@ const endpointOfKind: Record<ModelKind, string> = {
   image: "/v1/images/generations or /v1/images/edits",
   speech: "/v1/audio/speech",
   video: "/v1/videos",
+  embedding: "/v1/embeddings",
 };
 
 const kindInWords: Record<ModelKind, string> = {
@@ -22,6 +23,7 @@ const kindInWords: Record<ModelKind, string> = {
   image: "an image model",
   speech: "a speech model",
   video: "a video model",
+  embedding: "an embedding model",
 };
 
 /** A model, and the name that was sent if it is not the model's id. */

@@ -21,7 +21,7 @@ import { renderPage } from "./frame/layout.tsx";
 import type { DashboardEnv } from "./visitor/visitor.ts";
 import type { PageDeclaration } from "./page.ts";
 
-const kinds: readonly ModelKind[] = ["chat", "image", "speech", "video"];
+const kinds: readonly ModelKind[] = ["chat", "image", "speech", "video", "embedding"];
 
 const texts = defineTexts({
   en: {
@@ -33,7 +33,13 @@ const texts = defineTexts({
     kind: "Kind",
     all: "All",
     apply: "Show",
-    kinds: { chat: "Chat", image: "Images", speech: "Speech", video: "Video" },
+    kinds: {
+      chat: "Chat",
+      image: "Images",
+      speech: "Speech",
+      video: "Video",
+      embedding: "Embeddings",
+    },
     model: "Model",
     price: "Price",
     listPrice: "List price",
@@ -63,7 +69,13 @@ const texts = defineTexts({
     kind: "Loại",
     all: "Tất cả",
     apply: "Xem",
-    kinds: { chat: "Hội thoại", image: "Hình ảnh", speech: "Giọng nói", video: "Video" },
+    kinds: {
+      chat: "Hội thoại",
+      image: "Hình ảnh",
+      speech: "Giọng nói",
+      video: "Video",
+      embedding: "Vector nhúng",
+    },
     model: "Mô hình",
     price: "Giá",
     listPrice: "Giá niêm yết",

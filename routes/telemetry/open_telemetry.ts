@@ -31,6 +31,7 @@ const operationNames: Record<Receipt["kind"], string> = {
   image: "generate_content",
   speech: "generate_content",
   video: "generate_content",
+  embedding: "embeddings",
 };
 
 /** What the observer needs; tests replace tracer and meter. */

@@ -50,7 +50,7 @@ Deno.test("each path for programs is on a page", async () => {
   ]
     .map(({ path }) => path).filter((path) => !path.includes("*"));
   assert(paths.length > 20);
-  const text = pages("docs/api.md", "docs/media.md", "docs/operations.md");
+  const text = pages("docs/api.md", "docs/media.md", "docs/endpoints.md", "docs/operations.md");
   const missing = paths.map(writtenPath).filter((path) => !text.includes(path));
   assertEquals([...new Set(missing)], []);
 });

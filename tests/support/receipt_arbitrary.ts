@@ -16,7 +16,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   requestId: fc.nat().map((n) => newId("request", n)),
   accountId: fc.constant(newAccount()),
   keyId: fc.constant(testKeyId),
-  kind: fc.constantFrom("chat", "image", "speech", "video"),
+  kind: fc.constantFrom("chat", "image", "speech", "video", "embedding"),
   model: text,
   mappedFrom: text,
   style: fc.constantFrom("messages", "chat", "responses"),

@@ -15,6 +15,7 @@ const defaultPaths: Record<RouteStyle, string> = {
   images: "/v1/images",
   speech: "/v1/audio/speech",
   videos: "/v1/videos",
+  embeddings: "/v1/embeddings",
 };
 
 /**

@@ -3,7 +3,7 @@
  *
  * See docs/behaviour.md#the-way-of-a-call.
  *
- * - Folder `routes/api/media/`: what image, speech and video calls share: admission, attempts, settlement, relaying.
+ * - Folder `routes/api/media/`: what image, speech, video and embedding calls share: admission, attempts, settlement, relaying.
  * - In: the parts that the endpoint read from its request.
  * - Out: the answer of a route for the endpoint, and one settlement.
  * - Never: settles a call twice, or reads a wire format of an endpoint.
@@ -37,7 +37,7 @@ export interface MediaCallInput {
   readonly incoming: Incoming;
   readonly principal: Principal;
   readonly chosen: ChosenModel;
-  readonly style: "images" | "speech" | "videos";
+  readonly style: keyof typeof kindOfStyle;
   readonly operation: Operation;
   readonly stream: boolean;
   readonly price: AppliedPrice;
@@ -48,7 +48,12 @@ export interface MediaCallInput {
   readonly start: CallStart;
 }
 
-const kindOfStyle = { images: "image", speech: "speech", videos: "video" } as const;
+const kindOfStyle = {
+  images: "image",
+  speech: "speech",
+  videos: "video",
+  embeddings: "embedding",
+} as const;
 
 /** An admitted call: its money is reserved and its timeout runs. */
 export interface MediaCall<Value = unknown> {

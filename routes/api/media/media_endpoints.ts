@@ -1,5 +1,6 @@
-/** The paths of images, speech and videos. */
+/** The paths of everything but chat and lists of models. */
 import type { Context } from "hono";
+import { serveEmbeddings } from "../embeddings/embeddings.ts";
 import { serveSpeech } from "../speech/audio_speech.ts";
 import type { Gateway } from "../gateway.ts";
 import { serveImages } from "../images/images.ts";
@@ -16,7 +17,7 @@ interface MediaEndpoint {
 
 const idOf = (context: Context) => context.req.param("id") ?? "";
 
-/** The endpoints of images, speech and videos, by path. */
+/** The endpoints of calls that are not chat, by path. */
 export const mediaEndpoints: readonly MediaEndpoint[] = [
   {
     method: "POST",
@@ -29,6 +30,7 @@ export const mediaEndpoints: readonly MediaEndpoint[] = [
     serve: (gateway, incoming) => serveImages(gateway, "edits", incoming),
   },
   { method: "POST", path: "/v1/audio/speech", serve: serveSpeech },
+  { method: "POST", path: "/v1/embeddings", serve: serveEmbeddings },
   { method: "POST", path: "/v1/videos", serve: createVideo },
   { method: "GET", path: "/v1/videos", serve: listOwnVideos },
   {

@@ -1,0 +1,89 @@
+/** Runs calls that send a JSON body and get one JSON answer with a list: embeddings, ranks, moderation. */
+import { withFields } from "../calls/request/changed_body.ts";
+import type { JsonBody, Span } from "../calls/request/json_body.ts";
+import { providerRequest } from "../calls/request/provider_request.ts";
+import { type GrowingCounter, readWhole, uncountedBodyBytes } from "../calls/read_whole.ts";
+import type { RouteStyle } from "../catalog/catalog.ts";
+import { GatewayError } from "../errors.ts";
+import { joined } from "../lib/bytes/byte_parts.ts";
+import type { JsonKey } from "../lib/json/json_cursor.ts";
+import { readProviderError } from "../wire/errors/provider_error.ts";
+import type { MediaExchange, MediaWork } from "./exchange.ts";
+import { type ListAnswer, readListAnswer } from "./list_answer.ts";
+import { parseJson } from "./refusal.ts";
+
+/** What all requests of these endpoints have. */
+export interface JsonRequest {
+  /** The model as the client named it; the answer names it so, too. */
+  readonly model: string;
+  readonly body: JsonBody;
+}
+
+/** How an endpoint is called at providers, and which answers it takes. */
+export interface JsonCall {
+  readonly request: JsonRequest;
+  readonly style: RouteStyle;
+  /** Names that the list of results may have. */
+  readonly list: readonly JsonKey[];
+  readonly maxAnswerBytes: number;
+  /** Whether the list can be the answer to this request; if not, the next route is tried. */
+  readonly accepts: (items: number) => boolean;
+}
+
+/** A whole answer, as it goes to the client. */
+export interface JsonAnswer extends ListAnswer {
+  readonly bytes: Uint8Array;
+}
+
+/** Describes such a call for its routes. */
+export function jsonWork(call: JsonCall): MediaWork<JsonAnswer> {
+  const { request, style } = call;
+  return {
+    prepare(route) {
+      const changes = route.upstreamModel === request.model ? {} : { model: route.upstreamModel };
+      const body = withFields(request.body, changes);
+      return Promise.resolve(({ provider, secret }) =>
+        providerRequest({
+          provider,
+          style,
+          secret,
+          body,
+          stream: false,
+          clientHeader: () => undefined,
+        })
+      );
+    },
+    receive: (asked) => receive(call, asked),
+  };
+}
+
+async function receive(call: JsonCall, asked: MediaExchange): Promise<JsonAnswer> {
+  const response = await asked.answered();
+  const bytes = await readWhole(response, call.maxAnswerBytes, asked.counter);
+  const reading = readListAnswer(bytes, call.list);
+  if (reading?.hasError === true) throw readProviderError(parseJson(bytes));
+  if (reading?.items === undefined || !call.accepts(reading.items)) {
+    throw new GatewayError(
+      "upstream_unreachable",
+      "The provider of this model sent no answer to this request",
+    );
+  }
+  const { model } = call.request;
+  return { ...reading, bytes: await withModel(bytes, reading.model, model, asked.counter) };
+}
+
+/** Replaces the provider's name of the model by the client's. */
+async function withModel(
+  bytes: Uint8Array,
+  place: Span | undefined,
+  model: string,
+  counter: GrowingCounter,
+): Promise<Uint8Array> {
+  if (place === undefined) return bytes;
+  const name = new TextEncoder().encode(JSON.stringify(model));
+  const told = bytes.subarray(place.start, place.end);
+  if (told.length === name.length && told.every((byte, i) => byte === name[i])) return bytes;
+  // The changed answer is a copy.
+  if (bytes.length > uncountedBodyBytes) await counter.grow(bytes.length);
+  return joined([bytes.subarray(0, place.start), name, bytes.subarray(place.end)]);
+}

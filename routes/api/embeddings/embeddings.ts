@@ -1,0 +1,31 @@
+/**
+ * `POST /v1/embeddings`. Charged by the tokens of the input.
+ *
+ * - Folder `routes/api/embeddings/`: embedding calls.
+ * - In: an admitted request for an embedding model.
+ * - Out: the provider's vectors as they came, settled, with its receipt.
+ * - Never: charges for more tokens than the input can have.
+ */
+import { embeddingWork, reportedInputTokens } from "../../../core/media/embeddings/attempt.ts";
+import { readEmbeddingRequest } from "../../../core/media/embeddings/request.ts";
+import { chargeForInput, mostInputCost } from "../../../core/media/input_charge.ts";
+import type { Gateway } from "../gateway.ts";
+import type { Incoming } from "../incoming.ts";
+import { serveJsonEndpoint } from "../media/json_endpoint.ts";
+
+/**
+ * Serves one embedding call.
+ *
+ * @throws {GatewayError} the client's error; nothing is charged then
+ */
+export function serveEmbeddings(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  return serveJsonEndpoint(gateway, incoming, {
+    kind: "embedding",
+    style: "embeddings",
+    operation: "embedding",
+    read: readEmbeddingRequest,
+    work: embeddingWork,
+    mostMicroVnd: (price, { input }) => mostInputCost(price, input),
+    charge: (price, { input }, answer) => chargeForInput(price, input, reportedInputTokens(answer)),
+  });
+}

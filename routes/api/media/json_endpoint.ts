@@ -1,0 +1,79 @@
+/** Serves calls that get one JSON answer with a list of results: embeddings, ranks, moderation. */
+import { applyPrice } from "../../../core/billing/price.ts";
+import type { AppliedPrice } from "../../../core/billing/receipt.ts";
+import type { ModelKind } from "../../../core/catalog/catalog.ts";
+import { readMediaBody } from "../../../core/media/body.ts";
+import type { MediaWork } from "../../../core/media/exchange.ts";
+import type { JsonAnswer, JsonRequest } from "../../../core/media/json_call.ts";
+import type { Operation } from "../../../core/routing/router.ts";
+import { chooseModel } from "../admission.ts";
+import { type CallCharge, startCall } from "../call_settlement.ts";
+import { wholeAnswer } from "../chat/whole_answer.ts";
+import type { Gateway } from "../gateway.ts";
+import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
+import { admitRequest, type Incoming, requireJson } from "../incoming.ts";
+import { costHeaders } from "../response_headers.ts";
+import { beginMediaCall, failedCall, type MediaCallInput, tryRoutes } from "./media_call.ts";
+
+/** What distinguishes such an endpoint. */
+export interface JsonEndpoint<Request extends JsonRequest> {
+  readonly kind: ModelKind;
+  readonly style: MediaCallInput["style"];
+  readonly operation: Operation;
+  /** Reads the body. @throws {GatewayError} the client's error */
+  readonly read: (body: Uint8Array) => Request;
+  readonly work: (request: Request) => MediaWork<JsonAnswer>;
+  /** The most that a call can cost. */
+  readonly mostMicroVnd: (price: AppliedPrice, request: Request) => bigint;
+  readonly charge: (price: AppliedPrice, request: Request, answer: JsonAnswer) => CallCharge;
+}
+
+/**
+ * Serves one call. A client that leaves pays: the provider finishes the call anyway.
+ *
+ * @throws {GatewayError} the client's error; nothing is charged then
+ */
+export async function serveJsonEndpoint<Request extends JsonRequest>(
+  gateway: Gateway,
+  incoming: Incoming,
+  endpoint: JsonEndpoint<Request>,
+): Promise<Response> {
+  const start = startCall(gateway);
+  const { body, principal } = await admitRequest(gateway, incoming);
+  requireJson(incoming.request);
+  const request = endpoint.read(body);
+  const { catalog } = gateway.config;
+  const chosen = incoming.chosen = chooseModel(catalog, request.model, endpoint.kind, principal);
+  if (hasIdempotencyKey(incoming)) {
+    const keyed = readMediaBody(body, "application/json");
+    const known = await knownAnswer(gateway, incoming, principal, keyed);
+    if (known !== undefined) return known;
+  }
+  const price = applyPrice(chosen.model.price);
+  const call = await beginMediaCall(gateway, {
+    incoming,
+    principal,
+    chosen,
+    style: endpoint.style,
+    operation: endpoint.operation,
+    stream: false,
+    price,
+    worstCaseMicroVnd: endpoint.mostMicroVnd(price, request),
+    dropped: [],
+    start,
+  }, endpoint.work(request));
+  const { settlement, headers, bufferedAnswer } = call;
+  try {
+    const found = await tryRoutes(call);
+    if (!found.ok) throw await failedCall(call, found);
+    settlement.firstOutputAt(gateway.clock.monotonicMs());
+    const { route, attempts, result } = found;
+    const end = { outcome: "completed", status: 200, route, attempts } as const;
+    const receipt = await settlement.settle(end, endpoint.charge(price, request, result));
+    const answerHeaders = [...headers, ...costHeaders(receipt)];
+    return wholeAnswer(result.bytes, answerHeaders, bufferedAnswer, gateway.deadlines);
+  } catch (error) {
+    settlement.abandon();
+    throw error;
+  }
+}
