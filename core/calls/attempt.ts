@@ -5,7 +5,7 @@ import type { Deadlines } from "../lib/time/deadlines.ts";
 import type { AnswerReading, StreamPipe } from "../wire/contract.ts";
 import { GatewayError } from "../errors.ts";
 import { parseExactly } from "../lib/json/exact_json.ts";
-import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { maxErrorBodyBytes } from "./limits.ts";
 import { maxAnswerBytes } from "../wire/limits.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
@@ -41,6 +41,8 @@ export interface AttemptHandlers {
   readonly exchange: UpstreamExchange;
   readonly createPipe: () => StreamPipe;
   readonly readAnswer: (body: JsonObject) => AnswerReading;
+  /** The client gets the bytes of the answer, so that its value is only read and its numbers may be rounded. */
+  readonly isNative?: boolean;
   /**
    * Converts the whole answer to the client's style. Throws a {@linkcode GatewayError} if it turns out not to be an
    * answer.
@@ -173,9 +175,10 @@ export async function answered(
   return response;
 }
 
-function parseObject(bytes: Uint8Array): JsonObject | undefined {
+function parseObject(bytes: Uint8Array, isExact = true): JsonObject | undefined {
   try {
-    const value = parseExactly(decodeUtf8(bytes));
+    const text = decodeUtf8(bytes);
+    const value: Json = isExact ? parseExactly(text) : JSON.parse(text);
     return isJsonObject(value) ? value : undefined;
   } catch {
     return undefined;
@@ -199,10 +202,13 @@ export async function attemptAnswer(
 ): Promise<WholeAnswer> {
   const response = await answered(handlers, time);
   const bytes = await readWhole(response, maxBytes, counter);
-  const value = parseObject(bytes);
+  const value = parseObject(bytes, handlers.isNative !== true);
   if (value === undefined) throw failed("sent no JSON");
   const reading = handlers.readAnswer(value);
-  if (reading.error !== undefined) throw reading.error;
+  if (reading.error !== undefined) {
+    // The members of an error go to the client, with exact numbers.
+    throw handlers.readAnswer(parseObject(bytes) ?? value).error ?? reading.error;
+  }
   // Converted before the route is committed: an answer that cannot be delivered is a failure of this route, not
   // charged.
   return { kind: "answer", clientBytes: handlers.toClient({ bytes, value }), reading };

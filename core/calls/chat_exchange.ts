@@ -215,6 +215,7 @@ function startNative(
     exchange: open(call, route, style, access, { body, betas }),
     createPipe: () => createNativePipe(style, { ...context, injectedUsage }),
     readAnswer: (body) => clientReading(readAnswer(style, body), context),
+    isNative: true,
     decodeError: (status, body, waitSeconds) =>
       inClientTerms(
         decodeProviderError(style, status, body, errorOptions(waitSeconds, true)),
@@ -223,7 +224,7 @@ function startNative(
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
     toClient: ({ bytes, value }) =>
-      value["model"] === request.model ? bytes : new ClientModel(request.model).inAnswer(bytes),
+      value["model"] === request.model ? bytes : ClientModel.of(request.model).inAnswer(bytes),
     dropped,
   };
 }

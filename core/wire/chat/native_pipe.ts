@@ -46,7 +46,7 @@ export function createChatNativePipe(
   context: PipeContext & { readonly injectedUsage: boolean },
 ): StreamPipe {
   const meter = new ChatMeter({
-    model: new ClientModel(context.clientModel),
+    model: ClientModel.of(context.clientModel),
     hideUsage: context.injectedUsage && !context.clientWantsUsage,
   });
   return new BytePipe(meter, {

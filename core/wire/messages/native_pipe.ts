@@ -34,7 +34,7 @@ function lengthStop(meter: MessagesMeter, usage: TokenUsage): Uint8Array {
 
 /** Creates the pipe from a Messages upstream to a Messages client. A stream without `message_stop` was cut. */
 export function createMessagesNativePipe(context: PipeContext): StreamPipe {
-  const meter = new MessagesMeter(new ClientModel(context.clientModel));
+  const meter = new MessagesMeter(ClientModel.of(context.clientModel));
   return new BytePipe(meter, {
     errorEvent: (error) =>
       encodeSseEvent(stringifyExactly(errorBody(error, "messages", context.requestId)), "error"),

@@ -63,7 +63,7 @@ function failure(meter: ResponsesMeter, context: PipeContext, error: GatewayErro
 
 /** Creates the pipe from a Responses upstream to a Responses client. A stream without a closing event was cut. */
 export function createResponsesNativePipe(context: PipeContext): StreamPipe {
-  const meter = new ResponsesMeter(new ClientModel(context.clientModel));
+  const meter = new ResponsesMeter(ClientModel.of(context.clientModel));
   return new BytePipe(meter, {
     errorEvent: (error) => failure(meter, context, error),
     clientError: (error) => inClientTerms(error, context),

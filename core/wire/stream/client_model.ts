@@ -18,12 +18,27 @@ const emptyLiteralBytes = 2;
 /** The member `model`, prepared for scanning. */
 export const modelKey = jsonKey("model");
 
-/** Replaces the provider's name of the model in the bytes of an answer by the client's. One per call. */
+/** Names that are kept encoded: those of the catalogue, and what clients call them. */
+const namesKept = 256;
+
+const known = new Map<string, ClientModel>();
+
+/** Replaces the provider's name of the model in the bytes of an answer by the client's. One for each name. */
 export class ClientModel {
   /** The name as JSON, its quotes included. */
   readonly #literal: Uint8Array;
 
-  constructor(name: string) {
+  /** Returns the one of a name: encoding it for each call would cost as much as parsing an answer of 1 KB. */
+  static of(name: string): ClientModel {
+    const found = known.get(name);
+    if (found !== undefined) return found;
+    const made = new ClientModel(name);
+    if (known.size >= namesKept) known.clear();
+    known.set(name, made);
+    return made;
+  }
+
+  private constructor(name: string) {
     this.#literal = encoder.encode(stringifyExactly(name));
   }
 
@@ -49,7 +64,7 @@ export class ClientModel {
    * ```ts
    * import { ClientModel } from "./client_model.ts";
    * const answer = '{ "choices": [{"model":"x"}], "model" : "vendor-1" }';
-   * const named = new ClientModel("premium-1").inAnswer(new TextEncoder().encode(answer));
+   * const named = ClientModel.of("premium-1").inAnswer(new TextEncoder().encode(answer));
    * const text = new TextDecoder().decode(named);
    * if (text !== '{ "choices": [{"model":"x"}], "model" : "premium-1" }') throw new Error(text);
    * ```
@@ -68,7 +83,9 @@ export class ClientModel {
       pieces.push(bytes.subarray(readAt, start), this.#literal);
       readAt = cursor.at;
     }
-    return readAt === 0 ? bytes : joined([...pieces, bytes.subarray(readAt)]);
+    if (readAt === 0) return bytes;
+    pieces.push(bytes.subarray(readAt));
+    return joined(pieces);
   }
 
   /** Whether a string literal is a name other than the client's. */

@@ -206,7 +206,7 @@ Deno.test("property: in whole answers only the top-level model changes", () => {
       (object, chances, marked) => {
         const sent = (marked ? "\ufeff" : "") + written(object, endless(chances));
         const got = new TextDecoder("utf-8", { ignoreBOM: true })
-          .decode(new ClientModel("premium-1").inAnswer(encoder.encode(sent)));
+          .decode(ClientModel.of("premium-1").inAnswer(encoder.encode(sent)));
         assertEquals(JSON.parse(decoder.decode(encoder.encode(got))), plain(renamed(object)));
         assertOneLiteralDiffers(sent, got);
       },
@@ -219,7 +219,7 @@ Deno.test("every model member of an object that has it twice is renamed", () => 
   const twice = '{"model":"vendor-9","choices":[{"delta":{}}],"m\\u006fdel" : "vendor-9"}';
   const expected = '{"model":"premium-1","choices":[{"delta":{}}],"m\\u006fdel" : "premium-1"}';
   assertEquals(pipeText("chat", `data: ${twice}\n\n`, names).passed, `data: ${expected}\n\n`);
-  const whole = new ClientModel("premium-1").inAnswer(encoder.encode(twice));
+  const whole = ClientModel.of("premium-1").inAnswer(encoder.encode(twice));
   assertEquals(decoder.decode(whole), expected);
 });
 
