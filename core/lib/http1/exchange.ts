@@ -97,10 +97,10 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
   }
 
   async #run(request: UpstreamRequest): Promise<UpstreamResponse> {
-    const { pool, counts, destination: destinationOf } = this.#setting;
+    const { pool, counts, destination: destinationOf, bounds, buffers } = this.#setting;
     try {
       const destination = destinationOf(request.url);
-      const message = encodeRequest(request, destination, this.#setting.bounds.singleWriteBytes);
+      const message = encodeRequest(request, destination, bounds.singleWriteBytes, buffers);
       const pooled = isRepeatable(request)
         ? pool.take(destination.origin)
         : await this.#takeProven(destination.origin);
@@ -136,13 +136,15 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
 
   /** Sends the request and reads the head of the answer. */
   async #converse(link: Link, message: RequestMessage): Promise<UpstreamResponse> {
-    const { bounds } = this.#setting;
+    const { bounds, buffers } = this.#setting;
     link.send(message, () => {
       if (this.#link === link && !this.#headDone) link.arm(bounds.headMs);
     });
     const head = await this.#readHead(link);
     this.#head = head;
     this.#headDone = true;
+    // From here on it is not sent again, and bytes that are written are not read any more.
+    if (link.requestWritten) buffers.give(message.first);
     const framing = head.framing;
     if (framing.kind === "length") this.#remainingBytes = framing.bytes;
     if (framing.kind === "chunked") {

@@ -99,7 +99,7 @@ export class Link {
   }
 
   async #writeAll({ first, rest }: RequestMessage, onProgress: () => void): Promise<void> {
-    let piece = first;
+    let piece: Uint8Array = first;
     for (let next = 0;; next++) {
       let written = await this.#connection.write(piece);
       while (written < piece.length) {

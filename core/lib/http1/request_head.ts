@@ -6,6 +6,7 @@ import { parseUrl } from "../runtime/mod.ts";
 import { lengthOf, piecesOf } from "../bytes/byte_parts.ts";
 import type { ConnectTarget } from "../../upstream/connection.ts";
 import { UpstreamFailure, type UpstreamRequest } from "../../upstream/transport.ts";
+import type { WriteBuffers } from "./write_buffers.ts";
 
 /** The parts of a URL that a request needs, computed once per URL. */
 export interface Destination {
@@ -68,13 +69,12 @@ export const driverHeaders: ReadonlySet<string> = new Set([
 const lowerCaseToken = /^[!#$%&'*+\-.^_`|~0-9a-z]+$/;
 const fieldValue = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-const encoder = new TextEncoder();
-
 const nothing: readonly Uint8Array[] = [];
 
 /** A request in the form in which it is written: `first`, then `rest` if there is more. */
 export interface RequestMessage {
-  readonly first: Uint8Array;
+  /** From {@linkcode WriteBuffers}. */
+  readonly first: Uint8Array<ArrayBuffer>;
   readonly rest: readonly Uint8Array[];
 }
 
@@ -92,19 +92,20 @@ export function encodeRequest(
   request: UpstreamRequest,
   destination: Destination,
   singleWriteBytes: number,
+  buffers: WriteBuffers,
 ): RequestMessage {
-  const text = headText(request, destination);
+  const start = headStart(request, destination);
+  const end = headEnd(request);
   const pieces = request.body === null ? [] : piecesOf(request.body);
   const body = pieces[0];
   const isJoined = body !== undefined && body.length <= singleWriteBytes;
-  const first = new Uint8Array(text.length + (isJoined ? body.length : 0));
-  const { read, written } = encoder.encodeInto(text, first);
-  // Characters above 0x7f became two bytes. Only header values contain them, and there each is one
-  // byte, as in `Headers`.
-  if (read !== text.length || written !== text.length) {
-    for (let index = 0; index < text.length; index++) first[index] = text.charCodeAt(index);
+  const headBytes = start.length + end.length;
+  const first = buffers.take(headBytes + (isJoined ? body.length : 0));
+  first.set(start);
+  for (let index = 0; index < end.length; index++) {
+    first[start.length + index] = end.charCodeAt(index);
   }
-  if (isJoined) first.set(body, text.length);
+  if (isJoined) first.set(body, headBytes);
   if (!isJoined) return { first, rest: pieces };
   return { first, rest: pieces.length === 1 ? nothing : pieces.slice(1) };
 }
@@ -120,14 +121,7 @@ export function checkHeader(name: string, value: string): void {
   if (!fieldValue.test(value)) throw refused(`the value of ${name} holds control characters`);
 }
 
-/**
- * Field lines of lists that no longer change: most requests to a provider differ only in the body.
- */
-const knownLines = new WeakMap<UpstreamRequest["headers"], string>();
-
 function fieldLines(headers: UpstreamRequest["headers"]): string {
-  const known = knownLines.get(headers);
-  if (known !== undefined) return known;
   let text = "";
   let acceptsEncoding = false;
   for (const [name, value] of headers) {
@@ -136,18 +130,36 @@ function fieldLines(headers: UpstreamRequest["headers"]): string {
     text += `${name}: ${value}\r\n`;
   }
   // Compressed bytes could be neither metered nor converted.
-  if (!acceptsEncoding) text += "accept-encoding: identity\r\n";
-  if (Object.isFrozen(headers)) knownLines.set(headers, text);
-  return text;
+  return acceptsEncoding ? text : `${text}accept-encoding: identity\r\n`;
 }
 
-function headText(request: UpstreamRequest, destination: Destination): string {
-  const { method, body } = request;
-  let text = `${method} ${destination.path} HTTP/1.1\r\nhost: ${destination.host}\r\n` +
-    fieldLines(request.headers);
-  // RFC 9110 section 8.6: a POST states its length even if it is 0; a GET without content states
-  // none.
-  if (body !== null) text += `content-length: ${lengthOf(body)}\r\n`;
-  else if (method === "POST") text += "content-length: 0\r\n";
-  return text + "\r\n";
+/** A head up to its length, with what it was made for besides its list of headers. */
+interface KnownStart {
+  readonly method: UpstreamRequest["method"];
+  readonly destination: Destination;
+  readonly bytes: Uint8Array;
+}
+
+/**
+ * Starts of heads by lists of headers that no longer change: most requests to a provider differ only in the body.
+ */
+const knownStarts = new WeakMap<UpstreamRequest["headers"], KnownStart>();
+
+function headStart({ method, headers }: UpstreamRequest, destination: Destination): Uint8Array {
+  const known = knownStarts.get(headers);
+  if (known?.method === method && known.destination === destination) return known.bytes;
+  const { path, host } = destination;
+  const text = `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${fieldLines(headers)}`;
+  // Characters above 0x7f are only in header values, and there each is one byte, as in `Headers`.
+  const bytes = Uint8Array.from(text, (character) => character.charCodeAt(0));
+  if (Object.isFrozen(headers)) knownStarts.set(headers, { method, destination, bytes });
+  return bytes;
+}
+
+/**
+ * RFC 9110 section 8.6: a POST states its length even if it is 0; a GET without content states none.
+ */
+function headEnd({ method, body }: UpstreamRequest): string {
+  if (body !== null) return `content-length: ${lengthOf(body)}\r\n\r\n`;
+  return method === "POST" ? "content-length: 0\r\n\r\n" : "\r\n";
 }

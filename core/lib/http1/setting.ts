@@ -4,6 +4,7 @@ import type { Connect } from "../../upstream/connection.ts";
 import type { ChunkedLimits } from "./chunked.ts";
 import type { Pool } from "./pool.ts";
 import type { Destination } from "./request_head.ts";
+import type { WriteBuffers } from "./write_buffers.ts";
 
 /** The bounds of the driver; the defaults in `transport.ts` say why they are what they are. */
 export interface Http1Bounds extends ChunkedLimits {
@@ -25,6 +26,7 @@ export interface ExchangeSetting {
   readonly deadlines: Deadlines;
   readonly bounds: Http1Bounds;
   readonly pool: Pool;
+  readonly buffers: WriteBuffers;
   readonly destination: (url: string) => Destination;
   readonly counts: { opened: number; reused: number; retried: number };
 }

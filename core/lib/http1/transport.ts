@@ -16,6 +16,7 @@ import { Http1Exchange } from "./exchange.ts";
 import { Pool, type PoolOptions } from "./pool.ts";
 import { type Destination, parseDestination } from "./request_head.ts";
 import type { ExchangeSetting, Http1Bounds } from "./setting.ts";
+import { WriteBuffers } from "./write_buffers.ts";
 
 /** Bytes of a response head. Common servers stop at 8–16 KiB. */
 const maxHeadBytes = 32 * 1024;
@@ -106,6 +107,7 @@ export function createHttp1Transport(options: Http1TransportOptions): Http1Trans
     deadlines,
     bounds: { ...defaultBounds, ...overrides },
     pool,
+    buffers: new WriteBuffers(),
     destination: cachedDestinations(),
     counts,
   };

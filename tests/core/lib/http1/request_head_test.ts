@@ -1,13 +1,20 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import { encodeRequest, parseDestination } from "../../../../core/lib/http1/request_head.ts";
 import { UpstreamFailure, type UpstreamRequest } from "../../../../core/upstream/transport.ts";
+import { WriteBuffers } from "../../../../core/lib/http1/write_buffers.ts";
 import { concat } from "./bytes.ts";
 
 const url = "https://api.example/v1/x?y=z";
+const buffers = new WriteBuffers();
 
 function wire(change: Partial<UpstreamRequest>, singleWriteBytes = 1_000): string {
   const request: UpstreamRequest = { method: "POST", url, headers: [], body: null, ...change };
-  const { first, rest } = encodeRequest(request, parseDestination(request.url), singleWriteBytes);
+  const { first, rest } = encodeRequest(
+    request,
+    parseDestination(request.url),
+    singleWriteBytes,
+    buffers,
+  );
   return new TextDecoder("latin1").decode(concat([first, ...rest]));
 }
 
@@ -36,13 +43,18 @@ Deno.test("encodeRequest: a caller's accept-encoding is kept", () => {
 Deno.test("encodeRequest: a small body is joined to the head, a large one is not copied", () => {
   const body = Uint8Array.from({ length: 5_000 }, (_, index) => index & 255);
   const request: UpstreamRequest = { method: "POST", url, headers: [], body };
-  const joined = encodeRequest(request, parseDestination(url), 5_000);
+  const joined = encodeRequest(request, parseDestination(url), 5_000, buffers);
   assertEquals(joined.rest, []);
-  const apart = encodeRequest(request, parseDestination(url), 4_999);
+  const apart = encodeRequest(request, parseDestination(url), 4_999, buffers);
   assertEquals(apart.rest.length === 1 && apart.rest[0] === body, true);
   assertEquals(concat([apart.first, body]), concat([joined.first]));
   const pieces = [body.subarray(0, 900), body.subarray(900, 4_000), body.subarray(4_000)];
-  const inPieces = encodeRequest({ ...request, body: pieces }, parseDestination(url), 1_000);
+  const inPieces = encodeRequest(
+    { ...request, body: pieces },
+    parseDestination(url),
+    1_000,
+    buffers,
+  );
   assertEquals(inPieces.rest.length === 2 && inPieces.rest[0] === pieces[1], true);
   assertEquals(concat([inPieces.first, ...inPieces.rest]), concat([joined.first]));
 });
@@ -136,3 +148,30 @@ function assertThrowsMessage(run: () => unknown): string {
   }
   throw new Error("Expected an UpstreamFailure");
 }
+
+Deno.test("encodeRequest: a frozen list of headers is sent as it is, to whatever address and method", () => {
+  const headers = Object.freeze([["x-a", "b"]] as const);
+  const fresh: readonly (readonly [string, string])[] = [["x-a", "b"]];
+  const requests: Partial<UpstreamRequest>[] = [
+    {},
+    { body: Uint8Array.of(65) },
+    { method: "GET" },
+    { url: "https://other.example/" },
+    { body: Uint8Array.of(65, 66) },
+  ];
+  for (const request of [...requests, ...requests]) {
+    assertEquals(wire({ ...request, headers }), wire({ ...request, headers: fresh }));
+  }
+});
+
+Deno.test("WriteBuffers: bytes that were given back are used again, larger ones are not kept", () => {
+  const some = new WriteBuffers();
+  const first = some.take(100);
+  assertEquals(some.take(50).buffer === first.buffer, false);
+  some.give(first);
+  const again = some.take(50);
+  assertEquals([again.buffer === first.buffer, again.length], [true, 50]);
+  const large = some.take(1_000_000);
+  some.give(large);
+  assertEquals(some.take(1_000_000).buffer === large.buffer, false);
+});

@@ -144,6 +144,22 @@ Deno.test("an answer before the end of the request is returned, and its connecti
   assertEquals([connection.closed, network.transport.counts().idle], [true, 0]);
 });
 
+Deno.test("a request that is still being written when its answer comes keeps its bytes", async () => {
+  const network = fakeNetwork();
+  const written = Promise.withResolvers<void>();
+  const connection = network.prepare(ok("early"));
+  connection.writeGate = written.promise;
+  const body = encode("the first body");
+  await call(network.transport, { url, body });
+  network.prepare(ok("2"));
+  await call(network.transport, { url, body: encode("another one") });
+  connection.closed = false; // the bytes that it would take now
+  written.resolve();
+  await settle();
+  assert(connection.sent.endsWith("the first body"));
+  network.transport.close();
+});
+
 Deno.test("an answer after a failed write is returned, and its connection closed", async () => {
   const network = fakeNetwork();
   const connection = network.prepare();
