@@ -51,6 +51,7 @@ export async function knownAnswer(
     pathOf(request.url),
   );
   const id = `${accountId} ${key.id}`;
+  let wasUnderWay = false;
   for (let look = 1; look <= looks; look++) {
     const entered = keyedCalls.enter(id, key.fingerprint);
     if ("over" in entered) {
@@ -66,13 +67,17 @@ export async function knownAnswer(
       const start = await claimKey(kv, { ...key, of: "call", accountId, requestId, nowMs });
       isBegun = start.kind === "claimed";
       if (start.kind !== "claimed") {
-        if (start.kind === "under_way" && await gateway.peers?.finished(id)) {
-          // A client that has left must not start, and pay for, a call.
-          if (request.signal.aborted) break;
-          continue;
+        if (start.kind !== "under_way" || gateway.peers === undefined) {
+          return await answerOf(gateway, start, id);
         }
-        return await answerOf(gateway, start, id);
+        // A call that no other thread runs may have ended since its row was read.
+        if (!await gateway.peers.finished(id) && wasUnderWay) break;
+        // A client that has left must not start, and pay for, a call.
+        if (request.signal.aborted) break;
+        wasUnderWay = true;
+        continue;
       }
+      entered.claimed();
       incoming.keyedCall = new KeyedCall(gateway, start.claim, id, accountId, entered.leave);
       return undefined;
     } finally {

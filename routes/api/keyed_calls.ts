@@ -12,6 +12,15 @@ interface Running {
   readonly fingerprint: string;
   readonly over: Promise<void>;
   waiting: number;
+  /** Whether it has claimed the key in the store; before that it may itself wait for another thread. */
+  hasClaimed: boolean;
+}
+
+/** A place among the running calls. */
+interface Entered {
+  /** The call has claimed the key in the store. */
+  readonly claimed: () => void;
+  readonly leave: () => void;
 }
 
 /** The calls with an idempotency key that run in this process, and the answers kept for repeats. */
@@ -31,22 +40,26 @@ export class KeyedCalls {
   }
 
   /** Enters a key, or returns the call that runs under it. */
-  enter(id: string, fingerprint: string): Running | { readonly leave: () => void } {
+  enter(id: string, fingerprint: string): Running | Entered {
     const running = this.#running.get(id);
     if (running !== undefined) return running;
     const { promise, resolve } = Promise.withResolvers<void>();
-    this.#running.set(id, { fingerprint, over: promise, waiting: 0 });
+    const own: Running = { fingerprint, over: promise, waiting: 0, hasClaimed: false };
+    this.#running.set(id, own);
     const leave = () => {
       this.#running.delete(id);
       resolve();
     };
-    return { leave };
+    return { leave, claimed: () => void (own.hasClaimed = true) };
   }
 
-  /** Waits for the call that runs under a key, if there is one. Resolves with whether there was, and it is over. */
+  /**
+   * Waits for the call that has claimed a key, if it runs in this thread. Resolves with whether it did, and is over.
+   * Calls that only look for an answer do not count: those of two threads would wait for each other.
+   */
   async finished(id: string): Promise<boolean> {
     const running = this.#running.get(id);
-    return running !== undefined && await this.wait(running);
+    return running?.hasClaimed === true && await this.wait(running);
   }
 
   /** Waits for a call, no longer than it can run. Resolves with whether it is over. */

@@ -61,14 +61,14 @@ async function balanceVnd(gateway: StartedGateway): Promise<number> {
   return Number(String(JSON.parse(output).balanceVnd).replaceAll(/[^\d.]/g, ""));
 }
 
-for (const killAfter of [5, 25]) {
-  Deno.test(`after a kill at answer ${killAfter} retries under the same keys are charged once`, async () => {
+for (const [killAfter, workers] of [[5, "1"], [25, "1"], [15, "2"]] as const) {
+  Deno.test(`after a kill at answer ${killAfter} with ${workers} workers, retries under the same keys are charged once`, async () => {
     const folder = await Deno.makeTempDir({ prefix: "gateway-test-" });
     try {
       let first: (Sent | undefined)[] = [];
       let beforeVnd = 0;
       {
-        await using gateway = await startGateway({ folder });
+        await using gateway = await startGateway({ folder, env: { GATEWAY_WORKERS: workers } });
         beforeVnd = await balanceVnd(gateway);
         let killing: Promise<number> | undefined;
         first = await sendAll(gateway, (answered) => {
@@ -76,7 +76,7 @@ for (const killAfter of [5, 25]) {
         });
         await killing;
       }
-      await using gateway = await startGateway({ folder });
+      await using gateway = await startGateway({ folder, env: { GATEWAY_WORKERS: workers } });
       const second = await sendAll(gateway);
       const third = await sendAll(gateway);
       const charged = new Set<number>();

@@ -59,67 +59,6 @@ async function load(gateway: StartedGateway, inFlight: number, seen: Seen[]): Pr
   await Promise.all(Array.from({ length: inFlight }, client));
 }
 
-Deno.test(
-  "kill -9 under 64 streams: every answer that was seen complete has its receipt, and the money adds up",
-  {
-    sanitizeOps: false,
-    sanitizeResources: false,
-  },
-  async () => {
-    const folder = await Deno.makeTempDir({ prefix: "gateway-kill-" });
-    try {
-      const all: Seen[] = [];
-      for (const ended of [64, 200]) {
-        const gateway = await startGateway({ folder });
-        const running = load(gateway, 64, all);
-        await until(() => all.length >= ended, `${ended} streams have ended`);
-        await gateway.end("SIGKILL");
-        await running;
-      }
-      const complete = all.filter((seen) => seen.complete);
-      assert(complete.length < all.length, "some streams were cut off");
-
-      await using gateway = await startGateway({ folder });
-      const verified = await gateway.admin("verify");
-      assertEquals(verified.code, 0, verified.output);
-      const exported = (await gateway.admin("export")).output;
-      const missing = complete.filter(({ requestId }) => !exported.includes(requestId));
-      assertEquals(missing, []);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
-  },
-);
-
-Deno.test(
-  "SIGTERM: running streams end by themselves, everything is settled, the process exits 0",
-  {
-    sanitizeOps: false,
-    sanitizeResources: false,
-  },
-  async () => {
-    const folder = await Deno.makeTempDir({ prefix: "gateway-term-" });
-    try {
-      const gateway = await startGateway({ folder });
-      let begun = 0;
-      const running = Promise.all(
-        Array.from({ length: 16 }, (_, i) => stream(gateway, i * 7 + 6, () => begun++)),
-      );
-      await until(() => begun === 16, "all streams have begun");
-      const code = await gateway.end("SIGTERM");
-      assertEquals(code, 0);
-      const seen = await running;
-      assertEquals(seen.filter((one) => one?.complete).length, 16);
-      await using again = await startGateway({ folder });
-      const verified = await again.admin("verify");
-      assertEquals(verified.code, 0, verified.output);
-      assertEquals(JSON.parse(verified.output).leasedVnd, "0");
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
-  },
-);
-
 const impatient = {
   "SIGTERM with a stream that will not end: it gets an error event of its style within the deadline":
     { drainMs: 200, signals: 1 },
@@ -129,42 +68,110 @@ const impatient = {
   },
 };
 
-for (const [name, { drainMs, signals }] of Object.entries(impatient)) {
-  Deno.test(name, { sanitizeOps: false, sanitizeResources: false }, async () => {
-    const folder = await Deno.makeTempDir({ prefix: "gateway-term-" });
-    try {
-      const gateway = await startGateway({ folder, env: { GATEWAY_DRAIN_MS: String(drainMs) } });
-      const response = await fetch(`${gateway.address}/v1/messages`, {
-        method: "POST",
-        headers: { "x-api-key": gateway.key, "content-type": "application/json" },
-        body: JSON.stringify({
-          model: "premium-1",
-          max_tokens: 400,
-          stream: true,
-          messages: [{
-            role: "user",
-            content: "[[sandbox:stall-after 3]] tell me of rivers and of the sea",
-          }],
-        }),
-      });
-      const reading = response.text();
-      for (let sent = 1; sent < signals; sent++) {
-        Deno.kill(gateway.pid, "SIGTERM");
-        await until(() => gateway.log.some((line) => line.includes('"stopping"')), "it stops");
-        await sleep(sameSignalMs);
+for (const [threads, workers] of [["one thread", "1"], ["two workers", "2"]] as const) {
+  const env = { GATEWAY_WORKERS: workers };
+
+  Deno.test(
+    `${threads}: kill -9 under 64 streams: every answer that was seen complete has its receipt, and the money adds up`,
+    {
+      sanitizeOps: false,
+      sanitizeResources: false,
+    },
+    async () => {
+      const folder = await Deno.makeTempDir({ prefix: "gateway-kill-" });
+      try {
+        const all: Seen[] = [];
+        for (const ended of [64, 200]) {
+          const gateway = await startGateway({ folder, env });
+          const running = load(gateway, 64, all);
+          await until(() => all.length >= ended, `${ended} streams have ended`);
+          await gateway.end("SIGKILL");
+          await running;
+        }
+        const complete = all.filter((seen) => seen.complete);
+        assert(complete.length < all.length, "some streams were cut off");
+
+        await using gateway = await startGateway({ folder, env });
+        const verified = await gateway.admin("verify");
+        assertEquals(verified.code, 0, verified.output);
+        const exported = (await gateway.admin("export")).output;
+        const missing = complete.filter(({ requestId }) => !exported.includes(requestId));
+        assertEquals(missing, []);
+      } finally {
+        await Deno.remove(folder, { recursive: true });
       }
-      const code = await gateway.end("SIGTERM");
-      assertEquals(code, 0);
-      const text = await reading;
-      assert(text.includes("event: error"), text);
-      assert(!text.includes("message_stop"), text);
-      await using again = await startGateway({ folder });
-      const verified = await again.admin("verify");
-      assertEquals(verified.code, 0, verified.output);
-    } finally {
-      await Deno.remove(folder, { recursive: true });
-    }
-  });
+    },
+  );
+
+  Deno.test(
+    `${threads}: SIGTERM: running streams end by themselves, everything is settled, the process exits 0`,
+    {
+      sanitizeOps: false,
+      sanitizeResources: false,
+    },
+    async () => {
+      const folder = await Deno.makeTempDir({ prefix: "gateway-term-" });
+      try {
+        const gateway = await startGateway({ folder, env });
+        let begun = 0;
+        const running = Promise.all(
+          Array.from({ length: 16 }, (_, i) => stream(gateway, i * 7 + 6, () => begun++)),
+        );
+        await until(() => begun === 16, "all streams have begun");
+        const code = await gateway.end("SIGTERM");
+        assertEquals(code, 0);
+        const seen = await running;
+        assertEquals(seen.filter((one) => one?.complete).length, 16);
+        await using again = await startGateway({ folder, env });
+        const verified = await again.admin("verify");
+        assertEquals(verified.code, 0, verified.output);
+        assertEquals(JSON.parse(verified.output).leasedVnd, "0");
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    },
+  );
+
+  for (const [name, { drainMs, signals }] of Object.entries(impatient)) {
+    Deno.test(`${threads}: ${name}`, { sanitizeOps: false, sanitizeResources: false }, async () => {
+      const folder = await Deno.makeTempDir({ prefix: "gateway-term-" });
+      try {
+        const gateway = await startGateway({
+          folder,
+          env: { ...env, GATEWAY_DRAIN_MS: String(drainMs) },
+        });
+        const response = await fetch(`${gateway.address}/v1/messages`, {
+          method: "POST",
+          headers: { "x-api-key": gateway.key, "content-type": "application/json" },
+          body: JSON.stringify({
+            model: "premium-1",
+            max_tokens: 400,
+            stream: true,
+            messages: [{
+              role: "user",
+              content: "[[sandbox:stall-after 3]] tell me of rivers and of the sea",
+            }],
+          }),
+        });
+        const reading = response.text();
+        for (let sent = 1; sent < signals; sent++) {
+          Deno.kill(gateway.pid, "SIGTERM");
+          await until(() => gateway.log.some((line) => line.includes('"stopping"')), "it stops");
+          await sleep(sameSignalMs);
+        }
+        const code = await gateway.end("SIGTERM");
+        assertEquals(code, 0);
+        const text = await reading;
+        assert(text.includes("event: error"), text);
+        assert(!text.includes("message_stop"), text);
+        await using again = await startGateway({ folder, env });
+        const verified = await again.admin("verify");
+        assertEquals(verified.code, 0, verified.output);
+      } finally {
+        await Deno.remove(folder, { recursive: true });
+      }
+    });
+  }
 }
 
 Deno.test(

@@ -41,7 +41,8 @@ export type WorkerServices = {
   notice(kind: NoticeKind): void;
   adopt(state: SharedRouteState): void;
   snapshot(nothing: null): { readonly metrics: RegistrySnapshot; readonly calls: number };
-  replayed(id: string): ReplayedAnswer | undefined;
+  /** Waits for a call that is settled and has not passed on its last byte. */
+  replayed(id: string): Promise<ReplayedAnswer | undefined>;
   finished(id: string): Promise<boolean>;
   /** From now on `/readyz` answers 503. */
   stopping(nothing: null): void;

@@ -77,7 +77,11 @@ class WorkerProgram {
         metrics: this.#gateway?.metrics.snapshot() ?? new Map(),
         calls: this.#gateway?.calls.count ?? 0,
       }),
-      replayed: (id) => this.#gateway?.keyedCalls.replayed.find(id),
+      replayed: async (id) => {
+        const calls = this.#gateway?.keyedCalls;
+        await calls?.finished(id);
+        return calls?.replayed.find(id);
+      },
       finished: (id) => this.#gateway?.keyedCalls.finished(id) ?? Promise.resolve(false),
       stopping: () => void (this.#isStopping = true),
       hurry: () => this.#hurry.abort(),

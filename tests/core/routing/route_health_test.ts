@@ -177,3 +177,32 @@ Deno.test("a distrusted route rests for the longest pause, and again after each 
   assertEquals(health.distrust("false_reports", 60_110, middle), "open");
   assertEquals(health.availability(119_000), "no");
 });
+
+Deno.test("a route that rests in one thread rests in the others, a little longer, and works again in all", () => {
+  const [one, other] = [new RouteHealth(), new RouteHealth()];
+  fail(one, breakerConsecutiveFailures, 0);
+  // The clock of the other thread began later.
+  other.adopt(one.shared(0), 5_000_000);
+  assertEquals(
+    other.availability(5_000_000 + breakerPauseMs),
+    "no",
+    "the one that failed probes first",
+  );
+  assertEquals(other.availability(5_000_000 + 1.25 * breakerPauseMs), "probe");
+  one.begin(breakerPauseMs);
+  assertEquals(one.end(success, breakerPauseMs, middle), "closed");
+  other.adopt(one.shared(breakerPauseMs), 5_000_000 + breakerPauseMs);
+  assertEquals(other.availability(5_000_000 + breakerPauseMs), "yes");
+});
+
+Deno.test("what another thread found out during a probe does not leave the probe open for ever", () => {
+  const [one, other] = [new RouteHealth(), new RouteHealth()];
+  fail(one, breakerConsecutiveFailures, 0);
+  fail(other, breakerConsecutiveFailures, 0);
+  other.begin(breakerPauseMs);
+  one.begin(breakerPauseMs);
+  assertEquals(one.end(failure, breakerPauseMs, middle), "open");
+  other.adopt(one.shared(breakerPauseMs), breakerPauseMs);
+  other.end(success, breakerPauseMs + 10, middle, breakerPauseMs);
+  assertEquals(other.availability(other.nextProbeMs), "probe");
+});
