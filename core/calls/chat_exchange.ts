@@ -24,8 +24,7 @@ import {
   type StyledRequest,
 } from "./request/billable_features.ts";
 import { droppedReasoningFields, withoutForeignReasoning } from "./request/foreign_reasoning.ts";
-import { withFields, withoutFields } from "./request/changed_body.ts";
-import { type CloudBodyChanges, cloudBodyChanges } from "../clouds/request_form.ts";
+import { withFields } from "./request/changed_body.ts";
 import { ItemTap, type ItemVisitor, visitItems } from "./request/item_tap.ts";
 import type { JsonBody } from "./request/json_body.ts";
 import { withoutStore } from "./request/stored_answers.ts";
@@ -129,15 +128,13 @@ interface NativeChanges {
   readonly leftOut: readonly string[];
   /** Fields that keep the provider from storing the answer. */
   readonly unstored: JsonObject;
-  /** What the provider's cloud changes. */
-  readonly cloud: CloudBodyChanges | undefined;
 }
 
 /** Makes a native body, changing only what must change: the provider's name of the model, and the request for usage. */
 function nativeBody(
   call: ChatCall,
   route: Route,
-  { replaced, injectUsage, leftOut, unstored, cloud }: NativeChanges,
+  { replaced, injectUsage, leftOut, unstored }: NativeChanges,
 ): ByteParts {
   const changes: JsonObject = { ...replaced, ...unstored };
   for (const field of leftOut) changes[field] = null;
@@ -149,23 +146,11 @@ function nativeBody(
       include_usage: true,
     };
   }
-  if (cloud === undefined) return withFields(call.body, changes);
-  return withoutFields(call.body, [...cloud.removed, ...leftOut], { ...changes, ...cloud.added });
-}
-
-/** What the cloud of a provider changes in a body that is otherwise in the plain form of its style. */
-function cloudChanges(
-  { provider }: ChatRouteAccess,
-  style: Style,
-  betas: SortedBetas,
-): CloudBodyChanges | undefined {
-  const cloud = provider.kind === "http" ? provider.cloud : undefined;
-  return cloudBodyChanges(cloud, style, betas.kept);
+  return withFields(call.body, changes);
 }
 
 function open(
   call: ChatCall,
-  route: Route,
   style: Style,
   access: ChatRouteAccess,
   { body, betas }: { readonly body: ByteParts; readonly betas: SortedBetas },
@@ -173,7 +158,6 @@ function open(
   return access.transport.open(providerRequest({
     provider: access.provider,
     style,
-    model: route.upstreamModel,
     secret: access.secret,
     body,
     stream: call.request.stream,
@@ -208,11 +192,10 @@ function startNative(
     injectUsage: injectedUsage,
     leftOut,
     unstored: unstored.changes,
-    cloud: cloudChanges(access, style, betas),
   });
   const context = pipeContext(call, route);
   return {
-    exchange: open(call, route, style, access, { body, betas }),
+    exchange: open(call, style, access, { body, betas }),
     createPipe: () => createNativePipe(style, { ...context, injectedUsage }),
     readAnswer: (body) => clientReading(readAnswer(style, body), context),
     isNative: true,
@@ -258,13 +241,11 @@ function startConverted(
   const betas = withBetas(betasFor(call, route, style), converted.request.betas);
   const dropped = [...converted.request.dropped, ...leftOut, ...betas.dropped];
   refuseDropping(call, dropped);
-  const cloud = cloudChanges(access, style, betas);
-  for (const field of [...leftOut, ...cloud?.removed ?? []]) delete body[field];
-  Object.assign(body, cloud?.added);
+  for (const field of leftOut) delete body[field];
   const context = pipeContext(call, route);
   const bytes = new TextEncoder().encode(stringifyExactly(body));
   return {
-    exchange: open(call, route, style, access, { body: bytes, betas }),
+    exchange: open(call, style, access, { body: bytes, betas }),
     createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
     readAnswer: (answer) => clientReading(readAnswer(style, answer), context),
     decodeError: (status, text, waitSeconds) =>

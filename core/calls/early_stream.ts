@@ -2,6 +2,7 @@
  * An answer stream that begins before any route has produced output. After some silence the client gets its status
  * and keep-alives while routes are still tried; then comes the stream of a route, or an error event.
  */
+import type { ByteSink, ByteSource } from "../lib/bytes/byte_source.ts";
 import { withResolvers } from "../lib/runtime/mod.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
@@ -71,9 +72,7 @@ export interface EarlyStreamInput {
   readonly control: CallControl;
 }
 
-type Controller = ReadableStreamDefaultController<Uint8Array>;
-
-class EarlySource implements UnderlyingDefaultSource<Uint8Array> {
+class EarlySource implements ByteSource {
   readonly #input: EarlyStreamInput;
   #stream: MeteredSource | undefined;
   #arrived: Promise<void> | undefined;
@@ -84,40 +83,40 @@ class EarlySource implements UnderlyingDefaultSource<Uint8Array> {
     this.#input = input;
   }
 
-  start(controller: Controller): void {
+  start(sink: ByteSink): void {
     const { keepAlive, deadlines } = this.#input;
     const timer = deadlines.create(() => {
       // As in the metered stream, nothing is queued for a client that does not read.
-      if ((controller.desiredSize ?? -1) >= 0) controller.enqueue(keepAlive);
+      if ((sink.desiredSize ?? -1) >= 0) sink.enqueue(keepAlive);
       timer.arm(keepAliveMs);
     });
     this.#keepAlive = timer;
-    controller.enqueue(keepAlive);
+    sink.enqueue(keepAlive);
     timer.arm(keepAliveMs);
     // Started without waiting for a pull: a client that does not read must not keep the call from ending.
-    this.#arrived = this.#wait(controller, timer);
+    this.#arrived = this.#wait(sink, timer);
   }
 
-  async #wait(controller: Controller, timer: Deadline): Promise<void> {
+  async #wait(sink: ByteSink, timer: Deadline): Promise<void> {
     try {
       const arrival = await this.#input.arrival;
       timer.disarm();
       if (arrival.kind === "stream") {
         this.#stream = new MeteredSource(arrival.input);
-        this.#stream.start(controller);
+        this.#stream.start(sink);
       } else if (!this.#left) {
-        controller.enqueue(arrival.bytes);
-        controller.close();
+        sink.enqueue(arrival.bytes);
+        sink.close();
       }
     } catch (cause) {
       timer.disarm();
-      if (!this.#left) controller.error(cause);
+      if (!this.#left) sink.error(cause);
     }
   }
 
-  async pull(controller: Controller): Promise<void> {
+  async pull(sink: ByteSink): Promise<void> {
     await this.#arrived;
-    await this.#stream?.pull(controller);
+    await this.#stream?.pull(sink);
   }
 
   /** The client left: stops the attempts, and settles what they produced by then. */
@@ -131,6 +130,6 @@ class EarlySource implements UnderlyingDefaultSource<Uint8Array> {
 }
 
 /** Makes the body of an answer that begins early. */
-export function earlyStream(input: EarlyStreamInput): ReadableStream<Uint8Array> {
-  return new ReadableStream(new EarlySource(input), { highWaterMark: 0 });
+export function earlyStream(input: EarlyStreamInput): ByteSource {
+  return new EarlySource(input);
 }

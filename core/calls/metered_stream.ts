@@ -24,6 +24,7 @@
  * What the ends have in common is `#release`: settle, then release the last bytes. If settling fails, the stream ends
  * with an error or a broken connection, so that no client sees a complete answer that has no receipt.
  */
+import type { ByteSink, ByteSource } from "../lib/bytes/byte_source.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import type { Outcome } from "../billing/receipt.ts";
@@ -59,8 +60,6 @@ export interface MeteredStreamInput {
   readonly onBug: (error: unknown) => void;
 }
 
-type Controller = ReadableStreamDefaultController<Uint8Array>;
-
 /** See the table in the module's documentation. */
 type Phase =
   | { readonly kind: "unsent"; readonly preamble: Uint8Array }
@@ -73,12 +72,12 @@ const idle: Phase = { kind: "idle" };
 const pulling: Phase = { kind: "pulling" };
 
 /** The source of a metered stream. `start` comes first and once; then `pull` and `cancel` as a stream calls them. */
-export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
+export class MeteredSource implements ByteSource {
   readonly #input: MeteredStreamInput;
   readonly #provider: ProviderStream;
   readonly #bounds: StreamBounds;
   readonly #keepAlive: Deadline;
-  #controller: Controller | undefined;
+  #sink: ByteSink | undefined;
   #phase: Phase;
   readonly #onStop = (): void => {
     const provider = this.#provider;
@@ -103,17 +102,17 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     this.#phase = { kind: "unsent", preamble: input.started.preamble };
   }
 
-  start(controller: Controller): void {
-    this.#controller = controller;
+  start(sink: ByteSink): void {
+    this.#sink = sink;
     this.#input.control.attach(this.#onStop);
   }
 
-  pull(controller: Controller): Promise<void> | undefined {
+  pull(sink: ByteSink): Promise<void> | undefined {
     const phase = this.#phase;
     if (phase.kind === "ended") return phase.released;
-    if (phase.kind !== "unsent" || phase.preamble.length === 0) return this.#forward(controller);
+    if (phase.kind !== "unsent" || phase.preamble.length === 0) return this.#forward(sink);
     this.#phase = idle;
-    controller.enqueue(phase.preamble);
+    sink.enqueue(phase.preamble);
     return undefined;
   }
 
@@ -138,7 +137,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
   }
 
   /** Forwards the next bytes for the client, or ends the stream. */
-  async #forward(controller: Controller): Promise<void> {
+  async #forward(sink: ByteSink): Promise<void> {
     const provider = this.#provider;
     const { reading } = provider;
     this.#phase = pulling;
@@ -158,7 +157,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
           if (chunk === null) break;
         }
         const out = provider.convert(this.#bounds.room(reading));
-        if (out.length > 0) controller.enqueue(out);
+        if (out.length > 0) sink.enqueue(out);
         if (this.#bounds.arePassed(reading) && !provider.isOver) {
           provider.pause(); // it waits while the bounds are asked, and its silence is no fault
           const cut = await this.#bounds.ask(reading);
@@ -179,9 +178,9 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
 
   #sendKeepAlive(): void {
     // A client that does not read is not waiting for anything; its next pull arms the deadline.
-    if (!this.#isPulling || this.#controller === undefined) return;
+    if (!this.#isPulling || this.#sink === undefined) return;
     // Only while the client waits for bytes: one that does not read gets no queue built up for it.
-    if ((this.#controller.desiredSize ?? -1) >= 0) this.#controller.enqueue(this.#input.keepAlive);
+    if ((this.#sink.desiredSize ?? -1) >= 0) this.#sink.enqueue(this.#input.keepAlive);
     this.#keepAlive.arm(keepAliveMs);
   }
 
@@ -232,7 +231,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
     { outcome, lastBytes }: StreamEnd,
     preamble: Uint8Array | undefined,
   ): Promise<void> {
-    const controller = this.#controller;
+    const sink = this.#sink;
     this.#provider.pause();
     this.#keepAlive.disarm();
     this.#input.control.detach(this.#onStop);
@@ -244,7 +243,7 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
       await this.#input.settle(outcome);
     } catch (cause) {
       // Never a clean end without a receipt: the client must see that the answer is not whole.
-      if (!(cause instanceof GatewayError)) return controller?.error(cause);
+      if (!(cause instanceof GatewayError)) return sink?.error(cause);
       return this.#leave(preamble, this.#orBug(() => this.#provider.pipe.fail(cause)));
     }
     this.#leave(preamble, tail);
@@ -252,12 +251,12 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
 
   /** Sends the last bytes, and ends the client's stream. */
   #leave(preamble: Uint8Array | undefined, tail: Uint8Array | undefined): void {
-    const controller = this.#controller;
+    const sink = this.#sink;
     try {
-      if (tail === undefined) return controller?.error(new Error("The stream broke"));
-      if (preamble !== undefined && preamble.length > 0) controller?.enqueue(preamble);
-      if (tail.length > 0) controller?.enqueue(tail);
-      controller?.close();
+      if (tail === undefined) return sink?.error(new Error("The stream broke"));
+      if (preamble !== undefined && preamble.length > 0) sink?.enqueue(preamble);
+      if (tail.length > 0) sink?.enqueue(tail);
+      sink?.close();
     } catch {
       // The client left during settlement; no one is left to answer.
     }
@@ -275,6 +274,6 @@ export class MeteredSource implements UnderlyingDefaultSource<Uint8Array> {
 }
 
 /** Makes the body of a streaming answer. */
-export function meteredStream(input: MeteredStreamInput): ReadableStream<Uint8Array> {
-  return new ReadableStream(new MeteredSource(input), { highWaterMark: 0 });
+export function meteredStream(input: MeteredStreamInput): ByteSource {
+  return new MeteredSource(input);
 }

@@ -56,6 +56,8 @@ export interface Config {
   readonly openId: OpenIdConfig | undefined;
   /** Whether the queue of the store wakes workers, where it has one. */
   readonly queue: boolean;
+  /** Which server takes the connections of clients: the gateway's own, or the runtime's. */
+  readonly httpServer: "own" | "runtime";
   /** How long calls are still accepted after SIGTERM while `/readyz` answers 503. */
   readonly stopDelayMs: number;
   /** How long streams may continue after the socket has closed. */
@@ -109,17 +111,6 @@ function readOpenId(environment: Environment, problems: string[]): OpenIdConfig 
   };
 }
 
-/** Whether a secret is the key of a service account: JSON, which never travels in a header itself. */
-function isJsonKey(secret: string): boolean {
-  if (!secret.trimStart().startsWith("{")) return false;
-  try {
-    JSON.parse(secret);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
 function readProviderKeys(
   secretNames: ReadGatewayFile["secretNames"],
   environment: Environment,
@@ -130,11 +121,7 @@ function readProviderKeys(
     keys[name] = [];
     for (const variable of names) {
       const secret = withoutLineEnd(environment[variable] ?? "");
-      const problem = secret === ""
-        ? `not set; providers.${name} needs it`
-        : isJsonKey(secret)
-        ? undefined
-        : secretProblem(secret);
+      const problem = secret === "" ? `not set; providers.${name} needs it` : secretProblem(secret);
       if (problem === undefined) keys[name].push(secret);
       else problems.push(`environment ${variable}: ${problem}`);
     }
@@ -211,6 +198,9 @@ export function readConfig(
       // On by default only on Deno Deploy: on a full disk the runtime's reader of a local queue ends the process.
       queue:
         (values.GATEWAY_QUEUE ?? (values.GATEWAY_KV.kind === "deploy" ? "on" : "off")) === "on",
+      // A platform that starts instances brings sockets of its own, which only the runtime's server takes.
+      httpServer: values.GATEWAY_HTTP_SERVER ??
+        (onDenoDeploy || values.GATEWAY_KV.kind === "deploy" ? "runtime" : "own"),
       stopDelayMs: values.GATEWAY_STOP_DELAY_MS,
       drainMs: values.GATEWAY_DRAIN_MS,
       // Its instances have one core, and no file that threads could share.

@@ -71,6 +71,7 @@ const variablesSchema = z.object({
     .regex(/^[a-z0-9-]+$/, "must be a lower-case header name").optional(),
   GATEWAY_SUPPORT: support.optional(),
   GATEWAY_QUEUE: z.enum(["on", "off"], { error: "must be on or off" }).optional(),
+  GATEWAY_HTTP_SERVER: z.enum(["own", "runtime"], { error: "must be own or runtime" }).optional(),
   GATEWAY_STOP_DELAY_MS: wholeNumber(0, 120_000).default(0),
   GATEWAY_RECEIPT_WAIT_MS: wholeNumber(1_000, 600_000).default(30_000),
   GATEWAY_DRAIN_MS: wholeNumber(0, 900_000).default(25_000),

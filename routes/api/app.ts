@@ -10,11 +10,13 @@
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Style } from "../../core/wire/contract.ts";
+import { type Reply, responseOf } from "../../core/lib/http1/server/reply.ts";
 import { unforeseen } from "../../core/lib/error_line.ts";
 import { GatewayError, wireStatus } from "../../core/errors.ts";
 import { newId } from "../../core/lib/ids.ts";
 import { withCommonHeaders } from "../http/common_headers.ts";
-import { errorResponse } from "../http/error_response.ts";
+import { errorReply, errorResponse } from "../http/error_response.ts";
+import type { HttpRequest } from "../http/http_request.ts";
 import { pathOf } from "../http/path_of.ts";
 import { serveChat } from "./chat/chat.ts";
 import { serveCountTokens } from "./chat/count_tokens.ts";
@@ -36,7 +38,7 @@ type Connection = Pick<Incoming, "clientAddress" | "isFirstOfConnection">;
 /** The connection, as Hono passes it; empty if the app is called without a socket. */
 export type ConnectionBindings = Partial<Connection>;
 
-type Serve = (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Response>;
+type Serve = (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Reply | Response>;
 
 interface Endpoint {
   readonly path: string;
@@ -87,11 +89,11 @@ const servedPaths = [...new Set(endpoints.map(({ path }) => path))]
 /** Runs an endpoint; an error that it throws becomes an answer in the style of the path. */
 async function respond(
   gateway: Gateway,
-  request: Request,
+  request: HttpRequest,
   connection: Connection,
   path: string,
-  serve: (incoming: Incoming) => Promise<Response>,
-): Promise<Response> {
+  serve: (incoming: Incoming) => Promise<Reply | Response>,
+): Promise<Reply | Response> {
   const requestId = newId("request", gateway.clock.nowMs());
   const incoming: Incoming = { request, requestId, ...connection };
   try {
@@ -99,11 +101,11 @@ async function respond(
     const response = withCostHeaders(served, incoming.chosen);
     return incoming.keyedCall === undefined
       ? response
-      : await incoming.keyedCall.answered(response);
+      : await incoming.keyedCall.answered(responseOf(response));
   } catch (error) {
     await incoming.keyedCall?.failed();
     logFailure(gateway, incoming, path, error);
-    const response = errorResponse(error, errorStyleOf(path, request.headers), requestId);
+    const response = errorReply(error, errorStyleOf(path, request.headers), requestId);
     return withCostHeaders(response, incoming.chosen);
   } finally {
     incoming.bufferedBody?.release();
@@ -138,7 +140,7 @@ const chatPaths: ReadonlyMap<string, Style> = new Map([
 ]);
 
 /** Whether a page in a browser sent the request: only browsers send the page's origin. */
-function comesFromPage(request: Request): boolean {
+function comesFromPage(request: Pick<HttpRequest, "headers">): boolean {
   return request.headers.has("origin");
 }
 
@@ -148,9 +150,9 @@ function comesFromPage(request: Request): boolean {
  */
 export function serveHotPath(
   gateway: Gateway,
-  request: Request,
+  request: HttpRequest,
   connection: Connection,
-): Promise<Response> | undefined {
+): Promise<Reply | Response> | undefined {
   if (request.method !== "POST") return undefined;
   const path = pathOf(request.url);
   const style = chatPaths.get(path);
@@ -178,14 +180,19 @@ const forOtherOrigins = cors({
 export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings }> {
   const app = new Hono<{ Bindings: ConnectionBindings }>({ getPath: ({ url }) => pathOf(url) });
 
-  const handle = (serve: Serve) => (context: Context) =>
-    respond(
-      gateway,
-      context.req.raw,
-      { clientAddress: "127.0.0.1", isFirstOfConnection: false, ...context.env },
-      context.req.path,
-      (incoming) => serve(gateway, incoming, context),
+  const handle = (serve: Serve) => async (context: Context) => {
+    const connection = { clientAddress: "127.0.0.1", isFirstOfConnection: false, ...context.env };
+    const { raw, path } = context.req;
+    return responseOf(
+      await respond(
+        gateway,
+        raw,
+        connection,
+        path,
+        (incoming) => serve(gateway, incoming, context),
+      ),
     );
+  };
 
   app.use(
     "/v1/*",

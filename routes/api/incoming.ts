@@ -9,6 +9,7 @@ import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import type { ReserveResult } from "../../kv/wallet/mod.ts";
 import { authenticate } from "../http/authenticate.ts";
 import type { BodyAdmission } from "../http/large_body.ts";
+import type { HttpRequest } from "../http/http_request.ts";
 import { readRequestBody } from "../http/request_body.ts";
 import { type ChosenModel, unpaidError } from "./admission.ts";
 import type { KeyedCall } from "./keyed_call.ts";
@@ -16,7 +17,7 @@ import type { Gateway } from "./gateway.ts";
 
 /** A request as the server passes it on, with what the following steps learn about it. */
 export interface Incoming {
-  readonly request: Request;
+  readonly request: HttpRequest;
   readonly requestId: RequestId;
   /** IP address of the client, as far as it is known. */
   readonly clientAddress: string;
@@ -166,7 +167,7 @@ function admitKnown(gateway: Gateway, incoming: Incoming): Principal | Promise<P
 }
 
 /** Refuses compressed bodies. Otherwise the error would be about invalid UTF-8, which hides the cause. */
-function requirePlainBody(headers: Headers): void {
+function requirePlainBody(headers: HttpRequest["headers"]): void {
   const encoding = headers.get("content-encoding");
   if (encoding === null || encoding.trim().toLowerCase() === "identity") return;
   throw new GatewayError(
@@ -181,7 +182,7 @@ function requirePlainBody(headers: Headers): void {
  *
  * @throws {GatewayError} `unsupported_media_type`
  */
-export function requireJson(request: Request): void {
+export function requireJson(request: Pick<HttpRequest, "headers">): void {
   const contentType = request.headers.get("content-type");
   if (contentType !== null && /^application\/([a-z0-9.+-]+\+)?json\s*(;|$)/i.test(contentType)) {
     return;
@@ -209,7 +210,7 @@ function isKnownVersion(name: string, version: string): boolean {
  *
  * @throws {GatewayError} `invalid_request` for a version that does not exist
  */
-export function checkVersion(headers: Headers): void {
+export function checkVersion(headers: HttpRequest["headers"]): void {
   for (const name of ["compat-version", "anthropic-version"]) {
     const version = headers.get(name);
     if (version !== null && !isKnownVersion(name, version)) {

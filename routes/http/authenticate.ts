@@ -1,9 +1,10 @@
 /** Finds the caller of a request by the API key in either header. */
 import { GatewayError } from "../../core/errors.ts";
 import { isAddressAllowed } from "../../core/api_keys/address_ranges.ts";
+import type { HttpRequest } from "./http_request.ts";
 import type { KeyDirectory, Principal } from "../../kv/api_keys/key_directory.ts";
 
-function apiKeyOf(headers: Headers): string | undefined {
+function apiKeyOf(headers: HttpRequest["headers"]): string | undefined {
   const own = headers.get("x-api-key");
   if (own !== null && own !== "") return own;
   const authorization = headers.get("authorization");
@@ -30,7 +31,7 @@ function allowed(principal: Principal | undefined, clientAddress: string): Princ
  * address that the owner did not allow
  */
 export function authenticate(
-  headers: Headers,
+  headers: HttpRequest["headers"],
   directory: KeyDirectory,
   clientAddress: string,
 ): Principal | Promise<Principal> {

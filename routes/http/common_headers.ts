@@ -2,6 +2,11 @@
 import type { RequestId } from "../../core/lib/ids.ts";
 import { answerHeaders } from "./own_headers.ts";
 
+/** An answer whose headers can be read and changed: a `Response`, or a `Reply`. */
+export interface WithHeaders {
+  readonly headers: Pick<Headers, "get" | "has" | "set" | "append">;
+}
+
 /** Writes the common headers; each is added to every kind of answer. */
 function commonHeaders(requestId: RequestId): readonly [string, string][] {
   return [
@@ -17,7 +22,10 @@ function commonHeaders(requestId: RequestId): readonly [string, string][] {
  * The server calls this for every answer that leaves it. Endpoints whose bodies, receipts or log lines name the request
  * call it before, with the id that they use.
  */
-export function withCommonHeaders(response: Response, requestId: RequestId): Response {
+export function withCommonHeaders<Answer extends WithHeaders>(
+  response: Answer,
+  requestId: RequestId,
+): Answer {
   const { headers } = response;
   for (const [name, value] of commonHeaders(requestId)) {
     if (!headers.has(name)) headers.append(name, value);

@@ -1,5 +1,6 @@
 /** Reads and throws away the body of a refused request, so that its client can finish sending and read the answer. */
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
+import type { HttpRequest } from "./http_request.ts";
 import { type Pieces, piecesOf } from "./body_pieces.ts";
 
 /** Most bytes of a refused body that are read; then the connection is reset. */
@@ -27,7 +28,10 @@ export async function discard(pieces: Pieces, onPiece = () => {}): Promise<void>
 const refusedStallMs = 3_000;
 
 /** Discards the body of a refused request, within bounds of size and time. Never throws. */
-export async function discardRequestBody(request: Request, deadlines: Deadlines): Promise<void> {
+export async function discardRequestBody(
+  request: Pick<HttpRequest, "body">,
+  deadlines: Deadlines,
+): Promise<void> {
   const { body } = request;
   if (body === null || body.locked) return;
   const pieces = piecesOf(body);

@@ -1,18 +1,21 @@
 /** Makes the HTTP answers for errors. No other file does. */
 import { errorBody, type ErrorStyle, GatewayError, wireStatus } from "../../core/errors.ts";
+import { Reply } from "../../core/lib/http1/server/reply.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import { withCommonHeaders } from "./common_headers.ts";
 import { answerHeaders } from "./own_headers.ts";
+
+const encoder = new TextEncoder();
 
 /**
  * Makes the answer for an error. Any other exception than a {@linkcode GatewayError} is a defect, and its message is
  * not shown.
  */
-export function errorResponse(
+export function errorReply(
   error: unknown,
   style: ErrorStyle,
   requestId: RequestId,
-): Response {
+): Reply {
   const known = error instanceof GatewayError
     ? error
     : new GatewayError("internal_error", "Something went wrong inside the gateway");
@@ -23,9 +26,15 @@ export function errorResponse(
   if (known.retryAfterSeconds !== undefined) {
     headers.push(["retry-after", String(known.retryAfterSeconds)]);
   }
-  const response = new Response(JSON.stringify(errorBody(known, style, requestId)), {
-    status: wireStatus(known, style),
-    headers,
-  });
-  return withCommonHeaders(response, requestId);
+  const body = encoder.encode(JSON.stringify(errorBody(known, style, requestId)));
+  return withCommonHeaders(new Reply(wireStatus(known, style), headers, body), requestId);
+}
+
+/** Makes the same answer as {@linkcode errorReply} in standard form. */
+export function errorResponse(
+  error: unknown,
+  style: ErrorStyle,
+  requestId: RequestId,
+): Response {
+  return errorReply(error, style, requestId).toResponse();
 }

@@ -11,6 +11,7 @@ import { uncountedBodyBytes } from "../../core/calls/read_whole.ts";
 import { brokenOff, tooLarge, tooSlow } from "./body_errors.ts";
 import { countedStepBytes, type Pieces, piecesOf } from "./body_pieces.ts";
 import { discard, discardRequestBody } from "./discard_body.ts";
+import type { HttpRequest } from "./http_request.ts";
 import { requestBodyMs } from "./small_body.ts";
 
 /**
@@ -153,7 +154,7 @@ async function readPieces(
 
 /** Reads a body piece by piece. */
 export async function readSlowly(
-  request: Request,
+  request: HttpRequest,
   deadlines: Deadlines,
   options: SlowRead,
 ): Promise<Uint8Array> {
@@ -186,7 +187,7 @@ export async function readSlowly(
 
 /** Refuses a body that was not read yet: discards it, then throws `refusal`. */
 export async function refuse(
-  request: Request,
+  request: HttpRequest,
   deadlines: Deadlines,
   refusal: unknown,
 ): Promise<never> {
@@ -196,7 +197,7 @@ export async function refuse(
 
 /** Reads a body that is declared large, once its admission grants it. */
 export async function readLarge(
-  request: Request,
+  request: HttpRequest,
   deadlines: Deadlines,
   options: SlowRead,
 ): Promise<Uint8Array> {

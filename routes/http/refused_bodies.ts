@@ -6,6 +6,7 @@
  */
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
+import type { HttpRequest } from "./http_request.ts";
 import { discardRequestBody } from "./discard_body.ts";
 
 /**
@@ -33,8 +34,8 @@ export class RefusedBodies {
   }
 
   /** Discards a body, or cancels it if its address has too many of them. Never throws. */
-  async discard(request: Request, clientAddress: string): Promise<void> {
-    if (request.body === null) return;
+  async discard(request: HttpRequest, clientAddress: string): Promise<void> {
+    if (request.arrivedBody?.() !== undefined || request.body === null) return;
     const address = addressBlock(clientAddress);
     const own = this.of(address);
     if (own >= refusedBodiesPerAddress || this.#count >= inAll) {

@@ -11,6 +11,7 @@ import { uncountedBodyBytes } from "../../core/calls/read_whole.ts";
 import { maxRequestBodyBytes } from "../../core/limits.ts";
 import { tooLarge } from "./body_errors.ts";
 import { type BodyAdmission, readLarge, readSlowly, refuse } from "./large_body.ts";
+import type { HttpRequest } from "./http_request.ts";
 import { readAtOnce, readWidely, widelyReadBodyBytes } from "./small_body.ts";
 
 /** Bounds on a request body. */
@@ -32,10 +33,16 @@ export interface BodyBounds {
  * client sends too slowly, `invalid_request` when it breaks off, and any error of the admission
  */
 export function readRequestBody(
-  request: Request,
+  request: HttpRequest,
   deadlines: Deadlines,
   { maxBytes = maxRequestBodyBytes, admission, isReadWidely = false }: BodyBounds = {},
 ): Promise<Uint8Array> {
+  const arrived = request.arrivedBody?.();
+  if (arrived !== undefined) {
+    return arrived.length <= maxBytes
+      ? Promise.resolve(arrived)
+      : Promise.reject(tooLarge(maxBytes));
+  }
   const declared = request.headers.get("content-length");
   const declaredBytes = /^\d{1,15}$/.test(declared ?? "") ? Number(declared) : undefined;
   if (declaredBytes === undefined) {

@@ -1,5 +1,6 @@
 /** Reads request bodies that are declared small: in one go, without counting their memory. */
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
+import type { HttpRequest } from "./http_request.ts";
 import { brokenOff, tooSlow } from "./body_errors.ts";
 
 /**
@@ -26,7 +27,7 @@ const wideReadHeadBytes = 2 * 1024;
  * Reads a body through a buffer with room for a head beside the body: from then on the server reads the connection in
  * pieces of that size. A body that is already in memory is taken as it is.
  */
-export async function readWidely(request: Request, declaredBytes: number): Promise<Uint8Array> {
+export async function readWidely(request: HttpRequest, declaredBytes: number): Promise<Uint8Array> {
   let reader: ReadableStreamBYOBReader | undefined;
   try {
     reader = request.body?.getReader({ mode: "byob" });

@@ -149,7 +149,6 @@ export async function assemble(
     providerKeys: config.providerKeys,
     transportOf: transports.of,
     clock,
-    deadlines,
     random,
     region: config.region,
     connectMsOf: transports.connectMsOf,

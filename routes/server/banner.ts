@@ -1,7 +1,7 @@
 /** Composes the lines that the start prints. */
 import type { Config } from "../../core/config/config.ts";
 import { localAddress } from "../../core/lib/net/local_address.ts";
-import type { ListeningAddress } from "./listen.ts";
+import type { ListeningAddress } from "./listening.ts";
 
 /** Where a gateway is reached. */
 export interface Listening {

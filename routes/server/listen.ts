@@ -1,33 +1,24 @@
 /** Opens the listening socket and passes each request to the application. */
+import { Reply } from "../../core/lib/http1/server/reply.ts";
 import { errorLine, unforeseen } from "../../core/lib/error_line.ts";
 import { newId } from "../../core/lib/ids.ts";
-import type { Clock } from "../../core/lib/time/clock.ts";
 import type { createApp } from "../app.ts";
-import { withCommonHeaders } from "../http/common_headers.ts";
+import { withCommonHeaders, type WithHeaders } from "../http/common_headers.ts";
 import { headAsGet } from "../http/head_answers.ts";
 import { serveHotPath } from "../api/app.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { clientAddressOf } from "./client_address.ts";
-import { keepServing } from "./keep_serving.ts";
+import { httpDates } from "./http1/http_dates.ts";
+import { serverBounds } from "./http1/bounds.ts";
+import { HttpServer } from "./http1/http_server.ts";
+import { ServedRequest } from "./http1/served_request.ts";
+import type { Answer, Listening, ListeningAddress, ListenOptions } from "./listening.ts";
+import { listenRuntime } from "./runtime_server.ts";
 import { SeenConnections } from "./seen_connections.ts";
-
-/** Answers one request of a connection. */
-export type Answer = (
-  request: Request,
-  info: Deno.ServeHandlerInfo<Deno.NetAddr>,
-) => Response | Promise<Response>;
-
-/** Where the server listens. */
-export type ListeningAddress = Pick<Deno.NetAddr, "hostname" | "port">;
 
 /** A listening server, or the reason why there is none. */
 export type ListenResult =
-  | {
-    readonly ok: true;
-    readonly address: ListeningAddress;
-    /** Stops accepting at once and resolves when all answers are out. */
-    shutdown(): Promise<void>;
-  }
+  | { readonly ok: true } & Listening
   /**
    * The address is in use, foreign, unknown or not allowed; `problem` is one line for the operator.
    */
@@ -39,41 +30,29 @@ export interface SharedPort {
 }
 
 /** Listens at the configured address, or at a port that other threads of this process share. */
-export function listen(
-  { config, log, clock }: Gateway,
-  answer: Answer,
-  shared?: SharedPort,
-): ListenResult {
-  const complete = completerOf(clock);
-  const { host } = config;
-  const port = shared?.port ?? config.port;
-  const listenAt = (port: number) =>
-    Deno.serve({
-      port,
-      hostname: host,
-      // The platform's runtime takes no option that is unstable, even if it is off.
-      ...(shared === undefined ? {} : { reusePort: true }),
-      onListen() {},
-      onError(error) {
-        // Handlers answer every error themselves; only broken bodies and bugs arrive here.
-        log.event("error", "response failed", { ...unforeseen(error) });
-        return complete(new Response(null, { status: 500 }));
-      },
-    }, answer);
+export function listen(gateway: Gateway, answer: Answer, shared?: SharedPort): ListenResult {
+  const { config, log } = gateway;
+  const complete = completerOf(gateway);
+  const options: ListenOptions = {
+    hostname: config.host,
+    port: shared?.port ?? config.port,
+    isShared: shared !== undefined,
+    failed(status, error) {
+      if (error !== undefined) log.event("error", "response failed", { ...unforeseen(error) });
+      return complete(new Reply(status, [], null));
+    },
+    onTrouble(error) {
+      log.event("error", "connections are refused", {
+        error: errorLine(error),
+        look_at: "the number of files that the process may open (ulimit -n)",
+      });
+    },
+  };
   try {
-    const first = listenAt(port);
-    const address = addressOf(first.addr, config);
-    const { shutdown } = keepServing(first, {
-      // With port 0: the port that the system chose.
-      listenAgain: () => listenAt(address.port),
-      onTrouble(error) {
-        log.event("error", "connections are refused", {
-          error: errorLine(error),
-          look_at: "the number of files that the process may open (ulimit -n)",
-        });
-      },
-    });
-    return { ok: true, address, shutdown };
+    const listening = config.httpServer === "runtime"
+      ? listenRuntime(options, answer)
+      : listenOwn(gateway, options, answer);
+    return { ok: true, ...listening };
   } catch (error) {
     return { ok: false, problem: listenProblem(config, error) };
   }
@@ -101,34 +80,46 @@ export function freeAddress(
   }
 }
 
-/**
- * A platform may have the runtime listen at a socket of its own in place of the one that was asked
- * for (`DENO_SERVE_ADDRESS`), even one without a host; then the address that was asked for is shown.
- */
-function addressOf(address: Deno.Addr, { host, port }: Gateway["config"]): ListeningAddress {
-  return "hostname" in address ? address : { hostname: host, port };
+/** Listens with the gateway's own server. */
+function listenOwn(
+  { deadlines, clock }: Gateway,
+  options: ListenOptions,
+  handler: Answer,
+): Listening {
+  const date = httpDates(clock);
+  const server = new HttpServer({ ...options, bounds: serverBounds, deadlines, date, handler });
+  return { address: server.address, shutdown: () => server.shutdown() };
 }
 
 /** Adds the common headers to an answer whose endpoint has not done it. */
-function completerOf(clock: Clock): (response: Response) => Response {
-  return (response) => withCommonHeaders(response, newId("request", clock.nowMs()));
+function completerOf(
+  { clock }: Gateway,
+): <Complete extends WithHeaders>(reply: Complete) => Complete {
+  return (reply) => withCommonHeaders(reply, newId("request", clock.nowMs()));
 }
 
 /** Answers every request: chat endpoints first, then the whole application. */
 export function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>): Answer {
   const { clientAddressHeader } = gateway.config;
-  const complete = completerOf(gateway.clock);
+  const complete = completerOf(gateway);
   const connections = new SeenConnections();
-  return (request, { remoteAddr }) => {
-    const clientAddress = clientAddressOf(request, remoteAddr, clientAddressHeader);
-    // Only requests with a body count; a list of models before it changes nothing.
-    const isFirstOfConnection = request.method === "POST" && connections.isFirst(remoteAddr);
+  return (request, remoteAddress) => {
+    const clientAddress = clientAddressOf(request, remoteAddress, clientAddressHeader);
+    // Only for the runtime's server, and only requests with a body count; a list of models before it changes nothing.
+    const isFirstOfConnection = request instanceof Request && request.method === "POST" &&
+      connections.isFirst(remoteAddress);
     const connection = { clientAddress, isFirstOfConnection };
     const hot = serveHotPath(gateway, request, connection);
     if (hot !== undefined) return hot;
-    // A `host` header that makes no valid URL would fail wherever the path is read.
-    if (!URL.canParse(request.url)) return complete(new Response(null, { status: 400 }));
-    const answered = app.fetch(headAsGet(request), connection);
+    const standard = standardOf(request);
+    if (standard === undefined) return complete(new Reply(400, [], null));
+    const answered = app.fetch(headAsGet(standard), connection);
     return answered instanceof Promise ? answered.then(complete) : complete(answered);
   };
+}
+
+/** A `host` header that makes no valid URL would fail wherever the path is read: `undefined` then. */
+function standardOf(request: ServedRequest | Request): Request | undefined {
+  if (request instanceof ServedRequest) return request.toRequest();
+  return URL.canParse(request.url) ? request : undefined;
 }

@@ -16,7 +16,8 @@ import { assemble } from "./assemble.ts";
 import { banner, listeningOn } from "./banner.ts";
 import { openCustomerApp } from "./customer_app.ts";
 import { FreezeWatch } from "./freeze_watch.ts";
-import { type Answer, answerWith, listen } from "./listen.ts";
+import { answerWith, listen } from "./listen.ts";
+import type { Answer } from "./listening.ts";
 import { demoKeyOf, openParts } from "./opening.ts";
 import { awaitBalancers, lastEndsMs, untilAborted } from "./stopping.ts";
 import { startWork } from "./work.ts";
@@ -64,9 +65,9 @@ async function serveAlone(
   let answer: Answer = () => new Response(null, { status: 503 });
   const freeze = new FreezeWatch(gateway.clock);
   const listening = admin.ok
-    ? listen(gateway, (request, info) => {
+    ? listen(gateway, (request, remoteAddress) => {
       freeze.request();
-      return answer(request, info);
+      return answer(request, remoteAddress);
     })
     : admin;
   if (!admin.ok || !listening.ok) {

@@ -29,7 +29,7 @@ async function open() {
     decodeError: never,
   }, { clock: time, deadlines });
   const outcomes: Outcome[] = [];
-  const stream = meteredStream({
+  const source = meteredStream({
     started,
     keepAlive: new Uint8Array(0),
     idleMs: defaultIdleMs,
@@ -41,6 +41,7 @@ async function open() {
       throw bug;
     },
   });
+  const stream = new ReadableStream(source, { highWaterMark: 0 });
   exchange.send(chatStream.stop);
   const reader = stream.getReader();
   await reader.read();

@@ -1,5 +1,6 @@
 /** The chunked transfer coding (RFC 9112 section 7.1), decoded inside the buffer it came in. */
 import { UpstreamFailure } from "../../upstream/transport.ts";
+import { ChunkLine } from "./chunk_line.ts";
 
 /** The bounds of chunked framing. */
 export interface ChunkedLimits {
@@ -7,6 +8,11 @@ export interface ChunkedLimits {
   readonly chunkExtensionBytes: number;
   /** Bytes of all trailer lines together. */
   readonly trailerBytes: number;
+  /**
+   * Refuses everything that the grammar does not have, as a server must. A client is lenient with
+   * padding and with what extensions and trailers contain, since both are ignored.
+   */
+  readonly isStrict?: true;
 }
 
 /** 13 hexadecimal digits are 52 bits: still an exact number. */
@@ -58,6 +64,8 @@ const protocol = (why: string) => new UpstreamFailure("protocol", `Cannot read t
  */
 export class ChunkedDecoder {
   readonly #limits: ChunkedLimits;
+  /** The grammar of the current extension or trailer line; absent where both are only skipped. */
+  readonly #line: ChunkLine | undefined;
   #state: State = state.size;
   #chunkBytes = 0;
   #sizeDigits = 0;
@@ -72,6 +80,7 @@ export class ChunkedDecoder {
 
   constructor(limits: ChunkedLimits) {
     this.#limits = limits;
+    this.#line = limits.isStrict ? new ChunkLine() : undefined;
   }
 
   /** Whether the final chunk and its trailers were read: the clean end. */
@@ -119,6 +128,7 @@ export class ChunkedDecoder {
         else throw protocol("a chunk size is malformed");
         return;
       case state.extension:
+        if (this.#line?.accepts(byte) === false) throw protocol("a chunk extension is malformed");
         if (byte === CR) this.#state = state.sizeLf;
         else if (byte === LF || byte === 0) throw protocol("a chunk extension is malformed");
         return this.#countExtension();
@@ -154,10 +164,13 @@ export class ChunkedDecoder {
     }
     if (this.#sizeDigits === 0) throw protocol("a chunk size is missing");
     if (byte === CR) this.#state = state.sizeLf;
-    else if (byte === SEMICOLON) this.#state = state.extension;
-    // Some servers pad the size to a fixed width.
-    else if (byte === SPACE || byte === TAB) this.#state = state.padding;
-    else throw protocol("a chunk size is malformed");
+    else if (byte === SEMICOLON) {
+      this.#line?.beginExtension();
+      this.#state = state.extension;
+    } // Some servers pad the size to a fixed width.
+    else if ((byte === SPACE || byte === TAB) && this.#line === undefined) {
+      this.#state = state.padding;
+    } else throw protocol("a chunk size is malformed");
   }
 
   #countExtension(): void {
@@ -169,13 +182,14 @@ export class ChunkedDecoder {
   #trailerByte(byte: number): void {
     switch (this.#state) {
       case state.trailerStart:
-        if (byte === CR) this.#state = state.endLf;
-        else this.#trailerContent(byte);
-        return;
+        if (byte === CR) {
+          this.#state = state.endLf;
+          return;
+        }
+        this.#line?.beginTrailer();
+        return this.#trailerContent(byte);
       case state.trailerLine:
-        if (byte === CR) this.#state = state.trailerLf;
-        else this.#trailerContent(byte);
-        return;
+        return this.#trailerContent(byte);
       case state.trailerLf:
         if (byte !== LF) throw protocol("a trailer line is malformed");
         this.#state = state.trailerStart;
@@ -188,7 +202,13 @@ export class ChunkedDecoder {
   }
 
   #trailerContent(byte: number): void {
-    if (byte === LF || byte === 0) throw protocol("a trailer line is malformed");
+    if (byte === LF || byte === 0 || this.#line?.accepts(byte) === false) {
+      throw protocol("a trailer line is malformed");
+    }
+    if (byte === CR) {
+      this.#state = state.trailerLf;
+      return;
+    }
     if (++this.#trailerBytes > this.#limits.trailerBytes) {
       throw new UpstreamFailure("too_large", "Cannot read the body: the trailers are too long");
     }

@@ -49,7 +49,6 @@ export function speechWork(request: SpeechRequest, requestId: string): MediaWork
         const outgoing = providerRequest({
           provider,
           style: "speech",
-          model: route.upstreamModel,
           secret,
           body,
           stream: request.events,

@@ -8,6 +8,7 @@
  * - Out: a whole answer or a stream, settled, with its receipt.
  * - Never: releases the last byte of an answer before its debit and receipt are durable.
  */
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { invariant } from "../../../core/lib/assert.ts";
 import {
   attemptAnswer,
@@ -54,7 +55,7 @@ export async function serveChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-): Promise<Response> {
+): Promise<Reply | Response> {
   const start = startCall(gateway);
   const { body: bytes, principal } = await admitRequest(gateway, incoming);
   const checked = checkChat(gateway, style, incoming, { bytes, principal, start });
@@ -86,7 +87,7 @@ async function deliver(
     readonly initial: InitialReservation;
     readonly reservation: Reservation;
   },
-): Promise<Response> {
+): Promise<Reply | Response> {
   const { call, start, principal, mappedFrom, price, bounds, urls } = checked;
   const { request, body, model } = call;
   const control = gateway.calls.begin(request.stream ? principal : undefined);
@@ -149,7 +150,7 @@ function localError(
  * Finds a route and delivers its answer. `onSent` is called when the request was sent to the first route, or could
  * not be.
  */
-async function answer(delivery: Delivery, onSent: () => void): Promise<Response> {
+async function answer(delivery: Delivery, onSent: () => void): Promise<Reply | Response> {
   if (!delivery.call.request.stream) {
     const found = await find(delivery, () => undefined);
     invariant(found.result.kind === "answer", "no stream was asked for");

@@ -1,5 +1,6 @@
 /** Delivers what the attempt loop found: a whole answer, a stream, or a stream that began early. */
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
 import type { StartedStream, WholeAnswer } from "../../../core/calls/attempt.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
@@ -73,7 +74,7 @@ export async function deliverAnswer(
   delivery: Delivery,
   found: Found,
   answer: WholeAnswer,
-): Promise<Response> {
+): Promise<Reply> {
   const { reading, clientBytes } = answer;
   const receipt = await delivery.settlement.settle({
     outcome: reading.empty && reading.usage === undefined ? "empty" : "completed",
@@ -115,7 +116,7 @@ export function deliverStream(
   delivery: Delivery,
   found: Found,
   started: StartedStream,
-): Response {
+): Reply {
   const stream = meteredStream(meteredInput(delivery, found, started));
   return streamOf(stream, headersOf(delivery, found.begun.dropped));
 }
@@ -136,7 +137,7 @@ function errorEvent({ call }: Delivery, error: GatewayError): Uint8Array {
  * Delivers a stream that begins before there is any output: its client has waited for `keepAliveMs`, and proxies
  * would soon close the connection. `finding` resolves with what was found, or rejects with the settled failure.
  */
-export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Response {
+export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Reply {
   const { gateway, call, settlement, control } = delivery;
   const arrival = arrivalOf(finding, {
     streamOf: (found) =>

@@ -2,12 +2,12 @@
  * POST /v1/messages/count_tokens, free of charge: the count of the provider if it has a counter, else an estimate
  * marked as such.
  */
+import type { HttpRequest } from "../../http/http_request.ts";
 import { answerHeaders } from "../../http/own_headers.ts";
 import { readWhole } from "../../../core/calls/read_whole.ts";
 import { readCountTokensRequest } from "../../../core/calls/request/chat_request.ts";
-import { countTokensBody } from "../../../core/calls/request/count_tokens_body.ts";
+import { withFields } from "../../../core/calls/request/changed_body.ts";
 import { type JsonBody, parseJsonBody } from "../../../core/calls/request/json_body.ts";
-import { countTokensPath } from "../../../core/clouds/request_form.ts";
 import { providerRequest } from "../../../core/calls/request/provider_request.ts";
 import type { Model, Route } from "../../../core/catalog/catalog.ts";
 import { inClientTerms } from "../../../core/wire/stream/client_model.ts";
@@ -28,16 +28,18 @@ async function countUpstream(
   gateway: Gateway,
   route: Route,
   body: JsonBody,
-  { headers, clientModel }: { readonly headers: Headers; readonly clientModel: string },
+  { headers, clientModel }: {
+    readonly headers: HttpRequest["headers"];
+    readonly clientModel: string;
+  },
 ): Promise<number | undefined> {
   const { provider, secret, transport } = gateway.router.access(route);
   const exchange = transport.open(providerRequest({
     provider,
     style: "messages",
-    model: route.upstreamModel,
-    subpath: countTokensPath,
+    subpath: "/count_tokens",
     secret,
-    body: countTokensBody(body, provider, route.upstreamModel),
+    body: withFields(body, { model: route.upstreamModel }),
     stream: false,
     clientHeader: (name) => headers.get(name) ?? undefined,
     onSentAgain: () => {}, // counting twice has no effect

@@ -3,6 +3,8 @@
  * left. As one body it would stay in the server for as long as a client does not read.
  */
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
+import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_source.ts";
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { answerOf } from "../response_headers.ts";
 
@@ -15,9 +17,7 @@ const bufferedBodyPieceBytes = 64 * 1024;
  */
 export const unreadAnswerMs = 120_000;
 
-type Controller = ReadableStreamDefaultController<Uint8Array>;
-
-class BufferedSource implements UnderlyingDefaultSource<Uint8Array> {
+class BufferedSource implements ByteSource {
   readonly #over = Promise.withResolvers<void>();
   readonly #deadlines: Deadlines;
   #bytes: Uint8Array | undefined;
@@ -30,24 +30,24 @@ class BufferedSource implements UnderlyingDefaultSource<Uint8Array> {
     buffered.keepUntil(this.#over.promise);
   }
 
-  start(controller: Controller): void {
+  start(sink: ByteSink): void {
     this.#unread = this.#deadlines.create(() => {
       this.#end();
-      controller.error(new Error("The client did not read its answer"));
+      sink.error(new Error("The client did not read its answer"));
     });
     this.#unread.arm(unreadAnswerMs);
   }
 
-  pull(controller: Controller): void {
+  pull(sink: ByteSink): void {
     const bytes = this.#bytes;
     if (bytes === undefined) return;
     const piece = bytes.subarray(this.#at, this.#at + bufferedBodyPieceBytes);
     this.#at += piece.length;
-    controller.enqueue(piece);
+    sink.enqueue(piece);
     this.#unread?.arm(unreadAnswerMs);
     if (this.#at < bytes.length) return;
     this.#end();
-    controller.close();
+    sink.close();
   }
 
   cancel(): void {
@@ -70,12 +70,11 @@ export function wholeAnswer(
   headers: readonly [string, string][],
   buffered: BufferedAnswer | undefined,
   deadlines: Deadlines,
-): Response {
+): Reply {
   if (buffered === undefined || buffered.bytes === 0) {
     return answerOf(bytes, "application/json", headers);
   }
-  const source = new BufferedSource(bytes, buffered, deadlines);
-  const body = new ReadableStream(source, { highWaterMark: 0 });
+  const body = new BufferedSource(bytes, buffered, deadlines);
   return answerOf(body, "application/json", [
     ...headers,
     ["content-length", String(bytes.length)],

@@ -6,6 +6,7 @@
  * - Out: the provider's vectors as they came, settled, with its receipt.
  * - Never: charges for more tokens than the input can have.
  */
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { embeddingWork, reportedInputTokens } from "../../../core/media/embeddings/attempt.ts";
 import { readEmbeddingRequest } from "../../../core/media/embeddings/request.ts";
 import { chargeForInput, mostInputCost } from "../../../core/media/input_charge.ts";
@@ -18,7 +19,7 @@ import { serveJsonEndpoint } from "../media/json_endpoint.ts";
  *
  * @throws {GatewayError} the client's error; nothing is charged then
  */
-export function serveEmbeddings(gateway: Gateway, incoming: Incoming): Promise<Response> {
+export function serveEmbeddings(gateway: Gateway, incoming: Incoming): Promise<Reply | Response> {
   return serveJsonEndpoint(gateway, incoming, {
     kind: "embedding",
     style: "embeddings",

@@ -1,4 +1,5 @@
 /** Delivers what the attempts of an image call found, settled before its last byte. */
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
 import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
 import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
@@ -54,7 +55,7 @@ async function deliverAnswer(
   delivery: ImageDelivery,
   found: FoundImages,
   { bytes, images }: WholeResult,
-): Promise<Response> {
+): Promise<Reply> {
   const outcome = images === 0 ? "empty" : "completed";
   const counts = { finished: images, begun: images };
   const receipt = await settleImages(endOf(delivery, found), outcome, counts);
@@ -99,7 +100,7 @@ function meteredInput(
 export async function deliverImages(
   delivery: ImageDelivery,
   found: FoundImages,
-): Promise<Response> {
+): Promise<Reply> {
   const { call } = delivery;
   call.settlement.firstOutputAt(call.gateway.clock.monotonicMs());
   const { result } = found;
@@ -111,7 +112,7 @@ export async function deliverImages(
 export function deliverImagesEarly(
   delivery: ImageDelivery,
   finding: Promise<FoundImages>,
-): Response {
+): Reply {
   const { call } = delivery;
   const { gateway, control, settlement, headers } = call;
   const arrival = arrivalOf(finding, {

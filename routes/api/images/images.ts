@@ -6,6 +6,7 @@
  * - Out: images or a stream of them, settled, with its receipt.
  * - Never: charges for an image that did not come.
  */
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { type ImageResult, imageWork } from "../../../core/media/images/attempt.ts";
 import { type ImageEndpoint, readImageRequest } from "../../../core/media/images/request.ts";
@@ -43,7 +44,7 @@ export async function serveImages(
   gateway: Gateway,
   endpoint: ImageEndpoint,
   incoming: Incoming,
-): Promise<Response> {
+): Promise<Reply | Response> {
   const start = startCall(gateway);
   const { body, principal } = await admitRequest(gateway, incoming);
   const contentType = incoming.request.headers.get("content-type") ?? "";

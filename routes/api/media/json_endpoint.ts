@@ -1,4 +1,5 @@
 /** Serves calls that get one JSON answer with a list of results: embeddings, ranks, moderation. */
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import type { AppliedPrice } from "../../../core/billing/receipt.ts";
 import type { ModelKind } from "../../../core/catalog/catalog.ts";
@@ -37,7 +38,7 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
   gateway: Gateway,
   incoming: Incoming,
   endpoint: JsonEndpoint<Request>,
-): Promise<Response> {
+): Promise<Reply | Response> {
   const start = startCall(gateway);
   const { body, principal } = await admitRequest(gateway, incoming);
   requireJson(incoming.request);

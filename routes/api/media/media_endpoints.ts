@@ -1,4 +1,5 @@
 /** The paths of everything but chat and lists of models. */
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import type { Context } from "hono";
 import { serveEmbeddings } from "../embeddings/embeddings.ts";
 import { serveSpeech } from "../speech/audio_speech.ts";
@@ -12,7 +13,11 @@ import { createVideo } from "../videos/videos.ts";
 interface MediaEndpoint {
   readonly path: string;
   readonly method: "GET" | "POST" | "DELETE";
-  readonly serve: (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Response>;
+  readonly serve: (
+    gateway: Gateway,
+    incoming: Incoming,
+    context: Context,
+  ) => Promise<Reply | Response>;
 }
 
 const idOf = (context: Context) => context.req.param("id") ?? "";

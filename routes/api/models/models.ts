@@ -12,6 +12,7 @@ import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { listFigure } from "../../../core/billing/micro_vnd.ts";
 import type { CataloguePrice } from "../../../core/billing/price.ts";
+import type { HttpRequest } from "../../http/http_request.ts";
 import { rowLimit, wrongParameter } from "../../http/query.ts";
 
 /** The creation time of every model, which both SDKs require: the start of version 1 of the API. */
@@ -92,7 +93,7 @@ export type ListStyle = "chat" | "messages";
 const messagesAgent = /^claude-(?:cli|code)\b/i;
 
 /** Chooses the list's style. Messages clients send a version header; the vendor's agent lists models without one. */
-export function listStyle(headers: Headers): ListStyle {
+export function listStyle(headers: HttpRequest["headers"]): ListStyle {
   const isMessages = headers.has("anthropic-version") || headers.has("compat-version") ||
     messagesAgent.test(headers.get("user-agent") ?? "");
   return isMessages ? "messages" : "chat";

@@ -6,6 +6,7 @@
  * - Out: audio or its events as they come, settled, with its receipt.
  * - Never: releases the last byte of audio before the call is settled.
  */
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { readMediaBody } from "../../../core/media/body.ts";
 import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";
@@ -40,7 +41,7 @@ async function find(
  *
  * @throws {GatewayError} the client's error; nothing is charged then
  */
-export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise<Response> {
+export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise<Reply | Response> {
   const start = startCall(gateway);
   const { body, principal } = await admitRequest(gateway, incoming);
   requireJson(incoming.request);

@@ -1,4 +1,5 @@
 /** Delivers what the attempts of a speech call found, settled before its last byte. */
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { answerHeaders } from "../../http/own_headers.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
 import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
@@ -73,7 +74,7 @@ function deliverAudio(call: MediaCall, found: FoundSpeech, audio: Audio): Respon
 }
 
 /** Delivers the speech of a route that answered in time. */
-export function deliverSpeech(call: MediaCall, found: FoundSpeech): Response {
+export function deliverSpeech(call: MediaCall, found: FoundSpeech): Reply | Response {
   call.settlement.firstOutputAt(call.gateway.clock.monotonicMs());
   const { result } = found;
   if (result.kind === "audio") return deliverAudio(call, found, result);
@@ -81,7 +82,7 @@ export function deliverSpeech(call: MediaCall, found: FoundSpeech): Response {
 }
 
 /** Delivers a stream that begins before there is any speech: see `deliverEarly` of chat. */
-export function deliverSpeechEarly(call: MediaCall, finding: Promise<FoundSpeech>): Response {
+export function deliverSpeechEarly(call: MediaCall, finding: Promise<FoundSpeech>): Reply {
   const { gateway, control, settlement, headers } = call;
   const arrival = arrivalOf(finding, {
     streamOf: (found) => {

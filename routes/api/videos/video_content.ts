@@ -1,4 +1,5 @@
 /** `GET /v1/videos/{id}/content`: streams the file from where it is stored, ranges included. Free of charge. */
+import type { HttpRequest } from "../../http/http_request.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { parseRemoteUrl } from "../../../core/media/remote_url.ts";
 import type {
@@ -46,7 +47,7 @@ function readVariant(url: URL): VideoVariant {
   });
 }
 
-function readRange(headers: Headers): RangeHeaders {
+function readRange(headers: HttpRequest["headers"]): RangeHeaders {
   const range = headers.get("range");
   if (range === null) return [];
   const condition = headers.get("if-range");

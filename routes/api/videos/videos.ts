@@ -34,6 +34,7 @@ import {
 import { startCall } from "../call_settlement.ts";
 import { LateReceiptError } from "../late_receipt.ts";
 import { costHeaders } from "../response_headers.ts";
+import type { HttpRequest } from "../../http/http_request.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
 import { claimOf, giveUpClaim } from "./video_idempotency.ts";
 import { credentialName, smallExchange, upstreamOf } from "./video_upstream.ts";
@@ -43,7 +44,7 @@ function droppedFields({ unknownFields, approximatedFields }: VideoRequest): rea
   return [...unknownFields, ...approximatedFields];
 }
 
-function refuseDropped(request: VideoRequest, headers: Headers): void {
+function refuseDropped(request: VideoRequest, headers: HttpRequest["headers"]): void {
   const dropped = droppedFields(request);
   const [field] = dropped;
   if (field === undefined || headers.get(requestHeaders.strict) !== "true") return;

@@ -23,12 +23,13 @@ function newWorld() {
   arrival.promise.catch(() => {});
   const exchange = new FakeExchange().head().send(hello);
   const outcomes: Outcome[] = [];
-  const stream = earlyStream({
+  const source = earlyStream({
     arrival: arrival.promise,
     keepAlive: encoder.encode(keepAlive),
     deadlines,
     control,
   });
+  const stream = new ReadableStream(source, { highWaterMark: 0 });
   return {
     time,
     deadlines,

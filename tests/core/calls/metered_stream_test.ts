@@ -92,7 +92,7 @@ async function open(
     exchange,
     outcomes,
     bugs,
-    stream: meteredStream(input),
+    stream: new ReadableStream(meteredStream(input), { highWaterMark: 0 }),
     reading: pipe.reading,
   };
 }
@@ -372,7 +372,7 @@ Deno.test("a call stopped before its stream exists is settled too", async () => 
       throw new Error("no refusal");
     },
   }, { clock: world.time, deadlines: world.deadlines });
-  const stream = meteredStream({
+  const source = meteredStream({
     started,
     keepAlive: new Uint8Array(0),
     idleMs: 1_000,
@@ -385,6 +385,7 @@ Deno.test("a call stopped before its stream exists is settled too", async () => 
     bytesLeave: () => Promise.resolve(),
     onBug: () => {},
   });
+  const stream = new ReadableStream(source, { highWaterMark: 0 });
   await settled();
   assertEquals(outcomes, ["client_gone"]);
   await stream.cancel();

@@ -40,11 +40,22 @@ export interface TestGatewayOptions {
 
 const defaultFile = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 
+/**
+ * Variables that every gateway of the tests has: the server that `TEST_HTTP_SERVER` names, so that all tests can run
+ * with each.
+ */
+export const testEnvironment: Readonly<Record<string, string>> = {
+  GATEWAY_HTTP_SERVER: Deno.env.get("TEST_HTTP_SERVER") ?? "",
+};
+
 /** The configuration of a test: the default file, changed. */
 export function testConfig(options: TestGatewayOptions = {}): Config {
   const file: Record<string, unknown> = JSON.parse(defaultFile);
   const changed = options.file?.(file) ?? file;
-  const read = readConfig({ GATEWAY_KV: ":memory:", ...options.env }, JSON.stringify(changed));
+  const read = readConfig(
+    { GATEWAY_KV: ":memory:", ...testEnvironment, ...options.env },
+    JSON.stringify(changed),
+  );
   if (!read.ok) throw new Error(read.problems.join("\n"));
   return read.config;
 }

@@ -1,5 +1,5 @@
 /** An application behind a real socket, as the server puts it there. */
-import { answerWith } from "../../../routes/server/listen.ts";
+import { answerWith, listen } from "../../../routes/server/listen.ts";
 import type { createApp } from "../../../routes/app.ts";
 import type { Gateway } from "../../../routes/api/gateway.ts";
 
@@ -9,12 +9,11 @@ export interface ListeningApp extends AsyncDisposable {
 
 /** Listens on a free port until it is disposed of. */
 export function listenWith(gateway: Gateway, app: ReturnType<typeof createApp>): ListeningApp {
-  const server = Deno.serve(
-    { hostname: "127.0.0.1", port: 0, onListen() {} },
-    answerWith(gateway, app),
-  );
+  const config = { ...gateway.config, host: "127.0.0.1", port: 0 };
+  const listening = listen({ ...gateway, config }, answerWith(gateway, app));
+  if (!listening.ok) throw new Error(listening.problem);
   return {
-    address: `http://127.0.0.1:${server.addr.port}`,
-    [Symbol.asyncDispose]: () => server.shutdown(),
+    address: `http://127.0.0.1:${listening.address.port}`,
+    [Symbol.asyncDispose]: listening.shutdown,
   };
 }

@@ -2,6 +2,7 @@
  * Starts a gateway as a user does, in a process with a store of its own and a free port, and reads the demo key from
  * the banner.
  */
+import { testEnvironment } from "./gateway_in_process.ts";
 import { TextLineStream } from "../text_lines.ts";
 
 export interface StartedGateway extends AsyncDisposable {
@@ -54,6 +55,7 @@ function environment(folder: string, options: StartOptions): Record<string, stri
     GATEWAY_KV: `${folder}/gateway.sqlite3`,
     PORT: "0",
     NO_COLOR: "1",
+    ...testEnvironment,
     ...options.env,
   };
 }

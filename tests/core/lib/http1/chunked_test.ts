@@ -1,6 +1,6 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import fc from "fast-check";
-import { ChunkedDecoder } from "../../../../core/lib/http1/chunked.ts";
+import { ChunkedDecoder, type ChunkedLimits } from "../../../../core/lib/http1/chunked.ts";
 import { UpstreamFailure } from "../../../../core/upstream/transport.ts";
 import { concat, splitAt } from "./bytes.ts";
 
@@ -8,8 +8,8 @@ const limits = { chunkExtensionBytes: 32, trailerBytes: 64 };
 const encode = (text: string) => new TextEncoder().encode(text);
 
 /** Feeds pieces as a connection does: each at the start of one buffer. */
-function decodePieces(pieces: readonly Uint8Array[]) {
-  const decoder = new ChunkedDecoder(limits);
+function decodePieces(pieces: readonly Uint8Array[], bounds: ChunkedLimits = limits) {
+  const decoder = new ChunkedDecoder(bounds);
   const buffer = new Uint8Array(64 * 1024);
   const payloads: Uint8Array[] = [];
   let unread = 0;
@@ -167,4 +167,46 @@ function assertThrowsFailure(run: () => unknown): UpstreamFailure {
   }, UpstreamFailure);
   if (!(caught instanceof UpstreamFailure)) throw new Error("unreachable");
   return caught;
+}
+
+const strict: ChunkedLimits = { ...limits, isStrict: true };
+
+Deno.test("ChunkedDecoder, strict: reads extensions and trailers of the grammar", () => {
+  const wire = encode('5;a;b=c;d="e \\" f"\r\nhello\r\n0;x\r\nT-x: \t v\r\nu:\r\n\r\n');
+  for (const pieces of [[wire], [...wire].map((byte) => Uint8Array.of(byte))]) {
+    const { payload, done } = decodePieces(pieces, strict);
+    assertEquals([payload, done], [encode("hello"), true]);
+  }
+});
+
+const lenient: readonly (readonly [name: string, wire: string])[] = [
+  ["padding", "5 \r\nhello\r\n0\r\n\r\n"],
+  ["padding before an extension", "5 ;a\r\nhello\r\n0\r\n\r\n"],
+  ["an extension without a name", "5;\r\nhello\r\n0\r\n\r\n"],
+  ["an extension without a value", "5;a=\r\nhello\r\n0\r\n\r\n"],
+  ["an extension that is no token", "5;a b\r\nhello\r\n0\r\n\r\n"],
+  ["an open quotation", '5;a="b\r\nhello\r\n0\r\n\r\n'],
+  ["text behind a quotation", '5;a="b"c\r\nhello\r\n0\r\n\r\n'],
+  ["a control character in a quotation", '5;a="\x01"\r\nhello\r\n0\r\n\r\n'],
+  ["a trailer without a colon", "0\r\nab\r\n\r\n"],
+  ["a trailer without a name", "0\r\n: b\r\n\r\n"],
+  ["white space before the colon", "0\r\na : b\r\n\r\n"],
+  ["a folded trailer", "0\r\na: b\r\n c\r\n\r\n"],
+  ["a length in a trailer", "0\r\nContent-Length: 5\r\n\r\n"],
+  ["a coding in a trailer", "0\r\ntransfer-encoding: chunked\r\n\r\n"],
+  ["a control character in a trailer", "0\r\na: \x7f\r\n\r\n"],
+];
+
+for (const [name, wire] of lenient) {
+  Deno.test(`ChunkedDecoder, strict: refuses ${name}, which is ignored otherwise`, () => {
+    assertEquals(decodePieces([encode(wire)]).done, true);
+    const error = assertThrowsFailure(() => decodePieces([encode(wire)], strict));
+    assertEquals(error.code, "protocol");
+  });
+}
+
+for (const [name, wire] of malformed) {
+  Deno.test(`ChunkedDecoder, strict: refuses a body with ${name}`, () => {
+    assertEquals(assertThrowsFailure(() => decodePieces([encode(wire)], strict)).code, "protocol");
+  });
 }

@@ -1,0 +1,7 @@
+/** The part of a request that endpoints read. A standard `Request` is one. */
+export interface HttpRequest extends Pick<Request, "method" | "url" | "body" | "signal" | "bytes"> {
+  /** By lower-case names. */
+  readonly headers: Pick<Headers, "get" | "has">;
+  /** Takes the whole body if it has arrived; it cannot be read again then. Absent where a server cannot say. */
+  arrivedBody?(): Uint8Array | undefined;
+}

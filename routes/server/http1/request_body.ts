@@ -1,0 +1,176 @@
+/** Reads the body of one request from its connection: framing, pace, and `100 Continue`. */
+import { ChunkedDecoder } from "../../../core/lib/http1/chunked.ts";
+import type { RequestHead } from "../../../core/lib/http1/server/request_head.ts";
+import type { ServerBounds } from "./bounds.ts";
+import type { SocketReader } from "./socket_reader.ts";
+
+/** Slow windows in a row after which a body is given up: the reader may have paused in the first. */
+const slowWindows = 2;
+
+/** What a body needs of its connection. */
+export interface BodyHost {
+  readonly reader: SocketReader;
+  readonly bounds: ServerBounds;
+  /** Tells a client that waits for it to send the body. */
+  sendContinue(): void;
+  /** Arms the deadline that calls {@linkcode RequestBody.onDue}. */
+  armBody(delayMs: number): void;
+}
+
+/** The body of a request; its reader sees the pieces as they come. */
+export class RequestBody {
+  readonly #host: BodyHost;
+  readonly #decoder: ChunkedDecoder | undefined;
+  #unreadBytes: number;
+  #isAwaited: boolean;
+  #isComplete = false;
+  /** Whether its reader is done with the last piece, so that the buffer may be used again. */
+  #isDone = false;
+  #failure: unknown;
+  #isWaiting = false;
+  #isPaced = false;
+  #windowBytes = 0;
+  #slowWindows = 0;
+
+  constructor(host: BodyHost, { body, expectsContinue }: RequestHead) {
+    this.#host = host;
+    this.#isAwaited = expectsContinue;
+    this.#decoder = body === "chunked" ? new ChunkedDecoder(host.bounds) : undefined;
+    this.#unreadBytes = body === "chunked" ? 0 : body;
+    if (body === 0) this.#isComplete = this.#isDone = true;
+  }
+
+  /** Whether every byte was taken from the connection. */
+  get isComplete(): boolean {
+    return this.#isComplete;
+  }
+
+  /** Whether the client waits for `100 Continue`, which was not sent. */
+  get isAwaited(): boolean {
+    return this.#isAwaited;
+  }
+
+  /** Takes a copy of the whole body, if its length is known and all of it has arrived. */
+  takeArrived(): Uint8Array<ArrayBuffer> | undefined {
+    const { reader } = this.#host;
+    const bytes = this.#unreadBytes;
+    if (this.#decoder !== undefined || bytes > reader.length) return undefined;
+    const whole = reader.buffer.slice(reader.start, reader.start + bytes);
+    reader.start += bytes;
+    this.#unreadBytes = 0;
+    this.#isComplete = this.#isDone = true;
+    this.watch();
+    return whole;
+  }
+
+  /**
+   * Returns the next piece, valid until the next call; `null` at the end.
+   *
+   * @throws when the client breaks off, sends too slowly or malformed chunks
+   */
+  async read(): Promise<Uint8Array | null> {
+    for (;;) {
+      if (this.#failure !== undefined) throw this.#failure;
+      const piece = this.#isComplete ? null : this.#take();
+      if (piece !== null) return piece;
+      if (this.#isComplete) {
+        this.#isDone = true;
+        this.watch();
+        return null;
+      }
+      if (!await this.#more()) throw this.#fail(new Error("The request ended early"));
+    }
+  }
+
+  /**
+   * Watches for the end of the client once the body was read, while its answer is being made. No piece is valid any
+   * more then.
+   */
+  watch(): void {
+    if (!this.#isDone) return;
+    this.#host.reader.expect(0);
+    this.#host.reader.watch();
+  }
+
+  /** Takes what has arrived of a body that nobody will read. */
+  skipArrived(): void {
+    try {
+      while (!this.#isComplete && this.#failure === undefined && this.#take() !== null);
+    } catch {
+      // It stays incomplete, which ends the connection.
+    }
+  }
+
+  /** Called when the time of a window is over. */
+  onDue(): void {
+    if (!this.#isPaced || this.#isComplete) return;
+    this.#isPaced = false;
+    const isSlow = this.#windowBytes < this.#host.bounds.bodyWindowBytes;
+    this.#slowWindows = isSlow ? this.#slowWindows + 1 : 0;
+    // While nobody reads, the pace is not the client's.
+    if (!this.#isWaiting) return;
+    if (this.#slowWindows < slowWindows) return this.#pace();
+    this.#host.reader.interrupt(this.#fail(new Error("The request came too slowly")));
+  }
+
+  #pace(): void {
+    if (this.#isPaced) return;
+    this.#isPaced = true;
+    this.#windowBytes = 0;
+    this.#host.armBody(this.#host.bounds.bodyWindowMs);
+  }
+
+  async #more(): Promise<boolean> {
+    const { reader } = this.#host;
+    if (this.#isAwaited && reader.length === 0) this.#host.sendContinue();
+    this.#isAwaited = false;
+    reader.expect(this.#decoder === undefined ? this.#unreadBytes : reader.buffer.length);
+    this.#isWaiting = true;
+    this.#pace();
+    try {
+      return await reader.more();
+    } finally {
+      this.#isWaiting = false;
+    }
+  }
+
+  /** The next part that has already arrived. */
+  #take(): Uint8Array | null {
+    const { reader } = this.#host;
+    const { buffer, start, end } = reader;
+    if (start === end) return null;
+    const decoder = this.#decoder;
+    this.#isAwaited = false;
+    if (decoder === undefined) {
+      const bytes = Math.min(this.#unreadBytes, end - start);
+      this.#unreadBytes -= bytes;
+      return this.#took(start, start + bytes, this.#unreadBytes === 0);
+    }
+    try {
+      decoder.decode(buffer, start, end);
+    } catch (error) {
+      throw this.#fail(error);
+    }
+    const { payloadStart, payloadEnd, consumed, done } = decoder;
+    // Framing without a payload counts as well: it has to be sent, too.
+    this.#windowBytes += consumed - start - (payloadEnd - payloadStart);
+    reader.start = consumed;
+    const piece = this.#took(payloadStart, payloadEnd, done);
+    reader.start = consumed;
+    return piece.length === 0 ? null : piece;
+  }
+
+  #took(start: number, end: number, isLast: boolean): Uint8Array {
+    const { reader } = this.#host;
+    const piece = reader.buffer.subarray(start, end);
+    this.#windowBytes += end - start;
+    reader.start = end;
+    if (isLast) this.#isComplete = true;
+    return piece;
+  }
+
+  #fail(failure: unknown): unknown {
+    this.#failure ??= failure;
+    return this.#failure;
+  }
+}

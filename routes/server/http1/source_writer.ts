@@ -1,0 +1,223 @@
+/**
+ * Writes the answer that a source produces: the head with the first bytes, then whatever comes, as fast as the client
+ * takes it. Between two writes it keeps no bytes, and it asks the source for more only when the last write is over.
+ */
+import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_source.ts";
+import type { Connection } from "../../../core/upstream/connection.ts";
+import { giveBuffer, takeBuffer, writeLatin1 } from "./write_buffers.ts";
+import { writeAll } from "./write_all.ts";
+
+/** Bytes of a chunk's framing: up to 8 digits, and two line ends. */
+const chunkFramingBytes = 12;
+
+const lastChunk = "0\r\n\r\n";
+const CR = 13;
+const LF = 10;
+
+/** How an answer is written. */
+export interface SourceWriting {
+  readonly socket: Connection;
+  readonly source: ByteSource;
+  readonly head: string;
+  /** The declared length, or how the end is shown. */
+  readonly framing: number | "chunked" | "until_close";
+  /** Called before each write. */
+  readonly onWrite: () => void;
+}
+
+/** The writer of one answer. */
+export class SourceWriter implements ByteSink {
+  readonly #writing: SourceWriting;
+  readonly #over = Promise.withResolvers<boolean>();
+  #head: string;
+  #queue: Uint8Array[] = [];
+  #unwrittenBytes: number | undefined;
+  #isScheduled = false;
+  #isWriting = false;
+  #isPulling = false;
+  #pullsAgain = false;
+  /** Whether the source was asked for bytes that it has not enqueued yet. */
+  #isAsked = false;
+  #isClosed = false;
+  #isEndWritten = false;
+  #isOver = false;
+
+  constructor(writing: SourceWriting) {
+    this.#writing = writing;
+    this.#head = writing.head;
+    if (typeof writing.framing === "number") this.#unwrittenBytes = writing.framing;
+  }
+
+  /** Writes everything; resolves with whether the client has been sent a whole answer. Never rejects. */
+  run(): Promise<boolean> {
+    try {
+      this.#writing.source.start?.(this);
+      this.#pull();
+    } catch (failure) {
+      this.error(failure);
+    }
+    this.#schedule();
+    return this.#over.promise;
+  }
+
+  get desiredSize(): number | null {
+    if (this.#isOver) return null;
+    return this.#queue.length === 0 && !this.#isWriting ? 0 : -1;
+  }
+
+  enqueue(bytes: Uint8Array): void {
+    if (this.#isClosed || this.#isOver) throw new TypeError("The answer has ended");
+    this.#isAsked = false;
+    if (bytes.length > 0) this.#queue.push(bytes);
+    this.#schedule();
+  }
+
+  close(): void {
+    if (this.#isClosed || this.#isOver) throw new TypeError("The answer has ended");
+    this.#isClosed = true;
+    this.#schedule();
+  }
+
+  error(_reason: unknown): void {
+    this.#end(false);
+  }
+
+  #end(isWhole: boolean): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#queue = [];
+    this.#over.resolve(isWhole);
+  }
+
+  /** Gives the answer up, because its client is gone. */
+  abandon(): void {
+    if (this.#isOver) return;
+    this.#end(false);
+    try {
+      // It has nothing to do with the connection any more how that ends.
+      Promise.resolve(this.#writing.source.cancel()).catch(() => {});
+    } catch {
+      // The same.
+    }
+  }
+
+  /** Asks the source for more, by the rules of a stream without a queue. */
+  #pull(): void {
+    if (this.#isClosed || this.#isOver) return;
+    this.#isAsked = true;
+    if (this.#isPulling) {
+      this.#pullsAgain = true;
+      return;
+    }
+    this.#isPulling = true;
+    const pulled = this.#writing.source.pull(this);
+    if (pulled === undefined) this.#onPulled();
+    else pulled.then(this.#onPulled, this.#onPullFailed);
+  }
+
+  readonly #onPulled = (): void => {
+    this.#isPulling = false;
+    if (!this.#pullsAgain) return;
+    this.#pullsAgain = false;
+    if (this.#isAsked) this.#pullSafely();
+  };
+
+  readonly #onPullFailed = (failure: unknown): void => this.error(failure);
+
+  #pullSafely(): void {
+    try {
+      this.#pull();
+    } catch (failure) {
+      this.error(failure);
+    }
+  }
+
+  /** Writes after the running code, so that what it enqueues and its `close` go out together. */
+  #schedule(): void {
+    if (this.#isScheduled || this.#isWriting) return;
+    this.#isScheduled = true;
+    queueMicrotask(this.#write);
+  }
+
+  readonly #write = (): void => {
+    this.#isScheduled = false;
+    if (this.#isOver) return;
+    const queue = this.#queue;
+    const bytes = lengthOf(queue);
+    if (this.#unwrittenBytes !== undefined) {
+      this.#unwrittenBytes -= bytes;
+      // More or less than was declared would be read as part of another answer.
+      if (this.#unwrittenBytes < 0 || (this.#isClosed && this.#unwrittenBytes > 0)) {
+        return this.abandon();
+      }
+    }
+    this.#queue = [];
+    this.#isEndWritten = this.#isClosed;
+    const { socket, onWrite } = this.#writing;
+    const [only] = queue;
+    if (this.#head === "" && queue.length === 1 && only !== undefined && !this.#isChunked) {
+      this.#isWriting = true;
+      onWrite();
+      return void writeAll(socket, only).then(this.#onWritten, this.#onFailed);
+    }
+    const buffer = takeBuffer(this.#head.length + bytes + chunkFramingBytes + lastChunk.length);
+    const length = this.#fill(buffer, queue, bytes);
+    this.#head = "";
+    if (length === 0) {
+      giveBuffer(buffer);
+      return this.#next();
+    }
+    this.#isWriting = true;
+    onWrite();
+    writeAll(socket, buffer.subarray(0, length)).then(() => {
+      giveBuffer(buffer);
+      this.#onWritten();
+    }, this.#onFailed);
+  };
+
+  get #isChunked(): boolean {
+    return this.#writing.framing === "chunked";
+  }
+
+  /** Puts head, bytes and framing into a buffer; returns how many bytes it holds then. */
+  #fill(buffer: Uint8Array, queue: readonly Uint8Array[], bytes: number): number {
+    let at = this.#head.length;
+    if (at > 0) writeLatin1(this.#head, buffer);
+    const isChunk = this.#isChunked && bytes > 0;
+    if (isChunk) at = writeLine(bytes.toString(16), buffer, at);
+    for (const piece of queue) {
+      buffer.set(piece, at);
+      at += piece.length;
+    }
+    if (isChunk) at = writeLine("", buffer, at);
+    if (!this.#isChunked || !this.#isClosed) return at;
+    return writeLine("", buffer, writeLine("0", buffer, at));
+  }
+
+  readonly #onWritten = (): void => {
+    this.#isWriting = false;
+    if (!this.#isOver) this.#next();
+  };
+
+  readonly #onFailed = (): void => this.abandon();
+
+  /** What was enqueued so far has been written. */
+  #next(): void {
+    if (this.#isEndWritten) this.#end(true);
+    else if (this.#queue.length > 0 || this.#isClosed) this.#write();
+    else if (!this.#isAsked) this.#pullSafely();
+  }
+}
+
+function lengthOf(queue: readonly Uint8Array[]): number {
+  let length = 0;
+  for (const piece of queue) length += piece.length;
+  return length;
+}
+
+function writeLine(text: string, buffer: Uint8Array, at: number): number {
+  for (let index = 0; index < text.length; index++) buffer[at + index] = text.charCodeAt(index);
+  buffer[at + text.length] = CR;
+  buffer[at + text.length + 1] = LF;
+  return at + text.length + 2;
+}
