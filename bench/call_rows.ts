@@ -1,5 +1,6 @@
 /** Goals 1, 2 and 9: calls that do not stream. */
 import { type Effort, inTurns, type Measured, wholeCalls } from "./measure.ts";
+import { promptRows } from "./prompt_rows.ts";
 import type { Row } from "./report.ts";
 import type { Setting } from "./setting.ts";
 
@@ -17,7 +18,7 @@ export async function callRows(
   const rows: Row[] = [];
   if (wants(1)) rows.push(...await smallRows(setting, effort));
   if (wants(2)) rows.push(...await peerRows(setting, effort));
-  if (wants(9)) rows.push(await promptRow(setting, effort));
+  if (wants(9)) rows.push(...await promptRows(setting, effort));
   return rows;
 }
 
@@ -64,19 +65,4 @@ async function peerRows({ gateway: { target }, peers }: Setting, effort: Effort)
     });
   }
   return rows;
-}
-
-async function promptRow(setting: Setting, effort: Effort): Promise<Row> {
-  const large = { ...wholeCalls, connections: 16, promptBytes: 100_000 };
-  const { raw, gateway } = await inTurns(effort, {
-    raw: { target: setting.raw, shape: large },
-    gateway: { target: setting.gateway.target, shape: large },
-  });
-  return {
-    goal: 9,
-    measure: "100 KB prompt, 16 connections: calls per second / raw",
-    seen: `${show(gateway)}; raw ${show(raw)}`,
-    value: gateway.ratioTo(raw, "callsPerSecond"),
-    bar: { firstStep: 0.9, goal: 1.3, better: "more", unit: "×" },
-  };
 }

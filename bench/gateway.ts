@@ -18,6 +18,14 @@ export function gatewayCommand(task: "start" | "admin" = "start", ...args: strin
   return [Deno.execPath(), "run", "--config", config, ...words, ...args];
 }
 
+/** Runs a gateway with traces of its operations (`.ops`) and, in its output (`.output`), of its collections. */
+function traced(command: readonly string[], trace: string): string[] {
+  const [deno = "", run = "", ...words] = command;
+  const flagged = words.map((word) => word.startsWith("--v8-flags=") ? `${word},--trace-gc` : word);
+  const redirected = 'exec stdbuf -oL "$@" 2>"$0.ops" > >(exec tee "$0.output")';
+  return ["bash", "-c", redirected, trace, deno, run, "--trace-ops", ...flagged];
+}
+
 /** Every scenario as a model; its only route uses the Chat style, so that the Messages style is converted. */
 export function configuration(upstreamPort: number): string {
   const price = { unit: "token", vndPerMtok: 8_300 };
@@ -47,11 +55,14 @@ export interface BenchGatewayOptions {
   readonly core?: number | string;
   /** Threads that serve. */
   readonly workers?: number;
+  /** Traces operations and collections, to files whose names begin with this. */
+  readonly trace?: string;
 }
 
 export class BenchGateway implements AsyncDisposable {
   readonly #directory: string;
   readonly #core: number | string;
+  readonly #trace: string | undefined;
   readonly #environment: Readonly<Record<string, string>>;
   #server: Server | undefined;
   #secret = "";
@@ -59,10 +70,11 @@ export class BenchGateway implements AsyncDisposable {
   private constructor(
     directory: string,
     upstreamPort: number,
-    { core = cores.measured, workers = 1 }: BenchGatewayOptions,
+    { core = cores.measured, workers = 1, trace }: BenchGatewayOptions,
   ) {
     this.#directory = directory;
     this.#core = core;
+    this.#trace = trace;
     this.#environment = {
       GATEWAY_WORKERS: String(workers),
       PORT: "0",
@@ -106,7 +118,7 @@ export class BenchGateway implements AsyncDisposable {
 
   async start(): Promise<void> {
     this.#server = await Server.start({
-      command: gatewayCommand(),
+      command: this.#trace === undefined ? gatewayCommand() : traced(gatewayCommand(), this.#trace),
       core: this.#core,
       environment: this.#environment,
       directory: this.#directory,

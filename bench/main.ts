@@ -1,12 +1,14 @@
 /**
  * Measures the goals of `docs/performance.md` side by side in one run.
  *
- * `deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE] [--record]`
+ * `deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE] [--record]`, or `--counts` for what one
+ * call takes
  *
  * Linux. Everything runs on loopback and in temporary folders.
  */
 import { callRows } from "./call_rows.ts";
 import { coldStartRows } from "./cold_start.ts";
+import { printCallCounts } from "./counts.ts";
 import { growthRows } from "./growth.ts";
 import { efforts } from "./measure.ts";
 import { print } from "./print.ts";
@@ -30,7 +32,7 @@ interface Choice {
 }
 
 const usage =
-  "deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE] [--record]";
+  "deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE] [--record] | --counts";
 
 function readChoice(args: readonly string[]): Choice | undefined {
   let choice: Choice = {
@@ -92,6 +94,10 @@ async function measureAll(choice: Choice): Promise<Row[]> {
   return rows.toSorted((a, b) => a.goal - b.goal);
 }
 
+if (Deno.args.includes("--counts")) {
+  await printCallCounts();
+  Deno.exit();
+}
 const choice = readChoice(Deno.args);
 if (choice === undefined) {
   print(`Usage: ${usage}`);
