@@ -208,7 +208,21 @@ export class GatewayError extends Error {
 }
 
 /** The error format that the caller expects: it follows the endpoint, never the upstream. */
-export type ErrorStyle = "messages" | "chat";
+export type ErrorStyle = "messages" | "chat" | "gemini";
+
+/** The Gemini vendor's names of statuses (google.rpc.Code). */
+const rpcStatuses: ReadonlyMap<number, string> = new Map([
+  [400, "INVALID_ARGUMENT"],
+  [401, "UNAUTHENTICATED"],
+  [402, "FAILED_PRECONDITION"],
+  [403, "PERMISSION_DENIED"],
+  [404, "NOT_FOUND"],
+  [409, "ABORTED"],
+  [429, "RESOURCE_EXHAUSTED"],
+  [500, "INTERNAL"],
+  [503, "UNAVAILABLE"],
+  [504, "DEADLINE_EXCEEDED"],
+]);
 
 /**
  * Returns the status that a client gets, which receipts, logs and metrics show as well. The two
@@ -223,7 +237,30 @@ export type ErrorStyle = "messages" | "chat";
  * ```
  */
 export function wireStatus(error: GatewayError, style: ErrorStyle): number {
-  return error.status === 529 && style === "chat" ? 503 : error.status;
+  return error.status === 529 && style !== "messages" ? 503 : error.status;
+}
+
+/** Builds an error of the Gemini style, with our code as its reason. */
+function geminiError(error: GatewayError): JsonObject {
+  const status = wireStatus(error, "gemini");
+  const { param, retryAfterSeconds, vendorMembers = {} } = error;
+  const reason = {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+    reason: error.code.toUpperCase(),
+    domain: "gateway",
+    metadata: defined({ param }),
+  };
+  const retry = retryAfterSeconds === undefined ? [] : [{
+    "@type": "type.googleapis.com/google.rpc.RetryInfo",
+    retryDelay: `${retryAfterSeconds}s`,
+  }];
+  const said = vendorMembers["details"];
+  return {
+    code: status,
+    message: error.message,
+    status: rpcStatuses.get(status) ?? (status < 500 ? "INVALID_ARGUMENT" : "UNAVAILABLE"),
+    details: [reason, ...retry, ...Array.isArray(said) ? said : []],
+  };
 }
 
 /** Merges members of the provider's error that have a value over those of the gateway. */
@@ -259,6 +296,7 @@ export function errorBody(error: GatewayError, style: ErrorStyle, requestId: str
       request_id: requestId,
     };
   }
+  if (style === "gemini") return { error: geminiError(error) };
   return {
     type: "error",
     error: vendorOver({

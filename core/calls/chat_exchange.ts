@@ -14,7 +14,9 @@ import { createNativePipe } from "../wire/stream/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
 import { takesHostedTools } from "../wire/tools/tool_fields.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
+import { jsonKey } from "../lib/json/json_cursor.ts";
 import { stringifyExactly } from "../lib/runtime/mod.ts";
+import { withoutPathMembers } from "../wire/mod.ts";
 import type { Transport } from "../upstream/transport.ts";
 import type { AttemptHandlers } from "./attempt.ts";
 import type { ChatRequest } from "./request/chat_request.ts";
@@ -74,8 +76,12 @@ export interface ChatExchange extends AttemptHandlers {
 }
 
 function chatStyle(route: Route): Style {
-  if (route.style === "messages" || route.style === "chat" || route.style === "responses") {
-    return route.style;
+  switch (route.style) {
+    case "messages":
+    case "chat":
+    case "responses":
+    case "gemini":
+      return route.style;
   }
   throw new GatewayError("internal_error", "A chat model has a route of another kind");
 }
@@ -138,7 +144,10 @@ function nativeBody(
 ): ByteParts {
   const changes: JsonObject = { ...replaced, ...unstored };
   for (const field of leftOut) changes[field] = null;
-  if (route.upstreamModel !== call.request.model) changes["model"] = route.upstreamModel;
+  // The Gemini style has it in the path.
+  if (call.request.style !== "gemini" && route.upstreamModel !== call.request.model) {
+    changes["model"] = route.upstreamModel;
+  }
   if (injectUsage) {
     const options = call.body.value["stream_options"];
     changes["stream_options"] = {
@@ -151,6 +160,7 @@ function nativeBody(
 
 function open(
   call: ChatCall,
+  route: Route,
   style: Style,
   access: ChatRouteAccess,
   { body, betas }: { readonly body: ByteParts; readonly betas: SortedBetas },
@@ -158,6 +168,7 @@ function open(
   return access.transport.open(providerRequest({
     provider: access.provider,
     style,
+    model: route.upstreamModel,
     secret: access.secret,
     body,
     stream: call.request.stream,
@@ -195,7 +206,7 @@ function startNative(
   });
   const context = pipeContext(call, route);
   return {
-    exchange: open(call, style, access, { body, betas }),
+    exchange: open(call, route, style, access, { body, betas }),
     createPipe: () => createNativePipe(style, { ...context, injectedUsage }),
     readAnswer: (body) => clientReading(readAnswer(style, body), context),
     isNative: true,
@@ -206,8 +217,12 @@ function startNative(
       ),
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
-    toClient: ({ bytes, value }) =>
-      value["model"] === request.model ? bytes : ClientModel.of(request.model).inAnswer(bytes),
+    toClient: ({ bytes, value }) => {
+      const member = style === "gemini" ? "modelVersion" : "model";
+      return value[member] === request.model
+        ? bytes
+        : ClientModel.of(request.model).inAnswer(bytes, jsonKey(member));
+    },
     dropped,
   };
 }
@@ -243,9 +258,11 @@ function startConverted(
   refuseDropping(call, dropped);
   for (const field of leftOut) delete body[field];
   const context = pipeContext(call, route);
-  const bytes = new TextEncoder().encode(stringifyExactly(body));
+  const bytes = new TextEncoder().encode(
+    stringifyExactly(style === "gemini" ? withoutPathMembers(body) : body),
+  );
   return {
-    exchange: open(call, style, access, { body: bytes, betas }),
+    exchange: open(call, route, style, access, { body: bytes, betas }),
     createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
     readAnswer: (answer) => clientReading(readAnswer(style, answer), context),
     decodeError: (status, text, waitSeconds) =>

@@ -18,6 +18,7 @@ export const authKinds = [
   { name: "bearer", header: "authorization", scheme: "Bearer" },
   { name: "x-api-key", header: "x-api-key" },
   { name: "api-key", header: "api-key" },
+  { name: "x-goog-api-key", header: "x-goog-api-key" },
 ] as const satisfies readonly AuthKindRow[];
 
 /** The name of a kind of authentication. */

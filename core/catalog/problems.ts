@@ -27,6 +27,7 @@ const kindOfStyle: Record<RouteStyle, ModelKind> = {
   messages: "chat",
   chat: "chat",
   responses: "chat",
+  gemini: "chat",
   images: "image",
   speech: "speech",
   videos: "video",

@@ -49,6 +49,7 @@ const routeStyleSchema = z.enum([
   "messages",
   "chat",
   "responses",
+  "gemini",
   "images",
   "speech",
   "videos",
@@ -89,7 +90,10 @@ const httpProvider = z.strictObject({
     routeStyleSchema,
     z.string().regex(/^\/[\x21-\x22\x24-\x7e]*$/, "must be a path: / first, no spaces, no #"),
   ).default({})
-    .describe('Other paths per style, e.g. `{ "chat": "/openai/v1/chat/completions" }`.'),
+    .describe(
+      'Other paths per style, e.g. `{ "chat": "/openai/v1/chat/completions" }`. For `gemini`, the path before the ' +
+        "name of the model (`/v1beta/models`).",
+    ),
   timeouts: timeouts.prefault({}),
   unresolvedNames: z.boolean().default(false).describe(
     "Forwards URLs of pictures and files without resolving their names. For gateways " +

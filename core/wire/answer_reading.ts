@@ -1,6 +1,7 @@
 import type { JsonObject } from "../lib/json/json.ts";
 import { readChatAnswer } from "./chat/answer_reading.ts";
 import type { AnswerReading, Style } from "./contract.ts";
+import { readGeminiAnswer } from "./gemini/answer_reading.ts";
 import { readMessagesAnswer } from "./messages/answer_reading.ts";
 import { readResponsesAnswer } from "./responses/answer_reading.ts";
 
@@ -27,5 +28,7 @@ export function readAnswer(style: Style, body: JsonObject): AnswerReading {
       return readChatAnswer(body);
     case "responses":
       return readResponsesAnswer(body);
+    case "gemini":
+      return readGeminiAnswer(body);
   }
 }

@@ -40,7 +40,7 @@ export const routeCapabilitiesSchema = z.strictObject({
   sampling: z.enum(["full", "fixed"]),
   /** The model refuses temperature together with top_p: top_p is dropped. */
   temp_top_p_exclusive: z.boolean(),
-  /** Messages: how thinking is asked for. */
+  /** Messages: how thinking is asked for. Gemini: by level (`adaptive`, Gemini 3 and later) or by budget. */
   thinking: z.enum(["none", "budget", "adaptive"]),
   /** Levels of effort that the route takes (`reasoning_effort`, `output_config.effort`). Empty: it has no such field. */
   efforts: z.array(effort),
@@ -173,6 +173,18 @@ const defaults: Readonly<Record<Style, ResolvedCapabilities>> = {
     stop_max: 0,
     mid_system: true,
     reasoning_signer: "responses",
+  },
+  gemini: {
+    ...common,
+    // Fields of other vendors.
+    shared_fields: [],
+    extra_fields: ["seed", "presence_penalty", "frequency_penalty"],
+    // Addresses of the public web are taken by newer models only.
+    images: "base64",
+    strict_tools: false,
+    parallel_flag: false,
+    stop_max: 5,
+    reasoning_signer: "google",
   },
 };
 

@@ -61,6 +61,7 @@ export function normalizeTurns(conversation: Conversation): Conversation {
 }
 
 function listName(conversation: Conversation): string {
+  if (conversation.from === "gemini") return "contents";
   return conversation.from === "responses" ? "input" : "messages";
 }
 

@@ -1,2 +1,2 @@
 /** The wire styles of chat. */
-export type Style = "messages" | "chat" | "responses";
+export type Style = "messages" | "chat" | "responses" | "gemini";

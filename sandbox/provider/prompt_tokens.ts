@@ -13,6 +13,7 @@ const attachmentTypes: ReadonlySet<unknown> = new Set([
 /** Members that are not part of the prompt: structure, ids and settings. */
 const silentMembers: ReadonlySet<string> = new Set([
   ...["type", "role", "cache_control", "prompt_cache_breakpoint", "signature"],
+  ...["thoughtSignature", "mimeType"],
   ...["id", "call_id", "tool_call_id", "tool_use_id", "encrypted_content"],
 ]);
 
@@ -41,7 +42,8 @@ function count(value: Json | undefined, into: { total: number; marked: number })
   } else if (Array.isArray(value)) {
     for (const element of value) count(element, into);
   } else if (isJsonObject(value)) {
-    if (attachmentTypes.has(value["type"])) into.total += attachmentTokens;
+    const isFile = value["inlineData"] !== undefined || value["fileData"] !== undefined;
+    if (isFile || attachmentTypes.has(value["type"])) into.total += attachmentTokens;
     else {
       for (const [name, member] of Object.entries(value)) {
         if (!silentMembers.has(name)) count(member, into);

@@ -16,6 +16,7 @@ import { answerChat } from "./chat/endpoint.ts";
 import type { Delay } from "./delay.ts";
 import { answerEmbeddings } from "./embeddings.ts";
 import { SandboxExchange } from "./exchange.ts";
+import { answerGemini, answerGeminiCount } from "./gemini/endpoint.ts";
 import { createMediaSandbox, type MediaSandbox } from "./media.ts";
 import { answerCountTokens, answerMessages } from "./messages/endpoint.ts";
 import type { Reply } from "./reply.ts";
@@ -88,16 +89,17 @@ function replyTo(request: UpstreamRequest, options: SandboxOptions, media: Media
   const mediaReply = media(request, options.clock.nowMs());
   if (mediaReply !== undefined) return mediaReply;
   const path = new URL(request.url).pathname;
-  const found = endpoints.find(([end]) => path.endsWith(end));
+  const found = endpointOf(path);
   if (found === undefined) return vendorError("chat", 404, "There is nothing at this address.");
-  const [, endpoint] = found;
+  const { endpoint, members } = found;
   if (request.method !== "POST") {
     return vendorError(endpoint.vendor, 400, "The method must be POST.");
   }
-  const body = parse(request.body);
-  if (body === undefined) {
+  const sent = parse(request.body);
+  if (sent === undefined) {
     return vendorError(endpoint.vendor, 400, "The body must be a JSON object.");
   }
+  const body = { ...members, ...sent };
   const refusal = endpoint.style && options.validate?.(endpoint.style, body, betasOf(request));
   if (refusal !== undefined) return vendorError(endpoint.vendor, 400, refusal);
   try {
@@ -106,6 +108,28 @@ function replyTo(request: UpstreamRequest, options: SandboxOptions, media: Media
     if (error instanceof SandboxRefusal) return vendorError(endpoint.vendor, 400, error.message);
     throw error;
   }
+}
+
+interface FoundEndpoint {
+  readonly endpoint: Endpoint;
+  /** Members of the request that are in the path. */
+  readonly members: JsonObject;
+}
+
+const geminiPath = /\/models\/(.+):(generateContent|streamGenerateContent|countTokens)$/;
+
+function endpointOf(path: string): FoundEndpoint | undefined {
+  const [, name, operation] = geminiPath.exec(path) ?? [];
+  if (name === undefined) {
+    const found = endpoints.find(([end]) => path.endsWith(end));
+    return found === undefined ? undefined : { endpoint: found[1], members: {} };
+  }
+  const model = decodeURIComponent(name);
+  if (operation === "countTokens") {
+    return { endpoint: { vendor: "gemini", answer: answerGeminiCount }, members: { model } };
+  }
+  const members = operation === "generateContent" ? { model } : { model, stream: true };
+  return { endpoint: { vendor: "gemini", style: "gemini", answer: answerGemini }, members };
 }
 
 /** Returns the values of `anthropic-beta`. */

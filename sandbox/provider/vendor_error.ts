@@ -4,7 +4,7 @@ import { jsonReply, type Reply } from "./reply.ts";
 import type { ErrorStatus, Triggers } from "./triggers.ts";
 
 /** The style of a vendor's errors. */
-export type VendorStyle = "messages" | "chat";
+export type VendorStyle = "messages" | "chat" | "gemini";
 
 interface Words {
   readonly messages: string;
@@ -56,6 +56,19 @@ const words: Readonly<Record<ErrorStatus, Words>> = {
   },
 };
 
+/** The Gemini vendor's names of statuses. */
+const rpcStatuses: Readonly<Record<ErrorStatus, string>> = {
+  400: "INVALID_ARGUMENT",
+  401: "UNAUTHENTICATED",
+  403: "PERMISSION_DENIED",
+  404: "NOT_FOUND",
+  413: "INVALID_ARGUMENT",
+  429: "RESOURCE_EXHAUSTED",
+  500: "INTERNAL",
+  503: "UNAVAILABLE",
+  529: "UNAVAILABLE",
+};
+
 /** Makes the error body of a vendor; `message` replaces the usual text. */
 export function vendorErrorBody(
   style: VendorStyle,
@@ -70,12 +83,21 @@ export function vendorErrorBody(
       request_id: "req_sandbox",
     };
   }
+  if (style === "gemini") {
+    const code = status === 529 ? 503 : status;
+    return { error: { code, message: message ?? text, status: rpcStatuses[status] } };
+  }
   return { error: { message: message ?? text, type: chat[0], param: null, code: chat[1] } };
+}
+
+/** The status on the wire: only the Messages vendor has 529, and servers that imitate it. */
+function wireStatus(style: VendorStyle, status: ErrorStatus): number {
+  return style === "gemini" && status === 529 ? 503 : status;
 }
 
 /** Makes an error reply in the style of a vendor. */
 export function vendorError(style: VendorStyle, status: ErrorStatus, message?: string): Reply {
-  return jsonReply(status, vendorErrorBody(style, status, message), {});
+  return jsonReply(wireStatus(style, status), vendorErrorBody(style, status, message), {});
 }
 
 /** Makes the error that a trigger requests in place of an answer, if any. */
@@ -85,7 +107,8 @@ export function troubleReply(style: VendorStyle, triggers: Triggers): Reply | un
     const headers = retryAfterSeconds === undefined
       ? []
       : [["retry-after", String(retryAfterSeconds)] as const];
-    return jsonReply(errorStatus, vendorErrorBody(style, errorStatus), triggers, headers);
+    const status = wireStatus(style, errorStatus);
+    return jsonReply(status, vendorErrorBody(style, errorStatus), triggers, headers);
   }
   if (htmlStatus === undefined) return undefined;
   const bytes = new TextEncoder().encode(

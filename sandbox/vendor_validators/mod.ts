@@ -15,6 +15,8 @@ import { isJsonObject, type Json } from "../../core/lib/json/json.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { chatChecks } from "./chat_order.ts";
 import { chatRequest } from "./chat_schema.ts";
+import { geminiChecks } from "./gemini_order.ts";
+import { geminiRequest } from "./gemini_schema.ts";
 import { messagesChecks } from "./messages_order.ts";
 import { messagesRequest } from "./messages_schema.ts";
 import { firstProblem, type PathStyle } from "./problem.ts";
@@ -78,5 +80,7 @@ export function validateRequest(
       return validate(chatRequest, chatChecks, "brackets", body);
     case "responses":
       return validate(responsesRequest, responsesChecks, "brackets", body);
+    case "gemini":
+      return validate(geminiRequest, geminiChecks, "brackets", body);
   }
 }

@@ -1,5 +1,5 @@
 /** How each agent is started against the gateway, and which of its tools the scripted model uses. */
-import type { Style } from "../../core/wire/contract.ts";
+import type { BodyStyle } from "../support/body_style.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { programs } from "./installed.ts";
 import type { Script } from "./scripted_upstream.ts";
@@ -16,7 +16,7 @@ export interface AgentTask {
 export interface Agent {
   readonly name: string;
   /** The wire style it uses. */
-  readonly style: Style;
+  readonly style: BodyStyle;
   /** The tool calls of the model, in order; they edit only `note.txt`. */
   steps(note: string): readonly (readonly [tool: string, input: JsonObject])[];
   /** Writes its configuration and returns its command line. */
@@ -151,7 +151,7 @@ const opencode: Agent = {
 /** The AI SDK's loop with one of its provider packages, streaming or not. */
 function aiSdk(
   provider: "openai" | "openai.chat" | "anthropic",
-  style: Style,
+  style: BodyStyle,
 ): Agent {
   return {
     name: `ai sdk, ${provider}`,

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../support/assert.ts";
-import type { Style } from "../../core/wire/contract.ts";
+import type { BodyStyle } from "../support/body_style.ts";
 import { type AgentName, agents, scriptOf } from "./agents.ts";
 import { AgentsWorld, type RanAgent, type Scene, vendorModel } from "./agents_world.ts";
 import { installAgents } from "./installed.ts";
@@ -13,7 +13,7 @@ if (missing !== undefined) {
 }
 const ignore = missing !== undefined;
 
-const styles: readonly Style[] = ["messages", "chat", "responses"];
+const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
 const names = Object.keys(agents) as AgentName[];
 
 /** Agents that a small machine can run at once. */
@@ -83,7 +83,7 @@ Deno.test({
 });
 
 /** The usual combinations: each agent with its own style, and Claude Code and Codex converted. */
-const usual: readonly (readonly [AgentName, Style])[] = [
+const usual: readonly (readonly [AgentName, BodyStyle])[] = [
   ["claudeCode", "messages"],
   ["claudeCode", "chat"],
   ["codex", "responses"],

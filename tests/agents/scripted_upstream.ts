@@ -2,7 +2,7 @@
  * A vendor with a scripted model on a loopback port. It answers in the three chat styles, refuses what the real vendors
  * refuse, calls the agent's own tools step by step, and fails on demand.
  */
-import type { Style } from "../../core/wire/contract.ts";
+import type { BodyStyle } from "../support/body_style.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { chatEvents, chatOverload, readChat, withoutReasoning } from "./chat_script.ts";
@@ -38,7 +38,7 @@ export type Script = (
 ) => Omit<ScriptedCall, "id"> | undefined;
 
 export interface Seen {
-  readonly style: Style;
+  readonly style: BodyStyle;
   /** Which provider of the gateway asked: the first part of the path. */
   readonly provider: string;
   readonly request: ScriptedRequest;
@@ -79,7 +79,7 @@ const wholes = {
   chat: wholeChat,
   responses: wholeResponses,
 };
-const paths: readonly (readonly [end: string, style: Style])[] = [
+const paths: readonly (readonly [end: string, style: BodyStyle])[] = [
   ["/messages", "messages"],
   ["/chat/completions", "chat"],
   ["/responses", "responses"],

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../support/assert.ts";
-import type { Style } from "../../core/wire/contract.ts";
+import type { BodyStyle } from "../support/body_style.ts";
 import type { Conversation } from "../core/upstream/raw_peer.ts";
 import {
   type Answer,
@@ -28,7 +28,7 @@ const good: Unruly = async (conversation, { head }) => {
   } else await conversation.say(chunkedHead() + text(chunk(told[style].stream)) + lastChunk);
 };
 
-function styleOf(head: string): Style {
+function styleOf(head: string): BodyStyle {
   const path = head.split(" ")[1] ?? "";
   return path.endsWith("/messages")
     ? "messages"
@@ -38,7 +38,7 @@ function styleOf(head: string): Style {
 }
 
 /** A whole answer as the client gets it, with the model name that the client sent. */
-function namedWhole(style: Style): string {
+function namedWhole(style: BodyStyle): string {
   return told[style].whole.replace('"model":"premium-1"', `"model":"m-${style}"`);
 }
 
@@ -46,7 +46,7 @@ function text(bytes: Uint8Array): string {
   return new TextDecoder().decode(bytes);
 }
 
-function errorTypeOf(style: Style, answer: Answer): string {
+function errorTypeOf(style: BodyStyle, answer: Answer): string {
   const body: { type: string; error: { type: string; message: string }; request_id?: string } = JSON
     .parse(answer.text);
   assertEquals(body.type, "error");
@@ -69,7 +69,7 @@ async function inLanes<Item>(
 }
 
 /** Which cut a request is to meet travels in the order of requests; one lane has one connection at a time. */
-function cutter(cuts: number[], bytesOf: (style: Style) => Uint8Array): Unruly {
+function cutter(cuts: number[], bytesOf: (style: BodyStyle) => Uint8Array): Unruly {
   return async (conversation, { head }) => {
     const whole = bytesOf(styleOf(head));
     const cut = cuts.shift() ?? 0;
@@ -173,7 +173,7 @@ for (const [client, upstream] of [["messages", "chat"], ["chat", "messages"]] as
 
 const hang = async (conversation: Conversation) => await conversation.clientGone();
 const role = 'data: {"choices":[{"index":0,"delta":{"role":"assistant","content":""}}]}\n\n';
-const preambles: Record<Style, string> = {
+const preambles: Record<BodyStyle, string> = {
   chat: role,
   messages: told.messages.stream.slice(
     0,

@@ -28,7 +28,7 @@ Deno.test("the OpenAI SDK's stream helpers on models of the other styles", {
     maxRetries: 0,
   });
 
-  for (const model of ["only-messages", "only-responses"]) {
+  for (const model of ["only-messages", "only-responses", "only-gemini"]) {
     const stream = (
       content: string,
       extra: Partial<OpenAI.ChatCompletionCreateParamsStreaming> = {},

@@ -1,5 +1,5 @@
 /**
- * One interface to the strict clients of the three styles, and the part of an answer that conversion must preserve.
+ * One interface to the strict clients of all styles, and the part of an answer that conversion must preserve.
  */
 import { assert } from "../support/assert.ts";
 import type { PipeContext, Style } from "../../core/wire/contract.ts";
@@ -9,6 +9,11 @@ import {
   readChatStream,
   type StrictCompletion,
 } from "../support/strict_client/strict_client_chat.ts";
+import {
+  readGeminiAnswer,
+  readGeminiStream,
+  type StrictContent,
+} from "../support/strict_client/strict_client_gemini.ts";
 import {
   readMessagesAnswer,
   readMessagesStream,
@@ -46,7 +51,7 @@ function outcomeOf(
   | { readonly kind: "error"; readonly text: string }
   | {
     readonly kind: "answer";
-    readonly answer: StrictMessage | StrictCompletion | StrictResponse;
+    readonly answer: StrictMessage | StrictCompletion | StrictResponse | StrictContent;
   } {
   switch (style) {
     case "messages": {
@@ -61,6 +66,10 @@ function outcomeOf(
       const outcome = readResponsesStream(bytes);
       return outcome.kind === "error" ? outcome : { kind: "answer", answer: outcome.response };
     }
+    case "gemini": {
+      const outcome = readGeminiStream(bytes);
+      return outcome.kind === "error" ? outcome : { kind: "answer", answer: outcome.content };
+    }
   }
 }
 
@@ -70,6 +79,7 @@ export function readWhole(style: Style, body: JsonObject): JsonObject {
     messages: readMessagesAnswer,
     chat: readChatAnswer,
     responses: readResponsesAnswer,
+    gemini: readGeminiAnswer,
   };
   return plain(read[style](body));
 }
@@ -112,6 +122,8 @@ export function essence(style: Style, answer: JsonObject): JsonObject {
     }
     case "responses":
       return { ...answer, output: list(answer["output"]).map(compactArguments) };
+    case "gemini":
+      return { ...answer, candidates: list(answer["candidates"]).map(joinedParts) };
   }
 }
 
@@ -131,6 +143,23 @@ function joinTexts(content: readonly JsonObject[]): JsonObject[] {
     if (citations.length > 0) before["citations"] = citations;
   }
   return joined;
+}
+
+/** Neighbouring texts of a candidate as one: a stream cuts them anywhere. */
+function joinedParts(candidate: JsonObject): JsonObject {
+  const content = isJsonObject(candidate["content"]) ? candidate["content"] : {};
+  const joined: JsonObject[] = [];
+  for (const part of list(content["parts"])) {
+    const before = joined.at(-1);
+    const { text, thought, thoughtSignature } = part;
+    if (text === "" && thoughtSignature === undefined) continue;
+    const joins = before !== undefined && typeof text === "string" &&
+      typeof before["text"] === "string" && before["thought"] === thought &&
+      thoughtSignature === undefined && before["thoughtSignature"] === undefined;
+    if (joins) before["text"] = `${before["text"]}${text}`;
+    else joined.push({ ...part });
+  }
+  return { ...candidate, content: { ...content, parts: joined } };
 }
 
 /** Removes optional white space from the arguments of a call, since vendors stream it differently. */

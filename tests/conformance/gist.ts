@@ -45,6 +45,7 @@ function counts(usage: unknown, ...keys: string[]): (number | undefined)[] {
 export function gistOf(style: Style, answer: JsonObject): Gist {
   const { usage } = answer;
   if (style === "messages") return messagesGist(answer);
+  if (style === "gemini") return geminiGist(answer);
   if (style === "chat") {
     const choice = list(answer["choices"])[0];
     const message = isJsonObject(choice?.["message"]) ? choice["message"] : {};
@@ -89,6 +90,28 @@ export function gistOf(style: Style, answer: JsonObject): Gist {
 function thoughtsOf(item: JsonObject): JsonObject[] {
   const summary = list(item["summary"]);
   return summary.length > 0 ? summary : list(item["content"]);
+}
+
+function geminiGist(answer: JsonObject): Gist {
+  const candidate = list(answer["candidates"])[0] ?? {};
+  const content = isJsonObject(candidate["content"]) ? candidate["content"] : {};
+  const parts = list(content["parts"]);
+  const usage = isJsonObject(answer["usageMetadata"]) ? answer["usageMetadata"] : undefined;
+  const [input, said, thoughts] = counts(
+    usage,
+    "promptTokenCount",
+    "candidatesTokenCount",
+    "thoughtsTokenCount",
+  );
+  return {
+    text: joined(parts.filter(({ thought }) => thought !== true), "text"),
+    refusal: candidate["finishReason"] === "SAFETY" ? joined([candidate], "finishMessage") : "",
+    reasoning: joined(parts.filter(({ thought }) => thought === true), "text"),
+    calls: parts.flatMap(({ functionCall: made }) =>
+      isJsonObject(made) ? [call(made["id"], made["name"], made["args"])] : []
+    ),
+    tokens: [input, said === undefined ? undefined : said + (thoughts ?? 0)],
+  };
 }
 
 /** Returns the tokens of a Chat answer. Some servers count reasoning in the total only. */

@@ -6,6 +6,7 @@ import { convertRequest } from "../../core/wire/convert.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { chatRequest } from "./random_chat.ts";
+import { geminiRequest } from "./random_gemini.ts";
 import { messagesRequest } from "./random_messages.ts";
 import { responsesRequest } from "./random_responses.ts";
 import { otherStyles, styles } from "./recordings.ts";
@@ -15,6 +16,7 @@ const requests: Record<Style, fc.Arbitrary<JsonObject>> = {
   messages: messagesRequest,
   chat: chatRequest,
   responses: responsesRequest,
+  gemini: geminiRequest,
 };
 
 for (const from of styles) {

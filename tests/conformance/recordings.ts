@@ -8,7 +8,7 @@
 import type { Style } from "../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 
-export const styles: readonly Style[] = ["messages", "chat", "responses"];
+export const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
 
 export interface Recording {
   /** `messages/text-stream`. */

@@ -70,7 +70,7 @@ Deno.test("the report counts good exchanges, a named refusal and a failure at th
   assertEquals(countsOf(rows, "chat", "messages"), whole);
   assertEquals(countsOf(rows, "chat", "responses"), { ...whole, to: "responses" });
   assertEquals(countsOf(rows, "messages", "chat")["requests"], 0);
-  assertEquals(rows[2]?.remarks, ["chat/twice: refused, n"]);
+  assertEquals(rows[3]?.remarks, ["chat/twice: refused, n"]);
 });
 
 /** Conversions with one fault each. */

@@ -17,6 +17,7 @@ const capabilities: Record<Style, RouteCapabilities> = {
   messages: { mid_system: true, thinking: "budget" },
   chat: { custom_tools: true },
   responses: { custom_tools: true },
+  gemini: { images: "url" },
 };
 
 function convert(from: Style, to: Style, body: JsonObject): JsonObject | undefined {

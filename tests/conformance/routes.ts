@@ -15,6 +15,13 @@ export const routes: Record<Style, RouteCapabilities[]> = {
     { structured: "json_object", custom_tools: true, effort_with_tools: "none" },
     { structured: "none", parallel_flag: false, tool_choice_required: false, stop_max: 0 },
   ],
+  // Pictures by URL are fetched before the conversion where a route takes only data.
+  gemini: [
+    { images: "url" },
+    { images: "url", thinking: "budget", sampling: "fixed" },
+    { images: "url", thinking: "none", structured: "json_object", tool_choice_required: false },
+    { images: "url", structured: "none", extra_fields: ["service_tier"] },
+  ],
   responses: [
     {},
     { efforts: [], custom_tools: false, system_role: "developer" },

@@ -57,6 +57,9 @@ interface Tally {
 /** Opaque proofs and ids, whose tokens are counted elsewhere or do not exist. */
 const uncounted: ReadonlySet<string> = new Set([
   "signature",
+  "thoughtSignature",
+  // Counted by its kind.
+  "inlineData",
   "encrypted_content",
   "encrypted_index",
   "id",
@@ -92,6 +95,12 @@ function addObject(value: Exclude<Json, string>, tally: Tally, depth: number): v
       ? tokensOfUnseenPage
       : tokensOfUnseenImage;
     return;
+  }
+  const data = value["inlineData"];
+  if (isJsonObject(data)) {
+    const type = data["mimeType"];
+    const isImage = typeof type === "string" && type.startsWith("image/");
+    tally.flatTokens += isImage ? tokensOfUnseenImage : tokensOfUnseenPage;
   }
   for (const key in value) {
     if (uncounted.has(key)) continue;

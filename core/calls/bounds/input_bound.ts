@@ -138,6 +138,28 @@ function addUnseen(value: Json | undefined, unseen: Unseen): void {
   for (const item of Object.values(value)) addUnseen(item, unseen);
 }
 
+/** Adds the files of a Gemini request, whose parts have no types. */
+function addGeminiUnseen(value: Json | undefined, unseen: Unseen): void {
+  if (Array.isArray(value)) {
+    for (const item of value) addGeminiUnseen(item, unseen);
+    return;
+  }
+  if (!isJsonObject(value)) return;
+  const { inlineData: data, fileData } = value;
+  // A short address may name a book or a film.
+  if (fileData !== undefined && fileData !== null) unseen.tokens = Infinity;
+  if (isJsonObject(data)) {
+    const type = data["mimeType"];
+    if (typeof type === "string" && /^image\//i.test(type)) {
+      unseen.images++;
+      unseen.imageChars += stringChars(data);
+    } else unseen.documents++;
+  }
+  const inner = value["functionResponse"];
+  addGeminiUnseen(value["parts"], unseen);
+  if (isJsonObject(inner)) addGeminiUnseen(inner["parts"], unseen);
+}
+
 function unseenOf({ body, hostedTools }: Prompt): Unseen {
   const unseen = {
     images: 0,
@@ -147,6 +169,7 @@ function unseenOf({ body, hostedTools }: Prompt): Unseen {
     vendorTools: 0,
   };
   for (const field of ["messages", "input", "system"]) addUnseen(body[field], unseen);
+  addGeminiUnseen(body["contents"], unseen);
   const { tools } = body;
   for (const tool of Array.isArray(tools) ? tools : []) {
     if (isJsonObject(tool) && isVendorTool(tool)) unseen.vendorTools++;

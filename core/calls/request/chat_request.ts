@@ -1,5 +1,5 @@
 /**
- * Reads what the gateway must know of a chat request, in each of the three styles. All other fields pass unread,
+ * Reads what the gateway must know of a chat request, in each style. All other fields pass unread,
  * unknown ones too: checking them is up to the provider.
  *
  * - Folder `core/calls/request/`: requests as they come in and as they go out to a provider.
@@ -202,6 +202,34 @@ function readResponses(body: JsonObject): ChatRequest {
 }
 
 /**
+ * Reads a Gemini request, with the members of its path and the field names of the vendor's reference; see
+ * `gemini_body.ts`.
+ */
+function readGemini(body: JsonObject): ChatRequest {
+  const { contents, generationConfig: config = {} } = body;
+  if (contents === undefined || contents === null) throw invalid("contents", "is required");
+  if (Array.isArray(contents)) {
+    if (contents.length === 0) throw invalid("contents", "must have at least one content");
+    if (contents.length > maxMessages) {
+      throw invalid("contents", `must have at most ${maxMessages} contents`);
+    }
+  }
+  refuseStoredState(body, ["cachedContent"], "contents");
+  if (config !== null && !isJsonObject(config)) {
+    throw invalid("generationConfig", "must be an object");
+  }
+  const options = config ?? {};
+  return {
+    style: "gemini",
+    model: readModel(body),
+    stream: optionalBoolean(body, "stream"),
+    maxTokens: optionalInteger(options, "maxOutputTokens", tokenBounds),
+    choices: optionalInteger(options, "candidateCount", { min: 1, max: maxChoices }) ?? 1,
+    wantsUsage: true,
+  };
+}
+
+/**
  * Reads a chat request of the given style.
  *
  * @throws {GatewayError} `invalid_request` naming the field
@@ -215,6 +243,8 @@ export function readChatRequest(style: Style, body: JsonObject): ChatRequest {
       return readChat(body);
     case "responses":
       return readResponses(body);
+    case "gemini":
+      return readGemini(body);
   }
 }
 

@@ -33,6 +33,11 @@ const decisive: ReadonlyMap<string, string> = new Map([
   "conversation",
   "prompt",
   "thread",
+  "generationConfig",
+  "generation_config",
+  "cachedContent",
+  "cached_content",
+  "serviceTier",
   ...billableFieldNames,
 ].map((name) => [foldCase(name), name]));
 

@@ -82,6 +82,7 @@ export function fetchedUrls(body: JsonObject): readonly FetchedUrl[] {
       inContent(item["output"], `${field}.${i}.output`, found);
     }
   }
+  inGeminiContents(body["contents"], found);
   inServers(body["tools"], "tools", "server_url", found);
   inServers(body["mcp_servers"], "mcp_servers", "url", found);
   return found;
@@ -96,6 +97,26 @@ function inContent(content: Json | undefined, path: string, found: FetchedUrl[])
     inContent(part["content"], `${path}.${i}.content`, found);
     const { source } = part;
     if (isJsonObject(source)) inContent(source["content"], `${path}.${i}.source.content`, found);
+  }
+}
+
+function inGeminiContents(contents: Json | undefined, found: FetchedUrl[]): void {
+  const list = Array.isArray(contents) ? contents : [contents];
+  for (const [i, content] of list.entries()) {
+    if (isJsonObject(content)) inGeminiParts(content["parts"], `contents.${i}.parts`, found);
+  }
+}
+
+function inGeminiParts(parts: Json | undefined, path: string, found: FetchedUrl[]): void {
+  if (!Array.isArray(parts)) return;
+  for (const [i, part] of parts.entries()) {
+    if (!isJsonObject(part)) continue;
+    const { fileData: file, functionResponse: result } = part;
+    const url = isJsonObject(file) ? file["fileUri"] : undefined;
+    if (typeof url === "string") note(url, `${path}.${i}.fileData.fileUri`, found);
+    if (isJsonObject(result)) {
+      inGeminiParts(result["parts"], `${path}.${i}.functionResponse.parts`, found);
+    }
   }
 }
 

@@ -7,20 +7,32 @@ import {
   sealPrefix,
   thinkingOffInMixedLoop,
   withoutForeignBlocks,
+  withoutForeignSignatures,
   withoutSealedReasoning,
+  wrappedPrefix,
 } from "../../wire/mod.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { JsonBody } from "./json_body.ts";
 
-/** The common prefix of our seals and ids: the seal without its dot. */
-const prefixBytes = new TextEncoder().encode(sealPrefix.slice(0, -1));
-/** Position of the prefix's rarest byte in prose: a native search for it skips nearly all of a long prompt. */
-const rarestAt = prefixBytes.indexOf("1".charCodeAt(0));
+interface Prefix {
+  readonly bytes: Uint8Array;
+  /** Position of the rarest byte in prose: a native search for it skips nearly all of a long prompt. */
+  readonly rarestAt: number;
+}
 
-function holdsSeal(bytes: Uint8Array): boolean {
-  const rarest = prefixBytes[rarestAt]!;
+function prefixOf(text: string, rarest: string): Prefix {
+  return { bytes: new TextEncoder().encode(text), rarestAt: text.indexOf(rarest) };
+}
+
+/** The common prefix of our seals and ids: the seal without its dot. */
+const seal = prefixOf(sealPrefix.slice(0, -1), "1");
+/** The beginning of our seals in the Gemini style, whose signatures are base64. */
+const wrappedSeal = prefixOf(wrappedPrefix, "3");
+
+function holds(bytes: Uint8Array, { bytes: prefix, rarestAt }: Prefix): boolean {
+  const rarest = prefix[rarestAt]!;
   for (let at = bytes.indexOf(rarest); at !== -1; at = bytes.indexOf(rarest, at + 1)) {
-    if (prefixBytes.every((byte, i) => bytes[at - rarestAt + i] === byte)) return true;
+    if (prefix.every((byte, i) => bytes[at - rarestAt + i] === byte)) return true;
   }
   return false;
 }
@@ -43,8 +55,13 @@ function holdsSeal(bytes: Uint8Array): boolean {
  */
 export function withoutForeignReasoning(style: Style, body: JsonBody): JsonObject {
   if (style === "chat") return {};
+  if (style === "gemini") {
+    if (!holds(body.bytes, wrappedSeal)) return {};
+    const contents = withoutForeignSignatures(body.value["contents"]);
+    return contents === undefined ? {} : { contents: [...contents] };
+  }
   const repair = style === "messages" ? thinkingOffInMixedLoop(body.value) ?? {} : {};
-  if (!holdsSeal(body.bytes)) return repair;
+  if (!holds(body.bytes, seal)) return repair;
   if (style === "messages") {
     const stripped = withoutForeignBlocks({ ...body.value, ...repair });
     return stripped === undefined ? repair : { ...repair, messages: stripped["messages"] };

@@ -38,5 +38,34 @@ export function firstImagePath(body: JsonObject): string | undefined {
       if (found !== undefined) return found;
     }
   }
+  return inGeminiContents(body["contents"]);
+}
+
+function inGeminiContents(contents: Json | undefined): string | undefined {
+  const list = Array.isArray(contents) ? contents : [contents];
+  for (const [i, content] of list.entries()) {
+    const parts = isJsonObject(content) ? content["parts"] : undefined;
+    const found = Array.isArray(parts) ? inParts(parts, `contents.${i}.parts`) : undefined;
+    if (found !== undefined) return found;
+  }
   return undefined;
+}
+
+function inParts(parts: readonly Json[], path: string): string | undefined {
+  for (const [i, part] of parts.entries()) {
+    if (!isJsonObject(part)) continue;
+    if (isImageFile(part["inlineData"]) || isImageFile(part["fileData"])) return `${path}.${i}`;
+    const result = part["functionResponse"];
+    const nested = isJsonObject(result) ? result["parts"] : undefined;
+    const found = Array.isArray(nested)
+      ? inParts(nested, `${path}.${i}.functionResponse.parts`)
+      : undefined;
+    if (found !== undefined) return found;
+  }
+  return undefined;
+}
+
+function isImageFile(file: Json | undefined): boolean {
+  const type = isJsonObject(file) ? file["mimeType"] : undefined;
+  return typeof type === "string" && /^image\//i.test(type);
 }

@@ -43,6 +43,15 @@ const headFields: Readonly<Record<Style, readonly string[]>> = {
   messages: ["tools", "system"],
   chat: ["tools", "functions"],
   responses: ["tools", "instructions"],
+  gemini: ["tools", "systemInstruction"],
+};
+
+/** The field of a style that holds the turns. */
+const turnField: Readonly<Record<Style, string>> = {
+  messages: "messages",
+  chat: "messages",
+  responses: "input",
+  gemini: "contents",
 };
 
 /** Random per process, so that hashes mean nothing outside of it. */
@@ -139,7 +148,7 @@ export function promptPrefixes(model: string, style: Style, body: JsonObject): P
     if (!add(hash, body[field], 0)) return { head: undefined, messages: [], whole: undefined };
   }
   let head = hash.chars > before ? hash.mark : undefined;
-  const list = style === "responses" ? body["input"] : body["messages"];
+  const list = body[turnField[style]];
   const messages: PrefixMark[] = [];
   let instructs = true;
   for (const message of Array.isArray(list) ? list : [list]) {

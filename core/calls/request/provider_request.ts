@@ -12,6 +12,8 @@ const defaultPaths: Record<RouteStyle, string> = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
+  // The name of the model and the operation follow.
+  gemini: "/v1beta/models",
   images: "/v1/images",
   speech: "/v1/audio/speech",
   videos: "/v1/videos",
@@ -35,6 +37,8 @@ const defaultMessagesVersion = "2023-06-01";
 export interface ProviderRequestInput {
   readonly provider: ProviderEntry;
   readonly style: RouteStyle;
+  /** The provider's name of the model, which the Gemini style has in the path. */
+  readonly model?: string;
   /** Appended to the style's path, e.g. `/count_tokens`. */
   readonly subpath?: string;
   readonly method?: UpstreamRequest["method"];
@@ -91,7 +95,18 @@ function frameOf(input: ProviderRequestInput, own: readonly [string, string][]):
     headers.push(...Object.entries(provider.headers));
     if (input.secret !== undefined) headers.push(credentialHeader(provider.auth, input.secret));
   }
-  return { url: `${origin}${path}${input.subpath ?? ""}`, headers: Object.freeze(headers) };
+  const operation = style === "gemini" ? geminiOperation(input) : "";
+  return {
+    url: `${origin}${path}${operation}${input.subpath ?? ""}`,
+    headers: Object.freeze(headers),
+  };
+}
+
+/** Returns the end of the path of a Gemini request. */
+function geminiOperation({ model = "", stream, subpath }: ProviderRequestInput): string {
+  const name = model.split("/").map(encodeURIComponent).join("/");
+  if (subpath !== undefined) return `/${name}`;
+  return `/${name}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`;
 }
 
 /**
@@ -100,9 +115,10 @@ function frameOf(input: ProviderRequestInput, own: readonly [string, string][]):
  */
 function knownFrame(input: ProviderRequestInput): RequestFrame {
   const { provider, style, stream, secret, body } = input;
+  const model = style === "gemini" ? input.model ?? "" : "";
   let frames = knownFrames.get(provider);
   if (frames === undefined) knownFrames.set(provider, frames = new Map());
-  const key = `${style} ${stream} ${body === null} ${secret ?? ""}`;
+  const key = `${style} ${model} ${stream} ${body === null} ${secret ?? ""}`;
   let frame = frames.get(key);
   if (frame === undefined) frames.set(key, frame = frameOf(input, []));
   return frame;

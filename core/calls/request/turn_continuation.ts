@@ -13,7 +13,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
  * ```
  */
 export function continuesTurn(style: Style, body: JsonObject): boolean {
-  const list = style === "responses" ? body["input"] : body["messages"];
+  const list = body[style === "responses" ? "input" : style === "gemini" ? "contents" : "messages"];
   const last = Array.isArray(list) ? list.at(-1) : undefined;
   if (!isJsonObject(last)) return false;
   switch (style) {
@@ -23,6 +23,9 @@ export function continuesTurn(style: Style, body: JsonObject): boolean {
       return last["role"] === "tool" || last["role"] === "function";
     case "responses":
       return typeof last["type"] === "string" && last["type"].endsWith("_output");
+    case "gemini":
+      return Array.isArray(last["parts"]) &&
+        last["parts"].some((part) => isJsonObject(part) && isJsonObject(part["functionResponse"]));
   }
 }
 

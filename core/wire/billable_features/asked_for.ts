@@ -16,16 +16,11 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import type { Style } from "../contract.ts";
 import { hasBillableBeta } from "./betas.ts";
 import type { BillableFeature } from "./features.ts";
+import { addGeminiFeatures } from "./gemini.ts";
+import type { AskedFeature } from "./features.ts";
 import { billableFeatureOfTool } from "./tools.ts";
 
-/** One place of a request that costs more than tokens. */
-export interface AskedFeature {
-  readonly feature: BillableFeature;
-  /** Its path, e.g. `tools.2`, made of known names and numbers only. */
-  readonly path: string;
-  /** Whether it matters only if the model declines: without it the caller gets the refusal. Always a top-level field. */
-  readonly spare: boolean;
-}
+export type { AskedFeature };
 
 interface BillableField {
   readonly feature: BillableFeature;
@@ -102,6 +97,10 @@ export const billableFieldNames: readonly string[] = [
  */
 export function findBillableFeatures(style: Style, body: JsonObject): readonly AskedFeature[] {
   const found: AskedFeature[] = [];
+  if (style === "gemini") {
+    addGeminiFeatures(body, found);
+    return found;
+  }
   addFields(body, "", found);
   if (style === "messages") addAddedTools(body["messages"], found);
   if (style === "responses") addInputTools(body["input"], found);

@@ -45,3 +45,12 @@ export const billableFeatureWords: Readonly<Record<BillableFeature, string>> = {
   long_context: "the long context",
   media_output: "an answer that is not text",
 };
+
+/** One place of a request that costs more than tokens. */
+export interface AskedFeature {
+  readonly feature: BillableFeature;
+  /** Its path, e.g. `tools.2`, made of known names and numbers only. */
+  readonly path: string;
+  /** Whether it matters only if the model declines: without it the caller gets the refusal. Always a top-level field. */
+  readonly spare: boolean;
+}

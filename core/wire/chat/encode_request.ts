@@ -15,7 +15,7 @@ import type { ConversionOptions, Style } from "../contract.ts";
 import type { Conversation, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { effortOf, nearestEffort, warnOfReasoning } from "../fields/effort.ts";
-import { carryExtras, stopPath } from "../fields/extras.ts";
+import { carryExtras, samplingPath, stopPath } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
 import { allowsStrictChat } from "../tools/json_schema.ts";
@@ -127,11 +127,16 @@ function encodeSampling(
 ): void {
   const { topK, stop, temperature, topP, ...rest } = conversation.sampling;
   noneLeft(rest);
-  writeTemperatureAndTopP({ temperature, topP }, capabilities, warnings, body);
+  writeTemperatureAndTopP(
+    { from: conversation.from, temperature, topP },
+    capabilities,
+    warnings,
+    body,
+  );
   if (topK !== undefined) {
     if (capabilities.sampling !== "fixed" && capabilities.extra_fields.includes("top_k")) {
       body.top_k = topK;
-    } else warnings.add("top_k");
+    } else warnings.add(samplingPath(conversation, "top_k"));
   }
   if (stop === undefined || stop.length === 0) return;
   if (capabilities.stop_max === 0) warnings.add(stopPath(conversation));

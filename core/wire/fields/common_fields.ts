@@ -7,7 +7,9 @@ import type {
   ReasoningRequest,
   Sampling,
 } from "../conversation/mod.ts";
+import type { Style } from "../contract.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
+import { samplingPath } from "./extras.ts";
 import { invalid, oneOf, optionalNumber, optionalString, refuse } from "./fields.ts";
 import type { Warnings } from "../warnings.ts";
 import { knownTier } from "./service_tiers.ts";
@@ -33,7 +35,8 @@ export function readTemperatureAndTopP(
 
 /** Chat and Responses: writes `temperature` and `top_p` as far as the model takes them. */
 export function writeTemperatureAndTopP(
-  { temperature, topP }: {
+  { from, temperature, topP }: {
+    readonly from: Style;
     readonly temperature: number | undefined;
     readonly topP: number | undefined;
   },
@@ -44,12 +47,12 @@ export function writeTemperatureAndTopP(
   const fixed = capabilities.sampling === "fixed";
   if (temperature !== undefined) {
     if (!fixed) body.temperature = temperature;
-    else if (temperature !== 1) warnings.add("temperature");
+    else if (temperature !== 1) warnings.add(samplingPath({ from }, "temperature"));
   }
   if (topP !== undefined) {
     const excluded = capabilities.temp_top_p_exclusive && temperature !== undefined;
     if (!fixed && !excluded) body.top_p = topP;
-    else if (topP !== 1) warnings.add("top_p");
+    else if (topP !== 1) warnings.add(samplingPath({ from }, "top_p"));
   }
 }
 
@@ -134,7 +137,8 @@ export function writeEndUserAndTier(
   shortenIdentifier(body);
   const field = "service_tier";
   if (serviceTier === undefined) return;
-  const isShared = from !== "messages" && capabilities.shared_fields.includes(field);
+  const isShared = from !== "messages" && from !== "gemini" &&
+    capabilities.shared_fields.includes(field);
   if (isShared || capabilities.extra_fields.includes(field)) {
     body[field] = knownTier(serviceTier.tier) ?? serviceTier.tier;
   }

@@ -24,7 +24,7 @@ export function takesData(
 ): boolean {
   if (kind === "document") return takesDocumentData(style, given);
   const { images } = resolveCapabilities(style, given);
-  if (images === "base64") return style === "chat" || style === "messages";
+  if (images === "base64") return style !== "responses";
   // The Messages vendor fetches over TLS only.
   return images === "url" && style === "messages" && /^http:/i.test(url);
 }
@@ -33,7 +33,7 @@ export function takesData(
 function takesDocumentData(style: Style, given: RouteCapabilities): boolean {
   const capabilities = resolveCapabilities(style, given);
   return capabilities.files &&
-    (style === "chat" || (style === "messages" && capabilities.images === "base64"));
+    (style === "chat" || (style !== "responses" && capabilities.images === "base64"));
 }
 
 /**

@@ -47,5 +47,16 @@ export function renderForeign(block: ForeignBlock, warnings: Warnings): string |
 
 /** The client's name for its list of stop sequences. */
 export function stopPath(conversation: Pick<Conversation, "from">): string {
+  if (conversation.from === "gemini") return "generationConfig.stopSequences";
   return conversation.from === "messages" ? "stop_sequences" : "stop";
+}
+
+const geminiSampling = { temperature: "temperature", top_p: "topP", top_k: "topK" } as const;
+
+/** The client's path of a sampling parameter. */
+export function samplingPath(
+  { from }: Pick<Conversation, "from">,
+  field: keyof typeof geminiSampling,
+): string {
+  return from === "gemini" ? `generationConfig.${geminiSampling[field]}` : field;
 }

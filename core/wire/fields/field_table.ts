@@ -80,7 +80,7 @@ export function warnUnread(body: JsonObject, table: FieldTable, warnings: Warnin
 
 /**
  * Keeps the fields that the decoder does not read. Fields without a value are left out. A Chat or Responses field has
- * the same name wherever it goes; a Messages field goes nowhere unless its table says under which name.
+ * the same name wherever it goes; a Messages or Gemini field goes nowhere unless its table says under which name.
  *
  * @example
  * ```ts
@@ -96,7 +96,8 @@ export function extrasOf(body: JsonObject, table: FieldTable, from: Style): Extr
   return Object.entries(body).flatMap(([name, value]): Extra[] => {
     const field = entryOf(table, name) ?? unlisted;
     if (typeof field === "function" || value === undefined || value === null) return [];
-    return [extraOf(from === "messages" ? field.sharedAs : name, name, value, field)];
+    const isOwn = from === "messages" || from === "gemini";
+    return [extraOf(isOwn ? field.sharedAs : name, name, value, field)];
   });
 }
 

@@ -11,6 +11,7 @@ import {
 } from "../fields/effort.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import type { Warnings } from "../warnings.ts";
+import { samplingPath, stopPath } from "../fields/extras.ts";
 import { withoutLoopThinking } from "./tool_loop.ts";
 
 /** The vendor's value of `display` for thinking that is not shown. */
@@ -89,7 +90,7 @@ function startsWith(message: Json | undefined, types: readonly string[]): boolea
 
 /** Adds temperature, top_p, top_k and the stop sequences, as far as the model takes them. */
 export function encodeMessagesSampling(
-  conversation: Pick<Conversation, "sampling">,
+  conversation: Pick<Conversation, "from" | "sampling">,
   capabilities: ResolvedCapabilities,
   warnings: Warnings,
   body: JsonObject,
@@ -100,19 +101,21 @@ export function encodeMessagesSampling(
   const fixed = capabilities.sampling === "fixed" || thinks;
   if (temperature !== undefined) {
     if (!fixed) body.temperature = Math.min(temperature, 1);
-    if (temperature > 1 || (fixed && temperature !== 1)) warnings.add("temperature");
+    if (temperature > 1 || (fixed && temperature !== 1)) {
+      warnings.add(samplingPath(conversation, "temperature"));
+    }
   }
   if (topP !== undefined) {
     const excluded = capabilities.temp_top_p_exclusive && body.temperature !== undefined;
     const tooLow = (thinks && topP < 0.95) || (capabilities.sampling === "fixed" && topP < 0.99);
     if (!excluded && !tooLow) body.top_p = topP;
-    else if (topP !== 1) warnings.add("top_p");
+    else if (topP !== 1) warnings.add(samplingPath(conversation, "top_p"));
   }
   if (topK !== undefined) {
     if (!fixed) body.top_k = topK;
-    else warnings.add("top_k");
+    else warnings.add(samplingPath(conversation, "top_k"));
   }
   const real = stop?.filter((text) => text.trim() !== "") ?? [];
-  if (stop !== undefined && real.length < stop.length) warnings.add("stop");
+  if (stop !== undefined && real.length < stop.length) warnings.add(stopPath(conversation));
   if (real.length > 0) body.stop_sequences = real;
 }

@@ -5,6 +5,7 @@ import type { Conversation, Turn } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { invalid } from "../fields/fields.ts";
 import type { Warnings } from "../warnings.ts";
+import { systemAsUser } from "../fields/mid_system.ts";
 import { requirePrefill } from "../fields/prefill.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
 
@@ -17,7 +18,9 @@ export function encodeMessagesTurns(
 ): JsonObject[] {
   const placed = capabilities.mid_system
     ? placeSystem(conversation.turns, warnings)
-    : conversation.turns.map((turn) => turn.role === "system" ? asUser(turn, warnings) : turn);
+    : conversation.turns.map((turn) =>
+      turn.role === "system" ? systemAsUser(turn, warnings) : turn
+    );
   const written: { role: Turn["role"]; path: string; content: JsonObject[] }[] = [];
   for (const turn of mergeTurns(placed)) {
     const blocks = turn.blocks.map((block) => writer.block(block));
@@ -76,20 +79,6 @@ function trimPrefill(
   block.text = block.text.trimEnd();
 }
 
-/** Writes an instruction as text of the user at its place, for models without system turns; the cached prefix stays. */
-function asUser(turn: Turn, warnings: Warnings): Turn {
-  warnings.add(turn.path);
-  return {
-    ...turn,
-    role: "user",
-    blocks: turn.blocks.map((block) =>
-      block.type === "text"
-        ? { ...block, text: `[Instruction from the system, not from the user]\n${block.text}` }
-        : block
-    ),
-  };
-}
-
 /**
  * Arranges system turns: each must follow a user turn, be last or before an assistant turn, and never follow another.
  */
@@ -116,7 +105,7 @@ function placeSystem(turns: readonly Turn[], warnings: Warnings): Turn[] {
     }
     out.push(...users);
     const afterUser = out.at(-1)?.role === "user";
-    out.push(afterUser ? { ...turn, blocks } : asUser({ ...turn, blocks }, warnings));
+    out.push(afterUser ? { ...turn, blocks } : systemAsUser({ ...turn, blocks }, warnings));
   }
   return out;
 }

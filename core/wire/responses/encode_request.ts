@@ -15,7 +15,7 @@ import type { ConversionOptions, Style } from "../contract.ts";
 import type { Conversation, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { effortOf, nearestEffort, warnOfReasoning } from "../fields/effort.ts";
-import { carryExtras, stopPath } from "../fields/extras.ts";
+import { carryExtras, samplingPath, stopPath } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat } from "../tools/json_schema.ts";
 import { Warnings } from "../warnings.ts";
@@ -131,6 +131,7 @@ function encodeCap(
 }
 
 function capPath(conversation: Pick<Conversation, "from">): string {
+  if (conversation.from === "gemini") return "generationConfig.maxOutputTokens";
   return conversation.from === "messages" ? "max_tokens" : "max_completion_tokens";
 }
 
@@ -142,8 +143,13 @@ function encodeSampling(
 ): void {
   const { topK, stop, temperature, topP, ...rest } = conversation.sampling;
   noneLeft(rest);
-  writeTemperatureAndTopP({ temperature, topP }, capabilities, warnings, body);
-  if (topK !== undefined) warnings.add("top_k");
+  writeTemperatureAndTopP(
+    { from: conversation.from, temperature, topP },
+    capabilities,
+    warnings,
+    body,
+  );
+  if (topK !== undefined) warnings.add(samplingPath(conversation, "top_k"));
   // The style has no stop sequences at all.
   if (stop !== undefined && stop.length > 0) warnings.add(stopPath(conversation));
 }

@@ -76,7 +76,7 @@ export class BytePipe implements StreamPipe {
     const missing = this.#ending.missingEnd();
     if (missing !== undefined) {
       this.reading.state = "completed";
-      return concat(rest, missing);
+      return concat(rest, concat(this.#last, missing));
     }
     return concat(
       rest,
@@ -108,8 +108,9 @@ export class BytePipe implements StreamPipe {
     }
     const { error } = this.reading;
     if (error !== undefined) this.reading.error = this.#ending.clientError?.(error) ?? error;
+    if (fate !== "drop") this.#leaveHeld();
     if (fate === "pass") this.#leaveEdited(frame);
-    else if (fate === "last") this.#last = this.#edited(frame);
+    else if (fate !== "drop") this.#last = this.#edited(frame);
     return this.reading.state !== "error";
   }
 
@@ -119,6 +120,13 @@ export class BytePipe implements StreamPipe {
       this.#last = concat(this.#last, frame.bytes.slice(frame.start, frame.end));
     }
     return false;
+  }
+
+  /** Releases a frame that could have been the last one. */
+  #leaveHeld(): void {
+    if (this.#last.length === 0) return;
+    this.#leave(this.#last, 0, this.#last.length);
+    this.#last = nothing;
   }
 
   #leaveEdited(frame: SseFrame): void {

@@ -7,7 +7,7 @@ import type { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
-import { JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
+import { JsonCursor, type JsonKey, jsonKey } from "../../lib/json/json_cursor.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 
 const encoder = new TextEncoder();
@@ -58,6 +58,8 @@ export class ClientModel {
   /**
    * Returns a whole answer with the client's name in its top-level `model`, and all other bytes unchanged.
    *
+   * @param member the member of the style that names the model
+   *
    * @throws {JsonScanError} if the bytes are not JSON
    *
    * @example
@@ -69,7 +71,7 @@ export class ClientModel {
    * if (text !== '{ "choices": [{"model":"x"}], "model" : "premium-1" }') throw new Error(text);
    * ```
    */
-  inAnswer(bytes: Uint8Array): Uint8Array {
+  inAnswer(bytes: Uint8Array, member: JsonKey = modelKey): Uint8Array {
     const cursor = new JsonCursor();
     cursor.reset(bytes, startsWithMark(bytes) ? 3 : 0, bytes.length);
     if (!cursor.enterObject()) return bytes;
@@ -77,7 +79,7 @@ export class ClientModel {
     let readAt = 0;
     while (cursor.nextMember()) {
       const start = cursor.at;
-      const isName = cursor.isString && cursor.keyIs(modelKey);
+      const isName = cursor.isString && cursor.keyIs(member);
       cursor.skip();
       if (!isName || !this.#differs(bytes, start, cursor.at)) continue;
       pieces.push(bytes.subarray(readAt, start), this.#literal);

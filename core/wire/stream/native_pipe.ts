@@ -1,5 +1,6 @@
 import { createChatNativePipe } from "../chat/native_pipe.ts";
 import type { PipeContext, StreamPipe, Style } from "../contract.ts";
+import { createGeminiNativePipe } from "../gemini/native_pipe.ts";
 import { createMessagesNativePipe } from "../messages/native_pipe.ts";
 import { createResponsesNativePipe } from "../responses/native_pipe.ts";
 
@@ -36,5 +37,7 @@ export function createNativePipe(style: Style, context: NativePipeContext): Stre
       return createChatNativePipe(context);
     case "responses":
       return createResponsesNativePipe(context);
+    case "gemini":
+      return createGeminiNativePipe(context);
   }
 }

@@ -22,10 +22,10 @@ export function newStreamReading(): StreamReading {
 /**
  * The fate of a frame on its way to the client.
  *
- * `pass` forwards it, `drop` removes it, `last` keeps it back as the end of the stream. The first
- * and the last apply the {@linkcode StreamMeter.edits}.
+ * `pass` forwards it, `drop` removes it, `last` keeps it back as the end of the stream, `hold` keeps it back until
+ * another frame shows that it is not the end. All but `drop` apply the {@linkcode StreamMeter.edits}.
  */
-export type FrameFate = "pass" | "drop" | "last";
+export type FrameFate = "pass" | "drop" | "last" | "hold";
 
 /** Reads the frames of one style's stream as they pass. One per stream. */
 export interface StreamMeter {

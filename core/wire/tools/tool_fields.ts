@@ -161,8 +161,8 @@ export function writeParallelTools(
   else warnings.add(parallelPath(conversation));
 }
 
-/** Returns the client's name for the field. */
-function parallelPath(conversation: Pick<Conversation, "from">): string {
+/** Returns the client's name for the field that allows one call at a time. */
+export function parallelPath(conversation: Pick<Conversation, "from">): string {
   return conversation.from === "messages"
     ? "tool_choice.disable_parallel_tool_use"
     : "parallel_tool_calls";

@@ -32,6 +32,8 @@ const keepAlives: Record<Style, Uint8Array> = {
   messages: encodeSseEvent('{"type": "ping"}', "ping"),
   chat: keepAliveComment,
   responses: keepAliveComment,
+  // The vendor's libraries read any other line as JSON.
+  gemini: new TextEncoder().encode("\n\n"),
 };
 
 /** An admitted chat call, with what finding and delivering its answer needs. */

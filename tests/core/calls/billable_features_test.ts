@@ -7,13 +7,13 @@ import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { buildCatalog, type Model } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import type { UpstreamRequest } from "../../../core/upstream/transport.ts";
 import { FakeExchange } from "./fake_exchange.ts";
 
-const styles: readonly Style[] = ["messages", "chat", "responses"];
+const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
 
 /** A model with the given routes, all to one provider. */
 function modelWith(...routes: readonly JsonObject[]): Model {
@@ -33,7 +33,7 @@ function modelWith(...routes: readonly JsonObject[]): Model {
 }
 
 interface Asking {
-  readonly style: Style;
+  readonly style: BodyStyle;
   readonly text: string;
   readonly model: Model;
   readonly headers?: Readonly<Record<string, string>>;
@@ -96,7 +96,7 @@ function refused(asking: Asking): [ErrorCode, number, string | undefined, string
 }
 
 /** With unusual blanks: a body that was parsed and written again would differ. */
-const text = (style: Style, more: string): string =>
+const text = (style: BodyStyle, more: string): string =>
   `{ "model":"m0" ,  ${
     style === "responses"
       ? '"input" : "Hi", "store":  false'

@@ -9,7 +9,7 @@ import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { buildCatalog, type Route } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import { sealProof } from "../../../core/wire/reasoning_seal.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { maxExactNumbers } from "../../../core/lib/json/limits.ts";
@@ -36,12 +36,12 @@ const built = buildCatalog(gatewayFileSchema.parse({
 assert(built.ok);
 const model = built.catalog.defaultModel;
 
-const styles: readonly Style[] = ["messages", "chat", "responses"];
+const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
 const pairs = styles.flatMap((from) =>
   styles.filter((to) => to !== from).map((to) => [from, to] as const)
 );
 
-function start(from: Style, to: Style, text: string) {
+function start(from: BodyStyle, to: BodyStyle, text: string) {
   const body = parseJsonBody(new TextEncoder().encode(text));
   const call: ChatCall = {
     request: readChatRequest(from, body.value),
@@ -80,7 +80,7 @@ function refusalOf(run: () => unknown): GatewayError {
   throw new Error("It should have been refused");
 }
 
-function routeOf(style: Style): Route {
+function routeOf(style: BodyStyle): Route {
   const route = model.routes.find((one) => one.style === style);
   assert(route !== undefined);
   return route;
@@ -94,7 +94,7 @@ const schema =
 const asText = JSON.stringify(input);
 
 /** A tool, a call of it and its result. */
-const requests: Record<Style, string> = {
+const requests: Record<BodyStyle, string> = {
   messages:
     `{"model":"m","max_tokens":100,"tools":[{"name":"f","input_schema":${schema}}],"messages":[
     {"role":"user","content":"q"},
@@ -110,7 +110,7 @@ const requests: Record<Style, string> = {
     {"type":"function_call_output","call_id":"t1","output":"r"}]}`,
 };
 
-const answers: Record<Style, string> = {
+const answers: Record<BodyStyle, string> = {
   messages: `{"id":"1","type":"message","role":"assistant","model":"m","stop_reason":"tool_use",
     "content":[{"type":"tool_use","id":"t1","name":"f","input":${input}}],
     "usage":{"input_tokens":1,"output_tokens":1}}`,
@@ -124,7 +124,7 @@ const answers: Record<Style, string> = {
 };
 
 /** Where the arguments stand, in the way a style writes them. */
-const written = (style: Style) =>
+const written = (style: BodyStyle) =>
   style === "messages" ? `"input":${input}` : `"arguments":${asText}`;
 
 for (const [from, to] of pairs) {
@@ -147,7 +147,7 @@ for (const [from, to] of pairs) {
 }
 
 Deno.test("a stream that brings the arguments as one object keeps their numbers", () => {
-  const streams: readonly [Style, Style, string][] = [
+  const streams: readonly [BodyStyle, BodyStyle, string][] = [
     [
       "chat",
       "messages",
@@ -178,7 +178,7 @@ Deno.test("a native body that loses sealed reasoning keeps the numbers of its to
 });
 
 Deno.test("where the gateway itself counts, such a number is refused by the field's name", () => {
-  const cases: readonly [Style, string, string][] = [
+  const cases: readonly [BodyStyle, string, string][] = [
     ["messages", '"max_tokens":100', `"max_tokens":${long}`],
     ["messages", '"max_tokens":100', `"max_tokens":100,"temperature":1e400`],
     ["messages", '"max_tokens":100', `"max_tokens":100,"top_k":${long}`],

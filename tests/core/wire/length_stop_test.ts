@@ -1,6 +1,7 @@
 /** A stream that the gateway ends for length is whole to a client of each style, wherever it was ended. */
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import type { StreamPipe, Style } from "../../../core/wire/contract.ts";
+import type { StreamPipe } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import { createConvertingPipe } from "../../../core/wire/stream/converting_pipe.ts";
 import { responseObject } from "../../../core/wire/responses/response_object.ts";
 import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
@@ -11,14 +12,14 @@ import { context } from "./native/piping.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
-const styles: readonly Style[] = ["messages", "chat", "responses"];
+const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
 const billed = { input: 12, cacheRead: 0, cacheWrite: 0, output: 7, reasoning: 0 };
 const tools = [{ name: "look", arguments: '{"place":"Huế"}' }];
 
 const said = { type: "output_text", text: "Let me look.", annotations: [], logprobs: [] };
 
 /** Text, then a call, as each vendor streams it. */
-const events: Readonly<Record<Style, readonly (readonly [string | undefined, object])[]>> = {
+const events: Readonly<Record<BodyStyle, readonly (readonly [string | undefined, object])[]>> = {
   chat: [
     { role: "assistant", content: "", refusal: null },
     { content: "Let " },
@@ -151,14 +152,14 @@ const events: Readonly<Record<Style, readonly (readonly [string | undefined, obj
   ].map((event, at) => [event.type, { ...event, sequence_number: at }]),
 };
 
-function pipeOf(upstream: Style, client: Style): StreamPipe {
+function pipeOf(upstream: BodyStyle, client: BodyStyle): StreamPipe {
   if (upstream === client) return createNativePipe(client, context);
   const memory = { offeredTools: new Set(tools.map(({ name }) => name)) };
   return createConvertingPipe(upstream, client, context, memory);
 }
 
 /** What the client gets of the first `count` events and the stop that follows; `undefined` before any output. */
-function cutAfter(upstream: Style, client: Style, count: number): Uint8Array | undefined {
+function cutAfter(upstream: BodyStyle, client: BodyStyle, count: number): Uint8Array | undefined {
   const pipe = pipeOf(upstream, client);
   let text = "";
   for (const [name, event] of events[upstream].slice(0, count)) {
@@ -172,7 +173,7 @@ function cutAfter(upstream: Style, client: Style, count: number): Uint8Array | u
 }
 
 /** Reads the stream as a client that forgives nothing; returns why it ended. */
-function reasonOf(client: Style, bytes: Uint8Array): unknown {
+function reasonOf(client: BodyStyle, bytes: Uint8Array): unknown {
   switch (client) {
     case "chat": {
       const outcome = readChatStream(bytes, true);

@@ -1,6 +1,6 @@
 /** What a stream costs that breaks off: never more than the same call would have cost complete. */
 import { assert, assertEquals } from "../../support/assert.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
@@ -28,7 +28,7 @@ const chatChunk = (more: object) =>
 const chatDelta = (delta: object, finish_reason: string | null = null) =>
   chatChunk({ choices: [{ index: 0, delta, finish_reason }] });
 
-const scripts: Readonly<Record<Style, Script>> = {
+const scripts: Readonly<Record<BodyStyle, Script>> = {
   messages: {
     // As of a server that reports nothing before its end.
     start: sse({
@@ -130,7 +130,7 @@ const scripts: Readonly<Record<Style, Script>> = {
   },
 };
 
-const paths: Record<Style, string> = {
+const paths: Record<BodyStyle, string> = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
@@ -180,7 +180,7 @@ async function openWorld() {
   return {
     /** One call of `turns` texts; the provider sends `script` in these pieces, then its connection ends. */
     async ask(
-      style: Style,
+      style: BodyStyle,
       turns: readonly string[],
       script: string | readonly string[],
       customer: 0 | 1 = 0,

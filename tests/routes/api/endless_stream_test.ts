@@ -1,6 +1,6 @@
 /** A provider that ignores the caller's bound on output: its stream is ended, and its customer does not pay for it. */
 import { assert, assertEquals } from "../../support/assert.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import { OutputLimit } from "../../../core/calls/bounds/output_limit.ts";
 import { newStreamReading } from "../../../core/wire/stream/reading.ts";
 import { noTokens } from "../../../core/billing/token_usage.ts";
@@ -25,7 +25,7 @@ const chatChunk = (delta: object) =>
   }\n\n`;
 
 /** How an endless answer begins and goes on. */
-const scripts: Readonly<Record<Style, readonly [start: string, more: string]>> = {
+const scripts: Readonly<Record<BodyStyle, readonly [start: string, more: string]>> = {
   messages: [
     sse({
       type: "message_start",
@@ -84,20 +84,20 @@ const scripts: Readonly<Record<Style, readonly [start: string, more: string]>> =
   ],
 };
 
-const paths: Record<Style, string> = {
+const paths: Record<BodyStyle, string> = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
 };
 /** What the client's style says at a stop for length. */
-const lengthStops: Record<Style, string> = {
+const lengthStops: Record<BodyStyle, string> = {
   messages: '"stop_reason":"max_tokens"',
   chat: '"finish_reason":"length"',
   responses: '"reason":"max_output_tokens"',
 };
 
 Deno.test("a stream that ignores max_tokens is ended with the stop for length, on all routes", async () => {
-  let style: Style = "chat";
+  let style: BodyStyle = "chat";
   let sentBytes = 0;
   let stopped = Promise.withResolvers<void>();
   const provider = mockProvider(() => {

@@ -1,6 +1,6 @@
 /** What calls hold of a wallet: enough for many at once, and never more given out than it can pay. */
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
@@ -10,7 +10,7 @@ import { readMessagesStream } from "../../support/strict_client/strict_client_me
 import { readResponsesStream } from "../../support/strict_client/strict_client_responses.ts";
 import { type MockProvider, mockProvider } from "./media/media_world.ts";
 
-const paths: Record<Style, string> = {
+const paths: Record<BodyStyle, string> = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
@@ -65,7 +65,12 @@ async function openGateway(
   });
 }
 
-function ask(gateway: TestGateway, key: string, style: Style, stream: boolean): Promise<Response> {
+function ask(
+  gateway: TestGateway,
+  key: string,
+  style: BodyStyle,
+  stream: boolean,
+): Promise<Response> {
   const messages = [{ role: "user", content: "hello" }];
   const body = style === "responses"
     ? { input: "hello" }
@@ -181,7 +186,7 @@ for (const style of ["chat", "messages", "responses"] as const) {
   }
 }
 
-function checkEnd(style: Style, outgrown: "length" | "error", bytes: Uint8Array): void {
+function checkEnd(style: BodyStyle, outgrown: "length" | "error", bytes: Uint8Array): void {
   const outcome = style === "chat"
     ? readChatStream(bytes, true)
     : style === "messages"

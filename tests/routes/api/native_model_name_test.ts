@@ -1,10 +1,10 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./media/media_world.ts";
 
-const paths: Record<Style, string> = {
+const paths: Record<BodyStyle, string> = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
@@ -34,7 +34,7 @@ const response = {
   usage: { input_tokens: 3, output_tokens: 2, total_tokens: 5 },
 };
 const usage = { prompt_tokens: 3, completion_tokens: 2, total_tokens: 5 };
-const wholes: Record<Style, string> = {
+const wholes: Record<BodyStyle, string> = {
   // Written as no serializer would: every byte but the name's comes back.
   messages: JSON.stringify(message, undefined, 2),
   chat: `{ "choices":[ {"index":0,"message":{"role":"assistant","content":"Hi"},` +
@@ -43,7 +43,7 @@ const wholes: Record<Style, string> = {
 };
 const event = (body: { readonly type: string; readonly [member: string]: Json }) =>
   `event: ${body.type}\ndata: ${JSON.stringify(body)}\n\n`;
-const streams: Record<Style, string> = {
+const streams: Record<BodyStyle, string> = {
   messages: event({ type: "message_start", message: { ...message, content: [] } }) +
     event({ type: "content_block_start", index: 0, content_block: { type: "text", text: "Hi" } }) +
     event({ type: "content_block_stop", index: 0 }) +
@@ -101,7 +101,7 @@ async function openWorld() {
   const { key } = await gateway.customer(10_000);
   return {
     refuse: (body: string) => refusal = body,
-    ask: (style: Style, model: string, stream: boolean) =>
+    ask: (style: BodyStyle, model: string, stream: boolean) =>
       gateway.fetch(
         new Request(`http://gateway${paths[style]}`, {
           method: "POST",

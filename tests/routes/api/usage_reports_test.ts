@@ -1,12 +1,12 @@
 /** What customers pay when their provider reports what cannot be: seen from outside, on the receipt and the wallet. */
 import { assert, assertEquals } from "../../support/assert.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import { noTokens, type TokenUsage } from "../../../core/billing/token_usage.ts";
 import { openUsageWorld, styles, vendorPrice } from "./usage_world.ts";
 
-const counts = (style: Style, input: number, output: number): Record<string, Json> =>
+const counts = (style: BodyStyle, input: number, output: number): Record<string, Json> =>
   style === "chat"
     ? { prompt_tokens: input, completion_tokens: output, total_tokens: input + output }
     : { input_tokens: input, output_tokens: output };
@@ -51,7 +51,7 @@ Deno.test("usage that only a total or a list of model runs shows is billed if pl
     }],
   });
   for (const stream of [false, true]) {
-    const cases: [Style, Json, TokenUsage, boolean][] = [
+    const cases: [BodyStyle, Json, TokenUsage, boolean][] = [
       ["chat", chat(130), { ...tokens(10, 120), reasoning: 100 }, false],
       ["chat", chat(40_000_000), tokens(10, 20), true],
       ["chat", chat(4e12), tokens(10, 20), true],

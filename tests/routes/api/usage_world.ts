@@ -1,6 +1,6 @@
 /** A gateway whose provider says any text with any report of usage, in each style, whole and streamed. */
 import { assert, assertEquals } from "../../support/assert.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
@@ -8,8 +8,8 @@ import { verifyStore } from "../../../kv/verify/verify.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./media/media_world.ts";
 
-export const styles: readonly Style[] = ["messages", "chat", "responses"];
-const paths: Record<Style, string> = {
+export const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
+const paths: Record<BodyStyle, string> = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
@@ -26,7 +26,7 @@ export interface Told {
 const event = (name: string, body: object) =>
   `event: ${name}\ndata: ${JSON.stringify({ type: name, ...body })}\n\n`;
 
-const transcripts: Record<Style, { whole(told: Told): object; stream(told: Told): string }> = {
+const transcripts: Record<BodyStyle, { whole(told: Told): object; stream(told: Told): string }> = {
   messages: {
     whole: ({ text, usage }) => ({
       id: "msg_1",
@@ -138,12 +138,12 @@ function response({ text, usage }: Told) {
 
 export interface World extends AsyncDisposable {
   /** One call; `caller` is its style where it is another than the provider's. */
-  ask(style: Style, stream: boolean, told: Told, call?: Call): Promise<Receipt>;
+  ask(style: BodyStyle, stream: boolean, told: Told, call?: Call): Promise<Receipt>;
   spentMicroVnd(): Promise<bigint>;
 }
 
 export interface Call {
-  readonly caller?: Style;
+  readonly caller?: BodyStyle;
   readonly model?: string;
   readonly body?: object;
 }
@@ -163,7 +163,7 @@ const size = { contextWindow: 100_000, maxOutputTokens: 10_000 };
 const credit = 1_000_000;
 
 export async function openUsageWorld(): Promise<World> {
-  let now: { style: Style; told: Told } | undefined;
+  let now: { style: BodyStyle; told: Told } | undefined;
   const provider = mockProvider((request) => {
     assert(now !== undefined);
     const transcript = transcripts[now.style];
@@ -173,7 +173,7 @@ export async function openUsageWorld(): Promise<World> {
       })
       : Response.json(transcript.whole(now.told));
   });
-  const model = (id: string, style: Style, more: object = {}) => ({
+  const model = (id: string, style: BodyStyle, more: object = {}) => ({
     id,
     kind: "chat",
     family: "test",

@@ -1,6 +1,6 @@
 /** The name of a tool is already output: a client that leaves after it pays. */
 import { assert, assertEquals } from "../../support/assert.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import { chunk, chunkedHead, styles, UnrulyWorld } from "../../support/worlds/unruly_world.ts";
 import { until } from "../../support/until.ts";
 
@@ -9,7 +9,7 @@ const item = { type: "function_call", id: "fc_1", call_id: "call_1", name: "spam
 const message = { id: "m", type: "message", role: "assistant", model: "m", content: [] };
 
 /** What a stream begins with that calls a tool, up to the name. */
-const beginnings: Record<Style, readonly Record<string, unknown>[]> = {
+const beginnings: Record<BodyStyle, readonly Record<string, unknown>[]> = {
   chat: [{ choices: [{ index: 0, delta: { tool_calls: [{ index: 0, id: "c_1", ...call }] } }] }],
   messages: [
     {
@@ -28,7 +28,7 @@ const beginnings: Record<Style, readonly Record<string, unknown>[]> = {
   ],
 };
 
-function told(style: Style): string {
+function told(style: BodyStyle): string {
   return beginnings[style].map((event) => {
     const name = typeof event["type"] === "string" ? `event: ${event["type"]}\n` : "";
     return `${name}data: ${JSON.stringify(event)}\n\n`;

@@ -2,7 +2,8 @@ import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { readAnswer } from "../../../core/wire/answer_reading.ts";
-import type { StreamReading, Style } from "../../../core/wire/contract.ts";
+import type { StreamReading } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
 import {
   createSandboxTransport,
@@ -12,13 +13,13 @@ import { type UpstreamExchange, UpstreamFailure } from "../../../core/upstream/t
 
 export const fixedClock: Clock = { nowMs: () => 1_700_000_000_000, monotonicMs: () => 0 };
 
-export const paths: Readonly<Record<Style, string>> = {
+export const paths: Readonly<Record<BodyStyle, string>> = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
 };
 
-export const styles: readonly Style[] = ["messages", "chat", "responses"];
+export const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
 
 /** Opens an exchange on a new sandbox; delays are recorded instead of awaited. */
 export function openCall(
@@ -84,7 +85,7 @@ export async function call(
 }
 
 /** Makes a request of any style with the text `text`. */
-export function requestOf(style: Style, text: string, rest: JsonObject = {}): JsonObject {
+export function requestOf(style: BodyStyle, text: string, rest: JsonObject = {}): JsonObject {
   if (style === "responses") return { model: "m", input: text, ...rest };
   const messages = [{ role: "user", content: text }];
   return { model: "m", ...(style === "messages" && { max_tokens: 1_000 }), messages, ...rest };
@@ -98,7 +99,7 @@ export async function jsonOf(path: string, body: unknown): Promise<JsonObject> {
 }
 
 /** Returns what a meter reads from a streamed call. */
-export async function readingOf(style: Style, body: JsonObject): Promise<StreamReading> {
+export async function readingOf(style: BodyStyle, body: JsonObject): Promise<StreamReading> {
   const { text, failure } = await call(paths[style], { ...body, stream: true });
   const pipe = createNativePipe(style, {
     clientModel: "m",
@@ -113,6 +114,6 @@ export async function readingOf(style: Style, body: JsonObject): Promise<StreamR
 }
 
 /** Returns what is read from the same call as a whole answer. */
-export async function wholeReadingOf(style: Style, body: JsonObject) {
+export async function wholeReadingOf(style: BodyStyle, body: JsonObject) {
   return readAnswer(style, await jsonOf(paths[style], body));
 }

@@ -1,6 +1,6 @@
 import { assertEquals } from "../../support/assert.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import { jsonOf, paths, readingOf, requestOf, styles } from "./sandbox_calls.ts";
 
 const schemas: Record<string, JsonObject> = {
@@ -11,7 +11,7 @@ const schemas: Record<string, JsonObject> = {
   get_time: { type: "object", properties: {} },
 };
 
-function toolsIn(style: Style): JsonObject[] {
+function toolsIn(style: BodyStyle): JsonObject[] {
   return Object.entries(schemas).map(([name, schema]) => {
     if (style === "messages") return { name, input_schema: schema };
     if (style === "chat") return { type: "function", function: { name, parameters: schema } };
@@ -19,14 +19,14 @@ function toolsIn(style: Style): JsonObject[] {
   });
 }
 
-const parallelOff: Record<Style, JsonObject> = {
+const parallelOff: Record<BodyStyle, JsonObject> = {
   messages: { tool_choice: { type: "auto", disable_parallel_tool_use: true } },
   chat: { parallel_tool_calls: false },
   responses: { parallel_tool_calls: false },
 };
 
 /** Returns the calls of a whole answer as `name arguments`. */
-async function callsOf(style: Style, text: string, rest: JsonObject = {}): Promise<string[]> {
+async function callsOf(style: BodyStyle, text: string, rest: JsonObject = {}): Promise<string[]> {
   const body = await jsonOf(
     paths[style],
     requestOf(style, text, { tools: toolsIn(style), ...rest }),
@@ -68,7 +68,7 @@ Deno.test("a tool is called only when the turn asks for it", async () => {
 });
 
 Deno.test("tool_choice is obeyed", async () => {
-  const choices: Record<Style, [none: JsonObject, any: JsonObject, forced: JsonObject]> = {
+  const choices: Record<BodyStyle, [none: JsonObject, any: JsonObject, forced: JsonObject]> = {
     messages: [
       { tool_choice: { type: "none" } },
       { tool_choice: { type: "any" } },
@@ -133,7 +133,7 @@ Deno.test("a custom tool gets text", async () => {
 });
 
 Deno.test("after tool results the answer quotes them and calls nothing again", async () => {
-  const conversations: Record<Style, JsonObject> = {
+  const conversations: Record<BodyStyle, JsonObject> = {
     messages: {
       model: "m",
       max_tokens: 100,

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../support/body_style.ts";
 import { errorStatuses, readTriggers } from "../../../sandbox/provider/triggers.ts";
 import { UpstreamFailure } from "../../../core/upstream/transport.ts";
 import {
@@ -12,7 +12,7 @@ import {
   wholeReadingOf,
 } from "./sandbox_calls.ts";
 
-function streamOf(style: Style, text: string) {
+function streamOf(style: BodyStyle, text: string) {
   return call(paths[style], requestOf(style, text, { stream: true }));
 }
 

@@ -1,7 +1,7 @@
 /** A started gateway whose models each have one style only, on a sandbox as strict as the vendors. */
 import { type StartedGateway, startGateway } from "./started_gateway.ts";
 
-const styles = ["messages", "chat", "responses"] as const;
+const styles = ["messages", "chat", "responses", "gemini"] as const;
 
 function model(id: string, style: string) {
   return {
@@ -16,7 +16,7 @@ function model(id: string, style: string) {
   };
 }
 
-/** Models `only-messages`, `only-chat` and `only-responses`. */
+/** Models `only-messages`, `only-chat`, `only-responses` and `only-gemini`. */
 export async function startConvertingGateway(): Promise<StartedGateway> {
   const folder = await Deno.makeTempDir({ prefix: "gateway-test-" });
   const path = `${folder}/gateway.json`;

@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "../assert.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { BodyStyle } from "../body_style.ts";
 import { parseVnd } from "../../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../../core/billing/token_usage.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
@@ -19,9 +19,9 @@ import { readResponsesStream } from "../strict_client/strict_client_responses.ts
 import { until } from "../until.ts";
 import { defined } from "../../../core/lib/defined.ts";
 
-export const styles: readonly Style[] = ["messages", "chat", "responses"];
+export const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
 
-const pathOf: Record<Style, string> = {
+const pathOf: Record<BodyStyle, string> = {
   messages: "/v1/messages",
   chat: "/v1/chat/completions",
   responses: "/v1/responses",
@@ -37,7 +37,7 @@ export interface WorldOptions {
   /** By name, in the order in which they are preferred. */
   readonly providers: Readonly<Record<string, Unruly | "refusing">>;
   /** The style that the providers speak; the client's own by default. */
-  readonly upstreamStyle?: Style;
+  readonly upstreamStyle?: BodyStyle;
   readonly timeouts?: Readonly<Record<string, number>>;
   readonly slowAfterMs?: number;
   readonly driver?: "http1" | "fetch";
@@ -132,7 +132,7 @@ export class UnrulyWorld implements AsyncDisposable {
 
   /** Sends a call. `onChunk` receives the body as it arrives; if it returns false, the client leaves. */
   async call(
-    style: Style,
+    style: BodyStyle,
     stream: boolean,
     onChunk: (text: string) => boolean = () => true,
   ): Promise<Answer> {
@@ -285,7 +285,7 @@ export function plain(
 }
 
 /** How a stream ended for a strict client of its style. */
-export function strictEnd(style: Style, bytes: Uint8Array): "whole" | "error" {
+export function strictEnd(style: BodyStyle, bytes: Uint8Array): "whole" | "error" {
   const outcome = style === "messages"
     ? readMessagesStream(bytes)
     : style === "chat"
@@ -296,11 +296,11 @@ export function strictEnd(style: Style, bytes: Uint8Array): "whole" | "error" {
 
 /** The transcripts of the built-in provider: short, and correct in every byte. */
 export async function transcripts(): Promise<
-  Record<Style, { readonly stream: string; readonly whole: string }>
+  Record<BodyStyle, { readonly stream: string; readonly whole: string }>
 > {
   await using gateway = await openTestGateway();
   const { key } = await gateway.customer(1_000_000);
-  const ask = async (style: Style, stream: boolean): Promise<string> => {
+  const ask = async (style: BodyStyle, stream: boolean): Promise<string> => {
     const response = await gateway.fetch(
       new Request(`http://gateway${pathOf[style]}`, {
         method: "POST",
@@ -317,7 +317,7 @@ export async function transcripts(): Promise<
     );
     return await response.text();
   };
-  const of = async (style: Style) => ({
+  const of = async (style: BodyStyle) => ({
     stream: await ask(style, true),
     whole: await ask(style, false),
   });

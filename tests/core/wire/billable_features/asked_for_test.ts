@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
-import type { Style } from "../../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../../support/body_style.ts";
 import {
   type BillableFeature,
   billableFeatures,
@@ -11,15 +11,15 @@ import {
 } from "../../../../core/wire/billable_features/asked_for.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
-const styles: readonly Style[] = ["messages", "chat", "responses"];
+const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
 
-const plain: Readonly<Record<Style, JsonObject>> = {
+const plain: Readonly<Record<BodyStyle, JsonObject>> = {
   messages: { model: "m", max_tokens: 9, messages: [{ role: "user", content: "Hi" }] },
   chat: { model: "m", messages: [{ role: "user", content: "Hi" }] },
   responses: { model: "m", input: "Hi" },
 };
 
-const found = (style: Style, body: JsonObject) =>
+const found = (style: BodyStyle, body: JsonObject) =>
   findBillableFeatures(style, { ...plain[style], ...body }).map((
     { feature, path },
   ) => [feature, path]);
@@ -215,7 +215,7 @@ Deno.test("every feature can be asked for", () => {
 });
 
 /** What agents send with their default settings, as far as it could be taken for something dear. */
-const agents: Readonly<Record<string, readonly [Style, JsonObject]>> = {
+const agents: Readonly<Record<string, readonly [BodyStyle, JsonObject]>> = {
   "Claude Code": ["messages", {
     system: [{ type: "text", text: "s", cache_control: { type: "ephemeral", ttl: "1h" } }],
     tools: [custom, { ...custom, eager_input_streaming: true }],

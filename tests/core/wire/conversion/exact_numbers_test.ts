@@ -3,11 +3,11 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../../support/body_style.ts";
 import { converted, convertedAnswer } from "./converting.ts";
 import { streamed } from "./streaming.ts";
 
-const styles: readonly Style[] = ["messages", "chat", "responses"];
+const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
 const directions = styles.flatMap((from) =>
   styles.filter((to) => to !== from).map((to) => ({ from, to }))
 );
@@ -21,7 +21,7 @@ function object(text: string): JsonObject {
 }
 
 /** A conversation in which the model called a tool with such numbers, as text of its style. */
-const requests: Readonly<Record<Style, string>> = {
+const requests: Readonly<Record<BodyStyle, string>> = {
   messages: `{"model":"m","max_tokens":99,"messages":[{"role":"user","content":"Hi"},
     {"role":"assistant","content":[{"type":"tool_use","id":"toolu_1","name":"find","input":${args}}]},
     {"role":"user","content":[{"type":"tool_result","tool_use_id":"toolu_1","content":"none"}]}]}`,
@@ -35,7 +35,7 @@ const requests: Readonly<Record<Style, string>> = {
 };
 
 /** An answer that is such a call. */
-const answers: Readonly<Record<Style, string>> = {
+const answers: Readonly<Record<BodyStyle, string>> = {
   messages: `{"id":"msg_1","type":"message","role":"assistant","model":"m","stop_reason":"tool_use",
     "stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1},
     "content":[{"type":"tool_use","id":"toolu_1","name":"find","input":${args}}]}`,
@@ -49,7 +49,7 @@ const answers: Readonly<Record<Style, string>> = {
 };
 
 /** The same as a stream of which each style sends the whole arguments at once. */
-const streams: Readonly<Record<Style, readonly string[]>> = {
+const streams: Readonly<Record<BodyStyle, readonly string[]>> = {
   messages: [
     '{"type":"message_start","message":{"id":"msg_1","type":"message","role":"assistant","model":"m","content":[],"stop_reason":null,"stop_sequence":null,"usage":{"input_tokens":1,"output_tokens":1}}}',
     `{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","id":"toolu_1","name":"find","input":${args}}}`,
@@ -70,7 +70,7 @@ const streams: Readonly<Record<Style, readonly string[]>> = {
   ],
 };
 
-function transcript(style: Style): string {
+function transcript(style: BodyStyle): string {
   const frames = streams[style].map((text) => {
     const data = text.replaceAll("\n", " ");
     const { type } = object(data);

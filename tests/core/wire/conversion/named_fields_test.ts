@@ -6,6 +6,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import type { RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
 import { convertRequest } from "../../../../core/wire/convert.ts";
 import { chatRequest } from "../../../../sandbox/vendor_validators/chat_schema.ts";
+import { geminiRequest } from "../../../../sandbox/vendor_validators/gemini_schema.ts";
 import { messagesRequest } from "../../../../sandbox/vendor_validators/messages_schema.ts";
 import { responsesRequest } from "../../../../sandbox/vendor_validators/responses_schema.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
@@ -54,6 +55,22 @@ const silent: Readonly<Record<Style | "all", readonly RegExp[]>> = {
     /^messages\.1\.content$/,
     // Models of this kind show what they think.
     /^reasoning\.summary$/,
+  ],
+  gemini: [
+    // What a function returns, and notes of the client.
+    /\.(response|responseJsonSchema|partMetadata)(\.|$)/,
+    // Thoughts and their proofs go to their maker only.
+    /^contents\.1\.parts\.(0|4\.thoughtSignature)/,
+    // The order tells which call is meant.
+    /\.functionResponse\.(id|name)$/,
+    /\.(executableCode|codeExecutionResult)\./,
+    /^serviceTier$/,
+    // Users are the default, and instructions have no role.
+    /^(systemInstruction|contents\.[02])\.role$/,
+    // JSON within a text there.
+    /\.functionCall\.args$/,
+    // Models of other styles show what they think.
+    /\.includeThoughts$/,
   ],
   responses: [
     /^input\.\d+\.(id|status)$/,
@@ -147,7 +164,12 @@ for (const from of styles) {
   }
 }
 
-const schemas = { messages: messagesRequest, chat: chatRequest, responses: responsesRequest };
+const schemas = {
+  messages: messagesRequest,
+  chat: chatRequest,
+  responses: responsesRequest,
+  gemini: geminiRequest,
+};
 
 for (const style of styles) {
   Deno.test(`the ${style} requests of these tests hold every member that the vendor knows`, () => {

@@ -13,7 +13,7 @@ const zero: JsonObject = { name: "", arguments: "" };
 const usage = { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 };
 
 /** The calls that a client of each style sees, whole or streamed. */
-const callMarks: Readonly<Record<Exclude<Style, "chat">, string>> = {
+const callMarks: Readonly<Record<Exclude<Style, "chat" | "gemini">, string>> = {
   messages: '"tool_use"',
   responses: '"function_call"',
 };

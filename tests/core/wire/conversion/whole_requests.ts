@@ -5,6 +5,7 @@
 import type { Style } from "../../../../core/wire/contract.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { wholeChatRequests } from "./whole_chat_requests.ts";
+import { wholeGeminiRequests } from "./whole_gemini_requests.ts";
 import { wholeMessagesRequests } from "./whole_messages_requests.ts";
 import { wholeResponsesRequests } from "./whole_responses_requests.ts";
 
@@ -12,4 +13,5 @@ export const wholeRequests: Readonly<Record<Style, readonly JsonObject[]>> = {
   messages: wholeMessagesRequests,
   chat: wholeChatRequests,
   responses: wholeResponsesRequests,
+  gemini: wholeGeminiRequests,
 };

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { ClientModel } from "../../../../core/wire/stream/client_model.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../../support/body_style.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { chatStream, namedStream, pipeParts, pipeText } from "./piping.ts";
 
@@ -15,7 +15,7 @@ const chunk = (delta: object) => ({
   choices: [{ index: 0, delta, finish_reason: null }],
 });
 
-const streams: Record<Style, string> = {
+const streams: Record<BodyStyle, string> = {
   chat: chatStream(
     chunk({ role: "assistant", content: '{"model":"vendor-9"}' }),
     chunk({ tool_calls: [{ index: 0, function: { arguments: '{"model":"vendor-9"}' } }] }),
@@ -52,7 +52,7 @@ const streams: Record<Style, string> = {
 };
 
 /** How often each style's stream above names its model where the client reads it. */
-const namings: Record<Style, readonly [string, number]> = {
+const namings: Record<BodyStyle, readonly [string, number]> = {
   chat: ['"model":"vendor-9-2026-08-06"', 4],
   messages: ['"id":"m","model":"vendor-9"', 1],
   responses: ['"model":"vendor-9","output":[]', 1],
@@ -158,7 +158,7 @@ function assertOneLiteralDiffers(sent: string, got: string): void {
   assert(isSplice, `${sent}\n${got}`);
 }
 
-const events: Record<Style, (object: JsonObject) => { event?: string; body: JsonObject }> = {
+const events: Record<BodyStyle, (object: JsonObject) => { event?: string; body: JsonObject }> = {
   chat: (object) => ({
     body: { ...object, choices: [{ index: 0, delta: { model: "vendor-9" } }] },
   }),
@@ -235,7 +235,7 @@ Deno.test("errors within a stream tell the client's name, not the provider's", (
     type: "invalid_request_error",
     message: "Model vendor-9-2026-08-06 (vendor-9) is no vendor-99",
   };
-  const cases: [Style, string][] = [
+  const cases: [BodyStyle, string][] = [
     ["chat", chatStream({ error })],
     ["messages", namedStream(["error", { error }])],
     ["responses", namedStream(["response.failed", { response: { error, model: "vendor-9" } }])],

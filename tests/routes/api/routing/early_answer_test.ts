@@ -2,7 +2,7 @@ import Anthropic from "@anthropic-ai/sdk";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import OpenAI from "openai";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
+import type { BodyStyle } from "../../../support/body_style.ts";
 import { keepAliveMs } from "../../../../core/calls/limits.ts";
 import { defaultFirstOutputMs } from "../../../../core/routing/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
@@ -34,7 +34,7 @@ class Stage {
       const what = await Promise.race([of(this.#told, name).promise, gone]);
       if (what !== "answer") return;
       const path = head.split(" ")[1] ?? "";
-      const style: Style = path.endsWith("/messages")
+      const style: BodyStyle = path.endsWith("/messages")
         ? "messages"
         : path.endsWith("/responses")
         ? "responses"

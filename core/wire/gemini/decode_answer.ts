@@ -1,0 +1,110 @@
+/**
+ * Reads a whole Gemini answer.
+ *
+ * See docs/internals/WIRE_FORMATS.md#gemini-answer.
+ */
+import { GatewayError } from "../../errors.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { defined } from "../../lib/defined.ts";
+import type { ConversionMemory } from "../contract.ts";
+import type { Answer, AnswerBlock, HostedCallBlock } from "../conversation/mod.ts";
+import { candidatesOf, partsOf, readGeminiAnswer } from "./answer_reading.ts";
+import { readModelPart } from "./decode_parts.ts";
+import { readGrounding } from "./grounding.ts";
+import { blockedStop, readGeminiStop } from "./stop_reasons.ts";
+import { google } from "./thought_signatures.ts";
+
+/** Reads a whole Gemini answer. */
+export function decodeGeminiAnswer(body: JsonObject, memory: ConversionMemory): Answer {
+  const reading = readGeminiAnswer(body);
+  if (reading.error !== undefined) throw reading.error;
+  const [candidate] = candidatesOf(body);
+  const blocked = blockedStop(body.promptFeedback);
+  if (candidate === undefined && blocked === undefined) {
+    throw new GatewayError("upstream_unreachable", "The provider sent no answer");
+  }
+  const blocks = candidate === undefined ? [] : decodeBlocks(candidate, memory);
+  const hasCalls = blocks.some((block) => block.type === "tool_call");
+  const reason = candidate?.finishReason;
+  return {
+    ...(typeof body.responseId === "string" ? { id: body.responseId } : {}),
+    blocks,
+    stop: candidate === undefined && blocked !== undefined ? blocked : readGeminiStop(
+      typeof reason === "string" ? reason : undefined,
+      candidate?.finishMessage,
+      hasCalls,
+    ),
+    ...defined({ usage: reading.usage }),
+  };
+}
+
+function decodeBlocks(candidate: JsonObject, memory: ConversionMemory): AnswerBlock[] {
+  const signer = memory.reasoningSigner ?? google;
+  const blocks: AnswerBlock[] = [];
+  partsOf(candidate.content).forEach((part, i) => {
+    const path = `candidates.0.content.parts.${i}`;
+    const last = blocks.at(-1);
+    const output = isJsonObject(part.codeExecutionResult) ? part.codeExecutionResult : undefined;
+    if (output !== undefined && last?.type === "hosted_call") {
+      blocks[blocks.length - 1] = withCodeOutput(last, output);
+      return;
+    }
+    blocks.push(...readModelPart(part, path, signer) ?? [otherPart(part, path)]);
+  });
+  const joined = joinTexts(blocks);
+  const citations = readGrounding(candidate.groundingMetadata);
+  const at = joined.findLastIndex((block) => block.type === "text");
+  const text = joined[at];
+  if (citations.length === 0 || text?.type !== "text") return joined;
+  return joined.with(at, { ...text, citations });
+}
+
+/** Joins neighbouring texts: servers cut them at any place. */
+function joinTexts(blocks: readonly AnswerBlock[]): AnswerBlock[] {
+  const out: AnswerBlock[] = [];
+  for (const block of blocks) {
+    const last = out.at(-1);
+    const joins = block.type === "text"
+      ? last?.type === "text"
+      : block.type === "reasoning" && last?.type === "reasoning" && last.proof === undefined &&
+        last.text !== "" && block.text !== "";
+    if (!joins || last === undefined) out.push(block);
+    else if (last.type === "text" && block.type === "text") {
+      out[out.length - 1] = { ...last, text: last.text + block.text };
+    } else if (last.type === "reasoning" && block.type === "reasoning") {
+      out[out.length - 1] = { ...last, ...block, text: last.text + block.text };
+    }
+  }
+  return out;
+}
+
+/** Reads code that the provider ran, and keeps other parts as what only this style has. */
+export function otherPart(part: JsonObject, path: string): AnswerBlock {
+  const code = isJsonObject(part.executableCode) ? part.executableCode.code : undefined;
+  if (typeof code === "string") {
+    return {
+      type: "hosted_call",
+      style: "gemini",
+      path,
+      id: "",
+      call: { tool: "code_execution", code, failed: false },
+    };
+  }
+  const kind = Object.keys(part)[0] ?? "part";
+  return { type: "foreign", style: "gemini", path, kind, raw: part, otherwise: "ignore" };
+}
+
+/** Adds what the code printed to its call. */
+export function withCodeOutput(block: HostedCallBlock, result: JsonObject): HostedCallBlock {
+  const { call } = block;
+  if (call.tool !== "code_execution") return block;
+  const { output, outcome } = result;
+  return {
+    ...block,
+    call: {
+      ...call,
+      ...(typeof output === "string" ? { output } : {}),
+      failed: outcome !== "OUTCOME_OK",
+    },
+  };
+}

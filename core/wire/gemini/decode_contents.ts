@@ -1,0 +1,202 @@
+/** Reads the contents of a Gemini request as turns. */
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import type {
+  Block,
+  DocumentBlock,
+  ImageBlock,
+  TextBlock,
+  ToolResultBlock,
+  ToolResultContent,
+  Turn,
+} from "../conversation/mod.ts";
+import { fileBlock } from "../fields/content_parts.ts";
+import {
+  invalid,
+  optionalList,
+  optionalString,
+  refuse,
+  requiredObject,
+  requiredString,
+} from "../fields/fields.ts";
+import { readModelPart } from "./decode_parts.ts";
+import { otherPart, withCodeOutput } from "./decode_answer.ts";
+import { google } from "./thought_signatures.ts";
+
+/** Reads `contents`: a list, or, as some libraries send it, a single content or a text. */
+export function decodeGeminiContents(contents: Json | undefined): Turn[] {
+  if (contents === undefined || contents === null) return invalid("contents", "is required");
+  const list = Array.isArray(contents) ? contents : [contents];
+  return list.map((value, i) => {
+    const path = Array.isArray(contents) ? `contents.${i}` : "contents";
+    if (typeof value === "string") {
+      return { role: "user", path, blocks: [{ type: "text", path, text: value }] };
+    }
+    return decodeContent(requiredObject(value, path), path);
+  });
+}
+
+/** Reads instructions: a content of texts, or a text. */
+export function decodeInstructions(value: Json | undefined, path: string): TextBlock[] {
+  if (value === undefined || value === null) return [];
+  if (typeof value === "string") return [{ type: "text", path, text: value }];
+  return partsIn(requiredObject(value, path), path)
+    .map(({ part, at }): TextBlock => ({
+      type: "text",
+      path: at,
+      text: requiredString(part, "text", `${at}.text`),
+    }))
+    .filter(({ text }) => text.trim() !== "");
+}
+
+interface PlacedPart {
+  readonly part: JsonObject;
+  readonly at: string;
+}
+
+function partsIn(content: JsonObject, path: string): PlacedPart[] {
+  const parts = optionalList(content, "parts", `${path}.parts`) ?? [];
+  return parts.map((part, i) => {
+    const at = `${path}.parts.${i}`;
+    return { part: requiredObject(part, at), at };
+  });
+}
+
+function decodeContent(content: JsonObject, path: string): Turn {
+  const role = optionalString(content, "role", `${path}.role`) ?? "user";
+  const parts = partsIn(content, path);
+  switch (role) {
+    case "model":
+      return { role: "assistant", path, blocks: decodeModel(parts) };
+    case "user":
+    case "function":
+      return { role: "user", path, blocks: parts.map(({ part, at }) => decodeUser(part, at)) };
+    default:
+      return invalid(`${path}.role`, "must be user or model");
+  }
+}
+
+function decodeModel(parts: readonly PlacedPart[]): Block[] {
+  const blocks: Block[] = [];
+  for (const { part, at } of parts) {
+    const last = blocks.at(-1);
+    if (isJsonObject(part.codeExecutionResult) && last?.type === "hosted_call") {
+      const call = withCodeOutput(last, part.codeExecutionResult);
+      blocks[blocks.length - 1] = { ...call, resultPath: at };
+      continue;
+    }
+    const read = readModelPart(part, at, google);
+    if (read === undefined) {
+      const other = otherPart(part, at);
+      blocks.push(other.type === "foreign" ? { ...other, otherwise: "warn" } : other);
+      continue;
+    }
+    for (const block of read) addModelBlock(blocks, block);
+  }
+  return blocks;
+}
+
+/** Adds a block; the proof that the gateway put on a call belongs to the thought before it. */
+function addModelBlock(blocks: Block[], block: Block): void {
+  const last = blocks.at(-1);
+  const isProof = block.type === "reasoning" && block.text === "" && block.proof !== undefined &&
+    block.proof.signer !== google;
+  const isThought = last?.type === "reasoning" && last.text !== "" && last.proof === undefined;
+  if (!isProof || !isThought) blocks.push(block);
+  else blocks[blocks.length - 1] = { ...last, proof: block.proof };
+}
+
+function decodeUser(part: JsonObject, path: string): Block {
+  const { text, inlineData, fileData, functionResponse } = part;
+  if (typeof text === "string") return { type: "text", path, text };
+  if (inlineData !== undefined) {
+    return decodeData(requiredObject(inlineData, `${path}.inlineData`), path);
+  }
+  if (fileData !== undefined) {
+    return decodeFile(requiredObject(fileData, `${path}.fileData`), path);
+  }
+  if (functionResponse !== undefined) {
+    return decodeResult(requiredObject(functionResponse, `${path}.functionResponse`), path);
+  }
+  const other = otherPart(part, path);
+  if (other.type !== "foreign") return { type: "text", path, text: "" };
+  return other.kind === "part"
+    ? invalid(path, "must have text, inlineData, fileData or functionResponse")
+    : { ...other, otherwise: "refuse" };
+}
+
+function decodeData(blob: JsonObject, path: string): ImageBlock | DocumentBlock {
+  const dataPath = `${path}.inlineData.data`;
+  const mediaType = requiredString(blob, "mimeType", `${path}.inlineData.mimeType`)
+    .toLowerCase().replace(/;.*$/s, "");
+  // The vendor's libraries write base64 in either alphabet.
+  const data = requiredString(blob, "data", dataPath).replaceAll("-", "+").replaceAll("_", "/");
+  refuseSound(mediaType, path);
+  return fileBlock({ mediaType: mediaType === "image/jpg" ? "image/jpeg" : mediaType, data }, {
+    path,
+    dataPath,
+    title: undefined,
+  });
+}
+
+function refuseSound(mediaType: string, path: string): void {
+  if (/^(?:audio|video)\//.test(mediaType)) {
+    refuse(path, "sound and video cannot be carried to this model");
+  }
+}
+
+/** The vendor's own storage, and videos that only it can read. */
+const ownUrl =
+  /^(?:gs:|https?:\/\/(?:generativelanguage\.googleapis\.com|(?:www\.)?youtube\.com|youtu\.be)\/)/i;
+
+function decodeFile(file: JsonObject, path: string): ImageBlock | DocumentBlock {
+  const url = requiredString(file, "fileUri", `${path}.fileData.fileUri`);
+  const type = optionalString(file, "mimeType", `${path}.fileData.mimeType`)?.toLowerCase() ?? "";
+  refuseSound(type, path);
+  if (ownUrl.test(url) || !/^https?:/i.test(url)) {
+    refuse(`${path}.fileData.fileUri`, "the file belongs to another provider; send its data");
+  }
+  const isImage = type.startsWith("image/") || /\.(?:png|jpe?g|gif|webp)(?:[?#]|$)/i.test(url);
+  return { type: isImage ? "image" : "document", path, source: { kind: "url", url } };
+}
+
+function decodeResult(result: JsonObject, path: string): ToolResultBlock {
+  const at = `${path}.functionResponse`;
+  const name = requiredString(result, "name", `${at}.name`);
+  const { text, isError } = resultText(result.response);
+  const media = (optionalList(result, "parts", `${at}.parts`) ?? []).flatMap((value, i) => {
+    const partPath = `${at}.parts.${i}`;
+    const part = requiredObject(value, partPath);
+    if (part.inlineData === undefined) {
+      return refuse(partPath, "this model takes results of tools only as text and data");
+    }
+    return [decodeData(requiredObject(part.inlineData, `${partPath}.inlineData`), partPath)];
+  });
+  const content: ToolResultContent[] = text === ""
+    ? media
+    : [{ type: "text", path: `${at}.response`, text }, ...media];
+  return {
+    type: "tool_result",
+    path,
+    callId: optionalString(result, "id", `${at}.id`) ?? "",
+    name,
+    content,
+    isError,
+  };
+}
+
+/** Reads what a function returned: `output` or `error` alone, else the object itself as JSON. */
+function resultText(response: Json | undefined): { text: string; isError: boolean } {
+  if (!isJsonObject(response)) {
+    return {
+      text: response === undefined || response === null ? "" : stringifyExactly(response),
+      isError: false,
+    };
+  }
+  const [[key, value] = ["", undefined], ...more] = Object.entries(response);
+  const isError = more.length === 0 && key === "error";
+  if (more.length > 0 || (!isError && key !== "output") || value === undefined) {
+    return { text: stringifyExactly(response), isError: false };
+  }
+  return { text: typeof value === "string" ? value : stringifyExactly(value), isError };
+}

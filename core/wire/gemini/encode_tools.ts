@@ -1,0 +1,109 @@
+/** Writes tools and tool choice as Gemini fields. */
+import { defined } from "../../lib/defined.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
+import type { ConversionOptions } from "../contract.ts";
+import type {
+  Conversation,
+  FunctionTool,
+  HostedToolRequest,
+  Placed,
+  ToolChoice,
+} from "../conversation/mod.ts";
+import { warnOfMark } from "../fields/cache_marks.ts";
+import {
+  carriedChoice,
+  carriedHosted,
+  parallelPath,
+  refuseForced,
+  warnOfIdleChoice,
+  warnOfRequested,
+} from "../tools/tool_fields.ts";
+import type { Warnings } from "../warnings.ts";
+import { carriedSchema } from "./schema.ts";
+
+// What becomes of each member of a tool here. A new member does not compile until it has a row.
+noneUnhandled<
+  Exclude<keyof FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">
+>();
+
+/** The fields of a conversation that this file reads. */
+type ToolFields = Pick<Conversation, "from" | "tools" | "toolChoice" | "parallelTools">;
+
+/** Adds `tools` and `toolConfig` to the body. */
+export function encodeGeminiTools(
+  conversation: ToolFields,
+  capabilities: ResolvedCapabilities,
+  options: ConversionOptions,
+  warnings: Warnings,
+  body: JsonObject,
+): void {
+  const declarations = conversation.tools.flatMap((tool) =>
+    // Free-text tools are functions by now: the style has none.
+    tool.type === "function" ? [encodeFunction(tool, warnings)] : []
+  );
+  const tools = [
+    ...(declarations.length === 0 ? [] : [{ functionDeclarations: declarations }]),
+    ...encodeHosted(conversation, options, warnings),
+  ];
+  if (tools.length > 0) body.tools = tools;
+  if (declarations.length === 0) {
+    return warnOfIdleChoice(conversation.toolChoice, warnings);
+  }
+  if (conversation.toolChoice !== undefined) {
+    const choice = carriedChoice(conversation.toolChoice, capabilities, warnings);
+    body.toolConfig = { functionCallingConfig: encodeChoice(choice) };
+  }
+  // The style has no switch for it.
+  if (conversation.parallelTools === false) warnings.add(parallelPath(conversation));
+}
+
+function encodeFunction(tool: FunctionTool, warnings: Warnings): JsonObject {
+  warnOfMark(tool, warnings);
+  if (tool.strict === true) warnings.add(`${tool.path}.strict`);
+  const { name, description } = tool;
+  const carried = tool.schema === undefined ? undefined : carriedSchema(tool.schema);
+  if (carried?.isLoose === true) warnings.add(tool.path);
+  return { name, ...defined({ description, parametersJsonSchema: carried?.schema }) };
+}
+
+function encodeChoice(choice: ToolChoice): JsonObject {
+  switch (choice.type) {
+    case "auto":
+      return { mode: "AUTO" };
+    case "none":
+      return { mode: "NONE" };
+    case "required":
+      return { mode: "ANY" };
+    case "tool":
+      return { mode: "ANY", allowedFunctionNames: [choice.name] };
+  }
+}
+
+const hostedNames: ReadonlyMap<HostedToolRequest["tool"], string> = new Map(
+  [
+    ["web_search", "googleSearch"],
+    ["web_fetch", "urlContext"],
+    ["code_execution", "codeExecution"],
+  ] as const,
+);
+
+/** Writes the hosted tools that the vendor has too. They take no options, and none can be forced. */
+function encodeHosted(
+  conversation: ToolFields,
+  options: ConversionOptions,
+  warnings: Warnings,
+): JsonObject[] {
+  const has = ({ tool }: HostedToolRequest) => hostedNames.has(tool);
+  return carriedHosted(conversation, options, warnings, has).flatMap(({ requested, ...tool }) => {
+    refuseForced(tool, conversation.toolChoice);
+    if (requested.tool === "web_search") {
+      const { allowedDomains, blockedDomains, location, maxUses, contextSize } = requested;
+      warnOfRequested([allowedDomains, blockedDomains, location, maxUses, contextSize], warnings);
+    }
+    for (const path of requested.others) warnings.add(path);
+    const name = hostedNames.get(requested.tool);
+    return name === undefined ? [] : [{ [name]: {} }];
+  });
+}

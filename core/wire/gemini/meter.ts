@@ -1,0 +1,81 @@
+import type { SseFrame } from "../../lib/sse/frame.ts";
+import { FrameEdits } from "../../lib/sse/frame_edits.ts";
+import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import type { ClientModel } from "../stream/client_model.ts";
+import { nativeStreamError } from "../errors/errors.ts";
+import { frameJson } from "../stream/frame_json.ts";
+import {
+  enterReport,
+  type FrameFate,
+  newStreamReading,
+  type StreamMeter,
+} from "../stream/reading.ts";
+import { candidatesOf, readParts } from "./answer_reading.ts";
+import { isRefusal, readBlockedPrompt } from "./stop_reasons.ts";
+import { readGeminiUsage } from "./usage.ts";
+
+/** The member with the provider's name of the model. */
+const versionKey = jsonKey("modelVersion");
+
+/**
+ * Reads a Gemini stream. The style has no last event: a frame with a finish reason is held until another frame or the
+ * end of the body follows.
+ */
+export class GeminiMeter implements StreamMeter {
+  readonly reading = newStreamReading();
+  readonly edits = new FrameEdits();
+  readonly #model: ClientModel;
+  readonly #cursor = new JsonCursor();
+
+  constructor(model: ClientModel) {
+    this.#model = model;
+  }
+
+  read(frame: SseFrame): FrameFate {
+    if (!frame.hasPayload || frame.payloadIs("[DONE]")) return "pass";
+    const chunk = frameJson(frame);
+    if (frame.event === "error" || (isJsonObject(chunk) && isJsonObject(chunk["error"]))) {
+      this.reading.state = "error";
+      this.reading.error = nativeStreamError(chunk);
+      return "drop";
+    }
+    if (!isJsonObject(chunk)) throw new JsonScanError("Not an object");
+    this.#rename(frame);
+    return this.#chunk(chunk) ? "hold" : "pass";
+  }
+
+  /** Reads a chunk; returns whether it may be the last one. */
+  #chunk(chunk: JsonObject): boolean {
+    const { reading } = this;
+    let isLast = false;
+    for (const candidate of candidatesOf(chunk)) {
+      const { isOutput, bytes, answerBytes } = readParts(candidate["content"]);
+      reading.outputBytes += bytes;
+      reading.answerBytes += answerBytes;
+      const reason = candidate["finishReason"];
+      reading.sawOutput ||= isOutput || isRefusal(reason);
+      if (typeof reason !== "string" || reason === "") continue;
+      reading.stopReason = reason;
+      isLast = true;
+    }
+    const blocked = readBlockedPrompt(chunk["promptFeedback"]);
+    if (blocked !== undefined) {
+      reading.stopReason ??= blocked;
+      reading.sawOutput = true;
+      isLast = true;
+    }
+    enterReport(reading, readGeminiUsage(chunk["usageMetadata"]));
+    return isLast;
+  }
+
+  #rename(frame: SseFrame): void {
+    const cursor = this.#cursor;
+    cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
+    if (!cursor.enterObject()) return;
+    while (cursor.nextMember()) {
+      if (cursor.keyIs(versionKey)) this.#model.rename(cursor, frame, this.edits);
+      else cursor.skip();
+    }
+  }
+}

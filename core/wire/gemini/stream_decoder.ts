@@ -1,0 +1,206 @@
+/**
+ * Reads a Gemini stream as conversation events.
+ *
+ * See docs/internals/WIRE_FORMATS.md#gemini-stream.
+ */
+import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { GatewayError } from "../../errors.ts";
+import { maxToolCallsPerAnswer } from "../limits.ts";
+import type { ConversionMemory } from "../contract.ts";
+import type {
+  AnswerBlock,
+  Citation,
+  HostedCallBlock,
+  ReasoningProof,
+  Stop,
+} from "../conversation/mod.ts";
+import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
+import { eventJson } from "../stream/frame_json.ts";
+import { readProviderError } from "../errors/provider_error.ts";
+import { candidatesOf, partsOf } from "./answer_reading.ts";
+import { otherPart, withCodeOutput } from "./decode_answer.ts";
+import { readModelPart } from "./decode_parts.ts";
+import { readGrounding } from "./grounding.ts";
+import { blockedStop, readGeminiStop } from "./stop_reasons.ts";
+import { google } from "./thought_signatures.ts";
+import { readGeminiUsage } from "./usage.ts";
+
+/**
+ * Reads a Gemini stream. The style has no last event: a stream is complete if its body ends after a finish reason.
+ */
+export class GeminiStreamDecoder implements StreamDecoder {
+  readonly #signer: string;
+  #blocks = 0;
+  #calls = 0;
+  /** The text or thought that further pieces continue. */
+  #open: { readonly kind: "text" | "reasoning"; readonly block: number } | undefined;
+  /** Code whose output has not come yet. */
+  #code: HostedCallBlock | undefined;
+  #citations: readonly Citation[] = [];
+  /** The block of the last text, to which sources belong. */
+  #lastText: number | undefined;
+  #started = false;
+  #finished = false;
+  #finish: string | undefined;
+  #stop: Stop | undefined;
+  #emit: EventSink = () => {};
+
+  constructor(memory: ConversionMemory) {
+    this.#signer = memory.reasoningSigner ?? google;
+  }
+
+  frame(event: string | undefined, data: string, emit: EventSink): void {
+    if (this.#finished) return;
+    this.#emit = emit;
+    const text = data.trim();
+    if (text === "") return;
+    // Servers that speak several styles end all of them alike.
+    if (text === "[DONE]") return this.bodyEnd(emit);
+    const chunk = eventJson(event, text);
+    if (event === "error" || (isJsonObject(chunk) && isJsonObject(chunk.error))) {
+      this.#finished = true;
+      return emit({ type: "error", error: readProviderError(chunk) });
+    }
+    if (isJsonObject(chunk)) this.#chunk(chunk);
+  }
+
+  bodyEnd(emit: EventSink): void {
+    if (this.#finished || this.#stop === undefined) return;
+    this.#emit = emit;
+    this.#finished = true;
+    this.#closeCode();
+    this.#closeText(true);
+    this.#tellStop();
+    emit({ type: "end" });
+  }
+
+  #chunk(chunk: JsonObject): void {
+    if (!this.#started) {
+      this.#started = true;
+      const id = chunk.responseId;
+      this.#emit({ type: "start", ...(typeof id === "string" ? { id } : {}) });
+    }
+    // Further candidates were not asked for.
+    const candidate = candidatesOf(chunk).find(({ index }) => (index ?? 0) === 0);
+    if (candidate !== undefined) this.#candidate(candidate);
+    const usage = readGeminiUsage(chunk.usageMetadata);
+    if (usage.kind === "counts") this.#emit({ type: "usage", usage: usage.usage });
+    else if (usage.kind === "absurd") this.#emit({ type: "usage_rejected" });
+    const blocked = blockedStop(chunk.promptFeedback);
+    if (blocked !== undefined && this.#stop === undefined) {
+      this.#stop = blocked;
+      this.#finish = blocked.explanation;
+      this.#tellStop();
+    }
+  }
+
+  #candidate(candidate: JsonObject): void {
+    for (const part of partsOf(candidate.content)) this.#part(part);
+    const citations = readGrounding(candidate.groundingMetadata);
+    if (citations.length > 0) this.#citations = citations;
+    const { finishReason, finishMessage } = candidate;
+    if (typeof finishReason !== "string" || finishReason === "") return;
+    this.#finish = finishReason;
+    this.#stop = readGeminiStop(finishReason, finishMessage, this.#calls > 0);
+    this.#tellStop();
+  }
+
+  #tellStop(): void {
+    if (this.#stop === undefined) return;
+    this.#emit({
+      type: "stop",
+      stop: this.#stop,
+      ...(this.#finish === undefined ? {} : { raw: this.#finish }),
+    });
+  }
+
+  #part(part: JsonObject): void {
+    const blocks = readModelPart(part, "", this.#signer);
+    if (blocks !== undefined) {
+      for (const block of blocks) this.#block(block);
+      return;
+    }
+    const output = isJsonObject(part.codeExecutionResult) ? part.codeExecutionResult : undefined;
+    if (output !== undefined && this.#code !== undefined) {
+      this.#code = withCodeOutput(this.#code, output);
+      return this.#closeCode();
+    }
+    this.#block(otherPart(part, ""));
+  }
+
+  #block(block: AnswerBlock): void {
+    if (block.type !== "hosted_call") this.#closeCode();
+    switch (block.type) {
+      case "text":
+        return this.#text("text", block.text);
+      case "reasoning":
+        return this.#reasoning(block.text, block.proof);
+      case "tool_call":
+        this.#closeText();
+        if (++this.#calls > maxToolCallsPerAnswer) {
+          throw new GatewayError(
+            "upstream_unreachable",
+            "The model makes too many tool calls at once",
+          );
+        }
+        return this.#call(block.id, block.name, block.input);
+      case "hosted_call":
+        this.#closeText();
+        this.#closeCode();
+        this.#code = block;
+        return;
+      case "foreign":
+        this.#closeText();
+        this.#emit({ type: "foreign", block: this.#blocks, kind: block.kind });
+        return this.#emit({ type: "block_end", block: this.#blocks++ });
+    }
+  }
+
+  #call(id: string, name: string, input: Extract<AnswerBlock, { type: "tool_call" }>["input"]) {
+    const block = this.#blocks++;
+    this.#emit({ type: "call", block, id, name });
+    const text = input.kind === "object" ? stringifyExactly(input.value) : input.text;
+    this.#emit({ type: "arguments", block, json: stringifyExactly(text) });
+    this.#emit({ type: "block_end", block });
+  }
+
+  #reasoning(text: string, proof: ReasoningProof | undefined): void {
+    if (text !== "") this.#text("reasoning", text);
+    if (proof === undefined) return;
+    // A signature without text is a block of its own: its text, if any, was of another kind.
+    if (text === "") this.#closeText();
+    const block = this.#open?.block ?? this.#blocks++;
+    this.#emit({ type: "reasoning_proof", block, proof });
+    this.#emit({ type: "block_end", block });
+    this.#open = undefined;
+  }
+
+  #text(kind: "text" | "reasoning", text: string): void {
+    if (this.#open?.kind !== kind) {
+      this.#closeText();
+      this.#open = { kind, block: this.#blocks++ };
+      if (kind === "text") this.#lastText = this.#open.block;
+    }
+    this.#emit({ type: kind, block: this.#open.block, json: stringifyExactly(text) });
+  }
+
+  #closeText(isLast = false): void {
+    if (this.#open === undefined) return;
+    const { block } = this.#open;
+    if (isLast && block === this.#lastText) {
+      for (const citation of this.#citations) this.#emit({ type: "citation", block, citation });
+    }
+    this.#emit({ type: "block_end", block });
+    this.#open = undefined;
+  }
+
+  #closeCode(): void {
+    if (this.#code === undefined) return;
+    const { id, call, style } = this.#code;
+    this.#code = undefined;
+    const block = this.#blocks++;
+    this.#emit({ type: "hosted_call", block, style, id, call });
+    this.#emit({ type: "block_end", block });
+  }
+}

@@ -1,0 +1,166 @@
+/**
+ * Writes conversation events as a Gemini stream.
+ *
+ * See docs/internals/WIRE_FORMATS.md#gemini-stream and docs/conversion.md#streams.
+ */
+import { errorBody, GatewayError } from "../../errors.ts";
+import type { TokenUsage } from "../../billing/token_usage.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { CallIds } from "../answer_ids.ts";
+import type { PipeContext } from "../contract.ts";
+import type { Citation, Stop, StreamEvent } from "../conversation/mod.ts";
+import { citationChars } from "../fields/citations.ts";
+import { bufferedBlockBytes, streamCitationChars } from "../limits.ts";
+import type { StreamEncoder } from "../stream/dialect.ts";
+import { type BlockEvent, BlockSequencer } from "../stream/sequencer.ts";
+import { answerArguments } from "../tools/tool_arguments.ts";
+import { answerFrame, hostedParts } from "./encode_answer.ts";
+import { writeGrounding } from "./grounding.ts";
+import { PartSignatures } from "./part_signatures.ts";
+import { writeGeminiStop } from "./stop_reasons.ts";
+import { writeGeminiUsage } from "./usage.ts";
+
+/** Writes a Gemini stream. A call goes out whole, as at the vendor. */
+export class GeminiStreamEncoder implements StreamEncoder {
+  readonly #context: PipeContext;
+  readonly #ids: CallIds;
+  readonly #sequencer = new BlockSequencer((event) => this.#block(event));
+  readonly #signatures = new PartSignatures();
+  /** The beginning of every chunk up to its parts, and the end of those without a finish reason. */
+  readonly #head = 'data: {"candidates":[{"content":{"parts":[';
+  readonly #tail: string;
+  /** The call that is being assembled; its arguments are joined literals without quotes. */
+  #call: { readonly id: string; readonly name: string; json: string } | undefined;
+  #isThought = false;
+  #citations: Citation[] = [];
+  #citedChars = 0;
+  #sawRefusal = false;
+  #stop: Stop = { reason: "end" };
+  #usage: TokenUsage | undefined;
+  #text = "";
+
+  constructor(context: PipeContext) {
+    this.#context = context;
+    this.#ids = new CallIds(context.requestId, "call_", (id) => id);
+    this.#tail = `],"role":"model"},"index":0}],${this.#frame()}}\n\n`;
+  }
+
+  encode(event: StreamEvent): string {
+    this.#text = "";
+    switch (event.type) {
+      case "start":
+      case "usage_rejected":
+        break;
+      case "stop":
+        this.#stop = event.stop;
+        break;
+      case "usage":
+        this.#usage = event.usage;
+        break;
+      case "ping":
+        // The vendor's libraries read any other line as JSON.
+        return "\n\n";
+      case "end":
+        this.#end();
+        break;
+      case "error":
+        return streamError(event.error, this.#context.requestId);
+      default:
+        this.#sequencer.take(event);
+    }
+    return this.#text;
+  }
+
+  /** The members that all chunks share, as JSON text without braces. */
+  #frame(): string {
+    return stringifyExactly(answerFrame(this.#context)).slice(1, -1);
+  }
+
+  #part(json: string): void {
+    this.#text += this.#head + json + this.#tail;
+  }
+
+  #parts(parts: readonly JsonObject[]): void {
+    for (const part of parts) this.#part(stringifyExactly(part));
+  }
+
+  #block(event: BlockEvent): void {
+    switch (event.type) {
+      case "text":
+      case "refusal":
+        this.#sawRefusal ||= event.type === "refusal";
+        this.#parts(this.#signatures.release());
+        return this.#part(`{"text":${event.json}}`);
+      case "reasoning":
+        this.#isThought = true;
+        this.#parts(this.#signatures.release());
+        return this.#part(`{"text":${event.json},"thought":true}`);
+      case "reasoning_proof":
+        this.#parts(this.#signatures.release());
+        return this.#signatures.keep(event.proof, this.#isThought);
+      case "call":
+        this.#call = { id: this.#ids.next(event.id), name: event.name, json: "" };
+        return;
+      case "arguments":
+        return this.#arguments(event.json);
+      case "citation":
+        return this.#cite(event.citation);
+      case "hosted_call":
+        this.#parts([...this.#signatures.release(), ...hostedParts(event.call)]);
+        return;
+      case "block_end":
+        this.#isThought = false;
+        return this.#endCall();
+      case "foreign":
+    }
+  }
+
+  #arguments(json: string): void {
+    const call = this.#call;
+    if (call === undefined) return;
+    call.json += json.slice(1, -1);
+    if (call.json.length > bufferedBlockBytes) {
+      throw new GatewayError("upstream_unreachable", "The model's tool call is too long");
+    }
+  }
+
+  #endCall(): void {
+    const call = this.#call;
+    if (call === undefined) return;
+    this.#call = undefined;
+    const text: string = JSON.parse(`"${call.json}"`);
+    const args = answerArguments({ kind: "json_text", text });
+    this.#parts(this.#signatures.call({ id: call.id, name: call.name, args }));
+  }
+
+  #cite(citation: Citation): void {
+    this.#citedChars += citationChars(citation);
+    if (this.#citedChars <= streamCitationChars) this.#citations.push(citation);
+  }
+
+  #end(): void {
+    this.#sequencer.finish();
+    this.#parts(this.#signatures.release());
+    const stop = this.#sawRefusal ? { ...this.#stop, reason: "refusal" as const } : this.#stop;
+    const chunk = {
+      candidates: [{
+        content: { parts: [{ text: "" }], role: "model" },
+        ...writeGeminiStop(stop),
+        index: 0,
+        ...writeGrounding(this.#citations),
+      }],
+      ...(this.#usage === undefined ? {} : { usageMetadata: writeGeminiUsage(this.#usage) }),
+      ...answerFrame(this.#context),
+    };
+    this.#text += `data: ${stringifyExactly(chunk)}\n\n`;
+  }
+}
+
+/**
+ * Writes an error into a stream: the object by itself, without `data:`, as the vendor does. Its libraries look for an
+ * error only there.
+ */
+export function streamError(error: GatewayError, requestId: string): string {
+  return `${stringifyExactly(errorBody(error, "gemini", requestId))}\n\n`;
+}
