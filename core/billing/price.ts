@@ -32,6 +32,8 @@ export type CataloguePrice =
   }
   | { readonly unit: "request"; readonly vnd: number }
   | { readonly unit: "image"; readonly vnd: number }
+  /** Audio, billed by the second. */
+  | { readonly unit: "second"; readonly vndPerMinute: number }
   | { readonly unit: "video"; readonly tiers: readonly VideoPriceTier[] };
 
 /**
@@ -55,6 +57,8 @@ export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPric
     case "request":
     case "image":
       return { unit: price.unit, perUnitMicroVnd: fromVnd(price.vnd) };
+    case "second":
+      return { unit: "second", perUnitMicroVnd: perSecond(price.vndPerMinute) };
     case "video": {
       const tier = price.tiers.find((t) =>
         seconds !== undefined && seconds >= t.fromSeconds && seconds <= t.toSeconds
@@ -115,6 +119,13 @@ function isFree({ vndPerMtok, outputVndPerMtok }: CatalogueRates): boolean {
   return vndPerMtok === 0 || outputVndPerMtok === 0;
 }
 
+const secondsPerMinute = 60n;
+
+/** Returns µVND, rounded up so that a minute costs no less than its price. */
+function perSecond(vndPerMinute: number): bigint {
+  return (fromVnd(vndPerMinute) + secondsPerMinute - 1n) / secondsPerMinute;
+}
+
 /** Whether a call under a price may cost nothing. */
 export function mayBeFree(price: CataloguePrice): boolean {
   switch (price.unit) {
@@ -123,6 +134,8 @@ export function mayBeFree(price: CataloguePrice): boolean {
     case "request":
     case "image":
       return price.vnd === 0;
+    case "second":
+      return price.vndPerMinute === 0;
     case "video":
       return price.tiers.some(({ vnd }) => vnd === 0);
   }
@@ -168,7 +181,7 @@ export function ratesFor(
   return long !== undefined && billedInputTokens(usage) > long.aboveTokens ? long : price;
 }
 
-/** Computes the cost of `units` calls, images or videos. */
+/** Computes the cost of `units` calls, images, videos or seconds. */
 export function costOfUnits(price: AppliedPrice, units: number): bigint {
   invariant(price.unit !== "token", "Cannot price units per token");
   invariant(Number.isSafeInteger(units) && units >= 0, `Units are out of bounds: ${units}`);

@@ -55,7 +55,7 @@ export interface LongPromptRates extends TokenRates {
  */
 export type AppliedPrice =
   | TokenRates & { readonly unit: "token"; readonly long?: LongPromptRates }
-  | { readonly unit: "request" | "image" | "video"; readonly perUnitMicroVnd: bigint };
+  | { readonly unit: "request" | "image" | "video" | "second"; readonly perUnitMicroVnd: bigint };
 
 /**
  * The record of one call that reached a provider. Written once, in the same commit as the debit; never changed.
@@ -65,12 +65,15 @@ export interface Receipt {
   readonly requestId: RequestId;
   readonly accountId: AccountId;
   readonly keyId: ApiKeyId;
-  readonly kind: "chat" | "image" | "speech" | "video" | "embedding";
+  readonly kind: "chat" | "image" | "speech" | "video" | "embedding" | "transcription";
   /** The model that processed the call (catalogue id). */
   readonly model: string;
   /** The name that was sent, if it was mapped. */
   readonly mappedFrom?: string;
-  /** Endpoint style of the caller: `messages`, `chat`, `responses`, `images`, `speech`, `videos`, `embeddings`. */
+  /**
+   * Endpoint style of the caller: `messages`, `chat`, `responses`, `images`, `speech`, `videos`, `embeddings`,
+   * `transcriptions`.
+   */
   readonly style: string;
   /** `provider/model` that answered; absent if every route failed. */
   readonly route?: string;
@@ -87,7 +90,7 @@ export interface Receipt {
   readonly usage?: TokenUsage;
   /** Whether the gateway counted the tokens because the provider reported none (or nonsense). */
   readonly estimated: boolean;
-  /** Units for per-unit prices: calls, images, videos. */
+  /** Units for per-unit prices: calls, images, videos, seconds of audio. */
   readonly units: number;
   readonly price: AppliedPrice;
   /** The amount that was debited. */

@@ -50,6 +50,7 @@ const defaultStyles: Record<ModelKind, RouteStyle> = {
   speech: "speech",
   video: "videos",
   embedding: "embeddings",
+  transcription: "transcriptions",
 };
 
 function buildRoutes(entry: ModelEntry): Route[] {

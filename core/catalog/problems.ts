@@ -32,6 +32,7 @@ const kindOfStyle: Record<RouteStyle, ModelKind> = {
   speech: "speech",
   videos: "video",
   embeddings: "embedding",
+  transcriptions: "transcription",
 };
 
 const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
@@ -40,6 +41,7 @@ const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
   speech: ["request"],
   video: ["video", "request"],
   embedding: ["token", "request"],
+  transcription: ["second", "request"],
 };
 
 function missingProviders(

@@ -54,6 +54,7 @@ const routeStyleSchema = z.enum([
   "speech",
   "videos",
   "embeddings",
+  "transcriptions",
 ]);
 
 /**
@@ -137,6 +138,12 @@ const priceSchema = z.discriminatedUnion("unit", [
   z.strictObject({ unit: z.literal("request"), vnd: wholeVnd }),
   z.strictObject({ unit: z.literal("image"), vnd: wholeVnd }),
   z.strictObject({
+    unit: z.literal("second"),
+    vndPerMinute: wholeVnd.describe(
+      "Per minute of audio; billed by the second, as the gateway measures it.",
+    ),
+  }),
+  z.strictObject({
     unit: z.literal("video"),
     tiers: z.array(z.strictObject({
       fromSeconds: z.int().min(1).max(3600),
@@ -172,7 +179,7 @@ const routeSchema = z.strictObject({
 /** The schema of a model of `gateway.json`. */
 export const modelSchema = z.strictObject({
   id: name,
-  kind: z.enum(["chat", "image", "speech", "video", "embedding"]),
+  kind: z.enum(["chat", "image", "speech", "video", "embedding", "transcription"]),
   family: z.string().min(1).max(64),
   displayName: z.string().min(1).max(128).optional(),
   contextWindow: z.int().positive().max(maxReportedTokens).optional()

@@ -22,6 +22,7 @@ export const operations = [
   "speech",
   "video",
   "embedding",
+  "transcription",
 ] as const;
 /** A kind of call that a route has a health for. */
 export type Operation = typeof operations[number];

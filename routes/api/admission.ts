@@ -16,6 +16,7 @@ const endpointOfKind: Record<ModelKind, string> = {
   speech: "/v1/audio/speech",
   video: "/v1/videos",
   embedding: "/v1/embeddings",
+  transcription: "/v1/audio/transcriptions or /v1/audio/translations",
 };
 
 const kindInWords: Record<ModelKind, string> = {
@@ -24,6 +25,7 @@ const kindInWords: Record<ModelKind, string> = {
   speech: "a speech model",
   video: "a video model",
   embedding: "an embedding model",
+  transcription: "a transcription model",
 };
 
 /** A model, and the name that was sent if it is not the model's id. */

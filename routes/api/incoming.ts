@@ -2,6 +2,7 @@
 import type { BufferedAnswer } from "../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBody } from "../../core/lib/bytes/body_budget.ts";
 import { GatewayError } from "../../core/errors.ts";
+import { maxRequestBodyBytes } from "../../core/limits.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import { maintenanceRetrySeconds } from "../../core/routing/limits.ts";
 import { mayBeFree } from "../../core/billing/price.ts";
@@ -46,6 +47,14 @@ export interface AuthenticatedRequest {
 /** Whether the endpoint charges. A free one accepts a large body for an empty wallet, too. */
 export type Charging = "paid" | "free";
 
+/** How a request is admitted. */
+interface AdmissionOptions {
+  /** Default: `paid`. */
+  readonly charging?: Charging;
+  /** Bytes of the largest body; default: that of the chat endpoints. */
+  readonly maxBytes?: number;
+}
+
 /**
  * Authenticates the caller before a body is kept, so that requests without a valid key cannot hold 20 MB each. The
  * body of a refused request is read and discarded, since with an unread one the server would reset the connection.
@@ -55,7 +64,7 @@ export type Charging = "paid" | "free";
 export async function admitRequest(
   gateway: Gateway,
   incoming: Incoming,
-  charging: Charging = "paid",
+  { charging = "paid", maxBytes = maxRequestBodyBytes }: AdmissionOptions = {},
 ): Promise<AuthenticatedRequest> {
   const { request } = incoming;
   let principal: Principal;
@@ -68,6 +77,7 @@ export async function admitRequest(
     throw error;
   }
   const body = await readRequestBody(request, gateway.deadlines, {
+    maxBytes,
     admission: new LargeBodyAdmission(gateway, incoming, principal, charging),
     isReadWidely: incoming.isFirstOfConnection,
   });

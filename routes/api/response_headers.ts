@@ -38,9 +38,11 @@ const conversionChars = 2_000;
 
 function priceHeader(price: AppliedPrice): [string, string] {
   // µVND per token is VND per million tokens: the same number.
-  return price.unit === "token"
-    ? [answerHeaders.priceVndPerMtok, String(price.inputMicroVnd)]
-    : [answerHeaders.priceVndPerRequest, formatVnd(price.perUnitMicroVnd)];
+  if (price.unit === "token") return [answerHeaders.priceVndPerMtok, String(price.inputMicroVnd)];
+  const name = price.unit === "second"
+    ? answerHeaders.priceVndPerSecond
+    : answerHeaders.priceVndPerRequest;
+  return [name, formatVnd(price.perUnitMicroVnd)];
 }
 
 /** Makes the headers of any answer of a call. */

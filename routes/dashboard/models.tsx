@@ -21,7 +21,14 @@ import { renderPage } from "./frame/layout.tsx";
 import type { DashboardEnv } from "./visitor/visitor.ts";
 import type { PageDeclaration } from "./page.ts";
 
-const kinds: readonly ModelKind[] = ["chat", "image", "speech", "video", "embedding"];
+const kinds: readonly ModelKind[] = [
+  "chat",
+  "image",
+  "speech",
+  "video",
+  "embedding",
+  "transcription",
+];
 
 const texts = defineTexts({
   en: {
@@ -39,6 +46,7 @@ const texts = defineTexts({
       speech: "Speech",
       video: "Video",
       embedding: "Embeddings",
+      transcription: "Transcription",
     },
     model: "Model",
     price: "Price",
@@ -52,6 +60,7 @@ const texts = defineTexts({
     perMtokAbove: (tokens: string) => `per 1M tokens, prompts above ${tokens} tokens`,
     perRequest: "per call",
     perImage: "per image",
+    perMinute: "per minute",
     seconds: (from: number, to: number) => from === to ? `${from} s` : `${from}–${to} s`,
     inOut: (input: string, output: string) => `${input} in · ${output} out`,
     alsoKnownAs: "also",
@@ -75,6 +84,7 @@ const texts = defineTexts({
       speech: "Giọng nói",
       video: "Video",
       embedding: "Vector nhúng",
+      transcription: "Chép lời",
     },
     model: "Mô hình",
     price: "Giá",
@@ -88,6 +98,7 @@ const texts = defineTexts({
     perMtokAbove: (tokens: string) => `mỗi 1 triệu token, prompt trên ${tokens} token`,
     perRequest: "mỗi lượt gọi",
     perImage: "mỗi ảnh",
+    perMinute: "mỗi phút",
     seconds: (from, to) => from === to ? `${from} giây` : `${from}–${to} giây`,
     inOut: (input, output) => `${input} vào · ${output} ra`,
     alsoKnownAs: "còn gọi",
@@ -141,6 +152,10 @@ function priceLines(price: CataloguePrice, listRate: number, locale: Locale): Pr
       return [{ amount: money(price.vnd), unit: t.perRequest, list: list(price.vnd) }];
     case "image":
       return [{ amount: money(price.vnd), unit: t.perImage, list: list(price.vnd) }];
+    case "second": {
+      const { vndPerMinute } = price;
+      return [{ amount: money(vndPerMinute), unit: t.perMinute, list: list(vndPerMinute) }];
+    }
     case "video":
       return price.tiers.map(({ fromSeconds, toSeconds, vnd }) => ({
         amount: money(vnd),

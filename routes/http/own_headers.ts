@@ -25,6 +25,7 @@ export const answerHeaders = {
   costVnd: "x-gateway-cost-vnd",
   priceVndPerMtok: "x-gateway-price-vnd-per-mtok",
   priceVndPerRequest: "x-gateway-price-vnd-per-request",
+  priceVndPerSecond: "x-gateway-price-vnd-per-second",
 } as const;
 
 /** Headers of requests. */

@@ -32,6 +32,7 @@ const operationNames: Record<Receipt["kind"], string> = {
   speech: "generate_content",
   video: "generate_content",
   embedding: "embeddings",
+  transcription: "generate_content",
 };
 
 /** What the observer needs; tests replace tracer and meter. */

@@ -1,10 +1,11 @@
-/** Routes media requests of the sandbox to images, speech and videos. */
+/** Routes media requests of the sandbox to images, speech, transcripts and videos. */
 import type { UpstreamRequest } from "../../core/upstream/transport.ts";
 import { answerImages } from "./media_images.ts";
 import { mediaFields } from "./media_request.ts";
 import { answerSpeech } from "./media_speech.ts";
 import { SandboxVideos } from "./media_videos.ts";
 import type { Reply } from "./reply.ts";
+import { answerTranscript } from "./transcripts.ts";
 import { SandboxRefusal } from "./request.ts";
 import { vendorError } from "./vendor_error.ts";
 
@@ -38,6 +39,12 @@ export function createMediaSandbox(): MediaSandbox {
         return answerImages(mediaFields(request), "image_edit", nowSeconds);
       }
       if (pathname.endsWith("/audio/speech")) return answerSpeech(mediaFields(request));
+      if (pathname.endsWith("/audio/transcriptions")) {
+        return answerTranscript(mediaFields(request), "transcribe");
+      }
+      if (pathname.endsWith("/audio/translations")) {
+        return answerTranscript(mediaFields(request), "translate");
+      }
       if (pathname.endsWith("/videos")) return videos.create(mediaFields(request), nowMs);
       return undefined;
     }

@@ -1,4 +1,5 @@
-import OpenAI, { APIError } from "openai";
+import OpenAI, { APIError, toFile } from "openai";
+import { chimeMp3Base64 } from "../../sandbox/provider/assets/chime_mp3.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 
@@ -9,6 +10,12 @@ const models = [{
   family: "test",
   price: { unit: "token", vndPerMtok: 1_000_000 },
   routes: [{ provider: "sandbox", model: "embed-up" }],
+}, {
+  id: "transcribe-1",
+  kind: "transcription",
+  family: "test",
+  price: { unit: "second", vndPerMinute: 600 },
+  routes: [{ provider: "sandbox" }],
 }];
 
 async function startWithModels(folder: string): Promise<StartedGateway> {
@@ -78,6 +85,52 @@ Deno.test("the official OpenAI SDK uses the other endpoints of a started gateway
       openai.embeddings.create({ model: "embed-1", input: "[[sandbox:error-429]]" })
     );
     assertEquals(limited.status, 429);
+  });
+
+  const recording = () =>
+    toFile(Uint8Array.fromBase64(chimeMp3Base64.join("")), "chime.mp3", { type: "audio/mpeg" });
+
+  await t.step("audio.transcriptions.create: JSON, text and events, by the second", async () => {
+    const { data, response } = await openai.audio.transcriptions.create({
+      model: "transcribe-1",
+      file: await recording(),
+    }).withResponse();
+    const seconds = Number(/recording of ([\d.]+) seconds/.exec(data.text)?.[1]);
+    assert(seconds > 0);
+    const { headers } = response;
+    assertEquals(headers.get("x-gateway-price-vnd-per-second"), "10");
+    assertEquals(headers.get("x-gateway-cost-vnd"), String(Math.max(1, Math.round(seconds)) * 10));
+    const srt = await openai.audio.transcriptions.create({
+      model: "transcribe-1",
+      file: await recording(),
+      response_format: "srt",
+    });
+    assert(srt.startsWith("1\n00:00:00,000 --> "));
+    const stream = await openai.audio.transcriptions.create({
+      model: "transcribe-1",
+      file: await recording(),
+      stream: true,
+    });
+    let text = "";
+    let last = "";
+    for await (const event of stream) {
+      if (event.type === "transcript.text.delta") text += event.delta;
+      last = event.type;
+    }
+    assertEquals([text, last], [data.text, "transcript.text.done"]);
+  });
+
+  await t.step("audio.translations.create, and the error for what is no audio", async () => {
+    const { text } = await openai.audio.translations.create({
+      model: "transcribe-1",
+      file: await recording(),
+    });
+    assert(text.includes("recording of"));
+    const words = await toFile(new TextEncoder().encode("words"), "words.mp3");
+    const error = await refusal(() =>
+      openai.audio.transcriptions.create({ model: "transcribe-1", file: words })
+    );
+    assertEquals([error.status, error.param], [400, "file"]);
   });
 
   await t.step("the books are right after all of it", async () => {

@@ -18,6 +18,7 @@ const defaultPaths: Record<RouteStyle, string> = {
   speech: "/v1/audio/speech",
   videos: "/v1/videos",
   embeddings: "/v1/embeddings",
+  transcriptions: "/v1/audio",
 };
 
 /**

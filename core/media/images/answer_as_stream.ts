@@ -6,11 +6,8 @@
  */
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import type { StartedStream } from "../../calls/attempt.ts";
-import type { StreamPipe } from "../../wire/contract.ts";
-import { newStreamReading } from "../../wire/stream/reading.ts";
-import type { GatewayError } from "../../errors.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import { mediaErrorEvent } from "../events.ts";
+import { WrittenPipe } from "../written_pipe.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { findPictures, type PicturePlace } from "./answer.ts";
@@ -18,7 +15,6 @@ import type { ImageRequest } from "./request.ts";
 import type { ImagePipe } from "./stream.ts";
 
 const encoder = new TextEncoder();
-const nothing = new Uint8Array(0);
 
 const createdKey = jsonKey("created");
 const usageKey = jsonKey("usage");
@@ -85,36 +81,6 @@ function eventOf(bytes: Uint8Array, { start, end }: PicturePlace, own: JsonObjec
     if (event[at]! < 0x20) event[at] = 0x20;
   }
   return event;
-}
-
-/** A pipe without input: only the last event waits for settlement. */
-class WrittenPipe implements StreamPipe {
-  readonly reading = { ...newStreamReading(), sawOutput: true, state: "completed" as const };
-  readonly #last: Uint8Array;
-  readonly #requestId: string;
-  isWhole = false;
-
-  constructor(last: Uint8Array, requestId: string) {
-    this.#last = last;
-    this.#requestId = requestId;
-  }
-
-  push(): Uint8Array {
-    return nothing;
-  }
-
-  end(): Uint8Array {
-    this.isWhole = true;
-    return this.#last;
-  }
-
-  fail(error: GatewayError): Uint8Array {
-    return mediaErrorEvent(error, this.#requestId);
-  }
-
-  stopForLength(): undefined {
-    return undefined;
-  }
 }
 
 /** A whole image answer to be converted into events. */

@@ -76,7 +76,7 @@ function countingRoute(gateway: Gateway, model: Model): Route | undefined {
 
 /** Serves one count. */
 export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Promise<Response> {
-  const { body: bytes, principal } = await admitRequest(gateway, incoming, "free");
+  const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
   const { headers } = incoming.request;
   requireJson(incoming.request);
   checkVersion(headers);

@@ -62,7 +62,7 @@ class BufferedSource implements ByteSource {
 }
 
 /**
- * Makes a 200 with JSON. Its counted memory, if any, is released when the client has received all of it, has left, or
+ * Makes a 200. Its counted memory, if any, is released when the client has received all of it, has left, or
  * has stopped reading.
  */
 export function wholeAnswer(
@@ -70,12 +70,13 @@ export function wholeAnswer(
   headers: readonly [string, string][],
   buffered: BufferedAnswer | undefined,
   deadlines: Deadlines,
+  contentType = "application/json",
 ): Reply {
   if (buffered === undefined || buffered.bytes === 0) {
-    return answerOf(bytes, "application/json", headers);
+    return answerOf(bytes, contentType, headers);
   }
   const body = new BufferedSource(bytes, buffered, deadlines);
-  return answerOf(body, "application/json", [
+  return answerOf(body, contentType, [
     ...headers,
     ["content-length", String(bytes.length)],
   ]);

@@ -3,7 +3,7 @@
  *
  * See docs/behaviour.md#the-way-of-a-call.
  *
- * - Folder `routes/api/media/`: what image, speech, video and embedding calls share: admission, attempts, settlement, relaying.
+ * - Folder `routes/api/media/`: what calls that are not chat share: admission, attempts, settlement, relaying.
  * - In: the parts that the endpoint read from its request.
  * - Out: the answer of a route for the endpoint, and one settlement.
  * - Never: settles a call twice, or reads a wire format of an endpoint.
@@ -53,6 +53,7 @@ const kindOfStyle = {
   speech: "speech",
   videos: "video",
   embeddings: "embedding",
+  transcriptions: "transcription",
 } as const;
 
 /** An admitted call: its money is reserved and its timeout runs. */

@@ -54,6 +54,11 @@ function priceFields(price: CataloguePrice, listRate: number): JsonObject {
         price: { unit: price.unit, vnd: price.vnd },
         list_price: listFigure(price.vnd, listRate),
       };
+    case "second":
+      return {
+        price: { unit: "second", vnd_per_minute: price.vndPerMinute },
+        list_price: listFigure(price.vndPerMinute, listRate),
+      };
     case "video":
       return {
         price: {

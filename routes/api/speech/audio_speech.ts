@@ -18,7 +18,8 @@ import type { Gateway } from "../gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "../incoming.ts";
 import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../media/media_call.ts";
 import { startCall } from "../call_settlement.ts";
-import { deliverSpeech, deliverSpeechEarly, type FoundSpeech } from "./speech_delivery.ts";
+import { deliverEventsEarly, type Found } from "../media/event_delivery.ts";
+import { deliverSpeech } from "./speech_delivery.ts";
 
 /**
  * Tries the routes.
@@ -29,7 +30,7 @@ import { deliverSpeech, deliverSpeechEarly, type FoundSpeech } from "./speech_de
 async function find(
   call: MediaCall<SpeechResult>,
   statusSent: () => number | undefined,
-): Promise<FoundSpeech> {
+): Promise<Found<SpeechResult>> {
   const found = await tryRoutes(call);
   if (!found.ok) throw await failedCall(call, found, statusSent());
   return found;
@@ -79,7 +80,7 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
     const finding = find(call, () => statusSent);
     if (request.events && await isLate(gateway.deadlines, finding)) {
       statusSent = 200;
-      return deliverSpeechEarly(call, finding);
+      return deliverEventsEarly({ call, units: 1 }, finding);
     }
     return deliverSpeech(call, await finding);
   } catch (error) {

@@ -1,0 +1,97 @@
+/** Delivers streams of calls that are charged whole or not at all: speech and transcripts. */
+import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
+import type { StartedStream } from "../../../core/calls/attempt.ts";
+import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
+import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
+import { costOfUnits } from "../../../core/billing/price.ts";
+import type { Outcome } from "../../../core/billing/receipt.ts";
+import { keepAliveComment } from "../../../core/lib/sse/writer.ts";
+import { mediaErrorEvent } from "../../../core/media/events.ts";
+import type { MediaExchange } from "../../../core/media/exchange.ts";
+import { idleMs } from "../../../core/routing/timeouts.ts";
+import { bytesLeave } from "../../http/bytes_leave.ts";
+import { streamOf } from "../response_headers.ts";
+import type { MediaCall } from "./media_call.ts";
+
+/** The answer of a route, as the attempt loop found it. */
+export type Found<Result> = Extract<
+  AttemptLoopResult<MediaExchange, Result>,
+  { readonly ok: true }
+>;
+
+/** A call with its answer that has begun. */
+export interface EventDelivery {
+  readonly call: MediaCall;
+  /** Units that are charged for a whole answer. */
+  readonly units: number;
+}
+
+/**
+ * Outcomes that are charged. Half an answer is useless and free; a client that leaves or loses access pays, since the
+ * provider produced all of it.
+ */
+const chargedOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(["completed", "client_gone", "cut"]);
+
+/** Makes the function that settles the call. It lives as long as the answer, so it keeps nothing of the request. */
+export function settlerOf(
+  { call: { settlement }, units }: EventDelivery,
+  { route, attempts }: Pick<Found<unknown>, "route" | "attempts">,
+) {
+  return async (outcome: Outcome) => {
+    const charged = chargedOutcomes.has(outcome) ? units : 0;
+    const priceMicroVnd = costOfUnits(settlement.call.price, charged);
+    const end = { outcome, status: 200, route, attempts } as const;
+    return await settlement.settle(end, { units: charged, priceMicroVnd });
+  };
+}
+
+function meteredInput(
+  delivery: EventDelivery,
+  found: Found<unknown>,
+  started: StartedStream,
+): MeteredStreamInput {
+  const { gateway, control, settlement } = delivery.call;
+  const settle = settlerOf(delivery, found);
+  return {
+    started,
+    keepAlive: keepAliveComment,
+    deadlines: gateway.deadlines,
+    control,
+    idleMs: idleMs(gateway.config.catalog, found.route),
+    settle: async (outcome) => void await settle(outcome),
+    bytesLeave,
+    onBug: settlement.onBug,
+  };
+}
+
+/** Delivers events of a route that answered in time. */
+export function deliverEvents(
+  delivery: EventDelivery,
+  found: Found<unknown>,
+  started: StartedStream,
+): Reply {
+  return streamOf(meteredStream(meteredInput(delivery, found, started)), delivery.call.headers);
+}
+
+/** Delivers a stream that begins before there is an answer: see `deliverEarly` of chat. */
+export function deliverEventsEarly<
+  Result extends { readonly kind: string; readonly started?: StartedStream },
+>(delivery: EventDelivery, finding: Promise<Found<Result>>): Reply {
+  const { gateway, control, settlement, headers, input } = delivery.call;
+  const arrival = arrivalOf(finding, {
+    streamOf: (found) => {
+      settlement.firstOutputAt(gateway.clock.monotonicMs());
+      const { started } = found.result;
+      return started && meteredInput(delivery, found, started);
+    },
+    errorEvent: (error) => mediaErrorEvent(error, settlement.call.requestId),
+    abandon: () => settlement.abandon(),
+  });
+  input.incoming.bufferedBody?.keepUntil(finding);
+  const { deadlines } = gateway;
+  return streamOf(
+    earlyStream({ arrival, keepAlive: keepAliveComment, deadlines, control }),
+    headers,
+  );
+}
