@@ -119,7 +119,7 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
   readonly #input: AttemptLoopInput<Begun, Result>;
   readonly #queue: Route[];
   readonly #attempts: Attempt[] = [];
-  readonly #attemptsOnRoute = new Map<Route, number>();
+  #attemptsOnRoute: Map<Route, number> | undefined;
   #started = 0;
   #telling: GatewayError | undefined;
   /** The error of a route that cannot carry this request. Used only if no route can. */
@@ -128,6 +128,8 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
   readonly #running: RouteAttempt<Begun, Result>[] = [];
   /** Attempts that were given up for their silence and have not ended yet. */
   readonly #leaving: RouteAttempt<Begun, Result>[] = [];
+  /** The attempt that runs while no other can begin beside it, as in most calls. Its end is not among `#ended`. */
+  #alone: RouteAttempt<Begun, Result> | undefined;
   readonly #ended: EndedAttempt<Begun, Result>[] = [];
   #givenUp = 0;
   #hedgeTimer: Deadline | undefined;
@@ -163,8 +165,9 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
 
   /** Records a failure after which the call continues. */
   #learn({ route, error, mayRepeat, unsuited }: FailedAttempt): void {
-    const attempts = (this.#attemptsOnRoute.get(route) ?? 0) + 1;
-    this.#attemptsOnRoute.set(route, attempts);
+    const counts = this.#attemptsOnRoute ??= new Map();
+    const attempts = (counts.get(route) ?? 0) + 1;
+    counts.set(route, attempts);
     if (mayRepeat && attempts < attemptsPerRoute) this.#queue.unshift(route);
     if (unsuited) {
       this.#unsuited ??= error;
@@ -177,6 +180,10 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
     const routeAttempt = this.#next();
     if (routeAttempt === undefined) return false;
     this.#running.push(routeAttempt);
+    if (this.#running.length === 1 && this.#leaving.length === 0 && !this.#hasNext) {
+      this.#alone = routeAttempt;
+      return true;
+    }
     void routeAttempt.outcome.then((outcome) => {
       this.#ended.push({ routeAttempt, outcome });
       this.#wake?.();
@@ -218,6 +225,11 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
 
   /** Waits for the end of one of the attempts. */
   async #nextEnd(): Promise<EndedAttempt<Begun, Result>> {
+    const routeAttempt = this.#alone;
+    if (routeAttempt !== undefined) {
+      this.#alone = undefined;
+      return { routeAttempt, outcome: await routeAttempt.outcome };
+    }
     for (;;) {
       const ended = this.#ended.shift();
       if (ended !== undefined) return ended;
@@ -256,7 +268,9 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
       this.#hedgeTimer?.disarm();
       this.#note(routeAttempt);
       if (outcome.ok || !this.#goesOn(outcome)) {
-        await this.#endOthers(routeAttempt, outcome.ok);
+        if (this.#running.length + this.#leaving.length > 1) {
+          await this.#endOthers(routeAttempt, outcome.ok);
+        }
         if (outcome.ok) {
           const { route, begun, result } = outcome;
           return { ok: true, route, begun, result, attempts };

@@ -7,7 +7,9 @@ export type StopReason = "client_gone" | "call_timeout" | "shutdown" | "access_e
 /** Stops a call from outside, such as when its client leaves or its key is revoked. */
 export class CallControl {
   #stopped: StopReason | undefined;
-  #onStop: Set<() => void> | undefined;
+  /** Most calls have one attempt, and a set would be a large part of what they allocate for it. */
+  #onStop: (() => void) | undefined;
+  #moreOnStop: Set<() => void> | undefined;
 
   get stopped(): StopReason | undefined {
     return this.#stopped;
@@ -19,18 +21,23 @@ export class CallControl {
    */
   attach(cancel: () => void): void {
     if (this.#stopped !== undefined) cancel();
-    else (this.#onStop ??= new Set()).add(cancel);
+    else if (this.#onStop === undefined) this.#onStop = cancel;
+    else (this.#moreOnStop ??= new Set()).add(cancel);
   }
 
   detach(cancel: () => void): void {
-    this.#onStop?.delete(cancel);
+    if (this.#onStop === cancel) this.#onStop = undefined;
+    else this.#moreOnStop?.delete(cancel);
   }
 
   stop(reason: StopReason): void {
     if (this.#stopped !== undefined) return;
     this.#stopped = reason;
-    for (const cancel of this.#onStop ?? []) cancel();
+    const first = this.#onStop;
     this.#onStop = undefined;
+    first?.();
+    for (const cancel of this.#moreOnStop ?? []) cancel();
+    this.#moreOnStop = undefined;
   }
 }
 
