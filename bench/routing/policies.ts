@@ -1,4 +1,5 @@
 /** Policies that pick a route: the gateway's, and two simple ones for comparison. */
+import { Deadlines } from "../../core/lib/time/deadlines.ts";
 import type { Hedge } from "../../core/calls/attempt_loop.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
@@ -63,6 +64,7 @@ function healthPolicy(model: Model, now: () => number, random: () => number): Po
       open: () => ({ response: Promise.withResolvers<never>().promise, cancel: () => {} }),
     }),
     clock: { nowMs: now, monotonicMs: now },
+    deadlines: new Deadlines({ clock: { nowMs: now, monotonicMs: now } }),
     random,
     region: undefined,
     switchOf: () => undefined,

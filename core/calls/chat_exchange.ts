@@ -26,7 +26,8 @@ import {
   type StyledRequest,
 } from "./request/billable_features.ts";
 import { droppedReasoningFields, withoutForeignReasoning } from "./request/foreign_reasoning.ts";
-import { withFields } from "./request/changed_body.ts";
+import { withFields, withoutFields } from "./request/changed_body.ts";
+import { type CloudBodyChanges, cloudBodyChanges } from "../clouds/request_form.ts";
 import { ItemTap, type ItemVisitor, visitItems } from "./request/item_tap.ts";
 import type { JsonBody } from "./request/json_body.ts";
 import { withoutStore } from "./request/stored_answers.ts";
@@ -134,13 +135,15 @@ interface NativeChanges {
   readonly leftOut: readonly string[];
   /** Fields that keep the provider from storing the answer. */
   readonly unstored: JsonObject;
+  /** What the provider's cloud changes. */
+  readonly cloud: CloudBodyChanges | undefined;
 }
 
 /** Makes a native body, changing only what must change: the provider's name of the model, and the request for usage. */
 function nativeBody(
   call: ChatCall,
   route: Route,
-  { replaced, injectUsage, leftOut, unstored }: NativeChanges,
+  { replaced, injectUsage, leftOut, unstored, cloud }: NativeChanges,
 ): ByteParts {
   const changes: JsonObject = { ...replaced, ...unstored };
   for (const field of leftOut) changes[field] = null;
@@ -155,7 +158,18 @@ function nativeBody(
       include_usage: true,
     };
   }
-  return withFields(call.body, changes);
+  if (cloud === undefined) return withFields(call.body, changes);
+  return withoutFields(call.body, [...cloud.removed, ...leftOut], { ...changes, ...cloud.added });
+}
+
+/** What the cloud of a provider changes in a body that is otherwise in the plain form of its style. */
+function cloudChanges(
+  { provider }: ChatRouteAccess,
+  style: Style,
+  betas: SortedBetas,
+): CloudBodyChanges | undefined {
+  const cloud = provider.kind === "http" ? provider.cloud : undefined;
+  return cloudBodyChanges(cloud, style, betas.kept);
 }
 
 function open(
@@ -203,6 +217,7 @@ function startNative(
     injectUsage: injectedUsage,
     leftOut,
     unstored: unstored.changes,
+    cloud: cloudChanges(access, style, betas),
   });
   const context = pipeContext(call, route);
   return {
@@ -256,7 +271,9 @@ function startConverted(
   const betas = withBetas(betasFor(call, route, style), converted.request.betas);
   const dropped = [...converted.request.dropped, ...leftOut, ...betas.dropped];
   refuseDropping(call, dropped);
-  for (const field of leftOut) delete body[field];
+  const cloud = cloudChanges(access, style, betas);
+  for (const field of [...leftOut, ...cloud?.removed ?? []]) delete body[field];
+  Object.assign(body, cloud?.added);
   const context = pipeContext(call, route);
   const bytes = new TextEncoder().encode(
     stringifyExactly(style === "gemini" ? withoutPathMembers(body) : body),

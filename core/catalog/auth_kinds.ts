@@ -1,8 +1,10 @@
 /**
  * The ways in which a provider's key is sent: `auth` in `gateway.json`.
  *
- * The schema, its description and the requests to providers follow from this one table.
+ * The schema, its description and the requests to providers follow from the table of headers here, and from
+ * `cloud_schema.ts` for credentials from which a token or a signature is made.
  */
+import type { CloudAuth } from "./cloud_schema.ts";
 
 interface AuthKindRow {
   /** The value of `auth`. */
@@ -13,7 +15,7 @@ interface AuthKindRow {
   readonly scheme?: string;
 }
 
-/** All kinds of authentication, one row each. */
+/** All kinds of authentication by a key in a header, one row each. */
 export const authKinds = [
   { name: "bearer", header: "authorization", scheme: "Bearer" },
   { name: "x-api-key", header: "x-api-key" },
@@ -21,8 +23,11 @@ export const authKinds = [
   { name: "x-goog-api-key", header: "x-goog-api-key" },
 ] as const satisfies readonly AuthKindRow[];
 
-/** The name of a kind of authentication. */
+/** The name of a kind of authentication by a key in a header. */
 export type AuthKind = typeof authKinds[number]["name"];
+
+/** `auth` of a provider: a key in a header, or a credential of a cloud. */
+export type ProviderAuth = AuthKind | CloudAuth;
 
 const rows: ReadonlyMap<string, AuthKindRow> = new Map(authKinds.map((row) => [row.name, row]));
 
@@ -31,8 +36,8 @@ function rowOf(kind: AuthKind): AuthKindRow {
 }
 
 /** Returns the name, lower-case, of the header that carries the key of a provider. */
-export function credentialHeaderName(kind: AuthKind): string {
-  return rowOf(kind).header;
+export function credentialHeaderName(auth: ProviderAuth): string {
+  return typeof auth === "string" ? rowOf(auth).header : "authorization";
 }
 
 /**
@@ -57,5 +62,5 @@ export function describeAuthKinds(): string {
       ? `\`${header}\``
       : `\`${header[0]?.toUpperCase()}${header.slice(1)}: ${scheme}\``
   );
-  return `How the key travels: ${names.slice(0, -1).join(", ")}, or ${names.at(-1)}.`;
+  return `How the key travels: ${names.join(", ")}, or the credential of a cloud.`;
 }

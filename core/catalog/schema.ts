@@ -12,6 +12,7 @@ import { maxCallMs, maxModelNameChars } from "../limits.ts";
 import { driverHeaders } from "../lib/http1/request_head.ts";
 import { videoRulesSchema } from "../media/video/rules.ts";
 import { authKinds, credentialHeaderName, describeAuthKinds } from "./auth_kinds.ts";
+import { cloudAuthSchema, cloudSchema } from "./cloud_schema.ts";
 
 const wholeVnd = z.int().min(0).max(1_000_000_000_000)
   .describe("Whole VND. 0 must be written out: a model without a price is refused.");
@@ -77,7 +78,9 @@ const httpProvider = z.strictObject({
     .describe(
       "One key, or several that are used in turn; a refused key is paused without the others.",
     ),
-  auth: z.enum(authKinds.map(({ name }) => name)).default("bearer").describe(describeAuthKinds()),
+  auth: z.union([z.enum(authKinds.map(({ name }) => name)), cloudAuthSchema]).default("bearer")
+    .describe(describeAuthKinds()),
+  cloud: cloudSchema.optional(),
   headers: z.record(
     fixedHeaderName,
     // RFC 9110 section 5.5, without what servers interpret differently: tabs, and bytes above

@@ -111,6 +111,17 @@ function readOpenId(environment: Environment, problems: string[]): OpenIdConfig 
   };
 }
 
+/** Whether a secret is the key of a service account: JSON, which never travels in a header itself. */
+function isJsonKey(secret: string): boolean {
+  if (!secret.trimStart().startsWith("{")) return false;
+  try {
+    JSON.parse(secret);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 function readProviderKeys(
   secretNames: ReadGatewayFile["secretNames"],
   environment: Environment,
@@ -121,7 +132,11 @@ function readProviderKeys(
     keys[name] = [];
     for (const variable of names) {
       const secret = withoutLineEnd(environment[variable] ?? "");
-      const problem = secret === "" ? `not set; providers.${name} needs it` : secretProblem(secret);
+      const problem = secret === ""
+        ? `not set; providers.${name} needs it`
+        : isJsonKey(secret)
+        ? undefined
+        : secretProblem(secret);
       if (problem === undefined) keys[name].push(secret);
       else problems.push(`environment ${variable}: ${problem}`);
     }

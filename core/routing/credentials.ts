@@ -11,6 +11,10 @@ interface Credential {
   readonly secret: string;
   restUntilMs: number;
   refusals: number;
+  /** Why it rests or rested last. */
+  reason: string | undefined;
+  /** Why its token could not be renewed, until it can be. */
+  renewalFailure: string | undefined;
 }
 
 /** The keys of one provider, used in turn; a refused key is paused. */
@@ -19,7 +23,13 @@ export class Credentials {
   #next = 0;
 
   constructor(secrets: readonly string[]) {
-    this.#credentials = secrets.map((secret) => ({ secret, restUntilMs: 0, refusals: 0 }));
+    this.#credentials = secrets.map((secret) => ({
+      secret,
+      restUntilMs: 0,
+      refusals: 0,
+      reason: undefined,
+      renewalFailure: undefined,
+    }));
   }
 
   /** The next key that is not resting; if all rest, the one that rests least. `undefined`: the provider has none. */
@@ -49,12 +59,26 @@ export class Credentials {
     return this.#credentials.filter((credential) => credential.restUntilMs > nowMs).length;
   }
 
+  /** Why keys rest, or will rest when their token expires: a word for each such key. */
+  reasons(nowMs: number): string[] {
+    return this.#credentials.flatMap(({ restUntilMs, reason, renewalFailure }) => {
+      const shown = renewalFailure ?? (restUntilMs > nowMs ? reason : undefined);
+      return shown === undefined ? [] : [shown];
+    });
+  }
+
+  /** The token of a key was renewed, or could not be. */
+  renewed(secret: string, failure: string | undefined): void {
+    const credential = this.#find(secret);
+    if (credential !== undefined) credential.renewalFailure = failure;
+  }
+
   get count(): number {
     return this.#credentials.length;
   }
 
   /** The provider refused this key (401, 403): it rests with exponential backoff. */
-  refused(secret: string, nowMs: number): void {
+  refused(secret: string, nowMs: number, reason: string): void {
     const credential = this.#find(secret);
     if (credential === undefined) return;
     const restMs = Math.min(
@@ -62,15 +86,22 @@ export class Credentials {
       credentialRestMaxMs,
     );
     credential.refusals++;
+    credential.reason = reason;
     credential.restUntilMs = nowMs + restMs;
   }
 
-  /** The provider limits this key (429). */
-  limited(secret: string, nowMs: number, retryAfterMs: number | undefined): void {
+  /** The provider limits this key (429), or its token cannot be renewed for the moment. */
+  limited(
+    secret: string,
+    nowMs: number,
+    retryAfterMs: number | undefined,
+    reason: string,
+  ): void {
     const credential = this.#find(secret);
     if (credential === undefined) return;
     const restMs = Math.min(retryAfterMs ?? rateLimitRestMs, breakerPauseMaxMs);
     credential.restUntilMs = Math.max(credential.restUntilMs, nowMs + restMs);
+    credential.reason = reason;
   }
 
   /** The key worked. */

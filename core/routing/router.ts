@@ -42,6 +42,14 @@ export interface SharedRouteState {
   readonly breaker: SharedBreaker;
 }
 
+/** The credentials of a route's provider. */
+export interface CredentialCounts {
+  readonly count: number;
+  readonly resting: number;
+  /** Why they rest, without secrets. */
+  readonly reasons: readonly string[];
+}
+
 /** The state of a route as operators see it. */
 export interface RouteReport {
   readonly model: string;
@@ -49,7 +57,7 @@ export interface RouteReport {
   /** Set by an operator. */
   readonly switched: "disabled" | "draining" | undefined;
   readonly operations: Partial<Record<Operation, HealthView>>;
-  readonly credentials: { readonly count: number; readonly resting: number };
+  readonly credentials: CredentialCounts;
 }
 
 /** The public status of a model. */

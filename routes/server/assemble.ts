@@ -149,6 +149,7 @@ export async function assemble(
     providerKeys: config.providerKeys,
     transportOf: transports.of,
     clock,
+    deadlines,
     random,
     region: config.region,
     connectMsOf: transports.connectMsOf,

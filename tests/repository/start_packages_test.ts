@@ -11,6 +11,7 @@ const startPackages: Readonly<Record<string, string>> = {
   "@noble/hashes": "hash functions that otpauth depends on",
   "@opentelemetry/api": "spans and metrics for the exporter that Deno has built in",
   "@picocss/pico": "the style sheet of the pages",
+  "aws4fetch": "request signatures of AWS",
   "gpt-tokenizer": "token counts for estimates and reservations",
   "hono": "routing, middleware and the JSX of the pages",
   "htmx.org": "partial updates of the pages in the browser",

@@ -38,6 +38,6 @@ export function reportOf(
     },
     switched: undefined,
     operations: { chat: healthOf(state) },
-    credentials: { count: 1, resting: 0 },
+    credentials: { count: 1, resting: 0, reasons: [] },
   };
 }

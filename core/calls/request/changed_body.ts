@@ -44,6 +44,44 @@ function editsOf(body: JsonBody, changes: JsonObject): Edit[] {
 }
 
 /**
+ * Replaces or adds some top-level fields and leaves others out; the values of the rest stay as they were.
+ *
+ * @example
+ * ```ts
+ * import { joined } from "../../lib/bytes/byte_parts.ts";
+ * import { parseJsonBody } from "./json_body.ts";
+ * import { withoutFields } from "./changed_body.ts";
+ * const body = parseJsonBody(new TextEncoder().encode('{ "model": "a", "x" : 1.0 }'));
+ * const text = new TextDecoder().decode(joined(withoutFields(body, ["model"], { version: "1" })));
+ * if (text !== '{"x":1.0,"version":"1"}') throw new Error(text);
+ * ```
+ */
+export function withoutFields(
+  body: JsonBody,
+  removed: readonly string[],
+  changes: JsonObject,
+): ByteParts {
+  const pieces: Uint8Array[] = [];
+  const add = (name: string, value: Uint8Array) => {
+    const comma = pieces.length === 0 ? "{" : ",";
+    pieces.push(encoder.encode(`${comma}${stringifyExactly(name)}:`), value);
+  };
+  for (const [name, { start, end }] of body.fields) {
+    if (removed.includes(name) || changes[name] !== undefined) continue;
+    add(name, body.bytes.subarray(start, end));
+  }
+  for (const [name, value] of Object.entries(changes)) {
+    if (value !== undefined && !removed.includes(name)) {
+      add(name, encoder.encode(stringifyExactly(value)));
+    }
+  }
+  pieces.push(encoder.encode(pieces.length === 0 ? "{}" : "}"));
+  return body.bytes.length <= maxCopiedBodyBytes
+    ? joined(pieces)
+    : withFewPieces(pieces, singleWriteBytes);
+}
+
+/**
  * Replaces or adds some top-level fields; every other byte stays as it was. A large body is not copied, so the result
  * comes in pieces.
  *

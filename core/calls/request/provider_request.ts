@@ -2,6 +2,8 @@
 import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
 import type { RouteStyle } from "../../catalog/catalog.ts";
 import { credentialHeader } from "../../catalog/auth_kinds.ts";
+import { cloudPath, hasVersionInBody } from "../../clouds/request_form.ts";
+import type { Cloud } from "../../catalog/cloud_schema.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
 import type { UpstreamRequest } from "../../upstream/transport.ts";
 
@@ -38,8 +40,8 @@ const defaultMessagesVersion = "2023-06-01";
 export interface ProviderRequestInput {
   readonly provider: ProviderEntry;
   readonly style: RouteStyle;
-  /** The provider's name of the model, which the Gemini style has in the path. */
-  readonly model?: string;
+  /** The provider's name of the model, which the Gemini style and clouds have in the path. */
+  readonly model?: string | undefined;
   /** Appended to the style's path, e.g. `/count_tokens`. */
   readonly subpath?: string;
   readonly method?: UpstreamRequest["method"];
@@ -64,8 +66,9 @@ interface RequestFrame {
 const knownFrames = new WeakMap<ProviderEntry, Map<string, RequestFrame>>();
 
 /** Lists the forwarded client headers, without those that have their usual value. */
-function ownHeaders({ style, clientHeader }: ProviderRequestInput): [string, string][] {
+function ownHeaders({ provider, style, clientHeader }: ProviderRequestInput): [string, string][] {
   const own: [string, string][] = [];
+  if (hasVersionInBody(cloudOf(provider), style)) return own;
   for (const name of forwardedHeaders[style] ?? []) {
     const value = clientHeader(name) ??
       (name === "anthropic-version" ? clientHeader("compat-version") : undefined);
@@ -75,32 +78,20 @@ function ownHeaders({ style, clientHeader }: ProviderRequestInput): [string, str
   return own;
 }
 
-function frameOf(input: ProviderRequestInput, own: readonly [string, string][]): RequestFrame {
-  const { provider, style, body } = input;
-  const headers: [string, string][] = [
-    ["accept", input.stream ? "text/event-stream" : "application/json"],
-    // Answers are read and rewritten, so a compressed one would be refused.
-    ["accept-encoding", "identity"],
-  ];
-  if (body !== null) headers.push(["content-type", input.contentType ?? "application/json"]);
-  const hasVersion = own.some(([name]) => name === "anthropic-version");
-  if (style === "messages" && !hasVersion) {
-    headers.push(["anthropic-version", defaultMessagesVersion]);
-  }
-  headers.push(...own);
-  let origin = sandboxOrigin;
-  let path = defaultPaths[style];
-  if (provider.kind === "http") {
-    origin = provider.baseUrl.replace(/\/+$/, "");
-    path = provider.paths[style] ?? path;
-    headers.push(...Object.entries(provider.headers));
-    if (input.secret !== undefined) headers.push(credentialHeader(provider.auth, input.secret));
-  }
+function cloudOf(provider: ProviderEntry): Cloud | undefined {
+  return provider.kind === "http" ? provider.cloud : undefined;
+}
+
+/** Returns path and query at a provider. */
+function pathOf(input: ProviderRequestInput): string {
+  const { provider, style, stream, model = "", subpath = "" } = input;
+  const own = provider.kind === "http" ? provider.paths[style] : undefined;
+  const cloud = cloudOf(provider);
+  const path = own === undefined && cloud !== undefined
+    ? cloudPath(cloud, { style, model, stream, subpath })
+    : undefined;
   const operation = style === "gemini" ? geminiOperation(input) : "";
-  return {
-    url: `${origin}${path}${operation}${input.subpath ?? ""}`,
-    headers: Object.freeze(headers),
-  };
+  return path ?? `${own ?? defaultPaths[style]}${operation}${subpath}`;
 }
 
 /** Returns the end of the path of a Gemini request. */
@@ -110,13 +101,46 @@ function geminiOperation({ model = "", stream, subpath }: ProviderRequestInput):
   return `/${name}:${stream ? "streamGenerateContent?alt=sse" : "generateContent"}`;
 }
 
+function acceptedType({ provider, style, stream }: ProviderRequestInput): string {
+  // Bedrock frames its streams in a form of its own, whatever is asked for.
+  const isFramed = cloudOf(provider)?.name === "bedrock" && style === "messages";
+  return stream && !isFramed ? "text/event-stream" : "application/json";
+}
+
+function frameOf(input: ProviderRequestInput, own: readonly [string, string][]): RequestFrame {
+  const { provider, style, body } = input;
+  const headers: [string, string][] = [
+    ["accept", acceptedType(input)],
+    // Answers are read and rewritten, so a compressed one would be refused.
+    ["accept-encoding", "identity"],
+  ];
+  if (body !== null) headers.push(["content-type", input.contentType ?? "application/json"]);
+  const hasVersion = own.some(([name]) => name === "anthropic-version");
+  if (style === "messages" && !hasVersion && !hasVersionInBody(cloudOf(provider), style)) {
+    headers.push(["anthropic-version", defaultMessagesVersion]);
+  }
+  headers.push(...own);
+  let origin = sandboxOrigin;
+  if (provider.kind === "http") {
+    const { auth, baseUrl } = provider;
+    origin = baseUrl.replace(/\/+$/, "");
+    headers.push(...Object.entries(provider.headers));
+    // Other credentials are added by the transport, which may have to renew them.
+    if (input.secret !== undefined && typeof auth === "string") {
+      headers.push(credentialHeader(auth, input.secret));
+    }
+  }
+  return { url: `${origin}${pathOf(input)}`, headers: Object.freeze(headers) };
+}
+
 /**
- * Finds or makes the frame of a request. There is one for each provider, style and credential, since most requests of
- * a route differ only in their bodies.
+ * Finds or makes the frame of a request. There is one for each provider, style, credential and, at clouds, model,
+ * since most requests of a route differ only in their bodies.
  */
 function knownFrame(input: ProviderRequestInput): RequestFrame {
   const { provider, style, stream, secret, body } = input;
-  const model = style === "gemini" ? input.model ?? "" : "";
+  const isInPath = style === "gemini" || cloudOf(provider) !== undefined;
+  const model = isInPath ? input.model ?? "" : "";
   let frames = knownFrames.get(provider);
   if (frames === undefined) knownFrames.set(provider, frames = new Map());
   const key = `${style} ${model} ${stream} ${body === null} ${secret ?? ""}`;

@@ -45,6 +45,7 @@ export function imageWork(input: ImageWorkInput): MediaWork<ImageResult> {
         providerRequest({
           provider,
           style: "images",
+          model: route.upstreamModel,
           subpath: `/${request.endpoint}`,
           secret,
           body: body.bytes,

@@ -49,6 +49,7 @@ export function speechWork(request: SpeechRequest, requestId: string): MediaWork
         const outgoing = providerRequest({
           provider,
           style: "speech",
+          model: route.upstreamModel,
           secret,
           body,
           stream: request.events,

@@ -6,8 +6,9 @@ import type { HttpRequest } from "../../http/http_request.ts";
 import { answerHeaders } from "../../http/own_headers.ts";
 import { readWhole } from "../../../core/calls/read_whole.ts";
 import { readCountTokensRequest } from "../../../core/calls/request/chat_request.ts";
-import { withFields } from "../../../core/calls/request/changed_body.ts";
+import { countTokensBody } from "../../../core/calls/request/count_tokens_body.ts";
 import { type JsonBody, parseJsonBody } from "../../../core/calls/request/json_body.ts";
+import { countTokensPath } from "../../../core/clouds/request_form.ts";
 import { providerRequest } from "../../../core/calls/request/provider_request.ts";
 import type { Model, Route } from "../../../core/catalog/catalog.ts";
 import { inClientTerms } from "../../../core/wire/stream/client_model.ts";
@@ -37,9 +38,10 @@ async function countUpstream(
   const exchange = transport.open(providerRequest({
     provider,
     style: "messages",
-    subpath: "/count_tokens",
+    model: route.upstreamModel,
+    subpath: countTokensPath,
     secret,
-    body: withFields(body, { model: route.upstreamModel }),
+    body: countTokensBody(body, provider, route.upstreamModel),
     stream: false,
     clientHeader: (name) => headers.get(name) ?? undefined,
     onSentAgain: () => {}, // counting twice has no effect

@@ -1,3 +1,4 @@
+import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { buildCatalog, type Model, type Route } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
@@ -51,6 +52,7 @@ function newRouter(
       open: () => ({ response: Promise.withResolvers<never>().promise, cancel: () => {} }),
     }),
     clock: time,
+    deadlines: new Deadlines({ clock: time, timer: time }),
     random: () => 0.5,
     region: undefined,
     switchOf: (id) => switches[id],
@@ -176,7 +178,11 @@ Deno.test("a refused key rests, and the others are used in turn", () => {
   assertEquals(access.secret, "a-2");
   access.onStatus(401, undefined);
   assertEquals([secrets(), secrets()], ["a-1", "a-1"]);
-  assertEquals(router.reports()[0]!.credentials, { count: 2, resting: 1 });
+  assertEquals(router.reports()[0]!.credentials, {
+    count: 2,
+    resting: 1,
+    reasons: ["status 401"],
+  });
   time.advance(credentialRestMs);
   assertEquals(new Set([secrets(), secrets()]), new Set(["a-1", "a-2"]));
 });

@@ -52,7 +52,7 @@ function reportsOf(catalog: Catalog, switches: Switches): RouteReport[] {
       operations: {
         chat: healthOf(model.id === "general-05" && at === 0 ? "open" : "closed"),
       },
-      credentials: { count: 1, resting: 0 },
+      credentials: { count: 1, resting: 0, reasons: [] },
     }))
   );
 }

@@ -149,7 +149,7 @@ function SwitchBadge({ report, locale }: { report: RouteReport; locale: Locale }
 /** One line per kind of call that the route has served, and one if keys of its provider rest. */
 function Health({ report, locale }: { report: RouteReport; locale: Locale }) {
   const t = serviceTexts[locale];
-  const { count, resting } = report.credentials;
+  const { count, resting, reasons } = report.credentials;
   return (
     <small class="route-health">
       {Object.entries(report.operations).map(([operation, view]) => (
@@ -170,6 +170,11 @@ function Health({ report, locale }: { report: RouteReport; locale: Locale }) {
       {resting > 0 && (
         <div>{t.keysResting(formatCount(resting, locale), formatCount(count, locale))}</div>
       )}
+      {[...new Set(reasons)].map((reason) => (
+        <div>
+          <code>{reason}</code>
+        </div>
+      ))}
     </small>
   );
 }

@@ -19,7 +19,7 @@ const routes: readonly RouteReport[] = [
   ...many,
   routeReport("premium-1", "north"),
   routeReport("premium-1", "south", {}, "open"),
-  routeReport("image-1", "north", { credentials: { count: 2, resting: 2 } }),
+  routeReport("image-1", "north", { credentials: { count: 2, resting: 2, reasons: [] } }),
   routeReport("video-1", "west", { switched: "draining" }),
 ];
 

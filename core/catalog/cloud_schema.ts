@@ -1,0 +1,54 @@
+/** The parts of a provider that only clouds have: credentials behind tokens or signatures, and the form of requests. */
+import { z } from "zod";
+
+/** A part of a host name or of a path, such as a region or the name of a project. */
+const label = z.string().regex(/^[a-z0-9][a-z0-9.:-]*$/i).max(128);
+
+const entraAuth = z.strictObject({
+  kind: z.literal("entra"),
+  tenant: label.describe("Directory (tenant) id."),
+  clientId: label.describe(
+    "Application (client) id; its secret is in the variable of `apiKeyEnv`.",
+  ),
+  scope: z.string().regex(/^[\x21-\x7e]+$/).default("https://cognitiveservices.azure.com/.default"),
+  authority: z.url({ protocol: /^https?$/ }).default("https://login.microsoftonline.com"),
+}).describe("Azure: client credentials of Microsoft Entra ID.");
+
+const googleAuth = z.strictObject({
+  kind: z.literal("google"),
+  scope: z.string().regex(/^[\x21-\x7e]+$/).default(
+    "https://www.googleapis.com/auth/cloud-platform",
+  ),
+}).describe("Google: the variable of `apiKeyEnv` holds the JSON key of a service account.");
+
+const awsAuth = z.strictObject({
+  kind: z.literal("aws"),
+  region: label,
+  service: label.default("bedrock"),
+}).describe(
+  "AWS Signature Version 4: the variable of `apiKeyEnv` holds `ACCESS_KEY_ID:SECRET_ACCESS_KEY`, and `:SESSION_TOKEN` " +
+    "if there is one.",
+);
+
+/** The schema of credentials from which a token or a signature is made. */
+export const cloudAuthSchema = z.discriminatedUnion("kind", [entraAuth, googleAuth, awsAuth]);
+
+/** The schema of `cloud` of a provider. */
+export const cloudSchema = z.discriminatedUnion("name", [
+  z.strictObject({
+    name: z.literal("azure"),
+    apiVersion: z.string().regex(/^[A-Za-z0-9.-]{1,32}$/).describe(
+      "Sent as `api-version`. Routes name deployments as their `model`.",
+    ),
+  }),
+  z.strictObject({ name: z.literal("vertex"), project: label, location: label }),
+  z.strictObject({ name: z.literal("bedrock") }),
+]).describe(
+  "The provider is a cloud whose requests have a form of their own: paths with the name of the model, other bodies, " +
+    "other errors. Not needed for endpoints in the plain form of a style, such as the `v1` paths of Azure.",
+);
+
+/** A credential from which a token or a signature is made. */
+export type CloudAuth = Readonly<z.infer<typeof cloudAuthSchema>>;
+/** The cloud of a provider. */
+export type Cloud = Readonly<z.infer<typeof cloudSchema>>;

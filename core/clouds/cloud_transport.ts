@@ -1,0 +1,147 @@
+/** A transport that adds a cloud's credential to requests and brings its answers into the plain form of a style. */
+import type { Cloud } from "../catalog/cloud_schema.ts";
+import { maxErrorBodyBytes } from "../calls/limits.ts";
+import { readBeginning, readWhole } from "../calls/read_whole.ts";
+import type { Deadlines } from "../lib/time/deadlines.ts";
+import {
+  type ByteReader,
+  type Transport,
+  type UpstreamExchange,
+  UpstreamFailure,
+  type UpstreamRequest,
+  type UpstreamResponse,
+} from "../upstream/transport.ts";
+import { BedrockEvents } from "./bedrock_stream.ts";
+import { readCloudError } from "./cloud_errors.ts";
+import { type Authorizer, CredentialFailure } from "./credentials/authorizer.ts";
+
+/** Milliseconds to wait for the body of a refusal; after that the status decides. */
+const refusalBodyMs = 2_000;
+
+/** What a cloud's transport needs. */
+export interface CloudTransportOptions {
+  readonly transport: Transport;
+  readonly cloud: Cloud | undefined;
+  readonly authorizer: Authorizer | undefined;
+  readonly deadlines: Deadlines;
+  /** Called when a request could not be sent for want of a credential. */
+  readonly onFailure: (failure: CredentialFailure) => void;
+}
+
+/** Creates the transport for one attempt or more. */
+export function cloudTransport(options: CloudTransportOptions): Transport {
+  return { open: (request) => new CloudExchange(options, request) };
+}
+
+class CloudExchange implements UpstreamExchange {
+  readonly response: Promise<UpstreamResponse>;
+  readonly #options: CloudTransportOptions;
+  #inner: UpstreamExchange | undefined;
+  #isCancelled = false;
+
+  constructor(options: CloudTransportOptions, request: UpstreamRequest) {
+    this.#options = options;
+    this.response = this.#run(request);
+    // A caller that cancels may ignore the response.
+    this.response.catch(() => {});
+  }
+
+  cancel(): void {
+    this.#isCancelled = true;
+    this.#inner?.cancel();
+  }
+
+  async #run(request: UpstreamRequest): Promise<UpstreamResponse> {
+    let sent = await this.#authorized(request);
+    let response = await this.#send(sent);
+    if (response.status === 401 || response.status === 403) {
+      if (this.#options.authorizer?.refused(sent, response) === true) {
+        this.#inner?.cancel();
+        sent = await this.#authorized(request);
+        response = await this.#send(sent);
+      }
+    }
+    return await this.#plain(request, response);
+  }
+
+  async #authorized(request: UpstreamRequest): Promise<UpstreamRequest> {
+    const { authorizer, onFailure } = this.#options;
+    if (authorizer === undefined) return request;
+    try {
+      return await authorizer.authorize(request);
+    } catch (failure) {
+      if (!(failure instanceof CredentialFailure)) throw failure;
+      onFailure(failure);
+      throw new UpstreamFailure("connect", "No credential for the provider", { cause: failure });
+    }
+  }
+
+  #send(request: UpstreamRequest): Promise<UpstreamResponse> {
+    if (this.#isCancelled) throw new UpstreamFailure("cancelled", "The exchange was cancelled");
+    this.#inner = this.#options.transport.open(request);
+    return this.#inner.response;
+  }
+
+  async #plain(request: UpstreamRequest, response: UpstreamResponse): Promise<UpstreamResponse> {
+    const { cloud } = this.#options;
+    if (cloud === undefined) return response;
+    if (response.status >= 400) return await this.#refusal(cloud, response);
+    if (cloud.name !== "bedrock") return response;
+    if (isEventStream(response)) {
+      return {
+        ...headOf(response, "text/event-stream"),
+        body: new BedrockEvents(response.body),
+      };
+    }
+    if (!new URL(request.url).pathname.endsWith("/count-tokens")) return response;
+    return await plainCount(response);
+  }
+
+  async #refusal(cloud: Cloud, response: UpstreamResponse): Promise<UpstreamResponse> {
+    const deadline = this.#options.deadlines.create(() => this.#inner?.cancel());
+    deadline.arm(refusalBodyMs);
+    const bytes = await readBeginning(response.body, maxErrorBodyBytes);
+    deadline.disarm();
+    const text = new TextDecoder().decode(bytes);
+    const error = readCloudError(cloud, response.status, text, (name) => response.header(name));
+    if (error === undefined) return { ...headOf(response), body: bodyOf(bytes) };
+    const plain = new TextEncoder().encode(JSON.stringify(error.body));
+    return { ...headOf(response, "application/json"), status: error.status, body: bodyOf(plain) };
+  }
+}
+
+function isEventStream(response: UpstreamResponse): boolean {
+  return /^application\/vnd\.amazon\.eventstream\b/i.test(response.header("content-type") ?? "");
+}
+
+function headOf(
+  response: UpstreamResponse,
+  contentType?: string,
+): Pick<UpstreamResponse, "status" | "header"> {
+  return {
+    status: response.status,
+    header: (name) => {
+      if (contentType === undefined) return response.header(name);
+      if (name === "content-type") return contentType;
+      return name === "content-length" ? undefined : response.header(name);
+    },
+  };
+}
+
+function bodyOf(bytes: Uint8Array): ByteReader {
+  let rest: Uint8Array | null = bytes.length === 0 ? null : bytes;
+  return {
+    read() {
+      const read = rest;
+      rest = null;
+      return Promise.resolve(read);
+    },
+  };
+}
+
+/** Renames the count, which Bedrock writes in its own form. */
+async function plainCount(response: UpstreamResponse): Promise<UpstreamResponse> {
+  const text = new TextDecoder().decode(await readWhole(response, maxErrorBodyBytes));
+  const plain = text.replace('"inputTokens"', '"input_tokens"');
+  return { ...headOf(response, "application/json"), body: bodyOf(new TextEncoder().encode(plain)) };
+}

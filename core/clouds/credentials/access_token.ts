@@ -1,0 +1,94 @@
+/** An access token that is renewed before it expires, one renewal at a time. */
+import type { Clock } from "../../lib/time/clock.ts";
+import { CredentialFailure } from "./authorizer.ts";
+
+/**
+ * Milliseconds before its expiry from which a token is renewed beside the calls that still use it: several attempts
+ * fit into them.
+ */
+const renewalAheadMs = 300_000;
+
+/** Milliseconds of life below which a token is not used any more: a request must arrive while it is valid. */
+const leastLifeMs = 10_000;
+
+/** Milliseconds after a failed renewal in which the issuer is not asked again. */
+const renewalPauseMs = 10_000;
+
+/** A token as its issuer gave it. */
+export interface IssuedToken {
+  readonly token: string;
+  /** Seconds from its issue in which it is valid. */
+  readonly lifeSeconds: number;
+}
+
+/** What an {@linkcode AccessToken} needs. */
+export interface AccessTokenOptions {
+  /** @throws {CredentialFailure} */
+  readonly issue: () => Promise<IssuedToken>;
+  readonly clock: Clock;
+  /** See `AuthorizerTools.onRenewal`. */
+  readonly onRenewal: (failure: string | undefined) => void;
+}
+
+/** Holds the token of one credential. */
+export class AccessToken {
+  readonly #options: AccessTokenOptions;
+  #token: string | undefined;
+  #renewFromMs = 0;
+  #expiresMs = 0;
+  #renewal: Promise<string> | undefined;
+  #failed: { readonly failure: CredentialFailure; readonly atMs: number } | undefined;
+
+  constructor(options: AccessTokenOptions) {
+    this.#options = options;
+  }
+
+  /**
+   * Returns a valid token. The time of its expiry counts when the request begins: a stream that runs goes on.
+   *
+   * @throws {CredentialFailure} when there is none
+   */
+  async get(): Promise<string> {
+    const nowMs = this.#options.clock.monotonicMs();
+    const token = nowMs < this.#expiresMs - leastLifeMs ? this.#token : undefined;
+    if (token !== undefined && nowMs < this.#renewFromMs) return token;
+    if (this.#failed !== undefined && nowMs - this.#failed.atMs < renewalPauseMs) {
+      if (token !== undefined) return token;
+      throw this.#failed.failure;
+    }
+    this.#renewal ??= this.#renew();
+    if (token === undefined) return await this.#renewal;
+    this.#renewal.catch(() => {}); // reported by the renewal itself
+    return token;
+  }
+
+  /** Forgets a token that the provider refused, if it is still the current one. Returns whether another may be better. */
+  forget(token: string): boolean {
+    if (this.#token === token) this.#token = undefined;
+    return this.#failed === undefined;
+  }
+
+  async #renew(): Promise<string> {
+    const { issue, clock, onRenewal } = this.#options;
+    try {
+      const startedMs = clock.monotonicMs();
+      const { token, lifeSeconds } = await issue();
+      const lifeMs = lifeSeconds * 1000;
+      this.#token = token;
+      this.#expiresMs = startedMs + lifeMs;
+      this.#renewFromMs = startedMs + Math.max(lifeMs - renewalAheadMs, lifeMs / 2);
+      this.#failed = undefined;
+      onRenewal(undefined);
+      return token;
+    } catch (error) {
+      const failure = error instanceof CredentialFailure
+        ? error
+        : new CredentialFailure("token_failed", false, { cause: error });
+      this.#failed = { failure, atMs: clock.monotonicMs() };
+      onRenewal(failure.reason);
+      throw failure;
+    } finally {
+      this.#renewal = undefined;
+    }
+  }
+}
