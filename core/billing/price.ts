@@ -32,6 +32,8 @@ export type CataloguePrice =
   }
   | { readonly unit: "request"; readonly vnd: number }
   | { readonly unit: "image"; readonly vnd: number }
+  /** Searches of some documents each. */
+  | { readonly unit: "search"; readonly vnd: number }
   /** Audio, billed by the second. */
   | { readonly unit: "second"; readonly vndPerMinute: number }
   | { readonly unit: "video"; readonly tiers: readonly VideoPriceTier[] };
@@ -56,6 +58,7 @@ export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPric
     }
     case "request":
     case "image":
+    case "search":
       return { unit: price.unit, perUnitMicroVnd: fromVnd(price.vnd) };
     case "second":
       return { unit: "second", perUnitMicroVnd: perSecond(price.vndPerMinute) };
@@ -133,6 +136,7 @@ export function mayBeFree(price: CataloguePrice): boolean {
       return isFree(price) || price.longPrompt !== undefined && isFree(price.longPrompt);
     case "request":
     case "image":
+    case "search":
       return price.vnd === 0;
     case "second":
       return price.vndPerMinute === 0;
@@ -181,7 +185,7 @@ export function ratesFor(
   return long !== undefined && billedInputTokens(usage) > long.aboveTokens ? long : price;
 }
 
-/** Computes the cost of `units` calls, images, videos or seconds. */
+/** Computes the cost of `units` calls, images, videos, seconds or searches. */
 export function costOfUnits(price: AppliedPrice, units: number): bigint {
   invariant(price.unit !== "token", "Cannot price units per token");
   invariant(Number.isSafeInteger(units) && units >= 0, `Units are out of bounds: ${units}`);

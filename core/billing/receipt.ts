@@ -55,7 +55,10 @@ export interface LongPromptRates extends TokenRates {
  */
 export type AppliedPrice =
   | TokenRates & { readonly unit: "token"; readonly long?: LongPromptRates }
-  | { readonly unit: "request" | "image" | "video" | "second"; readonly perUnitMicroVnd: bigint };
+  | {
+    readonly unit: "request" | "image" | "video" | "second" | "search";
+    readonly perUnitMicroVnd: bigint;
+  };
 
 /**
  * The record of one call that reached a provider. Written once, in the same commit as the debit; never changed.
@@ -65,14 +68,14 @@ export interface Receipt {
   readonly requestId: RequestId;
   readonly accountId: AccountId;
   readonly keyId: ApiKeyId;
-  readonly kind: "chat" | "image" | "speech" | "video" | "embedding" | "transcription";
+  readonly kind: "chat" | "image" | "speech" | "video" | "embedding" | "transcription" | "rerank";
   /** The model that processed the call (catalogue id). */
   readonly model: string;
   /** The name that was sent, if it was mapped. */
   readonly mappedFrom?: string;
   /**
    * Endpoint style of the caller: `messages`, `chat`, `responses`, `images`, `speech`, `videos`, `embeddings`,
-   * `transcriptions`.
+   * `transcriptions`, `rerank`.
    */
   readonly style: string;
   /** `provider/model` that answered; absent if every route failed. */
@@ -90,7 +93,7 @@ export interface Receipt {
   readonly usage?: TokenUsage;
   /** Whether the gateway counted the tokens because the provider reported none (or nonsense). */
   readonly estimated: boolean;
-  /** Units for per-unit prices: calls, images, videos, seconds of audio. */
+  /** Units for per-unit prices: calls, images, videos, seconds of audio, searches. */
   readonly units: number;
   readonly price: AppliedPrice;
   /** The amount that was debited. */

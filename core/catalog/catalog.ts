@@ -51,6 +51,7 @@ const defaultStyles: Record<ModelKind, RouteStyle> = {
   video: "videos",
   embedding: "embeddings",
   transcription: "transcriptions",
+  rerank: "rerank",
 };
 
 function buildRoutes(entry: ModelEntry): Route[] {

@@ -4,9 +4,23 @@ import type { BillableFeature } from "../wire/billable_features/features.ts";
 import type { RouteCapabilities, Style } from "../wire/contract.ts";
 
 /** The kinds of models; each has its own endpoints. */
-export type ModelKind = "chat" | "image" | "speech" | "video" | "embedding" | "transcription";
+export type ModelKind =
+  | "chat"
+  | "image"
+  | "speech"
+  | "video"
+  | "embedding"
+  | "transcription"
+  | "rerank";
 /** The styles in which routes are called: the wire styles of chat and the media endpoints. */
-export type RouteStyle = Style | "images" | "speech" | "videos" | "embeddings" | "transcriptions";
+export type RouteStyle =
+  | Style
+  | "images"
+  | "speech"
+  | "videos"
+  | "embeddings"
+  | "transcriptions"
+  | "rerank";
 
 /** One way to reach a model. */
 export interface Route {

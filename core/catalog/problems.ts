@@ -33,6 +33,7 @@ const kindOfStyle: Record<RouteStyle, ModelKind> = {
   videos: "video",
   embeddings: "embedding",
   transcriptions: "transcription",
+  rerank: "rerank",
 };
 
 const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
@@ -42,6 +43,7 @@ const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
   video: ["video", "request"],
   embedding: ["token", "request"],
   transcription: ["second", "request"],
+  rerank: ["search", "token", "request"],
 };
 
 function missingProviders(

@@ -56,6 +56,7 @@ const routeStyleSchema = z.enum([
   "videos",
   "embeddings",
   "transcriptions",
+  "rerank",
 ]);
 
 /**
@@ -141,6 +142,10 @@ const priceSchema = z.discriminatedUnion("unit", [
   z.strictObject({ unit: z.literal("request"), vnd: wholeVnd }),
   z.strictObject({ unit: z.literal("image"), vnd: wholeVnd }),
   z.strictObject({
+    unit: z.literal("search"),
+    vnd: wholeVnd.describe("Per search of up to 100 documents, as the provider counts them."),
+  }),
+  z.strictObject({
     unit: z.literal("second"),
     vndPerMinute: wholeVnd.describe(
       "Per minute of audio; billed by the second, as the gateway measures it.",
@@ -182,7 +187,7 @@ const routeSchema = z.strictObject({
 /** The schema of a model of `gateway.json`. */
 export const modelSchema = z.strictObject({
   id: name,
-  kind: z.enum(["chat", "image", "speech", "video", "embedding", "transcription"]),
+  kind: z.enum(["chat", "image", "speech", "video", "embedding", "transcription", "rerank"]),
   family: z.string().min(1).max(64),
   displayName: z.string().min(1).max(128).optional(),
   contextWindow: z.int().positive().max(maxReportedTokens).optional()

@@ -40,7 +40,8 @@ export function jsonWork(call: JsonCall): MediaWork<JsonAnswer> {
   const { request, style } = call;
   return {
     prepare(route) {
-      const changes = route.upstreamModel === request.model ? {} : { model: route.upstreamModel };
+      const isNamed = request.body.value["model"] === route.upstreamModel;
+      const changes = isNamed ? {} : { model: route.upstreamModel };
       const body = withFields(request.body, changes);
       return Promise.resolve(({ provider, secret }) =>
         providerRequest({

@@ -23,6 +23,7 @@ export const operations = [
   "video",
   "embedding",
   "transcription",
+  "rerank",
 ] as const;
 /** A kind of call that a route has a health for. */
 export type Operation = typeof operations[number];

@@ -22,7 +22,7 @@ const version = 1;
 
 type StoredPrice =
   | [unit: "token", in_: string, out: string, read: string, write: string, writeHour?: string]
-  | [unit: "request" | "image" | "video" | "second", perUnit: string];
+  | [unit: "request" | "image" | "video" | "second" | "search", perUnit: string];
 
 /** `writeHour` only if there are any: earlier releases read five elements. */
 type StoredUsage = [

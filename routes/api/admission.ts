@@ -17,6 +17,7 @@ const endpointOfKind: Record<ModelKind, string> = {
   video: "/v1/videos",
   embedding: "/v1/embeddings",
   transcription: "/v1/audio/transcriptions or /v1/audio/translations",
+  rerank: "/v1/rerank",
 };
 
 const kindInWords: Record<ModelKind, string> = {
@@ -26,6 +27,7 @@ const kindInWords: Record<ModelKind, string> = {
   video: "a video model",
   embedding: "an embedding model",
   transcription: "a transcription model",
+  rerank: "a rerank model",
 };
 
 /** A model, and the name that was sent if it is not the model's id. */

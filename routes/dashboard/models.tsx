@@ -28,6 +28,7 @@ const kinds: readonly ModelKind[] = [
   "video",
   "embedding",
   "transcription",
+  "rerank",
 ];
 
 const texts = defineTexts({
@@ -47,6 +48,7 @@ const texts = defineTexts({
       video: "Video",
       embedding: "Embeddings",
       transcription: "Transcription",
+      rerank: "Rerank",
     },
     model: "Model",
     price: "Price",
@@ -60,6 +62,7 @@ const texts = defineTexts({
     perMtokAbove: (tokens: string) => `per 1M tokens, prompts above ${tokens} tokens`,
     perRequest: "per call",
     perImage: "per image",
+    perSearch: "per search",
     perMinute: "per minute",
     seconds: (from: number, to: number) => from === to ? `${from} s` : `${from}–${to} s`,
     inOut: (input: string, output: string) => `${input} in · ${output} out`,
@@ -85,6 +88,7 @@ const texts = defineTexts({
       video: "Video",
       embedding: "Vector nhúng",
       transcription: "Chép lời",
+      rerank: "Xếp hạng",
     },
     model: "Mô hình",
     price: "Giá",
@@ -98,6 +102,7 @@ const texts = defineTexts({
     perMtokAbove: (tokens: string) => `mỗi 1 triệu token, prompt trên ${tokens} token`,
     perRequest: "mỗi lượt gọi",
     perImage: "mỗi ảnh",
+    perSearch: "mỗi lượt tìm",
     perMinute: "mỗi phút",
     seconds: (from, to) => from === to ? `${from} giây` : `${from}–${to} giây`,
     inOut: (input, output) => `${input} vào · ${output} ra`,
@@ -152,6 +157,8 @@ function priceLines(price: CataloguePrice, listRate: number, locale: Locale): Pr
       return [{ amount: money(price.vnd), unit: t.perRequest, list: list(price.vnd) }];
     case "image":
       return [{ amount: money(price.vnd), unit: t.perImage, list: list(price.vnd) }];
+    case "search":
+      return [{ amount: money(price.vnd), unit: t.perSearch, list: list(price.vnd) }];
     case "second": {
       const { vndPerMinute } = price;
       return [{ amount: money(vndPerMinute), unit: t.perMinute, list: list(vndPerMinute) }];

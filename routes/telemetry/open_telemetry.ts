@@ -33,6 +33,7 @@ const operationNames: Record<Receipt["kind"], string> = {
   video: "generate_content",
   embedding: "embeddings",
   transcription: "generate_content",
+  rerank: "rerank",
 };
 
 /** What the observer needs; tests replace tracer and meter. */

@@ -19,6 +19,7 @@ import { SandboxExchange } from "./exchange.ts";
 import { answerGemini, answerGeminiCount } from "./gemini/endpoint.ts";
 import { createMediaSandbox, type MediaSandbox } from "./media.ts";
 import { answerCountTokens, answerMessages } from "./messages/endpoint.ts";
+import { answerRerank } from "./rerank.ts";
 import type { Reply } from "./reply.ts";
 import { SandboxRefusal } from "./request.ts";
 import { answerResponses } from "./responses/endpoint.ts";
@@ -52,6 +53,7 @@ const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
   ["/chat/completions", { vendor: "chat", style: "chat", answer: answerChat }],
   ["/responses", { vendor: "chat", style: "responses", answer: answerResponses }],
   ["/embeddings", { vendor: "chat", answer: answerEmbeddings }],
+  ["/rerank", { vendor: "chat", answer: answerRerank }],
 ];
 
 /**

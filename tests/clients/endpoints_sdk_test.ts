@@ -16,6 +16,12 @@ const models = [{
   family: "test",
   price: { unit: "second", vndPerMinute: 600 },
   routes: [{ provider: "sandbox" }],
+}, {
+  id: "rerank-1",
+  kind: "rerank",
+  family: "test",
+  price: { unit: "search", vnd: 50 },
+  routes: [{ provider: "sandbox" }],
 }];
 
 async function startWithModels(folder: string): Promise<StartedGateway> {
@@ -131,6 +137,15 @@ Deno.test("the official OpenAI SDK uses the other endpoints of a started gateway
       openai.audio.transcriptions.create({ model: "transcribe-1", file: words })
     );
     assertEquals([error.status, error.param], [400, "file"]);
+  });
+
+  await t.step("rerank: the SDK has no method for it, but its client sends it", async () => {
+    const { data, response } = await openai.post<{ results: { index: number }[] }>("/rerank", {
+      body: { model: "rerank-1", query: "red cat", documents: ["a dog", "a red cat", "a cat"] },
+    }).withResponse();
+    assertEquals(response.headers.get("x-gateway-cost-vnd"), "50");
+    const { results } = data;
+    assertEquals(results.map(({ index }) => index), [1, 2, 0]);
   });
 
   await t.step("the books are right after all of it", async () => {

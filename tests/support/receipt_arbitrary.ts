@@ -16,7 +16,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   requestId: fc.nat().map((n) => newId("request", n)),
   accountId: fc.constant(newAccount()),
   keyId: fc.constant(testKeyId),
-  kind: fc.constantFrom("chat", "image", "speech", "video", "embedding", "transcription"),
+  kind: fc.constantFrom("chat", "image", "speech", "video", "embedding", "transcription", "rerank"),
   model: text,
   mappedFrom: text,
   style: fc.constantFrom("messages", "chat", "responses"),
@@ -56,7 +56,10 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
       ],
     }),
     fc.record(
-      { unit: fc.constantFrom("request", "image", "video", "second"), perUnitMicroVnd: money },
+      {
+        unit: fc.constantFrom("request", "image", "video", "second", "search"),
+        perUnitMicroVnd: money,
+      },
       plainly,
     ),
   ),

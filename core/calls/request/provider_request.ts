@@ -21,6 +21,7 @@ const defaultPaths: Record<RouteStyle, string> = {
   videos: "/v1/videos",
   embeddings: "/v1/embeddings",
   transcriptions: "/v1/audio",
+  rerank: "/v1/rerank",
 };
 
 /**

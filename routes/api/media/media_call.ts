@@ -54,6 +54,7 @@ const kindOfStyle = {
   videos: "video",
   embeddings: "embedding",
   transcriptions: "transcription",
+  rerank: "rerank",
 } as const;
 
 /** An admitted call: its money is reserved and its timeout runs. */

@@ -6,6 +6,7 @@ import { serveSpeech } from "../speech/audio_speech.ts";
 import type { Gateway } from "../gateway.ts";
 import { serveImages } from "../images/images.ts";
 import type { Incoming } from "../incoming.ts";
+import { serveRerank } from "../rerank/rerank.ts";
 import { serveTranscription } from "../transcriptions/transcriptions.ts";
 import { serveVideoContent } from "../videos/video_content.ts";
 import { deleteVideo, listOwnVideos, retrieveVideo } from "../videos/video_tasks.ts";
@@ -47,6 +48,7 @@ export const mediaEndpoints: readonly MediaEndpoint[] = [
     serve: (gateway, incoming) => serveTranscription(gateway, "translations", incoming),
   },
   { method: "POST", path: "/v1/embeddings", serve: serveEmbeddings },
+  { method: "POST", path: "/v1/rerank", serve: serveRerank },
   { method: "POST", path: "/v1/videos", serve: createVideo },
   { method: "GET", path: "/v1/videos", serve: listOwnVideos },
   {

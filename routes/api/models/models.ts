@@ -50,6 +50,7 @@ function priceFields(price: CataloguePrice, listRate: number): JsonObject {
       };
     case "request":
     case "image":
+    case "search":
       return {
         price: { unit: price.unit, vnd: price.vnd },
         list_price: listFigure(price.vnd, listRate),
