@@ -202,7 +202,7 @@ Deno.test("what another thread found out during a probe does not leave the probe
   other.begin(breakerPauseMs);
   one.begin(breakerPauseMs);
   assertEquals(one.end(failure, breakerPauseMs, middle), "open");
-  other.adopt(one.shared(breakerPauseMs), breakerPauseMs);
+  other.adopt(one.shared(breakerPauseMs), breakerPauseMs + 5);
   other.end(success, breakerPauseMs + 10, middle, breakerPauseMs);
   assertEquals(other.availability(other.nextProbeMs), "probe");
 });
