@@ -9,6 +9,12 @@ interface Entry {
   readonly atMs: number;
 }
 
+/** Which route answered a prompt, for the other threads of a process. */
+export interface SharedAffinity {
+  readonly id: string;
+  readonly routeId: string;
+}
+
 /** Prompts that are remembered, one entry for each: about 2 MB. */
 const mostEntries = 20_000;
 /** Milliseconds for which a prompt is remembered: the longest that a vendor keeps a cache at its ordinary price. */
@@ -36,6 +42,12 @@ const rememberedMs = 60 * 60_000;
 export class RouteAffinity {
   /** In the order in which they were last noted. */
   readonly #entries = new Map<string, Entry>();
+  readonly #share: ((entry: SharedAffinity) => void) | undefined;
+
+  /** @param share tells the other threads of this process what was noted */
+  constructor(share?: (entry: SharedAffinity) => void) {
+    this.#share = share;
+  }
 
   get size(): number {
     return this.#entries.size;
@@ -45,6 +57,12 @@ export class RouteAffinity {
   note(keyId: string, prompt: PromptPrefixes, routeId: string, nowMs: number): void {
     if (prompt.whole === undefined) return;
     const id = idOf(keyId, prompt.whole.hash);
+    this.adopt({ id, routeId }, nowMs);
+    this.#share?.({ id, routeId });
+  }
+
+  /** Remembers what another thread has noted. */
+  adopt({ id, routeId }: SharedAffinity, nowMs: number): void {
     this.#entries.delete(id);
     this.#entries.set(id, { routeId, atMs: nowMs });
     if (this.#entries.size <= mostEntries) return;

@@ -1,4 +1,6 @@
 /** The other threads of this process that serve calls, as one of them sees them. */
+import type { AccountId } from "../../core/lib/ids.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { ReplayedAnswer } from "../../core/calls/replayed_answers.ts";
 
 /** Questions to the other threads. */
@@ -9,4 +11,6 @@ export interface Peers {
   replayed(id: string): Promise<ReplayedAnswer | undefined>;
   /** Waits for the call that another thread runs under an idempotency key; false if none does, or it takes too long. */
   finished(id: string): Promise<boolean>;
+  /** Finds items of Responses answers that other threads keep. */
+  items(account: AccountId, ids: readonly string[]): Promise<readonly JsonObject[]>;
 }

@@ -172,7 +172,7 @@ export async function assemble(
     availability: new Availability(clock.nowMs()),
     seenPrompts: new SeenPrompts(),
     expectations: new OutputExpectations(),
-    routeAffinity: new RouteAffinity(),
+    routeAffinity: new RouteAffinity(worker?.shareAffinity),
     recentItems: new RecentItems(clock, bounds?.items),
     calls,
     bodies,

@@ -2,6 +2,7 @@
 import type { Config } from "../../core/config/config.ts";
 import type { Environment } from "../../core/config/environment.ts";
 import { defaultWorkers } from "../../core/config/memory_bounds.ts";
+import type { SharedAffinity } from "../../core/routing/route_affinity.ts";
 import type { SharedRouteState } from "../../core/routing/router.ts";
 import type { KeyLimitBook } from "../../kv/api_keys/limit_book.ts";
 import type { Peers } from "../api/peers.ts";
@@ -28,10 +29,12 @@ export type Thread =
       readonly peers: Peers;
       /** Tells the other threads what was found out about a route. */
       readonly share: (state: SharedRouteState) => void;
+      /** Tells them which route answered a prompt. */
+      readonly shareAffinity: (entry: SharedAffinity) => void;
     }
   );
 
 /** How many threads serve calls. */
 export function workersOf({ workers, memoryMb }: Config): number {
-  return workers ?? Math.min(1, defaultWorkers(navigator.hardwareConcurrency, memoryMb));
+  return workers ?? defaultWorkers(navigator.hardwareConcurrency, memoryMb);
 }

@@ -95,6 +95,31 @@ Deno.test(
   },
 );
 
+Deno.test(
+  "a Responses request may refer to an item that another worker made",
+  threads,
+  async () => {
+    await using gateway = await serveThreaded();
+    const { key } = await gateway.customer(1_000_000);
+    const ask = async (input: unknown) => {
+      const response = await gateway.fetch("/v1/responses", {
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "premium-1", input }),
+      });
+      return { status: response.status, body: await response.json() };
+    };
+    const { body: { output: [{ id }] } } = await ask("first words");
+    const statuses = await Promise.all(
+      Array.from(
+        { length: 16 },
+        () => ask([{ type: "item_reference", id }, { role: "user", content: "Go on." }]),
+      ),
+    );
+    assertEquals(new Set(statuses.map(({ status }) => status)), new Set([200]));
+  },
+);
+
 /** A provider that counts its calls and fails. */
 function failingProvider() {
   let calls = 0;
@@ -156,8 +181,12 @@ Deno.test("a revoked key and maintenance hold at all workers at once", threads, 
   const fresh = {
     async fetch(path: string, init: RequestInit = {}) {
       using client = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
-      const response = await fetch(`${gateway.address}${path}`, { ...init, client });
-      return new Response(await response.bytes(), response);
+      try {
+        const response = await fetch(`${gateway.address}${path}`, { ...init, client });
+        return new Response(await response.bytes(), response);
+      } catch (cause) {
+        throw new Error(`not served:\n${gateway.log.join("\n")}`, { cause });
+      }
     },
   };
   const statuses = async () =>

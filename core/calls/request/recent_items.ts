@@ -93,6 +93,22 @@ export class RecentItems {
     return (item) => this.keep(account, item);
   }
 
+  /** The ids of references in a body whose items are not kept. */
+  missing(account: string, { input }: JsonObject): string[] {
+    if (!Array.isArray(input)) return [];
+    const own = this.#accounts.get(account);
+    return input.filter(isReference).map((item) => item["id"])
+      .filter((id) => typeof id === "string")
+      .filter((id) => own === undefined || this.#find(own, id) === undefined);
+  }
+
+  /** The items with these ids that are kept. */
+  kept(account: string, ids: readonly string[]): JsonObject[] {
+    const own = this.#accounts.get(account);
+    if (own === undefined) return [];
+    return ids.map((id) => this.#find(own, id)).filter((item) => item !== undefined);
+  }
+
   /** Replaces references in a body by the items that they name. A reference to an item that is not kept stays. */
   resolved(account: string, body: JsonObject): JsonObject {
     const { input } = body;

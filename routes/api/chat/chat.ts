@@ -43,6 +43,7 @@ import { startCall } from "../call_settlement.ts";
 import { reportResult } from "../route_result.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import { checkChat, type CheckedCall } from "./checked_chat.ts";
+import { fetchPeersItems } from "./peers_items.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, type Incoming } from "../incoming.ts";
 
@@ -58,6 +59,7 @@ export async function serveChat(
 ): Promise<Reply | Response> {
   const start = startCall(gateway);
   const { body: bytes, principal } = await admitRequest(gateway, incoming);
+  if (style === "responses") await fetchPeersItems(gateway, principal.accountId, bytes);
   const checked = checkChat(gateway, style, incoming, { bytes, principal, start });
   if (hasIdempotencyKey(incoming)) {
     const body = { kind: "json", json: checked.call.body } as const;

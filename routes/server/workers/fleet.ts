@@ -5,8 +5,8 @@ import { atMost, sleep } from "../../../core/lib/time/sleep.ts";
 import { reapEndedInstances } from "../../../kv/wallet/reaper.ts";
 import type { Gateway } from "../../api/gateway.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
+import { servicesOfOthers } from "./others.ts";
 import { Seat, type SeatDeps } from "./seat.ts";
-import type { OwnerServices } from "./services.ts";
 import type { WorkerThread } from "./worker_thread.ts";
 
 /** Starts of a worker in a row that may fail before the process gives up. */
@@ -114,7 +114,11 @@ export class Fleet {
     for (let failed = 1;; failed++) {
       const seat = new Seat(number, this.#deps.start(number), {
         ...this.#deps,
-        others: (own) => this.#othersOf(own),
+        others: (own) =>
+          servicesOfOthers(() => [...this.#seats.values()].filter((seat) => seat !== own), {
+            router: this.#deps.gateway.router,
+            metrics: () => this.#metrics(),
+          }),
       });
       this.#seats.set(number, seat);
       const servesFromMs = seat.started.then(() => this.#deps.gateway.clock.monotonicMs());
@@ -178,38 +182,6 @@ export class Fleet {
         seat.terminate();
       }
     }
-  }
-
-  #others(own: Seat): Seat[] {
-    return [...this.#seats.values()].filter((seat) => seat !== own);
-  }
-
-  #othersOf(own: Seat): ReturnType<SeatDeps["others"]> {
-    return {
-      share: (state) => {
-        this.#deps.gateway.router.adopt(state);
-        for (const { link } of this.#others(own)) link.note("adopt", state);
-      },
-      metrics: () => this.#metrics(),
-      replayed: (id) => this.#firstOf(own, (seat) => seat.link.call("replayed", id)),
-      finished: async (id) =>
-        await this.#firstOf(
-          own,
-          async (seat) => await seat.link.call("finished", id) || undefined,
-        ) ??
-          false,
-    } satisfies Pick<OwnerServices, "share" | "metrics" | "replayed" | "finished">;
-  }
-
-  /** What the first of the other workers has; `undefined` if none has it. */
-  async #firstOf<Found>(
-    own: Seat,
-    ask: (seat: Seat) => Promise<Found | undefined>,
-  ): Promise<Found | undefined> {
-    const found = await Promise.all(
-      this.#others(own).map((seat) => ask(seat).catch(() => undefined)),
-    );
-    return found.find((one) => one !== undefined);
   }
 
   async #metrics(): Promise<string> {

@@ -11,6 +11,12 @@ import type { NoticeHub } from "./notice_hub.ts";
 import type { OwnerServices, WorkerServices } from "./services.ts";
 import type { WorkerThread } from "./worker_thread.ts";
 
+/** The services of an owner for which it asks, or tells, the other workers. */
+export type OthersServices = Pick<
+  OwnerServices,
+  "share" | "shareAffinities" | "metrics" | "replayed" | "finished" | "items"
+>;
+
 /** What all workers share. */
 export interface SeatDeps {
   readonly kv: KeyValueStore;
@@ -19,9 +25,7 @@ export interface SeatDeps {
   /** Gets log lines, one or several at once. */
   readonly write: (line: string) => void;
   /** What concerns the other workers. */
-  readonly others: (
-    seat: Seat,
-  ) => Pick<OwnerServices, "share" | "metrics" | "replayed" | "finished">;
+  readonly others: (seat: Seat) => OthersServices;
 }
 
 /** How the start of a worker went. */

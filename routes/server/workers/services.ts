@@ -1,5 +1,8 @@
 /** What the threads of a gateway let each other call. */
 import type { ReplayedAnswer } from "../../../core/calls/replayed_answers.ts";
+import type { AccountId } from "../../../core/lib/ids.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
+import type { SharedAffinity } from "../../../core/routing/route_affinity.ts";
 import type { SharedRouteState } from "../../../core/routing/router.ts";
 import type { LimitRefusal } from "../../../kv/api_keys/key_limits.ts";
 import type { LimitedKey } from "../../../kv/api_keys/key_spending.ts";
@@ -22,6 +25,12 @@ export type LimitServices = {
   endLimited(end: { readonly call: number; readonly costMicroVnd: bigint }): void;
 };
 
+/** Items of Responses answers that a worker looks for. */
+export interface WantedItems {
+  readonly account: AccountId;
+  readonly ids: readonly string[];
+}
+
 /** What a worker may call of its owner. */
 export type OwnerServices = StoreServices & LimitServices & {
   /** Whole lines of the log, without the last line break. */
@@ -31,19 +40,23 @@ export type OwnerServices = StoreServices & LimitServices & {
   /** The worker cannot listen, for a reason in one line. */
   failed(problem: string): void;
   share(state: SharedRouteState): void;
+  shareAffinities(entries: readonly SharedAffinity[]): void;
   metrics(nothing: null): Promise<string>;
   replayed(id: string): Promise<ReplayedAnswer | undefined>;
   finished(id: string): Promise<boolean>;
+  items(wanted: WantedItems): Promise<readonly JsonObject[]>;
 };
 
 /** What an owner may call of its workers. */
 export type WorkerServices = {
   notice(kind: NoticeKind): void;
   adopt(state: SharedRouteState): void;
+  adoptAffinities(entries: readonly SharedAffinity[]): void;
   snapshot(nothing: null): { readonly metrics: RegistrySnapshot; readonly calls: number };
   /** Waits for a call that is settled and has not passed on its last byte. */
   replayed(id: string): Promise<ReplayedAnswer | undefined>;
   finished(id: string): Promise<boolean>;
+  items(wanted: WantedItems): readonly JsonObject[];
   /** From now on `/readyz` answers 503. */
   stopping(nothing: null): void;
   /** Ends running calls at once. */

@@ -2,6 +2,7 @@
 import { readConfig } from "../../../core/config/config.ts";
 import { unforeseen } from "../../../core/lib/error_line.ts";
 import { type LinkPort, MessageLink } from "../../../core/lib/message_link.ts";
+import type { SharedAffinity } from "../../../core/routing/route_affinity.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { atMost } from "../../../core/lib/time/sleep.ts";
 import type { ChangeNotices, NoticeKind } from "../../../kv/store/change_notices.ts";
@@ -16,8 +17,8 @@ import { answerWith, listen } from "../listen.ts";
 import type { Answer } from "../listening.ts";
 import { loadMasterKeys } from "../master_keys.ts";
 import { lastEndsMs } from "../stopping.ts";
+import { Gathered } from "./gathered.ts";
 import { ownersLimits } from "./limits.ts";
-import { PassedLines } from "./passed_lines.ts";
 import type { OwnerServices, WorkerServices } from "./services.ts";
 import type { WorkerStart } from "./worker_thread.ts";
 
@@ -51,7 +52,8 @@ class OwnersNotices implements ChangeNotices {
 class WorkerProgram {
   readonly #start: WorkerStart;
   readonly #link: OwnerLink;
-  readonly #lines: PassedLines;
+  readonly #lines: Gathered<string>;
+  readonly #affinities: Gathered<SharedAffinity>;
   readonly #notices = new OwnersNotices();
   readonly #hurry = new AbortController();
   #gateway: Gateway | undefined;
@@ -61,7 +63,8 @@ class WorkerProgram {
   constructor(start: WorkerStart, channel: LinkPort) {
     this.#start = start;
     this.#link = new MessageLink(channel, this.#services(), { errorOf: storeErrorOf });
-    this.#lines = new PassedLines((lines) => this.#link.note("lines", lines));
+    this.#lines = new Gathered((lines) => this.#link.note("lines", lines.join("\n")));
+    this.#affinities = new Gathered((entries) => this.#link.note("shareAffinities", entries));
   }
 
   async run(): Promise<void> {
@@ -74,6 +77,10 @@ class WorkerProgram {
     return {
       notice: (kind) => this.#notices.tell(kind),
       adopt: (state) => this.#gateway?.router.adopt(state),
+      adoptAffinities: (entries) => {
+        const nowMs = systemClock.monotonicMs();
+        for (const entry of entries) this.#gateway?.routeAffinity.adopt(entry, nowMs);
+      },
       snapshot: () => ({
         metrics: this.#gateway?.metrics.snapshot() ?? new Map(),
         calls: this.#gateway?.calls.count ?? 0,
@@ -84,6 +91,7 @@ class WorkerProgram {
         return calls?.replayed.find(id);
       },
       finished: (id) => this.#gateway?.keyedCalls.finished(id) ?? Promise.resolve(false),
+      items: ({ account, ids }) => this.#gateway?.recentItems.kept(account, ids) ?? [],
       stopping: () => void (this.#isStopping = true),
       hurry: () => this.#hurry.abort(),
       close: () => this.#close(),
@@ -100,7 +108,7 @@ class WorkerProgram {
       return undefined;
     }
     const link = this.#link;
-    const { write } = this.#lines;
+    const write = this.#lines.add;
     const assembled = await assemble(read.config, new MessageStore(link), {
       clock: systemClock,
       random: Math.random,
@@ -111,10 +119,12 @@ class WorkerProgram {
         workers,
         limits: ownersLimits(link),
         share: (state) => link.note("share", state),
+        shareAffinity: this.#affinities.add,
         peers: {
           metrics: () => link.call("metrics", null),
           replayed: (id) => link.call("replayed", id),
           finished: (id) => link.call("finished", id),
+          items: (account, ids) => link.call("items", { account, ids }),
         },
       },
     });
