@@ -58,9 +58,12 @@ export interface MemoryBounds {
   readonly items: { readonly totalChars: number; readonly accountChars: number };
 }
 
+/** MB that each of several serving threads may use if the operator sets no bound: machines have as much for a core. */
+const assumedWorkerMb = 2_048;
+
 /**
- * Derives the bounds of one thread from the memory of the process; undefined without such a bound, where each
- * buffer has its own default.
+ * Derives the bounds of one thread from the memory of the process; undefined for a single thread without such a bound,
+ * where each buffer has its own default.
  *
  * @param workers threads of the process that serve calls
  *
@@ -78,10 +81,11 @@ export function memoryBounds(
   memoryMb: number | undefined,
   workers = 1,
 ): MemoryBounds | undefined {
-  if (memoryMb === undefined) return undefined;
+  if (memoryMb === undefined && workers === 1) return undefined;
+  const allMb = memoryMb ?? workers * assumedWorkerMb;
   // The thread that has the store open serves no calls, and has the program in memory, too.
   const programs = workers === 1 ? 1 : workers + 1;
-  const restBytes = Math.max(0, memoryMb * megabyte - programs * programBytes) / workers;
+  const restBytes = Math.max(0, allMb * megabyte - programs * programBytes) / workers;
   const part = (divisor: number) => Math.floor(restBytes / divisor / megabyte) * megabyte;
   const bounds = (divisor: number): ByteBounds => {
     const total = part(divisor);
