@@ -4,6 +4,7 @@ import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
+import { readBaseResp } from "./base_resp.ts";
 import { readChatUsage } from "./usage.ts";
 
 /** Reads a whole answer of the Chat Completions style: all its choices. */
@@ -30,7 +31,7 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
     if (isOutput) empty = false;
     outputBytes += bytes;
   }
-  const failed = isError(body) ? body : failedChoice(choices);
+  const failed = isError(body) ? body : readBaseResp(body) ?? failedChoice(choices);
   return {
     ...counts,
     empty,
