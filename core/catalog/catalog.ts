@@ -9,8 +9,11 @@
  *   variables.
  */
 import { defaultFirstOutputMs } from "../routing/limits.ts";
+import type { RouteCapabilities } from "../wire/contract.ts";
 import type { Model, ModelKind, Route, RouteStyle } from "./model.ts";
-import { catalogProblems } from "./problems.ts";
+import { presetOf } from "./presets/mod.ts";
+import type { Preset } from "./presets/preset.ts";
+import { catalogProblems, kindOfStyle } from "./problems.ts";
 import type { GatewayFile, ModelEntry, ProviderEntry, WalletRules } from "./schema.ts";
 
 export type { Model, ModelKind, Route, RouteStyle };
@@ -40,6 +43,8 @@ export interface Catalog {
   resolve(name: string, kind: ModelKind): Resolution;
 }
 
+type Providers = Readonly<Record<string, ProviderEntry>>;
+
 /** The bounds for models that name none: what current chat models have. */
 const defaultContextWindow = 128_000;
 const defaultMaxOutputTokens = 16_384;
@@ -54,10 +59,16 @@ const defaultStyles: Record<ModelKind, RouteStyle> = {
   rerank: "rerank",
 };
 
-function buildRoutes(entry: ModelEntry): Route[] {
+/** The style of routes that name none: the first of the preset that serves models of the kind. */
+function defaultStyle(kind: ModelKind, preset: Preset | undefined): RouteStyle {
+  return preset?.styles.find((style) => kindOfStyle[style] === kind) ?? defaultStyles[kind];
+}
+
+function buildRoutes(entry: ModelEntry, providers: Providers): Route[] {
   return entry.routes.flatMap((route) => {
+    const preset = knownProvider(providers[route.provider]);
     const styles = route.style === undefined
-      ? [defaultStyles[entry.kind]]
+      ? [defaultStyle(entry.kind, preset)]
       : Array.isArray(route.style)
       ? route.style
       : [route.style];
@@ -70,15 +81,30 @@ function buildRoutes(entry: ModelEntry): Route[] {
       region: route.region,
       priority: route.priority,
       weight: route.weight,
-      countTokens: route.countTokens,
+      countTokens: route.countTokens ?? preset?.countTokens ?? false,
       allow: new Set(route.allow),
-      capabilities: route.facts,
+      capabilities: { ...factsOf(preset, style), ...route.facts },
     }));
   });
 }
 
-/** Builds a model of the file, with one route for each style. */
-export function buildModel(entry: ModelEntry): Model {
+function knownProvider(provider: ProviderEntry | undefined): Preset | undefined {
+  return provider?.kind === "http" && provider.preset !== undefined
+    ? presetOf(provider.preset)
+    : undefined;
+}
+
+function factsOf(preset: Preset | undefined, style: RouteStyle): RouteCapabilities {
+  const facts: Partial<Record<RouteStyle, RouteCapabilities>> = preset?.facts ?? {};
+  return facts[style] ?? {};
+}
+
+/**
+ * Builds a model of the file, with one route for each style.
+ *
+ * @param providers the providers as far as they are known: their presets have defaults of routes
+ */
+export function buildModel(entry: ModelEntry, providers: Providers = {}): Model {
   return {
     id: entry.id,
     kind: entry.kind,
@@ -89,7 +115,7 @@ export function buildModel(entry: ModelEntry): Model {
     vision: entry.vision,
     aliases: entry.aliases,
     price: entry.price,
-    routes: buildRoutes(entry),
+    routes: buildRoutes(entry, providers),
     hedge: entry.hedge,
     // Chat begins within seconds; the time of a picture is not known beforehand.
     slowAfterMs: entry.slowAfterMs ?? (entry.kind === "chat" ? defaultFirstOutputMs : undefined),
@@ -105,7 +131,7 @@ export function buildModel(entry: ModelEntry): Model {
 export function buildCatalog(
   file: GatewayFile,
 ): { ok: true; catalog: Catalog } | { ok: false; problems: string[] } {
-  const models = file.models.map(buildModel);
+  const models = file.models.map((entry) => buildModel(entry, file.providers));
   const problems = catalogProblems({
     models,
     providerNames: new Set(Object.keys(file.providers)),

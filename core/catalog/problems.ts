@@ -23,7 +23,8 @@ export interface CatalogParts {
   readonly defaultModel: string | undefined;
 }
 
-const kindOfStyle: Record<RouteStyle, ModelKind> = {
+/** The kind of models that a style serves. */
+export const kindOfStyle: Readonly<Record<RouteStyle, ModelKind>> = {
   messages: "chat",
   chat: "chat",
   responses: "chat",

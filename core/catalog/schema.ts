@@ -6,12 +6,13 @@ import { isNowhereCheaper } from "../billing/price.ts";
 import { z } from "zod";
 import { billableFeatures } from "../wire/billable_features/features.ts";
 import { routeCapabilitiesSchema } from "../wire/capabilities.ts";
-import { defaultConnectMs } from "../lib/http1/limits.ts";
 import { maxOutputTokensOfCall, maxReportedTokens } from "../billing/limits.ts";
 import { maxCallMs, maxModelNameChars } from "../limits.ts";
 import { driverHeaders } from "../lib/http1/request_head.ts";
 import { videoRulesSchema } from "../media/video/rules.ts";
-import { authKinds, credentialHeaderName, describeAuthKinds } from "./auth_kinds.ts";
+import { authKinds, describeAuthKinds } from "./auth_kinds.ts";
+import { expandProvider } from "./presets/expand.ts";
+import { presetNames } from "./presets/mod.ts";
 import { cloudAuthSchema, cloudSchema } from "./cloud_schema.ts";
 
 const wholeVnd = z.int().min(0).max(1_000_000_000_000)
@@ -30,9 +31,10 @@ const sandboxProvider = z.strictObject({
 });
 
 const timeouts = z.strictObject({
-  connectMs: z.int().min(10).max(60_000).default(defaultConnectMs)
+  connectMs: z.int().min(10).max(60_000).optional()
     .describe(
-      "A connection that is not open after this time has failed. No effect with `driver: fetch`.",
+      "A connection that is not open after this time has failed. Default 5 s, or of the preset. " +
+        "No effect with `driver: fetch`.",
     ),
   firstOutputMs: z.int().min(100).max(maxCallMs).optional()
     .describe(
@@ -70,17 +72,28 @@ const fixedHeaderName = z.string().regex(/^[a-z0-9-]+$/).refine(
   "is set by the gateway itself",
 );
 
+const place = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._-]*$/).max(128).optional();
+
 const httpProvider = z.strictObject({
-  kind: z.literal("http"),
-  baseUrl: z.url({ protocol: /^https?$/ }).describe(
-    "Without `/v1`; the path of each style is appended.",
-  ),
-  apiKeyEnv: z.union([environmentName, z.array(environmentName).min(1).max(16)])
+  kind: z.literal("http").optional(),
+  preset: z.enum(presetNames).optional()
     .describe(
-      "One key, or several that are used in turn; a refused key is paused without the others.",
+      "A known provider: all that is not written here comes from it. See docs/providers.md.",
     ),
-  auth: z.union([z.enum(authKinds.map(({ name }) => name)), cloudAuthSchema]).default("bearer")
-    .describe(describeAuthKinds()),
+  region: place.describe("The `{region}` of a preset."),
+  project: place.describe("The `{project}` of a preset."),
+  resource: place.describe("The `{resource}` of a preset."),
+  account: place.describe("The `{account}` of a preset."),
+  baseUrl: z.url({ protocol: /^https?$/ }).optional().describe(
+    "Without `/v1`; the path of each style is appended. Required without a preset.",
+  ),
+  apiKeyEnv: z.union([environmentName, z.array(environmentName).min(1).max(16)]).optional()
+    .describe(
+      "One key, or several that are used in turn; a refused key is paused without the others. " +
+        "Required, except with presets of servers that are called without a key.",
+    ),
+  auth: z.union([z.enum(authKinds.map(({ name }) => name)), cloudAuthSchema]).optional()
+    .describe(`${describeAuthKinds()} Default \`bearer\`, or of the preset.`),
   cloud: cloudSchema.optional(),
   headers: z.record(
     fixedHeaderName,
@@ -104,9 +117,12 @@ const httpProvider = z.strictObject({
     "Forwards URLs of pictures and files without resolving their names. For gateways " +
       "without name servers: the provider itself must refuse names of private addresses.",
   ),
-}).refine(({ auth, headers }) => headers[credentialHeaderName(auth)] === undefined, {
-  path: ["headers"],
-  message: "must not contain the header that carries the key",
+}).transform((written, context) => {
+  const { provider, problems } = expandProvider(written);
+  for (const { path, message } of problems) {
+    context.addIssue({ code: "custom", path: [path], message });
+  }
+  return provider;
 });
 
 /** The schema of a provider of `gateway.json`. */
@@ -165,12 +181,16 @@ const routeSchema = z.strictObject({
   provider: z.string(),
   model: name.optional().describe("The provider's name of the model; default: the id."),
   style: z.union([routeStyleSchema, z.array(routeStyleSchema).min(1)]).optional()
-    .describe("Wire style the provider speaks; several make one route each. Default by kind."),
+    .describe(
+      "Wire style the provider speaks; several make one route each. Default by preset and kind.",
+    ),
   region: z.string().max(64).optional(),
   priority: z.int().min(0).max(1000).default(0).describe("Lower is tried first."),
   weight: z.number().positive().max(1000).default(1),
-  countTokens: z.boolean().default(false)
-    .describe("The provider counts tokens at /v1/messages/count_tokens."),
+  countTokens: z.boolean().optional()
+    .describe(
+      "The provider counts tokens at /v1/messages/count_tokens. Default false, or of the preset.",
+    ),
   allow: z.array(z.enum(billableFeatures)).default([]).describe(
     "Chat: features that this route allows although the provider charges more than tokens for them. " +
       "Customers are not charged for them; see docs/operations.md. All other such features are refused.",
@@ -181,7 +201,9 @@ const routeSchema = z.strictObject({
     image_edits: z.enum(["form", "json"]).optional()
       .describe("How a provider takes the pictures of an edit: as files (default) or as JSON."),
   }).default({})
-    .describe("What the model behind this route accepts; see docs/conversion.md."),
+    .describe(
+      "What the model behind this route accepts, where it differs from its preset; see docs/conversion.md.",
+    ),
 });
 
 /** The schema of a model of `gateway.json`. */

@@ -45,6 +45,10 @@ function azurePath({ apiVersion }: Extract<Cloud, { name: "azure" }>, call: Clou
       return `${deployment}/images${call.subpath}${query}`;
     case "speech":
       return `${deployment}/audio/speech${query}`;
+    case "transcriptions":
+      return `${deployment}/audio${call.subpath}${query}`;
+    case "embeddings":
+      return `${deployment}/embeddings${query}`;
     case "responses":
       // The body names the deployment.
       return `/openai/responses${query}`;

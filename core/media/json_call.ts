@@ -47,6 +47,7 @@ export function jsonWork(call: JsonCall): MediaWork<JsonAnswer> {
         providerRequest({
           provider,
           style,
+          model: route.upstreamModel,
           secret,
           body,
           stream: false,

@@ -41,6 +41,7 @@ export function transcriptionWork(
         const outgoing = providerRequest({
           provider,
           style: "transcriptions",
+          model: route.upstreamModel,
           subpath: `/${task}`,
           secret,
           body: bytes,

@@ -28,7 +28,7 @@ export interface TaskUpstream extends VideoUpstream {
 /** Lists the environment variables of a provider's credentials, in the order of the configuration. */
 function credentialNames(gateway: Gateway, providerName: string): readonly string[] {
   const provider = gateway.config.catalog.providers[providerName];
-  return provider?.kind === "http" ? [provider.apiKeyEnv].flat() : [];
+  return provider?.kind === "http" ? provider.apiKeyEnv : [];
 }
 
 /** Finds the name of a credential, which a task may store in place of the secret. */

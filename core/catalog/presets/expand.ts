@@ -1,0 +1,103 @@
+/** Completes a provider of `gateway.json` with what its preset says. */
+import { defaultConnectMs } from "../../lib/http1/limits.ts";
+import { defined } from "../../lib/defined.ts";
+import { credentialHeaderName, type ProviderAuth } from "../auth_kinds.ts";
+import type { Cloud } from "../cloud_schema.ts";
+import type { RouteStyle } from "../model.ts";
+import { type PresetName, presetOf } from "./mod.ts";
+import { type FilledPlaces, type Preset, presetPlaces } from "./preset.ts";
+
+/** A provider as the operator wrote it. */
+export interface WrittenProvider extends FilledPlaces {
+  readonly preset?: PresetName | undefined;
+  readonly baseUrl?: string | undefined;
+  readonly apiKeyEnv?: string | readonly string[] | undefined;
+  readonly auth?: ProviderAuth | undefined;
+  readonly cloud?: Cloud | undefined;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly driver: "http1" | "fetch";
+  readonly paths: Partial<Readonly<Record<RouteStyle, string>>>;
+  readonly timeouts: {
+    readonly connectMs?: number | undefined;
+    readonly firstOutputMs?: number | undefined;
+    readonly idleMs?: number | undefined;
+  };
+  readonly unresolvedNames: boolean;
+}
+
+/** A provider that is reached over the network. */
+export interface HttpProvider {
+  readonly kind: "http";
+  readonly preset?: PresetName;
+  readonly baseUrl: string;
+  /** The variables of its keys; empty for a server that is called without. */
+  readonly apiKeyEnv: readonly string[];
+  readonly auth: ProviderAuth;
+  readonly cloud?: Cloud;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly driver: "http1" | "fetch";
+  readonly paths: Partial<Readonly<Record<RouteStyle, string>>>;
+  readonly timeouts: {
+    readonly connectMs: number;
+    readonly firstOutputMs?: number;
+    readonly idleMs?: number;
+  };
+  readonly unresolvedNames: boolean;
+}
+
+interface Problem {
+  readonly path: string;
+  readonly message: string;
+}
+
+function missingPlaces(written: WrittenProvider, preset: Preset | undefined): Problem[] {
+  const wanted = preset?.places ?? [];
+  const missing = wanted.filter((name) => written[name] === undefined)
+    .map((path) => ({ path, message: `the preset needs it` }));
+  const idle = presetPlaces.filter((name) => written[name] !== undefined && !wanted.includes(name))
+    .map((path) => ({ path, message: "has no meaning without a preset that needs it" }));
+  return [...missing, ...idle];
+}
+
+function filled(baseUrl: string, places: FilledPlaces): string {
+  return presetPlaces.reduce((url, name) => url.replace(`{${name}}`, places[name] ?? ""), baseUrl);
+}
+
+function problemsOf(written: WrittenProvider, provider: HttpProvider, preset: Preset | undefined) {
+  const problems = missingPlaces(written, preset);
+  if (provider.baseUrl === "") {
+    problems.push({ path: "baseUrl", message: "is required without a preset" });
+  }
+  if (provider.apiKeyEnv.length === 0 && preset?.isKeyless !== true) {
+    problems.push({ path: "apiKeyEnv", message: "is required" });
+  }
+  if (provider.headers[credentialHeaderName(provider.auth)] !== undefined) {
+    problems.push({ path: "headers", message: "must not contain the header that carries the key" });
+  }
+  return problems;
+}
+
+/** Completes a provider. What the operator wrote comes before what the preset says. */
+export function expandProvider(
+  written: WrittenProvider,
+): { readonly provider: HttpProvider; readonly problems: readonly Problem[] } {
+  const preset = written.preset === undefined ? undefined : presetOf(written.preset);
+  const presetAuth = typeof preset?.auth === "function" ? preset.auth(written) : preset?.auth;
+  const { connectMs, firstOutputMs, idleMs } = written.timeouts;
+  const provider: HttpProvider = {
+    kind: "http",
+    ...defined({ preset: written.preset, cloud: written.cloud ?? preset?.cloud?.(written) }),
+    baseUrl: written.baseUrl ?? filled(preset?.baseUrl ?? "", written),
+    apiKeyEnv: [written.apiKeyEnv ?? []].flat(),
+    auth: written.auth ?? presetAuth ?? "bearer",
+    headers: written.headers,
+    driver: written.driver,
+    paths: { ...preset?.paths, ...written.paths },
+    timeouts: {
+      connectMs: connectMs ?? preset?.timeouts?.connectMs ?? defaultConnectMs,
+      ...defined({ firstOutputMs, idleMs: idleMs ?? preset?.timeouts?.idleMs }),
+    },
+    unresolvedNames: written.unresolvedNames,
+  };
+  return { provider, problems: problemsOf(written, provider, preset) };
+}

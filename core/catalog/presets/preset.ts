@@ -1,0 +1,57 @@
+/** What is known of a provider before an operator writes anything. */
+import type { RouteCapabilities, Style } from "../../wire/contract.ts";
+import type { ProviderAuth } from "../auth_kinds.ts";
+import type { Cloud } from "../cloud_schema.ts";
+import type { RouteStyle } from "../model.ts";
+
+/** The parts of addresses that only the operator knows, as fields of a provider. */
+export const presetPlaces = ["region", "project", "resource", "account"] as const;
+/** A field of a provider that fills a place in the address of a preset. */
+export type PresetPlace = typeof presetPlaces[number];
+/** What an operator wrote for the places of a preset. */
+export type FilledPlaces = Readonly<Partial<Record<PresetPlace, string | undefined>>>;
+
+/** A provider that operators need not describe. */
+export interface Preset {
+  /** The name as the provider writes it. */
+  readonly title: string;
+  /** May hold places: `{region}`. */
+  readonly baseUrl: string;
+  /** The places of address, `auth` and `cloud`. */
+  readonly places?: readonly PresetPlace[];
+  /** How the key is sent; absent: as a bearer. */
+  readonly auth?: ProviderAuth | ((places: FilledPlaces) => ProviderAuth);
+  readonly cloud?: (places: FilledPlaces) => Cloud;
+  /** What it serves. The first chat style is that of routes that name none. */
+  readonly styles: readonly RouteStyle[];
+  readonly paths?: Partial<Readonly<Record<RouteStyle, string>>>;
+  /** Where its servers differ from those of the vendor that defined the style. */
+  readonly facts?: Partial<Readonly<Record<Style, RouteCapabilities>>>;
+  readonly timeouts?: { readonly connectMs?: number; readonly idleMs?: number };
+  /** It counts tokens of the Messages style. */
+  readonly countTokens?: boolean;
+  /** It is usually called without a key. */
+  readonly isKeyless?: boolean;
+  /** Where address, paths and facts come from. */
+  readonly source: string;
+  /** What an operator should know, in a few words. */
+  readonly note?: string;
+}
+
+/**
+ * Chat servers of other vendors than the one that defined the style: they know `max_tokens`, and may refuse fields that
+ * only that vendor has.
+ */
+export const compatibleChat: RouteCapabilities = {
+  max_tokens_field: "max_tokens",
+  shared_fields: [],
+};
+
+/** The same, with the model's thinking in `reasoning_content`, which such servers want back within a turn. */
+export const reasoningChat: RouteCapabilities = {
+  ...compatibleChat,
+  reasoning_replay: "reasoning_content",
+};
+
+/** Messages servers of other vendors: their models take no effort or adaptive thinking unless they say so. */
+export const compatibleMessages: RouteCapabilities = { thinking: "budget", efforts: [] };
