@@ -1,7 +1,7 @@
 /** Reads and throws away the body of a refused request, so that its client can finish sending and read the answer. */
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
-import type { HttpRequest } from "./http_request.ts";
-import { type Pieces, piecesOf } from "./body_pieces.ts";
+import type { HttpRequest, Pieces } from "./http_request.ts";
+import { piecesOf } from "./body_pieces.ts";
 
 /** Most bytes of a refused body that are read; then the connection is reset. */
 const discardedBodyBytes = 64 * 1024 * 1024;
@@ -29,12 +29,12 @@ const refusedStallMs = 3_000;
 
 /** Discards the body of a refused request, within bounds of size and time. Never throws. */
 export async function discardRequestBody(
-  request: Pick<HttpRequest, "body">,
+  request: Pick<HttpRequest, "body" | "pieces">,
   deadlines: Deadlines,
 ): Promise<void> {
-  const { body } = request;
-  if (body === null || body.locked) return;
-  const pieces = piecesOf(body);
+  if (request.pieces === undefined && request.body?.locked === true) return;
+  const pieces = piecesOf(request);
+  if (pieces === undefined) return;
   const cutOff = () => void pieces.cancel().catch(() => {});
   const deadline = deadlines.create(cutOff);
   const stall = deadlines.create(cutOff);

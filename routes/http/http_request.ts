@@ -4,4 +4,13 @@ export interface HttpRequest extends Pick<Request, "method" | "url" | "body" | "
   readonly headers: Pick<Headers, "get" | "has">;
   /** Takes the whole body if it has arrived; it cannot be read again then. Absent where a server cannot say. */
   arrivedBody?(): Uint8Array | undefined;
+  /** Reads the body without a stream; `undefined` if there is none. Absent where a server has only the stream. */
+  pieces?(): Pieces | undefined;
+}
+
+/** A body as pieces. */
+export interface Pieces {
+  /** The next piece; `undefined` at the end, and possibly after `cancel`. Valid until the next read. */
+  read(): Promise<Uint8Array | undefined>;
+  cancel(): Promise<void>;
 }

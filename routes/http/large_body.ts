@@ -9,9 +9,9 @@ import type { Deadline, Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { uncountedBodyBytes } from "../../core/calls/read_whole.ts";
 import { brokenOff, tooLarge, tooSlow } from "./body_errors.ts";
-import { countedStepBytes, type Pieces, piecesOf } from "./body_pieces.ts";
+import { countedStepBytes, piecesOf } from "./body_pieces.ts";
 import { discard, discardRequestBody } from "./discard_body.ts";
-import type { HttpRequest } from "./http_request.ts";
+import type { HttpRequest, Pieces } from "./http_request.ts";
 import { requestBodyMs } from "./small_body.ts";
 
 /**
@@ -158,8 +158,8 @@ export async function readSlowly(
   deadlines: Deadlines,
   options: SlowRead,
 ): Promise<Uint8Array> {
-  if (request.body === null) return new Uint8Array(0);
-  const pieces = piecesOf(request.body);
+  const pieces = piecesOf(request);
+  if (pieces === undefined) return new Uint8Array(0);
   let timedOut = false;
   const cutOff = () => {
     timedOut = true;

@@ -7,6 +7,7 @@
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { addressBlock } from "../../core/lib/net/ip_address.ts";
 import type { HttpRequest } from "./http_request.ts";
+import { piecesOf } from "./body_pieces.ts";
 import { discardRequestBody } from "./discard_body.ts";
 
 /**
@@ -35,11 +36,12 @@ export class RefusedBodies {
 
   /** Discards a body, or cancels it if its address has too many of them. Never throws. */
   async discard(request: HttpRequest, clientAddress: string): Promise<void> {
-    if (request.arrivedBody?.() !== undefined || request.body === null) return;
+    if (request.arrivedBody?.() !== undefined) return;
+    if (request.pieces === undefined && request.body === null) return;
     const address = addressBlock(clientAddress);
     const own = this.of(address);
     if (own >= refusedBodiesPerAddress || this.#count >= inAll) {
-      await request.body.cancel().catch(() => {});
+      await piecesOf(request)?.cancel().catch(() => {});
       return;
     }
     this.#ofAddresses.set(address, own + 1);

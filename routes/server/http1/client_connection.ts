@@ -2,7 +2,6 @@
 import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { Connection } from "../../../core/upstream/connection.ts";
 import { Reply } from "../../../core/lib/http1/server/reply.ts";
-import { type ReplyFraming, replyHead } from "../../../core/lib/http1/server/reply_head.ts";
 import {
   findRequestHeadEnd,
   parseRequestHead,
@@ -12,10 +11,9 @@ import {
 import type { ServerBounds } from "./bounds.ts";
 import { type BodyHost, RequestBody } from "./request_body.ts";
 import { replyOf } from "./reply_of.ts";
+import { cancel, ReplyWriter } from "./reply_writer.ts";
 import { ServedRequest } from "./served_request.ts";
 import { SocketReader } from "./socket_reader.ts";
-import { SourceWriter } from "./source_writer.ts";
-import { giveBuffer, takeBuffer, writeLatin1 } from "./write_buffers.ts";
 import { writeAll } from "./write_all.ts";
 
 /** The socket of a client. */
@@ -44,14 +42,14 @@ export interface ConnectionSetting {
 /** What a connection is waiting for, and so what it means when its time is up. */
 type Phase = "first_byte" | "idle" | "head" | "serving" | "writing" | "lingering";
 
-/** Bytes of a whole answer that are copied behind its head to make one write; copying more costs more than a second write. */
-const joinedBytes = 16 * 1024;
-
 /** Empty lines before a request that are skipped (RFC 9112 section 2.2). */
 const skippedLines = 2;
 
 const CR = 13;
 const LF = 10;
+
+/** What the answer to something that is no request goes by. */
+const refusedHead = { method: "GET", keepAlive: false, isVersion11: true } as const;
 
 const continueHead = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
 
@@ -65,7 +63,7 @@ export class ClientConnection implements BodyHost {
   #phase: Phase = "first_byte";
   #body: RequestBody | undefined;
   #request: ServedRequest | undefined;
-  #writer: SourceWriter | undefined;
+  readonly #writer: ReplyWriter;
   #continued: Promise<void> | undefined;
   /** How much of the next head holds no end of it. */
   #searchedBytes = 0;
@@ -78,6 +76,16 @@ export class ClientConnection implements BodyHost {
     this.#remoteAddress = remoteAddress;
     this.reader = new SocketReader(socket, setting.bounds, () => this.#onGone());
     this.#deadline = setting.deadlines.create(() => this.#onDue());
+    const { bounds: { unreadMs, unreadStreamMs }, date } = setting;
+    this.#writer = new ReplyWriter({
+      socket,
+      date,
+      onWrite: (of) => this.#enter("writing", of === "whole" ? unreadMs : unreadStreamMs),
+      onBroken: (defect) => {
+        if (defect !== undefined) setting.failed(500, defect);
+        this.close();
+      },
+    });
   }
 
   get bounds(): ServerBounds {
@@ -117,7 +125,7 @@ export class ClientConnection implements BodyHost {
     if (this.#isClosed) return;
     this.#isClosed = true;
     this.#deadline.disarm();
-    this.#writer?.abandon();
+    this.#writer.abandon();
     this.#request?.left();
     this.#socket.close();
   }
@@ -128,7 +136,8 @@ export class ClientConnection implements BodyHost {
   }
 
   armBody(delayMs: number): void {
-    this.#deadline.arm(delayMs);
+    // Beside an answer that has begun, only the answer is timed.
+    if (this.#phase === "serving") this.#deadline.arm(delayMs);
   }
 
   /** Takes the next head, if it has arrived. */
@@ -190,72 +199,15 @@ export class ClientConnection implements BodyHost {
     if (this.#continued !== undefined) await this.#continued;
     this.#continued = undefined;
     request.skipUnread();
-    const isKept = await this.#write(reply, head, body.isComplete);
+    const isKept = await this.#writer.write(reply, head, body.isComplete && !this.#isStopping);
     this.#request = undefined;
     if (!body.isComplete) await this.#linger();
     return isKept && !this.#isStopping;
   }
 
-  /** Writes an answer; returns whether the connection is kept after it. */
-  async #write(reply: Reply, head: RequestHead, isRequestOver: boolean): Promise<boolean> {
-    const framing = framingOf(reply, head);
-    const isLast = framing === "until_close" || !head.keepAlive || this.#isStopping ||
-      !isRequestOver || reply.headers.get("connection")?.toLowerCase() === "close";
-    const text = this.#headOf(reply, framing, isLast);
-    if (text === undefined) return false;
-    const { body } = reply;
-    if (
-      body === null || body instanceof Uint8Array || framing === "none" || head.method === "HEAD"
-    ) {
-      cancel(reply);
-      const sent = body instanceof Uint8Array && framing !== "none" && head.method !== "HEAD";
-      await this.#writeWhole(text, sent ? body : undefined);
-      return !isLast;
-    }
-    const { unreadStreamMs } = this.bounds;
-    const onWrite = () => this.#enter("writing", unreadStreamMs);
-    const socket = this.#socket;
-    this.#writer = new SourceWriter({ socket, source: body, head: text, framing, onWrite });
-    const isWhole = await this.#writer.run();
-    this.#writer = undefined;
-    // Half an answer must not look like a whole one, nor be followed by another.
-    if (!isWhole) this.close();
-    return isWhole && !isLast;
-  }
-
-  /** The text of a head; `undefined` if the answer cannot be sent: the connection is broken off. */
-  #headOf(reply: Reply, framing: ReplyFraming, isLast: boolean): string | undefined {
-    const { status, headers } = reply;
-    try {
-      return replyHead({ status, headers, framing, isLast, date: this.#setting.date() });
-    } catch (error) {
-      this.#setting.failed(500, error);
-      cancel(reply);
-      this.close();
-      return undefined;
-    }
-  }
-
-  async #writeWhole(head: string, body: Uint8Array | undefined): Promise<void> {
-    const bodyBytes = body === undefined ? 0 : body.length;
-    const isJoined = bodyBytes <= joinedBytes;
-    const length = head.length + (isJoined ? bodyBytes : 0);
-    const buffer = takeBuffer(length);
-    writeLatin1(head, buffer);
-    if (body !== undefined && isJoined) buffer.set(body, head.length);
-    this.#enter("writing", this.bounds.unreadMs);
-    await writeAll(this.#socket, buffer.subarray(0, length));
-    giveBuffer(buffer);
-    if (body !== undefined && !isJoined) await writeAll(this.#socket, body);
-  }
-
   /** Answers what is no request, and ends the connection. */
   async #refuse(status: number): Promise<void> {
-    const { headers, body } = this.#setting.failed(status);
-    const framing = body instanceof Uint8Array ? body.length : 0;
-    const date = this.#setting.date();
-    const text = replyHead({ status, headers, framing, isLast: true, date });
-    await this.#writeWhole(text, body instanceof Uint8Array ? body : undefined);
+    await this.#writer.write(this.#setting.failed(status), refusedHead, false);
     await this.#linger();
   }
 
@@ -274,7 +226,7 @@ export class ClientConnection implements BodyHost {
   #onGone(): void {
     this.#request?.left();
     // One that has only ended its own side still reads.
-    if (this.reader.isBroken) this.#writer?.abandon();
+    if (this.reader.isBroken) this.#writer.abandon();
   }
 
   #onDue(): void {
@@ -286,26 +238,5 @@ export class ClientConnection implements BodyHost {
       default:
         return this.close();
     }
-  }
-}
-
-/** How the end of an answer is shown to the client of a request. */
-function framingOf({ status, headers, body }: Reply, head: RequestHead): ReplyFraming {
-  if (status === 204 || status === 304) return "none";
-  if (body === null) return 0;
-  if (body instanceof Uint8Array) return body.length;
-  const declared = headers.get("content-length");
-  if (declared !== null && /^[0-9]{1,15}$/.test(declared)) return Number(declared);
-  if (head.method === "HEAD") return "none";
-  return head.isVersion11 ? "chunked" : "until_close";
-}
-
-/** Stops what produces the body of an answer that nobody gets. */
-function cancel({ body }: Reply): void {
-  if (body === null || body instanceof Uint8Array) return;
-  try {
-    Promise.resolve(body.cancel()).catch(() => {});
-  } catch {
-    // It is of no use any more.
   }
 }

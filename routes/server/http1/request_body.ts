@@ -92,6 +92,12 @@ export class RequestBody {
     this.#host.reader.watch();
   }
 
+  /** Gives the body up: whoever reads it fails. */
+  cancel(): void {
+    if (this.#isComplete) return;
+    this.#host.reader.interrupt(this.#fail(new Error("The body was given up")));
+  }
+
   /** Takes what has arrived of a body that nobody will read. */
   skipArrived(): void {
     try {

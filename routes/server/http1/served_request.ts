@@ -1,6 +1,6 @@
 /** A request of the server: what endpoints read of it, and the standard `Request` for everything else. */
 import type { RequestHead } from "../../../core/lib/http1/server/request_head.ts";
-import type { HttpRequest } from "../../http/http_request.ts";
+import type { HttpRequest, Pieces } from "../../http/http_request.ts";
 import type { RequestBody } from "./request_body.ts";
 
 /** Bytes of a body that `bytes()` takes memory for before they arrive. */
@@ -46,6 +46,15 @@ export class ServedRequest implements HttpRequest {
 
   arrivedBody(): Uint8Array<ArrayBuffer> | undefined {
     return this.#body.takeArrived();
+  }
+
+  pieces(): Pieces | undefined {
+    if (this.headers.body === 0) return undefined;
+    const body = this.#body;
+    return {
+      read: async () => await body.read() ?? undefined,
+      cancel: () => Promise.resolve(body.cancel()),
+    };
   }
 
   async bytes(): Promise<Uint8Array<ArrayBuffer>> {

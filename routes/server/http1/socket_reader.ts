@@ -6,6 +6,16 @@ interface Waiter {
   readonly reject: (reason: unknown) => void;
 }
 
+/** Large buffers that are kept for the next large body, of whichever connection. */
+const keptLargeBuffers = 16;
+
+const keptLarge: Uint8Array<ArrayBuffer>[] = [];
+
+function takeLarge(size: number): Uint8Array<ArrayBuffer> {
+  const kept = keptLarge.pop();
+  return kept?.length === size ? kept : new Uint8Array(size);
+}
+
 /** Sizes of the buffer in bytes. */
 export interface ReaderSizes {
   readonly readBytes: number;
@@ -87,9 +97,14 @@ export class SocketReader {
   }
 
   #replace(size: number): void {
-    const buffer = new Uint8Array(size);
-    buffer.set(this.buffer.subarray(this.start, this.end));
+    const { readMaxBytes } = this.#sizes;
+    const former = this.buffer;
+    const buffer = size === readMaxBytes ? takeLarge(size) : new Uint8Array(size);
+    buffer.set(former.subarray(this.start, this.end));
     this.buffer = buffer;
+    if (former.length === readMaxBytes && keptLarge.length < keptLargeBuffers) {
+      keptLarge.push(former);
+    }
     this.end -= this.start;
     this.start = 0;
   }

@@ -5,11 +5,11 @@
 import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_source.ts";
 import type { Connection } from "../../../core/upstream/connection.ts";
 import { giveBuffer, takeBuffer, writeLatin1 } from "./write_buffers.ts";
-import { writeAll } from "./write_all.ts";
 
 /** Bytes of a chunk's framing: up to 8 digits, and two line ends. */
 const chunkFramingBytes = 12;
 
+const nothing = new Uint8Array(0);
 const lastChunk = "0\r\n\r\n";
 const CR = 13;
 const LF = 10;
@@ -32,6 +32,9 @@ export class SourceWriter implements ByteSink {
   #head: string;
   #queue: Uint8Array[] = [];
   #unwrittenBytes: number | undefined;
+  /** What is being written, and the shared buffer that it lies in, if it does. */
+  #sent: Uint8Array = nothing;
+  #buffer: Uint8Array | undefined;
   #isScheduled = false;
   #isWriting = false;
   #isPulling = false;
@@ -153,12 +156,9 @@ export class SourceWriter implements ByteSink {
     }
     this.#queue = [];
     this.#isEndWritten = this.#isClosed;
-    const { socket, onWrite } = this.#writing;
     const [only] = queue;
     if (this.#head === "" && queue.length === 1 && only !== undefined && !this.#isChunked) {
-      this.#isWriting = true;
-      onWrite();
-      return void writeAll(socket, only).then(this.#onWritten, this.#onFailed);
+      return this.#send(only);
     }
     const buffer = takeBuffer(this.#head.length + bytes + chunkFramingBytes + lastChunk.length);
     const length = this.#fill(buffer, queue, bytes);
@@ -167,13 +167,17 @@ export class SourceWriter implements ByteSink {
       giveBuffer(buffer);
       return this.#next();
     }
-    this.#isWriting = true;
-    onWrite();
-    writeAll(socket, buffer.subarray(0, length)).then(() => {
-      giveBuffer(buffer);
-      this.#onWritten();
-    }, this.#onFailed);
+    this.#buffer = buffer;
+    this.#send(buffer.subarray(0, length));
   };
+
+  #send(bytes: Uint8Array): void {
+    this.#isWriting = true;
+    this.#sent = bytes;
+    const { socket, onWrite } = this.#writing;
+    onWrite();
+    socket.write(bytes).then(this.#onTaken, this.#onFailed);
+  }
 
   get #isChunked(): boolean {
     return this.#writing.framing === "chunked";
@@ -194,8 +198,15 @@ export class SourceWriter implements ByteSink {
     return writeLine("", buffer, writeLine("0", buffer, at));
   }
 
-  readonly #onWritten = (): void => {
+  /** The connection has taken some or all of what was sent. */
+  readonly #onTaken = (byteCount: number): void => {
+    if (byteCount < this.#sent.length && !this.#isOver) {
+      return this.#send(this.#sent.subarray(byteCount));
+    }
     this.#isWriting = false;
+    if (this.#buffer !== undefined) giveBuffer(this.#buffer);
+    this.#buffer = undefined;
+    this.#sent = nothing;
     if (!this.#isOver) this.#next();
   };
 

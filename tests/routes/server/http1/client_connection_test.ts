@@ -87,6 +87,15 @@ Deno.test("large bodies arrive whole, by either framing and either kind of reade
     (request) => request.bytes(),
     async (request) => await request.toRequest()!.bytes(),
     async (request) => {
+      const pieces = request.pieces();
+      const parts: Uint8Array[] = [];
+      for (;;) {
+        const piece = await pieces?.read();
+        if (piece === undefined) return await new Response(new Blob(parts as BlobPart[])).bytes();
+        parts.push(piece.slice());
+      }
+    },
+    async (request) => {
       const reader = request.body!.getReader({ mode: "byob" });
       const parts: Uint8Array[] = [];
       for (;;) {
@@ -342,4 +351,21 @@ Deno.test("a standard response keeps its headers; its length is told if it is kn
     await exchange(() => new Response(null, { status: 204 }), [get]),
     "HTTP/1.1 204 No Content\r\ndate: now\r\n\r\n",
   );
+});
+
+Deno.test("pieces that are cancelled fail, and end the connection after the answer", async () => {
+  let handled = Promise.resolve();
+  const { client, over } = serve(async (request) => {
+    const pieces = request.pieces();
+    const reading = pieces?.read().then(() => "read", () => "failed");
+    await pieces?.cancel();
+    handled = settled();
+    return reply(await reading ?? "none");
+  });
+  client.send("POST / HTTP/1.1\r\nhost: h\r\ncontent-length: 100\r\n\r\n");
+  await settled();
+  await handled;
+  assertEquals(client.received, answer("failed", last));
+  client.end();
+  await over;
 });
