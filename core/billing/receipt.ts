@@ -68,14 +68,22 @@ export interface Receipt {
   readonly requestId: RequestId;
   readonly accountId: AccountId;
   readonly keyId: ApiKeyId;
-  readonly kind: "chat" | "image" | "speech" | "video" | "embedding" | "transcription" | "rerank";
+  readonly kind:
+    | "chat"
+    | "image"
+    | "speech"
+    | "video"
+    | "embedding"
+    | "transcription"
+    | "rerank"
+    | "moderation";
   /** The model that processed the call (catalogue id). */
   readonly model: string;
   /** The name that was sent, if it was mapped. */
   readonly mappedFrom?: string;
   /**
    * Endpoint style of the caller: `messages`, `chat`, `responses`, `images`, `speech`, `videos`, `embeddings`,
-   * `transcriptions`, `rerank`.
+   * `transcriptions`, `rerank`, `moderations`.
    */
   readonly style: string;
   /** `provider/model` that answered; absent if every route failed. */

@@ -57,6 +57,7 @@ const defaultStyles: Record<ModelKind, RouteStyle> = {
   embedding: "embeddings",
   transcription: "transcriptions",
   rerank: "rerank",
+  moderation: "moderations",
 };
 
 /** The style of routes that name none: the first of the preset that serves models of the kind. */

@@ -11,7 +11,8 @@ export type ModelKind =
   | "video"
   | "embedding"
   | "transcription"
-  | "rerank";
+  | "rerank"
+  | "moderation";
 /** The styles in which routes are called: the wire styles of chat and the media endpoints. */
 export type RouteStyle =
   | Style
@@ -20,7 +21,8 @@ export type RouteStyle =
   | "videos"
   | "embeddings"
   | "transcriptions"
-  | "rerank";
+  | "rerank"
+  | "moderations";
 
 /** One way to reach a model. */
 export interface Route {

@@ -35,6 +35,7 @@ export const kindOfStyle: Readonly<Record<RouteStyle, ModelKind>> = {
   embeddings: "embedding",
   transcriptions: "transcription",
   rerank: "rerank",
+  moderations: "moderation",
 };
 
 const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
@@ -45,6 +46,7 @@ const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
   embedding: ["token", "request"],
   transcription: ["second", "request"],
   rerank: ["search", "token", "request"],
+  moderation: ["request"],
 };
 
 function missingProviders(

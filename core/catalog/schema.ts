@@ -59,6 +59,7 @@ const routeStyleSchema = z.enum([
   "embeddings",
   "transcriptions",
   "rerank",
+  "moderations",
 ]);
 
 /**
@@ -209,7 +210,16 @@ const routeSchema = z.strictObject({
 /** The schema of a model of `gateway.json`. */
 export const modelSchema = z.strictObject({
   id: name,
-  kind: z.enum(["chat", "image", "speech", "video", "embedding", "transcription", "rerank"]),
+  kind: z.enum([
+    "chat",
+    "image",
+    "speech",
+    "video",
+    "embedding",
+    "transcription",
+    "rerank",
+    "moderation",
+  ]),
   family: z.string().min(1).max(64),
   displayName: z.string().min(1).max(128).optional(),
   contextWindow: z.int().positive().max(maxReportedTokens).optional()

@@ -24,6 +24,7 @@ export const operations = [
   "embedding",
   "transcription",
   "rerank",
+  "moderation",
 ] as const;
 /** A kind of call that a route has a health for. */
 export type Operation = typeof operations[number];

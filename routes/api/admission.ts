@@ -18,6 +18,7 @@ const endpointOfKind: Record<ModelKind, string> = {
   embedding: "/v1/embeddings",
   transcription: "/v1/audio/transcriptions or /v1/audio/translations",
   rerank: "/v1/rerank",
+  moderation: "/v1/moderations",
 };
 
 const kindInWords: Record<ModelKind, string> = {
@@ -28,6 +29,7 @@ const kindInWords: Record<ModelKind, string> = {
   embedding: "an embedding model",
   transcription: "a transcription model",
   rerank: "a rerank model",
+  moderation: "a moderation model",
 };
 
 /** A model, and the name that was sent if it is not the model's id. */

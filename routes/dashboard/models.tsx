@@ -29,6 +29,7 @@ const kinds: readonly ModelKind[] = [
   "embedding",
   "transcription",
   "rerank",
+  "moderation",
 ];
 
 const texts = defineTexts({
@@ -49,6 +50,7 @@ const texts = defineTexts({
       embedding: "Embeddings",
       transcription: "Transcription",
       rerank: "Rerank",
+      moderation: "Moderation",
     },
     model: "Model",
     price: "Price",
@@ -89,6 +91,7 @@ const texts = defineTexts({
       embedding: "Vector nhúng",
       transcription: "Chép lời",
       rerank: "Xếp hạng",
+      moderation: "Kiểm duyệt",
     },
     model: "Mô hình",
     price: "Giá",

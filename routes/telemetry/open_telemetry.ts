@@ -34,6 +34,7 @@ const operationNames: Record<Receipt["kind"], string> = {
   embedding: "embeddings",
   transcription: "generate_content",
   rerank: "rerank",
+  moderation: "moderation",
 };
 
 /** What the observer needs; tests replace tracer and meter. */

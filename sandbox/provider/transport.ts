@@ -19,6 +19,7 @@ import { SandboxExchange } from "./exchange.ts";
 import { answerGemini, answerGeminiCount } from "./gemini/endpoint.ts";
 import { createMediaSandbox, type MediaSandbox } from "./media.ts";
 import { answerCountTokens, answerMessages } from "./messages/endpoint.ts";
+import { answerModerations } from "./moderations.ts";
 import { answerRerank } from "./rerank.ts";
 import type { Reply } from "./reply.ts";
 import { SandboxRefusal } from "./request.ts";
@@ -54,6 +55,7 @@ const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
   ["/responses", { vendor: "chat", style: "responses", answer: answerResponses }],
   ["/embeddings", { vendor: "chat", answer: answerEmbeddings }],
   ["/rerank", { vendor: "chat", answer: answerRerank }],
+  ["/moderations", { vendor: "chat", answer: answerModerations }],
 ];
 
 /**

@@ -22,6 +22,12 @@ const models = [{
   family: "test",
   price: { unit: "search", vnd: 50 },
   routes: [{ provider: "sandbox" }],
+}, {
+  id: "moderation-1",
+  kind: "moderation",
+  family: "test",
+  price: { unit: "request", vnd: 0 },
+  routes: [{ provider: "sandbox" }],
 }];
 
 async function startWithModels(folder: string): Promise<StartedGateway> {
@@ -146,6 +152,22 @@ Deno.test("the official OpenAI SDK uses the other endpoints of a started gateway
     assertEquals(response.headers.get("x-gateway-cost-vnd"), "50");
     const { results } = data;
     assertEquals(results.map(({ index }) => index), [1, 2, 0]);
+  });
+
+  await t.step("moderations.create: texts and parts, free, and without a model", async () => {
+    const { data, response } = await openai.moderations.create({ input: ["hello", "violence"] })
+      .withResponse();
+    assertEquals(data.results.map(({ flagged }) => flagged), [false, true]);
+    assertEquals(data.model, "moderation-1");
+    assertEquals(response.headers.get("x-gateway-cost-vnd"), "0");
+    const url = "data:image/png;base64,iVBORw0KGgo=";
+    const parts = await openai.moderations.create({
+      model: "moderation-1",
+      input: [{ type: "text", text: "hate" }, { type: "image_url", image_url: { url } }],
+    });
+    assertEquals(parts.results.map(({ categories }) => categories.hate), [true]);
+    const error = await refusal(() => openai.moderations.create({ input: [] }));
+    assertEquals([error.status, error.param], [400, "input"]);
   });
 
   await t.step("the books are right after all of it", async () => {

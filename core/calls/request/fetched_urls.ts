@@ -88,6 +88,17 @@ export function fetchedUrls(body: JsonObject): readonly FetchedUrl[] {
   return found;
 }
 
+/**
+ * Finds the URLs in a list of parts that is not within a message.
+ *
+ * @throws {GatewayError} as {@linkcode fetchedUrls}
+ */
+export function urlsOfParts(parts: Json | undefined, path: string): readonly FetchedUrl[] {
+  const found: FetchedUrl[] = [];
+  inContent(parts, path, found);
+  return found;
+}
+
 function inContent(content: Json | undefined, path: string, found: FetchedUrl[]): void {
   if (!Array.isArray(content)) return;
   for (const [i, part] of content.entries()) {

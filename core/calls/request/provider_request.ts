@@ -22,6 +22,7 @@ const defaultPaths: Record<RouteStyle, string> = {
   embeddings: "/v1/embeddings",
   transcriptions: "/v1/audio",
   rerank: "/v1/rerank",
+  moderations: "/v1/moderations",
 };
 
 /**

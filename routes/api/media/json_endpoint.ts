@@ -2,7 +2,8 @@
 import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import type { AppliedPrice } from "../../../core/billing/receipt.ts";
-import type { ModelKind } from "../../../core/catalog/catalog.ts";
+import { type FetchedUrl, refuseInternalNames } from "../../../core/calls/request/fetched_urls.ts";
+import type { Model, ModelKind } from "../../../core/catalog/catalog.ts";
 import { readMediaBody } from "../../../core/media/body.ts";
 import type { MediaWork } from "../../../core/media/exchange.ts";
 import type { JsonAnswer, JsonRequest } from "../../../core/media/json_call.ts";
@@ -24,9 +25,25 @@ export interface JsonEndpoint<Request extends JsonRequest> {
   /** Reads the body. @throws {GatewayError} the client's error */
   readonly read: (body: Uint8Array) => Request;
   readonly work: (request: Request) => MediaWork<JsonAnswer>;
+  /** Addresses in the request that a provider would fetch; default: none. */
+  readonly urls?: (request: Request) => readonly FetchedUrl[];
   /** The most that a call can cost. */
   readonly mostMicroVnd: (price: AppliedPrice, request: Request) => bigint;
   readonly charge: (price: AppliedPrice, request: Request, answer: JsonAnswer) => CallCharge;
+}
+
+/** Refuses addresses that would lead a provider into an internal network. */
+async function refuseInternal(
+  { media, config: { catalog } }: Gateway,
+  { routes }: Model,
+  urls: readonly FetchedUrl[],
+): Promise<void> {
+  const isVetted = routes.some((route) => {
+    const provider = catalog.providers[route.provider];
+    return provider?.kind === "http" && !provider.unresolvedNames;
+  });
+  if (urls.length === 0 || !isVetted) return;
+  await refuseInternalNames(urls, (host) => media.names.isPublic(host));
 }
 
 /**
@@ -50,6 +67,7 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
     const known = await knownAnswer(gateway, incoming, principal, keyed);
     if (known !== undefined) return known;
   }
+  await refuseInternal(gateway, chosen.model, endpoint.urls?.(request) ?? []);
   const price = applyPrice(chosen.model.price);
   const call = await beginMediaCall(gateway, {
     incoming,

@@ -55,6 +55,7 @@ const kindOfStyle = {
   embeddings: "embedding",
   transcriptions: "transcription",
   rerank: "rerank",
+  moderations: "moderation",
 } as const;
 
 /** An admitted call: its money is reserved and its timeout runs. */

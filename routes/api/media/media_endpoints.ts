@@ -6,6 +6,7 @@ import { serveSpeech } from "../speech/audio_speech.ts";
 import type { Gateway } from "../gateway.ts";
 import { serveImages } from "../images/images.ts";
 import type { Incoming } from "../incoming.ts";
+import { serveModerations } from "../moderations/moderations.ts";
 import { serveRerank } from "../rerank/rerank.ts";
 import { serveTranscription } from "../transcriptions/transcriptions.ts";
 import { serveVideoContent } from "../videos/video_content.ts";
@@ -49,6 +50,7 @@ export const mediaEndpoints: readonly MediaEndpoint[] = [
   },
   { method: "POST", path: "/v1/embeddings", serve: serveEmbeddings },
   { method: "POST", path: "/v1/rerank", serve: serveRerank },
+  { method: "POST", path: "/v1/moderations", serve: serveModerations },
   { method: "POST", path: "/v1/videos", serve: createVideo },
   { method: "GET", path: "/v1/videos", serve: listOwnVideos },
   {

@@ -1,0 +1,93 @@
+/**
+ * Reads `POST /v1/moderations`. Fields that are not checked here are forwarded unchanged. See
+ * docs/endpoints.md#moderation.
+ *
+ * - Folder `core/media/moderation/`: calls that classify texts and pictures.
+ * - In: a JSON body.
+ * - Out: a checked request, the addresses in it, and its work on a route.
+ * - Never: keeps what is classified, or its result.
+ */
+import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
+import { type FetchedUrl, urlsOfParts } from "../../calls/request/fetched_urls.ts";
+import { parseJsonBody } from "../../calls/request/json_body.ts";
+import { GatewayError } from "../../errors.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { jsonKey } from "../../lib/json/json_cursor.ts";
+import type { MediaWork } from "../exchange.ts";
+import { fieldsOfJson, modelField } from "../fields.ts";
+import { type JsonAnswer, type JsonRequest, jsonWork } from "../json_call.ts";
+
+/** Inputs of one call. Vendors take fewer; a call has one price. */
+const maxModerationInputs = 1_024;
+
+/** Bytes of a whole answer: each input has some 30 categories with three values. */
+const maxModerationAnswerBytes = 8 * 1024 * 1024;
+
+/** A request that was read and checked. */
+export interface ModerationRequest extends JsonRequest {
+  /** Addresses of pictures, which the provider fetches. */
+  readonly urls: readonly FetchedUrl[];
+}
+
+function refuse(field: string, why: string): never {
+  throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
+}
+
+function isInput(value: Json | undefined): boolean {
+  if (typeof value === "string") return true;
+  return isJsonObject(value) && (value["type"] === "text" || value["type"] === "image_url");
+}
+
+function checkInput(input: Json | undefined): void {
+  if (input === undefined || input === null) refuse("input", "is required");
+  if (typeof input === "string") return;
+  if (!Array.isArray(input)) refuse("input", "must be a string, or a list of texts and pictures");
+  if (input.length === 0) refuse("input", "must not be empty");
+  if (input.length > maxModerationInputs) {
+    refuse("input", `at most ${maxModerationInputs} inputs, ${input.length} were sent`);
+  }
+  const strange = input.findIndex((value) => !isInput(value));
+  if (strange >= 0) {
+    refuse(`input.${strange}`, "must be a string, or a part of type text or image_url");
+  }
+}
+
+/**
+ * Reads a request.
+ *
+ * @param defaultModel the model of a request that names none, as vendors have one
+ * @example
+ * ```ts
+ * import { readModerationRequest } from "./request.ts";
+ * const body = new TextEncoder().encode('{"input":["one","two"]}');
+ * if (readModerationRequest(body, "moderation-1").model !== "moderation-1") throw new Error("no model");
+ * ```
+ *
+ * @throws {GatewayError} `invalid_request` or `invalid_json`, naming the field at fault
+ */
+export function readModerationRequest(
+  bytes: Uint8Array,
+  defaultModel: string | undefined,
+): ModerationRequest {
+  const body = parseJsonBody(bytes);
+  refuseMergedFields(body.value);
+  const named = body.value["model"];
+  const model = (named === undefined || named === null ? defaultModel : undefined) ??
+    modelField(fieldsOfJson(body.value));
+  const { input } = body.value;
+  checkInput(input);
+  return { model, body, urls: urlsOfParts(input, "input") };
+}
+
+const lists = [jsonKey("results")];
+
+/** Describes a call for its routes. */
+export function moderationWork(request: ModerationRequest): MediaWork<JsonAnswer> {
+  return jsonWork({
+    request,
+    style: "moderations",
+    list: lists,
+    maxAnswerBytes: maxModerationAnswerBytes,
+    accepts: (items) => items > 0,
+  });
+}

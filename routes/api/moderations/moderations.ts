@@ -1,0 +1,34 @@
+/**
+ * `POST /v1/moderations`. One price per call, which may be 0.
+ *
+ * - Folder `routes/api/moderations/`: calls that classify texts and pictures.
+ * - In: an admitted request for a model of that kind.
+ * - Out: the provider's results as they came, settled, with its receipt.
+ * - Never: logs or keeps what was classified.
+ */
+import { costOfUnits } from "../../../core/billing/price.ts";
+import type { Reply } from "../../../core/lib/http1/server/reply.ts";
+import { moderationWork, readModerationRequest } from "../../../core/media/moderation/request.ts";
+import type { Gateway } from "../gateway.ts";
+import type { Incoming } from "../incoming.ts";
+import { serveJsonEndpoint } from "../media/json_endpoint.ts";
+
+/**
+ * Serves one call. A request without a model goes to the first one of the catalogue.
+ *
+ * @throws {GatewayError} the client's error; nothing is charged then
+ */
+export function serveModerations(gateway: Gateway, incoming: Incoming): Promise<Reply | Response> {
+  const { models } = gateway.config.catalog;
+  const first = models.find(({ kind }) => kind === "moderation")?.id;
+  return serveJsonEndpoint(gateway, incoming, {
+    kind: "moderation",
+    style: "moderations",
+    operation: "moderation",
+    read: (body) => readModerationRequest(body, first),
+    work: moderationWork,
+    urls: ({ urls }) => urls,
+    mostMicroVnd: (price) => costOfUnits(price, 1),
+    charge: (price) => ({ units: 1, priceMicroVnd: costOfUnits(price, 1) }),
+  });
+}
