@@ -133,8 +133,8 @@ export class LiveRouter implements Router {
     return this.access(route);
   }
 
-  access(route: Route): RouteAccess {
-    return this.#access.of(route);
+  access(route: Route, pinned?: string): RouteAccess {
+    return this.#access.of(route, pinned);
   }
 
   /** Whether a failure is a rate limit that only its own customer met, as far as is known. */

@@ -40,13 +40,17 @@ export class ProviderAccess {
     }
   }
 
-  /** Takes a credential for one attempt. */
-  of(route: Route): RouteAccess {
+  /**
+   * Takes a credential for one attempt.
+   *
+   * @param pinned the secret to use, where only the one that began a task will do
+   */
+  of(route: Route, pinned?: string): RouteAccess {
     const { catalog, clock } = this.#options;
     const provider = catalog.providers[route.provider];
     const credentials = this.#credentials.get(route.provider);
     invariant(provider !== undefined && credentials !== undefined, `No provider ${route.provider}`);
-    const secret = credentials.take(clock.monotonicMs());
+    const secret = pinned ?? credentials.take(clock.monotonicMs());
     let refused = false;
     return {
       provider,

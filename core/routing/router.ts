@@ -94,8 +94,12 @@ export interface Router {
    * followed by one {@linkcode Router.report}.
    */
   begin(route: Route, operation: Operation): RouteAccess;
-  /** Returns how to reach a route outside of attempts (token counting, polling), without effect on its health. */
-  access(route: Route): RouteAccess;
+  /**
+   * Returns how to reach a route outside of attempts (token counting, polling), without effect on its health.
+   *
+   * @param pinned the secret to use instead of the next one
+   */
+  access(route: Route, pinned?: string): RouteAccess;
   /**
    * Learns from an attempt. A caller's own mistake never counts against a route, nor does a rate limit that a single
    * customer met: then only that `customer` rests.

@@ -47,17 +47,12 @@ export function upstreamOf(gateway: Gateway, task: VideoTask): TaskUpstream | un
   const model = gateway.config.catalog.find(task.model);
   const route = model?.routes.find((candidate) => candidate.id === task.route);
   if (route === undefined) return undefined;
-  const { provider, secret, transport } = gateway.router.access(route);
   const index = task.credential === undefined
     ? -1
     : credentialNames(gateway, route.provider).indexOf(task.credential);
   const pinned = gateway.config.providerKeys[route.provider]?.[index];
-  return {
-    provider,
-    secret: pinned ?? secret,
-    transport,
-    adapter: videoAdapterOf(route.capabilities),
-  };
+  const { provider, secret, transport } = gateway.router.access(route, pinned);
+  return { provider, secret, transport, adapter: videoAdapterOf(route.capabilities) };
 }
 
 /** Runs a small exchange outside of calls, within a time bound; its body is read as JSON. `stop` ends it early. */

@@ -19,7 +19,9 @@ const routes: readonly RouteReport[] = [
   ...many,
   routeReport("premium-1", "north"),
   routeReport("premium-1", "south", {}, "open"),
-  routeReport("image-1", "north", { credentials: { count: 2, resting: 2, reasons: [] } }),
+  routeReport("image-1", "north", {
+    credentials: { count: 2, resting: 2, reasons: ["token_refused: invalid_client"] },
+  }),
   routeReport("video-1", "west", { switched: "draining" }),
 ];
 
@@ -50,6 +52,7 @@ Deno.test("routes stand in groups by model, and those in trouble are open", () =
     ]);
     assertStringIncludes(text, "44 routes");
     assertStringIncludes(text, "2 of 2 resting");
+    assertStringIncludes(text, "<code>token_refused: invalid_client</code>");
     assert(text.includes('hx-get="/operator/service"'), "it applies as one types");
   }, { routes }));
 
