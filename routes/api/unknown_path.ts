@@ -6,6 +6,31 @@
 /** Characters of an unknown path that the 404 repeats: longer than any path that a library requests. */
 const maxRepeatedPathChars = 64;
 
+/** What vendors offer and this gateway does not, by the beginning of the path, with the reason. */
+const outside: readonly (readonly [path: RegExp, what: string])[] = [
+  [
+    /^\/v1\/(?:files|uploads|containers|vector_stores)\b/,
+    "files and stores would lie in the provider's account, which all customers share; send the contents with the call",
+  ],
+  [
+    /^\/v1\/(?:messages\/)?batches\b/,
+    "the results of a batch come after its call, so their cost cannot be held before; send the calls one by one",
+  ],
+  [
+    /^\/v1\/(?:responses|chat\/completions)\/.|^\/v1\/(?:conversations|threads|assistants)\b/,
+    "no prompts and answers are stored; send the whole conversation with each call",
+  ],
+  [
+    /^\/v1\/(?:fine[_-]tun(?:ing|es)|evals)\b/,
+    "models of one customer would lie in the provider's account, which all customers share",
+  ],
+  [
+    /^\/v1\/realtime\b/,
+    "audio in real time needs a WebSocket, whose cost cannot be held call by call; use /v1/audio/transcriptions, a " +
+    "chat endpoint and /v1/audio/speech",
+  ],
+];
+
 function withoutVersion(path: string): string {
   return path.slice("/v1".length);
 }
@@ -34,7 +59,12 @@ export function unknownPathMessage(pathname: string, served: readonly string[]):
   if (pathname.startsWith("/v1/v1/")) {
     return "There is no such path: the base address must not end in /v1 for this client";
   }
+  const told = pathname.slice(0, maxRepeatedPathChars);
+  const reason = outside.find(([path]) => path.test(pathname))?.[1];
   const meant = meantPath(pathname, served);
+  if (reason !== undefined && meant === undefined) {
+    return `There is no such path: this gateway does not offer ${told}: ${reason}`;
+  }
   if (meant !== undefined) {
     const advice = withoutVersion(meant) === pathname
       ? "Add /v1 to the base address"
@@ -42,7 +72,6 @@ export function unknownPathMessage(pathname: string, served: readonly string[]):
     return `There is no such path: did you mean ${meant}? ${advice}`;
   }
   if (!pathname.startsWith("/v1/")) return "There is no such path";
-  const told = pathname.slice(0, maxRepeatedPathChars);
   return `There is no such path: this gateway does not offer ${told}. ` +
     `Calls of models go to ${served.join(", ")}`;
 }

@@ -381,11 +381,28 @@ Deno.test("the 404 for an endpoint that only vendors have differs from that for 
     );
     return { status: response.status, ...await response.json() };
   };
-  for (const path of ["/v1/embeddings", "/v1/files", "/v1/messages/batches", "/v1/completions"]) {
+  const reasons: Readonly<Record<string, string>> = {
+    "/v1/edits": "/v1/chat/completions",
+    "/v1/files": "send the contents with the call",
+    "/v1/files/file-1/content": "send the contents with the call",
+    "/v1/uploads": "which all customers share",
+    "/v1/vector_stores/vs_1/search": "which all customers share",
+    "/v1/batches": "cannot be held before",
+    "/v1/messages/batches": "cannot be held before",
+    "/v1/responses/resp_1": "send the whole conversation",
+    "/v1/responses/resp_1/cancel": "send the whole conversation",
+    "/v1/chat/completions/chatcmpl-1": "send the whole conversation",
+    "/v1/conversations": "send the whole conversation",
+    "/v1/threads/runs": "send the whole conversation",
+    "/v1/fine_tuning/jobs": "which all customers share",
+    "/v1/realtime": "/v1/audio/transcriptions",
+    "/v1/realtime/sessions": "/v1/audio/transcriptions",
+  };
+  for (const [path, reason] of Object.entries(reasons)) {
     const { status, error } = await ask(path);
     assertEquals([status, error.type], [404, "not_found_error"], path);
     assert(error.message.includes(`does not offer ${path}`), error.message);
-    assert(error.message.includes("/v1/chat/completions"), error.message);
+    assert(error.message.includes(reason), error.message);
   }
   const long = await ask(`/v1/${"x".repeat(5_000)}`);
   assert(long.error.message.length < 500, "a path of the caller's making is not sent back whole");

@@ -21,7 +21,7 @@ Deno.test("usage, status and unknown paths have cost headers of 0", async () => 
     assertEquals(await costOf(await ask(path)), [200, "0", "0", "0"], path);
   }
   assertEquals(await costOf(await ask("/v1/balance", { headers: {} })), [401, "0", "0", "0"]);
-  assertEquals(await costOf(await ask("/v1/embeddings")), [404, "0", "0", "0"]);
+  assertEquals(await costOf(await ask("/v1/edits")), [404, "0", "0", "0"]);
   assertEquals(await costOf(await ask("/v1/models", { method: "DELETE" })), [405, "0", "0", "0"]);
   assertEquals(await costOf(await ask("/v1/responses")), [405, "0", "0", "0"]);
   const page = { "x-api-key": key, origin: "https://page.example" };
