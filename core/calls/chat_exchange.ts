@@ -3,7 +3,7 @@ import type { ByteParts } from "../lib/bytes/byte_parts.ts";
 import type { Model, Route } from "../catalog/catalog.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import { readAnswer } from "../wire/answer_reading.ts";
-import { ClientModel, inClientTerms } from "../wire/stream/client_model.ts";
+import { ClientModel, inClientTerms, modelKey } from "../wire/stream/client_model.ts";
 import type { AnswerReading, PipeContext, Style } from "../wire/contract.ts";
 import { convertAnswer, convertRequest } from "../wire/convert.ts";
 import { createConvertingPipe } from "../wire/stream/converting_pipe.ts";
@@ -75,6 +75,10 @@ export interface ChatExchange extends AttemptHandlers {
   /** Fields of the request that this route could not carry, for `x-gateway-conversion`. */
   readonly dropped: readonly string[];
 }
+
+/** The member of a whole answer that names its model. */
+const modelMember = { name: "model", key: modelKey } as const;
+const geminiModelMember = { name: "modelVersion", key: jsonKey("modelVersion") } as const;
 
 function chatStyle(route: Route): Style {
   switch (route.style) {
@@ -233,10 +237,10 @@ function startNative(
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
     toClient: ({ bytes, value }) => {
-      const member = style === "gemini" ? "modelVersion" : "model";
-      return value[member] === request.model
+      const { name, key } = style === "gemini" ? geminiModelMember : modelMember;
+      return value[name] === request.model
         ? bytes
-        : ClientModel.of(request.model).inAnswer(bytes, jsonKey(member));
+        : ClientModel.of(request.model).inAnswer(bytes, key);
     },
     dropped,
   };
