@@ -180,7 +180,7 @@ Deno.test("the file that the operations guide shows starts as it is, with its ke
   const guide = await Deno.readTextFile(
     new URL("../../../docs/operations.md", import.meta.url),
   );
-  const sample = guide.match(/## A real provider\n\n```jsonc?\n([^]*?)```/)?.[1] ?? "";
+  const sample = guide.match(/## A real provider\n[^#]*?```jsonc?\n([^]*?)```/)?.[1] ?? "";
   const secrets = [...sample.matchAll(/"([A-Z_0-9]+_KEY\w*)"/g)].map((
     [, name],
   ) => [name, "secret"]);
