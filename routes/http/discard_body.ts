@@ -29,9 +29,11 @@ const refusedStallMs = 3_000;
 
 /** Discards the body of a refused request, within bounds of size and time. Never throws. */
 export async function discardRequestBody(
-  request: Pick<HttpRequest, "body" | "pieces">,
+  request: Pick<HttpRequest, "body" | "pieces" | "isBodyHeldBack">,
   deadlines: Deadlines,
 ): Promise<void> {
+  // Reading it would ask for it. Its client reads the answer first.
+  if (request.isBodyHeldBack === true) return;
   if (request.pieces === undefined && request.body?.locked === true) return;
   const pieces = piecesOf(request);
   if (pieces === undefined) return;

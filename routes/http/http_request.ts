@@ -4,6 +4,8 @@ export interface HttpRequest extends Pick<Request, "method" | "url" | "body" | "
   readonly headers: Pick<Headers, "get" | "has">;
   /** Takes the whole body if it has arrived; it cannot be read again then. Absent where a server cannot say. */
   arrivedBody?(): Uint8Array | undefined;
+  /** Whether the client sends the body only when it is read (`expect: 100-continue`). Absent where a server cannot say. */
+  readonly isBodyHeldBack?: boolean;
   /** Reads the body without a stream; `undefined` if there is none. Absent where a server has only the stream. */
   pieces?(): Pieces | undefined;
 }

@@ -45,9 +45,9 @@ export class RequestBody {
     return this.#isComplete;
   }
 
-  /** Whether the client waits for `100 Continue`, which was not sent. */
+  /** Whether the client waits for `100 Continue`, which was not sent, and has sent nothing of the body. */
   get isAwaited(): boolean {
-    return this.#isAwaited;
+    return this.#isAwaited && this.#host.reader.length === 0;
   }
 
   /** Takes a copy of the whole body, if its length is known and all of it has arrived. */

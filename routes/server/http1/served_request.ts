@@ -48,6 +48,10 @@ export class ServedRequest implements HttpRequest {
     return this.#body.takeArrived();
   }
 
+  get isBodyHeldBack(): boolean {
+    return this.#body.isAwaited;
+  }
+
   pieces(): Pieces | undefined {
     if (this.headers.body === 0) return undefined;
     const body = this.#body;
