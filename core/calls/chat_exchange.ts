@@ -19,6 +19,7 @@ import { stringifyExactly } from "../lib/runtime/mod.ts";
 import { withoutPathMembers } from "../wire/mod.ts";
 import type { Transport } from "../upstream/transport.ts";
 import type { AttemptHandlers } from "./attempt.ts";
+import { ArrayStream } from "./request/array_stream.ts";
 import type { ChatRequest } from "./request/chat_request.ts";
 import {
   fieldsLeftOut,
@@ -28,6 +29,7 @@ import {
 import { droppedReasoningFields, withoutForeignReasoning } from "./request/foreign_reasoning.ts";
 import { withFields, withoutFields } from "./request/changed_body.ts";
 import { type CloudBodyChanges, cloudBodyChanges } from "../clouds/request_form.ts";
+import { decisiveFields } from "./request/gemini_body.ts";
 import { ItemTap, type ItemVisitor, visitItems } from "./request/item_tap.ts";
 import type { JsonBody } from "./request/json_body.ts";
 import { withoutStore } from "./request/stored_answers.ts";
@@ -150,6 +152,7 @@ function nativeBody(
   { replaced, injectUsage, leftOut, unstored, cloud }: NativeChanges,
 ): ByteParts {
   const changes: JsonObject = { ...replaced, ...unstored };
+  if (call.request.style === "gemini") Object.assign(changes, decisiveFields(call.body));
   for (const field of leftOut) changes[field] = null;
   // The Gemini style has it in the path.
   if (call.request.style !== "gemini" && route.upstreamModel !== call.request.model) {
@@ -326,6 +329,9 @@ export function startChatExchange(
   const exchange = style === call.request.style
     ? startNative(call, route, style, access)
     : startConverted(call, route, style, access);
+  if (call.request.inArray === true) {
+    return { ...exchange, createPipe: () => new ArrayStream(exchange.createPipe()) };
+  }
   return call.onItem === undefined ? exchange : tapped(exchange, call.onItem);
 }
 

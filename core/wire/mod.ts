@@ -65,6 +65,7 @@ export {
 export { createNativePipe, type NativePipeContext } from "./stream/native_pipe.ts";
 export { withoutForeignSignatures } from "./gemini/foreign_signatures.ts";
 export { wrappedPrefix } from "./gemini/thought_signatures.ts";
+export { isStoredFile } from "./gemini/stored_files.ts";
 export { withReferenceNames } from "./gemini/field_names.ts";
 export { withoutPathMembers } from "./gemini/path_members.ts";
 export { withoutForeignBlocks } from "./messages/foreign_blocks.ts";

@@ -1,7 +1,7 @@
 /**
  * The paths of the API. Unknown paths answer 404 before anything asks for a key.
  *
- * - Folder `routes/api/`: the API under `/v1`: paths, admission, headers, logs, running calls.
+ * - Folder `routes/api/`: the API under `/v1` and `/v1beta`: paths, admission, headers, logs, running calls.
  * - In: requests with an API key.
  * - Out: answers in the caller's style, one log line per call.
  * - Never: asks for a key before it knows the path (404 comes before 401), or logs a prompt, an
@@ -22,6 +22,9 @@ import { serveChat } from "./chat/chat.ts";
 import { serveCountTokens } from "./chat/count_tokens.ts";
 import { errorStyleOf } from "./error_style.ts";
 import type { Gateway } from "./gateway.ts";
+import { geminiEndpoints } from "./gemini/endpoints.ts";
+import { serveGeminiModel, serveGeminiModels } from "./gemini/models.ts";
+import { geminiPaths, isGeminiClient, withQueryKey } from "./gemini/query_key.ts";
 import { admitRequest, checkVersion, type Incoming } from "./incoming.ts";
 import { mediaEndpoints } from "./media/media_endpoints.ts";
 import { withCostHeaders } from "./response_headers.ts";
@@ -49,6 +52,7 @@ interface Endpoint {
 const chat = (style: Style): Serve => (gateway, incoming) => serveChat(gateway, style, incoming);
 
 async function serveModelList(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  if (isGeminiClient(incoming.request.headers)) return await serveGeminiModels(gateway, incoming);
   const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
   const { headers, url } = incoming.request;
   checkVersion(headers);
@@ -63,6 +67,9 @@ async function serveModel(
   incoming: Incoming,
   context: Context,
 ): Promise<Response> {
+  if (isGeminiClient(incoming.request.headers)) {
+    return await serveGeminiModel(gateway, incoming, context);
+  }
   const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
   checkVersion(incoming.request.headers);
   const { catalog } = gateway.config;
@@ -81,10 +88,11 @@ const endpoints: readonly Endpoint[] = [
   { method: "GET", path: "/v1/models", serve: serveModelList },
   { method: "GET", path: "/v1/models/:id{.+}", serve: serveModel },
   ...mediaEndpoints,
+  ...geminiEndpoints,
 ];
 
 const servedPaths = [...new Set(endpoints.map(({ path }) => path))]
-  .filter((path) => !path.includes(":"));
+  .filter((path) => !path.includes(":") && !path.startsWith(geminiPaths));
 
 /** Runs an endpoint; an error that it throws becomes an answer in the style of the path. */
 async function respond(
@@ -127,7 +135,9 @@ function logFailure(gateway: Gateway, incoming: Incoming, path: string, error: u
   gateway.log.event("info", `call refused: ${error.code}`, {
     request_id: requestId,
     // Only the served path: what follows it is text of the caller.
-    endpoint: servedPaths.find((served) => path === served || path.startsWith(`${served}/`)),
+    endpoint: path.startsWith(geminiPaths)
+      ? `${geminiPaths}models`
+      : servedPaths.find((served) => path === served || path.startsWith(`${served}/`)),
     status: wireStatus(error, errorStyleOf(path, incoming.request.headers)),
     ...(principal && { account_id: principal.accountId, key_id: principal.key.id }),
   });
@@ -186,7 +196,7 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
     return responseOf(
       await respond(
         gateway,
-        raw,
+        withQueryKey(raw, path),
         connection,
         path,
         (incoming) => serve(gateway, incoming, context),
@@ -194,15 +204,17 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
     );
   };
 
-  app.use(
-    "/v1/*",
-    (context, next) => comesFromPage(context.req.raw) ? forOtherOrigins(context, next) : next(),
-  );
-  // Also for paths outside this folder: usage, the status page's data, unknown paths.
-  app.use("/v1/*", async (context, next) => {
-    await next();
-    withCostHeaders(context.res, undefined);
-  });
+  for (const paths of ["/v1/*", `${geminiPaths}*`]) {
+    app.use(
+      paths,
+      (context, next) => comesFromPage(context.req.raw) ? forOtherOrigins(context, next) : next(),
+    );
+    // Also for paths outside this folder: usage, the status page's data, unknown paths.
+    app.use(paths, async (context, next) => {
+      await next();
+      withCostHeaders(context.res, undefined);
+    });
+  }
 
   const day = new DayOfAvailability(gateway);
   app.get("/v1/status", () => serveStatus(gateway, day));
@@ -238,6 +250,10 @@ export async function notFound(gateway: Gateway, request: Request): Promise<Resp
   const { pathname } = new URL(request.url);
   const requestId = newId("request", gateway.clock.nowMs());
   const error = new GatewayError("not_found", unknownPathMessage(pathname, servedPaths));
-  const style = pathname.includes("/messages") ? "messages" : listStyle(request.headers);
+  const style = pathname.startsWith(geminiPaths)
+    ? "gemini"
+    : pathname.includes("/messages")
+    ? "messages"
+    : listStyle(request.headers);
   return errorResponse(error, style, requestId);
 }

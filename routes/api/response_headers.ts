@@ -90,7 +90,9 @@ export function withCostHeaders<Answer extends WithHeaders>(
   chosen: ChosenModel | undefined,
 ): Answer {
   const { headers } = response;
-  if (headers.get("content-type")?.startsWith("text/event-stream") === true) return response;
+  const isStream = headers.get("content-type")?.startsWith("text/event-stream") === true ||
+    headers.get(unbuffered) === "no";
+  if (isStream) return response;
   for (const name of costNames) if (!headers.has(name)) headers.set(name, "0");
   if (chosen === undefined || headers.has(answerHeaders.model)) return response;
   headers.set(answerHeaders.model, chosen.model.id);
@@ -114,14 +116,21 @@ export function answerOf(
   return new Reply(200, [["content-type", contentType], ...headers], body);
 }
 
-/** Makes an event stream that proxies neither buffer nor change. */
+/** The type of a stream of events. */
+export const eventStream = "text/event-stream; charset=utf-8";
+
+/** Keeps proxies from collecting an answer; every stream has it. */
+const unbuffered = "x-accel-buffering";
+
+/** Makes a stream that proxies neither buffer nor change. */
 export function streamOf(
   body: ByteSource,
   headers: readonly [string, string][],
+  contentType = eventStream,
 ): Reply {
-  return answerOf(body, "text/event-stream; charset=utf-8", [
+  return answerOf(body, contentType, [
     ...headers,
     ["cache-control", "no-cache, no-transform"],
-    ["x-accel-buffering", "no"],
+    [unbuffered, "no"],
   ]);
 }

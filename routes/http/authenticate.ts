@@ -1,12 +1,17 @@
-/** Finds the caller of a request by the API key in either header. */
+/** Finds the caller of a request by the API key in one of three headers. */
 import { GatewayError } from "../../core/errors.ts";
 import { isAddressAllowed } from "../../core/api_keys/address_ranges.ts";
 import type { HttpRequest } from "./http_request.ts";
 import type { KeyDirectory, Principal } from "../../kv/api_keys/key_directory.ts";
 
+/** Headers that carry nothing but a key, as the libraries of two vendors send it. */
+const keyHeaders = ["x-api-key", "x-goog-api-key"] as const;
+
 function apiKeyOf(headers: HttpRequest["headers"]): string | undefined {
-  const own = headers.get("x-api-key");
-  if (own !== null && own !== "") return own;
+  for (const name of keyHeaders) {
+    const own = headers.get(name);
+    if (own !== null && own !== "") return own;
+  }
   const authorization = headers.get("authorization");
   if (authorization === null) return undefined;
   const match = /^bearer +(\S+)$/i.exec(authorization);

@@ -12,15 +12,18 @@ import {
 } from "node:assert/strict";
 
 export function assert(condition: unknown, message?: string): asserts condition {
-  ok(condition, message);
+  if (message === undefined) ok(condition);
+  else ok(condition, message);
 }
 
 export function assertEquals<T>(actual: T, expected: T, message?: string): void {
-  deepStrictEqual(actual, expected, message);
+  if (message === undefined) deepStrictEqual(actual, expected);
+  else deepStrictEqual(actual, expected, message);
 }
 
 export function assertNotEquals<T>(actual: T, unexpected: T, message?: string): void {
-  notDeepStrictEqual(actual, unexpected, message);
+  if (message === undefined) notDeepStrictEqual(actual, unexpected);
+  else notDeepStrictEqual(actual, unexpected, message);
 }
 
 export function assertStringIncludes(actual: string, expected: string, message?: string): void {
@@ -31,7 +34,8 @@ export function assertStringIncludes(actual: string, expected: string, message?:
 }
 
 export function assertMatch(actual: string, expected: RegExp, message?: string): void {
-  match(actual, expected, message);
+  if (message === undefined) match(actual, expected);
+  else match(actual, expected, message);
 }
 
 type ErrorClass = abstract new (...args: never[]) => Error;

@@ -11,6 +11,7 @@ import type { Style } from "../../wire/contract.ts";
 import { type ErrorCode, GatewayError } from "../../errors.ts";
 import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxOutputTokensOfCall } from "../../billing/limits.ts";
+import { isStoredFile } from "../../wire/mod.ts";
 import { maxChoices } from "../../wire/limits.ts";
 import { maxModelNameChars } from "../../limits.ts";
 import { refuseMergedFields } from "./decisive_fields.ts";
@@ -29,6 +30,8 @@ export interface ChatRequest {
   readonly choices: number;
   /** Chat: whether the client asked for the usage chunk itself. */
   readonly wantsUsage: boolean;
+  /** Gemini: the client wants the stream as one JSON array. */
+  readonly inArray?: boolean;
 }
 
 function invalid(param: string, problem: string): GatewayError {
@@ -201,6 +204,22 @@ function readResponses(body: JsonObject): ChatRequest {
   };
 }
 
+/** Refuses files of the provider's storage, anywhere in the contents: see {@linkcode refuseStoredState}. */
+function refuseStoredFiles(value: Json | undefined, path: string): void {
+  if (Array.isArray(value)) {
+    value.forEach((item, i) => refuseStoredFiles(item, `${path}.${i}`));
+    return;
+  }
+  if (!isJsonObject(value)) return;
+  const { fileData, parts, functionResponse: result } = value;
+  const uri = isJsonObject(fileData) ? fileData["fileUri"] : undefined;
+  if (typeof uri === "string" && isStoredFile(uri)) {
+    throw invalid(`${path}.fileData.fileUri`, "is not supported; send the data or a public URL");
+  }
+  refuseStoredFiles(parts, `${path}.parts`);
+  if (isJsonObject(result)) refuseStoredFiles(result["parts"], `${path}.functionResponse.parts`);
+}
+
 /**
  * Reads a Gemini request, with the members of its path and the field names of the vendor's reference; see
  * `gemini_body.ts`.
@@ -215,6 +234,7 @@ function readGemini(body: JsonObject): ChatRequest {
     }
   }
   refuseStoredState(body, ["cachedContent"], "contents");
+  refuseStoredFiles(contents, "contents");
   if (config !== null && !isJsonObject(config)) {
     throw invalid("generationConfig", "must be an object");
   }

@@ -21,6 +21,7 @@ import {
 } from "../fields/fields.ts";
 import { readModelPart } from "./decode_parts.ts";
 import { otherPart, withCodeOutput } from "./decode_answer.ts";
+import { isStoredFile } from "./stored_files.ts";
 import { google } from "./thought_signatures.ts";
 
 /** Reads `contents`: a list, or, as some libraries send it, a single content or a text. */
@@ -145,15 +146,14 @@ function refuseSound(mediaType: string, path: string): void {
   }
 }
 
-/** The vendor's own storage, and videos that only it can read. */
-const ownUrl =
-  /^(?:gs:|https?:\/\/(?:generativelanguage\.googleapis\.com|(?:www\.)?youtube\.com|youtu\.be)\/)/i;
+/** Videos that only the vendor can read. */
+const video = /^https?:\/\/(?:(?:www\.|m\.)?youtube\.com|youtu\.be)\//i;
 
 function decodeFile(file: JsonObject, path: string): ImageBlock | DocumentBlock {
   const url = requiredString(file, "fileUri", `${path}.fileData.fileUri`);
   const type = optionalString(file, "mimeType", `${path}.fileData.mimeType`)?.toLowerCase() ?? "";
   refuseSound(type, path);
-  if (ownUrl.test(url) || !/^https?:/i.test(url)) {
+  if (video.test(url) || isStoredFile(url)) {
     refuse(`${path}.fileData.fileUri`, "the file belongs to another provider; send its data");
   }
   const isImage = type.startsWith("image/") || /\.(?:png|jpe?g|gif|webp)(?:[?#]|$)/i.test(url);

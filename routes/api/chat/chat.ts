@@ -27,6 +27,7 @@ import {
   startChatExchange,
 } from "../../../core/calls/chat_exchange.ts";
 import { type FetchedUrl, refuseInternalNames } from "../../../core/calls/request/fetched_urls.ts";
+import type { GeminiPath } from "../../../core/calls/request/gemini_body.ts";
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { continuesTurn } from "../../../core/calls/request/turn_continuation.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
@@ -50,17 +51,20 @@ import { admitRequest, type Incoming } from "../incoming.ts";
 /**
  * Serves one chat call.
  *
+ * @param path what the path of a Gemini request says
+ *
  * @throws {GatewayError} the client's error; nothing is charged then
  */
 export async function serveChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
+  path?: GeminiPath,
 ): Promise<Reply | Response> {
   const start = startCall(gateway);
   const { body: bytes, principal } = await admitRequest(gateway, incoming);
   if (style === "responses") await fetchPeersItems(gateway, principal.accountId, bytes);
-  const checked = checkChat(gateway, style, incoming, { bytes, principal, start });
+  const checked = checkChat(gateway, style, incoming, { bytes, principal, start, path });
   if (hasIdempotencyKey(incoming)) {
     const body = { kind: "json", json: checked.call.body } as const;
     const known = await knownAnswer(gateway, incoming, principal, body);

@@ -9,6 +9,7 @@ import type { InitialReservation } from "../../../core/calls/bounds/initial_rese
 import type { ChatCall, ChatExchange } from "../../../core/calls/chat_exchange.ts";
 import type { FetchedUrl } from "../../../core/calls/request/fetched_urls.ts";
 import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
+import { ArrayStream } from "../../../core/calls/request/array_stream.ts";
 import type { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
 import type { Style } from "../../../core/wire/contract.ts";
@@ -19,7 +20,7 @@ import { encodeSseEvent, keepAliveComment } from "../../../core/lib/sse/writer.t
 import { bytesLeave } from "../../http/bytes_leave.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway.ts";
-import { callHeaders, costHeaders, streamOf } from "../response_headers.ts";
+import { callHeaders, costHeaders, eventStream, streamOf } from "../response_headers.ts";
 import { wholeAnswer } from "./whole_answer.ts";
 
 /**
@@ -113,6 +114,10 @@ function meteredInput(
   };
 }
 
+function streamType({ call }: Delivery): string {
+  return call.request.inArray === true ? "application/json" : eventStream;
+}
+
 /** Delivers a stream whose first output has arrived. */
 export function deliverStream(
   delivery: Delivery,
@@ -120,19 +125,20 @@ export function deliverStream(
   started: StartedStream,
 ): Reply {
   const stream = meteredStream(meteredInput(delivery, found, started));
-  return streamOf(stream, headersOf(delivery, found.begun.dropped));
+  return streamOf(stream, headersOf(delivery, found.begun.dropped), streamType(delivery));
 }
 
 /** Writes the error event for a failed call whose client already has its status. */
 function errorEvent({ call }: Delivery, error: GatewayError): Uint8Array {
   const { request, requestId, nowSeconds } = call;
-  return createNativePipe(request.style, {
+  const pipe = createNativePipe(request.style, {
     clientModel: request.model,
     requestId,
     clientWantsUsage: request.wantsUsage,
     nowSeconds,
     injectedUsage: false,
-  }).fail(error);
+  });
+  return (request.inArray === true ? new ArrayStream(pipe) : pipe).fail(error);
 }
 
 /**
@@ -154,5 +160,5 @@ export function deliverEarly(delivery: Delivery, finding: Promise<Found>): Reply
     deadlines: gateway.deadlines,
     control,
   });
-  return streamOf(stream, headersOf(delivery, [...delivery.dropped]));
+  return streamOf(stream, headersOf(delivery, [...delivery.dropped]), streamType(delivery));
 }

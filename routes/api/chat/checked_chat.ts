@@ -2,6 +2,7 @@
 import { type ChatBounds, chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import type { ChatCall } from "../../../core/calls/chat_exchange.ts";
 import { type FetchedUrl, fetchedUrls } from "../../../core/calls/request/fetched_urls.ts";
+import { geminiBody, type GeminiPath } from "../../../core/calls/request/gemini_body.ts";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
@@ -31,7 +32,8 @@ export function checkChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-  { bytes, principal, start }: {
+  { bytes, principal, start, path }: {
+    readonly path?: GeminiPath | undefined;
     readonly bytes: Uint8Array;
     readonly principal: Principal;
     readonly start: CallStart;
@@ -44,8 +46,11 @@ export function checkChat(
   const { recentItems } = gateway;
   const body = style === "responses"
     ? withRecentItems(recentItems, principal.accountId, sent)
-    : sent;
-  const request = readChatRequest(style, body.value);
+    : path === undefined
+    ? sent
+    : geminiBody(sent, path);
+  const read = readChatRequest(style, body.value);
+  const request = path?.inArray === true ? { ...read, inArray: true } : read;
   const { catalog } = gateway.config;
   const chosen = chooseModel(catalog, request.model, "chat", principal);
   const { model, mappedFrom } = incoming.chosen = chosen;

@@ -3,7 +3,7 @@
  */
 import { Sha256 } from "@aws-crypto/sha256-js";
 import { SignatureV4 } from "@smithy/signature-v4";
-import { exportPKCS8, generateKeyPair, jwtVerify } from "jose";
+import { exportPKCS8, generateKeyPair, type GenerateKeyPairResult, jwtVerify } from "jose";
 
 /** A request that arrived, with its body read. */
 export interface CloudRequest {
@@ -24,7 +24,7 @@ export const entraSecret = "entra~Secret.Value";
 
 export class FakeCloud implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
-  readonly #keys: CryptoKeyPair;
+  readonly #keys: GenerateKeyPairResult;
   readonly #pem: string;
   /** Whatever is neither a token nor refused. */
   answer: CloudAnswer = () => new Response("{}", { status: 500 });
@@ -40,7 +40,7 @@ export class FakeCloud implements AsyncDisposable {
   aheadSeconds = 0;
   readonly requests: CloudRequest[] = [];
 
-  private constructor(keys: CryptoKeyPair, pem: string) {
+  private constructor(keys: GenerateKeyPairResult, pem: string) {
     this.#keys = keys;
     this.#pem = pem;
     this.#server = Deno.serve(

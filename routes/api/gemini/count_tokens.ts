@@ -1,0 +1,49 @@
+/** POST /v1beta/models/{model}:countTokens, free of charge: an estimate, marked as such. */
+import { geminiBody } from "../../../core/calls/request/gemini_body.ts";
+import { type JsonBody, parseJsonBody } from "../../../core/calls/request/json_body.ts";
+import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { isJsonObject } from "../../../core/lib/json/json.ts";
+import { convertRequest } from "../../../core/wire/convert.ts";
+import { answerHeaders } from "../../http/own_headers.ts";
+import { chooseModel } from "../admission.ts";
+import type { Gateway } from "../gateway.ts";
+import { admitRequest, type Incoming, requireJson } from "../incoming.ts";
+
+/** Serves one count. */
+export async function serveGeminiCount(
+  gateway: Gateway,
+  incoming: Incoming,
+  name: string,
+): Promise<Response> {
+  const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
+  requireJson(incoming.request);
+  const { catalog } = gateway.config;
+  const { model } = incoming.chosen = chooseModel(catalog, name, "chat", principal);
+  const { value } = geminiBody(counted(parseJsonBody(bytes)), {
+    model: name,
+    stream: false,
+    inArray: false,
+  });
+  // The tokenizer's rules for pictures, pages and tools are those of one form.
+  const converted = convertRequest("gemini", "messages", value, {
+    capabilities: { images: "url" },
+    upstreamModel: model.id,
+    maxOutputTokens: model.maxOutputTokens,
+  });
+  if (!converted.ok) throw converted.error;
+  const totalTokens = await estimateInputTokens(converted.request.body);
+  return Response.json({ totalTokens }, { headers: { [answerHeaders.estimate]: "true" } });
+}
+
+/** Returns the request to count: the contents alone, or a whole request inside the body. */
+function counted(sent: JsonBody): JsonBody {
+  const whole = sent.value["generateContentRequest"] ?? sent.value["generate_content_request"];
+  if (whole === undefined) return sent;
+  if (!isJsonObject(whole)) {
+    const param = "generateContentRequest";
+    throw new GatewayError("invalid_request", `${param}: must be an object`, { param });
+  }
+  const { model: _, ...rest } = whole;
+  return { ...sent, value: rest };
+}

@@ -1,0 +1,50 @@
+/** The paths of the Gemini style, and the key that its clients may have in the query. */
+import type { HttpRequest } from "../../http/http_request.ts";
+
+/** The beginning of paths that only this style has. */
+export const geminiPaths = "/v1beta/";
+
+/** The end of a path of a call, which exists under `/v1`, too. */
+const operation = /^\/v1\/models\/.+:(?:generateContent|streamGenerateContent|countTokens)$/;
+
+/** Whether the vendor's library sent a request: it names itself in a header. */
+export function isGeminiClient(headers: HttpRequest["headers"]): boolean {
+  return headers.has("x-goog-api-client") || headers.has("x-goog-api-key");
+}
+
+/** Whether a path is one of this style. */
+export function isGeminiPath(path: string): boolean {
+  return path.startsWith(geminiPaths) || operation.test(path);
+}
+
+const queryKey = "key";
+
+/**
+ * Returns the request with the key in a header and not in its URL, which error reports of a runtime may show. A key in a
+ * header wins. Any other request is returned as it is.
+ */
+export function withQueryKey(request: HttpRequest, path: string): HttpRequest {
+  if (!request.url.includes(`${queryKey}=`) || !isGeminiPath(path)) return request;
+  const url = new URL(request.url);
+  const key = url.searchParams.get(queryKey);
+  if (key === null) return request;
+  url.searchParams.delete(queryKey);
+  const { headers } = request;
+  const hasOwn = ["x-goog-api-key", "x-api-key", "authorization"].some((name) => headers.has(name));
+  const given = (name: string) => !hasOwn && name === "x-goog-api-key";
+  return {
+    method: request.method,
+    url: url.href,
+    headers: {
+      get: (name) => given(name) ? key : headers.get(name),
+      has: (name) => given(name) || headers.has(name),
+    },
+    get body() {
+      return request.body;
+    },
+    get signal() {
+      return request.signal;
+    },
+    bytes: () => request.bytes(),
+  };
+}
