@@ -41,6 +41,7 @@ export class Fleet implements AsyncDisposable {
     const environment = (port: number) => ({
       ...store.env(port),
       PORT: "0",
+      GATEWAY_WORKERS: "1",
       GATEWAY_CONFIG: `${directory}/gateway.json`,
       GATEWAY_MASTER_KEYS: masterKeys,
       GATEWAY_DRAIN_MS: "0",

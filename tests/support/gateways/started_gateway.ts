@@ -54,6 +54,8 @@ function environment(folder: string, options: StartOptions): Record<string, stri
   return {
     GATEWAY_KV: `${folder}/gateway.sqlite3`,
     PORT: "0",
+    // The same on every machine. With GATEWAY_WORKERS set, the tests run on so many threads.
+    GATEWAY_WORKERS: Deno.env.get("GATEWAY_WORKERS") ?? "1",
     NO_COLOR: "1",
     ...testEnvironment,
     ...options.env,
