@@ -187,6 +187,7 @@ export function readConfig(
   }
   const isReal = Object.values(catalog.providers).some((provider) => provider.kind !== "sandbox");
   const onDenoDeploy = isDenoDeploy(set);
+  const isTraced = values.OTEL_DENO === "true" || values.OTEL_DENO === "1";
   if (isReal && onDenoDeploy) {
     const mixed = sandboxBesideReal(catalog, fileName);
     if (mixed.length > 0) return { ok: false, problems: mixed };
@@ -213,16 +214,17 @@ export function readConfig(
       // On by default only on Deno Deploy: on a full disk the runtime's reader of a local queue ends the process.
       queue:
         (values.GATEWAY_QUEUE ?? (values.GATEWAY_KV.kind === "deploy" ? "on" : "off")) === "on",
-      // A platform that starts instances brings sockets of its own, which only the runtime's server takes.
+      // A platform that starts instances brings sockets of its own, which only the runtime's server takes; and only
+      // that one makes spans of requests, with the client's trace as their parent.
       httpServer: values.GATEWAY_HTTP_SERVER ??
-        (onDenoDeploy || values.GATEWAY_KV.kind === "deploy" ? "runtime" : "own"),
+        (onDenoDeploy || values.GATEWAY_KV.kind === "deploy" || isTraced ? "runtime" : "own"),
       stopDelayMs: values.GATEWAY_STOP_DELAY_MS,
       drainMs: values.GATEWAY_DRAIN_MS,
       // Its instances have one core, and no file that threads could share.
       workers: onDenoDeploy ? 1 : values.GATEWAY_WORKERS,
       memoryMb: values.GATEWAY_MEMORY_MB,
       receiptWaitMs: values.GATEWAY_RECEIPT_WAIT_MS,
-      telemetry: values.OTEL_DENO === "true" || values.OTEL_DENO === "1",
+      telemetry: isTraced,
       catalog,
       mode: isReal ? "production" : "sandbox",
       providerKeys: secrets.keys,
