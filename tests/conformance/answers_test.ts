@@ -7,10 +7,10 @@ import { context, readWhole } from "./clients.ts";
 import { type Gist, gistOf } from "./gist.ts";
 import { describeRecordings, otherStyles } from "./recordings.ts";
 
-/** A Messages client has one place for text and refusal; the other two separate them. */
+/** Messages and Gemini clients have one place for text and refusal; the other two separate them. */
 function comparable(gist: Gist, styles: readonly Style[]): unknown {
   const { text, refusal, calls, ...rest } = gist;
-  const together = styles.includes("messages");
+  const together = styles.includes("messages") || styles.includes("gemini");
   const legacy = calls.some((one) => one.startsWith(" "));
   return {
     ...rest,

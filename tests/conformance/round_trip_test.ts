@@ -128,6 +128,12 @@ const lossy: Record<string, string> = {
   "messages/tool-result-is-error responses": "an error is told in words",
   "messages/max-tokens-system-blocks responses": "a cap under 16 is raised to 16",
   "chat/custom-tool messages": "a free-text tool becomes a function",
+  "messages/mid-conversation-system gemini": "the style has no instructions between turns",
+  "messages/tool-result-image-url gemini": "the image moves behind the results",
+  "messages/tool-result-text-document gemini": "a text document becomes text",
+  "chat/custom-tool gemini": "a free-text tool becomes a function",
+  "chat/file-pdf-tool gemini": "the name of a file becomes text before it",
+  "responses/web-search gemini": "a choice is of functions only",
   "responses/web-search chat": "a hosted tool is left out, and with it the choice",
 };
 

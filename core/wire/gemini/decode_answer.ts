@@ -12,7 +12,7 @@ import { candidatesOf, partsOf, readGeminiAnswer } from "./answer_reading.ts";
 import { readModelPart } from "./decode_parts.ts";
 import { readGrounding } from "./grounding.ts";
 import { blockedStop, readGeminiStop } from "./stop_reasons.ts";
-import { google } from "./thought_signatures.ts";
+import { google, provesThought } from "./thought_signatures.ts";
 
 /** Reads a whole Gemini answer. */
 export function decodeGeminiAnswer(body: JsonObject, memory: ConversionMemory): Answer {
@@ -59,7 +59,7 @@ function decodeBlocks(candidate: JsonObject, memory: ConversionMemory): AnswerBl
   return joined.with(at, { ...text, citations });
 }
 
-/** Joins neighbouring texts: servers cut them at any place. */
+/** Joins neighbouring texts, which servers cut at any place, and thoughts with their proofs. */
 function joinTexts(blocks: readonly AnswerBlock[]): AnswerBlock[] {
   const out: AnswerBlock[] = [];
   for (const block of blocks) {
@@ -67,7 +67,7 @@ function joinTexts(blocks: readonly AnswerBlock[]): AnswerBlock[] {
     const joins = block.type === "text"
       ? last?.type === "text"
       : block.type === "reasoning" && last?.type === "reasoning" && last.proof === undefined &&
-        last.text !== "" && block.text !== "";
+        last.text !== "" && (block.text !== "" || provesThought(block));
     if (!joins || last === undefined) out.push(block);
     else if (last.type === "text" && block.type === "text") {
       out[out.length - 1] = { ...last, text: last.text + block.text };

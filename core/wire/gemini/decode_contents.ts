@@ -22,7 +22,7 @@ import {
 import { readModelPart } from "./decode_parts.ts";
 import { otherPart, withCodeOutput } from "./decode_answer.ts";
 import { isStoredFile } from "./stored_files.ts";
-import { google } from "./thought_signatures.ts";
+import { google, provesThought } from "./thought_signatures.ts";
 
 /** Reads `contents`: a list, or, as some libraries send it, a single content or a text. */
 export function decodeGeminiContents(contents: Json | undefined): Turn[] {
@@ -100,11 +100,9 @@ function decodeModel(parts: readonly PlacedPart[]): Block[] {
 /** Adds a block; the proof that the gateway put on a call belongs to the thought before it. */
 function addModelBlock(blocks: Block[], block: Block): void {
   const last = blocks.at(-1);
-  const isProof = block.type === "reasoning" && block.text === "" && block.proof !== undefined &&
-    block.proof.signer !== google;
   const isThought = last?.type === "reasoning" && last.text !== "" && last.proof === undefined;
-  if (!isProof || !isThought) blocks.push(block);
-  else blocks[blocks.length - 1] = { ...last, proof: block.proof };
+  if (block.type !== "reasoning" || !isThought || !provesThought(block)) blocks.push(block);
+  else blocks[blocks.length - 1] = { ...last, ...block, text: last.text };
 }
 
 function decodeUser(part: JsonObject, path: string): Block {

@@ -12,7 +12,7 @@ import type {
   AnswerBlock,
   Citation,
   HostedCallBlock,
-  ReasoningProof,
+  ReasoningBlock,
   Stop,
 } from "../conversation/mod.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
@@ -23,7 +23,7 @@ import { otherPart, withCodeOutput } from "./decode_answer.ts";
 import { readModelPart } from "./decode_parts.ts";
 import { readGrounding } from "./grounding.ts";
 import { blockedStop, readGeminiStop } from "./stop_reasons.ts";
-import { google } from "./thought_signatures.ts";
+import { google, provesThought } from "./thought_signatures.ts";
 import { readGeminiUsage } from "./usage.ts";
 
 /**
@@ -135,7 +135,7 @@ export class GeminiStreamDecoder implements StreamDecoder {
       case "text":
         return this.#text("text", block.text);
       case "reasoning":
-        return this.#reasoning(block.text, block.proof);
+        return this.#reasoning(block);
       case "tool_call":
         this.#closeText();
         if (++this.#calls > maxToolCallsPerAnswer) {
@@ -165,11 +165,13 @@ export class GeminiStreamDecoder implements StreamDecoder {
     this.#emit({ type: "block_end", block });
   }
 
-  #reasoning(text: string, proof: ReasoningProof | undefined): void {
+  #reasoning(given: ReasoningBlock): void {
+    const { text, proof } = given;
     if (text !== "") this.#text("reasoning", text);
     if (proof === undefined) return;
-    // A signature without text is a block of its own: its text, if any, was of another kind.
-    if (text === "") this.#closeText();
+    // A signature without text is a block of its own, unless it proves the thought before it.
+    const isOfThought = this.#open?.kind === "reasoning" && provesThought(given);
+    if (text === "" && !isOfThought) this.#closeText();
     const block = this.#open?.block ?? this.#blocks++;
     this.#emit({ type: "reasoning_proof", block, proof });
     this.#emit({ type: "block_end", block });

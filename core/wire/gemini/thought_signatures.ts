@@ -8,7 +8,7 @@
  * See docs/internals/WIRE_FORMATS.md#thought-signatures.
  */
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
-import type { ReasoningProof } from "../conversation/mod.ts";
+import type { ReasoningBlock, ReasoningProof } from "../conversation/mod.ts";
 import { encodeBase64 } from "../../lib/runtime/mod.ts";
 import { decodeBase64Text } from "../fields/data_url.ts";
 import { sealPrefix, sealProof, unsealProof } from "../reasoning_seal.ts";
@@ -46,6 +46,14 @@ export function readSignature(
   }
   const sealed = unsealProof(unwrapped(signature));
   return sealed === "foreign" ? { kind: "signature", signer, signature } : sealed;
+}
+
+/**
+ * Whether a proof without text belongs to the thought before it. The vendor's own is of the part that it came with; a
+ * proof that the gateway sealed is of a thought, whichever part holds it.
+ */
+export function provesThought({ text, proof }: ReasoningBlock): boolean {
+  return text === "" && proof !== undefined && proof.signer !== google;
 }
 
 /** Returns the signature inside a proof if `signer` made it; `call`: for a part with a call. */
