@@ -34,7 +34,8 @@ export type Thread =
     }
   );
 
-/** How many threads serve calls. */
+/** How many threads serve calls. Elsewhere than on Linux several sockets cannot share a port, so there is one. */
 export function workersOf({ workers, memoryMb }: Config): number {
+  if (Deno.build.os !== "linux") return 1;
   return workers ?? defaultWorkers(navigator.hardwareConcurrency, memoryMb);
 }
