@@ -76,14 +76,15 @@ export interface Receipt {
     | "embedding"
     | "transcription"
     | "rerank"
-    | "moderation";
+    | "moderation"
+    | "completion";
   /** The model that processed the call (catalogue id). */
   readonly model: string;
   /** The name that was sent, if it was mapped. */
   readonly mappedFrom?: string;
   /**
    * Endpoint style of the caller: `messages`, `chat`, `responses`, `images`, `speech`, `videos`, `embeddings`,
-   * `transcriptions`, `rerank`, `moderations`.
+   * `transcriptions`, `rerank`, `moderations`, `completions`.
    */
   readonly style: string;
   /** `provider/model` that answered; absent if every route failed. */

@@ -58,6 +58,7 @@ const defaultStyles: Record<ModelKind, RouteStyle> = {
   transcription: "transcriptions",
   rerank: "rerank",
   moderation: "moderations",
+  completion: "completions",
 };
 
 /** The style of routes that name none: the first of the preset that serves models of the kind. */

@@ -12,7 +12,8 @@ export type ModelKind =
   | "embedding"
   | "transcription"
   | "rerank"
-  | "moderation";
+  | "moderation"
+  | "completion";
 /** The styles in which routes are called: the wire styles of chat and the media endpoints. */
 export type RouteStyle =
   | Style
@@ -22,7 +23,8 @@ export type RouteStyle =
   | "embeddings"
   | "transcriptions"
   | "rerank"
-  | "moderations";
+  | "moderations"
+  | "completions";
 
 /** One way to reach a model. */
 export interface Route {

@@ -36,6 +36,7 @@ export const kindOfStyle: Readonly<Record<RouteStyle, ModelKind>> = {
   transcriptions: "transcription",
   rerank: "rerank",
   moderations: "moderation",
+  completions: "completion",
 };
 
 const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
@@ -47,6 +48,7 @@ const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
   transcription: ["second", "request"],
   rerank: ["search", "token", "request"],
   moderation: ["request"],
+  completion: ["token", "request"],
 };
 
 function missingProviders(

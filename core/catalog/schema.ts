@@ -60,6 +60,7 @@ const routeStyleSchema = z.enum([
   "transcriptions",
   "rerank",
   "moderations",
+  "completions",
 ]);
 
 /**
@@ -219,6 +220,7 @@ export const modelSchema = z.strictObject({
     "transcription",
     "rerank",
     "moderation",
+    "completion",
   ]),
   family: z.string().min(1).max(64),
   displayName: z.string().min(1).max(128).optional(),

@@ -25,6 +25,7 @@ export const operations = [
   "transcription",
   "rerank",
   "moderation",
+  "completion",
 ] as const;
 /** A kind of call that a route has a health for. */
 export type Operation = typeof operations[number];

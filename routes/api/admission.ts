@@ -19,6 +19,7 @@ const endpointOfKind: Record<ModelKind, string> = {
   transcription: "/v1/audio/transcriptions or /v1/audio/translations",
   rerank: "/v1/rerank",
   moderation: "/v1/moderations",
+  completion: "/v1/completions",
 };
 
 const kindInWords: Record<ModelKind, string> = {
@@ -30,6 +31,7 @@ const kindInWords: Record<ModelKind, string> = {
   transcription: "a transcription model",
   rerank: "a rerank model",
   moderation: "a moderation model",
+  completion: "a completion model",
 };
 
 /** A model, and the name that was sent if it is not the model's id. */

@@ -30,6 +30,7 @@ const kinds: readonly ModelKind[] = [
   "transcription",
   "rerank",
   "moderation",
+  "completion",
 ];
 
 const texts = defineTexts({
@@ -51,6 +52,7 @@ const texts = defineTexts({
       transcription: "Transcription",
       rerank: "Rerank",
       moderation: "Moderation",
+      completion: "Completion",
     },
     model: "Model",
     price: "Price",
@@ -92,6 +94,7 @@ const texts = defineTexts({
       transcription: "Chép lời",
       rerank: "Xếp hạng",
       moderation: "Kiểm duyệt",
+      completion: "Hoàn thành văn bản",
     },
     model: "Mô hình",
     price: "Giá",

@@ -35,6 +35,7 @@ const operationNames: Record<Receipt["kind"], string> = {
   transcription: "generate_content",
   rerank: "rerank",
   moderation: "moderation",
+  completion: "text_completion",
 };
 
 /** What the observer needs; tests replace tracer and meter. */

@@ -14,6 +14,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/js
 import type { Transport, UpstreamRequest } from "../../core/upstream/transport.ts";
 import { answerChat } from "./chat/endpoint.ts";
 import type { Delay } from "./delay.ts";
+import { answerCompletions } from "./completions.ts";
 import { answerEmbeddings } from "./embeddings.ts";
 import { SandboxExchange } from "./exchange.ts";
 import { answerGemini, answerGeminiCount } from "./gemini/endpoint.ts";
@@ -53,6 +54,7 @@ const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
   ["/messages", { vendor: "messages", style: "messages", answer: answerMessages }],
   ["/chat/completions", { vendor: "chat", style: "chat", answer: answerChat }],
   ["/responses", { vendor: "chat", style: "responses", answer: answerResponses }],
+  ["/completions", { vendor: "chat", answer: answerCompletions }],
   ["/embeddings", { vendor: "chat", answer: answerEmbeddings }],
   ["/rerank", { vendor: "chat", answer: answerRerank }],
   ["/moderations", { vendor: "chat", answer: answerModerations }],

@@ -28,6 +28,12 @@ const models = [{
   family: "test",
   price: { unit: "request", vnd: 0 },
   routes: [{ provider: "sandbox" }],
+}, {
+  id: "complete-1",
+  kind: "completion",
+  family: "test",
+  price: { unit: "token", vndPerMtok: 1_000_000 },
+  routes: [{ provider: "sandbox" }],
 }];
 
 async function startWithModels(folder: string): Promise<StartedGateway> {
@@ -168,6 +174,27 @@ Deno.test("the official OpenAI SDK uses the other endpoints of a started gateway
     assertEquals(parts.results.map(({ categories }) => categories.hate), [true]);
     const error = await refusal(() => openai.moderations.create({ input: [] }));
     assertEquals([error.status, error.param], [400, "input"]);
+  });
+
+  await t.step("completions.create: with suffix, streamed, and by a chat model", async () => {
+    const params = { model: "complete-1", prompt: "a = 1", suffix: "c = 3", max_tokens: 40 };
+    const { data, response } = await openai.completions.create(params).withResponse();
+    assertEquals(data.choices[0]!.text, "You said: a = 1, before: c = 3");
+    assertEquals(response.headers.get("x-gateway-cost-vnd"), String(data.usage!.total_tokens));
+    for (const model of ["complete-1", "premium-1"]) {
+      const { suffix: _, ...rest } = params;
+      const whole = await openai.completions.create({ ...rest, model });
+      assertEquals(whole.object, "text_completion");
+      let text = "";
+      for await (
+        const { choices } of await openai.completions.create({ ...rest, model, stream: true })
+      ) {
+        text += choices.map((choice) => choice.text).join("");
+      }
+      assertEquals(text, whole.choices[0]!.text);
+    }
+    const error = await refusal(() => openai.completions.create({ ...params, model: "premium-1" }));
+    assertEquals([error.status, error.param], [400, "suffix"]);
   });
 
   await t.step("the books are right after all of it", async () => {

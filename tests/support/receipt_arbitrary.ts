@@ -25,6 +25,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     "transcription",
     "rerank",
     "moderation",
+    "completion",
   ),
   model: text,
   mappedFrom: text,

@@ -23,6 +23,7 @@ const defaultPaths: Record<RouteStyle, string> = {
   transcriptions: "/v1/audio",
   rerank: "/v1/rerank",
   moderations: "/v1/moderations",
+  completions: "/v1/completions",
 };
 
 /**

@@ -26,7 +26,13 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
     if (typeof reason === "string" && reason !== "") stopReason ??= reason;
     // Azure leaves the message out when its filter stopped the answer.
     const message = choice["message"];
-    if (!isJsonObject(message)) continue;
+    if (!isJsonObject(message)) {
+      // Older completions have their text in the choice itself.
+      const textLength = textBytes(choice["text"]);
+      if (textLength > 0) empty = false;
+      outputBytes += textLength;
+      continue;
+    }
     const { isOutput, bytes } = readChatMessage(message);
     if (isOutput) empty = false;
     outputBytes += bytes;

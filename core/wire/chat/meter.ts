@@ -28,6 +28,7 @@ const keys = {
   message: jsonKey("message"),
   finishReason: jsonKey("finish_reason"),
   index: jsonKey("index"),
+  text: jsonKey("text"),
 };
 const textKeys = ["content", "refusal"].map(jsonKey);
 const reasoningKeys = ["reasoning_content", "reasoning"].map(jsonKey);
@@ -54,6 +55,7 @@ export class ChatMeter implements StreamMeter {
   readonly edits = new FrameEdits();
   readonly #model: ClientModel;
   readonly #hideUsage: boolean;
+  readonly #readsText: boolean;
   readonly #cursor = new JsonCursor();
   readonly #ends = new ChoiceEnds();
   #shared: SharedMembers | undefined;
@@ -65,9 +67,15 @@ export class ChatMeter implements StreamMeter {
   /** The error that aggregators put into a choice whose provider failed. */
   #choiceError: Json | undefined;
 
-  constructor(options: { readonly model: ClientModel; readonly hideUsage: boolean }) {
+  constructor(options: {
+    readonly model: ClientModel;
+    readonly hideUsage: boolean;
+    /** The choices of older completions have their text themselves. */
+    readonly readsText?: boolean;
+  }) {
     this.#model = options.model;
     this.#hideUsage = options.hideUsage;
+    this.#readsText = options.readsText ?? false;
   }
 
   /** The members that a chunk of the gateway repeats. */
@@ -200,6 +208,8 @@ export class ChatMeter implements StreamMeter {
           index = readCount(cursor.takeValue()) ?? place;
         } else if (cursor.keyIs(keys.usage)) {
           this.#usage(cursor.takeValue());
+        } else if (this.#readsText && cursor.keyIs(keys.text)) {
+          this.#answer(cursor.takeTextLength());
         } else {
           cursor.skip();
         }

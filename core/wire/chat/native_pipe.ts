@@ -43,11 +43,12 @@ const nothing = new Uint8Array(0);
  * ends without it; without a finish reason the stream was cut.
  */
 export function createChatNativePipe(
-  context: PipeContext & { readonly injectedUsage: boolean },
+  context: PipeContext & { readonly injectedUsage: boolean; readonly readsText?: boolean },
 ): StreamPipe {
   const meter = new ChatMeter({
     model: ClientModel.of(context.clientModel),
     hideUsage: context.injectedUsage && !context.clientWantsUsage,
+    readsText: context.readsText ?? false,
   });
   return new BytePipe(meter, {
     errorEvent: (error) => {

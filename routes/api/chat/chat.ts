@@ -40,13 +40,13 @@ import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/ro
 import { reserve } from "../admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
-import { startCall } from "../call_settlement.ts";
+import { type CallStart, startCall } from "../call_settlement.ts";
 import { reportResult } from "../route_result.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import { checkChat, type CheckedCall } from "./checked_chat.ts";
 import { fetchPeersItems } from "./peers_items.ts";
 import type { Gateway } from "../gateway.ts";
-import { admitRequest, type Incoming } from "../incoming.ts";
+import { admitRequest, type AuthenticatedRequest, type Incoming } from "../incoming.ts";
 
 /**
  * Serves one chat call.
@@ -62,7 +62,28 @@ export async function serveChat(
   path?: GeminiPath,
 ): Promise<Reply | Response> {
   const start = startCall(gateway);
-  const { body: bytes, principal } = await admitRequest(gateway, incoming);
+  const { body, principal } = await admitRequest(gateway, incoming);
+  return await serveAdmittedChat(gateway, style, incoming, { body, principal, start, path });
+}
+
+/** A chat request whose body was read. */
+interface AdmittedChat extends AuthenticatedRequest {
+  readonly start: CallStart;
+  /** What the path of a Gemini request says. */
+  readonly path?: GeminiPath | undefined;
+}
+
+/**
+ * Serves a chat call whose body was read.
+ *
+ * @throws {GatewayError} the client's error; nothing is charged then
+ */
+export async function serveAdmittedChat(
+  gateway: Gateway,
+  style: Style,
+  incoming: Incoming,
+  { body: bytes, principal, start, path }: AdmittedChat,
+): Promise<Reply | Response> {
   if (style === "responses") await fetchPeersItems(gateway, principal.accountId, bytes);
   const checked = checkChat(gateway, style, incoming, { bytes, principal, start, path });
   if (hasIdempotencyKey(incoming)) {

@@ -56,6 +56,7 @@ const kindOfStyle = {
   transcriptions: "transcription",
   rerank: "rerank",
   moderations: "moderation",
+  completions: "completion",
 } as const;
 
 /** An admitted call: its money is reserved and its timeout runs. */

@@ -1,6 +1,7 @@
 /** The paths of everything but chat and lists of models. */
 import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import type { Context } from "hono";
+import { serveCompletions } from "../completions/completions.ts";
 import { serveEmbeddings } from "../embeddings/embeddings.ts";
 import { serveSpeech } from "../speech/audio_speech.ts";
 import type { Gateway } from "../gateway.ts";
@@ -50,6 +51,7 @@ export const mediaEndpoints: readonly MediaEndpoint[] = [
   },
   { method: "POST", path: "/v1/embeddings", serve: serveEmbeddings },
   { method: "POST", path: "/v1/rerank", serve: serveRerank },
+  { method: "POST", path: "/v1/completions", serve: serveCompletions },
   { method: "POST", path: "/v1/moderations", serve: serveModerations },
   { method: "POST", path: "/v1/videos", serve: createVideo },
   { method: "GET", path: "/v1/videos", serve: listOwnVideos },
