@@ -28,7 +28,7 @@ export interface ServerBounds extends ChunkedLimits {
 
 /** The bounds of the gateway's server. */
 export const serverBounds: ServerBounds = {
-  // Each costs 6 KB while idle. The number of files that the process may open is usually lower.
+  // Each costs about 12 KB of the heap and its buffers. The number of files that the process may open is usually lower.
   connections: 16_384,
   // A head of usual size with a prompt of 1 to 3 KB behind it.
   readBytes: 4 * 1024,
