@@ -7,6 +7,7 @@ import type { ReplayedAnswer } from "../../core/calls/replayed_answers.ts";
 import { readIdempotencyKey } from "../../core/calls/request/idempotency_key.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
+import { sleep } from "../../core/lib/time/sleep.ts";
 import type { MediaBody } from "../../core/media/body.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
@@ -20,8 +21,14 @@ import type { Incoming } from "./incoming.ts";
 
 const header = requestHeaders.idempotencyKey;
 
-/** Most checks of a key by one request. Each one after the first follows a call that cost nothing. */
-const looks = 4;
+/** Most checks of a key by one request. Each one after the first follows a call that cost nothing, or a pause. */
+const looks = 8;
+
+/** Checks after which no thread was found to run the call: the thread that has claimed the key may not know it yet. */
+const unseenLooks = 4;
+
+/** Milliseconds before another check then; a claim is known within some. */
+const unseenPauseMs = 25;
 
 /** Whether the client sent a key. */
 export function hasIdempotencyKey({ request }: Incoming): boolean {
@@ -51,7 +58,7 @@ export async function knownAnswer(
     pathOf(request.url),
   );
   const id = `${accountId} ${key.id}`;
-  let wasUnderWay = false;
+  let unseen = 0;
   for (let look = 1; look <= looks; look++) {
     const entered = keyedCalls.enter(id, key.fingerprint);
     if ("over" in entered) {
@@ -70,11 +77,13 @@ export async function knownAnswer(
         if (start.kind !== "under_way" || gateway.peers === undefined) {
           return await answerOf(gateway, start, id);
         }
-        // A call that no other thread runs may have ended since its row was read.
-        if (!await gateway.peers.finished(id) && wasUnderWay) break;
+        if (!await gateway.peers.finished(id)) {
+          // It may also have ended since its row was read. Calls of other processes are not waited for.
+          if (++unseen === unseenLooks) break;
+          await sleep(unseenPauseMs);
+        }
         // A client that has left must not start, and pay for, a call.
         if (request.signal.aborted) break;
-        wasUnderWay = true;
         continue;
       }
       entered.claimed();
