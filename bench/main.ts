@@ -112,5 +112,5 @@ for (const failure of failures) print(`Could not measure. ${failure}`);
 if (choice.jsonFile !== undefined) {
   await Deno.writeTextFile(choice.jsonFile, JSON.stringify(judged(rows), null, 2) + "\n");
 }
-if (choice.isRecorded) await recordRun(rows);
+if (choice.isRecorded) await recordRun(rows, choice.isQuick ? "quick" : "full");
 Deno.exit(failures.length > 0 || rows.some((row) => verdictOf(row) === "missed") ? 1 : 0);

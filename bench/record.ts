@@ -5,7 +5,7 @@ import { tableOf } from "./report.ts";
 import { keepRun, type RecordedRun, recordedRuns } from "./results.ts";
 import type { Row } from "./report.ts";
 
-function pageOf({ at, commit, machine, deno, rows }: RecordedRun): string {
+function pageOf({ at, commit, machine, deno, effort, rows }: RecordedRun): string {
   return `# Benchmarks
 
 Written by \`deno task bench -- --record\`: the newest recorded run, and how ratios changed by commit.
@@ -15,6 +15,7 @@ What is measured, and how, is in [performance.md](performance.md).
 - commit: \`${commit}\`
 - machine: ${machine}
 - Deno ${deno}
+- run: ${effort}
 
 ${tableOf(rows).join("\n")}
 
@@ -28,8 +29,11 @@ different machines are not comparable in anything else.
 }
 
 /** Keeps the run, and writes page and chart. */
-export async function recordRun(rows: readonly Row[]): Promise<void> {
-  const run = await keepRun(rows);
+export async function recordRun(
+  rows: readonly Row[],
+  effort: RecordedRun["effort"],
+): Promise<void> {
+  const run = await keepRun(rows, effort);
   const page = fromFileUrl("../docs/benchmarks.md");
   await Deno.writeTextFile(page, pageOf(run));
   await Deno.writeTextFile(fromFileUrl("../docs/benchmarks.svg"), ratiosByCommit(recordedRuns()));

@@ -15,6 +15,8 @@ export interface RecordedRun {
   readonly commit: string;
   readonly machine: string;
   readonly deno: string;
+  /** `quick` runs are short: their numbers are not for quoting. */
+  readonly effort: "quick" | "full";
   readonly rows: readonly JudgedRow[];
 }
 
@@ -47,12 +49,16 @@ export function judged(rows: readonly Row[]): readonly JudgedRow[] {
 }
 
 /** Keeps a run in a file of its own, and returns it. */
-export async function keepRun(rows: readonly Row[]): Promise<RecordedRun> {
+export async function keepRun(
+  rows: readonly Row[],
+  effort: RecordedRun["effort"],
+): Promise<RecordedRun> {
   const run: RecordedRun = {
     at: new Date().toISOString().replace(/\.\d+Z$/, "Z"),
     commit: commitOf(),
     machine: machineOf(),
     deno: Deno.version.deno,
+    effort,
     rows: judged(rows),
   };
   await Deno.mkdir(folder, { recursive: true });
