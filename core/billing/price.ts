@@ -113,7 +113,7 @@ export function isNowhereCheaper(price: CatalogueRates, other: CatalogueRates): 
 export function chargedRates(price: AppliedPrice, usage: TokenUsage | undefined): AppliedPrice {
   if (price.unit !== "token" || price.long === undefined) return price;
   const { long, ...short } = price;
-  if (usage === undefined || billedInputTokens(usage) <= long.aboveTokens) return short;
+  if (usage === undefined || ratesFor(price, usage) !== long) return short;
   const { aboveTokens: _, ...rates } = long;
   return { unit: "token", ...rates };
 }
@@ -176,13 +176,17 @@ export function costOfTokens(price: AppliedPrice, usage: TokenUsage): bigint {
     BigInt(cacheWriteHour) * cacheWriteHourMicroVnd + BigInt(output) * rates.outputMicroVnd;
 }
 
+type TokenPrice = AppliedPrice & { readonly unit: "token" };
+
 /** Returns the rates that apply to usage. */
-export function ratesFor(
-  price: AppliedPrice & { readonly unit: "token" },
-  usage: TokenUsage,
-): TokenRates {
+export function ratesFor(price: TokenPrice, usage: TokenUsage): TokenRates {
+  return ratesAt(price, billedInputTokens(usage));
+}
+
+/** Returns the rates of a call that is billed for so much input. Those of long prompts are nowhere cheaper. */
+function ratesAt(price: TokenPrice, inputTokens: number): TokenRates {
   const { long } = price;
-  return long !== undefined && billedInputTokens(usage) > long.aboveTokens ? long : price;
+  return long !== undefined && inputTokens > long.aboveTokens ? long : price;
 }
 
 /** Computes the cost of `units` calls, images, videos, seconds or searches. */
@@ -204,23 +208,13 @@ export function worstCaseCost(
   if (price.unit !== "token") return price.perUnitMicroVnd;
   invariant(Number.isSafeInteger(bound.inputTokens) && bound.inputTokens >= 0, "Input bound");
   invariant(Number.isSafeInteger(bound.outputTokens) && bound.outputTokens >= 0, "Output bound");
-  const { long } = price;
-  const short = worstCaseAt(price, bound);
-  if (long === undefined || bound.inputTokens <= long.aboveTokens) return short;
-  const longer = worstCaseAt(long, bound);
-  return longer > short ? longer : short;
-}
-
-function worstCaseAt(
-  rates: TokenRates,
-  { inputTokens, outputTokens }: { readonly inputTokens: number; readonly outputTokens: number },
-): bigint {
+  const rates = ratesAt(price, bound.inputTokens);
   let dearest = rates.inputMicroVnd;
   if (rates.cacheReadMicroVnd > dearest) dearest = rates.cacheReadMicroVnd;
   if (rates.cacheWriteMicroVnd > dearest) dearest = rates.cacheWriteMicroVnd;
   const { cacheWriteHourMicroVnd = 0n } = rates;
   if (cacheWriteHourMicroVnd > dearest) dearest = cacheWriteHourMicroVnd;
-  return BigInt(inputTokens) * dearest + BigInt(outputTokens) * rates.outputMicroVnd;
+  return BigInt(bound.inputTokens) * dearest + BigInt(bound.outputTokens) * rates.outputMicroVnd;
 }
 
 /**
@@ -228,8 +222,5 @@ function worstCaseAt(
  * of another unit.
  */
 export function mostPerOutputToken(price: AppliedPrice, inputTokens: number): bigint {
-  if (price.unit !== "token") return 0n;
-  const { long, outputMicroVnd } = price;
-  if (long === undefined || inputTokens <= long.aboveTokens) return outputMicroVnd;
-  return long.outputMicroVnd > outputMicroVnd ? long.outputMicroVnd : outputMicroVnd;
+  return price.unit === "token" ? ratesAt(price, inputTokens).outputMicroVnd : 0n;
 }
