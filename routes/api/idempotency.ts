@@ -7,7 +7,6 @@ import type { ReplayedAnswer } from "../../core/calls/replayed_answers.ts";
 import { readIdempotencyKey } from "../../core/calls/request/idempotency_key.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
-import { sleep } from "../../core/lib/time/sleep.ts";
 import type { MediaBody } from "../../core/media/body.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
@@ -21,14 +20,8 @@ import type { Incoming } from "./incoming.ts";
 
 const header = requestHeaders.idempotencyKey;
 
-/** Most checks of a key by one request. Each one after the first follows a call that cost nothing, or a pause. */
-const looks = 8;
-
-/** Checks after which no thread was found to run the call: the thread that has claimed the key may not know it yet. */
-const unseenLooks = 4;
-
-/** Milliseconds before another check then; a claim is known within some. */
-const unseenPauseMs = 25;
+/** Most checks of a key by one request. Each one after the first follows a call that cost nothing. */
+const looks = 4;
 
 /** Whether the client sent a key. */
 export function hasIdempotencyKey({ request }: Incoming): boolean {
@@ -58,7 +51,7 @@ export async function knownAnswer(
     pathOf(request.url),
   );
   const id = `${accountId} ${key.id}`;
-  let unseen = 0;
+  let wasUnderWay = false;
   for (let look = 1; look <= looks; look++) {
     const entered = keyedCalls.enter(id, key.fingerprint);
     if ("over" in entered) {
@@ -71,22 +64,21 @@ export async function knownAnswer(
     let isBegun = false;
     try {
       const nowMs = clock.nowMs();
-      const start = await claimKey(kv, { ...key, of: "call", accountId, requestId, nowMs });
+      const claiming = claimKey(kv, { ...key, of: "call", accountId, requestId, nowMs });
+      entered.claims(claiming.then(({ kind }) => kind === "claimed", () => false));
+      const start = await claiming;
       isBegun = start.kind === "claimed";
       if (start.kind !== "claimed") {
         if (start.kind !== "under_way" || gateway.peers === undefined) {
           return await answerOf(gateway, start, id);
         }
-        if (!await gateway.peers.finished(id)) {
-          // It may also have ended since its row was read. Calls of other processes are not waited for.
-          if (++unseen === unseenLooks) break;
-          await sleep(unseenPauseMs);
-        }
+        // A call that no other thread runs may have ended since its row was read.
+        if (!await gateway.peers.finished(id) && wasUnderWay) break;
         // A client that has left must not start, and pay for, a call.
         if (request.signal.aborted) break;
+        wasUnderWay = true;
         continue;
       }
-      entered.claimed();
       incoming.keyedCall = new KeyedCall(gateway, start.claim, id, accountId, entered.leave);
       return undefined;
     } finally {

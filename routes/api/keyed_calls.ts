@@ -12,14 +12,20 @@ interface Running {
   readonly fingerprint: string;
   readonly over: Promise<void>;
   waiting: number;
-  /** Whether it has claimed the key in the store; before that it may itself wait for another thread. */
-  hasClaimed: boolean;
+  /**
+   * Whether it claims the key in the store, known when the store has answered; one that does not may itself wait for
+   * another thread. Another thread may see the row before the answer is here.
+   */
+  claims: Promise<boolean>;
 }
+
+/** The state of a call that has not asked the store. */
+const notYet = Promise.resolve(false);
 
 /** A place among the running calls. */
 interface Entered {
-  /** The call has claimed the key in the store. */
-  readonly claimed: () => void;
+  /** The call tries to claim the key in the store; resolves with whether it could, and never rejects. */
+  readonly claims: (claims: Promise<boolean>) => void;
   readonly leave: () => void;
 }
 
@@ -44,13 +50,13 @@ export class KeyedCalls {
     const running = this.#running.get(id);
     if (running !== undefined) return running;
     const { promise, resolve } = Promise.withResolvers<void>();
-    const own: Running = { fingerprint, over: promise, waiting: 0, hasClaimed: false };
+    const own: Running = { fingerprint, over: promise, waiting: 0, claims: notYet };
     this.#running.set(id, own);
     const leave = () => {
       this.#running.delete(id);
       resolve();
     };
-    return { leave, claimed: () => void (own.hasClaimed = true) };
+    return { leave, claims: (claims) => void (own.claims = claims) };
   }
 
   /**
@@ -59,7 +65,7 @@ export class KeyedCalls {
    */
   async finished(id: string): Promise<boolean> {
     const running = this.#running.get(id);
-    return running?.hasClaimed === true && await this.wait(running);
+    return running !== undefined && await running.claims && await this.wait(running);
   }
 
   /** Waits for a call, no longer than it can run. Resolves with whether it is over. */
