@@ -1,4 +1,4 @@
-/** Buffers in which requests are put together: making one for each request costs a fifth of an exchange. */
+/** Buffers in which heads and small bodies are put together: making one for each costs a fifth of an exchange. */
 import { singleWriteBytes } from "./limits.ts";
 
 /** Bytes of a head of usual size: credentials take the most of it. */
@@ -7,14 +7,14 @@ const usualHeadBytes = 4 * 1024;
 /** Bytes of a buffer: one write, with its head. */
 const bufferBytes = singleWriteBytes + usualHeadBytes;
 
-/** Buffers kept: as many requests as are usually between their encoding and their answer's head take turns. 1.3 MB. */
+/** Buffers kept: as many messages as are usually being written, or wait for the head of their answer. 1.3 MB. */
 const buffersKept = 64;
 
-/** Buffers that requests of one transport use again. */
+/** Buffers that the messages of one transport, or of one server, use again. */
 export class WriteBuffers {
   readonly #free: ArrayBuffer[] = [];
 
-  /** Returns so many bytes to be filled completely: what an earlier request left is still in them. */
+  /** Returns so many bytes to be filled completely: what an earlier message left is still in them. */
   take(bytes: number): Uint8Array<ArrayBuffer> {
     if (bytes > bufferBytes) return new Uint8Array(bytes);
     return new Uint8Array(this.#free.pop() ?? new ArrayBuffer(bufferBytes), 0, bytes);

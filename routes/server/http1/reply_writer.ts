@@ -6,7 +6,7 @@ import type { RequestHead } from "../../../core/lib/http1/server/request_head.ts
 import type { Connection } from "../../../core/upstream/connection.ts";
 import { SourceWriter } from "./source_writer.ts";
 import { writeAll } from "./write_all.ts";
-import { giveBuffer, takeBuffer, writeLatin1 } from "./write_buffers.ts";
+import { writeBuffers, writeLatin1 } from "./write_buffers.ts";
 
 /** Bytes of a whole answer that are copied behind its head to make one write; copying more costs more than a second write. */
 const joinedBytes = 16 * 1024;
@@ -29,6 +29,7 @@ type AnsweredHead = Pick<RequestHead, "method" | "keepAlive" | "isVersion11">;
 export class ReplyWriter {
   readonly #host: ReplyHost;
   readonly #onStreamWrite = (): void => this.#host.onWrite("stream");
+  readonly #onWholeWrite = (): void => this.#host.onWrite("whole");
   #source: SourceWriter | undefined;
 
   constructor(host: ReplyHost) {
@@ -93,16 +94,17 @@ export class ReplyWriter {
     const rest = body !== null && body.length > joinedBytes ? body : undefined;
     const joined = rest === undefined ? body : null;
     const length = head.length + (joined === null ? 0 : joined.length);
-    const buffer = takeBuffer(length);
+    const buffer = writeBuffers.take(length);
     writeLatin1(head, buffer);
     if (joined !== null) buffer.set(joined, head.length);
-    this.#host.onWrite("whole");
-    const written = writeAll(this.#host.socket, buffer.subarray(0, length)).then(() => {
-      giveBuffer(buffer);
+    const { socket } = this.#host;
+    const onWrite = this.#onWholeWrite;
+    const written = writeAll(socket, buffer, onWrite).then(() => {
+      writeBuffers.give(buffer);
       return isKept;
     });
     if (rest === undefined) return written;
-    return written.then(() => writeAll(this.#host.socket, rest)).then(() => isKept);
+    return written.then(() => writeAll(socket, rest, onWrite)).then(() => isKept);
   }
 }
 

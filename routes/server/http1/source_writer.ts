@@ -4,7 +4,7 @@
  */
 import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_source.ts";
 import type { Connection } from "../../../core/upstream/connection.ts";
-import { giveBuffer, takeBuffer, writeLatin1 } from "./write_buffers.ts";
+import { writeBuffers, writeLatin1 } from "./write_buffers.ts";
 
 /** Bytes of a chunk's framing: up to 8 digits, and two line ends. */
 const chunkFramingBytes = 12;
@@ -34,7 +34,7 @@ export class SourceWriter implements ByteSink {
   #unwrittenBytes: number | undefined;
   /** What is being written, and the shared buffer that it lies in, if it does. */
   #sent: Uint8Array = nothing;
-  #buffer: Uint8Array | undefined;
+  #buffer: Uint8Array<ArrayBuffer> | undefined;
   #isScheduled = false;
   #isWriting = false;
   #isPulling = false;
@@ -160,11 +160,13 @@ export class SourceWriter implements ByteSink {
     if (this.#head === "" && queue.length === 1 && only !== undefined && !this.#isChunked) {
       return this.#send(only);
     }
-    const buffer = takeBuffer(this.#head.length + bytes + chunkFramingBytes + lastChunk.length);
+    const buffer = writeBuffers.take(
+      this.#head.length + bytes + chunkFramingBytes + lastChunk.length,
+    );
     const length = this.#fill(buffer, queue, bytes);
     this.#head = "";
     if (length === 0) {
-      giveBuffer(buffer);
+      writeBuffers.give(buffer);
       return this.#next();
     }
     this.#buffer = buffer;
@@ -204,7 +206,7 @@ export class SourceWriter implements ByteSink {
       return this.#send(this.#sent.subarray(byteCount));
     }
     this.#isWriting = false;
-    if (this.#buffer !== undefined) giveBuffer(this.#buffer);
+    if (this.#buffer !== undefined) writeBuffers.give(this.#buffer);
     this.#buffer = undefined;
     this.#sent = nothing;
     if (!this.#isOver) this.#next();

@@ -32,6 +32,8 @@ export class FakeClient implements ClientSocket {
   /** Whether the server has closed the connection, or its side of it. */
   isClosed = false;
   isHalfClosed = false;
+  /** Bytes that one write takes at most. */
+  mostTakenBytes = Infinity;
   #sent: Uint8Array[] = [];
   #hasEnded = false;
   #pending: PendingRead | undefined;
@@ -93,14 +95,15 @@ export class FakeClient implements ClientSocket {
   async write(bytes: Uint8Array): Promise<number> {
     if (this.isClosed || this.isHalfClosed) throw new Error("closed");
     this.writes++;
-    this.received += textOf(bytes);
+    const taken = bytes.subarray(0, this.mostTakenBytes);
+    this.received += textOf(taken);
     if (!this.#isTaking) {
       await new Promise<void>((resolve, reject) => {
         this.#untaken.push(resolve);
         this.#rejects.push(reject);
       });
     }
-    return bytes.length;
+    return taken.length;
   }
 
   closeWrite(): Promise<void> {
