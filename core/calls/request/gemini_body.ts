@@ -58,8 +58,8 @@ function holdsFile(contents: Json | undefined): boolean {
 const decisive = ["generationConfig", "generation_config", "tools"] as const;
 
 /**
- * Returns the fields of a native body to be written anew: those that decide the cost, unless their bytes are what was
- * read. A member that is there twice could mean something else to the provider than to us.
+ * Returns the fields that decide the cost and whose bytes differ from what was read, for the native body to carry what
+ * was read. The provider could read a repeated member in another way than the gateway.
  */
 export function decisiveFields({ bytes, fields }: JsonBody): JsonObject {
   const changes: JsonObject = {};

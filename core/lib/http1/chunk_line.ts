@@ -41,7 +41,7 @@ function isText(byte: number): boolean {
 
 /**
  * Checks one line of chunked framing. Optional white space around `;` and `=` of extensions is
- * refused: nobody sends it, and parsers differ about it.
+ * refused: no common client sends it, and parsers read it in different ways.
  *
  * @example
  * ```ts

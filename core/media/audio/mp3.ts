@@ -17,7 +17,7 @@ interface Frame {
   readonly seconds: number;
 }
 
-/** Reads a frame's header; `undefined` if there is none. Free bit rates, which nobody uses, have no length. */
+/** Reads a frame's header; `undefined` if there is none, or if its bit rate is "free", which states no length. */
 function frameAt(bytes: Uint8Array, at: number): Frame | undefined {
   const second = bytes[at + 1] ?? 0;
   const third = bytes[at + 2] ?? 0;

@@ -211,7 +211,7 @@ const configNames: ReadonlyMap<string, string> = new Map([
   ["frequency_penalty", "frequencyPenalty"],
 ]);
 
-/** The vendor's word for a tier. */
+/** The vendor's names of service tiers. */
 const tiers: ReadonlyMap<string, string> = new Map([
   ["default", "standard"],
   ["standard", "standard"],

@@ -1,6 +1,6 @@
 /** Encodes the heads of answers (RFC 9112 section 4). */
 
-/** Reason phrases, which nobody reads by machine. A status without one has an empty phrase. */
+/** Reason phrases, which clients ignore (RFC 9112 section 4). A status without one has an empty phrase. */
 const reasons: Readonly<Record<number, string>> = {
   200: "OK",
   201: "Created",
