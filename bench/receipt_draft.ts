@@ -5,6 +5,7 @@ import type { ReceiptDraft } from "../kv/wallet/mod.ts";
 export function receiptDraft(keyId: ApiKeyId): ReceiptDraft {
   const nowMs = Date.now();
   const ratePerToken = 8_300n;
+  const rate = ratePerToken * 1_000_000n;
   return {
     requestId: newId("request", nowMs),
     keyId,
@@ -23,10 +24,10 @@ export function receiptDraft(keyId: ApiKeyId): ReceiptDraft {
     units: 1,
     price: {
       unit: "token",
-      inputMicroVnd: ratePerToken,
-      outputMicroVnd: ratePerToken,
-      cacheReadMicroVnd: ratePerToken,
-      cacheWriteMicroVnd: ratePerToken,
+      inputPerMtokMicroVnd: rate,
+      outputPerMtokMicroVnd: rate,
+      cacheReadPerMtokMicroVnd: rate,
+      cacheWritePerMtokMicroVnd: rate,
     },
     priceMicroVnd: 1_540n * ratePerToken,
     attempts: [{ route: "provider/premium-1/messages", outcome: "ok", ms: 1_230 }],

@@ -5,7 +5,7 @@
  * that was known before the call; the rest is between the provider and the operator.
  */
 import type { AppliedPrice } from "./receipt.ts";
-import { costOfTokens, ratesFor } from "./price.ts";
+import { costOfTokens, ratesFor, tokensPerRate } from "./price.ts";
 import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
 
 /**
@@ -54,7 +54,8 @@ export function withinCeiling(
   const inputCost = costOfTokens(price, { ...usage, output: 0 });
   if (inputCost > ceilingMicroVnd) return inputWithin(usage, ceilingMicroVnd, inputCost);
   // The price of output is not 0: the cost of the input alone is within the ceiling.
-  const output = Number((ceilingMicroVnd - inputCost) / ratesFor(price, usage).outputMicroVnd);
+  const left = (ceilingMicroVnd - inputCost) * tokensPerRate;
+  const output = Number(left / ratesFor(price, usage).outputPerMtokMicroVnd);
   return { ...usage, output, reasoning: Math.min(usage.reasoning, output) };
 }
 

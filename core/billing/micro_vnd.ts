@@ -1,8 +1,8 @@
 /**
  * Money in µVND (10⁻⁶ VND), a `bigint` everywhere.
  *
- * A price of 8,300 VND per million tokens is exactly 8,300 µVND per token: nothing is ever rounded
- * per token.
+ * A price per million tokens is kept in µVND per million tokens, so nothing is ever rounded per
+ * token.
  */
 import { invariant } from "../lib/assert.ts";
 
@@ -69,17 +69,17 @@ export function parseVnd(text: string): bigint | undefined {
  * @example
  * ```ts
  * import { listFigure } from "./micro_vnd.ts";
- * if (listFigure(8_300, 22_000) !== "0.3773") throw new Error(listFigure(8_300, 22_000));
+ * if (listFigure(8_300_000_000n, 22_000) !== "0.3773") throw new Error(listFigure(8_300_000_000n, 22_000));
  * ```
  */
-export function listFigure(vnd: number, listRate: number): string {
-  invariant(Number.isSafeInteger(vnd) && vnd >= 0, `A price must be a whole number of VND: ${vnd}`);
+export function listFigure(microVnd: bigint, listRate: number): string {
+  invariant(microVnd >= 0n, `A price must not be negative: ${microVnd}`);
   invariant(
     Number.isSafeInteger(listRate) && listRate > 0,
     `A list rate must be positive: ${listRate}`,
   );
-  const rate = BigInt(listRate);
-  const tenThousandths = (BigInt(vnd) * 10_000n * 2n + rate) / (2n * rate);
+  const rate = BigInt(listRate) * microVndPerVnd;
+  const tenThousandths = (microVnd * 10_000n * 2n + rate) / (2n * rate);
   const text = tenThousandths.toString().padStart(5, "0");
   return `${text.slice(0, -4)}.${text.slice(-4)}`;
 }

@@ -2,40 +2,40 @@
 import { invariant } from "../lib/assert.ts";
 import { maxReportedTokens } from "./limits.ts";
 import type { AppliedPrice, TokenRates } from "./receipt.ts";
-import { fromVnd } from "./micro_vnd.ts";
 import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
+import { microVndOf, type WrittenVnd } from "./written_vnd.ts";
 
 /** One step of a price by length, in whole seconds, both ends included. */
 export interface VideoPriceTier {
   readonly fromSeconds: number;
   readonly toSeconds: number;
-  readonly vnd: number;
+  readonly vnd: WrittenVnd;
 }
 
 /** Prices of tokens in the catalogue. */
 interface CatalogueRates {
   /** Per 1,000,000 tokens, input and output alike unless the next fields differ. */
-  readonly vndPerMtok: number;
-  readonly outputVndPerMtok?: number | undefined;
-  readonly cacheReadVndPerMtok?: number | undefined;
-  readonly cacheWriteVndPerMtok?: number | undefined;
+  readonly vndPerMtok: WrittenVnd;
+  readonly outputVndPerMtok?: WrittenVnd | undefined;
+  readonly cacheReadVndPerMtok?: WrittenVnd | undefined;
+  readonly cacheWriteVndPerMtok?: WrittenVnd | undefined;
   /** Prompt tokens that a cache keeps for an hour; absent: as other cache writes. */
-  readonly cacheWriteHourVndPerMtok?: number | undefined;
+  readonly cacheWriteHourVndPerMtok?: WrittenVnd | undefined;
 }
 
-/** A price in the catalogue. Whole VND; the list figure is derived, never stored. */
+/** A price in the catalogue, as written; the list figure is derived, never stored. */
 export type CataloguePrice =
   | CatalogueRates & {
     readonly unit: "token";
     /** The rates of a whole call that is billed for more input than `aboveTokens`. */
     readonly longPrompt?: CatalogueRates & { readonly aboveTokens: number } | undefined;
   }
-  | { readonly unit: "request"; readonly vnd: number }
-  | { readonly unit: "image"; readonly vnd: number }
+  | { readonly unit: "request"; readonly vnd: WrittenVnd }
+  | { readonly unit: "image"; readonly vnd: WrittenVnd }
   /** Searches of some documents each. */
-  | { readonly unit: "search"; readonly vnd: number }
+  | { readonly unit: "search"; readonly vnd: WrittenVnd }
   /** Audio, billed by the second. */
-  | { readonly unit: "second"; readonly vndPerMinute: number }
+  | { readonly unit: "second"; readonly vndPerMinute: WrittenVnd }
   | { readonly unit: "video"; readonly tiers: readonly VideoPriceTier[] };
 
 /**
@@ -59,7 +59,7 @@ export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPric
     case "request":
     case "image":
     case "search":
-      return { unit: price.unit, perUnitMicroVnd: fromVnd(price.vnd) };
+      return { unit: price.unit, perUnitMicroVnd: microVndOf(price.vnd) };
     case "second":
       return { unit: "second", perUnitMicroVnd: perSecond(price.vndPerMinute) };
     case "video": {
@@ -67,21 +67,20 @@ export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPric
         seconds !== undefined && seconds >= t.fromSeconds && seconds <= t.toSeconds
       );
       invariant(tier !== undefined, `No price for a video of ${seconds} seconds`);
-      return { unit: "video", perUnitMicroVnd: fromVnd(tier.vnd) };
+      return { unit: "video", perUnitMicroVnd: microVndOf(tier.vnd) };
     }
   }
 }
 
 function ratesOf(price: CatalogueRates): TokenRates {
   const { vndPerMtok, cacheWriteHourVndPerMtok } = price;
-  // VND per million tokens equals µVND per token.
   return {
-    inputMicroVnd: BigInt(vndPerMtok),
-    outputMicroVnd: BigInt(price.outputVndPerMtok ?? vndPerMtok),
-    cacheReadMicroVnd: BigInt(price.cacheReadVndPerMtok ?? vndPerMtok),
-    cacheWriteMicroVnd: BigInt(price.cacheWriteVndPerMtok ?? vndPerMtok),
+    inputPerMtokMicroVnd: microVndOf(vndPerMtok),
+    outputPerMtokMicroVnd: microVndOf(price.outputVndPerMtok ?? vndPerMtok),
+    cacheReadPerMtokMicroVnd: microVndOf(price.cacheReadVndPerMtok ?? vndPerMtok),
+    cacheWritePerMtokMicroVnd: microVndOf(price.cacheWriteVndPerMtok ?? vndPerMtok),
     ...(cacheWriteHourVndPerMtok !== undefined && {
-      cacheWriteHourMicroVnd: BigInt(cacheWriteHourVndPerMtok),
+      cacheWriteHourPerMtokMicroVnd: microVndOf(cacheWriteHourVndPerMtok),
     }),
   };
 }
@@ -89,11 +88,12 @@ function ratesOf(price: CatalogueRates): TokenRates {
 /** Whether no rate is lower than the same one of another price. */
 export function isNowhereCheaper(price: CatalogueRates, other: CatalogueRates): boolean {
   const [rates, others] = [ratesOf(price), ratesOf(other)];
-  const hour = (of: TokenRates) => of.cacheWriteHourMicroVnd ?? of.cacheWriteMicroVnd;
-  return rates.inputMicroVnd >= others.inputMicroVnd &&
-    rates.outputMicroVnd >= others.outputMicroVnd &&
-    rates.cacheReadMicroVnd >= others.cacheReadMicroVnd &&
-    rates.cacheWriteMicroVnd >= others.cacheWriteMicroVnd && hour(rates) >= hour(others);
+  const hour = (of: TokenRates) => of.cacheWriteHourPerMtokMicroVnd ?? of.cacheWritePerMtokMicroVnd;
+  return rates.inputPerMtokMicroVnd >= others.inputPerMtokMicroVnd &&
+    rates.outputPerMtokMicroVnd >= others.outputPerMtokMicroVnd &&
+    rates.cacheReadPerMtokMicroVnd >= others.cacheReadPerMtokMicroVnd &&
+    rates.cacheWritePerMtokMicroVnd >= others.cacheWritePerMtokMicroVnd &&
+    hour(rates) >= hour(others);
 }
 
 /**
@@ -107,7 +107,7 @@ export function isNowhereCheaper(price: CatalogueRates, other: CatalogueRates): 
  * const price = applyPrice({ unit: "token", vndPerMtok: 3, longPrompt });
  * const usage = { input: 200_001, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 };
  * const charged = chargedRates(price, usage);
- * if (charged.unit !== "token" || charged.outputMicroVnd !== 6n) throw new Error("the rates of a short prompt");
+ * if (charged.unit !== "token" || charged.outputPerMtokMicroVnd !== 6_000_000n) throw new Error("the rates of a short prompt");
  * ```
  */
 export function chargedRates(price: AppliedPrice, usage: TokenUsage | undefined): AppliedPrice {
@@ -118,15 +118,19 @@ export function chargedRates(price: AppliedPrice, usage: TokenUsage | undefined)
   return { unit: "token", ...rates };
 }
 
+function isZero(written: WrittenVnd): boolean {
+  return Number(written) === 0;
+}
+
 function isFree({ vndPerMtok, outputVndPerMtok }: CatalogueRates): boolean {
-  return vndPerMtok === 0 || outputVndPerMtok === 0;
+  return isZero(vndPerMtok) || (outputVndPerMtok !== undefined && isZero(outputVndPerMtok));
 }
 
 const secondsPerMinute = 60n;
 
 /** Returns µVND, rounded up so that a minute costs no less than its price. */
-function perSecond(vndPerMinute: number): bigint {
-  return (fromVnd(vndPerMinute) + secondsPerMinute - 1n) / secondsPerMinute;
+function perSecond(vndPerMinute: WrittenVnd): bigint {
+  return (microVndOf(vndPerMinute) + secondsPerMinute - 1n) / secondsPerMinute;
 }
 
 /** Whether a call under a price may cost nothing. */
@@ -137,16 +141,27 @@ export function mayBeFree(price: CataloguePrice): boolean {
     case "request":
     case "image":
     case "search":
-      return price.vnd === 0;
+      return isZero(price.vnd);
     case "second":
-      return price.vndPerMinute === 0;
+      return isZero(price.vndPerMinute);
     case "video":
-      return price.tiers.some(({ vnd }) => vnd === 0);
+      return price.tiers.some(({ vnd }) => isZero(vnd));
   }
 }
 
+/** Tokens that the rates of a price are for. */
+export const tokensPerRate = 1_000_000n;
+
 /**
- * Computes the cost of usage in tokens.
+ * Rounds the sum of tokens × rates of a call to µVND: up, and once per call, so that no fraction of a price is given
+ * away and nothing is rounded per token.
+ */
+function roundedUp(tokenRates: bigint): bigint {
+  return (tokenRates + tokensPerRate - 1n) / tokensPerRate;
+}
+
+/**
+ * Computes the cost of usage in tokens, rounded up to a µVND once for all of them.
  *
  * @example
  * ```ts
@@ -170,10 +185,14 @@ export function costOfTokens(price: AppliedPrice, usage: TokenUsage): bigint {
   }
   invariant(cacheWriteHour <= cacheWrite, "A part of the cache writes is larger than all of them");
   const rates = ratesFor(price, usage);
-  const { cacheWriteHourMicroVnd = rates.cacheWriteMicroVnd } = rates;
-  return BigInt(input) * rates.inputMicroVnd + BigInt(cacheRead) * rates.cacheReadMicroVnd +
-    BigInt(cacheWrite - cacheWriteHour) * rates.cacheWriteMicroVnd +
-    BigInt(cacheWriteHour) * cacheWriteHourMicroVnd + BigInt(output) * rates.outputMicroVnd;
+  const { cacheWriteHourPerMtokMicroVnd = rates.cacheWritePerMtokMicroVnd } = rates;
+  return roundedUp(
+    BigInt(input) * rates.inputPerMtokMicroVnd +
+      BigInt(cacheRead) * rates.cacheReadPerMtokMicroVnd +
+      BigInt(cacheWrite - cacheWriteHour) * rates.cacheWritePerMtokMicroVnd +
+      BigInt(cacheWriteHour) * cacheWriteHourPerMtokMicroVnd +
+      BigInt(output) * rates.outputPerMtokMicroVnd,
+  );
 }
 
 type TokenPrice = AppliedPrice & { readonly unit: "token" };
@@ -209,18 +228,21 @@ export function worstCaseCost(
   invariant(Number.isSafeInteger(bound.inputTokens) && bound.inputTokens >= 0, "Input bound");
   invariant(Number.isSafeInteger(bound.outputTokens) && bound.outputTokens >= 0, "Output bound");
   const rates = ratesAt(price, bound.inputTokens);
-  let dearest = rates.inputMicroVnd;
-  if (rates.cacheReadMicroVnd > dearest) dearest = rates.cacheReadMicroVnd;
-  if (rates.cacheWriteMicroVnd > dearest) dearest = rates.cacheWriteMicroVnd;
-  const { cacheWriteHourMicroVnd = 0n } = rates;
-  if (cacheWriteHourMicroVnd > dearest) dearest = cacheWriteHourMicroVnd;
-  return BigInt(bound.inputTokens) * dearest + BigInt(bound.outputTokens) * rates.outputMicroVnd;
+  let dearest = rates.inputPerMtokMicroVnd;
+  if (rates.cacheReadPerMtokMicroVnd > dearest) dearest = rates.cacheReadPerMtokMicroVnd;
+  if (rates.cacheWritePerMtokMicroVnd > dearest) dearest = rates.cacheWritePerMtokMicroVnd;
+  const { cacheWriteHourPerMtokMicroVnd = 0n } = rates;
+  if (cacheWriteHourPerMtokMicroVnd > dearest) dearest = cacheWriteHourPerMtokMicroVnd;
+  return roundedUp(
+    BigInt(bound.inputTokens) * dearest + BigInt(bound.outputTokens) * rates.outputPerMtokMicroVnd,
+  );
 }
 
 /**
- * Computes the most that a token of output can cost, in µVND, by which the reservation of a stream grows; 0 for prices
- * of another unit.
+ * Computes the most that a token of output can cost, in µVND rounded up, by which the reservation of a stream grows;
+ * 0 for prices of another unit.
  */
 export function mostPerOutputToken(price: AppliedPrice, inputTokens: number): bigint {
-  return price.unit === "token" ? ratesAt(price, inputTokens).outputMicroVnd : 0n;
+  if (price.unit !== "token") return 0n;
+  return roundedUp(ratesAt(price, inputTokens).outputPerMtokMicroVnd);
 }

@@ -33,14 +33,14 @@ export interface Attempt {
   readonly region?: string;
 }
 
-/** Prices of tokens, in µVND per token, which is VND per 1,000,000 tokens. */
+/** Prices of tokens, in µVND per 1,000,000 tokens. */
 export interface TokenRates {
-  readonly inputMicroVnd: bigint;
-  readonly outputMicroVnd: bigint;
-  readonly cacheReadMicroVnd: bigint;
-  readonly cacheWriteMicroVnd: bigint;
+  readonly inputPerMtokMicroVnd: bigint;
+  readonly outputPerMtokMicroVnd: bigint;
+  readonly cacheReadPerMtokMicroVnd: bigint;
+  readonly cacheWritePerMtokMicroVnd: bigint;
   /** Of tokens that a cache keeps for an hour; absent: as other cache writes. */
-  readonly cacheWriteHourMicroVnd?: bigint;
+  readonly cacheWriteHourPerMtokMicroVnd?: bigint;
 }
 
 /** Other rates for a whole call whose prompt is long. */

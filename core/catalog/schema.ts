@@ -2,7 +2,6 @@
  * The shape of `gateway.json`: providers, models, prices, routes. Secrets appear only as names of environment
  * variables. The JSON Schema in `docs/gateway.schema.json` is generated from here (`deno task schema`).
  */
-import { isNowhereCheaper } from "../billing/price.ts";
 import { z } from "zod";
 import { billableFeatures } from "../wire/billable_features/features.ts";
 import { routeCapabilitiesSchema } from "../wire/capabilities.ts";
@@ -14,9 +13,7 @@ import { authKinds, describeAuthKinds } from "./auth_kinds.ts";
 import { expandProvider } from "./presets/expand.ts";
 import { presetNames } from "./presets/mod.ts";
 import { cloudAuthSchema, cloudSchema } from "./cloud_schema.ts";
-
-const wholeVnd = z.int().min(0).max(1_000_000_000_000)
-  .describe("Whole VND. 0 must be written out: a model without a price is refused.");
+import { priceSchema } from "./price_schema.ts";
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/).max(maxModelNameChars);
 
@@ -129,55 +126,6 @@ const httpProvider = z.strictObject({
 
 /** The schema of a provider of `gateway.json`. */
 export const providerSchema = z.discriminatedUnion("kind", [sandboxProvider, httpProvider]);
-
-const tokenRates = {
-  vndPerMtok: wholeVnd.describe("Per 1,000,000 tokens, input and output alike."),
-  outputVndPerMtok: wholeVnd.optional(),
-  cacheReadVndPerMtok: wholeVnd.optional(),
-  cacheWriteVndPerMtok: wholeVnd.optional(),
-  cacheWriteHourVndPerMtok: wholeVnd.optional()
-    .describe("Prompt tokens that a cache keeps for an hour. Default: as other cache writes."),
-};
-
-const priceSchema = z.discriminatedUnion("unit", [
-  z.strictObject({
-    unit: z.literal("token"),
-    ...tokenRates,
-    longPrompt: z.strictObject({
-      aboveTokens: z.int().positive().max(maxReportedTokens),
-      ...tokenRates,
-    }).optional().describe(
-      "Higher rates for all tokens of a call that is billed for more input than `aboveTokens`.",
-    ),
-  }).refine(
-    ({ longPrompt, ...price }) => longPrompt === undefined || isNowhereCheaper(longPrompt, price),
-    {
-      path: ["longPrompt"],
-      // Otherwise leaving a part of an impossible report out could make a call dearer.
-      message: "must not be cheaper than the price of shorter prompts, in any rate",
-    },
-  ),
-  z.strictObject({ unit: z.literal("request"), vnd: wholeVnd }),
-  z.strictObject({ unit: z.literal("image"), vnd: wholeVnd }),
-  z.strictObject({
-    unit: z.literal("search"),
-    vnd: wholeVnd.describe("Per search of up to 100 documents, as the provider counts them."),
-  }),
-  z.strictObject({
-    unit: z.literal("second"),
-    vndPerMinute: wholeVnd.describe(
-      "Per minute of audio; billed by the second, as the gateway measures it.",
-    ),
-  }),
-  z.strictObject({
-    unit: z.literal("video"),
-    tiers: z.array(z.strictObject({
-      fromSeconds: z.int().min(1).max(3600),
-      toSeconds: z.int().min(1).max(3600),
-      vnd: wholeVnd,
-    })).min(1).max(64),
-  }),
-]);
 
 const routeSchema = z.strictObject({
   provider: z.string(),

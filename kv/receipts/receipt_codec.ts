@@ -5,6 +5,7 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../core/lib/ids.ts";
+import { tokensPerRate } from "../../core/billing/price.ts";
 import type { TokenUsage } from "../../core/billing/token_usage.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
 
@@ -20,9 +21,30 @@ export const maxReceiptTextChars = 256;
 /** First element of the tuple. A new shape gets a new number; old ones stay readable. */
 const version = 1;
 
+/**
+ * Rates are µVND per token. Earlier releases read the first six elements as whole numbers, so a rate with a fraction is
+ * rounded up there, and `exact` has it.
+ */
 type StoredPrice =
-  | [unit: "token", in_: string, out: string, read: string, write: string, writeHour?: string]
+  | [
+    unit: "token",
+    in_: string,
+    out: string,
+    read: string,
+    write: string,
+    writeHour?: string,
+    exact?: ExactRates,
+  ]
   | [unit: "request" | "image" | "video" | "second" | "search", perUnit: string];
+
+/** Rates in µVND per 1,000,000 tokens. */
+interface ExactRates {
+  readonly in: string;
+  readonly out: string;
+  readonly read: string;
+  readonly write: string;
+  readonly hour?: string;
+}
 
 /** `writeHour` only if there are any: earlier releases read five elements. */
 type StoredUsage = [
@@ -80,17 +102,38 @@ function attemptOf([route, outcome, ms, region]: StoredAttempt): Attempt {
     : { route, outcome, ms, region };
 }
 
+/** A rate in whole µVND per token, rounded up. */
+function perToken(perMtokMicroVnd: bigint): string {
+  return ((perMtokMicroVnd + tokensPerRate - 1n) / tokensPerRate).toString();
+}
+
 function storedPrice(price: AppliedPrice): StoredPrice {
   if (price.unit !== "token") return [price.unit, price.perUnitMicroVnd.toString()];
+  const rates = [
+    price.inputPerMtokMicroVnd,
+    price.outputPerMtokMicroVnd,
+    price.cacheReadPerMtokMicroVnd,
+    price.cacheWritePerMtokMicroVnd,
+  ] as const;
+  const [input, output, read, write] = rates;
+  const hour = price.cacheWriteHourPerMtokMicroVnd;
   const stored: StoredPrice = [
     "token",
-    price.inputMicroVnd.toString(),
-    price.outputMicroVnd.toString(),
-    price.cacheReadMicroVnd.toString(),
-    price.cacheWriteMicroVnd.toString(),
+    perToken(input),
+    perToken(output),
+    perToken(read),
+    perToken(write),
   ];
-  const { cacheWriteHourMicroVnd } = price;
-  if (cacheWriteHourMicroVnd !== undefined) stored.push(cacheWriteHourMicroVnd.toString());
+  const isWhole = [...rates, hour ?? 0n].every((rate) => rate % tokensPerRate === 0n);
+  if (!isWhole) {
+    stored.push(perToken(hour ?? write), {
+      in: input.toString(),
+      out: output.toString(),
+      read: read.toString(),
+      write: write.toString(),
+      ...(hour !== undefined && { hour: hour.toString() }),
+    });
+  } else if (hour !== undefined) stored.push(perToken(hour));
   return stored;
 }
 
@@ -103,13 +146,25 @@ function storedUsage(usage: TokenUsage): StoredUsage {
 
 function appliedPrice(stored: StoredPrice): AppliedPrice {
   if (stored[0] !== "token") return { unit: stored[0], perUnitMicroVnd: BigInt(stored[1]) };
+  const [, input, output, read, write, hour, exact] = stored;
+  if (exact !== undefined) {
+    return {
+      unit: "token",
+      inputPerMtokMicroVnd: BigInt(exact.in),
+      outputPerMtokMicroVnd: BigInt(exact.out),
+      cacheReadPerMtokMicroVnd: BigInt(exact.read),
+      cacheWritePerMtokMicroVnd: BigInt(exact.write),
+      ...(exact.hour !== undefined && { cacheWriteHourPerMtokMicroVnd: BigInt(exact.hour) }),
+    };
+  }
+  const rate = (perToken: string) => BigInt(perToken) * tokensPerRate;
   return {
     unit: "token",
-    inputMicroVnd: BigInt(stored[1]),
-    outputMicroVnd: BigInt(stored[2]),
-    cacheReadMicroVnd: BigInt(stored[3]),
-    cacheWriteMicroVnd: BigInt(stored[4]),
-    ...(stored[5] !== undefined && { cacheWriteHourMicroVnd: BigInt(stored[5]) }),
+    inputPerMtokMicroVnd: rate(input),
+    outputPerMtokMicroVnd: rate(output),
+    cacheReadPerMtokMicroVnd: rate(read),
+    cacheWritePerMtokMicroVnd: rate(write),
+    ...(hour !== undefined && { cacheWriteHourPerMtokMicroVnd: rate(hour) }),
   };
 }
 

@@ -37,8 +37,9 @@ export function headerSafe(text: string): string {
 const conversionChars = 2_000;
 
 function priceHeader(price: AppliedPrice): [string, string] {
-  // µVND per token is VND per million tokens: the same number.
-  if (price.unit === "token") return [answerHeaders.priceVndPerMtok, String(price.inputMicroVnd)];
+  if (price.unit === "token") {
+    return [answerHeaders.priceVndPerMtok, formatVnd(price.inputPerMtokMicroVnd)];
+  }
   const name = price.unit === "second"
     ? answerHeaders.priceVndPerSecond
     : answerHeaders.priceVndPerRequest;

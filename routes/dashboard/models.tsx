@@ -1,9 +1,6 @@
 /** `/models`: the list of models with their prices, also for visitors. */
 import { type Context, Hono } from "hono";
 import type { Model, ModelKind } from "../../core/catalog/catalog.ts";
-import { formatDecimal } from "../../core/billing/display.ts";
-import { fromVnd, listFigure } from "../../core/billing/micro_vnd.ts";
-import type { CataloguePrice } from "../../core/billing/price.ts";
 import {
   Badge,
   type BadgeTone,
@@ -15,7 +12,8 @@ import {
   TextField,
 } from "./components/mod.ts";
 import type { DashboardDeps, ModelStatus } from "./deps.ts";
-import { formatCount, formatMoney } from "./format.ts";
+import { formatCount } from "./format.ts";
+import { type PriceLine, priceLines } from "./model_prices.ts";
 import { defineTexts, type Locale } from "./i18n.ts";
 import { renderPage } from "./frame/layout.tsx";
 import type { DashboardEnv } from "./visitor/visitor.ts";
@@ -62,14 +60,6 @@ const texts = defineTexts({
     status: "Status",
     statuses: { up: "Available", degraded: "Slow", down: "Down" },
     vision: "Vision",
-    perMtok: "per 1M tokens",
-    perMtokAbove: (tokens: string) => `per 1M tokens, prompts above ${tokens} tokens`,
-    perRequest: "per call",
-    perImage: "per image",
-    perSearch: "per search",
-    perMinute: "per minute",
-    seconds: (from: number, to: number) => from === to ? `${from} s` : `${from}–${to} s`,
-    inOut: (input: string, output: string) => `${input} in · ${output} out`,
     alsoKnownAs: "also",
     none: "No model matches",
     noneHint: "Try another word.",
@@ -104,14 +94,6 @@ const texts = defineTexts({
     status: "Trạng thái",
     statuses: { up: "Sẵn sàng", degraded: "Chậm", down: "Ngừng" },
     vision: "Đọc ảnh",
-    perMtok: "mỗi 1 triệu token",
-    perMtokAbove: (tokens: string) => `mỗi 1 triệu token, prompt trên ${tokens} token`,
-    perRequest: "mỗi lượt gọi",
-    perImage: "mỗi ảnh",
-    perSearch: "mỗi lượt tìm",
-    perMinute: "mỗi phút",
-    seconds: (from, to) => from === to ? `${from} giây` : `${from}–${to} giây`,
-    inOut: (input, output) => `${input} vào · ${output} ra`,
     alsoKnownAs: "còn gọi",
     none: "Không có mô hình phù hợp",
     noneHint: "Hãy thử từ khác.",
@@ -125,58 +107,6 @@ const statusTones: Readonly<Record<ModelStatus, BadgeTone>> = {
   degraded: "busy",
   down: "bad",
 };
-
-interface PriceLine {
-  readonly amount: string;
-  readonly unit: string;
-  readonly list: string;
-}
-
-/** Prices of tokens that the page shows; those of caches are in the API. */
-interface TokenFigures {
-  readonly vndPerMtok: number;
-  readonly outputVndPerMtok?: number | undefined;
-}
-
-/** Formats a price as lines: one, one more for long prompts, or one per length of a video. */
-function priceLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
-  const t = texts[locale];
-  const money = (vnd: number) => formatMoney(fromVnd(vnd), locale);
-  const list = (vnd: number) => formatDecimal(listFigure(vnd, listRate), locale);
-  switch (price.unit) {
-    case "token": {
-      const line = (rates: TokenFigures, unit: string): PriceLine => {
-        const output = rates.outputVndPerMtok ?? rates.vndPerMtok;
-        const same = output === rates.vndPerMtok;
-        return {
-          amount: same ? money(output) : t.inOut(money(rates.vndPerMtok), money(output)),
-          unit,
-          list: same ? list(output) : t.inOut(list(rates.vndPerMtok), list(output)),
-        };
-      };
-      const { longPrompt } = price;
-      if (longPrompt === undefined) return [line(price, t.perMtok)];
-      const above = formatCount(longPrompt.aboveTokens, locale);
-      return [line(price, t.perMtok), line(longPrompt, t.perMtokAbove(above))];
-    }
-    case "request":
-      return [{ amount: money(price.vnd), unit: t.perRequest, list: list(price.vnd) }];
-    case "image":
-      return [{ amount: money(price.vnd), unit: t.perImage, list: list(price.vnd) }];
-    case "search":
-      return [{ amount: money(price.vnd), unit: t.perSearch, list: list(price.vnd) }];
-    case "second": {
-      const { vndPerMinute } = price;
-      return [{ amount: money(vndPerMinute), unit: t.perMinute, list: list(vndPerMinute) }];
-    }
-    case "video":
-      return price.tiers.map(({ fromSeconds, toSeconds, vnd }) => ({
-        amount: money(vnd),
-        unit: t.seconds(fromSeconds, toSeconds),
-        list: list(vnd),
-      }));
-  }
-}
 
 function fits(model: Model, words: readonly string[], kind: string): boolean {
   if (kind !== "" && model.kind !== kind) return false;

@@ -10,15 +10,14 @@ import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
 
 function priceJson(price: AppliedPrice): JsonObject {
   if (price.unit !== "token") return { unit: price.unit, vnd: formatVnd(price.perUnitMicroVnd) };
-  const { cacheWriteHourMicroVnd = price.cacheWriteMicroVnd } = price;
-  // µVND per token is VND per 1,000,000 tokens: the same number.
+  const { cacheWriteHourPerMtokMicroVnd = price.cacheWritePerMtokMicroVnd } = price;
   return {
     unit: "1M tokens",
-    input_vnd: price.inputMicroVnd.toString(),
-    output_vnd: price.outputMicroVnd.toString(),
-    cache_read_vnd: price.cacheReadMicroVnd.toString(),
-    cache_write_vnd: price.cacheWriteMicroVnd.toString(),
-    cache_write_1h_vnd: cacheWriteHourMicroVnd.toString(),
+    input_vnd: formatVnd(price.inputPerMtokMicroVnd),
+    output_vnd: formatVnd(price.outputPerMtokMicroVnd),
+    cache_read_vnd: formatVnd(price.cacheReadPerMtokMicroVnd),
+    cache_write_vnd: formatVnd(price.cacheWritePerMtokMicroVnd),
+    cache_write_1h_vnd: formatVnd(cacheWriteHourPerMtokMicroVnd),
   };
 }
 
@@ -131,8 +130,8 @@ export function receiptCells(
     String(receipt.estimated),
     String(receipt.units),
     tokens ? "1M tokens" : price.unit,
-    tokens ? price.inputMicroVnd.toString() : formatVnd(price.perUnitMicroVnd),
-    tokens ? price.outputMicroVnd.toString() : "",
+    tokens ? formatVnd(price.inputPerMtokMicroVnd) : formatVnd(price.perUnitMicroVnd),
+    tokens ? formatVnd(price.outputPerMtokMicroVnd) : "",
     formatVnd(receipt.costMicroVnd),
     formatVnd(receipt.shortfallMicroVnd),
     formatVnd(refund?.amountMicroVnd ?? 0n),

@@ -50,19 +50,19 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
   price: fc.oneof(
     fc.record({
       unit: fc.constant("token" as const),
-      inputMicroVnd: money,
-      outputMicroVnd: money,
-      cacheReadMicroVnd: money,
-      cacheWriteMicroVnd: money,
-      cacheWriteHourMicroVnd: money,
+      inputPerMtokMicroVnd: money,
+      outputPerMtokMicroVnd: money,
+      cacheReadPerMtokMicroVnd: money,
+      cacheWritePerMtokMicroVnd: money,
+      cacheWriteHourPerMtokMicroVnd: money,
     }, {
       ...plainly,
       requiredKeys: [
         "unit",
-        "inputMicroVnd",
-        "outputMicroVnd",
-        "cacheReadMicroVnd",
-        "cacheWriteMicroVnd",
+        "inputPerMtokMicroVnd",
+        "outputPerMtokMicroVnd",
+        "cacheReadPerMtokMicroVnd",
+        "cacheWritePerMtokMicroVnd",
       ],
     }),
     fc.record(

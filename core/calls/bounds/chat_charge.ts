@@ -70,7 +70,7 @@ const allCached: EstimateCorrection = {
 };
 
 function hasCachePrice(price: AppliedPrice): boolean {
-  return price.unit === "token" && price.cacheReadMicroVnd < price.inputMicroVnd;
+  return price.unit === "token" && price.cacheReadPerMtokMicroVnd < price.inputPerMtokMicroVnd;
 }
 
 /** Computes the charge of an ended chat call. */

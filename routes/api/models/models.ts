@@ -12,6 +12,7 @@ import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { listFigure } from "../../../core/billing/micro_vnd.ts";
 import type { CataloguePrice } from "../../../core/billing/price.ts";
+import { microVndOf, type WrittenVnd } from "../../../core/billing/written_vnd.ts";
 import type { HttpRequest } from "../../http/http_request.ts";
 import { rowLimit, wrongParameter } from "../../http/query.ts";
 
@@ -21,14 +22,17 @@ const createdAt = new Date(createdSeconds * 1000).toISOString().replace(".000Z",
 
 type TokenPrice = CataloguePrice & { readonly unit: "token" };
 
+/** A price as a JSON number, whose text is the written one. */
+const shown = (written: WrittenVnd): number => Number(written);
+
 function tokenRates(rates: Omit<TokenPrice, "unit" | "longPrompt">): JsonObject {
   const cacheWrite = rates.cacheWriteVndPerMtok ?? rates.vndPerMtok;
   return {
-    vnd: rates.vndPerMtok,
-    output_vnd: rates.outputVndPerMtok ?? rates.vndPerMtok,
-    cache_read_vnd: rates.cacheReadVndPerMtok ?? rates.vndPerMtok,
-    cache_write_vnd: cacheWrite,
-    cache_write_1h_vnd: rates.cacheWriteHourVndPerMtok ?? cacheWrite,
+    vnd: shown(rates.vndPerMtok),
+    output_vnd: shown(rates.outputVndPerMtok ?? rates.vndPerMtok),
+    cache_read_vnd: shown(rates.cacheReadVndPerMtok ?? rates.vndPerMtok),
+    cache_write_vnd: shown(cacheWrite),
+    cache_write_1h_vnd: shown(rates.cacheWriteHourVndPerMtok ?? cacheWrite),
   };
 }
 
@@ -46,19 +50,19 @@ function priceFields(price: CataloguePrice, listRate: number): JsonObject {
           ...tokenRates(price),
           ...longPromptRates(price),
         },
-        list_price: listFigure(price.vndPerMtok, listRate),
+        list_price: listFigure(microVndOf(price.vndPerMtok), listRate),
       };
     case "request":
     case "image":
     case "search":
       return {
-        price: { unit: price.unit, vnd: price.vnd },
-        list_price: listFigure(price.vnd, listRate),
+        price: { unit: price.unit, vnd: shown(price.vnd) },
+        list_price: listFigure(microVndOf(price.vnd), listRate),
       };
     case "second":
       return {
-        price: { unit: "second", vnd_per_minute: price.vndPerMinute },
-        list_price: listFigure(price.vndPerMinute, listRate),
+        price: { unit: "second", vnd_per_minute: shown(price.vndPerMinute) },
+        list_price: listFigure(microVndOf(price.vndPerMinute), listRate),
       };
     case "video":
       return {
@@ -67,11 +71,11 @@ function priceFields(price: CataloguePrice, listRate: number): JsonObject {
           tiers: price.tiers.map((tier) => ({
             from_seconds: tier.fromSeconds,
             to_seconds: tier.toSeconds,
-            vnd: tier.vnd,
-            list_price: listFigure(tier.vnd, listRate),
+            vnd: shown(tier.vnd),
+            list_price: listFigure(microVndOf(tier.vnd), listRate),
           })),
         },
-        list_price: listFigure(price.tiers[0]?.vnd ?? 0, listRate),
+        list_price: listFigure(microVndOf(price.tiers[0]?.vnd ?? 0), listRate),
       };
   }
 }

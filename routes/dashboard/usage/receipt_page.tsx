@@ -57,10 +57,8 @@ function priceText(price: AppliedPrice, locale: Locale): string {
   if (price.unit !== "token") {
     return `${formatMoney(price.perUnitMicroVnd, locale)} ${t.perUnit[price.unit]}`;
   }
-  // µVND per token is VND per 1,000,000 tokens.
-  const perMtok = (microVnd: bigint) => formatMoney(microVnd * 1_000_000n, locale);
-  const input = perMtok(price.inputMicroVnd);
-  const output = perMtok(price.outputMicroVnd);
+  const input = formatMoney(price.inputPerMtokMicroVnd, locale);
+  const output = formatMoney(price.outputPerMtokMicroVnd, locale);
   return input === output ? `${input} ${t.perMtok}` : t.inOut(input, output);
 }
 

@@ -1,8 +1,10 @@
-import { assertEquals } from "../../support/assert.ts";
+import fc from "fast-check";
+import { assert, assertEquals } from "../../support/assert.ts";
 import {
   applyPrice,
   chargedRates,
   costOfTokens,
+  costOfUnits,
   mostPerOutputToken,
   worstCaseCost,
 } from "../../../core/billing/price.ts";
@@ -17,7 +19,7 @@ const reservations: readonly (readonly [
     readonly cacheWriteVndPerMtok?: number;
     readonly cacheWriteHourVndPerMtok?: number;
   },
-  inputMicroVnd: bigint,
+  perTokenMicroVnd: bigint,
 ])[] = [
   ["plain input where the cache costs as much", {}, 100n],
   ["plain input where the cache is cheaper", {
@@ -40,10 +42,10 @@ const reservations: readonly (readonly [
   }, 200n],
 ];
 
-for (const [name, rates, inputMicroVnd] of reservations) {
+for (const [name, rates, perTokenMicroVnd] of reservations) {
   Deno.test(`a chat call reserves its input at the price of ${name}`, () => {
     const price = applyPrice({ unit: "token", vndPerMtok: 100, outputVndPerMtok: 500, ...rates });
-    assertEquals(worstCaseCost(price, bound), 1_000n * inputMicroVnd + 10n * 500n);
+    assertEquals(worstCaseCost(price, bound), 1_000n * perTokenMicroVnd + 10n * 500n);
   });
 }
 
@@ -74,8 +76,8 @@ Deno.test("all tokens of a call with a long prompt have the rates of long prompt
   assertEquals(costOfTokens(tiered, long), 1_001n * 6n + 10n * 22n);
   const charged = [short, long].map((usage) => chargedRates(tiered, usage));
   assertEquals(
-    charged.map((rates) => "outputMicroVnd" in rates && rates.outputMicroVnd),
-    [15n, 22n],
+    charged.map((rates) => "outputPerMtokMicroVnd" in rates && rates.outputPerMtokMicroVnd),
+    [15_000_000n, 22_000_000n],
   );
   assertEquals(charged.map((rates) => "long" in rates || "aboveTokens" in rates), [false, false]);
   assertEquals(charged.map((rates, at) => costOfTokens(rates, [short, long][at]!)), [
@@ -89,4 +91,47 @@ Deno.test("only a prompt that may be long reserves the rates of long prompts", (
   assertEquals(worstCaseCost(tiered, { inputTokens: 1_001, outputTokens: 10 }), 6_226n);
   assertEquals([1_000, 1_001].map((tokens) => mostPerOutputToken(tiered, tokens)), [15n, 22n]);
   assertEquals(mostPerOutputToken(applyPrice({ unit: "request", vnd: 3 }), 5), 0n);
+});
+
+/** A written price: ten-thousandths of a VND, as the text of the figure or as the number that JSON makes of it. */
+const written = fc.tuple(fc.nat({ max: 10_000_000 }), fc.boolean()).map(([parts, asText]) => {
+  const text = `${Math.floor(parts / 10_000)}.${String(parts % 10_000).padStart(4, "0")}`;
+  return { parts: BigInt(parts), written: asText ? text : Number(text) };
+});
+const tokens = fc.nat({ max: 10_000_000 });
+
+Deno.test("fractions of a VND are exact: one rounding up per call, whatever the tokens and the form of the figure", () => {
+  fc.assert(fc.property(written, written, tokens, tokens, (inRate, outRate, input, output) => {
+    const price = applyPrice({
+      unit: "token",
+      vndPerMtok: inRate.written,
+      outputVndPerMtok: outRate.written,
+    });
+    const cost = costOfTokens(price, { ...noTokens, input, output });
+    // In units of 10⁻¹⁰ VND per token: nothing is lost before the last division.
+    const exact = BigInt(input) * inRate.parts + BigInt(output) * outRate.parts;
+    assert(cost * 10_000n >= exact && (cost - 1n) * 10_000n < exact, `${cost}`);
+  }));
+});
+
+Deno.test("a call never costs more than was reserved for its bounds, with fractions of a VND", () => {
+  fc.assert(fc.property(written, written, tokens, tokens, (inRate, outRate, input, output) => {
+    const price = applyPrice({
+      unit: "token",
+      vndPerMtok: inRate.written,
+      outputVndPerMtok: outRate.written,
+    });
+    const reserved = worstCaseCost(price, { inputTokens: input, outputTokens: output });
+    const half = { ...noTokens, input: input >> 1, cacheRead: input - (input >> 1), output };
+    assert(costOfTokens(price, half) <= reserved);
+    // A stream reserves its output token by token.
+    const first = worstCaseCost(price, { inputTokens: input, outputTokens: 0 });
+    const grown = first + BigInt(output) * mostPerOutputToken(price, input);
+    assert(costOfTokens(price, half) <= grown);
+  }));
+});
+
+Deno.test("units have fractions of a VND: a picture for 1.5, a second of a minute for 0.5", () => {
+  assertEquals(costOfUnits(applyPrice({ unit: "image", vnd: 1.5 }), 3), 4_500_000n);
+  assertEquals(costOfUnits(applyPrice({ unit: "second", vndPerMinute: "0.5" }), 60), 500_040n);
 });

@@ -3,6 +3,7 @@ import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { readConfig } from "../../../core/config/config.ts";
 import { listFigure } from "../../../core/billing/micro_vnd.ts";
+import { microVndOf } from "../../../core/billing/written_vnd.ts";
 import { resolveVideoRules, videoRulesSchema } from "../../../core/media/video/rules.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
@@ -24,7 +25,9 @@ Deno.test("the default catalogue carries the spec's price table", () => {
   const figures = (name: string) =>
     new Set(
       family(name).map(({ price }) =>
-        price.unit === "token" ? listFigure(price.vndPerMtok, catalog.listRate) : "other"
+        price.unit === "token"
+          ? listFigure(microVndOf(price.vndPerMtok), catalog.listRate)
+          : "other"
       ),
     );
   assertEquals([...figures("premium")], ["0.3773"]);
@@ -32,7 +35,7 @@ Deno.test("the default catalogue carries the spec's price table", () => {
   assertEquals([...figures("general")], ["0.1091"]);
 
   const flat = family("low-cost").flatMap(({ price }) =>
-    price.unit === "request" ? [listFigure(price.vnd, catalog.listRate)] : []
+    price.unit === "request" ? [listFigure(microVndOf(price.vnd), catalog.listRate)] : []
   );
   assertEquals(flat, ["0.0105", "0.0118"]);
   assert(
@@ -42,7 +45,7 @@ Deno.test("the default catalogue carries the spec's price table", () => {
   const unit = (id: string) => {
     const price = catalog.find(id)?.price;
     return price !== undefined && "vnd" in price
-      ? listFigure(price.vnd, catalog.listRate)
+      ? listFigure(microVndOf(price.vnd), catalog.listRate)
       : undefined;
   };
   assertEquals(unit("image-1"), "0.0455");
@@ -69,7 +72,7 @@ Deno.test("the default catalogue prices videos by length as the spec lists them"
     assert(price?.unit === "video", id);
     const tier = price.tiers.find((t) => t.fromSeconds <= seconds && seconds <= t.toSeconds);
     assert(tier !== undefined, `${id} ${seconds} s`);
-    assertEquals(listFigure(tier.vnd, catalog.listRate), figure, `${id} ${seconds} s`);
+    assertEquals(listFigure(microVndOf(tier.vnd), catalog.listRate), figure, `${id} ${seconds} s`);
   }
 });
 

@@ -31,9 +31,20 @@ Deno.test("no rate of a long prompt may be cheaper than that of a shorter one", 
   }
 });
 
-Deno.test("rates are whole VND, and a long prompt has a length", () => {
+Deno.test("a price has at most four decimals, as a number or a text", () => {
+  const right = [0.75, "0.75", 8_300, "8300.0001", 0.0001];
+  for (const vndPerMtok of right) {
+    assertEquals(problemsWith({ unit: "token", vndPerMtok }), [], String(vndPerMtok));
+  }
+  for (const vndPerMtok of [0.00001, 1e-7, "1e3", "1,5", " 1", "", "-1", -0.5, 1e13, null]) {
+    assertEquals(problemsWith({ unit: "token", vndPerMtok }), [
+      "gateway.json models.0.price.vndPerMtok: must be VND from 0 to 1000000000000 with at most 4 decimals",
+    ], String(vndPerMtok));
+  }
+});
+
+Deno.test("no rate is negative, and a long prompt has a length", () => {
   const wrong = [
-    { ...short, cacheWriteHourVndPerMtok: 6.5 },
     { ...short, cacheWriteHourVndPerMtok: -1 },
     { ...short, longPrompt: { vndPerMtok: 6, outputVndPerMtok: 15 } },
     { ...short, longPrompt: { aboveTokens: 0, vndPerMtok: 6, outputVndPerMtok: 15 } },

@@ -102,3 +102,25 @@ Deno.test("verification tells of a call with two receipts", async () => {
     [{ accountId: account, kind: "twice", detail: `${one.requestId} has two receipts` }],
   );
 });
+
+Deno.test("earlier releases read rates with a fraction of a VND as whole numbers, rounded up", () => {
+  const rates = {
+    inputPerMtokMicroVnd: 750_000n,
+    outputPerMtokMicroVnd: 2_000_000n,
+    cacheReadPerMtokMicroVnd: 1n,
+    cacheWritePerMtokMicroVnd: 1_000_001n,
+  };
+  const price = (receipt: Receipt) => JSON.parse(encodeReceipt(receipt))[17];
+  const fraction = receiptAt(0, { price: { unit: "token", ...rates } });
+  assertEquals(price(fraction).slice(0, 6), ["token", "1", "2", "1", "2", "2"]);
+  const whole = { ...rates, cacheReadPerMtokMicroVnd: 0n };
+  const stored = price(receiptAt(0, {
+    price: {
+      unit: "token",
+      ...whole,
+      inputPerMtokMicroVnd: 3_000_000n,
+      cacheWritePerMtokMicroVnd: 0n,
+    },
+  }));
+  assertEquals(stored, ["token", "3", "2", "0", "0"]);
+});

@@ -62,10 +62,10 @@ async function makeCalls(
         estimated: i % 17 === 3,
         price: {
           unit: "token",
-          inputMicroVnd: 8_300n,
-          outputMicroVnd: 8_300n,
-          cacheReadMicroVnd: 8_300n,
-          cacheWriteMicroVnd: 8_300n,
+          inputPerMtokMicroVnd: 8_300_000_000n,
+          outputPerMtokMicroVnd: 8_300_000_000n,
+          cacheReadPerMtokMicroVnd: 8_300_000_000n,
+          cacheWritePerMtokMicroVnd: 8_300_000_000n,
         },
         priceMicroVnd: price,
         attempts: [

@@ -1,0 +1,73 @@
+/** The shape of prices in `gateway.json`. */
+import { z } from "zod";
+import { maxReportedTokens } from "../billing/limits.ts";
+import { isNowhereCheaper } from "../billing/price.ts";
+import {
+  isWrittenPrice,
+  maxPriceVnd,
+  priceDecimals,
+  writtenPrice,
+} from "../billing/written_vnd.ts";
+
+const form = {
+  error: `must be VND from 0 to ${maxPriceVnd} with at most ${priceDecimals} decimals`,
+  abort: true,
+};
+
+/** An amount of VND: a number, or a decimal text for those who generate the file without floats. */
+const vnd = z.union(
+  [z.number().min(0, form).max(maxPriceVnd, form), z.string().regex(writtenPrice, form)],
+  form,
+).refine(isWrittenPrice, form).describe(
+  "VND, with at most four decimals, as a number or a text. 0 must be written out: a model without a price is refused.",
+);
+
+const tokenRates = {
+  vndPerMtok: vnd.describe("Per 1,000,000 tokens, input and output alike."),
+  outputVndPerMtok: vnd.optional(),
+  cacheReadVndPerMtok: vnd.optional(),
+  cacheWriteVndPerMtok: vnd.optional(),
+  cacheWriteHourVndPerMtok: vnd.optional()
+    .describe("Prompt tokens that a cache keeps for an hour. Default: as other cache writes."),
+};
+
+/** The schema of the price of a model. */
+export const priceSchema = z.discriminatedUnion("unit", [
+  z.strictObject({
+    unit: z.literal("token"),
+    ...tokenRates,
+    longPrompt: z.strictObject({
+      aboveTokens: z.int().positive().max(maxReportedTokens),
+      ...tokenRates,
+    }).optional().describe(
+      "Higher rates for all tokens of a call that is billed for more input than `aboveTokens`.",
+    ),
+  }).refine(
+    ({ longPrompt, ...price }) => longPrompt === undefined || isNowhereCheaper(longPrompt, price),
+    {
+      path: ["longPrompt"],
+      // Otherwise leaving a part of an impossible report out could make a call dearer.
+      message: "must not be cheaper than the price of shorter prompts, in any rate",
+    },
+  ),
+  z.strictObject({ unit: z.literal("request"), vnd }),
+  z.strictObject({ unit: z.literal("image"), vnd }),
+  z.strictObject({
+    unit: z.literal("search"),
+    vnd: vnd.describe("Per search of up to 100 documents, as the provider counts them."),
+  }),
+  z.strictObject({
+    unit: z.literal("second"),
+    vndPerMinute: vnd.describe(
+      "Per minute of audio; billed by the second, as the gateway measures it.",
+    ),
+  }),
+  z.strictObject({
+    unit: z.literal("video"),
+    tiers: z.array(z.strictObject({
+      fromSeconds: z.int().min(1).max(3600),
+      toSeconds: z.int().min(1).max(3600),
+      vnd,
+    })).min(1).max(64),
+  }),
+]);

@@ -1,0 +1,83 @@
+/** The prices of a model as lines of text, for the page of models. */
+import { formatDecimal } from "../../core/billing/display.ts";
+import { listFigure } from "../../core/billing/micro_vnd.ts";
+import type { CataloguePrice } from "../../core/billing/price.ts";
+import { microVndOf, type WrittenVnd } from "../../core/billing/written_vnd.ts";
+import { formatCount, formatMoney } from "./format.ts";
+import { defineTexts, type Locale } from "./i18n.ts";
+
+const texts = defineTexts({
+  en: {
+    perMtok: "per 1M tokens",
+    perMtokAbove: (tokens: string) => `per 1M tokens, prompts above ${tokens} tokens`,
+    perRequest: "per call",
+    perImage: "per image",
+    perSearch: "per search",
+    perMinute: "per minute",
+    seconds: (from: number, to: number) => from === to ? `${from} s` : `${from}–${to} s`,
+    inOut: (input: string, output: string) => `${input} in · ${output} out`,
+  },
+  vi: {
+    perMtok: "mỗi 1 triệu token",
+    perMtokAbove: (tokens: string) => `mỗi 1 triệu token, prompt trên ${tokens} token`,
+    perRequest: "mỗi lượt gọi",
+    perImage: "mỗi ảnh",
+    perSearch: "mỗi lượt tìm",
+    perMinute: "mỗi phút",
+    seconds: (from, to) => from === to ? `${from} giây` : `${from}–${to} giây`,
+    inOut: (input, output) => `${input} vào · ${output} ra`,
+  },
+});
+
+/** A line of a price: an amount, what it is for, and the list figure. */
+export interface PriceLine {
+  readonly amount: string;
+  readonly unit: string;
+  readonly list: string;
+}
+
+/** Prices of tokens that the page shows; those of caches are in the API. */
+interface TokenFigures {
+  readonly vndPerMtok: WrittenVnd;
+  readonly outputVndPerMtok?: WrittenVnd | undefined;
+}
+
+/** Formats a price as lines: one, one more for long prompts, or one per length of a video. */
+export function priceLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
+  const t = texts[locale];
+  const money = (vnd: WrittenVnd) => formatMoney(microVndOf(vnd), locale);
+  const list = (vnd: WrittenVnd) => formatDecimal(listFigure(microVndOf(vnd), listRate), locale);
+  switch (price.unit) {
+    case "token": {
+      const line = (rates: TokenFigures, unit: string): PriceLine => {
+        const output = rates.outputVndPerMtok ?? rates.vndPerMtok;
+        const same = output === rates.vndPerMtok;
+        return {
+          amount: same ? money(output) : t.inOut(money(rates.vndPerMtok), money(output)),
+          unit,
+          list: same ? list(output) : t.inOut(list(rates.vndPerMtok), list(output)),
+        };
+      };
+      const { longPrompt } = price;
+      if (longPrompt === undefined) return [line(price, t.perMtok)];
+      const above = formatCount(longPrompt.aboveTokens, locale);
+      return [line(price, t.perMtok), line(longPrompt, t.perMtokAbove(above))];
+    }
+    case "request":
+      return [{ amount: money(price.vnd), unit: t.perRequest, list: list(price.vnd) }];
+    case "image":
+      return [{ amount: money(price.vnd), unit: t.perImage, list: list(price.vnd) }];
+    case "search":
+      return [{ amount: money(price.vnd), unit: t.perSearch, list: list(price.vnd) }];
+    case "second": {
+      const { vndPerMinute } = price;
+      return [{ amount: money(vndPerMinute), unit: t.perMinute, list: list(vndPerMinute) }];
+    }
+    case "video":
+      return price.tiers.map(({ fromSeconds, toSeconds, vnd }) => ({
+        amount: money(vnd),
+        unit: t.seconds(fromSeconds, toSeconds),
+        list: list(vnd),
+      }));
+  }
+}
