@@ -13,7 +13,6 @@
 import { systemClock } from "./core/lib/time/clock.ts";
 import { readConfig } from "./core/config/config.ts";
 import { setVariables } from "./core/config/environment.ts";
-import { runAdmin } from "./routes/operator/cli/cli.ts";
 import { createCron, registerCron } from "./routes/server/cron.ts";
 import { createLineWriter } from "./routes/server/line_writer.ts";
 import { serve } from "./routes/server/serve.ts";
@@ -51,6 +50,7 @@ async function main(args: readonly string[]): Promise<number> {
   if (args[0] === "admin") {
     const output = Deno.stdout.writable.getWriter();
     const write = (bytes: Uint8Array) => output.write(bytes);
+    const { runAdmin } = await import("./routes/operator/cli/cli.ts");
     return await runAdmin(read.config, args.slice(1), { clock: systemClock, write, error });
   }
 

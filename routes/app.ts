@@ -7,7 +7,10 @@
  * - Never: holds, in these two files, a rule of money or of wire styles.
  */
 import type { Hono } from "hono";
-import { mountDashboard } from "./dashboard/mod.ts";
+import { unforeseen } from "../core/lib/error_line.ts";
+import { newId } from "../core/lib/ids.ts";
+import { mountDashboard } from "./dashboard/mounting.ts";
+import { errorResponse } from "./http/error_response.ts";
 import { createHealth } from "./health.ts";
 import { createOperatorApi } from "./operator/api/app.ts";
 import type { CustomerApp } from "./server/customer_app.ts";
@@ -38,11 +41,16 @@ export function createApp(
   }
   app.route("/operator", createOperatorApi(gateway));
   if (customerApp !== undefined) {
-    const pages = customerApp.dashboard((request, clientAddress) =>
-      app.fetch(request, { clientAddress })
+    mountDashboard(
+      app,
+      () =>
+        customerApp.dashboard((request, clientAddress) => app.fetch(request, { clientAddress })),
     );
-    mountDashboard(app, pages);
   }
+  app.onError((error) => {
+    gateway.log.event("error", "unexpected error", { ...unforeseen(error) });
+    return errorResponse(error, "chat", newId("request", gateway.clock.nowMs()));
+  });
   app.notFound((context) => notFound(gateway, context.req.raw));
   return app;
 }

@@ -16,7 +16,6 @@
  *
  * A row may expire while it is read; the snapshot may then contain it.
  */
-import { createHash } from "node:crypto";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { everyRow } from "../schema/keys.ts";
 import { encodeValue } from "./stored_value.ts";
@@ -123,6 +122,8 @@ export async function* stillSnapshot(
   kv: KeyValueStore,
   slices?: TimeSlices,
 ): AsyncGenerator<SnapshotRow> {
+  // Loaded on demand: every start would pay for it otherwise.
+  const { createHash } = await import("node:crypto");
   const read = createHash("sha256");
   for await (const page of pages(kv, slices)) {
     for (const entry of page) {

@@ -1,5 +1,5 @@
 /**
- * Builds the dashboard from its pages and mounts it behind the API.
+ * Builds the dashboard from its pages. `mounting.ts` loads this file with the first request for a page.
  *
  * - Folder `routes/dashboard/`: the customer's pages, with what all of them share: texts, formats,
  *   forms, assets.
@@ -31,53 +31,6 @@ const maxOperatorFormBytes = 8 * 1024 * 1024;
 export type { DashboardDeps, Dispatch } from "./deps.ts";
 export type { PageDeps } from "./page_deps.ts";
 export type { DashboardEnv } from "./visitor/visitor.ts";
-
-/**
- * Whether a request is for a page. A client that sends an API key never gets a page: with a wrong base address it must
- * see a 404. `/models` is both a page and what such a client asks for, so there the request must accept HTML.
- *
- * @param pageRoots the first path segments of all pages
- */
-function isPageRequest(request: Request, pageRoots: ReadonlySet<string>): boolean {
-  const { headers } = request;
-  if (headers.has("authorization") || headers.has("x-api-key")) return false;
-  const root = segmentAt(pathOf(request.url), 0);
-  const readsHtml = (headers.get("accept") ?? "").includes("text/html");
-  if (root === "models") return readsHtml;
-  if (root === "" || pageRoots.has(root)) return true;
-  // For unknown paths browsers get a page and programs the JSON of the API.
-  return readsHtml && request.method === "GET" && root !== "v1";
-}
-
-/**
- * Mounts the dashboard behind the API: it gets requests for pages that no earlier route has answered.
- *
- * @example
- * ```ts
- * import { Hono, type MiddlewareHandler } from "hono";
- * import { mountDashboard } from "./mod.ts";
- * const app = new Hono().get("/v1/models", (c) => c.json({}));
- * mountDashboard(app, new Hono().get("/", (c) => c.html("<h1>Hello</h1>")));
- * app.notFound((c) => c.json({ type: "error" }, 404));
- * if (await (await app.request("/")).text() !== "<h1>Hello</h1>") throw new Error();
- * if ((await app.request("/chat/completions", { method: "POST" })).status !== 404) throw new Error();
- * ```
- */
-export function mountDashboard<Env extends Bindings, PageEnv extends Bindings>(
-  app: Hono<Env>,
-  dashboard: Hono<PageEnv>,
-): void {
-  const pageRoots = new Set(servedPaths(dashboard).map((path) => segmentAt(path, 0)));
-  app.use("*", async (c, next) => {
-    return isPageRequest(c.req.raw, pageRoots)
-      ? await dashboard.fetch(c.req.raw, c.env)
-      : await next();
-  });
-}
-
-interface Bindings {
-  Bindings?: { readonly clientAddress?: string };
-}
 
 /**
  * Builds the dashboard.

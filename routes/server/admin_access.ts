@@ -1,10 +1,9 @@
 /** Opens the socket of the administrator's commands. */
 import { defined } from "../../core/lib/defined.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
+import { loadedOnce } from "../../core/lib/loaded_once.ts";
 import type { AdminDeps } from "../operator/cli/admin_deps.ts";
-import { createAdminApp } from "../operator/cli/app.ts";
 import { adminSocketPath, serveAdminSocket } from "../operator/cli/socket.ts";
-import { storeReadings } from "../operator/cli/store_readings.ts";
 import type { Gateway } from "../api/gateway.ts";
 
 /** The open socket, or why there is none. */
@@ -22,14 +21,21 @@ export async function openAdmin(
   const path = adminSocketPath(gateway.config);
   try {
     const { receivingAccounts } = gateway.config.topup;
-    const app = createAdminApp({
-      ...gateway,
-      masterKeys,
-      ...defined({ snapshot }),
-      receivingAccounts,
-      beginReading: storeReadings({ ...gateway, stopping }),
+    // Loaded with the first command.
+    const app = loadedOnce(async () => {
+      const [{ createAdminApp }, { storeReadings }] = await Promise.all([
+        import("../operator/cli/app.ts"),
+        import("../operator/cli/store_readings.ts"),
+      ]);
+      return createAdminApp({
+        ...gateway,
+        masterKeys,
+        ...defined({ snapshot }),
+        receivingAccounts,
+        beginReading: storeReadings({ ...gateway, stopping }),
+      });
     });
-    const socket = await serveAdminSocket(path, app.fetch);
+    const socket = await serveAdminSocket(path, async (request) => (await app()).fetch(request));
     return { ok: true, stop: socket.stop };
   } catch (error) {
     return { ok: false, problem: `Cannot serve ${path}: ${errorLine(error)}` };

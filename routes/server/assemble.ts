@@ -133,7 +133,7 @@ export async function assemble(
     }),
     thread?.limits ?? openKeyLimitBook(kv, clock),
   );
-  const transports = openTransports(config.catalog, clock, deadlines);
+  const transports = await openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
   const bounds = memoryBounds(config.memoryMb, thread?.workers);
   const bodies = new BodyBudget(deadlines, bounds?.bodies);

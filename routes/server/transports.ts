@@ -5,13 +5,11 @@
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
+import { defined } from "../../core/lib/defined.ts";
 import { invariant } from "../../core/lib/assert.ts";
-import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import { maxCallMs } from "../../core/limits.ts";
 import { createFetchTransport } from "../../core/upstream/fetch_transport.ts";
 import { createHttp1Transport } from "../../core/lib/http1/transport.ts";
-import { timerDelay } from "../../sandbox/provider/delay.ts";
-import { createSandboxTransport } from "../../sandbox/provider/transport.ts";
 import type { Transport } from "../../core/upstream/transport.ts";
 import { denoConnect } from "../upstream/deno_connect.ts";
 import { MeasuredConnect } from "./measured_connect.ts";
@@ -26,21 +24,29 @@ export interface Transports {
   close(): void;
 }
 
+/** Opens the sandbox, which is loaded only where it is configured. */
+async function openSandbox(clock: Clock, isStrict: boolean): Promise<Transport> {
+  const [{ createSandboxTransport }, { timerDelay }, validators] = await Promise.all([
+    import("../../sandbox/provider/transport.ts"),
+    import("../../sandbox/provider/delay.ts"),
+    isStrict ? import("../../sandbox/vendor_validators/mod.ts") : undefined,
+  ]);
+  const validate = validators?.validateRequest;
+  return createSandboxTransport({ clock, delay: timerDelay(), ...defined({ validate }) });
+}
+
 /** Opens the transports of all providers of a catalogue. */
-export function openTransports(catalog: Catalog, clock: Clock, deadlines: Deadlines): Transports {
+export async function openTransports(
+  catalog: Catalog,
+  clock: Clock,
+  deadlines: Deadlines,
+): Promise<Transports> {
   const transports = new Map<string, Transport>();
   const closers: (() => void)[] = [];
   const distances = new Map<string, MeasuredConnect>();
   for (const [name, provider] of Object.entries(catalog.providers)) {
     if (provider.kind === "sandbox") {
-      transports.set(
-        name,
-        createSandboxTransport({
-          clock,
-          delay: timerDelay(),
-          ...(provider.strict ? { validate: validateRequest } : {}),
-        }),
-      );
+      transports.set(name, await openSandbox(clock, provider.strict));
     } else if (provider.driver === "fetch") {
       const client = Deno.createHttpClient({});
       const onceClient = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });

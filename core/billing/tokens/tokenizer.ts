@@ -4,6 +4,7 @@
  * Its tables are 2 MB of code that take a quarter of a second to load, so they are loaded with the
  * first count and never at start-up.
  */
+import { loadedOnce } from "../../lib/loaded_once.ts";
 
 /**
  * Characters that one token count examines; the rest is scaled. The worst text takes 50 ms, prose
@@ -16,20 +17,12 @@ export const tokenizerSliceChars = 1024;
 
 type CountText = (text: string) => number;
 
-let loading: Promise<CountText> | undefined;
-
 /** Loads the tables once per process. A failed load is repeated with the next count. */
-export function loadTokenizer(): Promise<CountText> {
-  loading ??= import("gpt-tokenizer/encoding/o200k_base").then(
-    // Text of a client is never a control token: `<|endoftext|>` in a prompt is plain text.
-    ({ countTokens }) => (text) => countTokens(text, { disallowedSpecial: new Set() }),
-    (error: unknown) => {
-      loading = undefined;
-      throw error;
-    },
-  );
-  return loading;
-}
+export const loadTokenizer: () => Promise<CountText> = loadedOnce(async () => {
+  const { countTokens } = await import("gpt-tokenizer/encoding/o200k_base");
+  // Text of a client is never a control token: `<|endoftext|>` in a prompt is plain text.
+  return (text) => countTokens(text, { disallowedSpecial: new Set() });
+});
 
 /**
  * Counts the tokens of several texts.

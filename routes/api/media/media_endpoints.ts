@@ -1,73 +1,108 @@
 /** The paths of everything but chat and lists of models. */
 import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import type { Context } from "hono";
-import { serveCompletions } from "../completions/completions.ts";
-import { serveEmbeddings } from "../embeddings/embeddings.ts";
-import { serveSpeech } from "../speech/audio_speech.ts";
+import { loadedOnce } from "../../../core/lib/loaded_once.ts";
 import type { Gateway } from "../gateway.ts";
-import { serveImages } from "../images/images.ts";
 import type { Incoming } from "../incoming.ts";
-import { serveModerations } from "../moderations/moderations.ts";
-import { serveRerank } from "../rerank/rerank.ts";
-import { serveTranscription } from "../transcriptions/transcriptions.ts";
-import { serveVideoContent } from "../videos/video_content.ts";
-import { deleteVideo, listOwnVideos, retrieveVideo } from "../videos/video_tasks.ts";
-import { createVideo } from "../videos/videos.ts";
+
+type Serve = (
+  gateway: Gateway,
+  incoming: Incoming,
+  context: Context,
+) => Promise<Reply | Response>;
 
 interface MediaEndpoint {
   readonly path: string;
   readonly method: "GET" | "POST" | "DELETE";
-  readonly serve: (
-    gateway: Gateway,
-    incoming: Incoming,
-    context: Context,
-  ) => Promise<Reply | Response>;
+  readonly serve: Serve;
 }
 
-const idOf = (context: Context) => context.req.param("id") ?? "";
+/** Loads an endpoint with its first call: most gateways serve few of them. */
+function withFirstCall(load: () => Promise<Serve>): Serve {
+  const loaded = loadedOnce(load);
+  return async (...call) => (await loaded())(...call);
+}
+
+const images = (operation: "generations" | "edits") =>
+  withFirstCall(async () => {
+    const { serveImages } = await import("../images/images.ts");
+    return (gateway, incoming) => serveImages(gateway, operation, incoming);
+  });
+
+const transcription = (operation: "transcriptions" | "translations") =>
+  withFirstCall(async () => {
+    const { serveTranscription } = await import("../transcriptions/transcriptions.ts");
+    return (gateway, incoming) => serveTranscription(gateway, operation, incoming);
+  });
+
+/** An endpoint of one video task. */
+function videoTask(
+  load: () => Promise<(gateway: Gateway, incoming: Incoming, id: string) => Promise<Response>>,
+): Serve {
+  return withFirstCall(async () => {
+    const serve = await load();
+    return (gateway, incoming, context) => serve(gateway, incoming, context.req.param("id") ?? "");
+  });
+}
 
 /** The endpoints of calls that are not chat, by path. */
 export const mediaEndpoints: readonly MediaEndpoint[] = [
+  { method: "POST", path: "/v1/images/generations", serve: images("generations") },
+  { method: "POST", path: "/v1/images/edits", serve: images("edits") },
   {
     method: "POST",
-    path: "/v1/images/generations",
-    serve: (gateway, incoming) => serveImages(gateway, "generations", incoming),
+    path: "/v1/audio/speech",
+    serve: withFirstCall(async () => (await import("../speech/audio_speech.ts")).serveSpeech),
+  },
+  { method: "POST", path: "/v1/audio/transcriptions", serve: transcription("transcriptions") },
+  { method: "POST", path: "/v1/audio/translations", serve: transcription("translations") },
+  {
+    method: "POST",
+    path: "/v1/embeddings",
+    serve: withFirstCall(async () => (await import("../embeddings/embeddings.ts")).serveEmbeddings),
   },
   {
     method: "POST",
-    path: "/v1/images/edits",
-    serve: (gateway, incoming) => serveImages(gateway, "edits", incoming),
-  },
-  { method: "POST", path: "/v1/audio/speech", serve: serveSpeech },
-  {
-    method: "POST",
-    path: "/v1/audio/transcriptions",
-    serve: (gateway, incoming) => serveTranscription(gateway, "transcriptions", incoming),
+    path: "/v1/rerank",
+    serve: withFirstCall(async () => (await import("../rerank/rerank.ts")).serveRerank),
   },
   {
     method: "POST",
-    path: "/v1/audio/translations",
-    serve: (gateway, incoming) => serveTranscription(gateway, "translations", incoming),
+    path: "/v1/completions",
+    serve: withFirstCall(async () =>
+      (await import("../completions/completions.ts")).serveCompletions
+    ),
   },
-  { method: "POST", path: "/v1/embeddings", serve: serveEmbeddings },
-  { method: "POST", path: "/v1/rerank", serve: serveRerank },
-  { method: "POST", path: "/v1/completions", serve: serveCompletions },
-  { method: "POST", path: "/v1/moderations", serve: serveModerations },
-  { method: "POST", path: "/v1/videos", serve: createVideo },
-  { method: "GET", path: "/v1/videos", serve: listOwnVideos },
+  {
+    method: "POST",
+    path: "/v1/moderations",
+    serve: withFirstCall(async () =>
+      (await import("../moderations/moderations.ts")).serveModerations
+    ),
+  },
+  {
+    method: "POST",
+    path: "/v1/videos",
+    serve: withFirstCall(async () => (await import("../videos/videos.ts")).createVideo),
+  },
+  {
+    method: "GET",
+    path: "/v1/videos",
+    serve: withFirstCall(async () => (await import("../videos/video_tasks.ts")).listOwnVideos),
+  },
   {
     method: "GET",
     path: "/v1/videos/:id",
-    serve: (gateway, incoming, context) => retrieveVideo(gateway, incoming, idOf(context)),
+    serve: videoTask(async () => (await import("../videos/video_tasks.ts")).retrieveVideo),
   },
   {
     method: "DELETE",
     path: "/v1/videos/:id",
-    serve: (gateway, incoming, context) => deleteVideo(gateway, incoming, idOf(context)),
+    serve: videoTask(async () => (await import("../videos/video_tasks.ts")).deleteVideo),
   },
   {
     method: "GET",
     path: "/v1/videos/:id/content",
-    serve: (gateway, incoming, context) => serveVideoContent(gateway, incoming, idOf(context)),
+    serve: videoTask(async () => (await import("../videos/video_content.ts")).serveVideoContent),
   },
 ];

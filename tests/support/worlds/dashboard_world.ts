@@ -11,15 +11,12 @@ import { runDue } from "../../../kv/outbox/outbox_worker.ts";
 import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import type { OpenIdClient } from "../../../routes/auth/openid.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../../routes/auth/password_hash.ts";
-import {
-  createDashboard,
-  type DashboardDeps,
-  mountDashboard,
-} from "../../../routes/dashboard/mod.ts";
+import { createDashboard, type DashboardDeps } from "../../../routes/dashboard/mod.ts";
 import { mailWork } from "../../../routes/mail/send_mail.ts";
 import { ManualTime } from "../manual_time.ts";
 import { TestBrowser } from "../browser/test_browser.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import { mountDashboard } from "../../../routes/dashboard/mounting.ts";
 import type { MountedPage } from "../../../routes/dashboard/page.ts";
 import type { TopupSettings } from "../../../core/payments/settings.ts";
 
@@ -103,7 +100,7 @@ export async function openDashboardWorld(
   const app = new Hono<{ Bindings: { clientAddress: string } }>();
   app.get("/v1/models", (c) => c.json({ object: "list" }));
   const dashboard = createDashboard(deps, options.more?.(deps));
-  mountDashboard(app, dashboard);
+  mountDashboard(app, () => Promise.resolve(dashboard));
   app.notFound((c) => c.json({ type: "error", error: { type: "not_found_error" } }, 404));
 
   const mails: Mail[] = [];

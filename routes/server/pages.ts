@@ -1,0 +1,72 @@
+/** Puts the pages together. Loaded with the first request for a page (`customer_app.ts`). */
+import type { Hono } from "hono";
+import type { MasterKeys } from "../../core/api_keys/seal.ts";
+import { unforeseen } from "../../core/lib/error_line.ts";
+import type { Gateway } from "../api/gateway.ts";
+import { createOpenIdClient } from "../auth/openid.ts";
+import { createPasswordHasher } from "../auth/password_hash.ts";
+import {
+  createDashboard,
+  type DashboardEnv,
+  type Dispatch,
+  type PageDeps,
+} from "../dashboard/mod.ts";
+import { mountPage } from "../dashboard/page.ts";
+import { operatorPages } from "../operator/pages/mod.ts";
+import type { MoneyIn } from "./money_in.ts";
+
+/** What the pages need beyond the gateway. */
+export interface PagesOptions {
+  readonly masterKeys: MasterKeys;
+  /** Public address of the service, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly moneyIn: MoneyIn;
+  /** Called after a mail was added to the queue. */
+  readonly hintMail: () => void;
+  readonly dispatch: Dispatch;
+}
+
+/** Builds the pages of customers and operators. */
+export function createPages(
+  gateway: Gateway,
+  { masterKeys, baseUrl, moneyIn: { intake, poll }, hintMail, dispatch }: PagesOptions,
+): Hono<DashboardEnv> {
+  const { config, kv, clock, wallet, control, router, log } = gateway;
+  const { topup, openId, catalog } = config;
+  const page: PageDeps = {
+    kv,
+    clock,
+    baseUrl,
+    operators: config.operators,
+    sandbox: config.mode === "sandbox",
+    support: config.support,
+    maintenance: () => control.switches.maintenance?.message,
+  };
+  const routes = () => router.reports();
+  const operator = { wallet, topup, masterKeys, intake, control, routes, poll, hintMail };
+  return createDashboard({
+    ...page,
+    passwords: createPasswordHasher(),
+    openId: openId && createOpenIdClient(openId, { fetch, clock }),
+    hintMail,
+    report(what, error) {
+      const { stack, ...said } = unforeseen(error);
+      if (what === "page") log.event("error", "page failed", { ...said, stack });
+      else log.event("warn", `${what} failed`, said);
+    },
+    wallet,
+    masterKeys,
+    control,
+    catalog,
+    topup,
+    offers: {
+      bankTransfer: topup.receivingAccounts.length > 0,
+      invoices: topup.vatRates.length > 0,
+    },
+    modelStatus(modelId) {
+      const model = catalog.find(modelId);
+      return model === undefined ? "down" : router.status(model).state;
+    },
+    dispatch,
+  }, [mountPage(operatorPages, { ...page, ...operator })]);
+}
