@@ -14,6 +14,7 @@ import { errorResponse } from "./http/error_response.ts";
 import { createHealth } from "./health.ts";
 import { createOperatorApi } from "./operator/api/app.ts";
 import type { CustomerApp } from "./server/customer_app.ts";
+import { createOpenApi } from "./openapi/mod.ts";
 import { createMetrics } from "./telemetry/metrics_app.ts";
 import { type ConnectionBindings, createApi, notFound } from "./api/app.ts";
 import type { Gateway } from "./api/gateway.ts";
@@ -34,6 +35,7 @@ export function createApp(
   const app = createApi(gateway);
   app.route("/", createHealth(gateway, options.stopping));
   app.route("/", createMetrics(gateway));
+  app.route("/", createOpenApi(gateway));
   const { customerApp } = options;
   if (customerApp !== undefined) {
     app.route("/", customerApp.usageApi);

@@ -219,7 +219,7 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
   const day = new DayOfAvailability(gateway);
   app.get("/v1/status", () => serveStatus(gateway, day));
 
-  const methods = new Map<string, string[]>();
+  const methods = new Map<string, string[]>([["/v1/status", ["GET"]]]);
   for (const { method, path, serve } of endpoints) {
     app.on(method, path, handle(serve));
     methods.set(path, [...methods.get(path) ?? [], method]);

@@ -31,7 +31,7 @@ import { takeReceipts } from "./receipt_scan.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 /** Receipts on one page of the usage API: about 200 KB of JSON. */
-const maxReceiptListRows = 200;
+export const maxReceiptListRows = 200;
 
 export interface UsageApiDeps {
   readonly kv: KeyValueStore;

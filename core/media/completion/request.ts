@@ -23,7 +23,7 @@ import {
 } from "../fields.ts";
 
 /** Prompts of one call; each gets answers of its own. */
-const maxPrompts = 128;
+export const maxPrompts = 128;
 
 /** A request that was read and checked. */
 export interface CompletionRequest {

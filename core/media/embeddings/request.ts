@@ -16,7 +16,7 @@ import type { CountedInput } from "../input_charge.ts";
 import type { JsonRequest } from "../json_call.ts";
 
 /** Inputs of one call: the largest bound of any provider. */
-const maxEmbeddingInputs = 2_048;
+export const maxEmbeddingInputs = 2_048;
 
 /** An embedding request that was read and checked. */
 export interface EmbeddingRequest extends JsonRequest {

@@ -20,13 +20,13 @@ import {
 import type { MediaReference } from "../reference.ts";
 
 /** Images of one request (`n`): what the image API allows. Bounds the price before it is looked up. */
-const maxImagesPerRequest = 10;
+export const maxImagesPerRequest = 10;
 
 /** Reference images of one edit: what the image API allows. */
-const maxImageReferences = 16;
+export const maxImageReferences = 16;
 
 /** Previews of one streamed image: what the image API allows. */
-const maxPartialImages = 3;
+export const maxPartialImages = 3;
 
 /** Pixels of the shorter side of an image: no model makes smaller ones. */
 const minImageSidePixels = 64;

@@ -18,7 +18,7 @@ import { fieldsOfJson, modelField } from "../fields.ts";
 import { type JsonAnswer, type JsonRequest, jsonWork } from "../json_call.ts";
 
 /** Inputs of one call. Vendors take fewer; a call has one price. */
-const maxModerationInputs = 1_024;
+export const maxModerationInputs = 1_024;
 
 /** Bytes of a whole answer: each input has some 30 categories with three values. */
 const maxModerationAnswerBytes = 8 * 1024 * 1024;

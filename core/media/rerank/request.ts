@@ -16,7 +16,7 @@ import type { CountedInput } from "../input_charge.ts";
 import type { JsonRequest } from "../json_call.ts";
 
 /** Documents of one call: the largest bound of any provider. */
-const maxDocuments = 10_000;
+export const maxDocuments = 10_000;
 
 /** Documents of one search, as vendors count them. */
 const documentsPerSearch = 100;

@@ -8,7 +8,7 @@ import { GatewayError } from "../../errors.ts";
 import { fieldsOfJson, modelField, textField } from "../fields.ts";
 
 /** Characters of one speech call, which has one price: the largest bound of any provider. */
-const maxSpeechInputChars = 40_000;
+export const maxSpeechInputChars = 40_000;
 
 /** A speech request that was read and checked. */
 export interface SpeechRequest {

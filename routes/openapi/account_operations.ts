@@ -1,0 +1,181 @@
+/** Models and their state, and what the owner of a key may read of the account. */
+import { callErrors, keyErrors } from "./error_answers.ts";
+import type { ExampleModels } from "./example_models.ts";
+import { type Operation, type OperationAnswer, type Parameter, ref } from "./operation.ts";
+import { maxReceiptListRows } from "../usage_api/mod.ts";
+import { maxUsageDays } from "../usage_api/range.ts";
+
+function jsonAnswer(description: string, schema: string): OperationAnswer {
+  return { description, content: { "application/json": ref(schema) } };
+}
+
+const days: readonly Parameter[] = [
+  {
+    name: "from",
+    in: "query",
+    description: "First day, in Vietnam time.",
+    schema: { type: "string", format: "date" },
+  },
+  {
+    name: "to",
+    in: "query",
+    description: "Last day, in Vietnam time; today if it is left out.",
+    schema: { type: "string", format: "date" },
+  },
+];
+
+const filters: readonly Parameter[] = [
+  {
+    name: "key",
+    in: "query",
+    description: "Only calls of the key with this id.",
+    schema: { type: "string" },
+  },
+  {
+    name: "model",
+    in: "query",
+    description: "Only calls of the model with this id.",
+    schema: { type: "string" },
+  },
+];
+
+const common = { method: "get", errorStyle: "chat" } as const;
+
+/** The operations on models. */
+export function modelOperations(models: ExampleModels): readonly Operation[] {
+  const ofModels = { ...common, tag: "Models" } as const;
+  return [
+    {
+      ...ofModels,
+      id: "listModels",
+      path: "/v1/models",
+      summary: "List of models",
+      description:
+        "The models that the key may use, with prices in VND, a row for each alias. With a header " +
+        "`anthropic-version` the list has the shape of the Messages style, with `x-goog-api-key` that " +
+        "of the Gemini style.",
+      parameters: [
+        {
+          name: "limit",
+          in: "query",
+          description: "Most rows.",
+          schema: { type: "integer", minimum: 1, maximum: 1000 },
+        },
+        {
+          name: "after_id",
+          in: "query",
+          description: "Messages shape: rows after this one.",
+          schema: { type: "string" },
+        },
+        {
+          name: "before_id",
+          in: "query",
+          description: "Messages shape: rows before this one.",
+          schema: { type: "string" },
+        },
+      ],
+      answers: [{
+        description: "The models.",
+        content: { "application/json": { anyOf: [ref("ModelList"), ref("GeminiModelList")] } },
+      }],
+      errorStyle: "asked",
+      errors: [...callErrors, "invalid_request"],
+    },
+    {
+      ...ofModels,
+      id: "getModel",
+      path: "/v1/models/{id}",
+      summary: "One model",
+      description: "One model by its id or an alias.",
+      parameters: [{
+        name: "id",
+        in: "path",
+        description: "Id or alias of the model.",
+        schema: { type: "string", minLength: 1 },
+        example: models.chat,
+      }],
+      answers: [{
+        description: "The model.",
+        content: { "application/json": { anyOf: [ref("Model"), ref("GeminiModel")] } },
+      }],
+      errorStyle: "asked",
+      errors: [...callErrors, "invalid_request", "model_not_found"],
+    },
+    {
+      ...ofModels,
+      id: "getStatus",
+      path: "/v1/status",
+      summary: "State of the models",
+      description: "How each model does: state, time to the first output, availability of a day.",
+      answers: [jsonAnswer("The state.", "Status")],
+      errors: ["internal_error"],
+      isPublic: true,
+    },
+  ];
+}
+
+/** The operations on the account. */
+export function accountOperations(): readonly Operation[] {
+  const ofAccount = { ...common, tag: "Account" } as const;
+  return [
+    {
+      ...ofAccount,
+      id: "getUsage",
+      path: "/v1/usage",
+      summary: "Usage",
+      description: `Calls, tokens and cost in groups, of at most ${maxUsageDays} days.`,
+      parameters: [...days, ...filters, {
+        name: "group_by",
+        in: "query",
+        description: "What a row is.",
+        schema: { type: "string", enum: ["day", "key", "model"], default: "day" },
+      }],
+      answers: [jsonAnswer("The sums.", "Usage")],
+      errors: [...keyErrors, "invalid_request"],
+    },
+    {
+      ...ofAccount,
+      id: "listReceipts",
+      path: "/v1/receipts",
+      summary: "Receipts",
+      description: "The receipts of calls, newest first.",
+      parameters: [...days, ...filters, {
+        name: "limit",
+        in: "query",
+        description: "Rows of a page.",
+        schema: { type: "integer", minimum: 1, maximum: maxReceiptListRows, default: 50 },
+      }, {
+        name: "before",
+        in: "query",
+        description: "`last_id` of the page before.",
+        schema: { type: "string" },
+      }],
+      answers: [jsonAnswer("A page of receipts.", "ReceiptList")],
+      errors: [...keyErrors, "invalid_request"],
+    },
+    {
+      ...ofAccount,
+      id: "getReceipt",
+      path: "/v1/receipts/{id}",
+      summary: "One receipt",
+      description: "The receipt of a call, by its `x-request-id`.",
+      parameters: [{
+        name: "id",
+        in: "path",
+        description: "Id of the request.",
+        schema: { type: "string", minLength: 1 },
+      }],
+      answers: [jsonAnswer("The receipt.", "Receipt")],
+      errors: [...keyErrors, "not_found"],
+    },
+    {
+      ...ofAccount,
+      id: "getBalance",
+      path: "/v1/balance",
+      summary: "Balance",
+      description: "The balance of the wallet, exact, in VND.",
+      answers: [jsonAnswer("The balance.", "Balance")],
+      errors: keyErrors,
+    },
+  ];
+}

@@ -1,0 +1,222 @@
+/** Chat: four styles, and counting tokens. */
+import type { JsonObject } from "../../core/lib/json/json.ts";
+import type { ExampleModels } from "./example_models.ts";
+import { bodyErrors, callErrors, chatErrors } from "./error_answers.ts";
+import { callParameters, costHeaderNames, strictParameter } from "./headers.ts";
+import { type Operation, type OperationAnswer, type Parameter, ref } from "./operation.ts";
+
+const eventStream = { "text/event-stream": ref("EventStream") };
+
+const chatParameters = [...callParameters, strictParameter];
+
+function chatAnswer(schema: string): OperationAnswer {
+  return {
+    description: "The answer, whole or as events.",
+    content: { "application/json": ref(schema), ...eventStream },
+    headers: costHeaderNames,
+  };
+}
+
+const versionParameter: Parameter = {
+  name: "anthropic-version",
+  in: "header",
+  description: "Version of the style; optional.",
+  schema: { type: "string" },
+  example: "2023-06-01",
+};
+
+/** The model in the path of the Gemini style. */
+const geminiModel = (models: ExampleModels): Parameter => ({
+  name: "model",
+  in: "path",
+  description: "Id or alias of a model.",
+  schema: { type: "string", minLength: 1 },
+  example: models.chat,
+});
+
+function hello(): JsonObject[] {
+  return [{ role: "user", content: "Hello!" }];
+}
+
+/** The operations of this group. */
+export function chatOperations(models: ExampleModels): readonly Operation[] {
+  return [
+    {
+      id: "createMessage",
+      tag: "Chat",
+      method: "post",
+      path: "/v1/messages",
+      summary: "Messages",
+      description:
+        "Answers in the Messages style. `stream: true` gives events, with a `ping` every 15 " +
+        "seconds of silence.",
+      parameters: [...chatParameters, versionParameter],
+      body: {
+        schema: ref("MessagesRequest"),
+        example: { model: models.chat, max_tokens: 1024, messages: hello() },
+      },
+      answers: [chatAnswer("Message")],
+      errorStyle: "messages",
+      errors: [...chatErrors, "thread_unsupported"],
+    },
+    {
+      id: "createChatCompletion",
+      tag: "Chat",
+      method: "post",
+      path: "/v1/chat/completions",
+      summary: "Chat Completions",
+      description:
+        "Answers in the Chat Completions style. `stream: true` gives events, with a comment line " +
+        "every 15 seconds of silence.",
+      parameters: chatParameters,
+      body: {
+        schema: ref("ChatCompletionRequest"),
+        example: { model: models.chat, messages: hello() },
+      },
+      answers: [chatAnswer("ChatCompletion")],
+      errorStyle: "chat",
+      errors: chatErrors,
+    },
+    {
+      id: "createResponse",
+      tag: "Chat",
+      method: "post",
+      path: "/v1/responses",
+      summary: "Responses",
+      description:
+        "Answers in the Responses style. No state is kept: send the whole conversation instead of " +
+        "`previous_response_id`.",
+      parameters: chatParameters,
+      body: { schema: ref("ResponsesRequest"), example: { model: models.chat, input: "Hello!" } },
+      answers: [chatAnswer("Response")],
+      errorStyle: "chat",
+      errors: chatErrors,
+    },
+    ...geminiOperations(models),
+    {
+      id: "countMessageTokens",
+      tag: "Chat",
+      method: "post",
+      path: "/v1/messages/count_tokens",
+      summary: "Count tokens",
+      description:
+        "Counts the tokens of a prompt, free of charge. `x-gateway-estimate: true` says that the " +
+        "gateway counted, not the provider.",
+      parameters: [versionParameter],
+      body: {
+        schema: ref("MessagesTokenCountRequest"),
+        example: { model: models.chat, messages: hello() },
+      },
+      answers: [{
+        description: "The count.",
+        content: { "application/json": ref("MessagesTokenCount") },
+        headers: ["x-gateway-estimate"],
+      }],
+      errorStyle: "messages",
+      errors: [...bodyErrors, "context_length_exceeded"],
+    },
+  ];
+}
+
+function geminiOperations(models: ExampleModels): readonly Operation[] {
+  const contents: JsonObject[] = [{ role: "user", parts: [{ text: "Hello!" }] }];
+  const common = {
+    tag: "Chat",
+    method: "post",
+    errorStyle: "gemini",
+    body: { schema: ref("GenerateContentRequest"), example: { contents } },
+  } as const;
+  return [
+    {
+      ...common,
+      id: "generateContent",
+      path: "/v1beta/models/{model}:generateContent",
+      summary: "Gemini",
+      description:
+        "Answers in the Gemini style. The key may also be the query parameter `key`; `/v1` is " +
+        "accepted in place of `/v1beta`.",
+      parameters: [geminiModel(models), ...chatParameters],
+      answers: [{
+        description: "The answer.",
+        content: { "application/json": ref("GenerateContentResponse") },
+        headers: costHeaderNames,
+      }],
+      errors: chatErrors,
+    },
+    {
+      ...common,
+      id: "streamGenerateContent",
+      path: "/v1beta/models/{model}:streamGenerateContent",
+      summary: "Gemini, streamed",
+      description: "The same as events with `alt=sse`, and otherwise as one JSON list.",
+      parameters: [geminiModel(models), {
+        name: "alt",
+        in: "query",
+        description: "`sse`: server-sent events.",
+        schema: { type: "string", enum: ["sse", "json"] },
+      }, ...chatParameters],
+      answers: [{
+        description: "The pieces of the answer.",
+        content: { ...eventStream, "application/json": ref("GenerateContentStream") },
+      }],
+      errors: chatErrors,
+    },
+    {
+      ...common,
+      id: "countContentTokens",
+      path: "/v1beta/models/{model}:countTokens",
+      summary: "Count tokens, Gemini",
+      description: "Estimates the tokens of a prompt, free of charge.",
+      parameters: [geminiModel(models)],
+      answers: [{
+        description: "The count.",
+        content: { "application/json": ref("GeminiTokenCount") },
+        headers: ["x-gateway-estimate"],
+      }],
+      errors: [...bodyErrors, "conversion_refused"],
+    },
+    {
+      id: "listGeminiModels",
+      tag: "Models",
+      method: "get",
+      path: "/v1beta/models",
+      summary: "List of chat models, Gemini",
+      description: "The chat models that the key may use, in the Gemini style.",
+      parameters: [
+        {
+          name: "pageSize",
+          in: "query",
+          description: "Rows of a page.",
+          schema: { type: "integer", minimum: 1, maximum: 999_999 },
+        },
+        {
+          name: "pageToken",
+          in: "query",
+          description: "`nextPageToken` of the page before.",
+          schema: { type: "string", pattern: "^\\d{1,6}$" },
+        },
+      ],
+      answers: [{
+        description: "A page of models.",
+        content: { "application/json": ref("GeminiModelList") },
+      }],
+      errorStyle: "gemini",
+      errors: [...callErrors, "invalid_request"],
+    },
+    {
+      id: "getGeminiModel",
+      tag: "Models",
+      method: "get",
+      path: "/v1beta/models/{model}",
+      summary: "One chat model, Gemini",
+      description: "One model in the Gemini style.",
+      parameters: [geminiModel(models)],
+      answers: [{
+        description: "The model.",
+        content: { "application/json": ref("GeminiModel") },
+      }],
+      errorStyle: "gemini",
+      errors: [...callErrors, "model_not_found"],
+    },
+  ];
+}

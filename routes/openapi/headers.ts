@@ -1,0 +1,62 @@
+/** Headers of answers, and of requests, in the document. */
+import type { JsonObject } from "../../core/lib/json/json.ts";
+import { answerHeaders, requestHeaders } from "../http/own_headers.ts";
+import type { Parameter } from "./operation.ts";
+
+const text = (description: string, schema: JsonObject = { type: "string" }): JsonObject => ({
+  description,
+  schema,
+});
+
+const digits: JsonObject = { type: "string", pattern: "^\\d+$" };
+const amount: JsonObject = { type: "string", pattern: "^\\d+(\\.\\d+)?$" };
+
+/** Every header that an answer may have, by name. */
+export const headerComponents: JsonObject = {
+  [answerHeaders.requestId]: text(
+    "Id of the request, and of its receipt; name it when you write to the support.",
+  ),
+  "retry-after": text("Seconds to wait before the next try.", digits),
+  [answerHeaders.shouldRetry]: text("Whether a retry can help.", {
+    type: "string",
+    enum: ["true", "false"],
+  }),
+  [answerHeaders.replayed]: text("`true` if an earlier request with this idempotency key got it."),
+  [answerHeaders.model]: text("Id of the model that answered."),
+  [answerHeaders.mappedFrom]: text("The name that was sent, where no model has it."),
+  [answerHeaders.conversion]: text("Fields of the request that the model could not carry."),
+  [answerHeaders.estimate]: text("`true` where the gateway has counted tokens itself."),
+  [answerHeaders.inputTokens]: text("Tokens of the prompt that were billed.", digits),
+  [answerHeaders.outputTokens]: text("Tokens of the answer.", digits),
+  [answerHeaders.costVnd]: text("What the call cost, in VND; exact.", amount),
+};
+
+/** Headers of an answer whose cost is known. */
+export const costHeaderNames: readonly string[] = [
+  answerHeaders.model,
+  answerHeaders.costVnd,
+  answerHeaders.inputTokens,
+  answerHeaders.outputTokens,
+  answerHeaders.mappedFrom,
+  answerHeaders.conversion,
+  answerHeaders.replayed,
+];
+
+/** Headers that every paid call takes. */
+export const callParameters: readonly Parameter[] = [
+  {
+    name: requestHeaders.idempotencyKey,
+    in: "header",
+    description: "Repeat a request with the same key within 24 hours, and it is charged once.",
+    schema: { type: "string", minLength: 1, maxLength: 255, pattern: "^[!-~]+$" },
+  },
+];
+
+/** The header with which a request refuses conversions that lose a field. */
+export const strictParameter: Parameter = {
+  name: requestHeaders.strict,
+  in: "header",
+  description:
+    "`true`: a request with fields that the model cannot carry is a 400 that names them.",
+  schema: { type: "string", enum: ["true", "false"] },
+};

@@ -1,0 +1,189 @@
+/** Everything that a model makes or reads beside chat. */
+import { paidErrors } from "./error_answers.ts";
+import type { ExampleModels } from "./example_models.ts";
+import { callParameters, costHeaderNames } from "./headers.ts";
+import { type Operation, type OperationAnswer, ref } from "./operation.ts";
+
+const common = {
+  method: "post",
+  parameters: callParameters,
+  errorStyle: "chat",
+  errors: paidErrors,
+} as const;
+
+function jsonAnswer(description: string, schema: string): OperationAnswer {
+  return {
+    description,
+    content: { "application/json": ref(schema) },
+    headers: costHeaderNames,
+  };
+}
+
+function jsonOrEvents(description: string, schema: string): OperationAnswer {
+  const { content, ...rest } = jsonAnswer(description, schema);
+  return { ...rest, content: { ...content, "text/event-stream": ref("EventStream") } };
+}
+
+/** The operations of this group. */
+export function mediaOperations(models: ExampleModels): readonly Operation[] {
+  return [...textOperations(models), ...imageOperations(models), ...audioOperations(models)];
+}
+
+function textOperations(models: ExampleModels): readonly Operation[] {
+  return [
+    {
+      ...common,
+      id: "createEmbeddings",
+      tag: "Text",
+      path: "/v1/embeddings",
+      summary: "Embeddings",
+      description: "Turns texts into vectors. The vectors pass as the provider wrote them.",
+      body: {
+        schema: ref("EmbeddingRequest"),
+        example: { model: models.embedding, input: ["Xin chào", "Hello"] },
+      },
+      answers: [jsonAnswer("The vectors.", "EmbeddingList")],
+    },
+    {
+      ...common,
+      id: "rerank",
+      tag: "Text",
+      path: "/v1/rerank",
+      summary: "Rerank",
+      description: "Ranks documents by a query.",
+      body: {
+        schema: ref("RerankRequest"),
+        example: {
+          model: models.rerank,
+          query: "Where is the balance?",
+          documents: ["The wallet shows the balance.", "Keys are revoked on their page."],
+        },
+      },
+      answers: [jsonAnswer("The ranks.", "RankList")],
+    },
+    {
+      ...common,
+      id: "createModeration",
+      tag: "Text",
+      path: "/v1/moderations",
+      summary: "Moderation",
+      description: "Classifies texts and pictures. Without `model`, the first of this kind.",
+      body: {
+        schema: ref("ModerationRequest"),
+        example: { model: models.moderation, input: "A text to check" },
+      },
+      answers: [jsonAnswer("The results.", "ModerationList")],
+    },
+    {
+      ...common,
+      id: "createCompletion",
+      tag: "Text",
+      path: "/v1/completions",
+      summary: "Completions",
+      description: "Continues a text: by a completion model, or by a chat model.",
+      body: {
+        schema: ref("CompletionRequest"),
+        example: { model: models.chat, prompt: "Once upon a time", max_tokens: 16 },
+      },
+      answers: [jsonOrEvents("The text.", "Completion")],
+      errors: [...paidErrors, "conversion_refused", "context_length_exceeded"],
+    },
+  ];
+}
+
+const jsonOrForm = ["application/json", "multipart/form-data"] as const;
+
+function imageOperations(models: ExampleModels): readonly Operation[] {
+  return [
+    {
+      ...common,
+      id: "createImage",
+      tag: "Media",
+      path: "/v1/images/generations",
+      summary: "Make images",
+      description: "Makes pictures. Only pictures that arrive are charged.",
+      body: {
+        schema: ref("ImageRequest"),
+        types: jsonOrForm,
+        example: { model: models.image, prompt: "A lotus in the rain", size: "1024x1024" },
+      },
+      answers: [jsonOrEvents("The pictures.", "ImageList")],
+    },
+    {
+      ...common,
+      id: "editImage",
+      tag: "Media",
+      path: "/v1/images/edits",
+      summary: "Change images",
+      description: "Changes up to 16 pictures by a prompt. `image_url` is another name of `image`.",
+      body: {
+        schema: ref("ImageEditRequest"),
+        types: jsonOrForm,
+        example: {
+          model: models.image,
+          prompt: "Make it night",
+          image: "https://example.com/lotus.png",
+        },
+      },
+      answers: [jsonOrEvents("The pictures.", "ImageList")],
+    },
+  ];
+}
+
+function audioOperations(models: ExampleModels): readonly Operation[] {
+  const transcription = {
+    ...common,
+    tag: "Media",
+    body: {
+      schema: ref("TranscriptionRequest"),
+      types: ["multipart/form-data"],
+      example: { model: models.transcription, file: "hello.mp3" },
+    },
+    answers: [{
+      description: "The text, in the format that was asked for.",
+      content: {
+        "application/json": ref("Transcript"),
+        "text/event-stream": ref("EventStream"),
+        "text/plain": { type: "string" },
+      },
+      headers: costHeaderNames,
+    }],
+  } as const;
+  return [
+    {
+      ...common,
+      id: "createSpeech",
+      tag: "Media",
+      path: "/v1/audio/speech",
+      summary: "Speak a text",
+      description: "Answers with audio as the provider makes it.",
+      body: {
+        schema: ref("SpeechRequest"),
+        example: { model: models.speech, input: "Xin chào!", voice: "alloy" },
+      },
+      answers: [{
+        description: "The audio.",
+        content: {
+          "audio/mpeg": ref("File"),
+          "audio/*": ref("File"),
+          "application/octet-stream": ref("File"),
+          "text/event-stream": ref("EventStream"),
+        },
+      }],
+    },
+    {
+      ...transcription,
+      id: "createTranscription",
+      path: "/v1/audio/transcriptions",
+      summary: "Write down a recording",
+      description: "Writes down what is said in an audio file. Charged by the second.",
+    },
+    {
+      ...transcription,
+      id: "createTranslation",
+      path: "/v1/audio/translations",
+      summary: "Write down a recording in English",
+      description: "Writes in English what is said in an audio file. Charged by the second.",
+    },
+  ];
+}

@@ -1,0 +1,70 @@
+/** An operation of the customer API, as the groups of this folder declare it. */
+import type { ErrorCode, ErrorStyle } from "../../core/errors.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
+
+/** The groups of the reference, in the order in which it shows them. */
+export const tags = {
+  Chat: "Any chat model through any of these styles; fields that a model cannot carry are named.",
+  Models: "Names, prices and state of the models.",
+  Text: "Embeddings, ranks, moderation and completions.",
+  Media: "Images, speech and transcripts.",
+  Videos: "Videos are tasks: create one, poll it, download the file.",
+  Account: "Usage, receipts and the balance of the account that owns the key.",
+} as const;
+
+/** The name of a group. */
+export type Tag = keyof typeof tags;
+
+/** The style of error answers; `asked`: the one that the headers of the request ask for. */
+export type AnswerStyle = ErrorStyle | "asked";
+
+/** A parameter in the path, in the query or in a header. */
+export interface Parameter {
+  readonly name: string;
+  readonly in: "path" | "query" | "header";
+  readonly description: string;
+  readonly schema: JsonObject;
+  readonly example?: string;
+}
+
+/** The body of a request. */
+export interface RequestBody {
+  readonly schema: JsonObject;
+  /** Media types; absent: JSON. */
+  readonly types?: readonly ("application/json" | "multipart/form-data")[];
+  readonly example: JsonObject;
+}
+
+/** The answer of a call that succeeds: a schema for each media type. */
+export interface OperationAnswer {
+  readonly description: string;
+  readonly content: Readonly<Record<string, JsonObject>>;
+  /** Absent: 200. */
+  readonly status?: number;
+  /** Names of headers in `components.headers`, beside those of every answer. */
+  readonly headers?: readonly string[];
+}
+
+/** One operation. */
+export interface Operation {
+  readonly id: string;
+  readonly tag: Tag;
+  readonly method: "get" | "post" | "delete";
+  /** As OpenAPI writes it: `/v1/models/{id}`. */
+  readonly path: string;
+  readonly summary: string;
+  /** CommonMark. */
+  readonly description: string;
+  readonly parameters?: readonly Parameter[];
+  readonly body?: RequestBody;
+  readonly answers: readonly OperationAnswer[];
+  readonly errorStyle: AnswerStyle;
+  readonly errors: readonly ErrorCode[];
+  /** No key is needed. */
+  readonly isPublic?: true;
+}
+
+/** Refers to a schema of the document. */
+export function ref(name: string): JsonObject {
+  return { $ref: `#/components/schemas/${name}` };
+}

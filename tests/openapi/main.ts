@@ -1,0 +1,105 @@
+/**
+ * `deno task test:openapi`: schemathesis reads `/openapi.json` of a started gateway and sends it what the document
+ * allows, and what it does not. It fails on a 500, on a status that the document does not name, and on an answer that
+ * differs from its schema.
+ *
+ * schemathesis is a Python program. It is installed into a folder outside of the checkout; without Python the task says
+ * so and is skipped.
+ */
+import { startGateway } from "../support/gateways/started_gateway.ts";
+import { gatewayFileOfAllKinds } from "./sandbox_models.ts";
+
+const version = "4.32.5";
+
+/** Seconds for the whole run: what CI can spare. */
+const runSeconds = 110;
+
+/** Cases of one operation and phase: with 30 operations they end within {@linkcode runSeconds} on two processors. */
+const casesOfOperation = 25;
+
+/** Checks that hold for every request. Those on refusals of wrong data do not: unknown fields are forwarded. */
+const checks = [
+  "not_a_server_error",
+  "status_code_conformance",
+  "content_type_conformance",
+  "response_schema_conformance",
+  "response_headers_conformance",
+  "unsupported_method",
+];
+
+/**
+ * What the server answers to methods beyond these is its own matter: it has no TRACE, which is a 501 by RFC 9110.
+ */
+const settings = `[phases.coverage]
+unexpected-methods = ["GET", "PUT", "POST", "DELETE", "PATCH"]
+`;
+
+/** The money for all calls of a run; the demo account has enough for some hundred. */
+const budgetVnd = "1000000000";
+
+async function run(program: string, args: readonly string[]): Promise<number> {
+  try {
+    const { code } = await new Deno.Command(program, { args: [...args], stdin: "null" }).output();
+    return code;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return -1;
+    throw error;
+  }
+}
+
+/** Returns the path of the program; `undefined` if it cannot be installed. */
+async function schemathesis(): Promise<string | undefined> {
+  const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME") ?? "/tmp"}/.cache`;
+  const folder = `${cache}/gateway-schemathesis-${version}`;
+  const program = `${folder}/bin/schemathesis`;
+  if (await run(program, ["--version"]) === 0) return program;
+  if (await run("python3", ["-m", "venv", folder]) !== 0) return undefined;
+  await run(`${folder}/bin/pip`, ["install", "--quiet", `schemathesis==${version}`]);
+  return await run(program, ["--version"]) === 0 ? program : undefined;
+}
+
+const program = await schemathesis();
+if (program === undefined) {
+  const said =
+    `skipped: schemathesis ${version} cannot be installed (python3 with venv, and pip)\n`;
+  await Deno.stdout.write(new TextEncoder().encode(said));
+  Deno.exit(0);
+}
+const folder = await Deno.makeTempDir({ prefix: "gateway-openapi-" });
+await Deno.writeTextFile(`${folder}/gateway.json`, await gatewayFileOfAllKinds());
+const gateway = await startGateway({ folder, env: { GATEWAY_CONFIG: `${folder}/gateway.json` } });
+const credited = await gateway.admin(
+  "credit",
+  "demo@sandbox.invalid",
+  budgetVnd,
+  "--reason",
+  "test",
+);
+if (credited.code !== 0) throw new Error(credited.output);
+await Deno.writeTextFile(`${folder}/schemathesis.toml`, settings);
+const { code } = await new Deno.Command(program, {
+  args: [
+    `--config-file=${folder}/schemathesis.toml`,
+    "run",
+    `${gateway.address}/openapi.json`,
+    `--url=${gateway.address}`,
+    `--header=authorization: Bearer ${gateway.key}`,
+    `--checks=${checks.join(",")}`,
+    "--phases=examples,coverage,fuzzing",
+    `--max-examples=${casesOfOperation}`,
+    `--max-time=${runSeconds}`,
+    "--workers=2",
+    "--continue-on-failure",
+    "--seed=1",
+    "--generation-database=none",
+    "--warnings=off",
+    "--suppress-health-check=all",
+    "--no-color",
+    ...Deno.args,
+  ],
+  cwd: folder,
+  stdin: "null",
+}).spawn().status;
+await gateway[Symbol.asyncDispose]();
+await Deno.remove(folder, { recursive: true });
+Deno.exit(code);
