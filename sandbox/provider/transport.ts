@@ -10,6 +10,7 @@
 import { type ByteParts, joined } from "../../core/lib/bytes/byte_parts.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Style } from "../../core/wire/contract.ts";
+import { withReferenceNames } from "../../core/wire/mod.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import type { Transport, UpstreamRequest } from "../../core/upstream/transport.ts";
 import { answerChat } from "./chat/endpoint.ts";
@@ -105,7 +106,10 @@ function replyTo(request: UpstreamRequest, options: SandboxOptions, media: Media
   if (sent === undefined) {
     return vendorError(endpoint.vendor, 400, "The body must be a JSON object.");
   }
-  const body = { ...members, ...sent };
+  // The vendor takes both forms of a field's name, and its library for Python sends a mixture.
+  const body = endpoint.vendor === "gemini"
+    ? { ...members, ...withReferenceNames(sent) }
+    : { ...members, ...sent };
   const refusal = endpoint.style && options.validate?.(endpoint.style, body, betasOf(request));
   if (refusal !== undefined) return vendorError(endpoint.vendor, 400, refusal);
   try {

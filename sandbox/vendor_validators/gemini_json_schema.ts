@@ -3,6 +3,8 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/js
 import { maxJsonDepth } from "../../core/lib/json/limits.ts";
 
 const known: ReadonlySet<string> = new Set([
+  // The vendor's own agent sends it with its tools.
+  "$schema",
   ...["$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum"],
   ...["items", "prefixItems", "minItems", "maxItems", "minimum", "maximum", "anyOf", "oneOf"],
   ...["properties", "additionalProperties", "required", "propertyOrdering"],

@@ -17,11 +17,27 @@ function responses({ parts }: Content): string[] {
   );
 }
 
+/**
+ * Joins neighbouring contents of the model, which the vendor reads as one turn: its libraries keep each chunk of a stream
+ * as a content of its own.
+ */
+function turnsOf({ contents }: GeminiRequest): Content[] {
+  const turns: Content[] = [];
+  for (const content of contents) {
+    const last = turns.at(-1);
+    if (content.role === "model" && last?.role === "model") {
+      turns[turns.length - 1] = { ...last, parts: [...last.parts, ...content.parts] };
+    } else turns.push(content);
+  }
+  return turns;
+}
+
 /** A turn with calls comes after a turn of the user, and the next turn has one response for each call. */
-const callsInPlace: Check = ({ contents }) => {
-  for (const [at, content] of contents.entries()) {
+const callsInPlace: Check = (request) => {
+  const turns = turnsOf(request);
+  for (const [at, content] of turns.entries()) {
     const made = calls(content);
-    const before = contents[at - 1];
+    const before = turns[at - 1];
     if (made.length > 0 && (before === undefined || before.role === "model")) {
       return "Please ensure that function call turn comes immediately after a user turn or after a function response turn.";
     }
@@ -34,7 +50,7 @@ const callsInPlace: Check = ({ contents }) => {
       return "Please ensure that function response turn comes immediately after a function call turn.";
     }
   }
-  const last = contents.at(-1);
+  const last = turns.at(-1);
   return last !== undefined && calls(last).length > 0
     ? "Please ensure that single turn requests end with a user role or a function response."
     : undefined;

@@ -27,13 +27,39 @@ import { google, provesThought } from "./thought_signatures.ts";
 /** Reads `contents`: a list, or, as some libraries send it, a single content or a text. */
 export function decodeGeminiContents(contents: Json | undefined): Turn[] {
   if (contents === undefined || contents === null) return invalid("contents", "is required");
-  const list = Array.isArray(contents) ? contents : [contents];
-  return list.map((value, i) => {
-    const path = Array.isArray(contents) ? `contents.${i}` : "contents";
-    if (typeof value === "string") {
-      return { role: "user", path, blocks: [{ type: "text", path, text: value }] };
-    }
-    return decodeContent(requiredObject(value, path), path);
+  const placed = Array.isArray(contents)
+    ? contents.map((value, i) => placedContent(value, `contents.${i}`))
+    : [placedContent(contents, "contents")];
+  return joinedModels(placed).map(({ role, path, parts }) => ({
+    role,
+    path,
+    blocks: role === "assistant"
+      ? decodeModel(parts)
+      : parts.map(({ part, at }) => decodeUser(part, at)),
+  }));
+}
+
+interface PlacedContent {
+  readonly role: "user" | "assistant";
+  readonly path: string;
+  readonly parts: readonly PlacedPart[];
+}
+
+/**
+ * Joins neighbouring contents of the model. The vendor's libraries keep each chunk of a stream as a content of its own,
+ * and the signature of a thought may be in the chunk after it.
+ */
+function joinedModels(contents: readonly PlacedContent[]): PlacedContent[] {
+  const groups: PlacedContent[][] = [];
+  for (const content of contents) {
+    const group = groups.at(-1);
+    const joins = content.role === "assistant" && group?.[0]?.role === "assistant";
+    if (joins) group?.push(content);
+    else groups.push([content]);
+  }
+  return groups.flatMap((group) => {
+    const [first] = group;
+    return first === undefined ? [] : [{ ...first, parts: group.flatMap(({ parts }) => parts) }];
   });
 }
 
@@ -63,15 +89,19 @@ function partsIn(content: JsonObject, path: string): PlacedPart[] {
   });
 }
 
-function decodeContent(content: JsonObject, path: string): Turn {
+function placedContent(value: Json, path: string): PlacedContent {
+  if (typeof value === "string") {
+    return { role: "user", path, parts: [{ part: { text: value }, at: path }] };
+  }
+  const content = requiredObject(value, path);
   const role = optionalString(content, "role", `${path}.role`) ?? "user";
   const parts = partsIn(content, path);
   switch (role) {
     case "model":
-      return { role: "assistant", path, blocks: decodeModel(parts) };
+      return { role: "assistant", path, parts };
     case "user":
     case "function":
-      return { role: "user", path, blocks: parts.map(({ part, at }) => decodeUser(part, at)) };
+      return { role: "user", path, parts };
     default:
       return invalid(`${path}.role`, "must be user or model");
   }

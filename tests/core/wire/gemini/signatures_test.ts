@@ -134,6 +134,33 @@ Deno.test("a Gemini client brings a Messages signature back with its thought", (
   assertEquals(messages[1]?.content, [thinking, use]);
 });
 
+Deno.test("a client that keeps each chunk as a content of its own brings the signature to its thought", () => {
+  const signature = "EqQBCkgIAR";
+  const there = convertedAnswer("messages", "gemini", {
+    type: "message",
+    content: [
+      { type: "thinking", thinking: "Hm.", signature },
+      { type: "tool_use", id: "toolu_1", name: "f", input: { a: 1 } },
+    ],
+    stop_reason: "tool_use",
+    usage: { input_tokens: 1, output_tokens: 1 },
+  });
+  const history = geminiHistory(there, true);
+  const contents = list(history.contents).flatMap((content) =>
+    content.role === "model"
+      ? list(content.parts).map((part) => ({ role: "model", parts: [part] }))
+      : [content]
+  );
+  assert(contents.length > 3);
+  const { body } = converted("gemini", "messages", { ...history, contents });
+  const messages = list(body.messages);
+  assertEquals(messages.length, 3);
+  assertEquals(messages[1]?.content, [
+    { type: "thinking", thinking: "Hm.", signature },
+    { type: "tool_use", id: "toolu_1", name: "f", input: { a: 1 } },
+  ]);
+});
+
 Deno.test("a Gemini client that drops thoughts still brings encrypted reasoning back", () => {
   const item = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" };
   const call = {
