@@ -1,5 +1,5 @@
 /** How each agent is started against the gateway, and which of its tools the scripted model uses. */
-import type { BodyStyle } from "../support/body_style.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { programs } from "./installed.ts";
 import type { Script } from "./scripted_upstream.ts";
@@ -16,7 +16,7 @@ export interface AgentTask {
 export interface Agent {
   readonly name: string;
   /** The wire style it uses. */
-  readonly style: BodyStyle;
+  readonly style: Style;
   /** The tool calls of the model, in order; they edit only `note.txt`. */
   steps(note: string): readonly (readonly [tool: string, input: JsonObject])[];
   /** Writes its configuration and returns its command line. */
@@ -148,10 +148,45 @@ const opencode: Agent = {
   },
 };
 
+const geminiCli: Agent = {
+  name: "gemini cli",
+  style: "gemini",
+  steps: (note) => [
+    ["read_file", { file_path: note }],
+    ["replace", {
+      file_path: note,
+      instruction: "Replace alpha by beta",
+      old_string: "alpha",
+      new_string: "beta",
+    }],
+  ],
+  async prepare({ address, key, model, folder }) {
+    const settings = {
+      security: { auth: { selectedType: "gemini-api-key" } },
+      privacy: { usageStatisticsEnabled: false },
+      general: { enableAutoUpdate: false, enableAutoUpdateNotification: false },
+      // The endless answer of the scripted model repeats a word.
+      model: { disableLoopDetection: true },
+    };
+    await Deno.mkdir(`${folder}/home/.gemini`);
+    await Deno.writeTextFile(`${folder}/home/.gemini/settings.json`, JSON.stringify(settings));
+    return {
+      program: programs.gemini,
+      args: ["-m", model, "-p", prompt, "--approval-mode", "yolo", "--skip-trust", "-o", "json"],
+      env: {
+        GEMINI_API_KEY: key,
+        GOOGLE_GEMINI_BASE_URL: address,
+        // One process, so that it gets the interruption itself: in a terminal the whole group does.
+        GEMINI_CLI_NO_RELAUNCH: "true",
+      },
+    };
+  },
+};
+
 /** The AI SDK's loop with one of its provider packages, streaming or not. */
 function aiSdk(
   provider: "openai" | "openai.chat" | "anthropic",
-  style: BodyStyle,
+  style: Style,
 ): Agent {
   return {
     name: `ai sdk, ${provider}`,
@@ -182,6 +217,7 @@ export const agents = {
   claudeCode,
   codex,
   opencode,
+  geminiCli,
   aiSdkResponses: aiSdk("openai", "responses"),
   aiSdkChat: aiSdk("openai.chat", "chat"),
   aiSdkMessages: aiSdk("anthropic", "messages"),

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../support/assert.ts";
-import type { BodyStyle } from "../support/body_style.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import { type AgentName, agents, scriptOf } from "./agents.ts";
 import { AgentsWorld, type RanAgent, type Scene, vendorModel } from "./agents_world.ts";
 import { installAgents } from "./installed.ts";
@@ -13,7 +13,7 @@ if (missing !== undefined) {
 }
 const ignore = missing !== undefined;
 
-const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
+const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
 const names = Object.keys(agents) as AgentName[];
 
 /** Agents that a small machine can run at once. */
@@ -82,13 +82,16 @@ Deno.test({
   await world.checkBooks();
 });
 
-/** The usual combinations: each agent with its own style, and Claude Code and Codex converted. */
-const usual: readonly (readonly [AgentName, BodyStyle])[] = [
+/** The usual combinations: each agent with its own style, and those of the vendors converted. */
+const usual: readonly (readonly [AgentName, Style])[] = [
   ["claudeCode", "messages"],
   ["claudeCode", "chat"],
   ["codex", "responses"],
   ["codex", "messages"],
   ["opencode", "chat"],
+  ["geminiCli", "gemini"],
+  ["geminiCli", "messages"],
+  ["geminiCli", "chat"],
   ["aiSdkMessages", "messages"],
 ];
 

@@ -3,7 +3,7 @@
  * model of the gateway has another name at its vendor.
  */
 import { assertEquals } from "../support/assert.ts";
-import type { BodyStyle } from "../support/body_style.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
 import type { Agent } from "./agents.ts";
@@ -23,7 +23,7 @@ export interface Scene {
   readonly model: string;
   readonly agent: Agent;
   /** Routes in the order of their priority: provider name and style. */
-  readonly routes: readonly (readonly [provider: string, style: BodyStyle])[];
+  readonly routes: readonly (readonly [provider: string, style: Style])[];
   readonly trouble?: (seen: Seen, earlier: number) => Trouble;
 }
 

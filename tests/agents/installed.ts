@@ -9,6 +9,7 @@ export const programs = {
   claude: `${folder}node_modules/@anthropic-ai/claude-code-linux-x64/claude`,
   codex: `${folder}node_modules/.bin/codex`,
   opencode: `${folder}node_modules/opencode-linux-x64-baseline/bin/opencode`,
+  gemini: `${folder}node_modules/.bin/gemini`,
   aiSdk: `${folder}ai_sdk_agent.mjs`,
 } as const;
 

@@ -1,11 +1,12 @@
 /**
- * A vendor with a scripted model on a loopback port. It answers in the three chat styles, refuses what the real vendors
+ * A vendor with a scripted model on a loopback port. It answers in the four chat styles, refuses what the real vendors
  * refuse, calls the agent's own tools step by step, and fails on demand.
  */
-import type { BodyStyle } from "../support/body_style.ts";
+import type { Style } from "../../core/wire/contract.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { chatEvents, chatOverload, readChat, withoutReasoning } from "./chat_script.ts";
+import { geminiEvents, geminiOverload, geminiProofRefusal, readGemini } from "./gemini_script.ts";
 import {
   messagesEvents,
   messagesOverload,
@@ -19,7 +20,7 @@ import type {
   ScriptedRequest,
   ScriptedTurn,
 } from "./scripted_turn.ts";
-import { wholeChat, wholeMessages, wholeResponses } from "./whole_answers.ts";
+import { wholeChat, wholeGemini, wholeMessages, wholeResponses } from "./whole_answers.ts";
 
 /** What goes wrong with one request. */
 export type Trouble =
@@ -38,7 +39,7 @@ export type Script = (
 ) => Omit<ScriptedCall, "id"> | undefined;
 
 export interface Seen {
-  readonly style: BodyStyle;
+  readonly style: Style;
   /** Which provider of the gateway asked: the first part of the path. */
   readonly provider: string;
   readonly request: ScriptedRequest;
@@ -63,27 +64,52 @@ const readers = {
   messages: readMessages,
   chat: readChat,
   responses: readResponses,
+  gemini: readGemini,
 };
 const writers = {
   messages: messagesEvents,
   chat: chatEvents,
   responses: responsesEvents,
+  gemini: geminiEvents,
 };
-const overloads = {
-  messages: messagesOverload,
-  chat: chatOverload,
-  responses: responsesOverload,
+const overloads: Readonly<Record<Style, string>> = {
+  messages: written(messagesOverload),
+  chat: written(chatOverload),
+  responses: written(responsesOverload),
+  gemini: `${JSON.stringify(geminiOverload)}\n\n`,
 };
 const wholes = {
   messages: wholeMessages,
   chat: wholeChat,
   responses: wholeResponses,
+  gemini: wholeGemini,
 };
-const paths: readonly (readonly [end: string, style: BodyStyle])[] = [
-  ["/messages", "messages"],
-  ["/chat/completions", "chat"],
-  ["/responses", "responses"],
+const proofRefusals: Partial<Record<Style, (request: ScriptedRequest) => string | undefined>> = {
+  messages: messagesProofRefusal,
+  gemini: geminiProofRefusal,
+};
+const paths: readonly (readonly [end: RegExp, style: Style])[] = [
+  [/\/messages$/, "messages"],
+  [/\/chat\/completions$/, "chat"],
+  [/\/responses$/, "responses"],
+  [/\/models\/(?<model>.+):(?<operation>generateContent|streamGenerateContent)$/, "gemini"],
 ];
+
+/** Returns the style of a path, and what it says of a request: the model and the choice of streaming. */
+function endpointOf(
+  path: string,
+): { readonly style: Style; readonly members: JsonObject } | undefined {
+  for (const [end, style] of paths) {
+    const found = end.exec(path);
+    if (found === null) continue;
+    const { model, operation } = found.groups ?? {};
+    const members = model === undefined
+      ? {}
+      : { model: decodeURIComponent(model), stream: operation === "streamGenerateContent" };
+    return { style, members };
+  }
+  return undefined;
+}
 
 export class ScriptedUpstream implements AsyncDisposable {
   readonly seen: Seen[] = [];
@@ -111,12 +137,13 @@ export class ScriptedUpstream implements AsyncDisposable {
 
   async #answer(request: Request): Promise<Response> {
     const { pathname } = new URL(request.url);
-    const style = paths.find(([end]) => pathname.endsWith(end))?.[1];
+    const endpoint = endpointOf(pathname);
     const body: Json = await request.json().catch(() => null);
-    if (style === undefined || !isJsonObject(body)) {
+    if (endpoint === undefined || !isJsonObject(body)) {
       return refusal(404, `no endpoint ${pathname}`);
     }
-    const read = readers[style](body);
+    const { style, members } = endpoint;
+    const read = readers[style]({ ...body, ...members });
     const provider = pathname.split("/")[1] ?? "";
     const seen: Seen = {
       style,
@@ -166,8 +193,7 @@ export class ScriptedUpstream implements AsyncDisposable {
       return `The model ${request.model} does not exist`;
     }
     const body = style === "chat" ? withoutReasoning(request.body) : request.body;
-    return validateRequest(style, body, betas) ??
-      (style === "messages" ? messagesProofRefusal(request) : undefined);
+    return validateRequest(style, body, betas) ?? proofRefusals[style]?.(request);
   }
 
   #turnOf(request: ScriptedRequest): ScriptedTurn {
@@ -197,7 +223,7 @@ export class ScriptedUpstream implements AsyncDisposable {
       if (trouble.kind === "silence") await this.#wait(trouble.silentMs);
       if (trouble.kind === "overload_in_stream") {
         yield rest.slice(0, firstWord(rest) + 1).map(written).join("");
-        yield written(overloads[seen.style]);
+        yield overloads[seen.style];
         left = false;
         return;
       }

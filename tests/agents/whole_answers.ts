@@ -1,5 +1,6 @@
 /** Joins the events of the scripted model into answers for clients that do not stream. */
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
+import { objects } from "./messages_script.ts";
 import type { ScriptedEvent } from "./scripted_turn.ts";
 
 function member(value: Json | undefined, name: string): JsonObject {
@@ -67,4 +68,14 @@ export function wholeChat(events: readonly ScriptedEvent[]): JsonObject {
 
 export function wholeResponses(events: readonly ScriptedEvent[]): JsonObject {
   return member(events.at(-1)?.value, "response");
+}
+
+export function wholeGemini(events: readonly ScriptedEvent[]): JsonObject {
+  const chunks = events.flatMap(({ value }) => isJsonObject(value) ? [value] : []);
+  const candidates = chunks.flatMap(({ candidates }) => objects(candidates));
+  const parts = candidates.flatMap(({ content }) =>
+    objects(member({ content }, "content")["parts"])
+  );
+  const candidate = { ...candidates.at(-1), content: { parts, role: "model" } };
+  return { ...chunks.at(-1), candidates: [candidate] };
 }

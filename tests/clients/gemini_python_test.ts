@@ -1,0 +1,51 @@
+/** The official Gemini library for Python against the gateway: its own style natively, and models of the other three. */
+import { assertEquals } from "../support/assert.ts";
+import { startConvertingGateway } from "../support/gateways/converting_gateway.ts";
+import { installPython } from "./python/installed.ts";
+
+const python = await installPython();
+if ("missing" in python) {
+  Deno.test(`skipped: no Python, since ${python.missing}`, { ignore: true }, () => {});
+}
+
+const script = new URL("./python/gemini_client.py", import.meta.url).pathname;
+const models = ["only-gemini", "only-messages", "only-chat", "only-responses"];
+const steps = [
+  "text",
+  "automatic_functions",
+  "declared_functions",
+  "media",
+  "schema",
+  "thoughts",
+  "stops",
+  "counts",
+  "asynchronous",
+];
+
+Deno.test({
+  name: "the Gemini library for Python on models of every style",
+  ignore: "missing" in python,
+  // The sanitizers would report the process of the foreign program.
+  sanitizeOps: false,
+  sanitizeResources: false,
+}, async () => {
+  if ("missing" in python) return;
+  await using gateway = await startConvertingGateway();
+  const { code, stdout, stderr } = await new Deno.Command(python.program, {
+    args: [script, ...models],
+    env: {
+      ADDRESS: gateway.address,
+      GOOGLE_GEMINI_BASE_URL: gateway.address,
+      GEMINI_API_KEY: gateway.key,
+    },
+    stdout: "piped",
+    stderr: "piped",
+  }).output();
+  const decoder = new TextDecoder();
+  assertEquals(code, 0, decoder.decode(stderr).slice(-3_000));
+  const passed = decoder.decode(stdout).trim().split("\n");
+  const wanted = models.flatMap((model) => steps.map((step) => `ok ${model} ${step}`));
+  assertEquals(passed, [...wanted, "ok models", "ok rate"]);
+  const verified = await gateway.admin("verify");
+  assertEquals(verified.code, 0, verified.output);
+});
