@@ -3,11 +3,14 @@
 /** The root of the repository. */
 export const root = new URL("../../", import.meta.url);
 
+/** Folders of foreign programs that some tests install. */
+const installed: ReadonlySet<string> = new Set(["node_modules", ".venv"]);
+
 /** Paths from the root of the TypeScript files in a folder and below it. */
 export function* sourcesIn(folder: string): Generator<string> {
   for (const entry of Deno.readDirSync(new URL(`${folder}/`, root))) {
     const path = `${folder}/${entry.name}`;
-    if (entry.isDirectory) yield* sourcesIn(path);
+    if (entry.isDirectory) { if (!installed.has(entry.name)) yield* sourcesIn(path); }
     else if (/\.tsx?$/u.test(entry.name)) yield path;
   }
 }
