@@ -24,6 +24,9 @@ export interface CloudCall {
 /** The subpath by which tokens are counted. */
 export const countTokensPath = "/count_tokens";
 
+/** The end of the path by which tokens are counted in the Gemini style. */
+export const geminiCountPath = ":countTokens";
+
 /** The versions of the Messages style that the clouds speak. */
 const messagesVersions = { vertex: "vertex-2023-10-16", bedrock: "bedrock-2023-05-31" } as const;
 
@@ -81,9 +84,10 @@ function vertexPath(cloud: Extract<Cloud, { name: "vertex" }>, call: CloudCall) 
     case "chat":
       return `/v1/projects/${cloud.project}/locations/${cloud.location}/endpoints/openapi/chat/completions`;
     case "gemini":
-      return `${publisherPath(cloud, "google", call.model)}:${
-        call.stream ? "streamGenerateContent?alt=sse" : "generateContent"
-      }`;
+      return publisherPath(cloud, "google", call.model) +
+        (call.subpath === geminiCountPath
+          ? geminiCountPath
+          : `:${call.stream ? "streamGenerateContent?alt=sse" : "generateContent"}`);
     default:
       return undefined;
   }

@@ -28,7 +28,7 @@ export interface Preset {
   /** Where its servers differ from those of the vendor that defined the style. */
   readonly facts?: Partial<Readonly<Record<Style, RouteCapabilities>>>;
   readonly timeouts?: { readonly connectMs?: number; readonly idleMs?: number };
-  /** It counts tokens of the Messages style. */
+  /** It counts tokens of the Messages and Gemini styles. */
   readonly countTokens?: boolean;
   /** It is usually called without a key. */
   readonly isKeyless?: boolean;

@@ -22,6 +22,7 @@ export const vendorPresets = {
     baseUrl: "https://generativelanguage.googleapis.com",
     auth: "x-goog-api-key",
     styles: ["gemini"],
+    countTokens: true,
     source: "https://ai.google.dev/api/generate-content",
   },
   google: {

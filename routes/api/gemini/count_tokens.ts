@@ -1,4 +1,8 @@
-/** POST /v1beta/models/{model}:countTokens, free of charge: an estimate, marked as such. */
+/**
+ * POST /v1beta/models/{model}:countTokens, free of charge: the count of the provider if it has a counter, else an
+ * estimate marked as such.
+ */
+import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { geminiBody } from "../../../core/calls/request/gemini_body.ts";
 import { type JsonBody, parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
@@ -7,6 +11,7 @@ import { isJsonObject } from "../../../core/lib/json/json.ts";
 import { convertRequest } from "../../../core/wire/convert.ts";
 import { answerHeaders } from "../../http/own_headers.ts";
 import { chooseModel } from "../admission.ts";
+import { countAtProvider } from "../chat/provider_count.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "../incoming.ts";
 
@@ -20,13 +25,23 @@ export async function serveGeminiCount(
   requireJson(incoming.request);
   const { catalog } = gateway.config;
   const { model } = incoming.chosen = chooseModel(catalog, name, "chat", principal);
-  const { value } = geminiBody(counted(parseJsonBody(bytes)), {
+  const body = geminiBody(counted(parseJsonBody(bytes)), {
     model: name,
     stream: false,
     inArray: false,
   });
+  readChatRequest("gemini", body.value);
+  const { headers } = incoming.request;
+  const counts = await countAtProvider(gateway, {
+    style: "gemini",
+    model,
+    body,
+    headers,
+    clientModel: name,
+  });
+  if (counts !== undefined) return Response.json({ totalTokens: counts });
   // The tokenizer's rules for pictures, pages and tools are those of one form.
-  const converted = convertRequest("gemini", "messages", value, {
+  const converted = convertRequest("gemini", "messages", body.value, {
     capabilities: { images: "url" },
     upstreamModel: model.id,
     maxOutputTokens: model.maxOutputTokens,

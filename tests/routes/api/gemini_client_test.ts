@@ -26,7 +26,9 @@ const chatAnswer = {
 };
 
 async function openWorld() {
+  const counts = { answer: () => Response.json({ totalTokens: 77, input_tokens: 88 }) };
   const provider = mockProvider(({ path }) => {
+    if (/[:/]count_?tokens$/i.test(path)) return counts.answer();
     if (path.endsWith(":streamGenerateContent?alt=sse")) {
       return new Response(events, { headers: { "content-type": "text/event-stream" } });
     }
@@ -58,7 +60,15 @@ async function openWorld() {
           auth: "x-goog-api-key",
         },
       },
-      models: [model("gem", "gemini", { aliases: ["a/b:free"] }), model("talk", "chat")],
+      models: [
+        model("gem", "gemini", { aliases: ["a/b:free"] }),
+        model("talk", "chat"),
+        ...(["gemini", "messages"] as const).map((style) =>
+          model(`counts-${style}`, style, {
+            routes: [{ provider: "vendor", style, model: "vendor-9", countTokens: true }],
+          })
+        ),
+      ],
     }),
   });
   const { key } = await gateway.customer(1_000_000);
@@ -67,6 +77,7 @@ async function openWorld() {
     key,
     gateway,
     seen: provider.seen,
+    counts,
     ask: (
       path: string,
       body: object = asked,
@@ -218,8 +229,10 @@ Deno.test("models are listed by their methods, and tokens counted as an estimate
   assertEquals(models.map(({ name }: { name: string }) => name), ["models/gem", "models/a/b:free"]);
   const next = await (await world.get(`/v1beta/models?pageSize=2&pageToken=${nextPageToken}`))
     .json();
-  assertEquals(next.models.length, 1);
-  assertEquals(next.nextPageToken, undefined);
+  assertEquals(next.models.length, 2);
+  const rest = await (await world.get(`/v1beta/models?pageToken=${next.nextPageToken}`)).json();
+  assertEquals(rest.models.length, 1);
+  assertEquals(rest.nextPageToken, undefined);
   assertEquals((await (await world.get("/v1beta/models/gem")).json()).outputTokenLimit, 1_000);
   const missing = await world.get("/v1beta/models/none");
   assertEquals([missing.status, (await missing.json()).error.status], [404, "NOT_FOUND"]);
@@ -233,4 +246,77 @@ Deno.test("models are listed by their methods, and tokens counted as an estimate
   assertEquals(counted.headers.get("x-gateway-estimate"), "true");
   assertEquals(counted.headers.get("x-gateway-cost-vnd"), "0");
   assertEquals((await counted.json()).totalTokens, 13);
+});
+
+const countOf = async (
+  answer: Response,
+) => [answer.headers.get("x-gateway-estimate"), await answer.json()];
+const bodies = (world: Awaited<ReturnType<typeof openWorld>>) =>
+  world.seen.map(({ path, body }) => [path, JSON.parse(new TextDecoder().decode(body))]);
+
+Deno.test("a provider of the style counts the tokens, of a whole request too", async () => {
+  await using world = await openWorld();
+  const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+  const path = "/v1beta/models/counts-gemini:countTokens";
+  assertEquals(await countOf(await world.ask(path, { contents })), [null, { totalTokens: 77 }]);
+  const whole = {
+    model: "models/counts-gemini",
+    contents,
+    system_instruction: { parts: [{ text: "x" }] },
+  };
+  const answer = await world.ask(path, { generate_content_request: whole });
+  assertEquals(answer.headers.get("x-gateway-cost-vnd"), "0");
+  assertEquals(await countOf(answer), [null, { totalTokens: 77 }]);
+  const sent = { model: "models/vendor-9", contents };
+  assertEquals(bodies(world), [
+    ["/v1beta/models/vendor-9:countTokens", { generateContentRequest: sent }],
+    ["/v1beta/models/vendor-9:countTokens", {
+      generateContentRequest: { ...sent, systemInstruction: { parts: [{ text: "x" }] } },
+    }],
+  ]);
+});
+
+Deno.test("a prompt is counted by a provider of the other style, converted", async () => {
+  await using world = await openWorld();
+  const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+  const there = await world.ask("/v1beta/models/counts-messages:countTokens", { contents });
+  assertEquals(await countOf(there), [null, { totalTokens: 88 }]);
+  const body = { model: "counts-gemini", messages: [{ role: "user", content: "hi" }] };
+  const back = await world.ask("/v1/messages/count_tokens", body);
+  assertEquals(await countOf(back), [null, { input_tokens: 77 }]);
+  assertEquals(bodies(world), [
+    ["/v1/messages/count_tokens", {
+      model: "vendor-9",
+      messages: [{ role: "user", content: "hi" }],
+    }],
+    ["/v1beta/models/vendor-9:countTokens", {
+      generateContentRequest: {
+        model: "models/vendor-9",
+        contents,
+      },
+    }],
+  ]);
+});
+
+Deno.test("a counter that fails gives way to the estimate; its refusal is the client's", async () => {
+  await using world = await openWorld();
+  const path = "/v1beta/models/counts-gemini:countTokens";
+  world.counts.answer = () => new Response("busy", { status: 503 });
+  assertEquals((await countOf(await world.ask(path)))[0], "true");
+  world.counts.answer = () => Response.json({ totalTokens: -1 });
+  assertEquals((await countOf(await world.ask(path)))[0], "true");
+  world.counts.answer = () =>
+    Response.json({
+      error: { code: 400, message: "vendor-9 has no such tool", status: "INVALID_ARGUMENT" },
+    }, {
+      status: 400,
+    });
+  const refused = await world.ask(path);
+  const { error } = await refused.json();
+  assertEquals([refused.status, error.status], [400, "INVALID_ARGUMENT"]);
+  assert(error.message.includes("counts-gemini"), error.message);
+  const sent = world.seen.length;
+  const cached = { contents: [{ parts: [{ text: "hi" }] }], cachedContent: "cachedContents/1" };
+  assertEquals((await world.ask(path, cached)).status, 400);
+  assertEquals(world.seen.length, sent, "the operator's caches must not be reached");
 });

@@ -75,6 +75,28 @@ Deno.test("tokens are counted by the model that counts for all", async () => {
   assertEquals(JSON.parse(request?.text ?? "").model, "claude-sonnet-4-5@20250929");
 });
 
+Deno.test("tokens of the Gemini style are counted by the model itself, without a wrapper", async () => {
+  await using world = await openVertex({
+    route: { model: "gemini-x", style: "gemini", countTokens: true },
+  });
+  world.cloud.answer = () => Response.json({ totalTokens: 42 });
+  const contents = [{ role: "user", parts: [{ text: "hi" }] }];
+  const response = await world.gateway.fetch(
+    new Request("http://gateway/v1beta/models/m:countTokens", {
+      method: "POST",
+      headers: { "content-type": "application/json", "x-goog-api-key": world.key },
+      body: JSON.stringify({ contents }),
+    }),
+  );
+  assertEquals(await response.json(), { totalTokens: 42 });
+  const [request] = world.cloud.requests;
+  assertEquals(
+    request?.url.pathname,
+    `${base}/publishers/google/models/gemini-x:countTokens`,
+  );
+  assertEquals(JSON.parse(request?.text ?? ""), { contents });
+});
+
 Deno.test("models of the Chat style are called at the endpoint for all of them", async () => {
   await using world = await openVertex({ route: { model: "google/gemini-x", style: "chat" } });
   world.cloud.answer = () => Response.json(chatAnswer("Chào"));

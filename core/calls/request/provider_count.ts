@@ -1,0 +1,105 @@
+/** Makes the request by which a provider counts the tokens of a prompt, in the style of its route. */
+import type { Route } from "../../catalog/catalog.ts";
+import type { ProviderEntry } from "../../catalog/schema.ts";
+import { countTokensPath, geminiCountPath } from "../../clouds/request_form.ts";
+import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { convertRequest } from "../../wire/convert.ts";
+import { countTokensBody } from "./count_tokens_body.ts";
+import { withoutForeignReasoning } from "./foreign_reasoning.ts";
+import { type JsonBody, parseJsonBody } from "./json_body.ts";
+
+/** The styles whose vendors count tokens. */
+export type CountingStyle = "messages" | "gemini";
+
+/** A request for a count. */
+export interface CountRequest {
+  /** Follows the style's path. */
+  readonly subpath: string;
+  readonly body: ByteParts;
+  /** The member of the answer that holds the count. */
+  readonly countedIn: "input_tokens" | "totalTokens";
+}
+
+/** Fields that are part of the prompt or change its form; a counter refuses others. */
+const countedFields: Readonly<Record<CountingStyle, readonly string[]>> = {
+  messages: ["messages", "system", "tools", "tool_choice", "thinking"],
+  gemini: ["contents", "systemInstruction", "tools", "toolConfig", "generationConfig"],
+};
+
+function counted(style: CountingStyle, body: JsonObject): JsonObject {
+  return Object.fromEntries(
+    countedFields[style].flatMap((name) => {
+      const value = body[name];
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+}
+
+/**
+ * Makes the request for a route that counts; `undefined` if the prompt cannot be carried to its style.
+ *
+ * @param from the client's style
+ * @param body the client's request; of a Gemini client with the members of its path
+ */
+export function providerCountRequest(
+  from: CountingStyle,
+  body: JsonBody,
+  route: Route,
+  provider: ProviderEntry,
+): CountRequest | undefined {
+  const { style, upstreamModel } = route;
+  if (from === "messages" && style === "messages") {
+    return {
+      subpath: countTokensPath,
+      body: countTokensBody(body, provider, upstreamModel),
+      countedIn: "input_tokens",
+    };
+  }
+  if (style !== "messages" && style !== "gemini") return undefined;
+  const value = from === style
+    ? { ...body.value, ...withoutForeignReasoning(from, body) }
+    : converted(from, style, body.value, route);
+  if (value === undefined) return undefined;
+  const prompt = counted(style, value);
+  if (style === "messages") {
+    const whole = parseJsonBody(encoded({ model: upstreamModel, ...prompt }));
+    return {
+      subpath: countTokensPath,
+      body: countTokensBody(whole, provider, upstreamModel),
+      countedIn: "input_tokens",
+    };
+  }
+  const isCloud = provider.kind === "http" && provider.cloud !== undefined;
+  // The vendor's own endpoint takes only contents beside a whole request; its cloud takes the parts by themselves.
+  const sent = isCloud
+    ? prompt
+    : { generateContentRequest: { model: `models/${upstreamModel}`, ...prompt } };
+  return { subpath: geminiCountPath, body: encoded(sent), countedIn: "totalTokens" };
+}
+
+/** A bound on output that leaves room for any budget of thinking; it is not sent. */
+const mostOutputTokens = 128_000;
+
+function converted(
+  from: CountingStyle,
+  to: CountingStyle,
+  value: JsonObject,
+  { capabilities, upstreamModel }: Route,
+): JsonObject | undefined {
+  // Requests that only count have no bound on output, which calls of the style must have.
+  const body = from === "messages" ? { max_tokens: mostOutputTokens, ...value } : value;
+  const conversion = convertRequest(from, to, body, {
+    capabilities,
+    upstreamModel,
+    maxOutputTokens: mostOutputTokens,
+  });
+  if (!conversion.ok) return undefined;
+  const { generationConfig: _bound, ...prompt } = conversion.request.body;
+  return prompt;
+}
+
+function encoded(value: JsonObject): Uint8Array<ArrayBuffer> {
+  return new TextEncoder().encode(stringifyExactly(value));
+}

@@ -1,0 +1,98 @@
+/** Asks the provider of a route to count the tokens of a prompt, which costs nothing. */
+import { maxErrorBodyBytes } from "../../../core/calls/limits.ts";
+import { readWhole } from "../../../core/calls/read_whole.ts";
+import type { JsonBody } from "../../../core/calls/request/json_body.ts";
+import {
+  type CountingStyle,
+  type CountRequest,
+  providerCountRequest,
+} from "../../../core/calls/request/provider_count.ts";
+import { providerRequest } from "../../../core/calls/request/provider_request.ts";
+import type { Model, Route } from "../../../core/catalog/catalog.ts";
+import { GatewayError } from "../../../core/errors.ts";
+import { isJsonObject } from "../../../core/lib/json/json.ts";
+import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
+import { inClientTerms } from "../../../core/wire/stream/client_model.ts";
+import type { HttpRequest } from "../../http/http_request.ts";
+import type { Gateway } from "../gateway.ts";
+
+/** Milliseconds to wait for the provider's token counter; after that the estimate is sent. */
+const countTokensMs = 10_000;
+
+/** A prompt to count. */
+export interface CountCall {
+  readonly style: CountingStyle;
+  readonly model: Model;
+  /** Of a Gemini client with the members of its path. */
+  readonly body: JsonBody;
+  readonly headers: HttpRequest["headers"];
+  readonly clientModel: string;
+}
+
+/** The first route that counts, if possible one of the client's style. */
+function countingRoute(gateway: Gateway, { model, style }: CountCall): Route | undefined {
+  const counting = gateway.router.candidates(model, { style, operation: "chat" })
+    .filter((route) =>
+      route.countTokens && (route.style === "messages" || route.style === "gemini")
+    );
+  return counting.find((route) => route.style === style) ?? counting[0];
+}
+
+/**
+ * Returns the provider's count; `undefined` if no route counts, or its provider does not answer.
+ *
+ * @throws {GatewayError} the refusal of a prompt that reached the provider as the client wrote it
+ */
+export async function countAtProvider(
+  gateway: Gateway,
+  call: CountCall,
+): Promise<number | undefined> {
+  const route = countingRoute(gateway, call);
+  if (route === undefined) return undefined;
+  const { provider } = gateway.router.access(route);
+  const request = providerCountRequest(call.style, call.body, route, provider);
+  return request === undefined ? undefined : await ask(gateway, call, route, request);
+}
+
+async function ask(
+  gateway: Gateway,
+  { style, headers, clientModel }: CountCall,
+  route: Route,
+  { subpath, body, countedIn }: CountRequest,
+): Promise<number | undefined> {
+  const { provider, secret, transport } = gateway.router.access(route);
+  const exchange = transport.open(providerRequest({
+    provider,
+    style: route.style,
+    model: route.upstreamModel,
+    subpath,
+    secret,
+    body,
+    stream: false,
+    clientHeader: (name) => style === route.style ? headers.get(name) ?? undefined : undefined,
+    onSentAgain: () => {}, // counting twice has no effect
+  }));
+  const deadline = gateway.deadlines.create(() => exchange.cancel());
+  deadline.arm(countTokensMs);
+  try {
+    const response = await exchange.response;
+    const bytes = await readWhole(response, maxErrorBodyBytes);
+    const text = new TextDecoder().decode(bytes);
+    if (style === route.style && (response.status === 400 || response.status === 413)) {
+      const error = decodeProviderError(style, response.status, text);
+      throw inClientTerms(error, { clientModel, upstreamModel: route.upstreamModel });
+    }
+    if (response.status !== 200) return undefined;
+    const value: unknown = JSON.parse(text);
+    const count = isJsonObject(value) ? value[countedIn] : undefined;
+    return typeof count === "number" && Number.isSafeInteger(count) && count >= 0
+      ? count
+      : undefined;
+  } catch (error) {
+    if (error instanceof GatewayError) throw error;
+    exchange.cancel();
+    return undefined; // its failure affects neither the route's health nor the caller
+  } finally {
+    deadline.disarm();
+  }
+}
