@@ -14,9 +14,11 @@ import appScript from "./static/app.js" with { type: "text" };
 import axisLabelsScript from "./static/axis_labels.js" with { type: "text" };
 import chartScript from "./static/chart.js" with { type: "text" };
 import playgroundScript from "./static/playground.js" with { type: "text" };
+import connectScript from "./static/connect.js" with { type: "text" };
 import componentsCss from "./static/components.css" with { type: "text" };
 import darkThemeCss from "./static/dark_theme.css" with { type: "text" };
 import layoutCss from "./static/layout.css" with { type: "text" };
+import docsCss from "./static/docs.css" with { type: "text" };
 import walletCss from "./static/wallet.css" with { type: "text" };
 import themeCss from "./static/theme.css" with { type: "text" };
 import favicon from "./static/favicon.svg" with { type: "text" };
@@ -43,8 +45,10 @@ const sources = {
   },
   "app.js": { type: script, text: appScript },
   "htmx.js": { type: script, text: htmxScript },
+  "docs.css": { type: css, text: docsCss },
   "chart.css": { type: css, text: uplotCss },
   "chart.js": { type: script, text: [uplotScript, axisLabelsScript, chartScript].join("\n") },
+  "connect.js": { type: script, text: connectScript },
   "playground.js": { type: script, text: playgroundScript },
   "favicon.svg": { type: "image/svg+xml", text: favicon },
 } as const;

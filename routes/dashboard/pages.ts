@@ -2,6 +2,7 @@
 import { accountPages } from "./account/mod.tsx";
 import { connectPage } from "./connect/connect.tsx";
 import type { DashboardDeps } from "./deps.ts";
+import { docsPages } from "./docs/mod.tsx";
 import { homePage } from "./home/mod.tsx";
 import { invoicePages } from "./invoices/invoices_pages.tsx";
 import { keyPages } from "./keys/mod.tsx";
@@ -26,6 +27,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   modelPage,
   playgroundPage,
   connectPage,
+  docsPages,
   accountPages,
   signInPages,
   mailLinkPages,

@@ -30,6 +30,10 @@ const publicPages = {
   reset: "/reset",
   models: "/models",
   connect: "/connect",
+  docs: "/docs",
+  "docs-guide": "/docs/errors",
+  "docs-tools": "/docs/tools",
+  "docs-api": "/docs/api/chat",
   "email-confirm": "/account/email/confirm",
   goodbye: "/goodbye",
   "not-found": "/no-such-page",
@@ -95,6 +99,7 @@ for (const look of looks) {
 const notLookedAt: Readonly<Record<string, string>> = {
   "/assets/:file": "a file",
   "/invoices/:id/files/:fileId": "a download",
+  "/llms.txt": "a text",
   "/operator/bank/topups.csv": "a download",
   "/operator/invoices/:id/files/:fileId": "a download",
   "/operator/second-factor": "its visitor has no second factor yet",

@@ -9,6 +9,9 @@
 import { type Context, Hono } from "hono";
 import { Card, CodeBlock, CopyRow } from "../components/mod.ts";
 import { snippets } from "./connect_snippets.ts";
+import { KeyFiller } from "./key_filler.tsx";
+import { RecipeList } from "./recipe_list.tsx";
+import { keyPlaceholder } from "./recipes.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
@@ -29,7 +32,9 @@ const texts = defineTexts({
     messagesTitle: "Messages style",
     chatTitle: "Chat Completions style",
     toolsTitle: "Coding agents and other tools",
-    toolsText: "Most tools ask for a base address and a key. Those with environment variables:",
+    toolsText: "Most tools ask for a base address and a key.",
+    description:
+      "Base addresses and code for SDKs, Claude Code, Codex, opencode, Cursor, n8n and other tools.",
     good: "Good to know",
     facts: [
       "Any chat model works through either style; tools, images and streaming are converted.",
@@ -50,7 +55,9 @@ const texts = defineTexts({
     messagesTitle: "Kiểu Messages",
     chatTitle: "Kiểu Chat Completions",
     toolsTitle: "Trợ lý lập trình và công cụ khác",
-    toolsText: "Hầu hết công cụ hỏi địa chỉ gốc và khoá API. Những công cụ dùng biến môi trường:",
+    toolsText: "Hầu hết công cụ hỏi địa chỉ gốc và khoá API.",
+    description:
+      "Địa chỉ gốc và đoạn mã cho SDK, Claude Code, Codex, opencode, Cursor, n8n và công cụ khác.",
     good: "Nên biết",
     facts: [
       "Mô hình hội thoại nào cũng gọi được qua cả hai kiểu; công cụ, hình ảnh và streaming được chuyển đổi.",
@@ -84,10 +91,11 @@ function factItem(fact: string) {
 function renderConnectPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { locale } = c.get("visitor");
   const t = texts[locale];
-  const lists = snippets(deps.baseUrl, deps.catalog.defaultModel.id);
+  const facts = { baseUrl: deps.baseUrl, model: deps.catalog.defaultModel.id };
+  const lists = snippets(facts.baseUrl, facts.model);
   return renderPage(
     c,
-    { title: t.title, lead: t.lead },
+    { title: t.title, lead: t.lead, description: t.description, scripts: ["connect.js"] },
     <>
       <Card title={t.addresses}>
         <CopyRow label={t.messages} value={deps.baseUrl} locale={locale} />
@@ -96,6 +104,7 @@ function renderConnectPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
         <p>
           {t.keyHint} <a href="/keys/new">{t.makeKey}</a>
         </p>
+        <KeyFiller locale={locale} />
       </Card>
       <div class="columns">
         <SnippetCard title={t.messagesTitle} list={lists.messages} locale={locale} />
@@ -103,7 +112,7 @@ function renderConnectPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
       </div>
       <Card title={t.toolsTitle}>
         <p>{t.toolsText}</p>
-        <CodeBlock code={lists.tools} what={t.toolsTitle} locale={locale} />
+        <RecipeList facts={{ ...facts, key: keyPlaceholder }} locale={locale} />
       </Card>
       <Card title={t.good}>
         <ul>{t.facts.map(factItem)}</ul>

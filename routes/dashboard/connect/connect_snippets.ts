@@ -10,7 +10,6 @@ export interface Snippet {
 export interface Snippets {
   readonly messages: readonly Snippet[];
   readonly chat: readonly Snippet[];
-  readonly tools: string;
 }
 
 /**
@@ -36,16 +35,6 @@ export function snippets(baseUrl: string, model: string): Snippets {
       { name: "TypeScript", code: chatTypeScript(baseUrl, model) },
       { name: "curl", code: chatCurl(baseUrl, model) },
     ],
-    tools: [
-      "# Messages style",
-      `export ANTHROPIC_BASE_URL="${baseUrl}"`,
-      'export ANTHROPIC_AUTH_TOKEN="YOUR_KEY"',
-      `export ANTHROPIC_MODEL="${model}"`,
-      "",
-      "# Chat Completions style",
-      `export OPENAI_BASE_URL="${baseUrl}/v1"`,
-      'export OPENAI_API_KEY="YOUR_KEY"',
-    ].join("\n"),
   };
 }
 

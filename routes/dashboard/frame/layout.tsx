@@ -21,6 +21,8 @@ import { currentEntry } from "./navigation.ts";
 /** What a page tells its frame. */
 export interface PageOptions {
   readonly title: string;
+  /** What search engines and previews say of the page; pages for one account have none. */
+  readonly description?: string;
   /** No entry of the navigation is marked as the current one, whatever the path. */
   readonly outsideNavigation?: true;
   /** Shown beside the heading. */
@@ -113,7 +115,7 @@ function Page(props: PageProps) {
   );
 }
 
-function Head({ visitor, title, scripts, styles, bare }: PageProps) {
+function Head({ visitor, title, description, scripts, styles, bare }: PageProps) {
   const t = layoutTexts[visitor.locale];
   return (
     <head>
@@ -124,6 +126,9 @@ function Head({ visitor, title, scripts, styles, bare }: PageProps) {
       <meta name="csrf-token" content={visitor.csrfToken} />
       <meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false}' />
       <title>{bare === true ? title : `${title} · ${t.brand}`}</title>
+      {description === undefined
+        ? <meta name="robots" content="noindex" />
+        : <meta name="description" content={description} />}
       <link rel="icon" type="image/svg+xml" href={assetPath("favicon.svg")} />
       <link rel="stylesheet" href={assetPath("app.css")} />
       {styles?.map(styleLink)}

@@ -7,6 +7,7 @@
  * - Never: moves money: it imports neither `kv/wallet/` nor `kv/ledger/`.
  */
 import { type Context, Hono } from "hono";
+import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { parseId } from "../../../core/lib/ids.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { getPasswordHash } from "../../../kv/accounts/account_credentials.ts";
@@ -35,6 +36,7 @@ import {
   PostForm,
   SubmitButton,
 } from "../components/mod.ts";
+import { RecipeList } from "../connect/recipe_list.tsx";
 import type { DashboardDeps } from "../deps.ts";
 import { notFoundPage } from "../frame/error_pages.tsx";
 import { readForm } from "../form_data.ts";
@@ -95,9 +97,16 @@ function newKeyPage(
   );
 }
 
+/** The model of snippets for a key: the default one, if the key may use it. */
+function usableModel({ defaultModel }: Catalog, { allowedModels }: ApiKeyRecord): string {
+  if (allowedModels?.includes(defaultModel.id) !== false) return defaultModel.id;
+  return allowedModels[0] ?? defaultModel.id;
+}
+
 /** Shows a new secret: in the answer to the form, and for a short time to the same form again. */
 function secretPage(
   c: Context<DashboardEnv>,
+  { baseUrl, catalog }: DashboardDeps,
   shown: { title: string; record: ApiKeyRecord; secret: string },
 ): Page {
   const { locale } = c.get("visitor");
@@ -105,15 +114,24 @@ function secretPage(
   return renderPage(
     c,
     { title: shown.title, lead: shown.record.name },
-    <Card>
-      <Notice tone="success">{t.createdText}</Notice>
-      <code class="secret" id="secret">{shown.secret}</code>
-      <div class="actions">
-        <CopyButton text={shown.secret} what={t.key} locale={locale} />
-        <a href="/connect">{t.howToUse}</a>
-        <a href="/keys">{t.backToKeys}</a>
-      </div>
-    </Card>,
+    <>
+      <Card>
+        <Notice tone="success">{t.createdText}</Notice>
+        <code class="secret" id="secret">{shown.secret}</code>
+        <div class="actions">
+          <CopyButton text={shown.secret} what={t.key} locale={locale} />
+          <a href="/connect">{t.howToUse}</a>
+          <a href="/keys">{t.backToKeys}</a>
+        </div>
+      </Card>
+      <Card title={t.filledIn}>
+        <RecipeList
+          facts={{ baseUrl, model: usableModel(catalog, shown.record), key: shown.secret }}
+          withSdks
+          locale={locale}
+        />
+      </Card>
+    </>,
   );
 }
 
@@ -128,7 +146,7 @@ async function madeBefore(
   const nowMs = deps.clock.nowMs();
   const shown = await revealMadeByForm(deps.kv, deps.masterKeys, account.id, made, nowMs);
   if (shown === undefined) return c.redirect(`/keys/${made.keyId}`, 303);
-  return await secretPage(c, { title, ...shown });
+  return await secretPage(c, deps, { title, ...shown });
 }
 
 async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
@@ -149,7 +167,7 @@ async function createKey(c: Context<DashboardEnv>, deps: DashboardDeps): Promise
     nowMs,
     formId,
   });
-  if (made.ok) return await secretPage(c, { title: t.createdTitle, ...made });
+  if (made.ok) return await secretPage(c, deps, { title: t.createdTitle, ...made });
   switch (made.reason) {
     case "limit":
       return await keyListPage(c, deps, t.full(activeKeysPerAccount));
@@ -225,7 +243,7 @@ const rotateKey: KeyAction = async (c, deps, record) => {
   await deps.control.refresh();
   if (rotated === undefined) return await keyDetailPage(c, deps, record);
   return rotated.ok
-    ? await secretPage(c, { title: t.rotatedTitle, ...rotated })
+    ? await secretPage(c, deps, { title: t.rotatedTitle, ...rotated })
     : await madeBefore(c, deps, rotated, t.rotatedTitle);
 };
 

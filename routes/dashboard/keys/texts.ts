@@ -66,6 +66,7 @@ export const keyTexts = defineTexts({
     createdText:
       "Copy it now. It is stored encrypted, and you can show it again later with your password. Treat it like a password: never put it into code that others can read.",
     backToKeys: "Back to the keys",
+    filledIn: "Ready to run: the key is filled in",
     howToUse: "How to use it",
 
     show: "Show the key",
@@ -170,6 +171,7 @@ export const keyTexts = defineTexts({
     createdText:
       "Hãy sao chép ngay. Khoá API được lưu mã hoá, và bạn có thể xem lại sau bằng mật khẩu. Hãy giữ như mật khẩu: đừng để trong mã nguồn mà người khác đọc được.",
     backToKeys: "Về danh sách khoá API",
+    filledIn: "Chạy được ngay: khoá API đã điền sẵn",
     howToUse: "Cách dùng",
 
     show: "Xem khoá API",
