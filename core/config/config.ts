@@ -66,6 +66,8 @@ export interface Config {
   readonly workers: number | undefined;
   /** Memory in MB that the process may use; undefined: each buffer has a bound of its own. */
   readonly memoryMb: number | undefined;
+  /** Days for which refused calls are kept; 0: none is. */
+  readonly refusedCallDays: number;
   /** Milliseconds that an answer waits for the store to confirm its receipt. */
   readonly receiptWaitMs: number;
   /** Whether spans and metrics are sent by the runtime's exporter (`OTEL_DENO`). */
@@ -223,6 +225,7 @@ export function readConfig(
       // Its instances have one core, and no file that threads could share.
       workers: onDenoDeploy ? 1 : values.GATEWAY_WORKERS,
       memoryMb: values.GATEWAY_MEMORY_MB,
+      refusedCallDays: values.GATEWAY_REFUSED_CALL_DAYS,
       receiptWaitMs: values.GATEWAY_RECEIPT_WAIT_MS,
       telemetry: isTraced,
       catalog,

@@ -3,7 +3,7 @@
  * access.
  */
 import type { Clock } from "../../core/lib/time/clock.ts";
-import type { AccountId } from "../../core/lib/ids.ts";
+import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../core/api_keys/api_key.ts";
 import { getAccount } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
@@ -22,13 +22,30 @@ export interface Principal {
   readonly allowedModels: ReadonlySet<string> | undefined;
 }
 
+/** A key that exists, whether or not it may be used. */
+export interface KnownKey {
+  readonly accountId: AccountId;
+  readonly keyId: ApiKeyId;
+}
+
+/** Gets the key of a caller that is refused. */
+export interface RefusedCaller {
+  /** The key that was sent, if it exists but may not be used. */
+  refusedKey?: KnownKey;
+}
+
 /** Finds callers by their API keys. */
 export interface KeyDirectory {
   /**
    * Returns the caller behind a key, or `undefined` if the key is unknown, revoked or expired, or
    * its account is blocked. Synchronous on a cache hit.
+   *
+   * @param refused is told the key if it exists, but may not be used
    */
-  lookup(secret: string): Principal | undefined | Promise<Principal | undefined>;
+  lookup(
+    secret: string,
+    refused?: RefusedCaller,
+  ): Principal | undefined | Promise<Principal | undefined>;
   /** Whether a caller that was admitted may still call, judged by the clock alone. */
   isUsableNow(principal: Principal): boolean;
   /**
@@ -48,13 +65,14 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
   const cache = new Map<string, Principal>();
   let cacheEpoch: string | undefined;
 
-  function usable(principal: Principal): Principal | undefined {
-    return isUsableSecret(principal.key, principal.secretHash, clock.nowMs())
-      ? principal
-      : undefined;
+  function usable(principal: Principal, refused?: RefusedCaller): Principal | undefined {
+    if (isUsableSecret(principal.key, principal.secretHash, clock.nowMs())) return principal;
+    const { accountId, key: { id: keyId } } = principal;
+    if (refused !== undefined) refused.refusedKey = { accountId, keyId };
+    return undefined;
   }
 
-  async function load(secret: string): Promise<Principal | undefined> {
+  async function load(secret: string, refused?: RefusedCaller): Promise<Principal | undefined> {
     // The epoch is read before the record, so a change in between leaves an entry with an old
     // epoch, which is never used.
     if (control.freshKeysEpoch() === undefined) await control.catchUp();
@@ -63,7 +81,10 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
     const key = await findApiKeyByHash(kv, secretHash);
     if (key === undefined) return undefined;
     const account = await getAccount(kv, key.accountId);
-    if (account === undefined || account.blockedAtMs !== undefined) return undefined;
+    if (account === undefined || account.blockedAtMs !== undefined) {
+      if (refused !== undefined) refused.refusedKey = { accountId: key.accountId, keyId: key.id };
+      return undefined;
+    }
     const principal: Principal = {
       accountId: key.accountId,
       key,
@@ -77,7 +98,7 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
       }
       cache.set(secret, principal);
     }
-    return usable(principal);
+    return usable(principal, refused);
   }
 
   return {
@@ -91,7 +112,7 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
       if (key === undefined || account === undefined) return undefined;
       return account.blockedAtMs === undefined ? usable({ ...principal, key }) : undefined;
     },
-    lookup(secret) {
+    lookup(secret, refused) {
       const epoch = control.freshKeysEpoch();
       if (epoch !== undefined) {
         if (epoch !== cacheEpoch) {
@@ -99,9 +120,9 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
           cacheEpoch = epoch;
         }
         const cached = cache.get(secret);
-        if (cached !== undefined) return usable(cached);
+        if (cached !== undefined) return usable(cached, refused);
       }
-      return isWellFormedApiKey(secret) ? load(secret) : undefined;
+      return isWellFormedApiKey(secret) ? load(secret, refused) : undefined;
     },
   };
 }

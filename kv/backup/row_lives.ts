@@ -7,6 +7,7 @@
  */
 import { availabilityExpireMs } from "../receipts/availability.ts";
 import { idempotencyKeptMs } from "../calls/idempotency.ts";
+import { restoredRefusedCallMs } from "../calls/refused_calls.ts";
 import { knownPlaceMs } from "../accounts/known_places.ts";
 import { movedAloneMs } from "../operators/operator_authority.ts";
 import { topupOrderMs } from "../payments/topups.ts";
@@ -18,6 +19,8 @@ const restoredLivesMs: Partial<Record<RowKind, number>> = {
   call_order: idempotencyKeptMs,
   known_place: knownPlaceMs,
   operator_moved: movedAloneMs,
+  refused_call: restoredRefusedCallMs,
+  refused_call_by_id: restoredRefusedCallMs,
   topup_of_form: topupOrderMs,
   video_order: idempotencyKeptMs,
 };

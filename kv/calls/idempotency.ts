@@ -7,10 +7,10 @@
  * process that dies in between leaves a pending claim, which expires when the call could no longer
  * run.
  *
- * - Folder `kv/calls/`: rows of idempotency keys.
- * - In: the hashes of key and body, the request id.
+ * - Folder `kv/calls/`: rows of idempotency keys, and of refused calls.
+ * - In: the hashes of key and body, the request id; the codes and messages of refusals.
  * - Out: whether the key is free, claimed by a running call, or charged, and rows for the commit
- *   that charges the call.
+ *   that charges the call; refused calls by id and by account.
  * - Never: holds a prompt or an answer.
  */
 import type { IdempotencyKey } from "../../core/calls/request/idempotency_key.ts";

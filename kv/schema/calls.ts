@@ -149,3 +149,28 @@ export function daySumCellOf(key: Deno.KvKey): {
 export function callIdempotencyKey(accountId: AccountId, keyId: string): StoreKey {
   return ["call_order", accountId, keyId];
 }
+
+// Refused calls, by account, and the account of each by its id, i.e. in order of time.
+
+export function refusedCallsPrefix(accountId: AccountId): StoreKey {
+  return ["refused_call", accountId];
+}
+
+/** Key of a refused call. `requestId` is its id, or a bound for a range. */
+export function refusedCallKey(accountId: AccountId, requestId: string): StoreKey {
+  return ["refused_call", accountId, requestId];
+}
+
+export function refusedCallsByIdPrefix(): StoreKey {
+  return ["refused_call_by_id"];
+}
+
+/** Key of the row that names the account of a refused call. `requestId` is its id, or a bound for a range. */
+export function refusedCallByIdKey(requestId: string): StoreKey {
+  return ["refused_call_by_id", requestId];
+}
+
+/** Returns the request id of a refused call, of either kind of row. */
+export function refusedCallOf(key: Deno.KvKey): RequestId {
+  return String(key.at(-1)) as RequestId;
+}

@@ -57,6 +57,8 @@ export const rowKinds = [
   "receipt",
   "receipts_of",
   "refunded",
+  "refused_call",
+  "refused_call_by_id",
   "second_factor",
   "session",
   "settled",

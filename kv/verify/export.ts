@@ -85,6 +85,8 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
     })),
   receipts_of: "repeated",
   refunded: whole,
+  refused_call: whole,
+  refused_call_by_id: "repeated",
   second_factor: "secret",
   session: "secret",
   settled: (entry) => [{ key: entry.key, value: decodeBatch(entry).parts }],

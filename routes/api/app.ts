@@ -11,8 +11,7 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Style } from "../../core/wire/contract.ts";
 import { type Reply, responseOf } from "../../core/lib/http1/server/reply.ts";
-import { unforeseen } from "../../core/lib/error_line.ts";
-import { GatewayError, wireStatus } from "../../core/errors.ts";
+import { GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/lib/ids.ts";
 import { withCommonHeaders } from "../http/common_headers.ts";
 import { errorReply, errorResponse } from "../http/error_response.ts";
@@ -27,6 +26,7 @@ import { serveGeminiModel, serveGeminiModels } from "./gemini/models.ts";
 import { geminiPaths, isGeminiClient, withQueryKey } from "./gemini/query_key.ts";
 import { admitRequest, checkVersion, type Incoming } from "./incoming.ts";
 import { mediaEndpoints } from "./media/media_endpoints.ts";
+import { traceFailure } from "./refusals.ts";
 import { withCostHeaders } from "./response_headers.ts";
 import { listStyle, modelList, modelObject } from "./models/models.ts";
 import { DayOfAvailability, serveStatus } from "./status.ts";
@@ -94,6 +94,13 @@ const endpoints: readonly Endpoint[] = [
 const servedPaths = [...new Set(endpoints.map(({ path }) => path))]
   .filter((path) => !path.includes(":") && !path.startsWith(geminiPaths));
 
+/** The served path of a request: what follows it is text of the caller. */
+function servedPathOf(path: string): string | undefined {
+  return path.startsWith(geminiPaths)
+    ? `${geminiPaths}models`
+    : servedPaths.find((served) => path === served || path.startsWith(`${served}/`));
+}
+
 /** Runs an endpoint; an error that it throws becomes an answer in the style of the path. */
 async function respond(
   gateway: Gateway,
@@ -112,35 +119,14 @@ async function respond(
       : await incoming.keyedCall.answered(responseOf(response));
   } catch (error) {
     await incoming.keyedCall?.failed();
-    logFailure(gateway, incoming, path, error);
-    const response = errorReply(error, errorStyleOf(path, request.headers), requestId);
+    const style = errorStyleOf(path, request.headers);
+    traceFailure(gateway, incoming, { endpoint: servedPathOf(path), style }, error);
+    const response = errorReply(error, style, requestId);
     return withCostHeaders(response, incoming.chosen);
   } finally {
     incoming.bufferedBody?.release();
     incoming.answer?.release();
   }
-}
-
-/**
- * Logs a call that failed without a receipt. Each error code has a message, and so a budget, of its own: a flood of
- * wrong keys does not hide an empty wallet.
- */
-function logFailure(gateway: Gateway, incoming: Incoming, path: string, error: unknown): void {
-  const { requestId, principal, isAdmitted } = incoming;
-  if (!(error instanceof GatewayError)) {
-    const fields = { request_id: requestId, ...unforeseen(error) };
-    return gateway.log.event("error", "unexpected error", fields);
-  }
-  if (isAdmitted === true) return;
-  gateway.log.event("info", `call refused: ${error.code}`, {
-    request_id: requestId,
-    // Only the served path: what follows it is text of the caller.
-    endpoint: path.startsWith(geminiPaths)
-      ? `${geminiPaths}models`
-      : servedPaths.find((served) => path === served || path.startsWith(`${served}/`)),
-    status: wireStatus(error, errorStyleOf(path, incoming.request.headers)),
-    ...(principal && { account_id: principal.accountId, key_id: principal.key.id }),
-  });
 }
 
 const chatPaths: ReadonlyMap<string, Style> = new Map([

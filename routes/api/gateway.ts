@@ -18,6 +18,7 @@ import type { KeyedWalletEngine } from "../../kv/api_keys/keyed_wallet.ts";
 import type { RefusedBodies } from "../http/refused_bodies.ts";
 import type { Registry } from "../telemetry/registry.ts";
 import type { CallObserver } from "../telemetry/telemetry.ts";
+import type { RefusedCallRecorder } from "../../kv/calls/refused_call_recorder.ts";
 import type { KeyedCalls } from "./keyed_calls.ts";
 import type { CallsInFlight } from "./calls_in_flight.ts";
 import type { Peers } from "./peers.ts";
@@ -58,6 +59,8 @@ export interface Gateway {
   readonly keyedCalls: KeyedCalls;
   /** Refunds of calls that were charged although their answer was withheld. */
   readonly withheldRefunds: WithheldRefunds;
+  /** Keeps the metadata of calls that are refused. */
+  readonly refusedCalls: RefusedCallRecorder;
   readonly log: CallLog;
   readonly metrics: Registry;
   /** Called when a call begins; the log calls it when the call ends. */

@@ -6,7 +6,7 @@ import { maxRequestBodyBytes } from "../../core/limits.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import { maintenanceRetrySeconds } from "../../core/routing/limits.ts";
 import { mayBeFree } from "../../core/billing/price.ts";
-import type { Principal } from "../../kv/api_keys/key_directory.ts";
+import type { Principal, RefusedCaller } from "../../kv/api_keys/key_directory.ts";
 import type { ReserveResult } from "../../kv/wallet/mod.ts";
 import { authenticate } from "../http/authenticate.ts";
 import type { BodyAdmission } from "../http/large_body.ts";
@@ -17,7 +17,7 @@ import type { KeyedCall } from "./keyed_call.ts";
 import type { Gateway } from "./gateway.ts";
 
 /** A request as the server passes it on, with what the following steps learn about it. */
-export interface Incoming {
+export interface Incoming extends RefusedCaller {
   readonly request: HttpRequest;
   readonly requestId: RequestId;
   /** IP address of the client, as far as it is known. */
@@ -173,7 +173,7 @@ function admitKnown(gateway: Gateway, incoming: Incoming): Principal | Promise<P
     });
   }
   const { request, clientAddress } = incoming;
-  return authenticate(request.headers, gateway.directory, clientAddress);
+  return authenticate(request.headers, gateway.directory, clientAddress, incoming);
 }
 
 /** Refuses compressed bodies. Otherwise the error would be about invalid UTF-8, which hides the cause. */

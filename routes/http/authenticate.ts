@@ -2,7 +2,7 @@
 import { GatewayError } from "../../core/errors.ts";
 import { isAddressAllowed } from "../../core/api_keys/address_ranges.ts";
 import type { HttpRequest } from "./http_request.ts";
-import type { KeyDirectory, Principal } from "../../kv/api_keys/key_directory.ts";
+import type { KeyDirectory, Principal, RefusedCaller } from "../../kv/api_keys/key_directory.ts";
 
 /** Headers that carry nothing but a key, as the libraries of two vendors send it. */
 const keyHeaders = ["x-api-key", "x-goog-api-key"] as const;
@@ -18,12 +18,18 @@ function apiKeyOf(headers: HttpRequest["headers"]): string | undefined {
   return match?.[1];
 }
 
-function allowed(principal: Principal | undefined, clientAddress: string): Principal {
+function allowed(
+  principal: Principal | undefined,
+  clientAddress: string,
+  refused: RefusedCaller | undefined,
+): Principal {
   if (principal === undefined) {
     throw new GatewayError("invalid_api_key", "The API key is wrong, revoked or expired");
   }
   const { allowedIps } = principal.key;
   if (allowedIps !== undefined && !isAddressAllowed(clientAddress, allowedIps)) {
+    const { accountId, key: { id: keyId } } = principal;
+    if (refused !== undefined) refused.refusedKey = { accountId, keyId };
     throw new GatewayError("permission_denied", "This API key may not be used from your address");
   }
   return principal;
@@ -32,6 +38,7 @@ function allowed(principal: Principal | undefined, clientAddress: string): Princ
 /**
  * Finds the caller; without a promise if the key is in memory.
  *
+ * @param refused is told the key if it exists, but may not be used here and now
  * @throws {GatewayError} (or rejects with it) `invalid_api_key` without a valid key, `permission_denied` from an
  * address that the owner did not allow
  */
@@ -39,6 +46,7 @@ export function authenticate(
   headers: HttpRequest["headers"],
   directory: KeyDirectory,
   clientAddress: string,
+  refused?: RefusedCaller,
 ): Principal | Promise<Principal> {
   const secret = apiKeyOf(headers);
   if (secret === undefined) {
@@ -47,8 +55,8 @@ export function authenticate(
       "No API key: send it as `x-api-key` or as `Authorization: Bearer`",
     );
   }
-  const found = directory.lookup(secret);
+  const found = directory.lookup(secret, refused);
   return found instanceof Promise
-    ? found.then((principal) => allowed(principal, clientAddress))
-    : allowed(found, clientAddress);
+    ? found.then((principal) => allowed(principal, clientAddress, refused))
+    : allowed(found, clientAddress, refused);
 }

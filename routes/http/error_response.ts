@@ -7,18 +7,20 @@ import { answerHeaders } from "./own_headers.ts";
 
 const encoder = new TextEncoder();
 
-/**
- * Makes the answer for an error. Any other exception than a {@linkcode GatewayError} is a defect, and its message is
- * not shown.
- */
+/** Any other exception than a {@linkcode GatewayError} is a defect, and its message is not shown. */
+export function knownError(error: unknown): GatewayError {
+  return error instanceof GatewayError
+    ? error
+    : new GatewayError("internal_error", "Something went wrong inside the gateway");
+}
+
+/** Makes the answer for an error, in the form that {@linkcode knownError} gives it. */
 export function errorReply(
   error: unknown,
   style: ErrorStyle,
   requestId: RequestId,
 ): Reply {
-  const known = error instanceof GatewayError
-    ? error
-    : new GatewayError("internal_error", "Something went wrong inside the gateway");
+  const known = knownError(error);
   const headers: [string, string][] = [
     ["content-type", "application/json"],
     [answerHeaders.shouldRetry, String(known.retry)],

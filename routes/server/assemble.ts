@@ -9,6 +9,7 @@ import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Config } from "../../core/config/config.ts";
 import { memoryBounds } from "../../core/config/memory_bounds.ts";
 import { Deadlines, systemTimer } from "../../core/lib/time/deadlines.ts";
+import { atMost } from "../../core/lib/time/sleep.ts";
 import { unforeseen } from "../../core/lib/error_line.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { Availability } from "../../core/routing/availability.ts";
@@ -33,6 +34,7 @@ import { openMediaServices } from "../api/media/media_services.ts";
 import type { Thread } from "./thread.ts";
 import { openTransports, type Transports } from "./transports.ts";
 import type { ChangeNotices } from "../../kv/store/change_notices.ts";
+import { RefusedCallRecorder } from "../../kv/calls/refused_call_recorder.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 /** Milliseconds that stopped calls get after the drain deadline to send their last event and settle. */
@@ -180,6 +182,13 @@ export async function assemble(
     answers,
     keyedCalls: new KeyedCalls(deadlines, bounds?.replayed),
     withheldRefunds: new WithheldRefunds({ kv, clock, deadlines, log }),
+    refusedCalls: new RefusedCallRecorder({
+      kv,
+      clock,
+      timer: systemTimer,
+      keptDays: config.refusedCallDays,
+      onFailure: (error) => log.event("warn", "refused calls were not kept", unforeseen(error)),
+    }),
     log,
     metrics: metrics.registry,
     observer,
@@ -206,6 +215,7 @@ export async function assemble(
       await drain(calls, config.drainMs, hurry);
       await wallet.close();
       await gateway.withheldRefunds.rest(stopMs);
+      await atMost(stopMs, gateway.refusedCalls.close());
       accessWatch.close();
       measuring.stop();
       control.close();

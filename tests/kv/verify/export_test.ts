@@ -42,6 +42,7 @@ const staying: readonly string[] = [
   "operator_moved",
   "operator_session",
   "rate_limit",
+  "refused_call_by_id",
   "receipts_of",
   "second_factor",
   "session",

@@ -1,4 +1,10 @@
+import { type AccountId, parseId, type RequestId } from "../../../core/lib/ids.ts";
+import { revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
+import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
+import { listAllRefusedCalls, readRefusedCall } from "../../../kv/calls/refused_calls.ts";
+import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
+import { block } from "../../support/worlds/blocked_account.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 
 const prompt = "a secret prompt";
@@ -72,4 +78,91 @@ Deno.test("a flood of refusals of one kind does not hide those of another", asyn
   assert(flood <= 61, `${flood} lines`);
   await send(key);
   assertEquals(test.log.length, flood + 1);
+});
+
+Deno.test("every refused call of a known key can be read by its id, as the client got it", async () => {
+  await using test = await openTestGateway();
+  const { kv, assembled: { gateway } } = test;
+  const poor = await test.customer();
+  const limited = await test.customer(1_000, { allowedModels: ["general-01"] });
+  const elsewhere = await test.customer(1_000, { allowedIps: ["192.0.2.0/24"] });
+  const revoked = await test.customer(1_000);
+  const blocked = await test.customer(1_000);
+  const capped = await test.customer(1_000, { dailyLimitMicroVnd: 1n });
+  const [revokedKey] = await listApiKeys(kv, revoked.accountId);
+  assert(revokedKey !== undefined);
+  const nowMs = Date.now();
+  await revokeApiKey(kv, revoked.accountId, revokedKey.id, nowMs);
+  await block(kv, blocked.accountId);
+  await gateway.control.refresh();
+
+  const chat = {
+    model: "general-01",
+    max_tokens: 9,
+    messages: [{ role: "user", content: prompt }],
+  };
+  const tooLarge = "x".repeat(21 * 1024 * 1024);
+  const cases: readonly (readonly [number, { accountId: string; key: string }, string, unknown])[] =
+    [
+      [400, limited, "/v1/messages", { ...chat, max_tokens: "many" }],
+      [400, limited, "/v1/chat/completions", {
+        ...chat,
+        messages: prompt,
+      }],
+      [401, revoked, "/v1/chat/completions", chat],
+      [401, blocked, "/v1/chat/completions", chat],
+      [402, poor, "/v1/chat/completions", chat],
+      [402, capped, "/v1/chat/completions", chat],
+      [403, limited, "/v1/responses", { model: "premium-1", input: prompt }],
+      [403, elsewhere, "/v1/chat/completions", chat],
+      [413, limited, "/v1/messages", { ...chat, system: tooLarge }],
+    ];
+  const seen: [RequestId, AccountId, number, { message: string; code?: string }][] = [];
+  for (const [status, { accountId, key }, path, body] of cases) {
+    const response = await test.fetch(
+      new Request(`http://gateway.example${path}`, {
+        method: "POST",
+        headers: { "x-api-key": key, "content-type": "application/json" },
+        body: JSON.stringify(body),
+      }),
+    );
+    assertEquals(response.status, status, path);
+    const requestId = parseId("request", response.headers.get("x-request-id") ?? "");
+    const account = parseId("account", accountId);
+    assert(requestId !== undefined && account !== undefined);
+    seen.push([requestId, account, status, (await response.json()).error]);
+  }
+  await gateway.refusedCalls.close();
+  for (const [requestId, accountId, status, error] of seen) {
+    const row = await readRefusedCall(kv, requestId);
+    assertEquals(
+      [row?.accountId, row?.status, row?.message, row?.latencyMs !== undefined],
+      [accountId, status, error.message, true],
+    );
+    if (error.code !== undefined) assertEquals(row?.code, error.code);
+    assert(!JSON.stringify(row).includes(prompt), "the row has text of the prompt");
+  }
+});
+
+Deno.test("a call with a receipt, and one with an unknown key, have no row of a refusal", async () => {
+  await using test = await openTestGateway();
+  const { kv, assembled: { gateway } } = test;
+  const { key, accountId } = await test.customer(1_000);
+  for (const [secret, content] of [[key, "Hi"], [key, "[[sandbox:error-500]]"], ["sk-x", "Hi"]]) {
+    const response = await test.fetch(
+      new Request("http://gateway.example/v1/messages", {
+        method: "POST",
+        headers: { "x-api-key": secret ?? "", "content-type": "application/json" },
+        body: JSON.stringify({
+          model: "general-01",
+          max_tokens: 9,
+          messages: [{ role: "user", content }],
+        }),
+      }),
+    );
+    await response.body?.cancel();
+  }
+  await gateway.refusedCalls.close();
+  assertEquals(await Array.fromAsync(listAllRefusedCalls(kv)), []);
+  assertEquals((await listReceipts(kv, accountId, { limit: 10 })).receipts.length, 2);
 });
