@@ -9,6 +9,7 @@
  * Attempts overlap, so each end is judged with the time at which its attempt began: one that began before the breaker
  * last changed tells nothing about the probe.
  */
+import { EvidenceTally, type SharedEvidence } from "./evidence.ts";
 import { HealthWindow } from "./health_window.ts";
 import { breakerPauseMaxMs } from "./limits.ts";
 
@@ -77,6 +78,8 @@ export class Breaker {
   /** The end of the pause that the provider asked for. */
   #askedUntilMs = 0;
   #reason: string | undefined;
+  /** What this thread has seen while closed and others were not told. */
+  readonly #untold = new EvidenceTally();
 
   /** Why the last attempt failed; `undefined` once the breaker has closed. */
   get reason(): string | undefined {
@@ -155,7 +158,45 @@ export class Breaker {
         this.#open(nowMs, undefined, random);
       }
     }
+    if (this.#state === "closed") {
+      this.#untold.count(evidence.ok, evidence.ok ? undefined : evidence.reason);
+    }
     return this.#state === before ? undefined : this.#state;
+  }
+
+  /** What this thread has seen since the last time, for the breakers of others; `undefined` if nothing. */
+  takeEvidence(): SharedEvidence | undefined {
+    return this.#untold.take();
+  }
+
+  /** All evidence by which a closed breaker is judged, for a thread that starts. */
+  evidence(nowMs: number): SharedEvidence {
+    this.#window.advance(nowMs);
+    const { calls, failures } = this.#window;
+    return {
+      well: calls - failures,
+      failed: failures,
+      failedLast: this.#consecutiveFailures,
+      reason: this.#reason,
+    };
+  }
+
+  /** Adds what another thread has seen. Does not open: see {@linkcode review}. */
+  addEvidence({ well, failed, failedLast, reason }: SharedEvidence, nowMs: number): void {
+    // An open breaker is judged by its probe.
+    if (this.#state !== "closed") return;
+    this.#window.advance(nowMs);
+    this.#window.count("well", well);
+    this.#window.count("failed", failed);
+    this.#consecutiveFailures = failedLast + (well > 0 ? 0 : this.#consecutiveFailures);
+    if (failed > 0) this.#reason = reason;
+  }
+
+  /** Opens a closed breaker if the evidence of all threads together is enough. Returns the new state if it changed. */
+  review(nowMs: number, random: number): BreakerState | undefined {
+    if (this.#state !== "closed" || !this.#isFailing()) return undefined;
+    this.#open(nowMs, undefined, random);
+    return this.#state;
   }
 
   /** Opens for the longest pause, and again after each probe that fails. Returns the new state if it changed. */
@@ -184,6 +225,7 @@ export class Breaker {
   /** Takes over what the breaker of another thread found out. */
   adopt(shared: SharedBreaker, nowMs: number): void {
     this.#probing = false;
+    this.#untold.clear();
     if (shared.state === "closed") {
       this.#consecutiveFailures = 0;
       if (this.#state !== "closed" && nowMs >= this.#distrustedUntilMs) this.#close();
@@ -245,6 +287,7 @@ export class Breaker {
     if (this.#state !== "open") this.#changedAtMs = nowMs;
     this.#state = "open";
     this.#nextProbeMs = Math.max(this.#nextProbeMs, nowMs + pauseMs);
+    this.#untold.clear();
   }
 
   #close(): void {

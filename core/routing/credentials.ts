@@ -17,12 +17,26 @@ interface Credential {
   renewalFailure: string | undefined;
 }
 
+/** What is known of a key, for the other threads of a process: as durations, since each has a clock of its own. */
+export interface SharedCredential {
+  readonly restMs: number;
+  readonly refusals: number;
+  readonly reason: string | undefined;
+  readonly renewalFailure: string | undefined;
+}
+
 /** The keys of one provider, used in turn; a refused key is paused. */
 export class Credentials {
   readonly #credentials: readonly Credential[];
+  readonly #onChange: (at: number, isUrgent: boolean) => void;
   #next = 0;
 
-  constructor(secrets: readonly string[]) {
+  /** @param onChange called with the place of a key of which something was learned; urgent if it begins to rest */
+  constructor(
+    secrets: readonly string[],
+    onChange: (at: number, isUrgent: boolean) => void = () => {},
+  ) {
+    this.#onChange = onChange;
     this.#credentials = secrets.map((secret) => ({
       secret,
       restUntilMs: 0,
@@ -70,7 +84,9 @@ export class Credentials {
   /** The token of a key was renewed, or could not be. */
   renewed(secret: string, failure: string | undefined): void {
     const credential = this.#find(secret);
-    if (credential !== undefined) credential.renewalFailure = failure;
+    if (credential === undefined || credential.renewalFailure === failure) return;
+    credential.renewalFailure = failure;
+    this.#tell(credential, false);
   }
 
   get count(): number {
@@ -81,6 +97,8 @@ export class Credentials {
   refused(secret: string, nowMs: number, reason: string): void {
     const credential = this.#find(secret);
     if (credential === undefined) return;
+    // Refusals of concurrent calls count as one.
+    if (credential.restUntilMs > nowMs && credential.refusals > 0) return;
     const restMs = Math.min(
       credentialRestMs * 2 ** Math.min(credential.refusals, 16),
       credentialRestMaxMs,
@@ -88,6 +106,7 @@ export class Credentials {
     credential.refusals++;
     credential.reason = reason;
     credential.restUntilMs = nowMs + restMs;
+    this.#tell(credential, true);
   }
 
   /** The provider limits this key (429), or its token cannot be renewed for the moment. */
@@ -99,15 +118,52 @@ export class Credentials {
   ): void {
     const credential = this.#find(secret);
     if (credential === undefined) return;
+    const rested = credential.restUntilMs > nowMs;
     const restMs = Math.min(retryAfterMs ?? rateLimitRestMs, breakerPauseMaxMs);
     credential.restUntilMs = Math.max(credential.restUntilMs, nowMs + restMs);
     credential.reason = reason;
+    this.#tell(credential, !rested);
   }
 
   /** The key worked. */
   worked(secret: string): void {
     const credential = this.#find(secret);
-    if (credential !== undefined) credential.refusals = 0;
+    if (credential === undefined || credential.refusals === 0) return;
+    credential.refusals = 0;
+    this.#tell(credential, false);
+  }
+
+  /** The secret at a place. */
+  secretAt(at: number): string | undefined {
+    return this.#credentials[at]?.secret;
+  }
+
+  /** The place of a secret; -1 if it is none of them. */
+  placeOf(secret: string): number {
+    return this.#credentials.findIndex((credential) => credential.secret === secret);
+  }
+
+  /** What is known of the key at a place, for other threads. */
+  shared(at: number, nowMs: number): SharedCredential | undefined {
+    const credential = this.#credentials[at];
+    if (credential === undefined) return undefined;
+    const { restUntilMs, refusals, reason, renewalFailure } = credential;
+    return { restMs: Math.max(0, restUntilMs - nowMs), refusals, reason, renewalFailure };
+  }
+
+  /** Takes over what another thread knows. */
+  adopt(at: number, shared: SharedCredential, nowMs: number): void {
+    const credential = this.#credentials[at];
+    if (credential === undefined) return;
+    credential.refusals = shared.refusals;
+    credential.renewalFailure = shared.renewalFailure;
+    if (shared.restMs <= 0) return;
+    credential.restUntilMs = Math.max(credential.restUntilMs, nowMs + shared.restMs);
+    credential.reason = shared.reason;
+  }
+
+  #tell(credential: Credential, isUrgent: boolean): void {
+    this.#onChange(this.#credentials.indexOf(credential), isUrgent);
   }
 
   #find(secret: string): Credential | undefined {

@@ -1,11 +1,19 @@
 /** Rate limits of providers that single customers met: such a customer rests on the route, the route does not. */
 import type { Route } from "../catalog/catalog.ts";
 import type { GatewayError } from "../errors.ts";
-import { LimitedCustomers } from "./limited_customers.ts";
+import { LimitedCustomers, type SharedLimit } from "./limited_customers.ts";
+
+/** Called with a customer of whom something was learned; urgent if a rest begins. */
+type OnChange = (route: Route, customer: string, isUrgent: boolean) => void;
 
 /** The limited customers of all routes. Bounded by the routes of the catalog. */
 export class CustomerLimits {
   readonly #limited = new Map<Route, LimitedCustomers>();
+  readonly #onChange: OnChange;
+
+  constructor(onChange: OnChange = () => {}) {
+    this.#onChange = onChange;
+  }
 
   /**
    * While a customer rests on a route that limited it: what is left of the time that the provider asked for; 0 if it does
@@ -25,14 +33,41 @@ export class CustomerLimits {
     { retryAfterSeconds }: GatewayError,
     nowMs: number,
   ): boolean {
-    let limited = this.#limited.get(route);
-    if (limited === undefined) this.#limited.set(route, limited = new LimitedCustomers());
+    const limited = this.#of(route);
     const askedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000;
-    return !limited.refused(customer, askedMs, nowMs);
+    const rested = limited.restMs(customer, nowMs) > 0;
+    const isEvidence = limited.refused(customer, askedMs, nowMs);
+    this.#onChange(route, customer, !rested);
+    return !isEvidence;
   }
 
   /** A call worked on a route. */
   worked(route: Route, customer: string | undefined, nowMs: number): void {
-    this.#limited.get(route)?.worked(customer, nowMs);
+    const wasLimited = this.#limited.get(route)?.worked(customer, nowMs) ?? false;
+    if (wasLimited && customer !== undefined) this.#onChange(route, customer, false);
+  }
+
+  /** All that are remembered. */
+  *entries(): Iterable<{ route: Route; customer: string }> {
+    for (const [route, limited] of this.#limited) {
+      for (const customer of limited.customers()) yield { route, customer };
+    }
+  }
+
+  /** See {@linkcode LimitedCustomers.shared}. */
+  shared(route: Route, customer: string, nowMs: number): SharedLimit | undefined {
+    return this.#limited.get(route)?.shared(customer, nowMs);
+  }
+
+  /** Takes over what another thread knows; `undefined`: the customer is limited no more. */
+  adopt(route: Route, customer: string, shared: SharedLimit | undefined, nowMs: number): void {
+    if (shared === undefined) this.#limited.get(route)?.worked(customer, nowMs);
+    else this.#of(route).adopt(customer, shared, nowMs);
+  }
+
+  #of(route: Route): LimitedCustomers {
+    let limited = this.#limited.get(route);
+    if (limited === undefined) this.#limited.set(route, limited = new LimitedCustomers());
+    return limited;
   }
 }

@@ -22,6 +22,13 @@ export class HealthTable {
     return this.#health.get(route)?.get(operation);
   }
 
+  /** All entries that were made. */
+  *entries(): Iterable<{ route: Route; operation: Operation; health: RouteHealth }> {
+    for (const [route, byOperation] of this.#health) {
+      for (const [operation, health] of byOperation) yield { route, operation, health };
+    }
+  }
+
   /** The state of a model by what is known of its routes in service. */
   stateOf(inService: readonly Route[], nowMs: number): ModelStatus["state"] {
     let allWell = inService.length > 0;

@@ -50,11 +50,11 @@ export class HealthWindow {
     }
   }
 
-  /** Counts an attempt that ended just now: {@linkcode advance} comes first. */
-  count(how: "well" | "failed"): void {
+  /** Counts attempts that ended just now: {@linkcode advance} comes first. */
+  count(how: "well" | "failed", attempts = 1): void {
     const index = this.#slice % slices;
-    this.#calls[index]! += 1;
-    if (how === "failed") this.#failures[index]! += 1;
+    this.#calls[index]! += attempts;
+    if (how === "failed") this.#failures[index]! += attempts;
   }
 
   clear(): void {

@@ -13,6 +13,14 @@ interface Limited {
   readonly refusals: number;
 }
 
+/** What is known of a limited customer, for the other threads of a process: as durations. */
+export interface SharedLimit {
+  readonly refusedAgoMs: number;
+  readonly askedMs: number;
+  readonly restMs: number;
+  readonly refusals: number;
+}
+
 /** Customers that are remembered per route; the longest unused is removed first. */
 const mostCustomers = 1_000;
 /** Customers who must have been refused before a route rests for all. */
@@ -53,17 +61,12 @@ export class LimitedCustomers {
     const isSame = former !== undefined && nowMs < former.restUntilMs;
     const refusals = (former?.refusals ?? 0) + (isSame ? 0 : 1);
     const restMs = Math.min(wantedMs, firstRestMs * 2 ** Math.min(refusals - 1, 16));
-    this.#customers.delete(customer);
-    this.#customers.set(customer, {
+    this.#remember(customer, {
       refusedAtMs: nowMs,
       askedUntilMs: nowMs + wantedMs,
       restUntilMs: isSame ? former.restUntilMs : nowMs + restMs,
       refusals,
     });
-    if (this.#customers.size > mostCustomers) {
-      const [oldest] = this.#customers.keys();
-      if (oldest !== undefined) this.#customers.delete(oldest);
-    }
     let evidence = 0;
     for (const { refusedAtMs, askedUntilMs } of this.#customers.values()) {
       if (refusedAtMs > this.#workedAtMs && askedUntilMs > nowMs) evidence++;
@@ -71,11 +74,47 @@ export class LimitedCustomers {
     return evidence >= customersOfEvidence;
   }
 
-  /** A call of `customer` worked, so the route limits not everyone. */
-  worked(customer: string | undefined, nowMs: number): void {
-    if (this.#customers.size === 0) return;
+  /** A call of `customer` worked, so the route limits not everyone. Returns whether the customer was limited. */
+  worked(customer: string | undefined, nowMs: number): boolean {
+    if (this.#customers.size === 0) return false;
     this.#workedAtMs = nowMs;
-    if (customer !== undefined) this.#customers.delete(customer);
+    return customer !== undefined && this.#customers.delete(customer);
+  }
+
+  /** Whoever is limited now, or will rest longer when refused again. */
+  customers(): Iterable<string> {
+    return this.#customers.keys();
+  }
+
+  /** What is known of a customer, for other threads; `undefined` if it is not limited. */
+  shared(customer: string, nowMs: number): SharedLimit | undefined {
+    const limited = this.#customers.get(customer);
+    if (limited === undefined) return undefined;
+    return {
+      refusedAgoMs: nowMs - limited.refusedAtMs,
+      askedMs: this.askedMs(customer, nowMs),
+      restMs: this.restMs(customer, nowMs),
+      refusals: limited.refusals,
+    };
+  }
+
+  /** Takes over what another thread knows of a limited customer. */
+  adopt(customer: string, shared: SharedLimit, nowMs: number): void {
+    const former = this.#customers.get(customer);
+    this.#remember(customer, {
+      refusedAtMs: Math.max(former?.refusedAtMs ?? -Infinity, nowMs - shared.refusedAgoMs),
+      askedUntilMs: Math.max(former?.askedUntilMs ?? 0, nowMs + shared.askedMs),
+      restUntilMs: Math.max(former?.restUntilMs ?? 0, nowMs + shared.restMs),
+      refusals: Math.max(former?.refusals ?? 0, shared.refusals),
+    });
+  }
+
+  #remember(customer: string, limited: Limited): void {
+    this.#customers.delete(customer);
+    this.#customers.set(customer, limited);
+    if (this.#customers.size <= mostCustomers) return;
+    const [oldest] = this.#customers.keys();
+    if (oldest !== undefined) this.#customers.delete(oldest);
   }
 
   /** Milliseconds until the next call of `customer` may try again; 0 if it may now. */

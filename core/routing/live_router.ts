@@ -28,8 +28,9 @@ import type {
   RouteQuery,
   Router,
   RouteReport,
-  SharedRouteState,
 } from "./router.ts";
+import type { RouterOfThreads, SharedState, TokenAnswer, WantedToken } from "./shared_state.ts";
+import { StateExchange } from "./state_exchange.ts";
 
 /** What the router needs of the running gateway. */
 export interface LiveRouterOptions extends ProviderAccessOptions {
@@ -41,8 +42,10 @@ export interface LiveRouterOptions extends ProviderAccessOptions {
   /** The operator's switch of a route, by its id. */
   readonly switchOf: (routeId: string) => RouteReport["switched"];
   readonly onEvent: (event: RouteEvent) => void;
-  /** Tells the other threads of this process what was found out about a route. */
-  readonly share?: ((state: SharedRouteState) => void) | undefined;
+  /** Tells the other threads of this process what was found out; absent where one serves alone. */
+  readonly share?: ((states: readonly SharedState[]) => void) | undefined;
+  /** Whether this thread judges routes by what others tell, and tells them: one of all. */
+  readonly isJudge?: boolean;
 }
 
 /** An `internal_error` is a defect of ours: one strange request must not take routes out for everybody. */
@@ -57,18 +60,34 @@ const falseReportReason = "false_reports";
 const overdueProbeMs = 30_000;
 
 /** Orders the routes of each call by their health and learns from each attempt. */
-export class LiveRouter implements Router {
+export class LiveRouter implements Router, RouterOfThreads {
   readonly #options: LiveRouterOptions;
   readonly #access: ProviderAccess;
   readonly #health = new HealthTable();
   readonly #hedging = new Hedging();
-  readonly #customerLimits = new CustomerLimits();
+  readonly #customerLimits = new CustomerLimits((route, customer, isUrgent) =>
+    this.#exchange?.customerChanged(route, customer, isUrgent)
+  );
   readonly #recentCalls = new Map<string, RecentCalls>();
   readonly #falseReports = new Map<Route, FalseReports>();
+  readonly #exchange: StateExchange | undefined;
 
   constructor(options: LiveRouterOptions) {
     this.#options = options;
-    this.#access = new ProviderAccess(options);
+    this.#access = new ProviderAccess(
+      options,
+      (provider, at, isUrgent) => this.#exchange?.credentialChanged(provider, at, isUrgent),
+    );
+    const { share } = options;
+    this.#exchange = share && new StateExchange({
+      ...options,
+      share,
+      health: this.#health,
+      access: this.#access,
+      customerLimits: this.#customerLimits,
+      onEvidence: (route, operation) => this.#review(route, operation),
+      onFalseReport: (route) => this.#countFalseReport(route, options.isJudge ?? false),
+    });
   }
 
   candidates(model: Model, wanted: RouteQuery): readonly Route[] {
@@ -189,21 +208,30 @@ export class LiveRouter implements Router {
   }
 
   #announce(route: Route, operation: Operation, changed: BreakerState | undefined): void {
-    if (changed === undefined) return;
-    const { onEvent, share, clock } = this.#options;
     const health = this.#health.of(route, operation);
-    onEvent({ route: route.id, operation, state: changed, reason: health.reason });
-    share?.({ routeId: route.id, operation, breaker: health.shared(clock.monotonicMs()) });
+    if (changed === undefined) return this.#exchange?.counted(route, operation, health);
+    this.#options.onEvent({ route: route.id, operation, state: changed, reason: health.reason });
+    this.#exchange?.changed(route, operation, health);
   }
 
-  adopt({ routeId, operation, breaker }: SharedRouteState): void {
-    const { catalog, clock } = this.#options;
-    for (const { routes } of catalog.models) {
-      const route = routes.find(({ id }) => id === routeId);
-      if (route !== undefined) {
-        this.#health.of(route, operation).adopt(breaker, clock.monotonicMs());
-      }
-    }
+  adopt(states: readonly SharedState[]): void {
+    this.#exchange?.adopt(states);
+  }
+
+  shared(): SharedState[] {
+    return this.#exchange?.all() ?? [];
+  }
+
+  tokenFor(wanted: WantedToken): Promise<TokenAnswer> {
+    return this.#access.tokenFor(wanted);
+  }
+
+  /** Others have counted attempts on a route. */
+  #review(route: Route, operation: Operation): void {
+    const { isJudge = false, clock, random } = this.#options;
+    if (!isJudge) return;
+    const changed = this.#health.of(route, operation).review(clock.monotonicMs(), random());
+    if (changed !== undefined) this.#announce(route, operation, changed);
   }
 
   #failedSample(route: Route, error: GatewayError): HealthSample {
@@ -238,15 +266,21 @@ export class LiveRouter implements Router {
   }
 
   noteFalseReport(route: Route): void {
+    if (!this.#countFalseReport(route, true)) this.#exchange?.falseReport(route);
+  }
+
+  /** Counts a false report; returns whether the route rests for it. */
+  #countFalseReport(route: Route, mayRest: boolean): boolean {
     const { clock, random } = this.#options;
     let reports = this.#falseReports.get(route);
     if (reports === undefined) this.#falseReports.set(route, reports = new FalseReports());
     const nowMs = clock.monotonicMs();
-    if (!reports.note(nowMs)) return;
+    if (!reports.note(nowMs) || !mayRest) return false;
     for (const operation of ["chat", "chat_stream"] as const) {
       const health = this.#health.of(route, operation);
       this.#announce(route, operation, health.distrust(falseReportReason, nowMs, random()));
     }
+    return true;
   }
 
   hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined {

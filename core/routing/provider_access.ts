@@ -6,12 +6,17 @@ import type { Catalog, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Transport } from "../upstream/transport.ts";
 import { cloudTransport } from "../clouds/cloud_transport.ts";
-import type { Authorizer, CredentialFailure } from "../clouds/credentials/authorizer.ts";
+import {
+  type Authorizer,
+  type AuthorizerTools,
+  CredentialFailure,
+} from "../clouds/credentials/authorizer.ts";
 import { createAuthorizer } from "../clouds/credentials/create_authorizer.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
-import { Credentials } from "./credentials.ts";
+import { Credentials, type SharedCredential } from "./credentials.ts";
 import type { CredentialCounts } from "./router.ts";
+import type { TokenAnswer, WantedToken } from "./shared_state.ts";
 
 /** What access to providers is built from. */
 export interface ProviderAccessOptions {
@@ -21,7 +26,12 @@ export interface ProviderAccessOptions {
   readonly transportOf: (provider: string) => Transport;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
+  /** Asks the thread that renews tokens for all; absent in that thread. */
+  readonly askToken?: ((wanted: WantedToken) => Promise<TokenAnswer>) | undefined;
 }
+
+/** Called with a key, by its place, of which something was learned; urgent if it begins to rest. */
+type OnChange = (provider: string, at: number, isUrgent: boolean) => void;
 
 /** Statuses by which a provider refuses a credential. */
 const keyRefusals: ReadonlySet<number> = new Set([401, 403]);
@@ -33,10 +43,14 @@ export class ProviderAccess {
   /** What adds credentials that are more than a header, by provider and secret. */
   readonly #authorizers = new Map<string, Map<string, Authorizer>>();
 
-  constructor(options: ProviderAccessOptions) {
+  constructor(options: ProviderAccessOptions, onChange: OnChange = () => {}) {
     this.#options = options;
     for (const provider of Object.keys(options.catalog.providers)) {
-      this.#credentials.set(provider, new Credentials(options.providerKeys[provider] ?? []));
+      const secrets = options.providerKeys[provider] ?? [];
+      this.#credentials.set(
+        provider,
+        new Credentials(secrets, (at, isUrgent) => onChange(provider, at, isUrgent)),
+      );
     }
   }
 
@@ -107,10 +121,63 @@ export class ProviderAccess {
         clock,
         deadlines,
         onRenewal: (failure) => this.#credentials.get(name)?.renewed(secret, failure),
+        issueElsewhere: this.#elsewhere(name, secret),
       });
       if (authorizer !== undefined) known.set(secret, authorizer);
     }
     return authorizer;
+  }
+
+  /** How this thread gets a token of a key where another one renews them. */
+  #elsewhere(provider: string, secret: string): AuthorizerTools["issueElsewhere"] {
+    const { askToken } = this.#options;
+    const at = this.#credentials.get(provider)?.placeOf(secret) ?? -1;
+    if (askToken === undefined || at < 0) return undefined;
+    return async (refused) => {
+      const answer = await askToken({ provider, at, refused });
+      if (answer.ok) return answer.issued;
+      throw new CredentialFailure(answer.reason, answer.isRefusal);
+    };
+  }
+
+  /** Gives another thread a token. */
+  async tokenFor({ provider: name, at, refused }: WantedToken): Promise<TokenAnswer> {
+    const provider = this.#options.catalog.providers[name];
+    const secret = this.#credentials.get(name)?.secretAt(at);
+    invariant(
+      provider !== undefined && provider.kind !== "sandbox" && secret !== undefined,
+      "all threads have the same configuration",
+    );
+    const authorizer = this.#authorizer(name, provider.auth, secret);
+    invariant(authorizer?.issued !== undefined, "only tokens are asked for");
+    try {
+      return { ok: true, issued: await authorizer.issued(refused) };
+    } catch (error) {
+      if (!(error instanceof CredentialFailure)) throw error;
+      return { ok: false, reason: error.reason, isRefusal: error.isRefusal };
+    }
+  }
+
+  /** What is known of a key, for other threads. */
+  shared(provider: string, at: number, nowMs: number): SharedCredential | undefined {
+    return this.#credentials.get(provider)?.shared(at, nowMs);
+  }
+
+  /** Takes over what another thread knows of a key. */
+  adopt(provider: string, at: number, shared: SharedCredential, nowMs: number): void {
+    this.#credentials.get(provider)?.adopt(at, shared, nowMs);
+  }
+
+  /** The keys that are not as they were in the beginning. */
+  *known(nowMs: number): Iterable<{ provider: string; at: number }> {
+    for (const [provider, credentials] of this.#credentials) {
+      for (let at = 0; at < credentials.count; at++) {
+        const known = credentials.shared(at, nowMs);
+        if (known === undefined) continue;
+        const { restMs, refusals, renewalFailure } = known;
+        if (restMs > 0 || refusals > 0 || renewalFailure !== undefined) yield { provider, at };
+      }
+    }
   }
 
   /** Whether the provider of a route has a credential left that does not rest. */

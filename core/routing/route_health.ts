@@ -4,6 +4,7 @@
  * Pure: time and random numbers are parameters, so that a simulation can run a million calls in seconds.
  */
 import { Breaker, type BreakerEvidence, type BreakerState, type SharedBreaker } from "./breaker.ts";
+import type { SharedEvidence } from "./evidence.ts";
 import { FirstOutputTime, Throughput } from "./speed.ts";
 import { minStuckAfterMs, StuckDetector } from "./stuck_detector.ts";
 
@@ -172,6 +173,26 @@ export class RouteHealth {
   /** See {@linkcode Breaker.adopt}. */
   adopt(shared: SharedBreaker, nowMs: number): void {
     this.#breaker.adopt(shared, nowMs);
+  }
+
+  /** See {@linkcode Breaker.takeEvidence}. */
+  takeEvidence(): SharedEvidence | undefined {
+    return this.#breaker.takeEvidence();
+  }
+
+  /** See {@linkcode Breaker.evidence}. */
+  evidence(nowMs: number): SharedEvidence {
+    return this.#breaker.evidence(nowMs);
+  }
+
+  /** See {@linkcode Breaker.addEvidence}. */
+  addEvidence(evidence: SharedEvidence, nowMs: number): void {
+    this.#breaker.addEvidence(evidence, nowMs);
+  }
+
+  /** See {@linkcode Breaker.review}. */
+  review(nowMs: number, random: number): BreakerState | undefined {
+    return this.#breaker.review(nowMs, random);
   }
 
   /** Notes how fast output came, from a finished stream. */

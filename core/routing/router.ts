@@ -11,7 +11,6 @@ import type { Hedge } from "../calls/attempt_loop.ts";
 import type { AttemptResult } from "../calls/route_attempt.ts";
 import type { Model, Route, RouteStyle } from "../catalog/catalog.ts";
 import type { GatewayError } from "../errors.ts";
-import type { SharedBreaker } from "./breaker.ts";
 import type { HealthView } from "./route_health.ts";
 
 /** What a call does on a route; health is kept per route and operation. */
@@ -36,13 +35,6 @@ export interface RouteEvent {
   readonly operation: Operation;
   readonly state: HealthView["state"];
   readonly reason: string | undefined;
-}
-
-/** What one thread found out about a route, for the others. */
-export interface SharedRouteState {
-  readonly routeId: string;
-  readonly operation: Operation;
-  readonly breaker: SharedBreaker;
 }
 
 /** The credentials of a route's provider. */
@@ -130,8 +122,6 @@ export interface Router {
   hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined;
   /** Returns the seconds until a route of the model may work again for `customer`. */
   retryAfterSeconds(model: Model, operation: Operation, customer?: string): number | undefined;
-  /** Takes over what another thread found out about a route. */
-  adopt(state: SharedRouteState): void;
   reports(): RouteReport[];
   status(model: Model): ModelStatus;
 }

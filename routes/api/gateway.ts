@@ -12,6 +12,7 @@ import type { Config } from "../../core/config/config.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import type { Availability } from "../../core/routing/availability.ts";
 import type { Router } from "../../core/routing/router.ts";
+import type { RouterOfThreads } from "../../core/routing/shared_state.ts";
 import type { Control } from "../../kv/operators/control.ts";
 import type { KeyDirectory } from "../../kv/api_keys/key_directory.ts";
 import type { KeyedWalletEngine } from "../../kv/api_keys/keyed_wallet.ts";
@@ -38,7 +39,7 @@ export interface Gateway {
   readonly control: Control;
   readonly directory: KeyDirectory;
   readonly wallet: KeyedWalletEngine;
-  readonly router: Router;
+  readonly router: Router & RouterOfThreads;
   readonly availability: Availability;
   /** Recent reports of providers for prompts of streams. */
   readonly seenPrompts: SeenPrompts;

@@ -157,7 +157,9 @@ export async function assemble(
     connectMsOf: transports.connectMsOf,
     switchOf: (routeId) => control.switches.routes[routeId]?.state,
     onEvent: (event) => log.event("warn", "route state", { ...event }),
-    share: worker?.share,
+    share: thread?.share,
+    isJudge: thread?.role === "owner",
+    askToken: worker?.askToken,
   });
   const metrics = createGatewayMetrics({ router, calls, wallet, bodies, answers });
   const observer = observers([metrics.observer, ...tracing]);

@@ -3,7 +3,7 @@ import type { Config } from "../../core/config/config.ts";
 import type { Environment } from "../../core/config/environment.ts";
 import { defaultWorkers } from "../../core/config/memory_bounds.ts";
 import type { SharedAffinity } from "../../core/routing/route_affinity.ts";
-import type { SharedRouteState } from "../../core/routing/router.ts";
+import type { SharedState, TokenAnswer, WantedToken } from "../../core/routing/shared_state.ts";
 import type { KeyLimitBook } from "../../kv/api_keys/limit_book.ts";
 import type { Peers } from "../api/peers.ts";
 
@@ -21,14 +21,16 @@ export type Thread =
     readonly workers: number;
     /** The spending of keys with limits, over all threads. */
     readonly limits: KeyLimitBook;
+    /** Tells the other threads what was found out about routes. */
+    readonly share: (states: readonly SharedState[]) => void;
   }
   & (
     | { readonly role: "owner" }
     | {
       readonly role: "worker";
       readonly peers: Peers;
-      /** Tells the other threads what was found out about a route. */
-      readonly share: (state: SharedRouteState) => void;
+      /** Gets a token of a cloud from the owner, which renews them for all. */
+      readonly askToken: (wanted: WantedToken) => Promise<TokenAnswer>;
       /** Tells them which route answered a prompt. */
       readonly shareAffinity: (entry: SharedAffinity) => void;
     }

@@ -1,6 +1,6 @@
 /** An access token that is renewed before it expires, one renewal at a time. */
 import type { Clock } from "../../lib/time/clock.ts";
-import { CredentialFailure } from "./authorizer.ts";
+import { CredentialFailure, type IssuedToken } from "./authorizer.ts";
 
 /**
  * Milliseconds before its expiry from which a token is renewed beside the calls that still use it: several attempts
@@ -14,26 +14,26 @@ const leastLifeMs = 10_000;
 /** Milliseconds after a failed renewal in which the issuer is not asked again. */
 const renewalPauseMs = 10_000;
 
-/** A token as its issuer gave it. */
-export interface IssuedToken {
-  readonly token: string;
-  /** Seconds from its issue in which it is valid. */
-  readonly lifeSeconds: number;
-}
-
 /** What an {@linkcode AccessToken} needs. */
 export interface AccessTokenOptions {
-  /** @throws {CredentialFailure} */
-  readonly issue: () => Promise<IssuedToken>;
+  /**
+   * @param refused the token that the provider refused, if one is to be replaced
+   * @throws {CredentialFailure}
+   */
+  readonly issue: (refused: string | undefined) => Promise<IssuedToken>;
   readonly clock: Clock;
   /** See `AuthorizerTools.onRenewal`. */
   readonly onRenewal: (failure: string | undefined) => void;
+  /** Milliseconds after a failed renewal in which there is no other; {@linkcode renewalPauseMs} by default. */
+  readonly pauseMs?: number;
 }
 
 /** Holds the token of one credential. */
 export class AccessToken {
   readonly #options: AccessTokenOptions;
   #token: string | undefined;
+  /** The last token that the provider refused, until there is another. */
+  #refused: string | undefined;
   #renewFromMs = 0;
   #expiresMs = 0;
   #renewal: Promise<string> | undefined;
@@ -52,7 +52,8 @@ export class AccessToken {
     const nowMs = this.#options.clock.monotonicMs();
     const token = nowMs < this.#expiresMs - leastLifeMs ? this.#token : undefined;
     if (token !== undefined && nowMs < this.#renewFromMs) return token;
-    if (this.#failed !== undefined && nowMs - this.#failed.atMs < renewalPauseMs) {
+    const { pauseMs = renewalPauseMs } = this.#options;
+    if (this.#failed !== undefined && nowMs - this.#failed.atMs < pauseMs) {
       if (token !== undefined) return token;
       throw this.#failed.failure;
     }
@@ -64,17 +65,35 @@ export class AccessToken {
 
   /** Forgets a token that the provider refused, if it is still the current one. Returns whether another may be better. */
   forget(token: string): boolean {
-    if (this.#token === token) this.#token = undefined;
+    if (this.#token === token) {
+      this.#token = undefined;
+      this.#refused = token;
+    }
     return this.#failed === undefined;
+  }
+
+  /**
+   * The token and what is left of its life, for another thread. While a renewal is under way it is the former one, as
+   * long as that is valid: whoever gets it asks again before it ends.
+   *
+   * @param refused the token that the provider refused, if one is to be replaced
+   * @throws {CredentialFailure} when there is none
+   */
+  async issued(refused: string | undefined): Promise<IssuedToken> {
+    if (refused !== undefined) this.forget(refused);
+    const token = await this.get();
+    const lifeMs = this.#expiresMs - this.#options.clock.monotonicMs();
+    return { token: this.#token ?? token, lifeSeconds: lifeMs / 1000 };
   }
 
   async #renew(): Promise<string> {
     const { issue, clock, onRenewal } = this.#options;
     try {
       const startedMs = clock.monotonicMs();
-      const { token, lifeSeconds } = await issue();
+      const { token, lifeSeconds } = await issue(this.#refused);
       const lifeMs = lifeSeconds * 1000;
       this.#token = token;
+      this.#refused = undefined;
       this.#expiresMs = startedMs + lifeMs;
       this.#renewFromMs = startedMs + Math.max(lifeMs - renewalAheadMs, lifeMs / 2);
       this.#failed = undefined;

@@ -10,6 +10,13 @@ import type { Clock } from "../../lib/time/clock.ts";
 import type { Deadlines } from "../../lib/time/deadlines.ts";
 import type { Transport, UpstreamRequest, UpstreamResponse } from "../../upstream/transport.ts";
 
+/** A token as its issuer gave it. */
+export interface IssuedToken {
+  readonly token: string;
+  /** Seconds from its issue in which it is valid. */
+  readonly lifeSeconds: number;
+}
+
 /** Adds the credential of a provider to requests. */
 export interface Authorizer {
   /**
@@ -23,6 +30,8 @@ export interface Authorizer {
    * once more because the next credential may be better: a fresh token, or a signature by a corrected clock.
    */
   refused(request: UpstreamRequest, response: Pick<UpstreamResponse, "status" | "header">): boolean;
+  /** Where the credential is a token: see `AccessToken.issued`. */
+  issued?(refused: string | undefined): Promise<IssuedToken>;
 }
 
 /** What credentials are made with. */
@@ -33,6 +42,12 @@ export interface AuthorizerTools {
   readonly deadlines: Deadlines;
   /** Called when renewing failed (with the reason for operators) although the former token is still valid, and when it worked. */
   readonly onRenewal: (failure: string | undefined) => void;
+  /**
+   * Gets a token from the thread that renews them for all; `undefined`: this one asks the issuer.
+   *
+   * @throws {CredentialFailure}
+   */
+  readonly issueElsewhere?: ((refused: string | undefined) => Promise<IssuedToken>) | undefined;
 }
 
 /** A credential that could not be made or renewed. */

@@ -1,11 +1,14 @@
 import type { UpstreamRequest } from "../../upstream/transport.ts";
-import type { AccessToken } from "./access_token.ts";
-import type { Authorizer } from "./authorizer.ts";
+import { AccessToken } from "./access_token.ts";
+import type { Authorizer, AuthorizerTools, IssuedToken } from "./authorizer.ts";
 
 const scheme = "Bearer ";
 
+/** Milliseconds after a failed renewal until the thread that renews is asked again, which has a longer pause itself. */
+const elsewherePauseMs = 1_000;
+
 /** Sends an access token as `authorization: Bearer`; a refused one is renewed once. */
-export class BearerToken implements Authorizer {
+class BearerToken implements Authorizer {
   readonly #token: AccessToken;
 
   constructor(token: AccessToken) {
@@ -22,4 +25,20 @@ export class BearerToken implements Authorizer {
     // A 403 is about what the identity may do, which another token does not change.
     return status === 401 && this.#token.forget(value.slice(scheme.length));
   }
+
+  issued(refused: string | undefined): Promise<IssuedToken> {
+    return this.#token.issued(refused);
+  }
+}
+
+/** Makes the credential of tokens that `issue` gets from their issuer, or the thread that renews them for all. */
+export function bearerToken(tools: AuthorizerTools, issue: () => Promise<IssuedToken>): Authorizer {
+  const { clock, onRenewal, issueElsewhere } = tools;
+  return new BearerToken(
+    new AccessToken(
+      issueElsewhere === undefined
+        ? { clock, onRenewal, issue }
+        : { clock, onRenewal, issue: issueElsewhere, pauseMs: elsewherePauseMs },
+    ),
+  );
 }

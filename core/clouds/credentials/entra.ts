@@ -1,8 +1,7 @@
 /** Client credentials of Microsoft Entra ID, for Azure. */
 import type { CloudAuth } from "../../catalog/cloud_schema.ts";
-import { AccessToken } from "./access_token.ts";
 import type { Authorizer, AuthorizerTools } from "./authorizer.ts";
-import { BearerToken } from "./bearer_token.ts";
+import { bearerToken } from "./bearer_token.ts";
 import { requestToken } from "./token_request.ts";
 
 /** Makes the credential of an application that is registered in a directory. */
@@ -18,7 +17,5 @@ export function entraAuthorizer(
     client_secret: secret,
     scope,
   };
-  return new BearerToken(
-    new AccessToken({ ...tools, issue: () => requestToken(tools, url, form) }),
-  );
+  return bearerToken(tools, () => requestToken(tools, url, form));
 }

@@ -2,9 +2,13 @@
 import { z } from "zod";
 import type { CloudAuth } from "../../catalog/cloud_schema.ts";
 import { decodeBase64, encodeBase64Url } from "../../lib/runtime/mod.ts";
-import { AccessToken, type IssuedToken } from "./access_token.ts";
-import { type Authorizer, type AuthorizerTools, CredentialFailure } from "./authorizer.ts";
-import { BearerToken } from "./bearer_token.ts";
+import {
+  type Authorizer,
+  type AuthorizerTools,
+  CredentialFailure,
+  type IssuedToken,
+} from "./authorizer.ts";
+import { bearerToken } from "./bearer_token.ts";
 import { ClockOffset } from "./clock_offset.ts";
 import { requestToken } from "./token_request.ts";
 
@@ -105,5 +109,5 @@ export function googleAuthorizer(
       return await attempt(account, onDate);
     }
   };
-  return new BearerToken(new AccessToken({ ...tools, issue }));
+  return bearerToken(tools, issue);
 }

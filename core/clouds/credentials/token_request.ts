@@ -2,8 +2,7 @@
 import { readWhole } from "../../calls/read_whole.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { UpstreamFailure } from "../../upstream/transport.ts";
-import type { IssuedToken } from "./access_token.ts";
-import { type AuthorizerTools, CredentialFailure } from "./authorizer.ts";
+import { type AuthorizerTools, CredentialFailure, type IssuedToken } from "./authorizer.ts";
 
 /** Milliseconds for one request of a token: issuers answer within a second. */
 const tokenRequestMs = 10_000;

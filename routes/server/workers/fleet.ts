@@ -1,6 +1,7 @@
 /** The workers of a gateway: starts them, replaces those that end, and answers what they ask of each other. */
 import { errorLine } from "../../../core/lib/error_line.ts";
 import type { InstanceId } from "../../../core/lib/ids.ts";
+import type { SharedState } from "../../../core/routing/shared_state.ts";
 import { atMost, sleep } from "../../../core/lib/time/sleep.ts";
 import { reapEndedInstances } from "../../../kv/wallet/reaper.ts";
 import type { Gateway } from "../../api/gateway.ts";
@@ -81,6 +82,11 @@ export class Fleet {
   /** Calls that ran at the last look. */
   get calls(): number {
     return [...this.#seats.values()].reduce((sum, { calls }) => sum + calls, 0);
+  }
+
+  /** Tells all workers what the owner found out about routes. */
+  share(states: readonly SharedState[]): void {
+    for (const { link } of this.#seats.values()) link.note("adopt", states);
   }
 
   /** From now on `/readyz` answers 503. */

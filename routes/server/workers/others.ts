@@ -18,16 +18,18 @@ async function answersOf<Answer>(
 export function servicesOfOthers(
   others: Others,
   { router, metrics }: {
-    /** The owner's, which polls videos. */
+    /** The owner's, which judges routes by the evidence of all, renews tokens and polls videos. */
     readonly router: Gateway["router"];
     readonly metrics: () => Promise<string>;
   },
 ): OthersServices {
   return {
-    share(state) {
-      router.adopt(state);
-      for (const { link } of others()) link.note("adopt", state);
+    share(states) {
+      for (const { link } of others()) link.note("adopt", states);
+      router.adopt(states);
     },
+    shared: () => router.shared(),
+    tokenFor: (wanted) => router.tokenFor(wanted),
     shareAffinities(entries) {
       for (const { link } of others()) link.note("adoptAffinities", entries);
     },

@@ -22,7 +22,7 @@ import { freeAddress } from "../listen.ts";
 import { demoKeyOf } from "../opening.ts";
 import type { ServeOptions } from "../serve_options.ts";
 import { awaitBalancers, lastEndsMs, untilAborted } from "../stopping.ts";
-import type { ConfigSource } from "../thread.ts";
+import type { ConfigSource, Thread } from "../thread.ts";
 import { startWork } from "../work.ts";
 import { Fleet } from "./fleet.ts";
 import { NoticeHub } from "./notice_hub.ts";
@@ -59,7 +59,13 @@ export async function serveWithWorkers(
   const notices = hub.notices(ownerName);
   const kv = announcingStore(store.kv, (kind) => hub.committed(ownerName, kind));
   const limits = openKeyLimitBook(store.kv, clock);
-  const thread = { role: "owner", workers, limits } as const;
+  let listening: Fleet | undefined;
+  const thread: Thread = {
+    role: "owner",
+    workers,
+    limits,
+    share: (states) => listening?.share(states),
+  };
   const assembled = await assemble(config, kv, { ...options, notices, thread });
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
@@ -76,7 +82,7 @@ export async function serveWithWorkers(
   const customerApp = openCustomerApp(gateway, { masterKeys, baseUrl, write });
   const hopeless = new AbortController();
   const source = sourceWith(parts.source, parts.masterKeysText);
-  const fleet = new Fleet({
+  const fleet = listening = new Fleet({
     kv: store.kv,
     hub,
     limits,

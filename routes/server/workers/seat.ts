@@ -14,7 +14,14 @@ import type { WorkerThread } from "./worker_thread.ts";
 /** The services of an owner for which it asks, or tells, the other workers. */
 export type OthersServices = Pick<
   OwnerServices,
-  "share" | "shareAffinities" | "metrics" | "replayed" | "finished" | "items"
+  | "share"
+  | "shared"
+  | "tokenFor"
+  | "shareAffinities"
+  | "metrics"
+  | "replayed"
+  | "finished"
+  | "items"
 >;
 
 /** What all workers share. */

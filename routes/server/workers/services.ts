@@ -3,7 +3,7 @@ import type { ReplayedAnswer } from "../../../core/calls/replayed_answers.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import type { SharedAffinity } from "../../../core/routing/route_affinity.ts";
-import type { SharedRouteState } from "../../../core/routing/router.ts";
+import type { SharedState, TokenAnswer, WantedToken } from "../../../core/routing/shared_state.ts";
 import type { LimitRefusal } from "../../../kv/api_keys/key_limits.ts";
 import type { LimitedKey } from "../../../kv/api_keys/key_spending.ts";
 import type { LimitGrant } from "../../../kv/api_keys/limit_book.ts";
@@ -39,7 +39,10 @@ export type OwnerServices = StoreServices & LimitServices & {
   ready(nothing: null): void;
   /** The worker cannot listen, for a reason in one line. */
   failed(problem: string): void;
-  share(state: SharedRouteState): void;
+  share(states: readonly SharedState[]): void;
+  /** All that is known of routes, for a worker that starts. */
+  shared(nothing: null): readonly SharedState[];
+  tokenFor(wanted: WantedToken): Promise<TokenAnswer>;
   shareAffinities(entries: readonly SharedAffinity[]): void;
   metrics(nothing: null): Promise<string>;
   replayed(id: string): Promise<ReplayedAnswer | undefined>;
@@ -50,7 +53,7 @@ export type OwnerServices = StoreServices & LimitServices & {
 /** What an owner may call of its workers. */
 export type WorkerServices = {
   notice(kind: NoticeKind): void;
-  adopt(state: SharedRouteState): void;
+  adopt(states: readonly SharedState[]): void;
   adoptAffinities(entries: readonly SharedAffinity[]): void;
   snapshot(nothing: null): { readonly metrics: RegistrySnapshot; readonly calls: number };
   /** Waits for a call that is settled and has not passed on its last byte. */

@@ -76,7 +76,7 @@ class WorkerProgram {
   #services(): WorkerServices {
     return {
       notice: (kind) => this.#notices.tell(kind),
-      adopt: (state) => this.#gateway?.router.adopt(state),
+      adopt: (states) => this.#gateway?.router.adopt(states),
       adoptAffinities: (entries) => {
         const nowMs = systemClock.monotonicMs();
         for (const entry of entries) this.#gateway?.routeAffinity.adopt(entry, nowMs);
@@ -118,7 +118,8 @@ class WorkerProgram {
         role: "worker",
         workers,
         limits: ownersLimits(link),
-        share: (state) => link.note("share", state),
+        share: (states) => link.note("share", states),
+        askToken: (wanted) => link.call("tokenFor", wanted),
         shareAffinity: this.#affinities.add,
         peers: {
           metrics: () => link.call("metrics", null),
@@ -130,6 +131,8 @@ class WorkerProgram {
     });
     const { gateway } = assembled;
     this.#gateway = gateway;
+    // What the others find out while this is on its way is adopted, too.
+    gateway.router.adopt(await link.call("shared", null));
     this.#notices.listen((kind) => this.#heard(gateway, kind));
     const customerApp = openCustomerApp(gateway, { masterKeys: loaded.masterKeys, baseUrl, write });
     const app = createApp(gateway, { stopping: () => this.#isStopping, customerApp });

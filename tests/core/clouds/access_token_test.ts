@@ -1,6 +1,9 @@
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
-import { AccessToken, type IssuedToken } from "../../../core/clouds/credentials/access_token.ts";
-import { CredentialFailure } from "../../../core/clouds/credentials/authorizer.ts";
+import { AccessToken } from "../../../core/clouds/credentials/access_token.ts";
+import {
+  CredentialFailure,
+  type IssuedToken,
+} from "../../../core/clouds/credentials/authorizer.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 
 const hour = 3600;
@@ -9,8 +12,10 @@ function newToken() {
   const time = new ManualTime();
   const asked: PromiseWithResolvers<IssuedToken>[] = [];
   const renewals: (string | undefined)[] = [];
+  const replaced: (string | undefined)[] = [];
   const token = new AccessToken({
-    issue: () => {
+    issue: (refused) => {
+      replaced.push(refused);
       const pending = Promise.withResolvers<IssuedToken>();
       asked.push(pending);
       return pending.promise;
@@ -21,7 +26,7 @@ function newToken() {
   const grant = (name: string, lifeSeconds = hour) =>
     asked.at(-1)?.resolve({ token: name, lifeSeconds });
   const refuse = () => asked.at(-1)?.reject(new CredentialFailure("token_refused: x", true));
-  return { time, asked, renewals, token, grant, refuse };
+  return { time, asked, replaced, renewals, token, grant, refuse };
 }
 
 /** Lets a renewal that was answered come to its end. */
@@ -87,4 +92,19 @@ Deno.test("a refused token is not used again, and a newer one is not thrown away
   assert(token.forget("a"));
   assertEquals(await token.get(), "b");
   assertEquals(asked.length, 2);
+});
+
+Deno.test("another thread gets the token with what is left of its life, and a new one only for the current one", async () => {
+  const { time, token, grant, asked, replaced } = newToken();
+  const first = token.issued(undefined);
+  grant("a");
+  assertEquals(await first, { token: "a", lifeSeconds: hour });
+  time.advance(600_000);
+  assertEquals(await token.issued(undefined), { token: "a", lifeSeconds: hour - 600 });
+  const both = Promise.all([token.issued("a"), token.issued("a")]);
+  grant("b");
+  assertEquals((await both).map((issued) => issued.token), ["b", "b"]);
+  assertEquals((await token.issued("a")).token, "b");
+  assertEquals(asked.length, 2);
+  assertEquals(replaced, [undefined, "a"]);
 });

@@ -1,0 +1,250 @@
+/** What one serving thread finds out about routes and their keys holds for the others, and for one that starts later. */
+import { assert, assertEquals } from "../support/assert.ts";
+import { breakerConsecutiveFailures, breakerPauseMs } from "../../core/routing/breaker.ts";
+import { entraSecret, FakeCloud } from "../support/servers/fake_cloud.ts";
+import { serveThreaded, type ThreadedGateway } from "../support/gateways/threaded_gateway.ts";
+import { until } from "../support/until.ts";
+import { startWorkerThread } from "../../routes/server/workers/worker_thread.ts";
+
+const threads = { sanitizeOps: false, sanitizeResources: false };
+
+const answer = {
+  id: "chatcmpl-1",
+  object: "chat.completion",
+  model: "x",
+  choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+  usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+};
+
+const file = (provider: object) =>
+  JSON.stringify({
+    defaultModel: "low-cost-01",
+    providers: { cloud: { kind: "http", ...provider }, sandbox: { kind: "sandbox" } },
+    models: [{
+      id: "low-cost-01",
+      kind: "chat",
+      family: "test",
+      contextWindow: 100_000,
+      maxOutputTokens: 4_096,
+      price: { unit: "token", vndPerMtok: 8_300 },
+      routes: [
+        { provider: "cloud", model: "x", style: "chat", priority: 1 },
+        { provider: "sandbox", style: "chat", priority: 2 },
+      ],
+    }],
+  });
+
+/** A client with one kept connection, and so with one worker. */
+interface Connection extends Disposable {
+  readonly worker: number;
+  call(): Promise<{ readonly status: number; readonly model: string }>;
+}
+
+interface World extends AsyncDisposable {
+  readonly cloud: FakeCloud;
+  readonly gateway: ThreadedGateway;
+  /** What the owner told a worker, or a worker the owner, by kinds, in order. */
+  told(worker: number): readonly string[];
+  /** One connection to each worker. */
+  connections(): Promise<readonly [Connection, Connection]>;
+}
+
+/** The kinds of what a message tells about routes. */
+function kindsIn(message: unknown, name: string): string[] {
+  if (!Array.isArray(message)) return [];
+  return message.flatMap(([, , called, states]) =>
+    called === name ? states.map(({ kind }: { readonly kind: string }) => kind) : []
+  );
+}
+
+async function openWorld(
+  provider: (cloud: FakeCloud) => object,
+  env: Readonly<Record<string, string>>,
+): Promise<World> {
+  await using stack = new AsyncDisposableStack();
+  const cloud = stack.use(await FakeCloud.start());
+  cloud.answer = () => Response.json(answer);
+  const told = new Map<number, string[]>([[1, []], [2, []]]);
+  let lastTeller = 0;
+  const gateway = stack.use(
+    await serveThreaded({
+      env,
+      file: file({ baseUrl: cloud.origin, ...provider(cloud) }),
+      startThread(start) {
+        const thread = startWorkerThread(start);
+        const { port } = thread;
+        return {
+          ...thread,
+          port: {
+            ...port,
+            receive: (onMessage) =>
+              port.receive((message) => {
+                if (kindsIn(message, "share").length > 0) lastTeller = start.number;
+                onMessage(message);
+              }),
+            post(message) {
+              port.post(message);
+              told.get(start.number)?.push(...kindsIn(message, "adopt"));
+            },
+          },
+        };
+      },
+    }),
+  );
+  const { key } = await gateway.customer(1_000_000);
+  const connect = async (): Promise<Connection> => {
+    const client = Deno.createHttpClient({ poolMaxIdlePerHost: 1 });
+    const call = async () => {
+      const response = await fetch(`${gateway.address}/v1/chat/completions`, {
+        client,
+        method: "POST",
+        headers: { authorization: `Bearer ${key}`, "content-type": "application/json" },
+        body: JSON.stringify({
+          model: "low-cost-01",
+          max_tokens: 20,
+          messages: [{ role: "user", content: "hello" }],
+        }),
+      });
+      const { id } = await response.json();
+      return { status: response.status, model: id === answer.id ? "cloud" : "sandbox" };
+    };
+    lastTeller = 0;
+    assertEquals((await call()).status, 200);
+    // Whoever served the call tells how it went.
+    const worker = await until(() => lastTeller === 0 ? undefined : lastTeller, "it is told");
+    return { worker, call, [Symbol.dispose]: () => client.close() };
+  };
+  const owned = stack.move();
+  return {
+    cloud,
+    gateway,
+    told: (worker) => told.get(worker) ?? [],
+    async connections() {
+      const first = owned.use(await connect());
+      for (;;) {
+        const second = owned.use(await connect());
+        if (second.worker !== first.worker) return [first, second];
+      }
+    },
+    [Symbol.asyncDispose]: () => owned.disposeAsync(),
+  };
+}
+
+for (const status of [401, 429]) {
+  Deno.test(
+    `a key that got ${status} at one worker is not tried by the other, nor by those that replace them`,
+    threads,
+    async () => {
+      await using world = await openWorld(
+        () => ({ apiKeyEnv: ["FIRST", "SECOND"] }),
+        { FIRST: "first-key", SECOND: "second-key" },
+      );
+      const { cloud, gateway } = world;
+      const [one, two] = await world.connections();
+      let refused = 0;
+      cloud.answer = ({ headers }) => {
+        if (headers.get("authorization") !== "Bearer first-key") return Response.json(answer);
+        refused++;
+        return Response.json({ error: { message: "no" } }, {
+          status,
+          headers: { "retry-after": "50" },
+        });
+      };
+      const before = world.told(two.worker).filter((kind) => kind === "credential").length;
+      await until(async () => (await one.call()).model === "cloud" && refused > 0, "it is refused");
+      const isTold = () =>
+        world.told(two.worker).filter((kind) => kind === "credential").length > before;
+      await until(isTold, "the other is told");
+      for (let i = 0; i < 6; i++) assertEquals((await two.call()).model, "cloud");
+      assertEquals(refused, 1);
+      for (const thread of [...gateway.threads.values()]) thread.terminate();
+      const replaced = () => gateway.lines.filter((line) => line.includes("was replaced")).length;
+      await until(() => replaced() === 2, "both are replaced");
+      const [three, four] = await world.connections();
+      for (let i = 0; i < 6; i++) {
+        assertEquals([(await three.call()).model, (await four.call()).model], ["cloud", "cloud"]);
+      }
+      assertEquals(refused, 1);
+    },
+  );
+}
+
+/** Returns whether the calls were made before the first probe; on a slow machine they are not. */
+async function opensByBoth(): Promise<boolean> {
+  await using world = await openWorld(() => ({ apiKeyEnv: "FIRST" }), { FIRST: "first-key" });
+  const { cloud, gateway } = world;
+  const [one, two] = await world.connections();
+  let failed = 0;
+  cloud.answer = () => {
+    failed++;
+    return Response.json({ error: { message: "broken" } }, { status: 500 });
+  };
+  assertEquals((await one.call()).model, "sandbox");
+  for (let i = 1; i < breakerConsecutiveFailures; i++) {
+    assertEquals((await two.call()).model, "sandbox");
+  }
+  const startedMs = performance.now();
+  assertEquals(failed, breakerConsecutiveFailures);
+  const knows = (worker: number) =>
+    world.told(worker).includes("breaker") ||
+    gateway.lines.some((line) => line.includes('"route state"') && line.includes('"open"'));
+  await until(() => knows(one.worker) && knows(two.worker), "both know");
+  await Promise.all([one.call(), two.call(), one.call(), two.call()]);
+  const isInTime = performance.now() - startedMs < 0.8 * breakerPauseMs;
+  if (isInTime) assertEquals(failed, breakerConsecutiveFailures);
+  return isInTime;
+}
+
+Deno.test(
+  "failures of which each worker has too few open the breaker at both",
+  threads,
+  async () => {
+    await until(opensByBoth, "the calls are made before the first probe", 60_000);
+  },
+);
+
+Deno.test("one token of a cloud serves all workers, and is renewed once", threads, async () => {
+  await using world = await openWorld(
+    (cloud) => ({
+      apiKeyEnv: "ENTRA",
+      auth: { kind: "entra", tenant: "tenant-1", clientId: "client-1", authority: cloud.origin },
+      cloud: { name: "azure", apiVersion: "2024-10-21" },
+    }),
+    { ENTRA: entraSecret },
+  );
+  const { cloud, gateway } = world;
+  // Ten seconds before its end a token is not used any more.
+  cloud.lifeSeconds = 12;
+  const seen: string[] = [];
+  cloud.answer = ({ headers }) => {
+    seen.push(headers.get("authorization") ?? "");
+    return Response.json(answer);
+  };
+  const [one, two] = await world.connections();
+  const both = () => Promise.all([one.call(), two.call(), one.call(), two.call()]);
+  await until(async () => {
+    assertEquals(new Set((await both()).map(({ model }) => model)), new Set(["cloud"]));
+    return cloud.tokenRequests >= 4;
+  }, "the token has expired several times");
+  assertEquals(new Set(seen).size, cloud.tokenRequests, "each token is asked for once, and used");
+  // A token that the cloud refuses is replaced once, although both workers have it.
+  cloud.lifeSeconds = 3600;
+  const former = cloud.tokenRequests;
+  await until(async () => {
+    await both();
+    return cloud.tokenRequests > former;
+  }, "a token that lasts is issued");
+  await both();
+  const lasting = cloud.tokenRequests;
+  cloud.tokens.clear();
+  assertEquals(new Set((await both()).map(({ model }) => model)), new Set(["cloud"]));
+  assertEquals(cloud.tokenRequests, lasting + 1);
+  // A worker that starts has no token, and the owner has one.
+  gateway.threads.get(1)?.terminate();
+  await until(() => gateway.lines.some((line) => line.includes("was replaced")), "it is replaced");
+  for (const connection of await world.connections()) {
+    assertEquals((await connection.call()).model, "cloud");
+  }
+  assertEquals(cloud.tokenRequests, lasting + 1);
+  assert(!gateway.lines.some((line) => line.includes("token-") || line.includes(entraSecret)));
+});
