@@ -7,6 +7,7 @@
  * - Out: a charge in µVND and the fields of a receipt.
  * - Never: moves money (`kv/wallet/` does), or rounds a sum of money through floating point.
  */
+import { type ReservedTool, type ToolCharge, toolFees, type ToolUses } from "./hosted_tools.ts";
 import type { AppliedPrice, Outcome } from "./receipt.ts";
 import { estimateOutputTokens } from "./tokens/rough_estimate.ts";
 import { believableUsage, type EstimateCorrection } from "./believable_usage.ts";
@@ -51,7 +52,11 @@ export interface ChatEnd {
   readonly failedUnanswered?: boolean;
   /** The correction of the gateway's own count, for a call that ended early. */
   readonly correction?: EstimateCorrection | undefined;
-  /** The most that is charged; see `charge_ceiling.ts`. */
+  /** The hosted tools that were reserved. */
+  readonly tools?: readonly ReservedTool[];
+  /** How often they ran; absent if the provider does not tell. */
+  readonly toolUses?: ToolUses | undefined;
+  /** The most that is charged for tokens; see `charge_ceiling.ts`. */
   readonly ceilingMicroVnd?: bigint;
   /** The bounds that a truthful provider cannot exceed. */
   readonly proven?: ProvenBounds;
@@ -64,6 +69,8 @@ export interface Charge {
   /** Whether the tokens are the gateway's count, not the provider's. */
   readonly estimated: boolean;
   readonly units: number;
+  /** Fees of hosted tools, which the price contains. */
+  readonly toolCharges: readonly ToolCharge[];
   /** The provider's report beyond what is charged, at the price of the customer. */
   readonly claimMicroVnd: bigint;
   /** The side of the call that is false and not caused by the caller. */
@@ -81,7 +88,7 @@ export interface Charge {
  * - an error event of the provider before any text, refusal or tool arguments: 0
  *
  * A price per request is charged once anything was produced. No charge is above the ceiling of its
- * call.
+ * call. The fees of hosted tools are added to what is not free, up to the uses that were reserved.
  *
  * @example
  * ```ts
@@ -105,30 +112,39 @@ export function chargeForChat(end: ChatEnd): Charge {
   const implausible = implausibleOf(end);
   if (free) {
     const usage = estimated ? noTokens : believed;
-    const nothing = { priceMicroVnd: 0n, estimated: false, units: 0, claimMicroVnd: 0n };
+    const nothing = {
+      priceMicroVnd: 0n,
+      estimated: false,
+      units: 0,
+      toolCharges: [],
+      claimMicroVnd: 0n,
+    };
     return { ...nothing, usage, implausible };
   }
+  const tools = toolFees(end.tools ?? [], end.toolUses);
+  const toolCharges = tools.charges;
   if (price.unit !== "token") {
-    const priceMicroVnd = costOfUnits(price, 1);
     return {
-      priceMicroVnd,
+      priceMicroVnd: costOfUnits(price, 1) + tools.feesMicroVnd,
       usage: believed,
       estimated,
       units: 1,
-      claimMicroVnd: 0n,
+      toolCharges,
+      claimMicroVnd: tools.claimMicroVnd,
       implausible,
     };
   }
   const usage = ceilingMicroVnd === undefined
     ? believed
     : withinCeiling(believed, price, ceilingMicroVnd);
-  const priceMicroVnd = costOfTokens(price, usage);
+  const tokensMicroVnd = costOfTokens(price, usage);
   return {
-    priceMicroVnd,
+    priceMicroVnd: tokensMicroVnd + tools.feesMicroVnd,
     usage,
     estimated: estimated || usage !== believed,
     units: 1,
-    claimMicroVnd: claimOf(end, usage, priceMicroVnd),
+    toolCharges,
+    claimMicroVnd: claimOf(end, usage, tokensMicroVnd) + tools.claimMicroVnd,
     implausible,
   };
 }
@@ -140,13 +156,13 @@ function implausibleOf(end: ChatEnd): Implausible | undefined {
 }
 
 /**
- * Computes what the provider reports, or would have reported where it was stopped, beyond what is
- * charged.
+ * Computes what tokens the provider reports, or would have reported where it was stopped, cost beyond what is
+ * charged for them.
  */
 function claimOf(
   end: ChatEnd,
   usage: TokenUsage,
-  priceMicroVnd: bigint,
+  tokensMicroVnd: bigint,
 ): bigint {
   const { price, reported, outputBytes, proven } = end;
   let told = reported === undefined ? 0n : costOfTokens(price, reported);
@@ -155,5 +171,5 @@ function claimOf(
     const shown = costOfTokens(price, { ...usage, output });
     if (shown > told) told = shown;
   }
-  return told > priceMicroVnd ? told - priceMicroVnd : 0n;
+  return told > tokensMicroVnd ? told - tokensMicroVnd : 0n;
 }

@@ -1,5 +1,6 @@
 /** Prices as the operator writes them, and the cost of a call under them: pure and exact. */
 import { invariant } from "../lib/assert.ts";
+import type { ToolPrices } from "./hosted_tools.ts";
 import { maxReportedTokens } from "./limits.ts";
 import type { AppliedPrice, TokenRates } from "./receipt.ts";
 import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
@@ -29,8 +30,13 @@ export type CataloguePrice =
     readonly unit: "token";
     /** The rates of a whole call that is billed for more input than `aboveTokens`. */
     readonly longPrompt?: CatalogueRates & { readonly aboveTokens: number } | undefined;
+    readonly hostedTools?: ToolPrices | undefined;
   }
-  | { readonly unit: "request"; readonly vnd: WrittenVnd }
+  | {
+    readonly unit: "request";
+    readonly vnd: WrittenVnd;
+    readonly hostedTools?: ToolPrices | undefined;
+  }
   | { readonly unit: "image"; readonly vnd: WrittenVnd }
   /** Searches of some documents each. */
   | { readonly unit: "search"; readonly vnd: WrittenVnd }
@@ -116,6 +122,11 @@ export function chargedRates(price: AppliedPrice, usage: TokenUsage | undefined)
   if (usage === undefined || ratesFor(price, usage) !== long) return short;
   const { aboveTokens: _, ...rates } = long;
   return { unit: "token", ...rates };
+}
+
+/** Returns the fees of a model's hosted tools. */
+export function toolPricesOf(price: CataloguePrice): ToolPrices | undefined {
+  return price.unit === "token" || price.unit === "request" ? price.hostedTools : undefined;
 }
 
 function isZero(written: WrittenVnd): boolean {

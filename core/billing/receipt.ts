@@ -1,4 +1,5 @@
 import type { AccountId, ApiKeyId, RequestId } from "../lib/ids.ts";
+import type { ToolCharge } from "./hosted_tools.ts";
 import type { TokenUsage } from "./token_usage.ts";
 
 /**
@@ -105,6 +106,8 @@ export interface Receipt {
   /** Units for per-unit prices: calls, images, videos, seconds of audio, searches. */
   readonly units: number;
   readonly price: AppliedPrice;
+  /** Fees of hosted tools, which `costMicroVnd` contains. Absent: none were charged. */
+  readonly toolCharges?: readonly ToolCharge[];
   /** The amount that was debited. */
   readonly costMicroVnd: bigint;
   /** The part of the price that the wallet could not cover; never makes it negative. */

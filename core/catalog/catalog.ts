@@ -8,7 +8,10 @@
  * - Never: reads a file or the network, or holds a secret in its schema: the file names environment
  *   variables.
  */
+import { countedTools } from "../billing/hosted_tools.ts";
+import { toolPricesOf } from "../billing/price.ts";
 import { defaultFirstOutputMs } from "../routing/limits.ts";
+import type { BillableFeature } from "../wire/billable_features/features.ts";
 import type { RouteCapabilities } from "../wire/contract.ts";
 import type { Model, ModelKind, Route, RouteStyle } from "./model.ts";
 import { presetOf } from "./presets/mod.ts";
@@ -84,10 +87,16 @@ function buildRoutes(entry: ModelEntry, providers: Providers): Route[] {
       priority: route.priority,
       weight: route.weight,
       countTokens: route.countTokens ?? preset?.countTokens ?? false,
-      allow: new Set(route.allow),
+      allow: new Set(route.allow ?? pricedFeatures(entry)),
       capabilities: { ...factsOf(preset, style), ...route.facts },
     }));
   });
+}
+
+/** The features that routes allow by default: those that customers pay for. */
+function pricedFeatures({ price }: ModelEntry): BillableFeature[] {
+  const prices = toolPricesOf(price) ?? {};
+  return countedTools.filter((tool) => prices[tool] !== undefined);
 }
 
 function knownProvider(provider: ProviderEntry | undefined): Preset | undefined {

@@ -1,6 +1,7 @@
 /** The shape of prices in `gateway.json`. */
 import { z } from "zod";
 import { maxReportedTokens } from "../billing/limits.ts";
+import { countedTools, defaultMostUses, maxMostUses } from "../billing/hosted_tools.ts";
 import { isNowhereCheaper } from "../billing/price.ts";
 import {
   isWrittenPrice,
@@ -31,6 +32,22 @@ const tokenRates = {
     .describe("Prompt tokens that a cache keeps for an hour. Default: as other cache writes."),
 };
 
+const toolFee = z.union([
+  z.strictObject({
+    vndPerUse: vnd,
+    mostUses: z.int().min(1).max(maxMostUses).optional().describe(
+      `Uses that are reserved, and charged at most, where the caller sets no bound. Default ${defaultMostUses}.`,
+    ),
+  }),
+  z.strictObject({
+    vndPerCall: vnd.describe("One fee for a call that uses the tool, however often."),
+  }),
+], { error: "must have vndPerUse or vndPerCall" });
+
+const hostedTools = z.partialRecord(z.enum(countedTools), toolFee).optional().describe(
+  "Chat: fees for tools that the provider runs. Routes without `allow` offer the tools that have a fee.",
+);
+
 /** The schema of the price of a model. */
 export const priceSchema = z.discriminatedUnion("unit", [
   z.strictObject({
@@ -42,15 +59,17 @@ export const priceSchema = z.discriminatedUnion("unit", [
     }).optional().describe(
       "Higher rates for all tokens of a call that is billed for more input than `aboveTokens`.",
     ),
+    hostedTools,
   }).refine(
-    ({ longPrompt, ...price }) => longPrompt === undefined || isNowhereCheaper(longPrompt, price),
+    ({ longPrompt, hostedTools: _, ...price }) =>
+      longPrompt === undefined || isNowhereCheaper(longPrompt, price),
     {
       path: ["longPrompt"],
       // Otherwise leaving a part of an impossible report out could make a call dearer.
       message: "must not be cheaper than the price of shorter prompts, in any rate",
     },
   ),
-  z.strictObject({ unit: z.literal("request"), vnd }),
+  z.strictObject({ unit: z.literal("request"), vnd, hostedTools }),
   z.strictObject({ unit: z.literal("image"), vnd }),
   z.strictObject({
     unit: z.literal("search"),

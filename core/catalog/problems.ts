@@ -1,5 +1,5 @@
 /** Checks a catalogue beyond the shape of its parts: names, references, prices that do not fit. */
-import type { CataloguePrice } from "../billing/price.ts";
+import { type CataloguePrice, toolPricesOf } from "../billing/price.ts";
 import { videoModelProblems } from "../media/video/model_rules.ts";
 import type { Model, ModelKind, RouteStyle } from "./model.ts";
 
@@ -64,13 +64,14 @@ function missingProviders(
 function modelProblems(model: Model, path: string): string[] {
   const problems = videoModelProblems(model).map((problem) => `${path}.${problem}`);
   const routeIds = new Set<string>();
+  const hasToolFees = toolPricesOf(model.price) !== undefined;
   for (const route of model.routes) {
     if (kindOfStyle[route.style] !== model.kind) {
       problems.push(
         `${path}.routes: style "${route.style}" does not serve models of kind ${model.kind}`,
       );
     }
-    if (model.kind !== "chat" && route.allow.size > 0) {
+    if (model.kind !== "chat" && route.allow.size > 0 && !hasToolFees) {
       problems.push(`${path}.routes: "allow" has no meaning for models of kind ${model.kind}`);
     }
     if (routeIds.has(route.id)) problems.push(`${path}.routes: "${route.id}" appears twice`);
@@ -80,6 +81,9 @@ function modelProblems(model: Model, path: string): string[] {
     problems.push(
       `${path}.price: models of kind ${model.kind} cannot be priced per ${model.price.unit}`,
     );
+  }
+  if (model.kind !== "chat" && hasToolFees) {
+    problems.push(`${path}.price: "hostedTools" has no meaning for models of kind ${model.kind}`);
   }
   if (model.price.unit === "video") {
     for (const [i, tier] of model.price.tiers.entries()) {

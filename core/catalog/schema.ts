@@ -141,9 +141,10 @@ const routeSchema = z.strictObject({
     .describe(
       "The provider counts tokens at /v1/messages/count_tokens. Default false, or of the preset.",
     ),
-  allow: z.array(z.enum(billableFeatures)).default([]).describe(
-    "Chat: features that this route allows although the provider charges more than tokens for them. " +
-      "Customers are not charged for them; see docs/operations.md. All other such features are refused.",
+  allow: z.array(z.enum(billableFeatures)).optional().describe(
+    "Chat: features that this route allows although the provider charges more than tokens for them. Customers are " +
+      "charged only for those that have a fee in the price of the model; see docs/operations.md. All other such " +
+      "features are refused. Default: the hosted tools that have a fee.",
   ),
   facts: routeCapabilitiesSchema.extend({
     videoAdapter: z.unknown().optional()

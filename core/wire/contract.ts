@@ -4,6 +4,7 @@
  */
 import type { GatewayError } from "../errors.ts";
 import type { JsonObject } from "../lib/json/json.ts";
+import type { ToolUses } from "../billing/hosted_tools.ts";
 import type { ReportedUsage, TokenUsage } from "../billing/token_usage.ts";
 import type { BillableFeature } from "./billable_features/features.ts";
 import type { RouteCapabilities } from "./capabilities.ts";
@@ -26,6 +27,8 @@ export interface StreamReading {
   usage: ReportedUsage | undefined;
   /** A report was present but absurd (negative, not a whole number, beyond limits) and was ignored. */
   usageRejected: boolean;
+  /** How often the provider ran its tools so far; `undefined` if nothing tells. */
+  toolUses: ToolUses | undefined;
   /** True once the model produced something a client can use: text, reasoning, a tool call, a refusal. */
   sawOutput: boolean;
   /** Bytes of text, reasoning and tool arguments seen, to estimate tokens if usage is missing or impossible. */
@@ -99,6 +102,8 @@ export interface PipeContext {
 export interface AnswerReading {
   readonly usage: ReportedUsage | undefined;
   readonly usageRejected: boolean;
+  /** How often the provider ran its tools; absent if nothing tells. */
+  readonly toolUses?: ToolUses | undefined;
   /** The answer has no text, reasoning, tool call or refusal. Without usage it is free (outcome table). */
   readonly empty: boolean;
   /** Bytes of text, reasoning and tool arguments, for the estimate when there is no usage. */

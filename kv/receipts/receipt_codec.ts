@@ -6,8 +6,9 @@
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../core/lib/ids.ts";
 import { tokensPerRate } from "../../core/billing/price.ts";
-import type { TokenUsage } from "../../core/billing/token_usage.ts";
+import { toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
+import { type StoredUsage, storedUsage, tokenUsage, toolChargesOf } from "./stored_usage.ts";
 
 /** Most attempts on a receipt; a call never makes more. */
 export const maxReceiptAttempts = 16;
@@ -45,16 +46,6 @@ interface ExactRates {
   readonly write: string;
   readonly hour?: string;
 }
-
-/** `writeHour` only if there are any: earlier releases read five elements. */
-type StoredUsage = [
-  input: number,
-  read: number,
-  write: number,
-  output: number,
-  reasoning: number,
-  writeHour?: number,
-];
 
 type Stored = [
   version: number,
@@ -137,13 +128,6 @@ function storedPrice(price: AppliedPrice): StoredPrice {
   return stored;
 }
 
-function storedUsage(usage: TokenUsage): StoredUsage {
-  const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = usage;
-  const stored: StoredUsage = [input, cacheRead, cacheWrite, output, reasoning];
-  if (cacheWriteHour !== undefined) stored.push(cacheWriteHour);
-  return stored;
-}
-
 function appliedPrice(stored: StoredPrice): AppliedPrice {
   if (stored[0] !== "token") return { unit: stored[0], perUnitMicroVnd: BigInt(stored[1]) };
   const [, input, output, read, write, hour, exact] = stored;
@@ -186,7 +170,7 @@ export function encodeReceipt(receipt: Receipt): string {
     receipt.status,
     receipt.stream ? 1 : 0,
     receipt.outcome,
-    usage ? storedUsage(usage) : null,
+    usage ? storedUsage(usage, receipt.toolCharges) : null,
     receipt.estimated ? 1 : 0,
     receipt.units,
     storedPrice(receipt.price),
@@ -230,6 +214,11 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     costMicroVnd >= 0n && shortfallMicroVnd >= 0n && (claimMicroVnd ?? 1n) > 0n,
     `receipt ${requestId}: negative`,
   );
+  const toolCharges = toolChargesOf(usage);
+  invariant(
+    toolChargesMicroVnd(toolCharges) <= costMicroVnd + shortfallMicroVnd,
+    `receipt ${requestId}: fees beyond the price`,
+  );
   return {
     requestId,
     accountId,
@@ -249,23 +238,12 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     estimated: estimated === 1,
     units,
     price: appliedPrice(price),
+    ...(toolCharges.length === 0 ? {} : { toolCharges }),
     costMicroVnd,
     shortfallMicroVnd,
     ...(claimMicroVnd === undefined ? {} : { claimMicroVnd }),
     ...(typeof region === "string" ? { region } : {}),
     attempts: attempts.map(attemptOf),
-  };
-}
-
-function tokenUsage(stored: StoredUsage): TokenUsage {
-  const [input, cacheRead, cacheWrite, output, reasoning, cacheWriteHour] = stored;
-  return {
-    input,
-    cacheRead,
-    cacheWrite,
-    ...(cacheWriteHour !== undefined && { cacheWriteHour }),
-    output,
-    reasoning,
   };
 }
 

@@ -7,6 +7,7 @@
 import type { AttemptResult } from "../../core/calls/route_attempt.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
+import type { ToolCharge } from "../../core/billing/hosted_tools.ts";
 import { chargedRates } from "../../core/billing/price.ts";
 import { errorTable } from "../../core/errors.ts";
 import { errorName, unforeseen } from "../../core/lib/error_line.ts";
@@ -64,6 +65,8 @@ export interface CallCharge {
   readonly estimated?: boolean;
   /** What the provider reported beyond what is charged. */
   readonly claimMicroVnd?: bigint;
+  /** Fees of hosted tools, which the price contains. */
+  readonly toolCharges?: readonly ToolCharge[];
 }
 
 /** How a call ended. */
@@ -192,8 +195,9 @@ export class CallSettlement {
   /** What is settled instead for an answer that the client was refused. */
   #withheldAnswer(draft: ReceiptDraft): WithheldAnswer {
     const status = errorTable.maintenance.status;
+    const { toolCharges: _, ...free } = draft;
     return {
-      draft: { ...draft, outcome: "withheld", status, units: 0, priceMicroVnd: 0n },
+      draft: { ...free, outcome: "withheld", status, units: 0, priceMicroVnd: 0n },
       attach: this.call.keyedCall?.withheldRows(),
     };
   }
@@ -217,7 +221,8 @@ export class CallSettlement {
       priceMicroVnd: charge.priceMicroVnd,
       attempts: end.attempts,
     };
-    const { claimMicroVnd = 0n } = charge;
+    const { claimMicroVnd = 0n, toolCharges = [] } = charge;
+    if (toolCharges.length > 0) draft.toolCharges = toolCharges;
     if (charge.usage !== undefined) draft.usage = charge.usage;
     if (claimMicroVnd > 0n) draft.claimMicroVnd = claimMicroVnd;
     if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;

@@ -1,7 +1,8 @@
 /** The prices of a model as lines of text, for the page of models. */
 import { formatDecimal } from "../../core/billing/display.ts";
+import { type CountedTool, countedTools } from "../../core/billing/hosted_tools.ts";
 import { listFigure } from "../../core/billing/micro_vnd.ts";
-import type { CataloguePrice } from "../../core/billing/price.ts";
+import { type CataloguePrice, toolPricesOf } from "../../core/billing/price.ts";
 import { microVndOf, type WrittenVnd } from "../../core/billing/written_vnd.ts";
 import { formatCount, formatMoney } from "./format.ts";
 import { defineTexts, type Locale } from "./i18n.ts";
@@ -10,6 +11,8 @@ const texts = defineTexts({
   en: {
     perMtok: "per 1M tokens",
     perMtokAbove: (tokens: string) => `per 1M tokens, prompts above ${tokens} tokens`,
+    perUse: (tool: string) => `${tool}, each`,
+    perCallWith: (tool: string) => `${tool}, per call`,
     perRequest: "per call",
     perImage: "per image",
     perSearch: "per search",
@@ -20,6 +23,8 @@ const texts = defineTexts({
   vi: {
     perMtok: "mỗi 1 triệu token",
     perMtokAbove: (tokens: string) => `mỗi 1 triệu token, prompt trên ${tokens} token`,
+    perUse: (tool) => `${tool}, mỗi lần`,
+    perCallWith: (tool) => `${tool}, mỗi lượt gọi`,
     perRequest: "mỗi lượt gọi",
     perImage: "mỗi ảnh",
     perSearch: "mỗi lượt tìm",
@@ -42,8 +47,48 @@ interface TokenFigures {
   readonly outputVndPerMtok?: WrittenVnd | undefined;
 }
 
-/** Formats a price as lines: one, one more for long prompts, or one per length of a video. */
+/** What customers call the tools that providers run. */
+export const hostedToolNames = defineTexts<Record<CountedTool, string>>({
+  en: {
+    web_search: "Web search",
+    web_fetch: "Web page",
+    code_execution: "Code execution",
+    file_search: "File search",
+    image_generation: "Picture in a chat",
+  },
+  vi: {
+    web_search: "Tìm trên web",
+    web_fetch: "Đọc trang web",
+    code_execution: "Chạy mã",
+    file_search: "Tìm trong tệp",
+    image_generation: "Vẽ ảnh trong hội thoại",
+  },
+});
+
+/** Formats a price as lines: those of its unit, then one for each hosted tool that has a fee. */
 export function priceLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
+  return [...unitLines(price, listRate, locale), ...toolLines(price, listRate, locale)];
+}
+
+function toolLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
+  const t = texts[locale];
+  const prices = toolPricesOf(price) ?? {};
+  return countedTools.flatMap((tool): PriceLine[] => {
+    const fee = prices[tool];
+    if (fee === undefined) return [];
+    const name = hostedToolNames[locale][tool];
+    const isPerCall = "vndPerCall" in fee;
+    const microVnd = microVndOf(isPerCall ? fee.vndPerCall : fee.vndPerUse);
+    return [{
+      amount: formatMoney(microVnd, locale),
+      unit: isPerCall ? t.perCallWith(name) : t.perUse(name),
+      list: formatDecimal(listFigure(microVnd, listRate), locale),
+    }];
+  });
+}
+
+/** Formats the price of a unit: one line, one more for long prompts, or one per length of a video. */
+function unitLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
   const t = texts[locale];
   const money = (vnd: WrittenVnd) => formatMoney(microVndOf(vnd), locale);
   const list = (vnd: WrittenVnd) => formatDecimal(listFigure(microVndOf(vnd), listRate), locale);

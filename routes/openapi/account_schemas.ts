@@ -133,6 +133,12 @@ const account: JsonObject = {
       estimated: { type: "boolean" },
       units: { type: "number" },
       price: { type: "object" },
+      hosted_tools: {
+        type: "array",
+        items: { type: "object" },
+        description:
+          "Tools that the provider ran for a fee: `tool`, `uses`, `vnd_per_use`, `cost_vnd`.",
+      },
       cost_vnd: vnd,
       shortfall_vnd: vnd,
       refunded_vnd: vnd,

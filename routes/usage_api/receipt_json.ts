@@ -2,6 +2,7 @@
  * Writes receipts as JSON of the API and of exports, and as CSV rows. Amounts are exact, in VND.
  */
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import { toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
 import { answeringRegion, type AppliedPrice, type Receipt } from "../../core/billing/receipt.ts";
@@ -60,6 +61,12 @@ export function receiptJson(receipt: Receipt, refund: LedgerEntry | undefined): 
     estimated: receipt.estimated,
     units: receipt.units,
     price: priceJson(receipt.price),
+    hosted_tools: (receipt.toolCharges ?? []).map(({ tool, uses, perUseMicroVnd }) => ({
+      tool,
+      uses,
+      vnd_per_use: formatVnd(perUseMicroVnd),
+      cost_vnd: formatVnd(BigInt(uses) * perUseMicroVnd),
+    })),
     cost_vnd: formatVnd(receipt.costMicroVnd),
     shortfall_vnd: formatVnd(receipt.shortfallMicroVnd),
     refunded_vnd: formatVnd(refund?.amountMicroVnd ?? 0n),
@@ -98,6 +105,8 @@ export const receiptColumns: readonly string[] = [
   "refunded_vnd",
   "region",
   "answered_in",
+  "hosted_tools",
+  "hosted_tools_vnd",
 ];
 
 /** Returns the cells of a receipt, in the order of {@linkcode receiptColumns}. */
@@ -106,7 +115,7 @@ export function receiptCells(
   keyName: string,
   refund: LedgerEntry | undefined,
 ): string[] {
-  const { usage, price } = receipt;
+  const { usage, price, toolCharges = [] } = receipt;
   const tokens = price.unit === "token";
   return [
     receipt.requestId,
@@ -137,5 +146,7 @@ export function receiptCells(
     formatVnd(refund?.amountMicroVnd ?? 0n),
     receipt.region ?? "",
     answeringRegion(receipt) ?? "",
+    toolCharges.map(({ tool, uses }) => `${tool} ${uses}`).join("; "),
+    toolCharges.length === 0 ? "" : formatVnd(toolChargesMicroVnd(toolCharges)),
   ];
 }

@@ -1,6 +1,7 @@
 /** Receipts for property tests. */
 import fc from "fast-check";
 import { newId } from "../../core/lib/ids.ts";
+import { countedTools, toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { newAccount, testKeyId } from "./worlds/money_world.ts";
 
@@ -41,7 +42,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     input: count,
     cacheRead: count,
     cacheWrite: count,
-    cacheWriteHour: count,
+    cacheWriteHour: count.map((tokens) => tokens + 1),
     output: count,
     reasoning: count,
   }, { ...plainly, requiredKeys: ["input", "cacheRead", "cacheWrite", "output", "reasoning"] }),
@@ -72,6 +73,14 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
       },
       plainly,
     ),
+  ),
+  toolCharges: fc.uniqueArray(
+    fc.record({
+      tool: fc.constantFrom(...countedTools),
+      uses: fc.integer({ min: 1, max: 100 }),
+      perUseMicroVnd: fc.bigInt({ min: 0n, max: 10n ** 12n }),
+    }, plainly),
+    { minLength: 1, selector: ({ tool }) => tool },
   ),
   costMicroVnd: money,
   shortfallMicroVnd: money,
@@ -104,7 +113,12 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     "shortfallMicroVnd",
     "attempts",
   ],
-}).map(({ region, ...receipt }) =>
-  // The gateway's region is kept with the attempts.
-  region === undefined || receipt.attempts.length === 0 ? receipt : { ...receipt, region }
-);
+}).map(({ region, toolCharges, ...receipt }) => ({
+  ...receipt,
+  // The gateway's region is kept with the attempts, and fees of tools with the tokens.
+  ...(region !== undefined && receipt.attempts.length > 0 && { region }),
+  ...(toolCharges !== undefined && receipt.usage !== undefined && {
+    toolCharges,
+    costMicroVnd: receipt.costMicroVnd + toolChargesMicroVnd(toolCharges),
+  }),
+}));

@@ -7,8 +7,10 @@
  * - Never: asks a provider or a wallet, or keeps text of a prompt.
  */
 import type { Model } from "../../catalog/catalog.ts";
+import { askedTools } from "../../wire/billable_features/asked_tools.ts";
 import type { BillableFeature } from "../../wire/billable_features/features.ts";
-import { worstCaseCost } from "../../billing/price.ts";
+import { mostToolFees, type ReservedTool, reservedTools } from "../../billing/hosted_tools.ts";
+import { toolPricesOf, worstCaseCost } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/receipt.ts";
 import { estimateOutputTokens, roughInputTokens } from "../../billing/tokens/rough_estimate.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
@@ -29,6 +31,10 @@ export interface ChatBounds {
   readonly estimatedInputTokens: number;
   /** Hosted tools that the request asks for: they may add more to the prompt than is in the request. */
   readonly hostedTools: readonly BillableFeature[];
+  /** Of these, the tools that have a fee. */
+  readonly tools: readonly ReservedTool[];
+  /** The most that their fees can be; a part of `costMicroVnd`. */
+  readonly toolFeesMicroVnd: bigint;
   /**
    * Hashes of the beginning of the prompt. Only for a stream, which may break after some output; a whole answer
    * cannot.
@@ -53,6 +59,11 @@ export function chatBounds(
   const outputTokens = Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) *
     request.choices;
   const hostedTools = hostedToolsAskedFor({ style: request.style, body: value });
+  const prices = toolPricesOf(model.price);
+  const tools = hostedTools.length === 0 || prices === undefined
+    ? []
+    : reservedTools(prices, askedTools(request.style, value), request.choices);
+  const toolFeesMicroVnd = mostToolFees(tools);
   const input = inputBound({
     body: value,
     bodyBytes: bytes.length,
@@ -68,9 +79,12 @@ export function chatBounds(
       ? roughInputTokens(value)
       : estimateOutputTokens(bytes.length),
     hostedTools,
+    tools,
+    toolFeesMicroVnd,
     prefixes: (request.stream && price.unit === "token") || model.routes.length > 1
       ? promptPrefixes(model.id, request.style, value)
       : undefined,
-    costMicroVnd: worstCaseCost(price, { inputTokens: input.tokens, outputTokens }),
+    costMicroVnd: worstCaseCost(price, { inputTokens: input.tokens, outputTokens }) +
+      toolFeesMicroVnd,
   };
 }

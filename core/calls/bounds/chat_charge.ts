@@ -6,6 +6,7 @@ import type { Model } from "../../catalog/catalog.ts";
 import type { StreamReading } from "../../wire/contract.ts";
 import type { EstimateCorrection } from "../../billing/believable_usage.ts";
 import { maxReportedTokens } from "../../billing/limits.ts";
+import type { ToolUses } from "../../billing/hosted_tools.ts";
 import { chargeCeiling } from "../../billing/charge_ceiling.ts";
 import { type Charge, chargeForChat } from "../../billing/outcome.ts";
 import { tokenBounds } from "../../billing/token_bounds.ts";
@@ -28,6 +29,8 @@ export interface EndedReading {
   readonly usage: ReportedUsage | undefined;
   readonly usageRejected: boolean;
   readonly outputBytes: number;
+  /** How often the provider ran its tools; absent if nothing tells. */
+  readonly toolUses?: ToolUses | undefined;
   readonly sawOutput: boolean;
   readonly stopReason: string | undefined;
   /** Set for streams only. */
@@ -105,7 +108,9 @@ export function chargeForEndedChat(
     produced: outputBytes > 0 || !isWordless,
     stopped: reading?.stopReason !== undefined,
     failedUnanswered: reading?.state === "error" && reading.answerBytes === 0,
-    ceilingMicroVnd: chargeCeiling(quoted.costMicroVnd, runsTools),
+    tools: runsTools ? quoted.tools : [],
+    toolUses: reading?.toolUses,
+    ceilingMicroVnd: chargeCeiling(quoted.costMicroVnd - quoted.toolFeesMicroVnd, runsTools),
     proven: {
       inputTokens: input.isText && !runsTools ? input.believableTokens * falsePrompts : undefined,
       outputTokens: Math.max(bounds.possibleOutput, model.contextWindow * falseContexts),

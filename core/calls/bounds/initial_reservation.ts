@@ -13,7 +13,8 @@ export interface InitialReservation {
 /**
  * Computes the first reservation of a call. Input is charged as soon as the call is sent, so all of its bound is
  * reserved. The output of a stream can be stopped, so only the expected output is reserved, and more as it comes. A
- * call that is not streamed cannot be stopped, so all that it may cost is reserved.
+ * call that is not streamed cannot be stopped, so all that it may cost is reserved. Fees of hosted tools are reserved in
+ * full either way.
  *
  * @example
  * ```ts
@@ -21,13 +22,13 @@ export interface InitialReservation {
  * import { applyPrice } from "../../billing/price.ts";
  * const price = applyPrice({ unit: "token", vndPerMtok: 8_300 });
  * const input = { tokens: 100, believableTokens: 100, isText: true, namesUnseen: false };
- * const bounds = { input, outputTokens: 128_000, costMicroVnd: 1_063_230_000n };
+ * const bounds = { input, outputTokens: 128_000, toolFeesMicroVnd: 0n, costMicroVnd: 1_063_230_000n };
  * const initial = initialReservation(bounds, price, { stream: true, expectedTokens: 2_000 });
  * if (initial.costMicroVnd !== 17_430_000n || initial.outputTokens !== 2_000) throw new Error("wrong reservation");
  * ```
  */
 export function initialReservation(
-  bounds: Pick<ChatBounds, "input" | "outputTokens" | "costMicroVnd">,
+  bounds: Pick<ChatBounds, "input" | "outputTokens" | "toolFeesMicroVnd" | "costMicroVnd">,
   price: AppliedPrice,
   { stream, expectedTokens }: { readonly stream: boolean; readonly expectedTokens: number },
 ): InitialReservation {
@@ -36,5 +37,6 @@ export function initialReservation(
     return { costMicroVnd: bounds.costMicroVnd, outputTokens: bounds.outputTokens };
   }
   const inputTokens = bounds.input.tokens;
-  return { costMicroVnd: worstCaseCost(price, { inputTokens, outputTokens }), outputTokens };
+  const tokensMicroVnd = worstCaseCost(price, { inputTokens, outputTokens });
+  return { costMicroVnd: tokensMicroVnd + bounds.toolFeesMicroVnd, outputTokens };
 }

@@ -130,8 +130,15 @@ function addTools(tools: Json | undefined, path: string, found: AskedFeature[]):
 
 function addTool(tool: Json, found: AskedFeature[], path: () => string): void {
   const feature = billableFeatureOfTool(tool);
-  if (feature !== undefined) found.push({ feature, path: path(), spare: false });
-  else if (isJsonObject(tool) && tool["type"] === "namespace") {
+  if (feature !== undefined) {
+    const mostUses = isJsonObject(tool) ? tool["max_uses"] : undefined;
+    found.push({
+      feature,
+      path: path(),
+      spare: false,
+      ...(mostUses !== undefined && { mostUses }),
+    });
+  } else if (isJsonObject(tool) && tool["type"] === "namespace") {
     addTools(tool["tools"], `${path()}.tools`, found);
   }
 }

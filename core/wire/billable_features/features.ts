@@ -1,3 +1,5 @@
+import type { Json } from "../../lib/json/json.ts";
+
 const hostedTools = [
   "web_search",
   "web_fetch",
@@ -53,4 +55,6 @@ export interface AskedFeature {
   readonly path: string;
   /** Whether it matters only if the model declines: without it the caller gets the refusal. Always a top-level field. */
   readonly spare: boolean;
+  /** The caller's own bound on the uses of a tool (`max_uses`), as it stands in the request. */
+  readonly mostUses?: Json | undefined;
 }

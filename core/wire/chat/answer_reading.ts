@@ -5,6 +5,8 @@ import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import { readBaseResp } from "./base_resp.ts";
+import { countReportedUses, ToolUseCount } from "../tools/tool_uses.ts";
+import { hasSources } from "./tool_uses.ts";
 import { readChatUsage } from "./usage.ts";
 
 /** Reads a whole answer of the Chat Completions style: all its choices. */
@@ -16,6 +18,8 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
   const groq = body["x_groq"];
   if (isJsonObject(groq)) enterReport(counts, readChatUsage(groq["usage"]));
   enterReport(counts, readChatUsage(body["usage"]));
+  const toolUses = new ToolUseCount(false);
+  countReportedUses(toolUses, body["usage"]);
   let empty = true;
   let outputBytes = 0;
   let stopReason: string | undefined;
@@ -34,12 +38,14 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
       continue;
     }
     const { isOutput, bytes } = readChatMessage(message);
+    if (hasSources(message["annotations"])) toolUses.reported("web_search", 1);
     if (isOutput) empty = false;
     outputBytes += bytes;
   }
   const failed = isError(body) ? body : readBaseResp(body) ?? failedChoice(choices);
   return {
     ...counts,
+    toolUses: toolUses.uses,
     empty,
     outputBytes,
     stopReason,

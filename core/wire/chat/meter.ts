@@ -15,6 +15,8 @@ import {
 } from "../stream/reading.ts";
 import { chatTextBytes, readChatCalls } from "./answer_reading.ts";
 import { ChoiceEnds } from "./choice_ends.ts";
+import { countReportedUses, ToolUseCount } from "../tools/tool_uses.ts";
+import { hasSources } from "./tool_uses.ts";
 import { readChatUsage } from "./usage.ts";
 
 const keys = {
@@ -32,6 +34,7 @@ const keys = {
 };
 const textKeys = ["content", "refusal"].map(jsonKey);
 const reasoningKeys = ["reasoning_content", "reasoning"].map(jsonKey);
+const annotationsKey = jsonKey("annotations");
 const callKeys = ["tool_calls", "function_call", "audio"].map(jsonKey);
 
 /** Most characters of a shared member's value; longer ones are not kept. */
@@ -58,6 +61,7 @@ export class ChatMeter implements StreamMeter {
   readonly #readsText: boolean;
   readonly #cursor = new JsonCursor();
   readonly #ends = new ChoiceEnds();
+  readonly #toolUses = new ToolUseCount(false);
   #shared: SharedMembers | undefined;
   /** State of the chunk that is being read. */
   #sawChoices = false;
@@ -236,6 +240,8 @@ export class ChatMeter implements StreamMeter {
         const calls = readChatCalls(cursor.takeValue());
         if (calls.count > 0) this.reading.sawOutput = true;
         this.#answer(calls.bytes);
+      } else if (cursor.keyIs(annotationsKey)) {
+        if (hasSources(cursor.takeValue())) this.#searched();
       } else {
         cursor.skip();
       }
@@ -250,8 +256,15 @@ export class ChatMeter implements StreamMeter {
     return isError ? this.#fail(body) : "pass";
   }
 
+  #searched(): void {
+    this.#toolUses.reported("web_search", 1);
+    this.reading.toolUses = this.#toolUses.uses;
+  }
+
   #usage(usage: Json | undefined): void {
     enterReport(this.reading, readChatUsage(usage));
+    countReportedUses(this.#toolUses, usage);
+    this.reading.toolUses = this.#toolUses.uses;
   }
 
   #answer(bytes: number): void {

@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-stream and docs/internals/WIRE_FORMATS.md#chat-stream-deviations.
  */
+import type { ToolUses } from "../../billing/hosted_tools.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxRefusalChars } from "../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
@@ -20,6 +21,8 @@ import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail } from "./reasoning_details.ts";
 import { StreamSources } from "./stream_sources.ts";
 import { StreamCalls } from "./stream_calls.ts";
+import { countReportedUses, ToolUseCount } from "../tools/tool_uses.ts";
+import { hasSources } from "./tool_uses.ts";
 import { readChatUsage } from "./usage.ts";
 
 const noTools: ReadonlySet<string> = new Set();
@@ -36,6 +39,7 @@ export class ChatStreamDecoder implements StreamDecoder {
   #open: { readonly kind: TextKind; readonly block: number } | undefined;
   #calls: StreamCalls | undefined;
   readonly #sources = new StreamSources();
+  readonly #toolUses = new ToolUseCount(false);
   #started = false;
   #finished = false;
   #finish: string | undefined;
@@ -49,6 +53,10 @@ export class ChatStreamDecoder implements StreamDecoder {
   constructor(memory: ConversionMemory) {
     this.#signer = memory.reasoningSigner ?? "chat";
     this.#toolNames = memory.offeredTools ?? noTools;
+  }
+
+  get toolUses(): ToolUses | undefined {
+    return this.#toolUses.uses;
   }
 
   frame(event: string | undefined, data: string, emit: EventSink): void {
@@ -134,6 +142,7 @@ export class ChatStreamDecoder implements StreamDecoder {
     }
     if (isJsonObject(chunk.x_groq)) this.#report(readChatUsage(chunk.x_groq.usage));
     this.#report(readChatUsage(chunk.usage));
+    countReportedUses(this.#toolUses, chunk.usage);
   }
 
   #finishReason(reason: Json | undefined): void {
@@ -163,6 +172,7 @@ export class ChatStreamDecoder implements StreamDecoder {
       this.#closeText();
       this.#callsOf().takeFunction(delta.function_call);
     }
+    if (hasSources(delta.annotations)) this.#toolUses.reported("web_search", 1);
     this.#sources.place(delta);
     if (this.#open?.kind === "text") this.#sources.cite(this.#open.block, this.#emit);
   }

@@ -5,6 +5,8 @@ import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import { isRefusal, readBlockedPrompt } from "./stop_reasons.ts";
+import { ToolUseCount } from "../tools/tool_uses.ts";
+import { countCandidateUses } from "./tool_uses.ts";
 import { readGeminiUsage } from "./usage.ts";
 
 /** Reads a whole answer of the Gemini style: all its candidates. */
@@ -15,6 +17,7 @@ export function readGeminiAnswer(body: JsonObject): AnswerReading {
   };
   enterReport(counts, readGeminiUsage(body["usageMetadata"]));
   const blocked = readBlockedPrompt(body["promptFeedback"]);
+  const toolUses = new ToolUseCount(true);
   let stopReason = blocked;
   let isOutput = blocked !== undefined;
   let outputBytes = 0;
@@ -22,11 +25,13 @@ export function readGeminiAnswer(body: JsonObject): AnswerReading {
     const reason = candidate["finishReason"];
     if (typeof reason === "string") stopReason ??= reason;
     const read = readParts(candidate["content"]);
+    countCandidateUses(toolUses, candidate);
     isOutput ||= read.isOutput || isRefusal(reason);
     outputBytes += read.bytes;
   }
   return {
     ...counts,
+    toolUses: toolUses.uses,
     empty: !isOutput,
     outputBytes,
     stopReason,

@@ -13,6 +13,8 @@ import {
 } from "../stream/reading.ts";
 import { candidatesOf, readParts } from "./answer_reading.ts";
 import { isRefusal, readBlockedPrompt } from "./stop_reasons.ts";
+import { ToolUseCount } from "../tools/tool_uses.ts";
+import { countCandidateUses } from "./tool_uses.ts";
 import { readGeminiUsage } from "./usage.ts";
 
 /** The member with the provider's name of the model. */
@@ -27,6 +29,7 @@ export class GeminiMeter implements StreamMeter {
   readonly edits = new FrameEdits();
   readonly #model: ClientModel;
   readonly #cursor = new JsonCursor();
+  readonly #toolUses = new ToolUseCount(true);
 
   constructor(model: ClientModel) {
     this.#model = model;
@@ -51,6 +54,7 @@ export class GeminiMeter implements StreamMeter {
     let isLast = false;
     for (const candidate of candidatesOf(chunk)) {
       const { isOutput, bytes, answerBytes } = readParts(candidate["content"]);
+      countCandidateUses(this.#toolUses, candidate);
       reading.outputBytes += bytes;
       reading.answerBytes += answerBytes;
       const reason = candidate["finishReason"];
@@ -65,6 +69,7 @@ export class GeminiMeter implements StreamMeter {
       reading.sawOutput = true;
       isLast = true;
     }
+    reading.toolUses = this.#toolUses.uses;
     enterReport(reading, readGeminiUsage(chunk["usageMetadata"]));
     return isLast;
   }

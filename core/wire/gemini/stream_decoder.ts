@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#gemini-stream.
  */
+import type { ToolUses } from "../../billing/hosted_tools.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { GatewayError } from "../../errors.ts";
@@ -24,12 +25,15 @@ import { readModelPart } from "./decode_parts.ts";
 import { readGrounding } from "./grounding.ts";
 import { blockedStop, readGeminiStop } from "./stop_reasons.ts";
 import { google, provesThought } from "./thought_signatures.ts";
+import { ToolUseCount } from "../tools/tool_uses.ts";
+import { countCandidateUses } from "./tool_uses.ts";
 import { readGeminiUsage } from "./usage.ts";
 
 /**
  * Reads a Gemini stream. The style has no last event: a stream is complete if its body ends after a finish reason.
  */
 export class GeminiStreamDecoder implements StreamDecoder {
+  readonly #toolUses = new ToolUseCount(true);
   readonly #signer: string;
   #blocks = 0;
   #calls = 0;
@@ -48,6 +52,10 @@ export class GeminiStreamDecoder implements StreamDecoder {
 
   constructor(memory: ConversionMemory) {
     this.#signer = memory.reasoningSigner ?? google;
+  }
+
+  get toolUses(): ToolUses | undefined {
+    return this.#toolUses.uses;
   }
 
   frame(event: string | undefined, data: string, emit: EventSink): void {
@@ -96,6 +104,7 @@ export class GeminiStreamDecoder implements StreamDecoder {
   }
 
   #candidate(candidate: JsonObject): void {
+    countCandidateUses(this.#toolUses, candidate);
     for (const part of partsOf(candidate.content)) this.#part(part);
     const citations = readGrounding(candidate.groundingMetadata);
     if (citations.length > 0) this.#citations = citations;

@@ -4,6 +4,8 @@ import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
+import { countReportedUses, ToolUseCount } from "../tools/tool_uses.ts";
+import { countBlockUse } from "./tool_uses.ts";
 import { enterMessagesUsage } from "./usage.ts";
 
 /** Reads a whole answer of the Messages style. */
@@ -13,6 +15,8 @@ export function readMessagesAnswer(body: JsonObject): AnswerReading {
     usageRejected: false,
   };
   enterReport(counts, enterMessagesUsage({}, body["usage"]).report);
+  const toolUses = new ToolUseCount(true);
+  countReportedUses(toolUses, body["usage"]);
   const stopReason = body["stop_reason"];
   let empty = stopReason !== "refusal";
   let outputBytes = 0;
@@ -20,6 +24,7 @@ export function readMessagesAnswer(body: JsonObject): AnswerReading {
   for (const block of Array.isArray(content) ? content : []) {
     if (!isJsonObject(block)) continue;
     const bytes = blockBytes(block);
+    countBlockUse(toolUses, block);
     outputBytes += bytes;
     const mayBeEmpty = block["type"] === "text" || block["type"] === "thinking";
     if (bytes > 0 || !mayBeEmpty) empty = false;
@@ -28,6 +33,7 @@ export function readMessagesAnswer(body: JsonObject): AnswerReading {
     (typeof body["error"] === "string" && body["error"] !== "");
   return {
     ...counts,
+    toolUses: toolUses.uses,
     empty,
     outputBytes,
     stopReason: typeof stopReason === "string" ? stopReason : undefined,

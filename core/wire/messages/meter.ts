@@ -13,6 +13,8 @@ import {
   type StreamMeter,
   textBytes,
 } from "../stream/reading.ts";
+import { countReportedUses, ToolUseCount } from "../tools/tool_uses.ts";
+import { countBlockUse } from "./tool_uses.ts";
 import { enterMessagesUsage, firstMessagesUsage, type MessagesCounts } from "./usage.ts";
 
 const keys = {
@@ -47,6 +49,7 @@ export class MessagesMeter implements StreamMeter {
   readonly #cursor = new JsonCursor();
   #counts: MessagesCounts = {};
   readonly #openBlocks: number[] = [];
+  readonly #toolUses = new ToolUseCount(true);
 
   /** Indexes of the blocks that are open at the client. */
   get openBlocks(): readonly number[] {
@@ -164,6 +167,8 @@ export class MessagesMeter implements StreamMeter {
     }
     // Tool calls, results of hosted tools and redacted thinking count as output even if the block is empty.
     this.reading.sawOutput = true;
+    countBlockUse(this.#toolUses, block);
+    this.reading.toolUses = this.#toolUses.uses;
     this.#output(textBytes(block["data"]));
     return "pass";
   }
@@ -183,6 +188,8 @@ export class MessagesMeter implements StreamMeter {
     const { counts, report } = enterMessagesUsage(this.#counts, usage);
     this.#counts = counts;
     enterReport(this.reading, report);
+    countReportedUses(this.#toolUses, usage);
+    this.reading.toolUses = this.#toolUses.uses;
   }
 
   #answer(bytes: number): void {

@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#messages-stream.
  */
+import type { ToolUses } from "../../billing/hosted_tools.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { GatewayError } from "../../errors.ts";
 import { maxToolCallsPerAnswer } from "../limits.ts";
@@ -16,6 +17,8 @@ import { readProviderError } from "../errors/provider_error.ts";
 import { readCitation, readCitations } from "./citations.ts";
 import { HostedStream } from "./hosted_stream.ts";
 import { StreamTotals } from "./stream_totals.ts";
+import { countBlockUse } from "./tool_uses.ts";
+import { countReportedUses, ToolUseCount } from "../tools/tool_uses.ts";
 
 /** A block that is open upstream. The vendor sends blocks one after another; at other servers calls may overlap. */
 interface OpenBlock {
@@ -45,6 +48,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
   /** The last index: events without an index have this one. */
   #lastIndex = 0;
   readonly #hosted = new HostedStream();
+  readonly #toolUses = new ToolUseCount(true);
   #hasCalls = false;
   #started = false;
   #finished = false;
@@ -52,6 +56,10 @@ export class MessagesStreamDecoder implements StreamDecoder {
 
   constructor(memory: ConversionMemory) {
     this.#signer = memory.reasoningSigner ?? "messages";
+  }
+
+  get toolUses(): ToolUses | undefined {
+    return this.#toolUses.uses;
   }
 
   frame(event: string | undefined, data: string, emit: EventSink): void {
@@ -115,6 +123,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
     }
     const message = isJsonObject(value.message) ? value.message : {};
     const report = this.#totals.first(message.usage);
+    countReportedUses(this.#toolUses, message.usage);
     if (!this.#started) {
       this.#emit({
         type: "start",
@@ -128,6 +137,7 @@ export class MessagesStreamDecoder implements StreamDecoder {
 
   #messageDelta(value: JsonObject): void {
     this.#report(this.#totals.next(value.usage));
+    countReportedUses(this.#toolUses, value.usage);
     const delta = isJsonObject(value.delta) ? value.delta : {};
     if (typeof delta.stop_reason === "string") {
       this.#totals.stop(delta, this.#hasCalls, this.#emit);
@@ -177,8 +187,11 @@ export class MessagesStreamDecoder implements StreamDecoder {
     else if (type === "thinking") this.#string("reasoning", open, thinking);
     else if (type === "redacted_thinking") this.#redacted(block, data);
     else if (isCall) this.#call(block, id, name);
-    else if (!this.#hosted.begin(block, start, this.#emit)) {
-      this.#emit({ type: "foreign", block, kind: typeof type === "string" ? type : "unknown" });
+    else {
+      countBlockUse(this.#toolUses, start);
+      if (!this.#hosted.begin(block, start, this.#emit)) {
+        this.#emit({ type: "foreign", block, kind: typeof type === "string" ? type : "unknown" });
+      }
     }
     return open;
   }

@@ -3,6 +3,8 @@ import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
+import { countReportedUses } from "../tools/tool_uses.ts";
+import { ItemUses } from "./tool_uses.ts";
 import { readResponsesUsage } from "./usage.ts";
 
 /**
@@ -29,6 +31,8 @@ export function readResponsesAnswer(body: JsonObject): AnswerReading {
     usageRejected: false,
   };
   enterReport(counts, readResponsesUsage(body["usage"]));
+  const uses = new ItemUses();
+  countReportedUses(uses.count, body["usage"]);
   let empty = true;
   let outputBytes = 0;
   const output = body["output"];
@@ -37,11 +41,13 @@ export function readResponsesAnswer(body: JsonObject): AnswerReading {
     const { isOutput, bytes } = readResponsesItem(item);
     if (isOutput) empty = false;
     outputBytes += bytes;
+    uses.item(item);
   }
   const details = body["incomplete_details"];
   const reason = isJsonObject(details) ? details["reason"] : body["status"];
   return {
     ...counts,
+    toolUses: uses.count.uses,
     empty,
     outputBytes,
     stopReason: typeof reason === "string" ? reason : undefined,

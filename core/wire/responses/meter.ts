@@ -14,6 +14,8 @@ import {
 } from "../stream/reading.ts";
 import { readResponsesItem } from "./answer_reading.ts";
 import { KeptOutput } from "./kept_output.ts";
+import { countReportedUses } from "../tools/tool_uses.ts";
+import { ItemUses } from "./tool_uses.ts";
 import { readResponsesUsage } from "./usage.ts";
 
 const decoder = new TextDecoder();
@@ -59,6 +61,7 @@ export class ResponsesMeter implements StreamMeter {
   /** Bytes of deltas since the last item ended: 0 at servers without deltas, whose items are measured whole. */
   #itemBytes = 0;
   readonly #model: ClientModel;
+  readonly #uses = new ItemUses();
 
   constructor(model: ClientModel) {
     this.#model = model;
@@ -181,7 +184,9 @@ export class ResponsesMeter implements StreamMeter {
       }
       while (cursor.nextMember()) {
         if (cursor.keyIs(keys.usage)) {
-          enterReport(this.reading, readResponsesUsage(cursor.takeValue()));
+          const usage = cursor.takeValue();
+          enterReport(this.reading, readResponsesUsage(usage));
+          countReportedUses(this.#uses.count, usage);
         } else if (cursor.keyIs(keys.status)) {
           reason ??= cursor.takeValue();
         } else if (cursor.keyIs(keys.incompleteDetails)) {
@@ -195,6 +200,7 @@ export class ResponsesMeter implements StreamMeter {
       }
     }
     if (typeof reason === "string") this.reading.stopReason = reason;
+    this.reading.toolUses = this.#uses.count.uses;
     return error;
   }
 
@@ -210,6 +216,8 @@ export class ResponsesMeter implements StreamMeter {
     const { isOutput, bytes } = readResponsesItem(item);
     if (isOutput) this.reading.sawOutput = true;
     if (!done) return;
+    this.#uses.item(item);
+    this.reading.toolUses = this.#uses.count.uses;
     if (this.#itemBytes === 0) this.#output(bytes, item["type"] !== "reasoning");
     this.#itemBytes = 0;
   }

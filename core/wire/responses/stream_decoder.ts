@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#responses-stream.
  */
+import type { ToolUses } from "../../billing/hosted_tools.ts";
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ConversionMemory } from "../contract.ts";
@@ -14,16 +15,23 @@ import { summaryBreak } from "./reasoning_item.ts";
 import { readResponsesStop } from "./stop_reasons.ts";
 import type { StreamedItem } from "./streamed_item.ts";
 import { StreamedItems } from "./streamed_items.ts";
+import { countReportedUses } from "../tools/tool_uses.ts";
+import { ItemUses } from "./tool_uses.ts";
 import { readResponsesUsage } from "./usage.ts";
 
 /** Turns the events of an upstream into events of the conversation. */
 export class ResponsesStreamDecoder implements StreamDecoder {
   readonly #items: StreamedItems;
+  readonly #uses = new ItemUses();
   #started = false;
   #ended = false;
 
   constructor(memory: ConversionMemory) {
     this.#items = new StreamedItems(memory.reasoningSigner ?? "responses");
+  }
+
+  get toolUses(): ToolUses | undefined {
+    return this.#uses.count.uses;
   }
 
   frame(event: string | undefined, data: string, emit: EventSink): void {
@@ -110,6 +118,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
 
   #itemDone(place: number, item: Json | undefined, emit: EventSink): void {
     if (!isJsonObject(item)) return;
+    this.#uses.item(item);
     this.#start({}, emit);
     this.#items.done(place, item, emit);
   }
@@ -119,6 +128,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     const response = responseOf(body);
     this.#items.finish(response["output"], emit);
     const report = readResponsesUsage(response["usage"]);
+    countReportedUses(this.#uses.count, response["usage"]);
     if (report.kind === "counts") emit({ type: "usage", usage: report.usage });
     if (report.kind === "absurd") emit({ type: "usage_rejected" });
     const { status, service_tier: tier } = response;

@@ -158,6 +158,7 @@ class ConvertingPipe implements StreamPipe {
     // Comments only keep the upstream connection alive; the caller keeps the client's alive.
     if (frame.dataLines === 0) return true;
     this.#decoder.frame(frame.event || undefined, frame.data, this.#read);
+    this.reading.toolUses = this.#decoder.toolUses;
     return this.reading.state === "open";
   }
 

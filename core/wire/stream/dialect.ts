@@ -11,6 +11,7 @@
  * - Out: client bytes, and the usage and state read on the way.
  * - Never: awaits, or lets an answer that was cut look complete: its stream ends with an error event.
  */
+import type { ToolUses } from "../../billing/hosted_tools.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ConversionMemory, ConversionOptions, PipeContext, Style } from "../contract.ts";
 import type { Answer, Conversation, StreamEvent } from "../conversation/mod.ts";
@@ -63,6 +64,8 @@ export type EventSink = (event: StreamEvent) => void;
 
 /** Reads the frames of an upstream into events of the conversation. One per stream. */
 export interface StreamDecoder {
+  /** How often the provider ran its tools so far; `undefined` if nothing tells. */
+  readonly toolUses?: ToolUses | undefined;
   /**
    * Takes one SSE event: the value of its `event:` line if it had one, and its data.
    *

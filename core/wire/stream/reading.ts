@@ -10,6 +10,7 @@ export function newStreamReading(): StreamReading {
   return {
     usage: undefined,
     usageRejected: false,
+    toolUses: undefined,
     sawOutput: false,
     outputBytes: 0,
     answerBytes: 0,

@@ -10,8 +10,9 @@
  */
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
+import { countedTools, defaultMostUses } from "../../../core/billing/hosted_tools.ts";
 import { listFigure } from "../../../core/billing/micro_vnd.ts";
-import type { CataloguePrice } from "../../../core/billing/price.ts";
+import { type CataloguePrice, toolPricesOf } from "../../../core/billing/price.ts";
 import { microVndOf, type WrittenVnd } from "../../../core/billing/written_vnd.ts";
 import type { HttpRequest } from "../../http/http_request.ts";
 import { rowLimit, wrongParameter } from "../../http/query.ts";
@@ -41,6 +42,20 @@ function longPromptRates({ longPrompt }: TokenPrice): JsonObject {
   return { long_prompt: { above_tokens: longPrompt.aboveTokens, ...tokenRates(longPrompt) } };
 }
 
+/** The fees of hosted tools, by tool. */
+function toolFees(price: CataloguePrice): JsonObject {
+  const prices = toolPricesOf(price) ?? {};
+  const fees = countedTools.flatMap((tool): [string, JsonObject][] => {
+    const fee = prices[tool];
+    if (fee === undefined) return [];
+    return "vndPerCall" in fee ? [[tool, { vnd_per_call: shown(fee.vndPerCall) }]] : [[tool, {
+      vnd_per_use: shown(fee.vndPerUse),
+      most_uses: fee.mostUses ?? defaultMostUses,
+    }]];
+  });
+  return fees.length === 0 ? {} : { hosted_tools: Object.fromEntries(fees) };
+}
+
 function priceFields(price: CataloguePrice, listRate: number): JsonObject {
   switch (price.unit) {
     case "token":
@@ -49,6 +64,7 @@ function priceFields(price: CataloguePrice, listRate: number): JsonObject {
           unit: "1M tokens",
           ...tokenRates(price),
           ...longPromptRates(price),
+          ...toolFees(price),
         },
         list_price: listFigure(microVndOf(price.vndPerMtok), listRate),
       };
@@ -56,7 +72,7 @@ function priceFields(price: CataloguePrice, listRate: number): JsonObject {
     case "image":
     case "search":
       return {
-        price: { unit: price.unit, vnd: shown(price.vnd) },
+        price: { unit: price.unit, vnd: shown(price.vnd), ...toolFees(price) },
         list_price: listFigure(microVndOf(price.vnd), listRate),
       };
     case "second":

@@ -13,6 +13,7 @@ import { formatCount, formatDuration, formatMoney } from "../format.ts";
 import type { Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
 import type { DashboardEnv } from "../visitor/visitor.ts";
+import { hostedToolNames } from "../model_prices.ts";
 import { OutcomeBadge } from "./receipt_table.tsx";
 import { usageTexts } from "./texts.ts";
 
@@ -107,6 +108,14 @@ function ReceiptFacts({ receipt, keyName, refund, locale }: {
         </Fact>
       )}
       <Fact name={t.unitPrice}>{priceText(receipt.price, locale)}</Fact>
+      {receipt.toolCharges?.map((charge) => (
+        <Fact name={hostedToolNames[locale][charge.tool]}>
+          {t.usesAt(
+            formatCount(charge.uses, locale),
+            formatMoney(charge.perUseMicroVnd, locale),
+          )}
+        </Fact>
+      ))}
       <UsageFacts receipt={receipt} locale={locale} />
       {receipt.region !== undefined && (
         <Fact name={t.region}>{regionText(receipt.region, answeringRegion(receipt))}</Fact>

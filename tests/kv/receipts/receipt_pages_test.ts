@@ -124,3 +124,19 @@ Deno.test("earlier releases read rates with a fraction of a VND as whole numbers
   }));
   assertEquals(stored, ["token", "3", "2", "0", "0"]);
 });
+
+Deno.test("a receipt whose fees for tools exceed its price is found by verification", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const tool = { tool: "web_search", uses: 3, perUseMicroVnd: 10n } as const;
+  const paid = receiptAt(0, {
+    usage: { input: 1, cacheRead: 0, cacheWrite: 0, output: 1, reasoning: 0 },
+    toolCharges: [tool],
+    costMicroVnd: 20n,
+    shortfallMicroVnd: 10n,
+  });
+  await storeReceipts(kv, [paid]);
+  assertEquals(await readReceipt(kv, paid.requestId), paid);
+  await storeReceipts(kv, [receiptAt(5_000, { ...paid, shortfallMicroVnd: 9n })]);
+  const { problems } = await verifyStore(kv);
+  assert(problems.some(({ kind, detail }) => kind === "row" && /fees beyond/.test(detail)));
+});

@@ -35,6 +35,8 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
       wantedOutputTokens: 10,
       input: { tokens: 2, believableTokens: 8, isText: true, namesUnseen: false },
       hostedTools: [],
+      tools: [],
+      toolFeesMicroVnd: 0n,
       costMicroVnd: 0n,
     },
     reservation: await reserve(gateway.wallet, principal, {

@@ -49,6 +49,7 @@ Deno.test("a stream whose client asked for usage passes untouched; [DONE] waits"
     assertEquals(piped.reading, {
       usage: counts,
       usageRejected: false,
+      toolUses: undefined,
       sawOutput: true,
       outputBytes: 9 + 25 + 5,
       answerBytes: 9 + 25 + 5,

@@ -41,6 +41,7 @@ Deno.test("a text stream passes untouched and its last event waits for the end",
   assertEquals(piped.reading, {
     usage: { input: 11, cacheRead: 30, cacheWrite: 0, output: 9, reasoning: 0 },
     usageRejected: false,
+    toolUses: {},
     sawOutput: true,
     outputBytes: 9 + 29,
     answerBytes: 9 + 29,

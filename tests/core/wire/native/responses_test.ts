@@ -47,6 +47,7 @@ Deno.test("a stream passes untouched, its closing event waits, usage is read fro
   assertEquals(piped.reading, {
     usage: counts,
     usageRejected: false,
+    toolUses: {},
     sawOutput: true,
     outputBytes: 11,
     answerBytes: 11,
