@@ -6,6 +6,7 @@
  * times that the rows hold, so a longer life changes nothing but the space.
  */
 import { availabilityExpireMs } from "../receipts/availability.ts";
+import { historyExpireMs } from "../receipts/day_history.ts";
 import { idempotencyKeptMs } from "../calls/idempotency.ts";
 import { restoredRefusedCallMs } from "../calls/refused_calls.ts";
 import { knownPlaceMs } from "../accounts/known_places.ts";
@@ -16,6 +17,7 @@ import type { RowKind } from "../schema/keys.ts";
 /** Milliseconds that restored rows live, by kind. Other kinds do not expire. */
 const restoredLivesMs: Partial<Record<RowKind, number>> = {
   availability: availabilityExpireMs,
+  availability_day: historyExpireMs,
   call_order: idempotencyKeptMs,
   known_place: knownPlaceMs,
   operator_moved: movedAloneMs,

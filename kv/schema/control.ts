@@ -24,6 +24,16 @@ export function availabilityKey(hour: number, instanceId: InstanceId): StoreKey 
   return ["availability", hour, instanceId];
 }
 
+// The public history: calls answered and failed, and their speed, per day and instance.
+
+export function availabilityDayPrefix(day: number): StoreKey {
+  return ["availability_day", day];
+}
+
+export function availabilityDayKey(day: number, instanceId: InstanceId): StoreKey {
+  return ["availability_day", day, instanceId];
+}
+
 // The store itself: its schema version, and what changes it as a whole.
 
 /** The version of the schema that the rows have. */

@@ -18,6 +18,7 @@ export const rowKinds = [
   "approval",
   "approval_of_form",
   "availability",
+  "availability_day",
   "bank_event",
   "bank_event_by_time",
   "bank_event_unmatched",

@@ -42,6 +42,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   approval: whole,
   approval_of_form: whole,
   availability: "passing",
+  availability_day: "passing",
   bank_event: whole,
   bank_event_by_time: "repeated",
   bank_event_unmatched: whole,

@@ -11,6 +11,7 @@ import type { OutputExpectations } from "../../core/calls/bounds/output_expectat
 import type { Config } from "../../core/config/config.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import type { Availability } from "../../core/routing/availability.ts";
+import type { DayHistory } from "../../core/routing/day_history.ts";
 import type { Router } from "../../core/routing/router.ts";
 import type { RouterOfThreads } from "../../core/routing/shared_state.ts";
 import type { Control } from "../../kv/operators/control.ts";
@@ -41,6 +42,8 @@ export interface Gateway {
   readonly wallet: KeyedWalletEngine;
   readonly router: Router & RouterOfThreads;
   readonly availability: Availability;
+  /** The same by day, with the speed, for the public history. */
+  readonly dayHistory: DayHistory;
   /** Recent reports of providers for prompts of streams. */
   readonly seenPrompts: SeenPrompts;
   /** The usual output of calls, by which streams reserve money. */

@@ -1,5 +1,6 @@
 /** Reports the result of all attempts of a call, and maps a failure to the client's error. */
 import { type AttemptLoopResult, isRouteFault } from "../../core/calls/attempt_loop.ts";
+import type { Attempt } from "../../core/billing/receipt.ts";
 import type { BegunAttempt } from "../../core/calls/route_attempt.ts";
 import type { CallControl } from "../../core/calls/call_control.ts";
 import type { Model } from "../../core/catalog/catalog.ts";
@@ -29,17 +30,26 @@ export function reportResult<Begun extends BegunAttempt, Value>(
   call: RoutedCall,
   result: AttemptLoopResult<Begun, Value>,
 ): AttemptLoopResult<Begun, Value> {
-  const { router, availability, clock } = gateway;
+  const { router, availability, dayHistory, clock } = gateway;
   const { model, operation } = call;
   if (result.ok) {
     router.called(model, operation, undefined);
     availability.note(model.id, true, clock.nowMs());
+    dayHistory.note(model.id, clock.nowMs(), answeredAfterMs(result.attempts));
     return result;
   }
   const error = clientError(gateway, call, result.error);
   router.called(model, operation, error);
-  if (isRouteFault(error)) availability.note(model.id, false, clock.nowMs());
+  if (isRouteFault(error)) {
+    availability.note(model.id, false, clock.nowMs());
+    dayHistory.note(model.id, clock.nowMs(), undefined);
+  }
   return { ...result, error };
+}
+
+/** Returns the time that the attempt took that answered; others may have been stopped after it. */
+function answeredAfterMs(attempts: readonly Attempt[]): number {
+  return attempts.findLast(({ outcome }) => outcome === "ok")?.ms ?? 0;
 }
 
 /** Maps the loop's error for the client; adds Retry-After if the provider gave none. */

@@ -18,6 +18,7 @@ import connectScript from "./static/connect.js" with { type: "text" };
 import componentsCss from "./static/components.css" with { type: "text" };
 import darkThemeCss from "./static/dark_theme.css" with { type: "text" };
 import layoutCss from "./static/layout.css" with { type: "text" };
+import publicCss from "./static/public.css" with { type: "text" };
 import docsCss from "./static/docs.css" with { type: "text" };
 import walletCss from "./static/wallet.css" with { type: "text" };
 import themeCss from "./static/theme.css" with { type: "text" };
@@ -46,6 +47,7 @@ const sources = {
   "app.js": { type: script, text: appScript },
   "htmx.js": { type: script, text: htmxScript },
   "docs.css": { type: css, text: docsCss },
+  "public.css": { type: css, text: publicCss },
   "chart.css": { type: css, text: uplotCss },
   "chart.js": { type: script, text: [uplotScript, axisLabelsScript, chartScript].join("\n") },
   "connect.js": { type: script, text: connectScript },

@@ -36,6 +36,8 @@ const texts = defineTexts({
     title: "Models and prices",
     lead:
       "Prices are in VND and final. The list price is the same figure in the unit it was published in.",
+    description:
+      "Every model with its price in VND, context and state: text, images, speech, video.",
     search: "Search",
     searchHint: "name or family",
     kind: "Kind",
@@ -70,6 +72,8 @@ const texts = defineTexts({
     title: "Mô hình và giá",
     lead:
       "Giá tính bằng đồng và là giá cuối. Giá niêm yết là cùng con số đó theo đơn vị đã công bố.",
+    description:
+      "Mọi mô hình với giá bằng đồng, ngữ cảnh và trạng thái: văn bản, hình ảnh, giọng nói, video.",
     search: "Tìm",
     searchHint: "tên hoặc họ mô hình",
     kind: "Loại",
@@ -128,7 +132,9 @@ function ModelRow({ model, deps, locale }: { model: Model; deps: DashboardDeps; 
     <tr>
       <td>
         <div class="model-name">
-          <code>{model.id}</code>
+          <a href={`/models/${encodeURIComponent(model.id)}`}>
+            <code>{model.id}</code>
+          </a>
           <CopyButton text={model.id} what={model.id} locale={locale} />
         </div>
         {model.aliases.length > 0 && (
@@ -201,7 +207,7 @@ function modelsPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const models = deps.catalog.models.filter((model) => fits(model, words, kind));
   return renderPage(
     c,
-    { title: t.title, lead: t.lead },
+    { title: t.title, lead: t.lead, description: t.description },
     <>
       <form
         method="get"

@@ -7,6 +7,7 @@ import { homePage } from "./home/mod.tsx";
 import { invoicePages } from "./invoices/invoices_pages.tsx";
 import { keyPages } from "./keys/mod.tsx";
 import { modelPage } from "./models.tsx";
+import { oneModelPage } from "./model/mod.tsx";
 import type { PageDeclaration } from "./page.ts";
 import { playgroundPage } from "./playground/mod.tsx";
 import { mailLinkPages } from "./sign_in/mail_link.tsx";
@@ -25,6 +26,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   walletPages,
   invoicePages,
   modelPage,
+  oneModelPage,
   playgroundPage,
   connectPage,
   docsPages,

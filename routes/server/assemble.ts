@@ -13,6 +13,7 @@ import { atMost } from "../../core/lib/time/sleep.ts";
 import { unforeseen } from "../../core/lib/error_line.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
 import { Availability } from "../../core/routing/availability.ts";
+import { DayHistory } from "../../core/routing/day_history.ts";
 import { RouteAffinity } from "../../core/routing/route_affinity.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
 import { openControl } from "../../kv/operators/control.ts";
@@ -174,6 +175,7 @@ export async function assemble(
     wallet,
     router,
     availability: new Availability(clock.nowMs()),
+    dayHistory: new DayHistory(clock.nowMs()),
     seenPrompts: new SeenPrompts(),
     expectations: new OutputExpectations(),
     routeAffinity: new RouteAffinity(worker?.shareAffinity),

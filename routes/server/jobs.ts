@@ -7,6 +7,7 @@
 import { unforeseen } from "../../core/lib/error_line.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
 import { writeAvailability } from "../../kv/receipts/availability.ts";
+import { writeDayHistory } from "../../kv/receipts/day_history.ts";
 import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { cronSchedules } from "./cron.ts";
@@ -30,11 +31,14 @@ export interface Job {
 }
 
 /**
- * Stores the availability counts of the current hour, and of the hour before when it has just
+ * Stores the availability counts of the current hour and day, and of those before when they have just
  * ended.
  */
 async function saveAvailability(gateway: Gateway): Promise<void> {
-  const { kv, clock, availability, wallet } = gateway;
+  const { kv, clock, availability, dayHistory, wallet } = gateway;
+  const finishedDay = dayHistory.takeFinished();
+  if (finishedDay !== undefined) await writeDayHistory(kv, wallet.instanceId, finishedDay);
+  await writeDayHistory(kv, wallet.instanceId, dayHistory.current(clock.nowMs()));
   const finished = availability.takeFinished();
   if (finished !== undefined) {
     await writeAvailability(kv, wallet.instanceId, finished.hour, finished.counts);

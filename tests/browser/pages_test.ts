@@ -29,6 +29,8 @@ const publicPages = {
   forgot: "/forgot",
   reset: "/reset",
   models: "/models",
+  model: "/models/premium-1",
+  "model-image": "/models/image-1",
   connect: "/connect",
   docs: "/docs",
   "docs-guide": "/docs/errors",

@@ -1,80 +1,36 @@
 /** The landing page of visitors who are not signed in. */
 import type { Context } from "hono";
-import type { DashboardDeps } from "../deps.ts";
-import { Badge, CodeBlock } from "../components/mod.ts";
-import { defineTexts } from "../i18n.ts";
+import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
+import { Badge, type BadgeTone, TableFrame } from "../components/mod.ts";
+import { snippets } from "../connect/connect_snippets.ts";
+import { keyPlaceholder, recipes } from "../connect/recipes.ts";
+import type { DashboardDeps, ModelStatus } from "../deps.ts";
+import type { Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
+import { priceLines } from "../model_prices.ts";
+import { HistoryStrip } from "../status/history_strip.tsx";
+import { historyOf, type PublicHistory } from "../status/public_history.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
+import { Calculator } from "./calculator.tsx";
+import { type CodeTab, CodeTabs } from "./code_tabs.tsx";
+import { landingTexts } from "./landing_texts.ts";
 
-const texts = defineTexts({
-  en: {
-    title: "Model Gateway: one key for every model",
-    headline: ["One address.", "One key.", "Every model."],
-    lead:
-      "Text, images, speech and video from many providers behind the two API styles you already use. Paid from one prepaid wallet in VND, by the call.",
-    start: "Create an account",
-    prices: "See models and prices",
-    change: "Change two lines, keep your SDK",
-    sdk: {
-      title: "Your SDK stays",
-      text:
-        "Messages style and Chat Completions style, tools and streaming included. Any chat model through either one.",
-    },
-    transfer: {
-      title: "Pay by bank transfer",
-      text:
-        "Scan a QR, and your wallet is filled in moments. No card, no monthly fee, and the balance never expires.",
-    },
-    prepaid: {
-      title: "Pay by the call",
-      text: "From a prepaid wallet. No card, no monthly fee, and the balance never expires.",
-    },
-    receipts: {
-      title: "Every đồng accounted for",
-      text: "Each call has a receipt with tokens, price and latency. Failed calls cost nothing.",
-    },
-    invoices: "VAT invoice on request.",
-    privacy: {
-      title: "Your prompts stay yours",
-      text: "Only metadata is kept. Prompts and answers are never stored and never logged.",
-    },
-    models: (count: number) => `${count} models`,
-  },
-  vi: {
-    title: "Model Gateway: một khoá API cho mọi mô hình",
-    headline: ["Một địa chỉ.", "Một khoá API.", "Mọi mô hình."],
-    lead:
-      "Văn bản, hình ảnh, giọng nói và video từ nhiều nhà cung cấp, qua đúng hai kiểu API bạn đang dùng. Trả từ một ví trả trước bằng đồng, theo từng lượt gọi.",
-    start: "Tạo tài khoản",
-    prices: "Xem mô hình và giá",
-    change: "Đổi hai dòng, giữ nguyên SDK",
-    sdk: {
-      title: "Giữ nguyên SDK",
-      text:
-        "Kiểu Messages và kiểu Chat Completions, gồm cả công cụ và streaming. Mô hình hội thoại nào cũng gọi được qua cả hai.",
-    },
-    transfer: {
-      title: "Trả bằng chuyển khoản",
-      text:
-        "Quét mã QR, tiền vào ví trong chốc lát. Không cần thẻ, không phí tháng, số dư không hết hạn.",
-    },
-    prepaid: {
-      title: "Trả theo lượt gọi",
-      text: "Từ một ví trả trước. Không cần thẻ, không phí tháng, số dư không hết hạn.",
-    },
-    receipts: {
-      title: "Rõ từng đồng",
-      text: "Mỗi lượt gọi có biên nhận ghi token, đơn giá và độ trễ. Lượt gọi lỗi không mất tiền.",
-    },
-    invoices: "Có hoá đơn GTGT khi yêu cầu.",
-    privacy: {
-      title: "Lời của bạn là của bạn",
-      text:
-        "Chỉ lưu thông tin về lượt gọi. Câu hỏi và câu trả lời không bao giờ được lưu hay ghi lại.",
-    },
-    models: (count) => `${count} mô hình`,
-  },
-});
+/** Models in the table of prices: the first of each family, so many of them. */
+const shownModels = 8;
+
+/** Days of the strip. */
+const shownDays = 30;
+
+const statusTones: Readonly<Record<ModelStatus, BadgeTone>> = {
+  up: "good",
+  degraded: "busy",
+  down: "bad",
+};
+
+interface PartProps {
+  readonly deps: DashboardDeps;
+  readonly locale: Locale;
+}
 
 /** A sentence of the headline wraps as a whole. */
 function sentence(text: string) {
@@ -86,22 +42,48 @@ function sentence(text: string) {
   );
 }
 
-/** Shows the landing page. */
-export function landingPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
-  const { locale } = c.get("visitor");
-  const t = texts[locale];
-  const code = [
-    "from openai import OpenAI",
-    "",
-    "client = OpenAI(",
-    `    base_url="${deps.baseUrl}/v1",`,
-    '    api_key="sk-…",',
-    ")",
-    "answer = client.chat.completions.create(",
-    `    model="${deps.catalog.defaultModel.id}",`,
-    '    messages=[{"role": "user", "content": "Xin chào!"}],',
-    ")",
-  ].join("\n");
+function codeTabs({ baseUrl, catalog }: DashboardDeps): CodeTab[] {
+  const facts = { baseUrl, model: catalog.defaultModel.id };
+  const sdks = [...snippets(facts.baseUrl, facts.model).chat].reverse();
+  const tools = recipes({ ...facts, key: keyPlaceholder })
+    .filter(({ name }) => name === "Claude Code" || name === "Codex")
+    .map(({ name, code }) => ({ name, code: code.map((part) => part.code).join("\n\n") }));
+  return [...sdks, ...tools];
+}
+
+function Hero({ deps, locale }: PartProps) {
+  const t = landingTexts[locale];
+  return (
+    <div class="hero">
+      <div>
+        <h1>{t.headline.map(sentence)}</h1>
+        <p class="lead">{t.lead}</p>
+        <div class="actions">
+          <a class="button" href="/sign-up">{t.start}</a>
+          <a href="/models" class="button outline secondary">{t.prices}</a>
+        </div>
+      </div>
+      <div>
+        <p class="hero-caption">
+          {t.change} <Badge tone="good">{t.models(deps.catalog.models.length)}</Badge>
+        </p>
+        <CodeTabs tabs={codeTabs(deps)} label={t.change} locale={locale} />
+      </div>
+    </div>
+  );
+}
+
+function pointItem(point: { readonly title: string; readonly text: string }) {
+  return (
+    <li class="card">
+      <h2>{point.title}</h2>
+      <p>{point.text}</p>
+    </li>
+  );
+}
+
+function Points({ deps, locale }: PartProps) {
+  const t = landingTexts[locale];
   const { bankTransfer, invoices } = deps.offers;
   const points = [
     t.sdk,
@@ -109,34 +91,117 @@ export function landingPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
     invoices ? { ...t.receipts, text: `${t.receipts.text} ${t.invoices}` } : t.receipts,
     t.privacy,
   ];
-  return renderPage(
-    c,
-    { title: t.title, bare: true },
-    <div class="landing">
-      <div class="hero">
-        <div>
-          <h1>{t.headline.map(sentence)}</h1>
-          <p class="lead">{t.lead}</p>
-          <div class="actions">
-            <a class="button" href="/sign-up">{t.start}</a>
-            <a href="/models" class="button outline secondary">{t.prices}</a>
-          </div>
-        </div>
-        <div>
-          <p class="hero-caption">
-            {t.change} <Badge tone="good">{t.models(deps.catalog.models.length)}</Badge>
-          </p>
-          <CodeBlock code={code} what="Python" locale={locale} />
-        </div>
+  return <ul class="points">{points.map(pointItem)}</ul>;
+}
+
+/** The first model of each family, in the order of the catalogue. */
+function modelsOfFamilies({ models }: Pick<Catalog, "models">): readonly Model[] {
+  const families = Map.groupBy(models, ({ kind, family }) => `${kind} ${family}`);
+  return [...families.values()].flatMap(([first]) => first === undefined ? [] : [first])
+    .slice(0, shownModels);
+}
+
+function Prices({ deps, locale }: PartProps) {
+  const t = landingTexts[locale];
+  const { catalog } = deps;
+  return (
+    <section class="landing-section">
+      <h2>{t.live}</h2>
+      <p class="muted">{t.liveLead}</p>
+      <div class="card">
+        <TableFrame label={t.live}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{t.model}</th>
+                <th scope="col">{t.price}</th>
+                <th scope="col">{t.status}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {modelsOfFamilies(catalog).map((model) => {
+                const status = deps.modelStatus?.(model.id) ?? "up";
+                const [line] = priceLines(model.price, catalog.listRate, locale);
+                return (
+                  <tr>
+                    <td>
+                      <a href={`/models/${encodeURIComponent(model.id)}`}>{model.displayName}</a>
+                    </td>
+                    <td>
+                      <strong class="money">{line?.amount}</strong>{" "}
+                      <small class="muted">{line?.unit}</small>
+                    </td>
+                    <td>
+                      <Badge tone={statusTones[status]}>{t.statuses[status]}</Badge>
+                    </td>
+                  </tr>
+                );
+              })}
+            </tbody>
+          </table>
+        </TableFrame>
+        <p>
+          <a href="/models">{t.allModels}</a>
+        </p>
       </div>
-      <ul class="points">
-        {points.map((point) => (
-          <li class="card">
-            <h2>{point.title}</h2>
-            <p>{point.text}</p>
-          </li>
-        ))}
-      </ul>
+    </section>
+  );
+}
+
+function stepItem(step: { readonly title: string; readonly text: string }) {
+  return (
+    <li>
+      <h3>{step.title}</h3>
+      <p>{step.text}</p>
+    </li>
+  );
+}
+
+function faqItem({ question, answer }: { readonly question: string; readonly answer: string }) {
+  return (
+    <details>
+      <summary>{question}</summary>
+      <p>{answer}</p>
+    </details>
+  );
+}
+
+/** Shows the landing page. */
+export async function landingPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  history: PublicHistory,
+) {
+  const { locale } = c.get("visitor");
+  const t = landingTexts[locale];
+  const days = historyOf(await history.rows(), { today: history.today(), days: shownDays });
+  return await renderPage(
+    c,
+    { title: t.title, description: t.description, bare: true, styles: ["public.css"] },
+    <div class="landing">
+      <Hero deps={deps} locale={locale} />
+      <Points deps={deps} locale={locale} />
+      <Prices deps={deps} locale={locale} />
+      <Calculator c={c} catalog={deps.catalog} locale={locale} />
+      <section class="landing-section">
+        <h2>{t.path}</h2>
+        <ol class="money-path">{t.steps.map(stepItem)}</ol>
+      </section>
+      {days.some(({ sum }) => sum !== undefined) && (
+        <section class="landing-section">
+          <h2>{t.availability}</h2>
+          <div class="card">
+            <HistoryStrip days={days} locale={locale} />
+          </div>
+        </section>
+      )}
+      <section class="landing-section">
+        <h2>{t.questions}</h2>
+        <div class="card recipes">{t.faq.map(faqItem)}</div>
+        <p>
+          <a href="/docs">{t.docs}</a>
+        </p>
+      </section>
     </div>,
   );
 }

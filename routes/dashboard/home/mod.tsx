@@ -22,6 +22,7 @@ import { defineTexts, type Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
 import { shiftDay } from "../../usage_api/days.ts";
 import { ReceiptTable } from "../usage/receipt_table.tsx";
+import { PublicHistory } from "../status/public_history.ts";
 import { dayBars, totalUsage, usageSince } from "../../usage_api/summary.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { landingPage } from "./landing.tsx";
@@ -238,10 +239,11 @@ async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accou
 }
 
 function createHomePage(deps: DashboardDeps): Hono<DashboardEnv> {
+  const history = new PublicHistory(deps);
   return new Hono<DashboardEnv>().get("/", (c) => {
     const { signedIn } = c.get("visitor");
     return signedIn === undefined
-      ? landingPage(c, deps)
+      ? landingPage(c, deps, history)
       : overviewPage(c, deps, signedIn.account.id);
   });
 }
