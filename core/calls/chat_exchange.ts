@@ -4,7 +4,7 @@ import type { Model, Route } from "../catalog/catalog.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import { readAnswer } from "../wire/answer_reading.ts";
 import { ClientModel, inClientTerms, modelKey } from "../wire/stream/client_model.ts";
-import type { AnswerReading, PipeContext, Style } from "../wire/contract.ts";
+import type { AnswerReading, PipeContext, ProviderStyle, Style } from "../wire/contract.ts";
 import { convertAnswer, convertRequest } from "../wire/convert.ts";
 import { createConvertingPipe } from "../wire/stream/converting_pipe.ts";
 import { sortBetas, type SortedBetas } from "../wire/billable_features/betas.ts";
@@ -16,7 +16,7 @@ import { takesHostedTools } from "../wire/tools/tool_fields.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import { jsonKey } from "../lib/json/json_cursor.ts";
 import { stringifyExactly } from "../lib/runtime/mod.ts";
-import { withoutPathMembers } from "../wire/mod.ts";
+import { hasPathMembers, withoutPathMembers } from "../wire/mod.ts";
 import type { Transport } from "../upstream/transport.ts";
 import type { AttemptHandlers } from "./attempt.ts";
 import { ArrayStream } from "./request/array_stream.ts";
@@ -82,12 +82,13 @@ export interface ChatExchange extends AttemptHandlers {
 const modelMember = { name: "model", key: modelKey } as const;
 const geminiModelMember = { name: "modelVersion", key: jsonKey("modelVersion") } as const;
 
-function chatStyle(route: Route): Style {
+function chatStyle(route: Route): ProviderStyle {
   switch (route.style) {
     case "messages":
     case "chat":
     case "responses":
     case "gemini":
+    case "converse":
       return route.style;
   }
   throw new GatewayError("internal_error", "A chat model has a route of another kind");
@@ -114,7 +115,7 @@ function clientReading(reading: AnswerReading, context: PipeContext): AnswerRead
 }
 
 /** Selects the client's betas that a route of the Messages style gets. */
-function betasFor(call: ChatCall, route: Route, style: Style): SortedBetas {
+function betasFor(call: ChatCall, route: Route, style: ProviderStyle): SortedBetas {
   const header = style === "messages" ? call.clientHeader("anthropic-beta") : undefined;
   return header === undefined ? { kept: undefined, dropped: [] } : sortBetas(header, route.allow);
 }
@@ -172,7 +173,7 @@ function nativeBody(
 /** What the cloud of a provider changes in a body that is otherwise in the plain form of its style. */
 function cloudChanges(
   { provider }: ChatRouteAccess,
-  style: Style,
+  style: ProviderStyle,
   betas: SortedBetas,
 ): CloudBodyChanges | undefined {
   const cloud = provider.kind === "http" ? provider.cloud : undefined;
@@ -182,7 +183,7 @@ function cloudChanges(
 function open(
   call: ChatCall,
   route: Route,
-  style: Style,
+  style: ProviderStyle,
   access: ChatRouteAccess,
   { body, betas }: { readonly body: ByteParts; readonly betas: SortedBetas },
 ) {
@@ -252,7 +253,7 @@ function startNative(
 function startConverted(
   call: ChatCall,
   route: Route,
-  style: Style,
+  style: ProviderStyle,
   access: ChatRouteAccess,
 ): ChatExchange {
   const clientStyle = call.request.style;
@@ -283,7 +284,7 @@ function startConverted(
   Object.assign(body, cloud?.added);
   const context = pipeContext(call, route);
   const bytes = new TextEncoder().encode(
-    stringifyExactly(style === "gemini" ? withoutPathMembers(body) : body),
+    stringifyExactly(hasPathMembers(style) ? withoutPathMembers(body) : body),
   );
   return {
     exchange: open(call, route, style, access, { body: bytes, betas }),
@@ -327,7 +328,7 @@ export function startChatExchange(
 ): ChatExchange {
   const style = chatStyle(route);
   const exchange = style === call.request.style
-    ? startNative(call, route, style, access)
+    ? startNative(call, route, call.request.style, access)
     : startConverted(call, route, style, access);
   if (call.request.inArray === true) {
     return { ...exchange, createPipe: () => new ArrayStream(exchange.createPipe()) };

@@ -1,7 +1,7 @@
 /** The types of the catalogue's entries: a model and the routes to it. */
 import type { CataloguePrice } from "../billing/price.ts";
 import type { BillableFeature } from "../wire/billable_features/features.ts";
-import type { RouteCapabilities, Style } from "../wire/contract.ts";
+import type { ProviderStyle, RouteCapabilities } from "../wire/contract.ts";
 
 /** The kinds of models; each has its own endpoints. */
 export type ModelKind =
@@ -16,7 +16,7 @@ export type ModelKind =
   | "completion";
 /** The styles in which routes are called: the wire styles of chat and the media endpoints. */
 export type RouteStyle =
-  | Style
+  | ProviderStyle
   | "images"
   | "speech"
   | "videos"

@@ -29,6 +29,7 @@ export const kindOfStyle: Readonly<Record<RouteStyle, ModelKind>> = {
   chat: "chat",
   responses: "chat",
   gemini: "chat",
+  converse: "chat",
   images: "image",
   speech: "speech",
   videos: "video",

@@ -50,6 +50,7 @@ const routeStyleSchema = z.enum([
   "chat",
   "responses",
   "gemini",
+  "converse",
   "images",
   "speech",
   "videos",
@@ -139,7 +140,8 @@ const routeSchema = z.strictObject({
   weight: z.number().positive().max(1000).default(1),
   countTokens: z.boolean().optional()
     .describe(
-      "The provider counts tokens at /v1/messages/count_tokens. Default false, or of the preset.",
+      "The provider counts tokens at /v1/messages/count_tokens, or by CountTokens of Bedrock. Default false, or of the " +
+        "preset.",
     ),
   allow: z.array(z.enum(billableFeatures)).optional().describe(
     "Chat: features that this route allows although the provider charges more than tokens for them. Customers are " +

@@ -1,4 +1,4 @@
-/** Turns a stream of Bedrock into the server-sent events of the Messages style. */
+/** Turns a stream of Bedrock into server-sent events: of the Messages style for `invoke`, of Converse for the others. */
 import {
   type EventFrame,
   EventStreamDecoder,
@@ -22,7 +22,22 @@ function parsed(text: string): JsonObject | undefined {
   }
 }
 
-/** The event of the Messages style in a frame; none for events that say nothing about the answer. */
+/** Events of Converse; the kind of a frame becomes the name of the event. */
+const converseEvents: ReadonlySet<string> = new Set([
+  "messageStart",
+  "contentBlockStart",
+  "contentBlockDelta",
+  "contentBlockStop",
+  "messageStop",
+  "metadata",
+]);
+
+/** Line breaks can only be between the values of JSON; an event has one line. */
+function oneLine(json: string): string {
+  return json.replace(/[\r\n]+/g, " ");
+}
+
+/** The event in a frame; none for events that say nothing about the answer. */
 function eventOf({ headers, payload }: EventFrame): Uint8Array | undefined {
   const text = decoder.decode(payload);
   if (headers.get(":message-type") !== "event") {
@@ -31,12 +46,13 @@ function eventOf({ headers, payload }: EventFrame): Uint8Array | undefined {
     const { body } = bedrockError(500, type, typeof said === "string" ? said : "");
     return encodeSseEvent(JSON.stringify(body), "error");
   }
-  if (headers.get(":event-type") !== "chunk") return undefined;
+  const kind = headers.get(":event-type") ?? "";
+  if (converseEvents.has(kind)) return encodeSseEvent(oneLine(text), kind);
+  if (kind !== "chunk") return undefined;
   const bytes = parsed(text)?.["bytes"];
   const data = typeof bytes === "string" ? decodeBase64(bytes) : undefined;
   if (data === undefined) throw new EventStreamFault("a chunk without bytes");
-  // Line breaks can only be between the values of JSON; an event has one line.
-  const event = decoder.decode(data).replace(/[\r\n]+/g, " ");
+  const event = oneLine(decoder.decode(data));
   const type = parsed(event)?.["type"];
   if (typeof type !== "string" || !/^\w+$/.test(type)) {
     throw new EventStreamFault("a chunk without an event");

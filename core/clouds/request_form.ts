@@ -99,6 +99,9 @@ function bedrockPath(call: CloudCall) {
     case "messages":
       if (call.subpath === countTokensPath) return `${model}/count-tokens`;
       return `${model}/${call.stream ? "invoke-with-response-stream" : "invoke"}`;
+    case "converse":
+      if (call.subpath === countTokensPath) return `${model}/count-tokens`;
+      return `${model}/${call.stream ? "converse-stream" : "converse"}`;
     case "chat":
       return "/openai/v1/chat/completions";
     default:

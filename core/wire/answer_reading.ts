@@ -1,6 +1,7 @@
 import type { JsonObject } from "../lib/json/json.ts";
 import { readChatAnswer } from "./chat/answer_reading.ts";
-import type { AnswerReading, Style } from "./contract.ts";
+import type { AnswerReading, ProviderStyle } from "./contract.ts";
+import { readConverseAnswer } from "./converse/answer_reading.ts";
 import { readGeminiAnswer } from "./gemini/answer_reading.ts";
 import { readMessagesAnswer } from "./messages/answer_reading.ts";
 import { readResponsesAnswer } from "./responses/answer_reading.ts";
@@ -20,7 +21,7 @@ import { readResponsesAnswer } from "./responses/answer_reading.ts";
  * if (reading.usage?.input !== 9 || reading.usage.cacheRead !== 90 || reading.empty) throw new Error("wrong");
  * ```
  */
-export function readAnswer(style: Style, body: JsonObject): AnswerReading {
+export function readAnswer(style: ProviderStyle, body: JsonObject): AnswerReading {
   switch (style) {
     case "messages":
       return readMessagesAnswer(body);
@@ -30,5 +31,7 @@ export function readAnswer(style: Style, body: JsonObject): AnswerReading {
       return readResponsesAnswer(body);
     case "gemini":
       return readGeminiAnswer(body);
+    case "converse":
+      return readConverseAnswer(body);
   }
 }

@@ -5,7 +5,7 @@
  * what the vendor that defined the style takes today. A route says only where it differs.
  */
 import { z } from "zod";
-import type { Style } from "./style.ts";
+import type { ProviderStyle } from "./style.ts";
 
 /**
  * Fields that Chat and Responses, which one vendor defined, share beyond those of every style. Logprobs and verbosity
@@ -42,6 +42,11 @@ export const routeCapabilitiesSchema = z.strictObject({
   temp_top_p_exclusive: z.boolean(),
   /** Messages: how thinking is asked for. Gemini: by level (`adaptive`, Gemini 3 and later) or by budget. */
   thinking: z.enum(["none", "budget", "adaptive"]),
+  /**
+   * Converse: the model's own field that asks for reasoning. `reasoningConfig`: Nova 2; `reasoning_effort`: gpt-oss;
+   * `thinking`: Claude, in the form that `thinking` says.
+   */
+  reasoning_field: z.enum(["none", "reasoningConfig", "reasoning_effort", "thinking"]),
   /** Levels of effort that the route takes (`reasoning_effort`, `output_config.effort`). Empty: it has no such field. */
   efforts: z.array(effort),
   /** Chat: `none` sends effort `none` whenever tools are sent (GPT-5.4+ refuse both together). */
@@ -56,8 +61,11 @@ export const routeCapabilitiesSchema = z.strictObject({
   parallel_flag: z.boolean(),
   /** Chat: tools that take free text. `false`: sent as a function with one text field and unwrapped on the way back. */
   custom_tools: z.boolean(),
-  /** Form of tool call ids: any, at most 40 characters, exactly nine of `[a-zA-Z0-9]`, or only `[a-zA-Z0-9_-]`. */
-  tool_id: z.enum(["any", "max40", "alnum9", "word"]),
+  /**
+   * Form of tool call ids: any, at most 40 characters, exactly nine of `[a-zA-Z0-9]`, only `[a-zA-Z0-9_-]`, or at most 64
+   * of these.
+   */
+  tool_id: z.enum(["any", "max40", "alnum9", "word", "word64"]),
   tool_name_max: z.int().min(16).max(256),
   /** Images: by URL or data, only as data, or not at all. */
   images: z.enum(["url", "base64", "none"]),
@@ -74,8 +82,11 @@ export const routeCapabilitiesSchema = z.strictObject({
    * Chat models begin a new answer), or with the server's switch to continue it.
    */
   prefill: z.enum(["no", "plain", "prefix", "continue_final_message"]),
-  /** Cache marks on blocks: none, `cache_control`, or OpenAI's `prompt_cache_breakpoint` (GPT-5.6+). */
-  cache_marks: z.enum(["none", "cache_control", "breakpoint"]),
+  /**
+   * Cache marks: none, `cache_control` on blocks, OpenAI's `prompt_cache_breakpoint` (GPT-5.6+), or `cachePoint` after
+   * blocks (Converse).
+   */
+  cache_marks: z.enum(["none", "cache_control", "breakpoint", "cache_point"]),
   /** Messages: the gateway places cache marks for clients whose style has none, or who set none. */
   auto_cache: z.boolean(),
   /** Chat: the form in which the route wants earlier reasoning back. */
@@ -123,6 +134,7 @@ const common = {
   sampling: "full",
   temp_top_p_exclusive: false,
   thinking: "adaptive",
+  reasoning_field: "none",
   efforts: ["low", "medium", "high"],
   effort_with_tools: "any",
   structured: "format",
@@ -148,7 +160,7 @@ const common = {
   extra_fields: [],
 } as const satisfies Partial<ResolvedCapabilities>;
 
-const defaults: Readonly<Record<Style, ResolvedCapabilities>> = {
+const defaults: Readonly<Record<ProviderStyle, ResolvedCapabilities>> = {
   messages: {
     ...common,
     // Fields of another vendor.
@@ -186,6 +198,20 @@ const defaults: Readonly<Record<Style, ResolvedCapabilities>> = {
     stop_max: 5,
     reasoning_signer: "google",
   },
+  // What all models behind it take; facts of a route say what its model takes beyond that.
+  converse: {
+    ...common,
+    shared_fields: [],
+    thinking: "budget",
+    images: "base64",
+    strict_tools: false,
+    parallel_flag: false,
+    prefill: "no",
+    tool_id: "word64",
+    // Empty results are refused.
+    empty_tool_result: "(no output)",
+    reasoning_signer: "bedrock",
+  },
 };
 
 /**
@@ -199,7 +225,7 @@ const defaults: Readonly<Record<Style, ResolvedCapabilities>> = {
  * ```
  */
 export function resolveCapabilities(
-  style: Style,
+  style: ProviderStyle,
   capabilities: RouteCapabilities,
 ): ResolvedCapabilities {
   const given = Object.fromEntries(

@@ -9,9 +9,9 @@ import type { ReportedUsage, TokenUsage } from "../billing/token_usage.ts";
 import type { BillableFeature } from "./billable_features/features.ts";
 import type { RouteCapabilities } from "./capabilities.ts";
 import type { FetchedDocuments } from "./fetched_documents.ts";
-import type { Style } from "./style.ts";
+import type { ProviderStyle, Style } from "./style.ts";
 
-export type { RouteCapabilities, Style };
+export type { ProviderStyle, RouteCapabilities, Style };
 
 /**
  * How a server marks thinking within the text of an answer. `pair`: the answer may begin with `<think>`. `close`: the

@@ -12,9 +12,10 @@ import type {
   ConversionOptions,
   ConvertedRequest,
   PipeContext,
+  ProviderStyle,
   Style,
 } from "./contract.ts";
-import { dialectOf } from "./stream/dialects.ts";
+import { dialectOf, providerDialectOf } from "./stream/dialects.ts";
 import { withFetchedDocuments } from "./fields/document_urls.ts";
 import { resolveCapabilities } from "./capabilities.ts";
 import { Warnings } from "./warnings.ts";
@@ -49,7 +50,7 @@ export type RequestConversion =
  */
 export function convertRequest(
   from: Style,
-  to: Style,
+  to: ProviderStyle,
   body: JsonObject,
   options: ConversionOptions,
 ): RequestConversion {
@@ -61,7 +62,7 @@ export function convertRequest(
     const normalized = normalizeTurns(whole);
     const capabilities = resolveCapabilities(to, options.capabilities);
     const prepared = prepareTools(normalized, capabilities);
-    const encoded = dialectOf(to).encodeRequest(prepared.conversation, options);
+    const encoded = providerDialectOf(to).encodeRequest(prepared.conversation, options);
     const warnings = new Warnings([...prepared.conversation.warnings, ...encoded.warnings]);
     const memory: ConversionMemory = {
       ...prepared.memory,
@@ -105,13 +106,13 @@ export function convertRequest(
  * ```
  */
 export function convertAnswer(
-  upstreamStyle: Style,
+  upstreamStyle: ProviderStyle,
   clientStyle: Style,
   body: JsonObject,
   context: PipeContext,
   memory: ConversionMemory,
 ): JsonObject {
-  const decoded = dialectOf(upstreamStyle).decodeAnswer(body, memory);
+  const decoded = providerDialectOf(upstreamStyle).decodeAnswer(body, memory);
   const { thinkTags } = memory;
   const answer = thinkTags === undefined ? decoded : splitThinking(decoded, thinkTags);
   const restored = restoreAnswer(answer, memory);

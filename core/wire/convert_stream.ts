@@ -3,7 +3,7 @@ import { GatewayError } from "../errors.ts";
 import { invariant } from "../lib/assert.ts";
 import type { ConversionMemory, PipeContext, StreamPipe, StreamReading } from "./contract.ts";
 import { createConvertingPipe } from "./stream/converting_pipe.ts";
-import type { Style } from "./style.ts";
+import type { ProviderStyle, Style } from "./style.ts";
 
 /** A stream in the client's style, with its usage and state. */
 export interface ConvertedStream {
@@ -38,7 +38,7 @@ export interface ConvertedStream {
  * ```
  */
 export function convertStream(
-  upstreamStyle: Style,
+  upstreamStyle: ProviderStyle,
   clientStyle: Style,
   body: ReadableStream<Uint8Array>,
   context: PipeContext,

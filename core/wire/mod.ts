@@ -1,7 +1,7 @@
 /**
  * Wire styles: conversion, native pipes, readings, errors. Usable as a library without the gateway.
  *
- * - Folder `core/wire/`: the four wire styles of chat: conversion over one typed form, native
+ * - Folder `core/wire/`: the wire styles of chat: conversion over one typed form, native
  *   pipes, readings of answers.
  * - In: requests, answers and stream bytes in one style, and the capabilities of the route.
  * - Out: the same in another style, with every field named that could not be carried.
@@ -67,7 +67,7 @@ export { withoutForeignSignatures } from "./gemini/foreign_signatures.ts";
 export { wrappedPrefix } from "./gemini/thought_signatures.ts";
 export { isStoredFile } from "./gemini/stored_files.ts";
 export { withReferenceNames } from "./gemini/field_names.ts";
-export { withoutPathMembers } from "./gemini/path_members.ts";
+export { hasPathMembers, withoutPathMembers } from "./path_members.ts";
 export { withoutForeignBlocks } from "./messages/foreign_blocks.ts";
 export { thinkingOffInMixedLoop } from "./messages/tool_loop.ts";
 export { sealPrefix } from "./reasoning_seal.ts";

@@ -10,10 +10,13 @@ const attachmentTypes: ReadonlySet<unknown> = new Set([
   ...["image", "document", "image_url", "file", "input_audio", "input_image", "input_file"],
 ]);
 
+/** Members that hold a picture or a file, in styles whose blocks have no type. */
+const fileMembers = ["inlineData", "fileData", "image", "document"] as const;
+
 /** Members that are not part of the prompt: structure, ids and settings. */
 const silentMembers: ReadonlySet<string> = new Set([
   ...["type", "role", "cache_control", "prompt_cache_breakpoint", "signature"],
-  ...["thoughtSignature", "mimeType"],
+  ...["thoughtSignature", "mimeType", "toolUseId", "cachePoint"],
   ...["id", "call_id", "tool_call_id", "tool_use_id", "encrypted_content"],
 ]);
 
@@ -42,7 +45,7 @@ function count(value: Json | undefined, into: { total: number; marked: number })
   } else if (Array.isArray(value)) {
     for (const element of value) count(element, into);
   } else if (isJsonObject(value)) {
-    const isFile = value["inlineData"] !== undefined || value["fileData"] !== undefined;
+    const isFile = fileMembers.some((name) => value[name] !== undefined);
     if (isFile || attachmentTypes.has(value["type"])) into.total += attachmentTokens;
     else {
       for (const [name, member] of Object.entries(value)) {

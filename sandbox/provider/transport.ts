@@ -9,11 +9,12 @@
  */
 import { type ByteParts, joined } from "../../core/lib/bytes/byte_parts.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import type { Style } from "../../core/wire/contract.ts";
+import type { ProviderStyle } from "../../core/wire/contract.ts";
 import { withReferenceNames } from "../../core/wire/mod.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import type { Transport, UpstreamRequest } from "../../core/upstream/transport.ts";
 import { answerChat } from "./chat/endpoint.ts";
+import { answerConverse } from "./converse/endpoint.ts";
 import type { Delay } from "./delay.ts";
 import { answerCompletions } from "./completions.ts";
 import { answerEmbeddings } from "./embeddings.ts";
@@ -36,7 +37,7 @@ export interface SandboxOptions {
    * what it cannot interpret.
    */
   readonly validate?: (
-    style: Style,
+    style: ProviderStyle,
     body: JsonObject,
     betas: readonly string[],
   ) => string | undefined;
@@ -45,7 +46,7 @@ export interface SandboxOptions {
 /** One endpoint: the style of its errors, the style that its requests are validated against (if any), and its answer. */
 interface Endpoint {
   readonly vendor: VendorStyle;
-  readonly style?: Style;
+  readonly style?: ProviderStyle;
   answer(body: JsonObject, nowSeconds: number): Reply;
 }
 
@@ -128,7 +129,18 @@ interface FoundEndpoint {
 
 const geminiPath = /\/models\/(.+):(generateContent|streamGenerateContent|countTokens)$/;
 
+const conversePath = /\/model\/([^/]+)\/converse(-stream)?$/;
+
 function endpointOf(path: string): FoundEndpoint | undefined {
+  const [, converseModel, streamed] = conversePath.exec(path) ?? [];
+  if (converseModel !== undefined) {
+    const model = decodeURIComponent(converseModel);
+    return {
+      // The gateway reads the vendor's errors into this form before anything else does.
+      endpoint: { vendor: "messages", style: "converse", answer: answerConverse },
+      members: streamed === undefined ? { model } : { model, stream: true },
+    };
+  }
   const [, name, operation] = geminiPath.exec(path) ?? [];
   if (name === undefined) {
     const found = endpoints.find(([end]) => path.endsWith(end));

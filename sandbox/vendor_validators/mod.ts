@@ -12,9 +12,11 @@
  */
 import type { z } from "zod";
 import { isJsonObject, type Json } from "../../core/lib/json/json.ts";
-import type { Style } from "../../core/wire/contract.ts";
+import type { ProviderStyle } from "../../core/wire/contract.ts";
 import { chatChecks } from "./chat_order.ts";
 import { chatRequest } from "./chat_schema.ts";
+import { converseChecks } from "./converse_order.ts";
+import { converseRequest } from "./converse_schema.ts";
 import { geminiChecks } from "./gemini_order.ts";
 import { geminiRequest } from "./gemini_schema.ts";
 import { messagesChecks } from "./messages_order.ts";
@@ -69,7 +71,7 @@ function lockedField(body: Json, betas: readonly string[]): string | undefined {
  * ```
  */
 export function validateRequest(
-  style: Style,
+  style: ProviderStyle,
   body: Json,
   betas: readonly string[] = [],
 ): string | undefined {
@@ -82,5 +84,7 @@ export function validateRequest(
       return validate(responsesRequest, responsesChecks, "brackets", body);
     case "gemini":
       return validate(geminiRequest, geminiChecks, "brackets", body);
+    case "converse":
+      return validate(converseRequest, converseChecks, "dots", body);
   }
 }

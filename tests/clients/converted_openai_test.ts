@@ -28,7 +28,7 @@ Deno.test("the OpenAI SDK's stream helpers on models of the other styles", {
     maxRetries: 0,
   });
 
-  for (const model of ["only-messages", "only-responses", "only-gemini"]) {
+  for (const model of ["only-messages", "only-responses", "only-gemini", "only-converse"]) {
     const stream = (
       content: string,
       extra: Partial<OpenAI.ChatCompletionCreateParamsStreaming> = {},
@@ -182,7 +182,7 @@ Deno.test("the OpenAI SDK's stream helpers on models of the other styles", {
     });
   }
 
-  for (const model of ["only-messages", "only-chat"]) {
+  for (const model of ["only-messages", "only-chat", "only-converse"]) {
     await t.step(`${model}: Responses, streamed to its end`, async () => {
       const whole = await openai.responses.create({
         model,

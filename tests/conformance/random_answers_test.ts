@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import fc from "fast-check";
-import type { StreamReading, Style } from "../../core/wire/contract.ts";
+import type { ProviderStyle, StreamReading, Style } from "../../core/wire/contract.ts";
 import type { Answer } from "../../core/wire/conversation/mod.ts";
 import { convertAnswer } from "../../core/wire/convert.ts";
 import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
@@ -14,6 +14,7 @@ import { arbitraryAnswer, eventsOfAnswer } from "../support/answer_events.ts";
 import { concatBytes } from "../support/strict_client/strict_client.ts";
 import { context, essence, readStream, readWhole } from "./clients.ts";
 import { cutBytes, otherStyles, styles } from "./recordings.ts";
+import { converseAnswer, converseStream } from "./random_converse.ts";
 import { arbitraryHabits, chatStream } from "./random_chat_stream.ts";
 
 const pieces = fc.array(fc.nat(30), { maxLength: 4 });
@@ -38,7 +39,7 @@ function inChatForm(answer: Answer): Answer {
 }
 
 function convert(
-  from: Style,
+  from: ProviderStyle,
   to: Style,
   chunks: readonly Uint8Array[],
 ): { readonly bytes: Uint8Array; readonly reading: StreamReading } {
@@ -70,6 +71,41 @@ for (const from of styles) {
       );
     });
   }
+}
+
+for (const to of styles) {
+  Deno.test(`a random Converse stream means to a ${to} client what the whole answer means`, () => {
+    fc.assert(
+      fc.property(counted, pieces, choices, places, (answer, cuts, picks, at) => {
+        const events = eventsOfAnswer(answer, cuts, picks);
+        const upstream = new TextEncoder().encode(converseStream(events));
+        const { bytes, reading } = convert("converse", to, cutBytes(upstream, at));
+        const outcome = readStream(to, bytes);
+        assert(outcome.kind === "answer", JSON.stringify(outcome));
+        const whole = readWhole(
+          to,
+          convertAnswer("converse", to, converseAnswer(answer), context, {}),
+        );
+        assertEquals(essence(to, outcome.answer), essence(to, whole));
+        assertEquals(reading.usage?.output, answer.usage?.output);
+        assertEquals(reading.usage?.cacheWrite, answer.usage?.cacheWrite);
+      }),
+      { numRuns: 300 },
+    );
+  });
+
+  Deno.test(`a Converse stream that is cut anywhere is an error to a ${to} client`, () => {
+    fc.assert(
+      fc.property(counted, pieces, fc.nat(), (answer, cuts, length) => {
+        const text = converseStream(eventsOfAnswer(answer, cuts, []));
+        const stopAt = text.indexOf("event: messageStop");
+        const bytes = new TextEncoder().encode(text.slice(0, length % (stopAt + 1)));
+        const outcome = readStream(to, convert("converse", to, [bytes]).bytes);
+        assertEquals(outcome.kind, "error");
+      }),
+      { numRuns: 100 },
+    );
+  });
 }
 
 for (const to of otherStyles("chat")) {

@@ -9,8 +9,8 @@ import { chatRequest } from "./random_chat.ts";
 import { geminiRequest } from "./random_gemini.ts";
 import { messagesRequest } from "./random_messages.ts";
 import { responsesRequest } from "./random_responses.ts";
-import { otherStyles, styles } from "./recordings.ts";
-import { routes } from "./routes.ts";
+import { styles, targetStyles } from "./recordings.ts";
+import { fetchedFor, routes } from "./routes.ts";
 
 const requests: Record<Style, fc.Arbitrary<JsonObject>> = {
   messages: messagesRequest,
@@ -20,11 +20,16 @@ const requests: Record<Style, fc.Arbitrary<JsonObject>> = {
 };
 
 for (const from of styles) {
-  for (const to of otherStyles(from)) {
+  for (const to of targetStyles(from)) {
     Deno.test(`a random ${from} request converts to what a ${to} vendor accepts`, () => {
       fc.assert(
         fc.property(requests[from], fc.constantFrom(...routes[to]), (body, capabilities) => {
-          const options = { capabilities, upstreamModel: "up-1", maxOutputTokens: 32_000 };
+          const options = {
+            capabilities,
+            upstreamModel: "up-1",
+            maxOutputTokens: 32_000,
+            ...fetchedFor(to),
+          };
           const conversion = convertRequest(from, to, body, options);
           if (!conversion.ok) throw conversion.error;
           const converted = conversion.request.body;
@@ -37,7 +42,12 @@ for (const from of styles) {
     Deno.test(`a random ${from} request converts to ${to} the same way every time`, () => {
       fc.assert(
         fc.property(requests[from], fc.constantFrom(...routes[to]), (body, capabilities) => {
-          const options = { capabilities, upstreamModel: "up-1", maxOutputTokens: 32_000 };
+          const options = {
+            capabilities,
+            upstreamModel: "up-1",
+            maxOutputTokens: 32_000,
+            ...fetchedFor(to),
+          };
           const before = JSON.stringify(body);
           const first = convertRequest(from, to, body, options);
           const second = convertRequest(from, to, body, options);

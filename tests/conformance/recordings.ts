@@ -5,7 +5,7 @@
  * Layout: `<style>/<name>.json` holds `{method, host, path, status, request, response}`; a stream is `<name>.sse` with
  * `<name>.request.json` beside it where the request was recorded. Failures are in `errors/`.
  */
-import type { Style } from "../../core/wire/contract.ts";
+import type { ProviderStyle, Style } from "../../core/wire/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 
 export const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
@@ -29,6 +29,11 @@ export function recordingsFolder(): string | undefined {
 /** Returns the styles other than `style`, to which it can be converted. */
 export function otherStyles(style: Style): Style[] {
   return styles.filter((other) => other !== style);
+}
+
+/** Returns the styles of providers to which a request of `style` can be converted. */
+export function targetStyles(style: Style): ProviderStyle[] {
+  return [...otherStyles(style), "converse"];
 }
 
 /** All recordings of one sub-folder, by name. `styleOf` returns the style of each. */

@@ -5,8 +5,8 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { convertRequest } from "../../core/wire/convert.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
-import { describeRecordings, otherStyles } from "./recordings.ts";
-import { routes } from "./routes.ts";
+import { describeRecordings, targetStyles } from "./recordings.ts";
+import { fetchedFor, routes } from "./routes.ts";
 
 /** Requests that are right, but only at the server they were sent to: their own vendor's schema refuses them. */
 const ofOtherServers: Record<string, string> = {
@@ -25,8 +25,11 @@ const refused: Record<string, string> = {
   "chat/n-2-tools-stream messages": "n",
   "chat/n-2-tools-stream responses": "n",
   "chat/n-2-tools-stream gemini": "n",
+  "chat/n-2-tools-stream converse": "n",
   "messages/web-search-citations-thinking chat": "tools.0",
   "responses/web-search chat": "tools.0",
+  "messages/web-search-citations-thinking converse": "tools.0",
+  "responses/web-search converse": "tools.0",
 };
 
 describeRecordings("recorded requests", (recordings) => {
@@ -40,10 +43,15 @@ describeRecordings("recorded requests", (recordings) => {
       else assert(refusal?.includes(`'${expected}'`), `${refusal} should name ${expected}`);
     });
 
-    for (const to of otherStyles(style)) {
+    for (const to of targetStyles(style)) {
       Deno.test(`${name}: converts to what a ${to} vendor accepts`, () => {
         for (const capabilities of routes[to]) {
-          const options = { capabilities, upstreamModel: "up-1", maxOutputTokens: 32_000 };
+          const options = {
+            capabilities,
+            upstreamModel: "up-1",
+            maxOutputTokens: 32_000,
+            ...fetchedFor(to),
+          };
           const conversion = convertRequest(style, to, request, options);
           const field = refused[`${name} ${to}`];
           if (field !== undefined) {

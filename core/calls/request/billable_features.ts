@@ -1,6 +1,6 @@
 /** Keeps features that cost the operator more than tokens away from routes that do not allow them. */
 import type { Model, Route } from "../../catalog/catalog.ts";
-import type { Style } from "../../wire/contract.ts";
+import type { ProviderStyle } from "../../wire/contract.ts";
 import {
   type BillableFeature,
   billableFeatureWords,
@@ -12,7 +12,7 @@ import type { JsonObject } from "../../lib/json/json.ts";
 
 /** A request in one wire style. */
 export interface StyledRequest {
-  readonly style: Style;
+  readonly style: ProviderStyle;
   readonly body: JsonObject;
 }
 

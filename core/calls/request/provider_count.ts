@@ -10,8 +10,10 @@ import { countTokensBody } from "./count_tokens_body.ts";
 import { withoutForeignReasoning } from "./foreign_reasoning.ts";
 import { type JsonBody, parseJsonBody } from "./json_body.ts";
 
-/** The styles whose vendors count tokens. */
+/** The styles of clients whose vendors count tokens. */
 export type CountingStyle = "messages" | "gemini";
+/** The styles whose vendors count tokens. */
+type CountedStyle = CountingStyle | "converse";
 
 /** A request for a count. */
 export interface CountRequest {
@@ -23,12 +25,13 @@ export interface CountRequest {
 }
 
 /** Fields that are part of the prompt or change its form; a counter refuses others. */
-const countedFields: Readonly<Record<CountingStyle, readonly string[]>> = {
+const countedFields: Readonly<Record<CountedStyle, readonly string[]>> = {
   messages: ["messages", "system", "tools", "tool_choice", "thinking"],
   gemini: ["contents", "systemInstruction", "tools", "toolConfig", "generationConfig"],
+  converse: ["system", "messages", "toolConfig", "additionalModelRequestFields"],
 };
 
-function counted(style: CountingStyle, body: JsonObject): JsonObject {
+function counted(style: CountedStyle, body: JsonObject): JsonObject {
   return Object.fromEntries(
     countedFields[style].flatMap((name) => {
       const value = body[name];
@@ -57,7 +60,7 @@ export function providerCountRequest(
       countedIn: "input_tokens",
     };
   }
-  if (style !== "messages" && style !== "gemini") return undefined;
+  if (style !== "messages" && style !== "gemini" && style !== "converse") return undefined;
   const value = from === style
     ? { ...body.value, ...withoutForeignReasoning(from, body) }
     : converted(from, style, body.value, route);
@@ -70,6 +73,10 @@ export function providerCountRequest(
       body: countTokensBody(whole, provider, upstreamModel),
       countedIn: "input_tokens",
     };
+  }
+  if (style === "converse") {
+    const sent = { input: { converse: prompt } };
+    return { subpath: countTokensPath, body: encoded(sent), countedIn: "input_tokens" };
   }
   const isCloud = provider.kind === "http" && provider.cloud !== undefined;
   // The vendor's own endpoint takes only contents beside a whole request; its cloud takes the parts by themselves.
@@ -84,7 +91,7 @@ const mostOutputTokens = 128_000;
 
 function converted(
   from: CountingStyle,
-  to: CountingStyle,
+  to: CountedStyle,
   value: JsonObject,
   { capabilities, upstreamModel }: Route,
 ): JsonObject | undefined {

@@ -16,6 +16,8 @@ const defaultPaths: Record<RouteStyle, string> = {
   responses: "/v1/responses",
   // The name of the model and the operation follow.
   gemini: "/v1beta/models",
+  // The same.
+  converse: "/model",
   images: "/v1/images",
   speech: "/v1/audio/speech",
   videos: "/v1/videos",
@@ -93,7 +95,11 @@ function pathOf(input: ProviderRequestInput): string {
   const path = own === undefined && cloud !== undefined
     ? cloudPath(cloud, { style, model, stream, subpath })
     : undefined;
-  const operation = style === "gemini" ? geminiOperation(input) : "";
+  const operation = style === "gemini"
+    ? geminiOperation(input)
+    : style === "converse"
+    ? `/${encodeURIComponent(model)}/${stream ? "converse-stream" : "converse"}`
+    : "";
   return path ?? `${own ?? defaultPaths[style]}${operation}${subpath}`;
 }
 
@@ -106,7 +112,8 @@ function geminiOperation({ model = "", stream, subpath }: ProviderRequestInput):
 
 function acceptedType({ provider, style, stream }: ProviderRequestInput): string {
   // Bedrock frames its streams in a form of its own, whatever is asked for.
-  const isFramed = cloudOf(provider)?.name === "bedrock" && style === "messages";
+  const isFramed = cloudOf(provider)?.name === "bedrock" &&
+    (style === "messages" || style === "converse");
   return stream && !isFramed ? "text/event-stream" : "application/json";
 }
 
@@ -142,7 +149,8 @@ function frameOf(input: ProviderRequestInput, own: readonly [string, string][]):
  */
 function knownFrame(input: ProviderRequestInput): RequestFrame {
   const { provider, style, stream, secret, body } = input;
-  const isInPath = style === "gemini" || cloudOf(provider) !== undefined;
+  const isInPath = style === "gemini" || style === "converse" ||
+    cloudOf(provider) !== undefined;
   const model = isInPath ? input.model ?? "" : "";
   let frames = knownFrames.get(provider);
   if (frames === undefined) knownFrames.set(provider, frames = new Map());

@@ -60,7 +60,9 @@ export class RemoteDocuments {
   /** Fetches what a route needs; `undefined` where there is nothing to fetch. */
   for({ style, capabilities }: Route): Promise<FetchedDocuments> | undefined {
     if (style === this.#request.style) return undefined;
-    if (style !== "chat" && style !== "messages" && style !== "gemini") return undefined;
+    if (
+      style !== "chat" && style !== "messages" && style !== "gemini" && style !== "converse"
+    ) return undefined;
     const named = this.#urls ??= documentUrls(this.#request.style, this.#body);
     const urls = named.filter((one) => takesData(style, capabilities, one));
     return urls.length === 0 ? undefined : this.#fetchAll(urls);

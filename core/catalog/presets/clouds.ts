@@ -10,7 +10,7 @@ const bedrock = {
   places: ["region"],
   auth: ({ region = "" }: FilledPlaces) => ({ kind: "aws", region, service: "bedrock" }),
   cloud: () => ({ name: "bedrock" }),
-  styles: ["messages", "chat"],
+  styles: ["messages", "converse", "chat"],
   facts: { messages: hostedMessages, chat: { shared_fields: [] } },
   source: "https://docs.aws.amazon.com/bedrock/latest/APIReference/API_runtime_InvokeModel.html",
   note: "The variable holds `ACCESS_KEY_ID:SECRET_ACCESS_KEY`.",

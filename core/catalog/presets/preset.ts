@@ -1,5 +1,5 @@
 /** What is known of a provider before an operator writes anything. */
-import type { RouteCapabilities, Style } from "../../wire/contract.ts";
+import type { ProviderStyle, RouteCapabilities } from "../../wire/contract.ts";
 import type { ProviderAuth } from "../auth_kinds.ts";
 import type { Cloud } from "../cloud_schema.ts";
 import type { RouteStyle } from "../model.ts";
@@ -26,7 +26,7 @@ export interface Preset {
   readonly styles: readonly RouteStyle[];
   readonly paths?: Partial<Readonly<Record<RouteStyle, string>>>;
   /** Where its servers differ from those of the vendor that defined the style. */
-  readonly facts?: Partial<Readonly<Record<Style, RouteCapabilities>>>;
+  readonly facts?: Partial<Readonly<Record<ProviderStyle, RouteCapabilities>>>;
   readonly timeouts?: { readonly connectMs?: number; readonly idleMs?: number };
   /** It counts tokens of the Messages and Gemini styles. */
   readonly countTokens?: boolean;

@@ -13,9 +13,10 @@
  * - Never: decides whether they are allowed: the route does, and `core/calls/request/` applies it.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import type { Style } from "../contract.ts";
+import type { ProviderStyle } from "../contract.ts";
 import { hasBillableBeta } from "./betas.ts";
 import type { BillableFeature } from "./features.ts";
+import { addConverseFeatures } from "./converse.ts";
 import { addGeminiFeatures } from "./gemini.ts";
 import type { AskedFeature } from "./features.ts";
 import { billableFeatureOfTool } from "./tools.ts";
@@ -95,10 +96,18 @@ export const billableFieldNames: readonly string[] = [
  * if (findBillableFeatures("chat", { model: "m", messages: [], service_tier: "auto" }).length > 0) throw new Error("found");
  * ```
  */
-export function findBillableFeatures(style: Style, body: JsonObject): readonly AskedFeature[] {
+export function findBillableFeatures(
+  style: ProviderStyle,
+  body: JsonObject,
+): readonly AskedFeature[] {
   const found: AskedFeature[] = [];
   if (style === "gemini") {
     addGeminiFeatures(body, found);
+    return found;
+  }
+  if (style === "converse") {
+    addConverseFeatures(body, found);
+    addMerged(body["additionalModelRequestFields"], "additionalModelRequestFields.", found);
     return found;
   }
   addFields(body, "", found);
@@ -113,7 +122,7 @@ function addFields(body: JsonObject, prefix: string, found: AskedFeature[]): voi
     if (value === undefined || value === null) continue;
     if (name === "tools") addTools(value, `${prefix}tools`, found);
     else if (name === mergedField && prefix === "") {
-      if (isJsonObject(value)) addFields(value, `${mergedField}.`, found);
+      addMerged(value, `${mergedField}.`, found);
     } else {
       const field = billableFields.get(name);
       if (field === undefined || field.harmless(value)) continue;
@@ -121,6 +130,11 @@ function addFields(body: JsonObject, prefix: string, found: AskedFeature[]): voi
       found.push({ feature: field.feature, path: `${prefix}${name}`, spare });
     }
   }
+}
+
+/** Adds what an object asks for that the server merges into the request. */
+function addMerged(fields: Json | undefined, prefix: string, found: AskedFeature[]): void {
+  if (isJsonObject(fields)) addFields(fields, prefix, found);
 }
 
 function addTools(tools: Json | undefined, path: string, found: AskedFeature[]): void {

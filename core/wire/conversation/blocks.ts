@@ -1,6 +1,6 @@
 /** Content blocks: the parts of turns and answers. */
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { Style } from "../contract.ts";
+import type { ProviderStyle, Style } from "../contract.ts";
 import type { HostedCallBlock } from "./hosted.ts";
 import type { CacheMark, Placed } from "./placed.ts";
 
@@ -149,7 +149,7 @@ export interface ToolResultBlock extends Placed {
  */
 export interface ForeignBlock extends Placed {
   readonly type: "foreign";
-  readonly style: Style;
+  readonly style: ProviderStyle;
   /** The wire's own `type`. */
   readonly kind: string;
   readonly raw: JsonObject;

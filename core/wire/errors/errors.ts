@@ -13,7 +13,7 @@ import { type ErrorCode, GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { readAnswer } from "../answer_reading.ts";
-import type { Style } from "../contract.ts";
+import type { ProviderStyle } from "../contract.ts";
 import {
   type ErrorFields,
   ownWords,
@@ -65,7 +65,7 @@ const codeOfStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>(
  * ```
  */
 export function decodeProviderError(
-  style: Style,
+  style: ProviderStyle,
   status: number,
   bodyText: string,
   options: ProviderErrorOptions = {},
@@ -143,7 +143,7 @@ function codeOf(status: number, said: GatewayError, body: Json | undefined): Err
 
 /** Reads a 200 with an error: only the body shows its kind. */
 function ofSuccess(
-  style: Style,
+  style: ProviderStyle,
   status: number,
   body: Json | undefined,
   options: ProviderErrorOptions,

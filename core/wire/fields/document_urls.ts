@@ -2,7 +2,7 @@
 import { GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { RemoteKind } from "../../media/guarded_fetch.ts";
-import type { RouteCapabilities, Style } from "../contract.ts";
+import type { ProviderStyle, RouteCapabilities, Style } from "../contract.ts";
 import type { Block, Conversation, DocumentBlock, ImageBlock, Turn } from "../conversation/mod.ts";
 import type { FetchedDocuments } from "../fetched_documents.ts";
 import { dialectOf } from "../stream/dialects.ts";
@@ -18,7 +18,7 @@ export interface DocumentUrl {
 
 /** Whether a route takes the content of a URL, but cannot fetch it. */
 export function takesData(
-  style: Style,
+  style: ProviderStyle,
   given: RouteCapabilities,
   { kind, url }: DocumentUrl,
 ): boolean {
@@ -30,7 +30,7 @@ export function takesData(
 }
 
 /** Whether a route takes documents, but cannot fetch them. */
-function takesDocumentData(style: Style, given: RouteCapabilities): boolean {
+function takesDocumentData(style: ProviderStyle, given: RouteCapabilities): boolean {
   const capabilities = resolveCapabilities(style, given);
   return capabilities.files &&
     (style === "chat" || (style !== "responses" && capabilities.images === "base64"));

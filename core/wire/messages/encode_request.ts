@@ -8,15 +8,11 @@ import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { ephemeralMark } from "../fields/cache_marks.ts";
 import { writeLogprobs } from "../fields/common_fields.ts";
 import type { ConversionMemory, ConversionOptions } from "../contract.ts";
-import type {
-  Conversation,
-  OutputFormat,
-  ReasoningRequest,
-  ToolChoice,
-} from "../conversation/mod.ts";
+import type { Conversation, OutputFormat, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { carryExtras } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
+import { answerTool, withAnswerTool } from "../tools/answer_tool_request.ts";
 import { messagesFormatSchema } from "../tools/json_schema.ts";
 import { Warnings } from "../warnings.ts";
 import { formatInWords } from "../fields/output_format.ts";
@@ -31,9 +27,6 @@ import { encodeMessagesTurns } from "./encode_turns.ts";
  * the vendor's SDKs refuse to wait for it.
  */
 const maxUnstreamedOutputTokens = 21_333;
-
-/** Name of the tool whose arguments are the structured answer, for models without another way. */
-const answerTool = "structured_answer";
 
 /**
  * The fields of a conversation that go into a Messages request. A new field does not compile until a step below reads
@@ -182,45 +175,6 @@ function describedInSchema(output: OutputFormat | undefined): OutputFormat | und
   if (output?.type !== "json_schema" || output.description === undefined) return output;
   const { description, schema } = output;
   return { ...output, schema: { description, ...schema } };
-}
-
-/**
- * Adds a tool whose arguments are the answer. The model must call it, or any tool if the client has tools of its own;
- * only once, if the route can limit it.
- */
-function withAnswerTool(
-  conversation: Conversation,
-  schema: JsonObject,
-  capabilities: ResolvedCapabilities,
-  warnings: Warnings,
-): Conversation {
-  const path = conversation.output?.path ?? "response_format";
-  const toolChoice = answerChoice(conversation, path);
-  // The client let the model choose, which it no longer can.
-  if (toolChoice.type === "required" && conversation.toolChoice?.type === "auto") {
-    warnings.add(conversation.toolChoice.path);
-  }
-  const onlyAnswer = toolChoice.type === "tool" && toolChoice.name === answerTool;
-  const tool = {
-    type: "function" as const,
-    path,
-    name: answerTool,
-    description: "Give your final answer by calling this tool.",
-    schema,
-  };
-  return {
-    ...conversation,
-    tools: [...conversation.tools, tool],
-    toolChoice,
-    ...(onlyAnswer && capabilities.parallel_flag ? { parallelTools: false } : {}),
-  };
-}
-
-function answerChoice({ tools, toolChoice }: Conversation, path: string): ToolChoice {
-  if (toolChoice?.type === "tool") return toolChoice;
-  // Hosted tools are dropped on the way to another vendor.
-  const hasOwn = tools.some((tool) => tool.type !== "hosted") && toolChoice?.type !== "none";
-  return hasOwn ? { type: "required", path } : { type: "tool", name: answerTool, path };
 }
 
 function encodeIdentity(

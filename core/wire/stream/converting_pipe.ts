@@ -10,13 +10,14 @@ import { inClientTerms } from "./client_model.ts";
 import type {
   ConversionMemory,
   PipeContext,
+  ProviderStyle,
   StreamPipe,
   StreamReading,
   Style,
 } from "../contract.ts";
 import type { StreamEvent } from "../conversation/mod.ts";
 import type { EventSink, StreamDecoder, StreamEncoder } from "./dialect.ts";
-import { dialectOf } from "./dialects.ts";
+import { dialectOf, providerDialectOf } from "./dialects.ts";
 import { literalBytes } from "../../lib/json/json_literal.ts";
 import { newStreamReading } from "./reading.ts";
 import { joiningSink } from "../fields/surrogate_pairs.ts";
@@ -42,13 +43,13 @@ const nothing = new Uint8Array(0);
  * ```
  */
 export function createConvertingPipe(
-  upstreamStyle: Style,
+  upstreamStyle: ProviderStyle,
   clientStyle: Style,
   context: PipeContext,
   memory: ConversionMemory,
 ): StreamPipe {
   return new ConvertingPipe(
-    dialectOf(upstreamStyle).createStreamDecoder(memory),
+    providerDialectOf(upstreamStyle).createStreamDecoder(memory),
     dialectOf(clientStyle).createStreamEncoder(context, memory),
     { memory, context },
   );

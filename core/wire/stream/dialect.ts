@@ -13,19 +13,18 @@
  */
 import type { ToolUses } from "../../billing/hosted_tools.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { ConversionMemory, ConversionOptions, PipeContext, Style } from "../contract.ts";
+import type {
+  ConversionMemory,
+  ConversionOptions,
+  PipeContext,
+  ProviderStyle,
+  Style,
+} from "../contract.ts";
 import type { Answer, Conversation, StreamEvent } from "../conversation/mod.ts";
 
-/** The implementation of one wire style: decoders, encoders, streams. */
-export interface Dialect {
-  readonly style: Style;
-  /**
-   * Reads a request of this style.
-   *
-   * @throws {GatewayError} `invalid_request` naming the field that is wrong, `conversion_refused` naming the one
-   *   that no other style can carry
-   */
-  decodeRequest(body: JsonObject): Conversation;
+/** The provider's side of a wire style: requests to a provider, and its answers. */
+export interface ProviderDialect {
+  readonly style: ProviderStyle;
   /**
    * Writes a conversation as a request of this style. The conversation went through `normalize_turns.ts` before (turns
    * merged, every call answered by a result at the start of the next turn, ids unique) and through
@@ -41,10 +40,22 @@ export interface Dialect {
    * @throws {GatewayError} the provider's error if a 200 holds one; `upstream_unreachable` if it is not an answer
    */
   decodeAnswer(body: JsonObject, memory: ConversionMemory): Answer;
-  /** Writes an answer for a client of this style. */
-  encodeAnswer(answer: Answer, context: PipeContext, memory: ConversionMemory): JsonObject;
   /** Reads the frames of one stream of an upstream of this style. */
   createStreamDecoder(memory: ConversionMemory): StreamDecoder;
+}
+
+/** The implementation of a wire style that clients speak too: decoders, encoders, streams. */
+export interface Dialect extends ProviderDialect {
+  readonly style: Style;
+  /**
+   * Reads a request of this style.
+   *
+   * @throws {GatewayError} `invalid_request` naming the field that is wrong, `conversion_refused` naming the one
+   *   that no other style can carry
+   */
+  decodeRequest(body: JsonObject): Conversation;
+  /** Writes an answer for a client of this style. */
+  encodeAnswer(answer: Answer, context: PipeContext, memory: ConversionMemory): JsonObject;
   /** Writes one stream for a client of this style. */
   createStreamEncoder(context: PipeContext, memory: ConversionMemory): StreamEncoder;
 }

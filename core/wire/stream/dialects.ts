@@ -1,7 +1,8 @@
 /** The table of wire styles: one entry for each folder. */
 import { chatDialect } from "../chat/dialect.ts";
-import type { Style } from "../contract.ts";
-import type { Dialect } from "./dialect.ts";
+import type { ProviderStyle, Style } from "../contract.ts";
+import { converseDialect } from "../converse/dialect.ts";
+import type { Dialect, ProviderDialect } from "./dialect.ts";
 import { geminiDialect } from "../gemini/dialect.ts";
 import { messagesDialect } from "../messages/dialect.ts";
 import { responsesDialect } from "../responses/dialect.ts";
@@ -13,7 +14,12 @@ const dialects: Readonly<Record<Style, Dialect>> = {
   gemini: geminiDialect,
 };
 
-/** The dialect of a style. */
+/** The dialect of a style that clients speak. */
 export function dialectOf(style: Style): Dialect {
   return dialects[style];
+}
+
+/** The provider's side of a style. */
+export function providerDialectOf(style: ProviderStyle): ProviderDialect {
+  return style === "converse" ? converseDialect : dialects[style];
 }

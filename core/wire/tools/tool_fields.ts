@@ -1,6 +1,6 @@
 /** Rules for tools, tool choice and hosted tools that the encoders of all styles share. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import type { ConversionOptions, RouteCapabilities, Style } from "../contract.ts";
+import type { ConversionOptions, ProviderStyle, RouteCapabilities } from "../contract.ts";
 import type {
   Conversation,
   HostedTool,
@@ -65,7 +65,11 @@ export function refuseForced(tool: HostedTool, choice: ToolChoice | undefined): 
 }
 
 /** Whether `style` has any hosted tools for requests of other styles. */
-export function takesHostedTools(style: Style, capabilities: RouteCapabilities): boolean {
+export function takesHostedTools(
+  style: ProviderStyle,
+  capabilities: RouteCapabilities,
+): boolean {
+  if (style === "converse") return false;
   return style !== "chat" || capabilities.extra_fields?.includes(searchField) === true;
 }
 

@@ -28,6 +28,8 @@ export function toolIdFor(rule: ResolvedCapabilities["tool_id"], id: string): st
       return /^[a-zA-Z0-9]{9}$/.test(id) ? id : hashBase62(id, 9);
     case "word":
       return wordId(id);
+    case "word64":
+      return wordId(id.length <= 64 ? id : `${id.slice(0, 31)}_${hashHex(id)}`);
   }
 }
 

@@ -19,6 +19,9 @@ import type { Gateway } from "../gateway.ts";
 /** Milliseconds to wait for the provider's token counter; after that the estimate is sent. */
 const countTokensMs = 10_000;
 
+/** The styles of routes that may count. */
+const countingStyles: ReadonlySet<Route["style"]> = new Set(["messages", "gemini", "converse"]);
+
 /** A prompt to count. */
 export interface CountCall {
   readonly style: CountingStyle;
@@ -32,9 +35,7 @@ export interface CountCall {
 /** The first route that counts, if possible one of the client's style. */
 function countingRoute(gateway: Gateway, { model, style }: CountCall): Route | undefined {
   const counting = gateway.router.candidates(model, { style, operation: "chat" })
-    .filter((route) =>
-      route.countTokens && (route.style === "messages" || route.style === "gemini")
-    );
+    .filter((route) => route.countTokens && countingStyles.has(route.style));
   return counting.find((route) => route.style === style) ?? counting[0];
 }
 

@@ -1,7 +1,7 @@
 /** A started gateway whose models each have one style only, on a sandbox as strict as the vendors. */
 import { type StartedGateway, startGateway } from "./started_gateway.ts";
 
-const styles = ["messages", "chat", "responses", "gemini"] as const;
+const styles = ["messages", "chat", "responses", "gemini", "converse"] as const;
 
 function model(id: string, style: string) {
   return {
@@ -12,11 +12,15 @@ function model(id: string, style: string) {
     maxOutputTokens: 8_000,
     vision: true,
     price: { unit: "token", vndPerMtok: 1_000 },
-    routes: [{ provider: "strict", style }],
+    routes: [{
+      provider: "strict",
+      style,
+      ...(style === "converse" ? { facts: { reasoning_field: "thinking" } } : {}),
+    }],
   };
 }
 
-/** Models `only-messages`, `only-chat`, `only-responses` and `only-gemini`. */
+/** Models `only-messages`, `only-chat`, `only-responses`, `only-gemini` and `only-converse`. */
 export async function startConvertingGateway(): Promise<StartedGateway> {
   const folder = await Deno.makeTempDir({ prefix: "gateway-test-" });
   const path = `${folder}/gateway.json`;

@@ -5,6 +5,7 @@ import type {
   ConversionMemory,
   ConversionOptions,
   PipeContext,
+  ProviderStyle,
   RouteCapabilities,
   Style,
 } from "../../../../core/wire/contract.ts";
@@ -29,7 +30,7 @@ export interface Converted {
 /** Converts a request that must convert. The result must be what the real vendor accepts. */
 export function converted(
   from: Style,
-  to: Style,
+  to: ProviderStyle,
   body: JsonObject,
   capabilities: RouteCapabilities = {},
   maxOutputTokens = 64_000,
@@ -48,7 +49,7 @@ export function converted(
 /** Like {@linkcode converted}, and the real vendor must accept the result. */
 export function accepted(
   from: Style,
-  to: Style,
+  to: ProviderStyle,
   body: JsonObject,
   capabilities: RouteCapabilities = {},
 ): Converted {
@@ -60,7 +61,7 @@ export function accepted(
 /** The error of a request that must be refused. */
 export function refusal(
   from: Style,
-  to: Style,
+  to: ProviderStyle,
   body: JsonObject,
   capabilities: RouteCapabilities = {},
   allow?: ConversionOptions["allow"],
@@ -76,7 +77,7 @@ export function refusal(
 }
 
 export function convertedAnswer(
-  from: Style,
+  from: ProviderStyle,
   to: Style,
   body: JsonObject,
   memory: ConversionMemory = {},

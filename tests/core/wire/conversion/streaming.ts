@@ -3,6 +3,7 @@ import { createConvertingPipe } from "../../../../core/wire/stream/converting_pi
 import type {
   ConversionMemory,
   PipeContext,
+  ProviderStyle,
   StreamReading,
   Style,
 } from "../../../../core/wire/contract.ts";
@@ -48,7 +49,7 @@ export interface StreamCall {
 
 /** Runs a transcript through a pipe, as the relay does. */
 export function streamed(
-  from: Style,
+  from: ProviderStyle,
   to: Style,
   transcript: string | Uint8Array,
   call: StreamCall = {},

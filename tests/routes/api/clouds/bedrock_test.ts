@@ -5,6 +5,7 @@ import { awsKey } from "../../../support/servers/fake_cloud.ts";
 import {
   type CloudWorld,
   type CloudWorldOptions,
+  heldStream,
   messagesAnswer,
   messagesEvents,
   openCloudWorld,
@@ -54,30 +55,6 @@ function streamOf(frames: readonly Uint8Array<ArrayBuffer>[]): Response {
   return new Response(new Blob([...frames]), {
     headers: { "content-type": "application/vnd.amazon.eventstream" },
   });
-}
-
-/** The text of a stream whose second part is sent when the client has the beginning. */
-async function heldStream(
-  world: CloudWorld,
-  first: readonly Uint8Array<ArrayBuffer>[],
-  rest: readonly Uint8Array<ArrayBuffer>[],
-): Promise<string> {
-  const begun = Promise.withResolvers<void>();
-  world.cloud.answer = () =>
-    new Response(
-      new ReadableStream({
-        async start(controller) {
-          for (const bytes of first) controller.enqueue(bytes);
-          await begun.promise;
-          for (const bytes of rest) controller.enqueue(bytes);
-          controller.close();
-        },
-      }),
-      { headers: { "content-type": "application/vnd.amazon.eventstream" } },
-    );
-  const response = await world.ask({ messages: turns, stream: true });
-  begun.resolve();
-  return await response.text();
 }
 
 Deno.test("a whole answer comes by invoke, signed, without model and stream in the body", async () => {

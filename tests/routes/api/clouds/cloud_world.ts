@@ -138,3 +138,27 @@ export function textOfEvents(stream: string): string {
   return [...stream.matchAll(/^data: (.*)$/gm)].map(([, data = ""]) => JSON.parse(data))
     .filter(({ type }) => type === "content_block_delta").map(({ delta }) => delta.text).join("");
 }
+
+/** The text of a Bedrock stream whose second part is sent when the client has the beginning. */
+export async function heldStream(
+  world: CloudWorld,
+  first: readonly Uint8Array<ArrayBuffer>[],
+  rest: readonly Uint8Array<ArrayBuffer>[],
+): Promise<string> {
+  const begun = Promise.withResolvers<void>();
+  world.cloud.answer = () =>
+    new Response(
+      new ReadableStream({
+        async start(controller) {
+          for (const bytes of first) controller.enqueue(bytes);
+          await begun.promise;
+          for (const bytes of rest) controller.enqueue(bytes);
+          controller.close();
+        },
+      }),
+      { headers: { "content-type": "application/vnd.amazon.eventstream" } },
+    );
+  const response = await world.ask({ messages: turns, stream: true });
+  begun.resolve();
+  return await response.text();
+}

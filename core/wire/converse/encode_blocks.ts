@@ -1,0 +1,269 @@
+/**
+ * Writes content blocks as Converse blocks. A cache mark is a block of its own, after the one that it belongs to.
+ *
+ * See docs/internals/WIRE_FORMATS.md#converse-messages.
+ */
+import { defined } from "../../lib/defined.ts";
+import { noneUnhandled } from "../../lib/every_member.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { JsonCount } from "../../lib/json/json_bounds.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import type { ResolvedCapabilities } from "../capabilities.ts";
+import type {
+  Block,
+  DocumentBlock,
+  ImageBlock,
+  Placed,
+  ReasoningBlock,
+  SearchResultBlock,
+  TextBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+  ToolResultContent,
+} from "../conversation/mod.ts";
+import { CacheMarkCounter, type Markable, warnOfMark } from "../fields/cache_marks.ts";
+import { renderForeign } from "../fields/extras.ts";
+import { refuse } from "../fields/fields.ts";
+import {
+  carriedImage,
+  documentHeading,
+  refuseForeignFile,
+  requireDocuments,
+  searchResultText,
+} from "../fields/media_blocks.ts";
+import { renderHostedCall } from "../tools/hosted_calls.ts";
+import { argumentsObject } from "../tools/tool_arguments.ts";
+import type { Warnings } from "../warnings.ts";
+import { documentFormats, DocumentNames, imageFormats } from "./documents.ts";
+
+// What becomes of each member of a block here. A new member does not compile until it has a row.
+noneUnhandled<
+  Exclude<
+    keyof TextBlock,
+    | keyof Placed
+    | "type"
+    | "text"
+    // In a history a refusal is text like any other.
+    | "refusal"
+  >
+>();
+noneUnhandled<
+  Exclude<
+    keyof ImageBlock,
+    | keyof Placed
+    | "type"
+    | "source"
+    // The style has no such member, and the model sees the whole image anyway.
+    | "detail"
+  >
+>();
+noneUnhandled<
+  Exclude<
+    keyof DocumentBlock,
+    | keyof Placed
+    | "type"
+    | "source"
+    // documentHeading() makes them text before the document, unless the name of the document is the title.
+    | "title"
+    | "context"
+    | "titlePath"
+    | "citations"
+  >
+>();
+noneUnhandled<
+  Exclude<
+    keyof SearchResultBlock,
+    keyof Placed | "type" | "source" | "title" | "texts" | "citations"
+  >
+>();
+noneUnhandled<Exclude<keyof ReasoningBlock, keyof Placed | "type" | "text" | "proof">>();
+noneUnhandled<
+  Exclude<
+    keyof ToolCallBlock,
+    | keyof Placed
+    | "type"
+    | "id"
+    | "name"
+    | "input"
+    // Of the Responses style only.
+    | "itemId"
+  >
+>();
+noneUnhandled<
+  Exclude<
+    keyof ToolResultBlock,
+    | keyof Placed
+    | "type"
+    | "callId"
+    | "content"
+    | "isError"
+    // normalizeTurns() found the call by it.
+    | "name"
+    // One kind of block holds the results of all kinds of tools.
+    | "custom"
+  >
+>();
+
+/** Writes the blocks of one request. */
+export class BlockWriter {
+  readonly #capabilities: ResolvedCapabilities;
+  readonly #warnings: Warnings;
+  readonly #marks: CacheMarkCounter;
+  readonly #names = new DocumentNames();
+  /** Counts the parsed arguments of calls, which other styles write as text. */
+  readonly #count = new JsonCount();
+
+  constructor(capabilities: ResolvedCapabilities, warnings: Warnings) {
+    this.#capabilities = capabilities;
+    this.#warnings = warnings;
+    this.#marks = new CacheMarkCounter(warnings);
+  }
+
+  /** Writes a block of a turn and its cache mark; nothing if none of it can or need be carried. */
+  blocks(block: Block): JsonObject[] {
+    const written = this.#block(block);
+    if (written.length > 0) return [...written, ...this.mark(block)];
+    warnOfMark(block, this.#warnings);
+    return [];
+  }
+
+  /** Writes the cache mark of a block or tool; warns if the route has none, or there are too many. */
+  mark(part: Markable): JsonObject[] {
+    const mark = this.#marks.take(part, this.#capabilities.cache_marks === "cache_point");
+    if (mark === undefined) return [];
+    return [{ cachePoint: { type: "default", ...defined({ ttl: mark.ttl }) } }];
+  }
+
+  /** Writes a call or a result as text, for requests without tools. */
+  callAsText(block: ToolCallBlock | ToolResultBlock): JsonObject[] {
+    this.#warnings.add(block.path);
+    warnOfMark(block, this.#warnings);
+    if (block.type === "tool_call") {
+      const { input } = argumentsObject(block.input, this.#count);
+      return [{ text: `[Called tool ${block.name} with ${stringifyExactly(input)}]` }];
+    }
+    const kind = block.isError ? "Error" : "Result";
+    return [{ text: `[${kind} of the tool call]` }, ...this.#resultContent(block)];
+  }
+
+  #block(block: Block): JsonObject[] {
+    switch (block.type) {
+      case "reasoning":
+        return this.#reasoning(block);
+      case "tool_call":
+        return [{ toolUse: this.#toolUse(block) }];
+      case "tool_result":
+        return [{ toolResult: this.#toolResult(block) }];
+      case "hosted_call":
+        return [{ text: renderHostedCall(block, this.#warnings).trimEnd() }];
+      default:
+        return this.#plain(block);
+    }
+  }
+
+  #plain(block: ToolResultContent): JsonObject[] {
+    switch (block.type) {
+      case "text":
+        return block.text.trim() === "" ? [] : [{ text: block.text }];
+      case "image":
+        return [{ image: this.#image(block) }];
+      case "document":
+        return this.#document(block);
+      case "search_result":
+        if (block.citations === true) this.#warnings.add(`${block.path}.citations`);
+        return [{ text: searchResultText(block) }];
+      case "foreign": {
+        const text = renderForeign(block, this.#warnings);
+        return text === undefined || text.trim() === "" ? [] : [{ text }];
+      }
+    }
+  }
+
+  #image(block: ImageBlock): JsonObject {
+    const { path } = block;
+    const source = carriedImage(block, this.#capabilities);
+    if (source.kind === "url") refuse(path, "this model takes images only as data, not by URL");
+    const format = imageFormats.get(source.mediaType);
+    if (format === undefined) {
+      refuse(path, `this model takes JPEG, PNG, GIF and WebP images, not ${source.mediaType}`);
+    }
+    return { format, source: { bytes: source.data } };
+  }
+
+  #document(block: DocumentBlock): JsonObject[] {
+    const { source, path, title } = block;
+    if (block.citations === true) this.#warnings.add(`${path}.citations`);
+    switch (source.kind) {
+      case "text":
+        return [{ text: documentHeading(block) + source.text }];
+      case "blocks":
+        return [
+          ...heading(block),
+          ...source.blocks.flatMap((inner) => this.#nested(inner)),
+        ];
+      case "file":
+        return refuseForeignFile(path);
+      case "url":
+        requireDocuments(path, this.#capabilities);
+        return refuse(path, "this model takes documents only as data, not by URL");
+      case "base64": {
+        requireDocuments(path, this.#capabilities);
+        const format = documentFormats.get(source.mediaType);
+        if (format === undefined) {
+          refuse(path, `this model takes no documents of type ${source.mediaType}`);
+        }
+        const name = this.#names.nameFor(title);
+        const { title: _, ...untitled } = block;
+        return [
+          ...heading(name === title ? untitled : block),
+          { document: { format, name, source: { bytes: source.data } } },
+        ];
+      }
+    }
+  }
+
+  /** Writes a block inside another, where no cache mark can be. */
+  #nested(block: ToolResultContent): JsonObject[] {
+    if (block.type !== "foreign") warnOfMark(block, this.#warnings);
+    return this.#plain(block);
+  }
+
+  /** Writes reasoning that the model behind the route signed, unchanged; drops any other. */
+  #reasoning({ proof, text }: ReasoningBlock): JsonObject[] {
+    if (proof === undefined || proof.signer !== this.#capabilities.reasoning_signer) return [];
+    if (proof.kind === "signature") {
+      const reasoningText = { text, signature: proof.signature };
+      return [{ reasoningContent: { reasoningText } }];
+    }
+    return proof.kind === "redacted" ? [{ reasoningContent: { redactedContent: proof.data } }] : [];
+  }
+
+  #toolUse(block: ToolCallBlock): JsonObject {
+    const { input, exact } = argumentsObject(block.input, this.#count);
+    if (!exact) this.#warnings.add(block.path);
+    return { toolUseId: block.id, name: block.name, input };
+  }
+
+  #toolResult(block: ToolResultBlock): JsonObject {
+    return {
+      toolUseId: block.callId,
+      content: this.#resultContent(block),
+      ...(block.isError ? { status: "error" } : {}),
+    };
+  }
+
+  #resultContent(block: ToolResultBlock): JsonObject[] {
+    const content = block.content.flatMap((inner) => this.#nested(inner));
+    if (content.length > 0) return content;
+    const said = this.#capabilities.empty_tool_result;
+    return [{ text: said.trim() === "" ? noOutput : said }];
+  }
+}
+
+/** The vendor refuses a result without content, and an empty text. */
+const noOutput = "(no output)";
+
+function heading(block: DocumentBlock): JsonObject[] {
+  const text = documentHeading(block).trimEnd();
+  return text === "" ? [] : [{ text }];
+}
