@@ -146,6 +146,7 @@ export function buildCatalog(
   const problems = catalogProblems({
     models,
     providerNames: new Set(Object.keys(file.providers)),
+    providers: file.providers,
     defaultModel: file.defaultModel,
   });
   const byName = new Map(

@@ -2,6 +2,7 @@
 import { type CataloguePrice, toolPricesOf } from "../billing/price.ts";
 import { videoModelProblems } from "../media/video/model_rules.ts";
 import type { Model, ModelKind, RouteStyle } from "./model.ts";
+import type { ProviderEntry } from "./schema.ts";
 
 /**
  * A model whose shape is wrong: only the names that it claims and the providers that it refers to
@@ -18,6 +19,7 @@ export interface UnreadModel {
  */
 export interface CatalogParts {
   readonly providerNames: ReadonlySet<string> | undefined;
+  readonly providers?: Readonly<Record<string, ProviderEntry>>;
   /** In the order of the file. */
   readonly models: readonly (Model | UnreadModel)[];
   readonly defaultModel: string | undefined;
@@ -97,6 +99,21 @@ function modelProblems(model: Model, path: string): string[] {
   return [...new Set(problems)];
 }
 
+/** Finds routes of Converse to providers whose streams are not framed as those of Bedrock. */
+function unframedProblems(
+  { routes }: Model,
+  path: string,
+  providers: CatalogParts["providers"] = {},
+): string[] {
+  return routes.flatMap(({ provider: name, style }) => {
+    const provider = providers[name];
+    const isFramed = provider?.kind !== "http" || provider.cloud?.name === "bedrock";
+    return style !== "converse" || isFramed ? [] : [
+      `${path}.routes: style "converse" needs \`"cloud": { "name": "bedrock" }\` of provider "${name}"`,
+    ];
+  });
+}
+
 /** Lists all problems, one line each, with the place in the file. */
 export function catalogProblems(parts: CatalogParts): string[] {
   const problems: string[] = [];
@@ -109,7 +126,12 @@ export function catalogProblems(parts: CatalogParts): string[] {
       ? model.routes.map(({ provider }) => provider)
       : model.routeProviders;
     problems.push(...missingProviders(routeProviders, path, parts.providerNames));
-    if (isRead) problems.push(...modelProblems(model, path));
+    if (isRead) {
+      problems.push(
+        ...modelProblems(model, path),
+        ...unframedProblems(model, path, parts.providers),
+      );
+    }
     for (const name of names) {
       if (kinds.has(name)) problems.push(`${path}: the name "${name}" is taken`);
       kinds.set(name, isRead ? model.kind : "unread");

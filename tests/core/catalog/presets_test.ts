@@ -73,6 +73,12 @@ Deno.test("what the file says comes before the preset", () => {
   assertEquals(messages?.capabilities.thinking, "budget");
 });
 
+Deno.test("Converse is refused at a provider whose streams are not framed as Bedrock's", () => {
+  const { problems } = read({ preset: "openai", apiKeyEnv: "KEY" }, { style: "converse" });
+  assertEquals(problems.length, 1);
+  assert(problems[0]?.includes('"converse" needs'), problems[0]);
+});
+
 /** Address and header of a request by a preset, as a table: a wrong path costs an operator an evening. */
 const requests: readonly (readonly [string, object, string, string])[] = [
   ["openai", {}, "https://api.openai.com/v1/responses", "authorization"],
@@ -120,6 +126,12 @@ const requests: readonly (readonly [string, object, string, string])[] = [
     "bedrock-key",
     {},
     "https://bedrock-runtime.place-1.amazonaws.com/model/model-1/invoke",
+    "authorization",
+  ],
+  [
+    "bedrock-key",
+    { style: "converse" },
+    "https://bedrock-runtime.place-1.amazonaws.com/model/model-1/converse",
     "authorization",
   ],
   ["volcengine", {}, "https://ark.cn-beijing.volces.com/api/v3/chat/completions", "authorization"],
