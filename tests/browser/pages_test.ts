@@ -107,6 +107,7 @@ const notLookedAt: Readonly<Record<string, string>> = {
   "/operator/second-factor": "its visitor has no second factor yet",
   "/usage/export.csv": "a download",
   "/usage/export.json": "a download",
+  "/wallet/orders/:code/qr.png": "a download",
   "/wallet/orders/:code/panel": "a part of the page of the order",
   "/wallet/statement.csv": "a download",
 };

@@ -1,6 +1,7 @@
 /** The page of a top-up order: QR code, account data to copy, and a state that refreshes itself. */
 import { raw } from "hono/html";
 import { microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
+import { bankApps } from "../../../core/payments/bank_apps.ts";
 import { orderVietQr } from "../../../core/payments/receiving_account.ts";
 import { orderStatus, type TopupOrder, type TopupPayment } from "../../../kv/payments/topups.ts";
 import {
@@ -116,6 +117,16 @@ function PayBox({ order, visitor }: { order: TopupOrder; visitor: Visitor }) {
       <Card title={t.scan}>
         <div class="qr" role="img" aria-label={t.qrLabel(amount, order.memo)}>{raw(qr)}</div>
         <p class="muted">{t.scanHint}</p>
+        <p>
+          <a
+            class="button outline secondary small"
+            href={`/wallet/orders/${order.code}/qr.png`}
+            download={`${order.code}.png`}
+          >
+            {t.savePicture}
+          </a>
+        </p>
+        <BankApps order={order} amountVnd={amountVnd} locale={locale} />
       </Card>
       <Card title={t.byHand}>
         <CopyRow
@@ -133,6 +144,30 @@ function PayBox({ order, visitor }: { order: TopupOrder; visitor: Visitor }) {
         </p>
       </Card>
     </div>
+  );
+}
+
+/** Links to bank apps, for the phone that shows this page and cannot scan itself. */
+function BankApps({ order, amountVnd, locale }: {
+  order: TopupOrder;
+  amountVnd: bigint;
+  locale: Locale;
+}) {
+  const t = walletTexts[locale];
+  const list = bankApps(order.to, { amountVnd, memo: order.memo });
+  if (list.length === 0) return null;
+  return (
+    <details class="bank-apps">
+      <summary>{t.openApp}</summary>
+      <p class="muted">{t.openAppHint}</p>
+      <ul>
+        {list.map(({ name, href }) => (
+          <li>
+            <a href={href} rel="noreferrer">{name}</a>
+          </li>
+        ))}
+      </ul>
+    </details>
   );
 }
 

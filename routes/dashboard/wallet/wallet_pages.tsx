@@ -14,7 +14,8 @@ import {
   topupMinMicroVnd,
   type TopupSettings,
 } from "../../../core/payments/settings.ts";
-import { parseWrittenAmount } from "../../../core/payments/statement_csv.ts";
+import { orderVietQr } from "../../../core/payments/receiving_account.ts";
+import { parseTypedAmount } from "../../../core/payments/typed_amount.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { updateAccount } from "../../../kv/accounts/accounts.ts";
 import { countTry, type RateRule } from "../../../kv/accounts/rate_limits.ts";
@@ -34,6 +35,7 @@ import { notFoundPage } from "../frame/error_pages.tsx";
 import { readForm } from "../form_data.ts";
 import { formatMoney } from "../format.ts";
 import { requireAccount } from "../visitor/identify.ts";
+import { qrPng } from "./qr_png.ts";
 import { renderPage } from "../frame/layout.tsx";
 import { csvDownloadHeaders } from "../../http/csv_download.ts";
 import { parseDay } from "../../usage_api/days.ts";
@@ -124,7 +126,7 @@ async function makeOrder(c: PageContext, deps: WalletDeps) {
     formatMoney(topupMaxMicroVnd, locale),
   );
   const form = await readForm(c);
-  const amountMicroVnd = parseWrittenAmount(form.text("amount"));
+  const amountMicroVnd = parseTypedAmount(form.text("amount"));
   if (amountMicroVnd === undefined) return await walletPage(c, deps, { amountError: badAmount });
   const nowMs = deps.clock.nowMs();
   const verdict = await countTry(deps.kv, orderRule, account.id, nowMs);
@@ -185,6 +187,17 @@ async function orderPanel(c: PageContext, deps: WalletDeps) {
   if (order === undefined) return c.body(null, 404);
   if (c.req.query("seen") === orderMark(order, deps.clock.nowMs())) return c.body(null, 204);
   return await c.html(<OrderPanel view={await viewOf(order, deps)} visitor={c.get("visitor")} />);
+}
+
+/** Sends the QR code as a picture to keep: bank apps on the same phone read it from there. */
+async function orderPicture(c: PageContext, deps: WalletDeps) {
+  const order = await ownOrder(c, deps);
+  if (order === undefined) return await notFoundPage(c);
+  const amountVnd = order.askedMicroVnd / microVndPerVnd;
+  return c.body(qrPng(orderVietQr(order.to, order.code, amountVnd)), 200, {
+    "content-type": "image/png",
+    "content-disposition": `attachment; filename="${order.code}.png"`,
+  });
 }
 
 async function cancelOrder(c: PageContext, deps: WalletDeps) {
@@ -255,7 +268,7 @@ async function statementDownload(c: PageContext, deps: WalletDeps) {
 async function setLowBalance(c: PageContext, deps: WalletDeps) {
   const t = walletTexts[c.get("visitor").locale];
   const typed = (await readForm(c)).text("mark");
-  const mark = typed === "" ? 0n : parseWrittenAmount(typed);
+  const mark = typed === "" ? 0n : parseTypedAmount(typed);
   const isWrong = mark === undefined || mark < 0n || mark % microVndPerVnd !== 0n ||
     mark > fromVnd(1_000_000_000);
   if (isWrong) return await walletPage(c, deps, { markError: t.badMark });
@@ -276,6 +289,7 @@ export function createWalletPages(deps: WalletDeps): Hono<DashboardEnv> {
   app.post("/wallet/orders", requireAccount, (c) => makeOrder(c, deps));
   app.get("/wallet/orders/:code", requireAccount, (c) => orderPage(c, deps));
   app.get("/wallet/orders/:code/panel", requireAccount, (c) => orderPanel(c, deps));
+  app.get("/wallet/orders/:code/qr.png", requireAccount, (c) => orderPicture(c, deps));
   app.post("/wallet/orders/:code/cancel", requireAccount, (c) => cancelOrder(c, deps));
   app.get("/wallet/statement", requireAccount, (c) => statementPage(c, deps));
   app.get("/wallet/statement.csv", requireAccount, (c) => statementDownload(c, deps));

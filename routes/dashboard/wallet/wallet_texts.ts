@@ -51,6 +51,10 @@ export const walletTexts = defineTexts({
     invoice: "Invoice",
     order: (code: string) => `Order ${code}`,
     scan: "Scan with your banking app",
+    savePicture: "Save the QR code as a picture",
+    openApp: "Open a bank app on this phone",
+    openAppHint:
+      "The link goes by vietqr.io, which sees the transfer. Check amount and memo in the app.",
     scanHint:
       "The app fills in everything. Send exactly this memo: it tells us that the money is yours.",
     qrLabel: (amount: string, memo: string) =>
@@ -136,6 +140,10 @@ export const walletTexts = defineTexts({
     invoice: "Hoá đơn",
     order: (code) => `Đơn nạp ${code}`,
     scan: "Quét bằng ứng dụng ngân hàng",
+    savePicture: "Lưu mã QR thành ảnh",
+    openApp: "Mở ứng dụng ngân hàng trên điện thoại này",
+    openAppHint:
+      "Liên kết đi qua vietqr.io, nơi thấy được lệnh chuyển. Hãy kiểm tra số tiền và nội dung trong ứng dụng.",
     scanHint:
       "Ứng dụng tự điền mọi thông tin. Giữ nguyên nội dung chuyển khoản: nhờ đó chúng tôi biết tiền là của bạn.",
     qrLabel: (amount, memo) => `Mã VietQR để chuyển ${amount} với nội dung ${memo}`,

@@ -72,9 +72,9 @@ export function TopUpCard({ visitor, error }: { visitor: Visitor; error: string 
         <TextField
           name="amount"
           label={t.otherAmount}
-          inputmode="numeric"
           required
           maxlength={20}
+          placeholder="500k"
           hint={t.otherHint(least, most)}
           error={error}
         />

@@ -20,7 +20,7 @@ Deno.test("every model has a page with its price, endpoints and code, in both la
   for (const language of ["en", "vi"]) {
     const browser = world.browser({ "accept-language": language });
     for (const { id, displayName } of world.deps.catalog.models) {
-      const { status, text } = await browser.get(`/models/${id}`);
+      const { status, text } = await browser.get(`/models/${encodeURIComponent(id)}`);
       assertEquals(status, 200, id);
       assertStringIncludes(text, `<h1>${displayName}</h1>`);
       assertStringIncludes(text, "₫");

@@ -103,6 +103,21 @@ Deno.test("an expired order hides its QR code and still turns to paid", () =>
     assertStringIncludes((await browser.get(`/wallet/orders/${order.code}`)).text, "have arrived");
   }));
 
+Deno.test("an order can be typed short, and paid from the same phone", () =>
+  walleted(async ({ browser }) => {
+    const made = await browser.post("/wallet/orders", { amount: "1tr5" });
+    const page = await browser.get(made.location ?? "");
+    assertStringIncludes(page.text, "₫1,500,000");
+    assertMatch(
+      page.text,
+      /https:\/\/dl\.vietqr\.io\/pay\?app=vcb&amp;ba=\d+%40mb&amp;am=1500000&amp;/,
+    );
+    const picture = await browser.get(`${made.location}/qr.png`);
+    assertEquals(picture.status, 200);
+    assertEquals(picture.headers.get("content-type"), "image/png");
+    assertStringIncludes(picture.headers.get("content-disposition") ?? "", "attachment");
+  }));
+
 Deno.test("invalid amounts are refused with the reason beside the field", () =>
   walleted(async ({ world, ann, browser }) => {
     for (
@@ -133,6 +148,7 @@ Deno.test("the order of another account does not exist, on every path", () =>
     const bob = await as(await world.customer("bob"));
     assertEquals((await bob.get(`/wallet/orders/${order.code}`)).status, 404);
     assertEquals((await bob.get(`/wallet/orders/${order.code}/panel`)).status, 404);
+    assertEquals((await bob.get(`/wallet/orders/${order.code}/qr.png`)).status, 404);
     assertEquals((await bob.post(`/wallet/orders/${order.code}/cancel`)).status, 404);
     assertEquals((await listTopupOrders(world.kv, ann.id, { count: 1 }))[0]?.state, "pending");
     for (const code of ["ST7K2M9QXJ", "ST", "..%2f..", "%00"]) {

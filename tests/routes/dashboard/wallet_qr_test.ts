@@ -1,7 +1,9 @@
+import { inflateSync } from "node:zlib";
 import { readQr } from "../../support/browser/qr_reader.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
 import { orderVietQr } from "../../../core/payments/receiving_account.ts";
+import { qrPng } from "../../../routes/dashboard/wallet/qr_png.ts";
 import { renderQr } from "../../../routes/dashboard/wallet/wallet_qr.ts";
 import { receivingAccount } from "../../support/worlds/topup_world.ts";
 
@@ -47,4 +49,32 @@ Deno.test("the SVG holds no script, style or link", () => {
   assert(
     !/<(?!\/?(svg|rect|path)\b)|style=|href=|on\w+=/.test(renderQr('X"><script>alert(1)</script>')),
   );
+});
+
+/** Reads a PNG with one bit of grey into pixels, checking its frame. */
+function pngPixels(png: Uint8Array): { data: Uint8ClampedArray; side: number } {
+  const view = new DataView(png.buffer, png.byteOffset);
+  assertEquals([...png.subarray(0, 8)], [137, 80, 78, 71, 13, 10, 26, 10]);
+  const side = view.getUint32(16);
+  assertEquals([view.getUint32(20), png[24], png[25]], [side, 1, 0]);
+  const bodyAt = 8 + 12 + view.getUint32(8);
+  const packed = png.subarray(bodyAt + 8, bodyAt + 8 + view.getUint32(bodyAt));
+  const rows = inflateSync(packed);
+  const rowBytes = Math.ceil(side / 8) + 1;
+  assertEquals(rows.length, rowBytes * side);
+  const data = new Uint8ClampedArray(side * side * 4).fill(255);
+  for (let y = 0; y < side; y++) {
+    for (let x = 0; x < side; x++) {
+      const isWhite = (rows[y * rowBytes + 1 + (x >> 3)]! >> (7 - (x & 7))) & 1;
+      if (isWhite === 0) data.set([0, 0, 0], (y * side + x) * 4);
+    }
+  }
+  return { data, side };
+}
+
+Deno.test("the picture of an order's QR code reads back as its text", () => {
+  const text = orderVietQr(receivingAccount, parseOrderCode("ST7K2M9QXJ")!, 200_000n);
+  const { data, side } = pngPixels(qrPng(text));
+  assertEquals(readQr(data, side, side), text);
+  for (let at = 0; at < side * 48; at++) assertEquals(data[at * 4], 255);
 });
