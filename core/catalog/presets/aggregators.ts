@@ -133,12 +133,4 @@ export const aggregatorPresets = {
     facts: { chat: compatibleChat },
     source: "https://github.com/BerriAI/litellm: llms/openai_like/providers.json",
   },
-  "github-models": {
-    title: "GitHub Models",
-    baseUrl: "https://models.github.ai/inference",
-    styles: ["chat"],
-    paths: { chat: "/chat/completions" },
-    facts: { chat: { shared_fields: [] } },
-    source: "https://docs.github.com/en/github-models",
-  },
 } satisfies Readonly<Record<string, Preset>>;

@@ -89,21 +89,24 @@ export const asianPresets = {
   "siliconflow-cn": { ...siliconflow, baseUrl: "https://api.siliconflow.cn" },
   volcengine: {
     title: "Volcengine Ark (Doubao)",
-    baseUrl: "https://ark.cn-beijing.volces.com/api/v3",
+    baseUrl: "https://ark.cn-beijing.volces.com/api",
     styles: ["chat", "messages", "responses"],
     paths: {
-      chat: "/chat/completions",
+      chat: "/v3/chat/completions",
       messages: "/compatible/v1/messages",
-      responses: "/responses",
+      responses: "/v3/responses",
     },
     facts: { chat: reasoningChat, messages: compatibleMessages },
-    source: "https://www.volcengine.com/docs/82379/1330310",
+    source: "https://www.volcengine.com/docs/82379/2160841",
   },
   stepfun: {
     title: "StepFun",
     baseUrl: "https://api.stepfun.com",
     styles: ["chat", "messages", "responses"],
-    facts: { chat: { ...compatibleChat, reasoning_replay: "reasoning" } },
+    facts: {
+      chat: { ...compatibleChat, reasoning_replay: "reasoning" },
+      messages: compatibleMessages,
+    },
     source: "https://platform.stepfun.com/docs/zh/api-reference/chat/chat-completion-create",
   },
   modelscope: {

@@ -45,7 +45,8 @@ export function readChatUsage(usage: Json | undefined): UsageReport {
   const cachedSaid = readCount(promptDetails["cached_tokens"]) ??
     readCount(usage["prompt_cache_hit_tokens"]) ?? readCount(usage["cached_tokens"]) ??
     readCount(usage["num_cached_tokens"]) ?? 0;
-  const writtenSaid = readCount(promptDetails["cache_write_tokens"]) ?? 0;
+  const writtenSaid = readCount(promptDetails["cache_write_tokens"]) ??
+    readCount(promptDetails["cache_creation_input_tokens"]) ?? 0;
   const whole = prompt ?? Math.max(0, (total ?? 0) - (said ?? 0));
   const cacheRead = Math.min(cachedSaid, whole);
   const cacheWrite = Math.min(writtenSaid, whole - cacheRead);

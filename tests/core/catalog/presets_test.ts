@@ -138,7 +138,7 @@ const requests: readonly (readonly [string, object, string, string])[] = [
   [
     "volcengine",
     { style: "messages" },
-    "https://ark.cn-beijing.volces.com/api/v3/compatible/v1/messages",
+    "https://ark.cn-beijing.volces.com/api/compatible/v1/messages",
     "authorization",
   ],
   ["openrouter", { style: "messages" }, "https://openrouter.ai/api/v1/messages", "authorization"],
