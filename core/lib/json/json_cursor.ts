@@ -200,16 +200,22 @@ export class JsonCursor {
   }
 
   #container(): void {
+    const bytes = this.#bytes;
+    const end = this.#end;
     let depth = 0;
-    while (this.at < this.#end) {
-      const byte = this.#bytes[this.at];
+    for (let at = this.at; at < end; at++) {
+      const byte = bytes[at]!;
+      // Digits, commas and points, of which lists of numbers consist, are below all brackets.
+      if (byte < 0x5b && byte !== 0x22) continue;
       if (byte === 0x22) {
+        this.at = at;
         this.#string();
-        continue;
+        at = this.at - 1;
+      } else if (byte === 0x7b || byte === 0x5b) depth++;
+      else if ((byte === 0x7d || byte === 0x5d) && --depth === 0) {
+        this.at = at + 1;
+        return;
       }
-      this.at++;
-      if (byte === 0x7b || byte === 0x5b) depth++;
-      else if ((byte === 0x7d || byte === 0x5d) && --depth === 0) return;
     }
     this.#refuse();
   }
