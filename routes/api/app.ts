@@ -21,7 +21,7 @@ import { serveChat } from "./chat/chat.ts";
 import { serveCountTokens } from "./chat/count_tokens.ts";
 import { errorStyleOf } from "./error_style.ts";
 import type { Gateway } from "./gateway.ts";
-import { geminiEndpoints } from "./gemini/endpoints.ts";
+import { geminiCallAt, geminiEndpoints } from "./gemini/endpoints.ts";
 import { serveGeminiModel, serveGeminiModels } from "./gemini/models.ts";
 import { geminiPaths, isGeminiClient, withQueryKey } from "./gemini/query_key.ts";
 import { admitRequest, checkVersion, type Incoming } from "./incoming.ts";
@@ -152,13 +152,14 @@ export function serveHotPath(
   if (request.method !== "POST") return undefined;
   const path = pathOf(request.url);
   const style = chatPaths.get(path);
-  if (style === undefined || comesFromPage(request)) return undefined;
+  const call = style === undefined ? geminiCallAt(path, request.url) : undefined;
+  if ((style === undefined && call === undefined) || comesFromPage(request)) return undefined;
   return respond(
     gateway,
-    request,
+    call === undefined ? request : withQueryKey(request, path),
     connection,
     path,
-    (incoming) => serveChat(gateway, style, incoming),
+    (incoming) => serveChat(gateway, style ?? "gemini", incoming, call),
   );
 }
 

@@ -9,6 +9,7 @@
  * - Never: repeats a key that came in a query, in a log or an error.
  */
 import type { Context } from "hono";
+import type { GeminiPath } from "../../../core/calls/request/gemini_body.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { serveChat } from "../chat/chat.ts";
@@ -27,19 +28,31 @@ interface GeminiEndpoint {
 
 /** Serves `{model}:{operation}`. A name of a model may have slashes and colons itself. */
 const serveOperation: Serve = (gateway, incoming, context) => {
-  const { 0: _, 1: model = "", 2: operation } =
+  const { 0: _, 1: model = "", 2: operation = "" } =
     /^(.+):([A-Za-z]+)$/.exec(context.req.param("id") ?? "") ?? [];
-  const stream = operation === "streamGenerateContent";
-  if (stream || operation === "generateContent") {
-    const inArray = stream && context.req.query("alt") !== "sse";
-    return serveChat(gateway, "gemini", incoming, { model, stream, inArray });
-  }
+  const call = callOf(model, operation, incoming.request.url);
+  if (call !== undefined) return serveChat(gateway, "gemini", incoming, call);
   if (operation === "countTokens") return serveGeminiCount(gateway, incoming, model);
   throw new GatewayError(
     "not_found",
     "There is no such operation: this gateway offers generateContent, streamGenerateContent and countTokens",
   );
 };
+
+function callOf(model: string, operation: string, url: string): GeminiPath | undefined {
+  if (operation === "generateContent") return { model, stream: false, inArray: false };
+  if (operation !== "streamGenerateContent") return undefined;
+  return { model, stream: true, inArray: new URL(url).searchParams.get("alt") !== "sse" };
+}
+
+/** Calls whose model is spelled without escapes, as every library spells it. */
+const plainCall = /^\/v1(?:beta)?\/models\/([\w./:@-]+):(generateContent|streamGenerateContent)$/;
+
+/** Returns what the path and the query of a call say; `undefined` for any other request, and for unusual spellings. */
+export function geminiCallAt(path: string, url: string): GeminiPath | undefined {
+  const [, model = "", operation = ""] = plainCall.exec(path) ?? [];
+  return callOf(model, operation, url);
+}
 
 /** The endpoints of the style, by path. Paths of both methods have one name for their end, as Hono's router needs. */
 export const geminiEndpoints: readonly GeminiEndpoint[] = [

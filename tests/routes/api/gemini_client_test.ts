@@ -1,6 +1,8 @@
 /** Clients of the Gemini style: native bytes, both forms of a stream, keys, what is refused, what is written down. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
+import { responseOf } from "../../../core/lib/http1/server/reply.ts";
+import { serveHotPath } from "../../../routes/api/app.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./media/media_world.ts";
 
@@ -72,6 +74,12 @@ async function openWorld() {
     }),
   });
   const { key } = await gateway.customer(1_000_000);
+  /** As the server does: calls go past the application's router, and everything else through it. */
+  const serve = async (request: Request) => {
+    const connection = { clientAddress: "127.0.0.1", isFirstOfConnection: false };
+    const hot = serveHotPath(gateway.assembled.gateway, request, connection);
+    return hot === undefined ? await gateway.fetch(request) : responseOf(await hot);
+  };
   const asked = { contents: [{ role: "user", parts: [{ text: "hi" }] }] };
   return {
     key,
@@ -83,7 +91,7 @@ async function openWorld() {
       body: object = asked,
       headers: Record<string, string> = { "x-goog-api-key": key },
     ) =>
-      gateway.fetch(
+      serve(
         new Request(`http://gateway${path}`, {
           method: "POST",
           headers: { "content-type": "application/json", ...headers },
@@ -319,4 +327,59 @@ Deno.test("a counter that fails gives way to the estimate; its refusal is the cl
   const cached = { contents: [{ parts: [{ text: "hi" }] }], cachedContent: "cachedContents/1" };
   assertEquals((await world.ask(path, cached)).status, 400);
   assertEquals(world.seen.length, sent, "the operator's caches must not be reached");
+});
+
+Deno.test("calls are served alike by the server itself and by the application's router", async () => {
+  await using world = await openWorld();
+  const { gateway } = world.gateway.assembled;
+  const connection = { clientAddress: "127.0.0.1", isFirstOfConnection: false };
+  const request = (path: string, headers: Record<string, string>, body = '{"contents":"hi"}') =>
+    new Request(`http://gateway${path}`, {
+      method: "POST",
+      headers: { "content-type": "application/json", ...headers },
+      body,
+    });
+  const key = { "x-goog-api-key": world.key };
+  const call = "/v1beta/models/gem:generateContent";
+  const stream = "/v1beta/models/gem:streamGenerateContent";
+  const cases:
+    readonly (readonly [path: string, headers?: Record<string, string>, body?: string])[] = [
+      [call],
+      ["/v1/models/gem:generateContent"],
+      ["/v1beta/models/a/b:free:generateContent"],
+      [stream],
+      [`${stream}?alt=sse`],
+      [`${stream}?x=1&alt=%73se`],
+      [`${call}?key=${world.key}`, {}],
+      [`${call}?key=sk-wrong-key-1234`, {}],
+      [call, {}],
+      [call, key, "{"],
+      ["/v1beta/models/talk:generateContent"],
+    ];
+  const whatIs = async (response: Response) => ({
+    status: response.status,
+    type: response.headers.get("content-type"),
+    cost: response.headers.get("x-gateway-cost-vnd"),
+    names: [...response.headers.keys()].toSorted(),
+    text: (await response.text()).replaceAll(/req_\w+|"responseId":"[^"]*"/g, ""),
+  });
+  for (const [path, headers = key, body] of cases) {
+    const hot = serveHotPath(gateway, request(path, headers, body), connection);
+    assert(hot !== undefined, path);
+    const cold = await world.gateway.fetch(request(path, headers, body));
+    assertEquals(await whatIs(responseOf(await hot)), await whatIs(cold), path);
+  }
+  const others = [
+    "/v1beta/models/gem:countTokens",
+    "/v1beta/models/gem:embedContent",
+    "/v1beta/models/g%65m:generateContent",
+    "/v1beta//models/gem:generateContent",
+    "/v2/models/gem:generateContent",
+    "/v1beta/models/:generateContent",
+  ];
+  for (const path of others) {
+    assertEquals(serveHotPath(gateway, request(path, key), connection), undefined, path);
+  }
+  const page = request(call, { ...key, origin: "https://page.example" });
+  assertEquals(serveHotPath(gateway, page, connection), undefined);
 });
