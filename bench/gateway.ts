@@ -26,7 +26,13 @@ function traced(command: readonly string[], trace: string): string[] {
   return ["bash", "-c", redirected, trace, deno, run, "--trace-ops", ...flagged];
 }
 
-/** Every scenario as a model; its only route uses the Chat style, so that the Messages style is converted. */
+/** Kind and style of the models that are no Chat ones. */
+const otherModels: Partial<Record<string, { readonly kind: string; readonly style: string }>> = {
+  "bench-gemini": { kind: "chat", style: "gemini" },
+  "bench-embeddings": { kind: "embedding", style: "embeddings" },
+};
+
+/** Every scenario as a model; routes use the Chat style where they can, so that the Messages style is converted. */
 export function configuration(upstreamPort: number): string {
   const price = { unit: "token", vndPerMtok: 8_300 };
   return JSON.stringify({
@@ -38,15 +44,18 @@ export function configuration(upstreamPort: number): string {
         apiKeyEnv: "BENCH_PROVIDER_KEY",
       },
     },
-    models: Object.keys(scenarios).map((id) => ({
-      id,
-      kind: "chat",
-      family: "bench",
-      contextWindow: 1_000_000,
-      maxOutputTokens: 4_096,
-      price,
-      routes: [{ provider: "mock", style: "chat" }],
-    })),
+    models: Object.keys(scenarios).map((id) => {
+      const { kind, style } = otherModels[id] ?? { kind: "chat", style: "chat" };
+      return {
+        id,
+        kind,
+        family: "bench",
+        contextWindow: 1_000_000,
+        ...(kind === "chat" ? { maxOutputTokens: 4_096 } : {}),
+        price,
+        routes: [{ provider: "mock", style }],
+      };
+    }),
   });
 }
 

@@ -9,6 +9,7 @@ import type { UpstreamExchange, UpstreamRequest } from "../core/upstream/transpo
 import { denoConnect } from "../routes/upstream/deno_connect.ts";
 import { EventMeter } from "./event_meter.ts";
 import type { LoadJob, LoadResult } from "./load_job.ts";
+import { embeddedInputs } from "./mock_answers.ts";
 import { print } from "./print.ts";
 import { cpuMicros, residentBytes } from "./process_stats.ts";
 import { scenarios } from "./scenarios.ts";
@@ -17,16 +18,32 @@ import { preciseNowMs } from "./wall_clock.ts";
 
 const words = "the quick brown fox jumps over the lazy dog and runs away ";
 
+function bodyOf({ path, scenario, promptBytes }: LoadJob): object {
+  const content = words.repeat(Math.ceil(promptBytes / words.length)).slice(0, promptBytes);
+  switch (path) {
+    case "/v1/embeddings": {
+      const inputBytes = Math.floor(promptBytes / embeddedInputs);
+      const input = Array.from({ length: embeddedInputs }, () => content.slice(0, inputBytes));
+      return { model: scenario, input };
+    }
+    case "/v1beta/models/bench-gemini:generateContent":
+      return {
+        contents: [{ role: "user", parts: [{ text: content }] }],
+        generationConfig: { maxOutputTokens: 1_000, temperature: 0.7 },
+      };
+    default:
+      return {
+        model: scenario,
+        max_tokens: 1_000,
+        stream: scenarios[scenario].kind === "stream",
+        temperature: 0.7,
+        messages: [{ role: "user", content }],
+      };
+  }
+}
+
 function requestOf(job: LoadJob): UpstreamRequest {
-  const content = words.repeat(Math.ceil(job.promptBytes / words.length)).slice(0, job.promptBytes);
-  const isStream = scenarios[job.scenario].kind === "stream";
-  const body = JSON.stringify({
-    model: job.scenario,
-    max_tokens: 1_000,
-    stream: isStream,
-    temperature: 0.7,
-    messages: [{ role: "user", content }],
-  });
+  const body = JSON.stringify(bodyOf(job));
   return {
     method: "POST",
     url: job.target.url + job.path,

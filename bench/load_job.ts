@@ -11,7 +11,11 @@ export interface Target {
 
 export interface LoadJob {
   readonly target: Target;
-  readonly path: "/v1/chat/completions" | "/v1/messages";
+  readonly path:
+    | "/v1/chat/completions"
+    | "/v1/messages"
+    | "/v1/embeddings"
+    | "/v1beta/models/bench-gemini:generateContent";
   readonly scenario: ScenarioName;
   readonly connections: number;
   /** Length of the prompt. */

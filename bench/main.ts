@@ -9,6 +9,7 @@
 import { callRows } from "./call_rows.ts";
 import { coldStartRows } from "./cold_start.ts";
 import { printCallCounts } from "./counts.ts";
+import { endpointRows } from "./endpoint_rows.ts";
 import { growthRows } from "./growth.ts";
 import { efforts } from "./measure.ts";
 import { print } from "./print.ts";
@@ -79,9 +80,10 @@ async function measureAll(choice: Choice): Promise<Row[]> {
   const wants = (...goals: readonly number[]) =>
     choice.only === undefined || goals.some((goal) => choice.only?.has(goal));
   const rows: Row[] = [];
-  if (wants(1, 2, 3, 4, 5, 6, 9, 10, 13)) {
+  if (wants(1, 2, 3, 4, 5, 6, 9, 10, 13, 14)) {
     await using setting = await openSetting();
     if (wants(1, 2, 9)) await part(rows, "Calls", () => callRows(setting, effort, wants));
+    if (wants(14)) await part(rows, "Endpoints", () => endpointRows(setting, effort));
     if (wants(13)) await part(rows, "Workers", () => workerRows(setting, effort));
     if (wants(3, 4, 5, 6, 10)) {
       await part(rows, "Streams", () => streamRows(setting, effort, wants));

@@ -3,14 +3,44 @@ import { stamp } from "./wall_clock.ts";
 
 export type MockStyle = "chat" | "messages";
 
+/** Styles of answers that do not stream. */
+export type WholeStyle = MockStyle | "gemini" | "embeddings";
+
+/** Inputs of an embeddings request, and the numbers of each vector, as a common model has them. */
+export const embeddedInputs = 16;
+const vectorLength = 1_536;
+
 const filler = "lorem ipsum dolor sit amet consectetur ";
 
 const sse = (data: unknown, event?: string) =>
   `${event === undefined ? "" : `event: ${event}\n`}data: ${JSON.stringify(data)}\n\n`;
 
-/** A whole answer of about 1 KB. */
-export function wholeAnswer(style: MockStyle): string {
+function vectors(): string {
+  const embedding = Array.from({ length: vectorLength }, (_, at) => Math.sin(at + 1) / 40);
+  const data = Array.from(
+    { length: embeddedInputs },
+    (_, index) => ({ object: "embedding", index, embedding }),
+  );
+  const usage = { prompt_tokens: 180, total_tokens: 180 };
+  return JSON.stringify({ object: "list", data, model: "bench", usage });
+}
+
+/** A whole answer: about 1 KB, and of embeddings about 540 KB. */
+export function wholeAnswer(style: WholeStyle): string {
+  if (style === "embeddings") return vectors();
   const text = filler.repeat(16);
+  if (style === "gemini") {
+    return JSON.stringify({
+      candidates: [{
+        content: { parts: [{ text }], role: "model" },
+        finishReason: "STOP",
+        index: 0,
+      }],
+      usageMetadata: { promptTokenCount: 180, candidatesTokenCount: 128, totalTokenCount: 308 },
+      modelVersion: "bench",
+      responseId: "bench",
+    });
+  }
   if (style === "messages") {
     return JSON.stringify({
       id: "msg_bench",

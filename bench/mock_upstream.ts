@@ -4,7 +4,7 @@
  *
  * Prints `ready <port>`. `GET /control` returns how many streams run and when a client last left one.
  */
-import { type MockStyle, streamScript, wholeAnswer } from "./mock_answers.ts";
+import { type MockStyle, streamScript, wholeAnswer, type WholeStyle } from "./mock_answers.ts";
 import { print } from "./print.ts";
 import { isScenarioName, type ScenarioName, scenarios } from "./scenarios.ts";
 import { preciseNowMs } from "./wall_clock.ts";
@@ -12,9 +12,11 @@ import { preciseNowMs } from "./wall_clock.ts";
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();
 
-const wholeAnswers: Record<MockStyle, Uint8Array> = {
+const wholeAnswers: Record<WholeStyle, Uint8Array> = {
   chat: whole(wholeAnswer("chat")),
   messages: whole(wholeAnswer("messages")),
+  gemini: whole(wholeAnswer("gemini")),
+  embeddings: whole(wholeAnswer("embeddings")),
 };
 const streamHead =
   "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\ntransfer-encoding: chunked\r\n\r\n";
@@ -146,7 +148,12 @@ async function serve(conn: Deno.TcpConn): Promise<void> {
       await writeAll(conn, whole(JSON.stringify({ runningStreams, lastLeftMs })));
       continue;
     }
-    const style = head.startsWith("POST /v1/messages") ? "messages" : "chat";
+    const path = head.slice(0, head.indexOf("\r\n"));
+    if (path.startsWith("POST /v1beta/") || path.startsWith("POST /v1/embeddings")) {
+      await writeAll(conn, wholeAnswers[path.startsWith("POST /v1/") ? "embeddings" : "gemini"]);
+      continue;
+    }
+    const style = path.startsWith("POST /v1/messages") ? "messages" : "chat";
     // The fields of interest are at the start or the end of a body, with a long prompt between them.
     const front = decoder.decode(body.subarray(0, 512));
     const back = decoder.decode(body.subarray(Math.max(0, body.length - 512)));

@@ -5,6 +5,10 @@
  */
 export const scenarios = {
   "bench-json": { kind: "json" },
+  /** The same in the Gemini style, whose model is in the path. */
+  "bench-gemini": { kind: "json" },
+  /** A small body with a large answer: sixteen vectors. */
+  "bench-embeddings": { kind: "json" },
   /** As fast as possible, ten events per write: the mock must not be the slowest part. */
   "bench-burst": { kind: "stream", events: 200, everyMs: 0, eventsPerWrite: 10 },
   /** The pace of a quick model. */
