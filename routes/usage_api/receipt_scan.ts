@@ -7,8 +7,8 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import { listReceipts, maxReceiptsPerRead } from "../../kv/receipts/receipts.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
-/** Receipts searched for one page when few of them match a filter: about a quarter of a second of reading. */
-const maxReceiptScanRows = 5_000;
+/** Calls searched for one page when few of them match a filter: about a quarter of a second of reading. */
+export const maxScanRows = 5_000;
 
 /** The receipts to read. */
 export interface ReceiptFilter {
@@ -33,9 +33,9 @@ function firstIdAt(atMs: number): RequestId {
 /**
  * Yields the receipts around a range, newest first. Ids contain the time of arrival, while a
  * receipt has the start of its call, which can be a little later: so the range is widened, and
- * {@linkcode matches} decides.
+ * {@linkcode matchesReceipt} decides.
  */
-async function* walkReceipts(
+export async function* walkReceipts(
   kv: KeyValueStore,
   filter: ReceiptFilter,
 ): AsyncGenerator<Receipt, void, void> {
@@ -66,18 +66,19 @@ export async function* scanReceipts(
   filter: ReceiptFilter,
 ): AsyncGenerator<Receipt, void, void> {
   for await (const receipt of walkReceipts(kv, filter)) {
-    if (matches(receipt, filter)) yield receipt;
+    if (matchesReceipt(receipt, filter)) yield receipt;
   }
 }
 
-function matches(receipt: Receipt, filter: ReceiptFilter): boolean {
+/** Whether a receipt fits a filter. */
+export function matchesReceipt(receipt: Receipt, filter: ReceiptFilter): boolean {
   return receipt.startedAtMs >= filter.fromMs && receipt.startedAtMs < filter.untilMs &&
     (filter.keyId === undefined || receipt.keyId === filter.keyId) &&
     (filter.model === undefined || receipt.model === filter.model);
 }
 
 /**
- * Reads up to `count` receipts and the id to continue from. Reads at most {@linkcode maxReceiptScanRows} rows: with a
+ * Reads up to `count` receipts and the id to continue from. Reads at most {@linkcode maxScanRows} rows: with a
  * narrow filter a page may be short and still have a next one.
  */
 export async function takeReceipts(
@@ -89,12 +90,12 @@ export async function takeReceipts(
   let looked = 0;
   let last: RequestId | undefined;
   for await (const receipt of walkReceipts(kv, filter)) {
-    if (receipts.length === count || looked === maxReceiptScanRows) {
+    if (receipts.length === count || looked === maxScanRows) {
       return { receipts, next: last };
     }
     looked++;
     last = receipt.requestId;
-    if (matches(receipt, filter)) receipts.push(receipt);
+    if (matchesReceipt(receipt, filter)) receipts.push(receipt);
   }
   return { receipts, next: undefined };
 }

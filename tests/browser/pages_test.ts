@@ -49,6 +49,8 @@ function accountPages(seeded: SeededDashboard): Record<string, string> {
     key: seeded.keyPath,
     usage: "/usage",
     receipt: seeded.receiptPath,
+    refused: seeded.refusedPath,
+    "no-such-call": "/receipts",
     wallet: "/wallet",
     statement: "/wallet/statement",
     invoices: "/invoices",

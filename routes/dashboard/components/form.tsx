@@ -61,6 +61,8 @@ export interface TextFieldProps extends FieldProps {
   readonly inputmode?: "numeric" | "decimal" | "email" | "text";
   readonly maxlength?: number;
   readonly min?: string;
+  /** The grain of a number or a time; `1` adds seconds to a time. */
+  readonly step?: string;
   /** `app.js` fills the field with the token in the fragment of the address. */
   readonly tokenFromFragment?: boolean;
   /** Turns the field into a text area of this height. */
@@ -116,6 +118,7 @@ export function TextField(props: TextFieldProps) {
             value={props.value}
             inputmode={props.inputmode}
             min={props.min}
+            step={props.step}
             data-token-from-fragment={props.tokenFromFragment === true ? "" : undefined}
           />
         )}

@@ -21,8 +21,9 @@ import { formatCount, formatMoney } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
 import { shiftDay } from "../../usage_api/days.ts";
-import { ReceiptTable } from "../usage/receipt_table.tsx";
 import { PublicHistory } from "../status/public_history.ts";
+import { answeredCall } from "../../usage_api/call_scan.ts";
+import { CallTable } from "../usage/call_table.tsx";
 import { dayBars, totalUsage, usageSince } from "../../usage_api/summary.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { landingPage } from "./landing.tsx";
@@ -225,8 +226,8 @@ async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accou
             <DayChart bars={bars} label={t.perDay} locale={locale} />
           </Card>
           <Card title={t.latest} actions={<a href="/usage">{t.allCalls}</a>}>
-            <ReceiptTable
-              receipts={receipts}
+            <CallTable
+              calls={receipts.map(answeredCall)}
               refunds={refunds}
               keyNames={new Map(keys.map((key) => [key.id, key.name]))}
               locale={locale}

@@ -11,7 +11,7 @@ import type { DashboardDeps } from "../deps.ts";
 import { requireAccount } from "../visitor/identify.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { csvForm, exportFile, jsonForm } from "./export.ts";
-import { receiptPage } from "./receipt_page.tsx";
+import { findCall, receiptPage } from "./receipt_page.tsx";
 import { usagePage } from "./usage_page.tsx";
 import type { PageDeclaration } from "../page.ts";
 
@@ -19,9 +19,11 @@ function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .use("/usage/*", requireAccount)
     .use("/receipts/*", requireAccount)
+    .use("/receipts", requireAccount)
     .get("/usage", (c) => usagePage(c, deps))
     .get("/usage/export.csv", (c) => exportFile(c, deps, csvForm))
     .get("/usage/export.json", (c) => exportFile(c, deps, jsonForm))
+    .get("/receipts", (c) => findCall(c))
     .get("/receipts/:id", (c) => receiptPage(c, deps));
 }
 

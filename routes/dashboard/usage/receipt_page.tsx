@@ -4,9 +4,10 @@ import { parseId } from "../../../core/lib/ids.ts";
 import { answeringRegion, type AppliedPrice, type Receipt } from "../../../core/billing/receipt.ts";
 import { getApiKey } from "../../../kv/api_keys/api_keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
+import { readRefusedCall } from "../../../kv/calls/refused_calls.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
-import { Card, CopyButton, DataTable, Fact, Money, Time } from "../components/mod.ts";
+import { Card, CopyButton, Fact, Money, Time } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { noReceiptPage, notFoundPage } from "../frame/error_pages.tsx";
 import { formatCount, formatDuration, formatMoney } from "../format.ts";
@@ -14,10 +15,20 @@ import type { Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { hostedToolNames } from "../model_prices.ts";
-import { OutcomeBadge } from "./receipt_table.tsx";
+import { OutcomeBadge } from "./call_table.tsx";
+import { refusedPage } from "./refused_page.tsx";
 import { usageTexts } from "./texts.ts";
+import { Timing } from "./timing.tsx";
 
-/** Shows a receipt of the signed-in account. */
+/** Leads from the search to the page of a call. */
+export async function findCall(c: Context<DashboardEnv>): Promise<Response> {
+  const requestId = parseId("request", (c.req.query("id") ?? "").trim());
+  if (requestId !== undefined) return c.redirect(`/receipts/${requestId}`, 303);
+  const t = usageTexts[c.get("visitor").locale];
+  return await noReceiptPage(c, { title: t.noReceipt, text: t.noReceiptText });
+}
+
+/** Shows a call of the signed-in account: its receipt, or why it was refused. */
 export async function receiptPage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
@@ -28,7 +39,11 @@ export async function receiptPage(
   const requestId = parseId("request", c.req.param("id") ?? "");
   const receipt = requestId === undefined ? undefined : await readReceipt(deps.kv, requestId);
   if (requestId === undefined) return await notFoundPage(c);
-  // The receipt of another account does not exist for this one.
+  if (receipt === undefined) {
+    const refused = await readRefusedCall(deps.kv, requestId);
+    if (refused?.accountId === account.id) return await refusedPage(c, deps, refused);
+  }
+  // The call of another account does not exist for this one.
   if (receipt === undefined || receipt.accountId !== account.id) {
     return await noReceiptPage(c, { title: t.noReceipt, text: t.noReceiptText });
   }
@@ -44,7 +59,9 @@ export async function receiptPage(
       <Card>
         <ReceiptFacts {...facts} />
       </Card>
-      {receipt.attempts.length > 1 && <Attempts receipt={receipt} locale={locale} />}
+      <Card title={t.timing}>
+        <Timing receipt={receipt} locale={locale} />
+      </Card>
       <p class="muted">{t.notStored}</p>
       <p>
         <a href="/usage">← {t.back}</a>
@@ -63,12 +80,12 @@ function priceText(price: AppliedPrice, locale: Locale): string {
   return input === output ? `${input} ${t.perMtok}` : t.inOut(input, output);
 }
 
-/** The text for a failure; a code without a text is shown as it is. */
 /** The gateway's region, and that of the route that answered where it is another. */
 function regionText(region: string, answeredIn: string | undefined): string {
   return answeredIn === undefined || answeredIn === region ? region : `${region} → ${answeredIn}`;
 }
 
+/** The text for a failure; a code without a text is shown as it is. */
 function reasonOf({ attempts }: Receipt, reasons: Readonly<Record<string, string>>): string {
   const code = attempts.at(-1)?.outcome ?? "no_route";
   return (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? code;
@@ -161,27 +178,5 @@ function UsageFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
       </Fact>
       <Fact name={t.estimated}>{receipt.estimated ? t.estimatedValue : t.reportedValue}</Fact>
     </>
-  );
-}
-
-/** The attempts of a call with their times. Which routes they used is known to the operator alone. */
-function Attempts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
-  const t = usageTexts[locale];
-  return (
-    <Card title={t.attempts}>
-      <DataTable
-        label={t.attempts}
-        rows={receipt.attempts}
-        columns={[
-          { head: t.attempt, cell: (_, at) => at + 1 },
-          { head: t.attemptOutcome, cell: (attempt) => <code>{attempt.outcome}</code> },
-          {
-            head: t.latency,
-            kind: "number",
-            cell: (attempt) => formatDuration(attempt.ms, locale),
-          },
-        ]}
-      />
-    </Card>
   );
 }

@@ -3,8 +3,8 @@ import type { Context } from "hono";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
 import { netCostMicroVnd, readUsage, type Usage } from "../../../kv/receipts/usage.ts";
-import { maxUsageDays, rangeMs } from "../../usage_api/range.ts";
-import { takeReceipts } from "../../usage_api/receipt_scan.ts";
+import { maxUsageDays } from "../../usage_api/range.ts";
+import { takeCalls } from "../../usage_api/call_scan.ts";
 import { billedTokens, dayBars, totalUsage, usageBy } from "../../usage_api/summary.ts";
 import {
   Card,
@@ -16,42 +16,40 @@ import {
   Money,
   Notice,
   Pager,
-  SelectField,
   Stat,
   Stats,
-  TextField,
 } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { formatCount, formatMoney } from "../format.ts";
 import type { Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
 import type { DashboardEnv } from "../visitor/visitor.ts";
-import { fitsFilter, readUsageFilter, type UsageFilter, usageQuery } from "./filter.ts";
-import { ReceiptTable } from "./receipt_table.tsx";
+import { callFilter, fitsFilter, readUsageFilter, type UsageFilter, usageQuery } from "./filter.ts";
+import { CallTable } from "./call_table.tsx";
+import { FilterForm, FindCall } from "./filter_form.tsx";
 import { usageTexts } from "./texts.ts";
 
-/** Receipts on one page of the dashboard. */
-const receiptsPerPage = 50;
+/** Calls on one page of the dashboard. */
+const callsPerPage = 50;
 
 async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { account } = c.get("signedIn");
   const filter = readUsageFilter(c, deps.clock.nowMs());
-  const { range, keyId, model, before } = filter;
+  const { range } = filter;
   const [all, keys, page] = await Promise.all([
     readUsage(deps.kv, account.id, range),
     listApiKeys(deps.kv, account.id),
-    takeReceipts(
-      deps.kv,
-      { accountId: account.id, ...rangeMs(range), keyId, model, before },
-      receiptsPerPage,
-    ),
+    takeCalls(deps.kv, callFilter(filter, account.id), callsPerPage),
   ]);
   return {
     filter,
     rows: all.filter((row) => fitsFilter(row, filter)),
     models: [...new Set(all.map((row) => row.model))].sort(),
     keyNames: new Map<string, string>(keys.map((key) => [key.id, key.name])),
-    refunds: await readRefundsOf(deps.kv, page.receipts),
+    refunds: await readRefundsOf(
+      deps.kv,
+      page.calls.flatMap((call) => call.kind === "receipt" ? [call.receipt] : []),
+    ),
     ...page,
   };
 }
@@ -66,7 +64,7 @@ export async function usagePage(
   const { locale } = c.get("visitor");
   const t = usageTexts[locale];
   const loaded = await loadUsagePage(c, deps);
-  const { filter, rows, receipts, refunds, next, keyNames } = loaded;
+  const { filter, rows, calls, refunds, next, keyNames, models } = loaded;
   const mark = usageMark(loaded);
   // A poll without changes gets no content, so that what the reader has opened stays open.
   if (c.req.query("seen") === mark) return c.body(null, 204);
@@ -74,7 +72,10 @@ export async function usagePage(
     c,
     { title: t.title, lead: t.lead, ...chartAssets },
     <>
-      <FilterForm loaded={loaded} locale={locale} />
+      <FilterForm filter={filter} keyNames={keyNames} models={models} locale={locale} />
+      <Card>
+        <FindCall action="/receipts" locale={locale} />
+      </Card>
       <div id="usage-figures" {...polling(filter, mark)}>
         {filter.cut && <Notice tone="warning">{t.tooLong(maxUsageDays)}</Notice>}
         <Totals loaded={loaded} locale={locale} />
@@ -95,7 +96,7 @@ export async function usagePage(
           </div>
         )}
         <Card title={t.latestCalls} actions={<ExportLinks filter={filter} locale={locale} />}>
-          {receipts.length === 0
+          {calls.length === 0
             ? (
               <Empty title={t.noCalls}>
                 <p>{t.noCallsHint}</p>
@@ -103,8 +104,8 @@ export async function usagePage(
               </Empty>
             )
             : (
-              <ReceiptTable
-                receipts={receipts}
+              <CallTable
+                calls={calls}
                 refunds={refunds}
                 keyNames={keyNames}
                 locale={locale}
@@ -122,9 +123,9 @@ export async function usagePage(
 }
 
 /** A text that changes whenever a figure of the page does. */
-function usageMark({ rows, receipts }: Loaded): string {
+function usageMark({ rows, calls: listed }: Loaded): string {
   const { calls, costMicroVnd, refundedMicroVnd } = totalUsage(rows);
-  return [calls, costMicroVnd, refundedMicroVnd, receipts[0]?.requestId ?? ""].join("-");
+  return [calls, costMicroVnd, refundedMicroVnd, listed[0]?.requestId ?? ""].join("-");
 }
 
 /** Interval in which an open page polls for new calls. */
@@ -141,36 +142,6 @@ function polling(filter: UsageFilter, mark: string): Record<string, string> {
     "hx-status:4xx": "swap:none",
     "hx-status:5xx": "swap:none",
   };
-}
-
-function FilterForm({ loaded, locale }: { loaded: Loaded; locale: Locale }) {
-  const t = usageTexts[locale];
-  const { filter, keyNames, models } = loaded;
-  return (
-    <form method="get" action="/usage" class="card inline-form" data-autosubmit>
-      <TextField name="from" type="date" label={t.from} value={filter.range.fromDay} />
-      <TextField name="to" type="date" label={t.to} value={filter.range.toDay} />
-      <SelectField
-        name="key"
-        label={t.key}
-        value={filter.keyId ?? ""}
-        options={[
-          { value: "", label: t.all },
-          ...[...keyNames].map(([value, label]) => ({ value, label })),
-        ]}
-      />
-      <SelectField
-        name="model"
-        label={t.model}
-        value={filter.model ?? ""}
-        options={[
-          { value: "", label: t.all },
-          ...models.map((model) => ({ value: model, label: model })),
-        ]}
-      />
-      <button type="submit" class="outline secondary">{t.apply}</button>
-    </form>
-  );
 }
 
 function Totals({ loaded, locale }: { loaded: Loaded; locale: Locale }) {

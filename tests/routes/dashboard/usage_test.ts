@@ -199,7 +199,8 @@ Deno.test("a refunded call is marked wherever its cost is shown, and sums are wi
   assertStringIncludes((await browser.get(`/receipts/${requestId}`)).text, "Refunded");
   assert(!(await browser.get(`/receipts/${kept}`)).text.includes("Refunded"));
   const csv = (await browser.get("/usage/export.csv")).text.trimEnd().split("\r\n");
-  assertEquals(csv.map((line) => line.split(",").at(-3)), ["refunded_vnd", "3000", "0"]);
+  const column = csv[0]?.split(",").indexOf("refunded_vnd") ?? -1;
+  assertEquals(csv.map((line) => line.split(",")[column]), ["refunded_vnd", "3000", "0"]);
   const rows = JSON.parse((await browser.get("/usage/export.json")).text);
   assertEquals(rows.map((row: { refunded_vnd: string }) => row.refunded_vnd), ["3000", "0"]);
 });
@@ -232,7 +233,7 @@ Deno.test("an open usage page polls, and gets content only when something is new
   assertEquals((await browser.get(pollOf(newer.text))).status, 204, "it names the new state");
 });
 
-Deno.test("the receipt of a failed call explains the failure, and a refused call why it has none", async () => {
+Deno.test("the receipt of a failed call explains the failure, and no receipt why there is none", async () => {
   await using world = await openDashboardWorld();
   const { browser, account, keyId } = await customer(world);
   const failWith = async (outcome: string, agoMs: number) => {
@@ -252,5 +253,5 @@ Deno.test("the receipt of a failed call explains the failure, and a refused call
   assertStringIncludes(await failWith("__proto__", 3_000), "__proto__");
   const none = await browser.get(`/receipts/${requestIdAt(world.time.nowMs())}`);
   assertEquals(none.status, 404);
-  assertStringIncludes(none.text, "refused before it reached a provider");
+  assertStringIncludes(none.text, "refused long ago");
 });

@@ -5,6 +5,7 @@ import { readTopupSettings, type TopupSettings } from "../../../core/payments/se
 import { createApiKey, revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { type DashboardWorld, openDashboardWorld, requestIdAt } from "./dashboard_world.ts";
 import { draftOf, mustReserve, topUp } from "./money_world.ts";
+import { refuse } from "./refused_calls.ts";
 import { receivingAccount } from "./topup_world.ts";
 
 export interface SeededDashboard extends AsyncDisposable {
@@ -12,6 +13,8 @@ export interface SeededDashboard extends AsyncDisposable {
   readonly address: string;
   /** One call's receipt page. */
   readonly receiptPath: string;
+  /** A refused call's page. */
+  readonly refusedPath: string;
   readonly keyPath: string;
   /** Cookie of a signed-in browser. */
   readonly sessionToken: string;
@@ -114,10 +117,18 @@ export async function openSeededDashboard(): Promise<SeededDashboard> {
   await topUp(world.kv, account.id, fromVnd(500_000));
   const keyIds = await makeKeys(world, account.id);
   const requestId = await makeCalls(world, account.id, keyIds.slice(0, 3));
+  const [firstKey] = keyIds;
+  if (firstKey === undefined) throw new Error("no key was made");
+  const refused = await refuse(
+    world.kv,
+    { accountId: account.id, keyId: firstKey, atMs: world.time.nowMs() - 60_000 },
+    { leftOut: 1_234 },
+  );
   return {
     world,
     address,
     receiptPath: `/receipts/${requestId}`,
+    refusedPath: `/receipts/${refused.requestId}`,
     keyPath: `/keys/${keyIds[0]}`,
     sessionToken: browser.cookies.get("session") ?? "",
     async [Symbol.asyncDispose]() {
