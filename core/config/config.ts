@@ -41,6 +41,8 @@ export interface Config {
   readonly mail: MailSettings;
   /** The support contact for customers; undefined: pages and mails name none. */
   readonly support: SupportContact | undefined;
+  /** Folder of the pages that the operator supplies; undefined: there are none. */
+  readonly pagesFolder: string | undefined;
   /** Bearer secret of `/operator/*` JSON and `/metrics`; undefined = those are off. */
   readonly operatorKey: string | undefined;
   readonly catalog: Catalog;
@@ -210,6 +212,7 @@ export function readConfig(
       operatorKey: values.GATEWAY_OPERATOR_KEY,
       mail: values.MAIL_URL,
       support: values.GATEWAY_SUPPORT,
+      pagesFolder: values.GATEWAY_PAGES,
       clientAddressHeader: values.GATEWAY_CLIENT_ADDRESS_HEADER,
       topup: topup.settings,
       openId,

@@ -70,6 +70,7 @@ const variablesSchema = z.object({
   GATEWAY_CLIENT_ADDRESS_HEADER: z.string()
     .regex(/^[a-z0-9-]+$/, "must be a lower-case header name").optional(),
   GATEWAY_SUPPORT: support.optional(),
+  GATEWAY_PAGES: z.string().trim().min(1).optional(),
   GATEWAY_QUEUE: z.enum(["on", "off"], { error: "must be on or off" }).optional(),
   GATEWAY_HTTP_SERVER: z.enum(["own", "runtime"], { error: "must be own or runtime" }).optional(),
   GATEWAY_STOP_DELAY_MS: wholeNumber(0, 120_000).default(0),

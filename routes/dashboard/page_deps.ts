@@ -3,6 +3,8 @@ import type { SupportContact } from "../../core/config/support.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
+import type { SuppliedPages } from "./site/supplied_pages.ts";
+
 /** What is needed to identify the visitor. Every page gets at least this. */
 export interface PageDeps {
   readonly kv: KeyValueStore;
@@ -15,6 +17,8 @@ export interface PageDeps {
   readonly sandbox: boolean;
   /** The support contact. Absent: no page names one. */
   readonly support?: SupportContact | undefined;
+  /** The pages that the operator supplies. Absent: none. */
+  readonly suppliedPages?: SuppliedPages | undefined;
   /** Returns the operator's message about the current maintenance, if there is one. */
   readonly maintenance?: (() => string | undefined) | undefined;
 }

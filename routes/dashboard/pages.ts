@@ -15,6 +15,8 @@ import { openIdPages } from "./sign_in/openid.tsx";
 import { resetPages } from "./sign_in/reset.tsx";
 import { signInPages } from "./sign_in/sign_in.tsx";
 import { signUpPages } from "./sign_in/sign_up.tsx";
+import { sitePages } from "./site/mod.tsx";
+import { statusPages } from "./status/status_page.tsx";
 import { usagePages } from "./usage/mod.ts";
 import { preferencePages } from "./visitor/preferences.ts";
 import { walletPages } from "./wallet/wallet_pages.tsx";
@@ -30,6 +32,8 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   playgroundPage,
   connectPage,
   docsPages,
+  statusPages,
+  sitePages,
   accountPages,
   signInPages,
   mailLinkPages,

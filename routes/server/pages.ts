@@ -12,6 +12,7 @@ import {
   type PageDeps,
 } from "../dashboard/mod.ts";
 import { mountPage } from "../dashboard/page.ts";
+import { readSuppliedPages, type SuppliedPages } from "../dashboard/site/supplied_pages.ts";
 import { operatorPages } from "../operator/pages/mod.ts";
 import type { MoneyIn } from "./money_in.ts";
 
@@ -26,6 +27,17 @@ export interface PagesOptions {
   readonly dispatch: Dispatch;
 }
 
+/** Reads the operator's pages; without them the others work all the same. */
+function suppliedPagesOf({ config, log }: Gateway): SuppliedPages | undefined {
+  if (config.pagesFolder === undefined) return undefined;
+  try {
+    return readSuppliedPages(config.pagesFolder);
+  } catch (error) {
+    log.event("error", "the pages in GATEWAY_PAGES cannot be read", { ...unforeseen(error) });
+    return undefined;
+  }
+}
+
 /** Builds the pages of customers and operators. */
 export function createPages(
   gateway: Gateway,
@@ -33,6 +45,7 @@ export function createPages(
 ): Hono<DashboardEnv> {
   const { config, kv, clock, wallet, control, router, log } = gateway;
   const { topup, openId, catalog } = config;
+  const suppliedPages = suppliedPagesOf(gateway);
   const page: PageDeps = {
     kv,
     clock,
@@ -40,6 +53,7 @@ export function createPages(
     operators: config.operators,
     sandbox: config.mode === "sandbox",
     support: config.support,
+    suppliedPages,
     maintenance: () => control.switches.maintenance?.message,
   };
   const routes = () => router.reports();

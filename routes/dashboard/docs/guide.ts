@@ -16,7 +16,7 @@ export interface GuideCode {
   readonly code: string;
 }
 
-/** A part of a guide. Texts have `code` in backquotes and links as `[text](/path)`. */
+/** A part of a guide. Texts have `code` in backquotes, links as `[text](/path)`, and `**bold**`. */
 export interface GuideSection {
   readonly title: string;
   readonly text: readonly string[];
@@ -40,8 +40,11 @@ export interface Guide {
 
 /** A piece of a text with marks. */
 export type Inline =
-  | { readonly kind: "text" | "code"; readonly text: string }
+  | { readonly kind: "text" | "code" | "strong"; readonly text: string }
   | { readonly kind: "link"; readonly text: string; readonly href: string };
+
+/** Code, a link to a page or an address, and bold text. */
+const marks = /`([^`]+)`|\[([^\]]+)\]\(((?:\/|#|https?:\/\/|mailto:)[^)\s]*)\)|\*\*([^*]+)\*\*/g;
 
 /**
  * Splits a text at its marks.
@@ -56,10 +59,11 @@ export type Inline =
 export function inlines(text: string): readonly Inline[] {
   const pieces: Inline[] = [];
   let from = 0;
-  for (const match of text.matchAll(/`([^`]+)`|\[([^\]]+)\]\(([^)\s]+)\)/g)) {
-    const [whole, code, label, href] = match;
+  for (const match of text.matchAll(marks)) {
+    const [whole, code, label, href, strong] = match;
     if (match.index > from) pieces.push({ kind: "text", text: text.slice(from, match.index) });
     if (code !== undefined) pieces.push({ kind: "code", text: code });
+    else if (strong !== undefined) pieces.push({ kind: "strong", text: strong });
     else pieces.push({ kind: "link", text: label ?? "", href: href ?? "" });
     from = match.index + whole.length;
   }

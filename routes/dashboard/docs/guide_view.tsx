@@ -9,6 +9,8 @@ function piece(inline: Inline) {
       return inline.text;
     case "code":
       return <code>{inline.text}</code>;
+    case "strong":
+      return <strong>{inline.text}</strong>;
     case "link":
       return <a href={inline.href}>{inline.text}</a>;
   }

@@ -18,6 +18,19 @@ export function Footer({ visitor }: { visitor: Visitor }) {
           </>
         )}
       </p>
+      <ul class="foot-links">
+        <li>
+          <a href="/docs">{t.docs}</a>
+        </li>
+        <li>
+          <a href="/status">{t.status}</a>
+        </li>
+        {visitor.suppliedPages.map((name) => (
+          <li>
+            <a href={`/${name}`}>{t.supplied[name]}</a>
+          </li>
+        ))}
+      </ul>
       <form method="post" action="/preferences" class="preferences">
         <CsrfField visitor={visitor} />
         <input type="hidden" name="next" value={visitor.path} />

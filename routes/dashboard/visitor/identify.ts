@@ -59,6 +59,7 @@ function pagePath(c: Context): string {
 /** Sets `visitor` in the context of the request. */
 export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv> {
   const cookies = createCookies(deps.baseUrl);
+  const suppliedPages = [...deps.suppliedPages?.keys() ?? []];
 
   async function see(c: Context<DashboardEnv>, secret: string, signedIn?: SignedIn): Promise<void> {
     c.set("visitor", {
@@ -69,6 +70,7 @@ export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv>
       path: pagePath(c),
       signedIn,
       sandbox: deps.sandbox,
+      suppliedPages,
       support: deps.support,
       maintenance: deps.maintenance?.(),
     });

@@ -12,6 +12,7 @@ import type { Session } from "../../../core/accounts/session_rules.ts";
 import type { SupportContact } from "../../../core/config/support.ts";
 import type { Navigation, NavigationEntry, PageLink } from "../frame/navigation.ts";
 import type { Locale } from "../i18n.ts";
+import type { SuppliedName } from "../site/supplied_pages.ts";
 
 /** `auto` follows the system. */
 export type Theme = "auto" | "light" | "dark";
@@ -38,6 +39,8 @@ export interface Visitor {
   readonly sandbox: boolean;
   /** The operator's message about the current maintenance, during which API calls get a 503. */
   readonly maintenance: string | undefined;
+  /** The pages that the operator supplies; the footer links to them. */
+  readonly suppliedPages: readonly SuppliedName[];
   /** The support contact; pages show it with `AskSupport`. */
   readonly support: SupportContact | undefined;
 }

@@ -1,0 +1,144 @@
+/** `/status`: how the service and each model do, now and over 90 days, for anybody. */
+import { type Context, Hono } from "hono";
+import type { Model } from "../../../core/catalog/catalog.ts";
+import { type DayCounts, sumOf } from "../../../core/routing/day_history.ts";
+import { Badge, type BadgeTone, Card, Notice, TableFrame } from "../components/mod.ts";
+import type { DashboardDeps, ModelStatus } from "../deps.ts";
+import { renderPage } from "../frame/layout.tsx";
+import { formatDuration } from "../format.ts";
+import { defineTexts, type Locale } from "../i18n.ts";
+import type { PageDeclaration } from "../page.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
+import { formatShare, HistoryStrip } from "./history_strip.tsx";
+import { historyOf, PublicHistory } from "./public_history.ts";
+
+const texts = defineTexts({
+  en: {
+    title: "Status",
+    description: "State of every model now, and answered calls of 90 days.",
+    lead: "What callers got, measured by the calls themselves.",
+    good: "All models are available",
+    some: (count: number) => count === 1 ? "1 model is disturbed" : `${count} models are disturbed`,
+    down: (count: number) => count === 1 ? "1 model is down" : `${count} models are down`,
+    history: "Answered calls, 90 days",
+    models: "Models",
+    model: "Model",
+    now: "Now",
+    uptime: "Answered",
+    speed: "First output",
+    statuses: { up: "Available", degraded: "Slow", down: "Down" },
+    json: "The same for programs",
+  },
+  vi: {
+    title: "Trạng thái",
+    description: "Trạng thái hiện tại của từng mô hình, và lượt gọi được trả lời trong 90 ngày.",
+    lead: "Những gì người gọi thực sự nhận được, đo bằng chính các lượt gọi.",
+    good: "Mọi mô hình đều sẵn sàng",
+    some: (count) => `${count} mô hình đang bị ảnh hưởng`,
+    down: (count) => `${count} mô hình đang ngừng`,
+    history: "Lượt gọi được trả lời, 90 ngày",
+    models: "Mô hình",
+    model: "Mô hình",
+    now: "Hiện tại",
+    uptime: "Được trả lời",
+    speed: "Đầu ra đầu tiên",
+    statuses: { up: "Sẵn sàng", degraded: "Chậm", down: "Ngừng" },
+    json: "Dành cho chương trình",
+  },
+});
+
+const statusTones: Readonly<Record<ModelStatus, BadgeTone>> = {
+  up: "good",
+  degraded: "busy",
+  down: "bad",
+};
+
+/** The state of all models in one sentence. */
+function Overall({ states, locale }: { states: readonly ModelStatus[]; locale: Locale }) {
+  const t = texts[locale];
+  const count = (state: ModelStatus) => states.filter((one) => one === state).length;
+  const [down, slow] = [count("down"), count("degraded")];
+  if (down > 0) return <Notice tone="warning" title={t.down(down)} />;
+  if (slow > 0) return <Notice tone="warning" title={t.some(slow)} />;
+  return <Notice tone="success" title={t.good} />;
+}
+
+function ModelRow({ model, state, rows, locale }: {
+  model: Model;
+  state: ModelStatus;
+  rows: readonly DayCounts[];
+  locale: Locale;
+}) {
+  const t = texts[locale];
+  const sum = sumOf(rows, model.id);
+  const p50 = sum?.p50FirstOutputMs;
+  return (
+    <tr>
+      <td>
+        <a href={`/models/${encodeURIComponent(model.id)}`}>{model.displayName}</a>
+      </td>
+      <td>
+        <Badge tone={statusTones[state]}>{t.statuses[state]}</Badge>
+      </td>
+      <td class="number">{sum === undefined ? "–" : formatShare(sum.uptime, locale)}</td>
+      <td class="number wide-only">
+        {p50 === undefined ? "–" : `≤ ${formatDuration(p50, locale)}`}
+      </td>
+    </tr>
+  );
+}
+
+async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history: PublicHistory) {
+  const { locale } = c.get("visitor");
+  const t = texts[locale];
+  const rows = await history.rows();
+  const counts = rows.map((row) => row.counts);
+  const { models } = deps.catalog;
+  const states = models.map(({ id }) => deps.modelStatus?.(id) ?? "up");
+  return await renderPage(
+    c,
+    { title: t.title, lead: t.lead, description: t.description, styles: ["public.css"] },
+    <>
+      <Overall states={states} locale={locale} />
+      <Card title={t.history}>
+        <HistoryStrip days={historyOf(rows, { today: history.today() })} locale={locale} />
+      </Card>
+      <Card title={t.models}>
+        <TableFrame label={t.models}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{t.model}</th>
+                <th scope="col">{t.now}</th>
+                <th scope="col" class="number">{t.uptime}</th>
+                <th scope="col" class="number wide-only">{t.speed}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {models.map((model, index) =>
+                ModelRow({ model, state: states[index] ?? "up", rows: counts, locale })
+              )}
+            </tbody>
+          </table>
+        </TableFrame>
+        <p>
+          {t.json}: <a href="/v1/status">/v1/status</a>
+        </p>
+      </Card>
+    </>,
+  );
+}
+
+function createStatusPage(deps: DashboardDeps): Hono<DashboardEnv> {
+  const history = new PublicHistory(deps);
+  return new Hono<DashboardEnv>().get("/status", (c) => statusPage(c, deps, history));
+}
+
+export const statusPages: PageDeclaration<DashboardDeps> = {
+  navigation: {
+    href: "/status",
+    icon: "status",
+    label: { en: "Status", vi: "Trạng thái" },
+  },
+  routes: createStatusPage,
+};
