@@ -14,12 +14,32 @@ const entraAuth = z.strictObject({
   authority: z.url({ protocol: /^https?$/ }).default("https://login.microsoftonline.com"),
 }).describe("Azure: client credentials of Microsoft Entra ID.");
 
+const entraFederatedAuth = z.strictObject({
+  kind: z.literal("entra-federated"),
+  tenant: entraAuth.shape.tenant,
+  clientId: label.describe("Application (client) id, or that of a managed identity."),
+  scope: entraAuth.shape.scope,
+  authority: entraAuth.shape.authority,
+}).describe(
+  "Azure: a federated identity of Microsoft Entra ID; the variable of `apiKeyEnv` holds the path of the file with its " +
+    "token (`AZURE_FEDERATED_TOKEN_FILE`).",
+);
+
 const googleAuth = z.strictObject({
   kind: z.literal("google"),
   scope: z.string().regex(/^[\x21-\x7e]+$/).default(
     "https://www.googleapis.com/auth/cloud-platform",
   ),
 }).describe("Google: the variable of `apiKeyEnv` holds the JSON key of a service account.");
+
+const googleMetadataAuth = z.strictObject({
+  kind: z.literal("google-metadata"),
+  scope: googleAuth.shape.scope,
+  metadata: z.url({ protocol: /^https?$/ }).default("http://metadata.google.internal"),
+}).describe(
+  "Google: the service account that is attached to the machine or workload; the variable of `apiKeyEnv` holds its " +
+    "email, or `default`.",
+);
 
 const awsAuth = z.strictObject({
   kind: z.literal("aws"),
@@ -30,8 +50,41 @@ const awsAuth = z.strictObject({
     "if there is one.",
 );
 
+const roleArn = z.string().regex(/^arn:aws[a-z-]*:iam::\d{12}:role\/[\w+=,.@/-]{1,512}$/);
+
+const awsWebIdentityAuth = z.strictObject({
+  kind: z.literal("aws-web-identity"),
+  region: label,
+  service: awsAuth.shape.service,
+  role: roleArn.describe("ARN of the role (`AWS_ROLE_ARN`)."),
+  sessionName: z.string().regex(/^[\w+=,.@-]{2,64}$/).default("gateway"),
+  sts: z.url({ protocol: /^https?$/ }).optional().describe("Default: that of the region."),
+}).describe(
+  "AWS: temporary keys of a role for a web identity; the variable of `apiKeyEnv` holds the path of the file with its " +
+    "token (`AWS_WEB_IDENTITY_TOKEN_FILE`).",
+);
+
+const awsContainerAuth = z.strictObject({
+  kind: z.literal("aws-container"),
+  region: label,
+  service: awsAuth.shape.service,
+  tokenFile: z.string().min(1).max(1024).optional()
+    .describe("Path of the file with the token for it (`AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE`)."),
+}).describe(
+  "AWS: temporary keys that the platform gives; the variable of `apiKeyEnv` holds their address " +
+    "(`AWS_CONTAINER_CREDENTIALS_FULL_URI`), or at ECS its path (`AWS_CONTAINER_CREDENTIALS_RELATIVE_URI`).",
+);
+
 /** The schema of credentials from which a token or a signature is made. */
-export const cloudAuthSchema = z.discriminatedUnion("kind", [entraAuth, googleAuth, awsAuth]);
+export const cloudAuthSchema = z.discriminatedUnion("kind", [
+  entraAuth,
+  entraFederatedAuth,
+  googleAuth,
+  googleMetadataAuth,
+  awsAuth,
+  awsWebIdentityAuth,
+  awsContainerAuth,
+]);
 
 /** The schema of `cloud` of a provider. */
 export const cloudSchema = z.discriminatedUnion("name", [

@@ -26,6 +26,8 @@ export interface ProviderAccessOptions {
   readonly transportOf: (provider: string) => Transport;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
+  /** Reads the files in which platforms keep tokens of workloads. */
+  readonly readTextFile?: (path: string) => Promise<string>;
   /** Asks the thread that renews tokens for all; absent in that thread. */
   readonly askToken?: ((wanted: WantedToken) => Promise<TokenAnswer>) | undefined;
 }
@@ -115,11 +117,12 @@ export class ProviderAccess {
     if (known === undefined) this.#authorizers.set(name, known = new Map());
     let authorizer = known.get(secret);
     if (authorizer === undefined) {
-      const { transportOf, clock, deadlines } = this.#options;
+      const { transportOf, clock, deadlines, readTextFile } = this.#options;
       authorizer = createAuthorizer(auth, secret, {
         transport: transportOf(name),
         clock,
         deadlines,
+        readTextFile,
         onRenewal: (failure) => this.#credentials.get(name)?.renewed(secret, failure),
         issueElsewhere: this.#elsewhere(name, secret),
       });

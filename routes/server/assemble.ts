@@ -160,6 +160,7 @@ export async function assemble(
     onEvent: (event) => log.event("warn", "route state", { ...event }),
     share: thread?.share,
     isJudge: thread?.role === "owner",
+    readTextFile: (path) => Deno.readTextFile(path),
     askToken: worker?.askToken,
   });
   const metrics = createGatewayMetrics({ router, calls, wallet, bodies, answers });

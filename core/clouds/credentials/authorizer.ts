@@ -40,6 +40,8 @@ export interface AuthorizerTools {
   readonly transport: Transport;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
+  /** Reads a file that holds a token; absent where there are no files. */
+  readonly readTextFile?: ((path: string) => Promise<string>) | undefined;
   /** Called when renewing failed (with the reason for operators) although the former token is still valid, and when it worked. */
   readonly onRenewal: (failure: string | undefined) => void;
   /**

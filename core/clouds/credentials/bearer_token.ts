@@ -31,14 +31,20 @@ class BearerToken implements Authorizer {
   }
 }
 
-/** Makes the credential of tokens that `issue` gets from their issuer, or the thread that renews them for all. */
-export function bearerToken(tools: AuthorizerTools, issue: () => Promise<IssuedToken>): Authorizer {
+/** Makes a token that comes from its issuer by `issue`, or from the thread that renews tokens for all. */
+export function renewingToken(
+  tools: Pick<AuthorizerTools, "clock" | "onRenewal" | "issueElsewhere">,
+  issue: () => Promise<IssuedToken>,
+): AccessToken {
   const { clock, onRenewal, issueElsewhere } = tools;
-  return new BearerToken(
-    new AccessToken(
-      issueElsewhere === undefined
-        ? { clock, onRenewal, issue }
-        : { clock, onRenewal, issue: issueElsewhere, pauseMs: elsewherePauseMs },
-    ),
+  return new AccessToken(
+    issueElsewhere === undefined
+      ? { clock, onRenewal, issue }
+      : { clock, onRenewal, issue: issueElsewhere, pauseMs: elsewherePauseMs },
   );
+}
+
+/** Makes the credential of tokens that `issue` gets from their issuer. */
+export function bearerToken(tools: AuthorizerTools, issue: () => Promise<IssuedToken>): Authorizer {
+  return new BearerToken(renewingToken(tools, issue));
 }

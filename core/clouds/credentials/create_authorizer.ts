@@ -1,8 +1,12 @@
 import type { ProviderAuth } from "../../catalog/auth_kinds.ts";
 import type { Authorizer, AuthorizerTools } from "./authorizer.ts";
 import { awsAuthorizer } from "./aws.ts";
+import { awsContainerAuthorizer } from "./aws_container.ts";
+import { awsWebIdentityAuthorizer } from "./aws_web_identity.ts";
 import { entraAuthorizer } from "./entra.ts";
+import { entraFederatedAuthorizer } from "./entra_federated.ts";
 import { googleAuthorizer } from "./google.ts";
+import { googleMetadataAuthorizer } from "./google_metadata.ts";
 
 /** Makes what adds a credential to requests; `undefined` for a key in a header, which is part of the request already. */
 export function createAuthorizer(
@@ -14,9 +18,17 @@ export function createAuthorizer(
   switch (auth.kind) {
     case "entra":
       return entraAuthorizer(auth, secret, tools);
+    case "entra-federated":
+      return entraFederatedAuthorizer(auth, secret, tools);
     case "google":
       return googleAuthorizer(auth, secret, tools);
+    case "google-metadata":
+      return googleMetadataAuthorizer(auth, secret, tools);
     case "aws":
       return awsAuthorizer(auth, secret, tools);
+    case "aws-web-identity":
+      return awsWebIdentityAuthorizer(auth, secret, tools);
+    case "aws-container":
+      return awsContainerAuthorizer(auth, secret, tools);
   }
 }

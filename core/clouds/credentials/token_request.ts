@@ -1,7 +1,7 @@
 /** Requests access tokens by OAuth 2.0 (RFC 6749, section 4.4; RFC 7523). */
 import { readWhole } from "../../calls/read_whole.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
-import { UpstreamFailure } from "../../upstream/transport.ts";
+import { UpstreamFailure, type UpstreamRequest } from "../../upstream/transport.ts";
 import { type AuthorizerTools, CredentialFailure, type IssuedToken } from "./authorizer.ts";
 
 /** Milliseconds for one request of a token: issuers answer within a second. */
@@ -13,21 +13,77 @@ const maxTokenAnswerBytes = 64 * 1024;
 /** The form of OAuth error codes. Whatever else an issuer says could repeat a part of the secret. */
 const errorCode = /^[a-z][a-z0-9_]{0,63}$/;
 
-function parsed(bytes: Uint8Array): JsonObject {
+/** The object in a text; empty if there is none. */
+export function parsedObject(text: string): JsonObject {
   try {
-    const value: unknown = JSON.parse(new TextDecoder().decode(bytes));
+    const value: unknown = JSON.parse(text);
     return isJsonObject(value) ? value : {};
   } catch {
     return {};
   }
 }
 
-function failureOf(status: number, answer: JsonObject): CredentialFailure {
-  const { error } = answer;
-  const word = typeof error === "string" && errorCode.test(error) ? error : `status ${status}`;
+function failureOf(status: number, { error }: JsonObject): CredentialFailure {
+  return issuerFailure(status, typeof error === "string" && errorCode.test(error) ? error : "");
+}
+
+/** Makes the failure of an issuer's answer; `word` is its own code, if it has one. */
+export function issuerFailure(status: number, word: string): CredentialFailure {
   // RFC 6749, section 5.2: 400 and 401 are about the client; everything else may pass.
   const isRefusal = status >= 400 && status < 500 && status !== 408 && status !== 429;
-  return new CredentialFailure(`token_refused: ${word}`, isRefusal);
+  return new CredentialFailure(`token_refused: ${word || `status ${status}`}`, isRefusal);
+}
+
+/** What an issuer answered. */
+export interface IssuerAnswer {
+  readonly status: number;
+  readonly text: string;
+  /** The `date` of the answer. */
+  readonly date: string | undefined;
+}
+
+/**
+ * Asks an issuer of tokens or keys.
+ *
+ * @throws {CredentialFailure} when it cannot be reached
+ */
+export async function askIssuer(
+  { transport, deadlines }: Pick<AuthorizerTools, "transport" | "deadlines">,
+  request: Pick<UpstreamRequest, "method" | "url" | "headers" | "body">,
+): Promise<IssuerAnswer> {
+  const exchange = transport.open({
+    ...request,
+    headers: [["accept-encoding", "identity"], ...request.headers],
+    onSentAgain: () => {}, // a second token has no effect
+  });
+  const deadline = deadlines.create(() => exchange.cancel());
+  deadline.arm(tokenRequestMs);
+  try {
+    const response = await exchange.response;
+    const bytes = await readWhole(response, maxTokenAnswerBytes);
+    const { status } = response;
+    return { status, text: new TextDecoder().decode(bytes), date: response.header("date") };
+  } catch (error) {
+    exchange.cancel();
+    if (!(error instanceof UpstreamFailure)) throw error;
+    throw new CredentialFailure(`token_unreachable: ${error.code}`, false, { cause: error });
+  } finally {
+    deadline.disarm();
+  }
+}
+
+/** The body and the header of a form. */
+export function formRequest(
+  form: Readonly<Record<string, string>>,
+): Pick<UpstreamRequest, "method" | "headers" | "body"> {
+  return {
+    method: "POST",
+    headers: [
+      ["accept", "application/json"],
+      ["content-type", "application/x-www-form-urlencoded"],
+    ],
+    body: new TextEncoder().encode(new URLSearchParams(form).toString()),
+  };
 }
 
 /**
@@ -37,41 +93,29 @@ function failureOf(status: number, answer: JsonObject): CredentialFailure {
  * @throws {CredentialFailure} when the issuer gives none or cannot be reached
  */
 export async function requestToken(
-  { transport, deadlines }: Pick<AuthorizerTools, "transport" | "deadlines">,
+  tools: Pick<AuthorizerTools, "transport" | "deadlines">,
   url: string,
   form: Readonly<Record<string, string>>,
   onDate?: (date: string | undefined) => void,
 ): Promise<IssuedToken> {
-  const exchange = transport.open({
-    method: "POST",
-    url,
-    headers: [
-      ["accept", "application/json"],
-      ["accept-encoding", "identity"],
-      ["content-type", "application/x-www-form-urlencoded"],
-    ],
-    body: new TextEncoder().encode(new URLSearchParams(form).toString()),
-    onSentAgain: () => {}, // a second token has no effect
-  });
-  const deadline = deadlines.create(() => exchange.cancel());
-  deadline.arm(tokenRequestMs);
-  try {
-    const response = await exchange.response;
-    onDate?.(response.header("date"));
-    const answer = parsed(await readWhole(response, maxTokenAnswerBytes));
-    if (response.status !== 200) throw failureOf(response.status, answer);
-    const { access_token: token, expires_in: lifeSeconds } = answer;
-    // A token goes into a header.
-    if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
-      throw new CredentialFailure("token_missing", false);
-    }
-    const life = Number(lifeSeconds);
-    return { token, lifeSeconds: Number.isFinite(life) && life > 0 ? life : 0 };
-  } catch (error) {
-    exchange.cancel();
-    if (!(error instanceof UpstreamFailure)) throw error;
-    throw new CredentialFailure(`token_unreachable: ${error.code}`, false, { cause: error });
-  } finally {
-    deadline.disarm();
+  const answer = await askIssuer(tools, { url, ...formRequest(form) });
+  onDate?.(answer.date);
+  return readToken(answer);
+}
+
+/**
+ * Reads the token of an answer.
+ *
+ * @throws {CredentialFailure} when there is none
+ */
+export function readToken({ status, text }: IssuerAnswer): IssuedToken {
+  const answer = parsedObject(text);
+  if (status !== 200) throw failureOf(status, answer);
+  const { access_token: token, expires_in: lifeSeconds } = answer;
+  // A token goes into a header.
+  if (typeof token !== "string" || !/^[\x21-\x7e]+$/.test(token)) {
+    throw new CredentialFailure("token_missing", false);
   }
+  const life = Number(lifeSeconds);
+  return { token, lifeSeconds: Number.isFinite(life) && life > 0 ? life : 0 };
 }

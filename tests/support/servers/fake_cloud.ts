@@ -3,7 +3,7 @@
  */
 import { Sha256 } from "@aws-crypto/sha256-js";
 import { SignatureV4 } from "@smithy/signature-v4";
-import { exportPKCS8, generateKeyPair, type GenerateKeyPairResult, jwtVerify } from "jose";
+import { exportPKCS8, generateKeyPair, type GenerateKeyPairResult, jwtVerify, SignJWT } from "jose";
 
 /** A request that arrived, with its body read. */
 export interface CloudRequest {
@@ -20,6 +20,8 @@ export type CloudAnswer = (request: CloudRequest) => Response | Promise<Response
 const allowedSkewSeconds = 300;
 
 export const awsKey = { accessKeyId: "AKIDEXAMPLE00000001", secretAccessKey: "aws/Secret+Key" };
+/** The role that workloads may take on. */
+export const workloadRole = "arn:aws:iam::123456789012:role/gateway";
 export const entraSecret = "entra~Secret.Value";
 
 export class FakeCloud implements AsyncDisposable {
@@ -36,6 +38,8 @@ export class FakeCloud implements AsyncDisposable {
   tokenAnswer: (() => Response | Promise<Response>) | undefined;
   /** Tokens that are valid. */
   readonly tokens = new Set<string>();
+  /** Temporary keys that are valid, by the id of the access key. */
+  readonly temporaryKeys = new Map<string, { secretAccessKey: string; sessionToken: string }>();
   /** Seconds by which this cloud's clock is ahead. */
   aheadSeconds = 0;
   readonly requests: CloudRequest[] = [];
@@ -81,23 +85,87 @@ export class FakeCloud implements AsyncDisposable {
     const seen = { method, url, headers, text: await request.text() };
     const response = url.pathname === "/token" || url.pathname.endsWith("/oauth2/v2.0/token")
       ? await this.#token(seen)
-      : await this.#call(seen);
+      : await this.#workload(seen) ?? await this.#call(seen);
     response.headers.set("date", this.#now().toUTCString());
     return response;
   }
 
-  async #token(request: CloudRequest): Promise<Response> {
-    this.tokenRequests++;
-    if (this.tokenAnswer !== undefined) return await this.tokenAnswer();
-    const form = new URLSearchParams(request.text);
-    const error = form.get("grant_type") === "client_credentials"
-      ? this.#entraProblem(request.url, form)
-      : await this.#googleProblem(form);
-    if (error !== undefined) {
-      // Issuers repeat what they were sent; the gateway must not.
-      const error_description = `refused: ${request.text}`;
-      return Response.json({ error, error_description }, { status: 400 });
+  /** A token that the platform of a workload signs, as in its file. */
+  async workloadToken(subject = "system:serviceaccount:gateway"): Promise<string> {
+    return await new SignJWT({ sub: subject }).setProtectedHeader({ alg: "RS256" })
+      .setIssuedAt().setExpirationTime("1h").sign(this.#keys.privateKey);
+  }
+
+  async #isWorkload(token: string | null): Promise<boolean> {
+    try {
+      const { payload } = await jwtVerify(token ?? "", this.#keys.publicKey);
+      return payload.sub === "system:serviceaccount:gateway";
+    } catch {
+      return false;
     }
+  }
+
+  /** Answers of what gives workloads their credentials; `undefined` for other requests. */
+  async #workload({ method, url, headers, text }: CloudRequest): Promise<Response | undefined> {
+    if (url.pathname === "/sts/") {
+      this.tokenRequests++;
+      const form = new URLSearchParams(text);
+      const isKnown = method === "POST" && form.get("Action") === "AssumeRoleWithWebIdentity" &&
+        form.get("RoleArn") === workloadRole &&
+        await this.#isWorkload(form.get("WebIdentityToken"));
+      if (!isKnown) {
+        const code = "<Error><Type>Sender</Type><Code>InvalidIdentityToken</Code>";
+        return new Response(
+          `<ErrorResponse>${code}<Message>${text}</Message></Error></ErrorResponse>`,
+          {
+            status: 400,
+          },
+        );
+      }
+      const { id, secretAccessKey, sessionToken, expires } = this.#newKeys();
+      return new Response(
+        `<AssumeRoleWithWebIdentityResponse><AssumeRoleWithWebIdentityResult><Credentials>` +
+          `<SessionToken>${sessionToken}</SessionToken><SecretAccessKey>${secretAccessKey}</SecretAccessKey>` +
+          `<Expiration>${expires}</Expiration><AccessKeyId>${id}</AccessKeyId>` +
+          `</Credentials></AssumeRoleWithWebIdentityResult></AssumeRoleWithWebIdentityResponse>`,
+        { headers: { "content-type": "text/xml" } },
+      );
+    }
+    if (url.pathname === "/v1/credentials") {
+      this.tokenRequests++;
+      if (!await this.#isWorkload(headers.get("authorization"))) {
+        return new Response("AccessDeniedException", { status: 401 });
+      }
+      const { id, secretAccessKey, sessionToken, expires } = this.#newKeys();
+      return Response.json({
+        AccessKeyId: id,
+        SecretAccessKey: secretAccessKey,
+        Token: sessionToken,
+        Expiration: expires,
+      });
+    }
+    if (url.pathname === "/computeMetadata/v1/instance/service-accounts/default/token") {
+      this.tokenRequests++;
+      const isAsked = headers.get("metadata-flavor") === "Google" &&
+        url.searchParams.get("scopes")?.endsWith("/auth/cloud-platform") === true;
+      if (!isAsked) return new Response("Forbidden", { status: 403 });
+      return this.#newToken();
+    }
+    return undefined;
+  }
+
+  #newKeys() {
+    const id = `ASIAWORKLOAD${String(this.tokenRequests).padStart(8, "0")}`;
+    const keys = {
+      secretAccessKey: `temporary/Secret+${this.tokenRequests}`,
+      sessionToken: `session/Token+${this.tokenRequests}==`,
+    };
+    this.temporaryKeys.set(id, keys);
+    const expires = new Date(this.#now().getTime() + this.lifeSeconds * 1000).toISOString();
+    return { id, ...keys, expires };
+  }
+
+  #newToken(): Response {
     const token = `token-${this.tokenRequests}`;
     this.tokens.add(token);
     return Response.json({
@@ -107,13 +175,31 @@ export class FakeCloud implements AsyncDisposable {
     });
   }
 
-  #entraProblem(url: URL, form: URLSearchParams): string | undefined {
+  async #token(request: CloudRequest): Promise<Response> {
+    this.tokenRequests++;
+    if (this.tokenAnswer !== undefined) return await this.tokenAnswer();
+    const form = new URLSearchParams(request.text);
+    const error = form.get("grant_type") === "client_credentials"
+      ? await this.#entraProblem(request.url, form)
+      : await this.#googleProblem(form);
+    if (error !== undefined) {
+      // Issuers repeat what they were sent; the gateway must not.
+      const error_description = `refused: ${request.text}`;
+      return Response.json({ error, error_description }, { status: 400 });
+    }
+    return this.#newToken();
+  }
+
+  async #entraProblem(url: URL, form: URLSearchParams): Promise<string | undefined> {
     if (!url.pathname.startsWith("/tenant-1/")) return "invalid_request";
     if (form.get("scope") !== "https://cognitiveservices.azure.com/.default") {
       return "invalid_scope";
     }
+    const isFederated = form.get("client_assertion_type") ===
+        "urn:ietf:params:oauth:client-assertion-type:jwt-bearer" &&
+      await this.#isWorkload(form.get("client_assertion"));
     const isKnown = form.get("client_id") === "client-1" &&
-      form.get("client_secret") === entraSecret;
+      (form.get("client_secret") === entraSecret || isFederated);
     return isKnown ? undefined : "invalid_client";
   }
 
@@ -158,7 +244,16 @@ export class FakeCloud implements AsyncDisposable {
     const refused = (name: string, message: string) =>
       Response.json({ message }, { status: 403, headers: { "x-amzn-errortype": name } });
     const authorization = headers.get("authorization") ?? "";
-    if (!authorization.includes(`Credential=${awsKey.accessKeyId}/`)) {
+    const id = /Credential=([^/]+)\//.exec(authorization)?.[1] ?? "";
+    const temporary = this.temporaryKeys.get(id);
+    const session = headers.get("x-amz-security-token");
+    if (temporary === undefined && id.startsWith("ASIA")) {
+      return refused(
+        "ExpiredTokenException",
+        "The security token included in the request is expired",
+      );
+    }
+    if (id !== awsKey.accessKeyId && temporary?.sessionToken !== session) {
       return refused("UnrecognizedClientException", "The security token is invalid");
     }
     const date = headers.get("x-amz-date") ?? "";
@@ -172,7 +267,8 @@ export class FakeCloud implements AsyncDisposable {
       service: "bedrock",
       region: "us-east-1",
       credentials: {
-        ...awsKey,
+        accessKeyId: id,
+        secretAccessKey: temporary?.secretAccessKey ?? awsKey.secretAccessKey,
         ...headers.has("x-amz-security-token")
           ? { sessionToken: headers.get("x-amz-security-token") ?? "" }
           : {},
