@@ -2,6 +2,8 @@
  * Decides what is billed for a report of usage: each side of it is believed, or replaced by the
  * gateway's own count.
  */
+import { defined } from "../lib/defined.ts";
+import { partsWithin } from "./media_parts.ts";
 import { maxBytesPerToken } from "./limits.ts";
 import { estimateOutputTokens } from "./tokens/rough_estimate.ts";
 import type { TokenBounds } from "./token_bounds.ts";
@@ -85,9 +87,13 @@ export function believableUsage(
     !(evidence.early && (told.output < own.output || told.output > mostWanted(bounds)));
   const output = trustsOutput ? told.output : own.output;
   const { input, cacheRead, cacheWrite, cacheWriteHour } = trustsInput ? told : own;
+  const { inputAudio, inputImage } = trustsInput ? told : own;
+  const { outputAudio, outputImage } = trustsOutput ? told : own;
+  const parts = defined({ inputAudio, inputImage, outputAudio, outputImage });
   return {
     usage: {
       input,
+      ...partsWithin(parts, { input, output }),
       cacheRead,
       cacheWrite,
       ...(cacheWriteHour !== undefined && { cacheWriteHour: Math.min(cacheWriteHour, cacheWrite) }),

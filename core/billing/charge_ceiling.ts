@@ -4,7 +4,8 @@
  * Whatever a provider reports, its customer pays no more than a small multiple of the worst case
  * that was known before the call; the rest is between the provider and the operator.
  */
-import type { AppliedPrice } from "./receipt.ts";
+import { dearestOf, hasMediaParts, partsWithin } from "./media_parts.ts";
+import type { AppliedPrice, TokenRates } from "./receipt.ts";
 import { costOfTokens, ratesFor, tokensPerRate } from "./price.ts";
 import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
 
@@ -51,20 +52,42 @@ export function withinCeiling(
 ): TokenUsage {
   if (price.unit !== "token") return usage;
   if (costOfTokens(price, usage) <= ceilingMicroVnd) return usage;
-  const inputCost = costOfTokens(price, { ...usage, output: 0 });
+  const inputCost = costOfTokens(price, withParts({ ...usage, output: 0 }, usage));
   if (inputCost > ceilingMicroVnd) return inputWithin(usage, ceilingMicroVnd, inputCost);
   // The price of output is not 0: the cost of the input alone is within the ceiling.
   const left = (ceilingMicroVnd - inputCost) * tokensPerRate;
-  const output = Number(left / ratesFor(price, usage).outputPerMtokMicroVnd);
-  return { ...usage, output, reasoning: Math.min(usage.reasoning, output) };
+  const rates = ratesFor(price, usage);
+  // With sound or pictures in it, the output is cut as if all of it had its dearest rate.
+  const output = Math.min(usage.output, Number(left / mostOf(rates, usage)));
+  const cut = { ...usage, output, reasoning: Math.min(usage.reasoning, output) };
+  return hasMediaParts(usage) ? withParts(cut, usage) : cut;
+}
+
+/** Returns the dearest rate of the output that there is. */
+function mostOf(rates: TokenRates, { outputAudio, outputImage }: TokenUsage): bigint {
+  return dearestOf(
+    rates.outputPerMtokMicroVnd,
+    outputAudio === undefined ? undefined : rates.outputAudioPerMtokMicroVnd,
+    outputImage === undefined ? undefined : rates.outputImagePerMtokMicroVnd,
+  );
+}
+
+/** Returns a usage with the parts of another, as far as they fit. */
+function withParts(usage: TokenUsage, parts: TokenUsage): TokenUsage {
+  const { inputAudio: _a, inputImage: _b, outputAudio: _c, outputImage: _d, ...buckets } = usage;
+  return { ...buckets, ...partsWithin(parts, buckets) };
 }
 
 /** Takes the same share of each kind of input, and no output. */
 function inputWithin(usage: TokenUsage, ceilingMicroVnd: bigint, inputCost: bigint): TokenUsage {
   const share = (tokens: number) => Number(BigInt(tokens) * ceilingMicroVnd / inputCost);
-  const { cacheWriteHour } = usage;
+  const { cacheWriteHour, inputAudio = 0, inputImage = 0 } = usage;
+  const parts = { inputAudio: share(inputAudio), inputImage: share(inputImage) };
+  const text = share(usage.input - inputAudio - inputImage);
+  const input = text + parts.inputAudio + parts.inputImage;
   return {
-    input: share(usage.input),
+    input,
+    ...partsWithin(parts, { input, output: 0 }),
     cacheRead: share(usage.cacheRead),
     cacheWrite: share(usage.cacheWrite),
     ...(cacheWriteHour !== undefined && { cacheWriteHour: share(cacheWriteHour) }),

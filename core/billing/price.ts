@@ -1,5 +1,7 @@
 /** Prices as the operator writes them, and the cost of a call under them: pure and exact. */
 import { invariant } from "../lib/assert.ts";
+import { defined } from "../lib/defined.ts";
+import { dearestOf, mediaDifference } from "./media_parts.ts";
 import type { ToolPrices } from "./hosted_tools.ts";
 import { maxReportedTokens } from "./limits.ts";
 import type { AppliedPrice, TokenRates } from "./receipt.ts";
@@ -22,6 +24,11 @@ interface CatalogueRates {
   readonly cacheWriteVndPerMtok?: WrittenVnd | undefined;
   /** Prompt tokens that a cache keeps for an hour; absent: as other cache writes. */
   readonly cacheWriteHourVndPerMtok?: WrittenVnd | undefined;
+  /** Tokens of sound and pictures; absent: as text. */
+  readonly inputAudioVndPerMtok?: WrittenVnd | undefined;
+  readonly inputImageVndPerMtok?: WrittenVnd | undefined;
+  readonly outputAudioVndPerMtok?: WrittenVnd | undefined;
+  readonly outputImageVndPerMtok?: WrittenVnd | undefined;
 }
 
 /** A price in the catalogue, as written; the list figure is derived, never stored. */
@@ -79,27 +86,45 @@ export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPric
 }
 
 function ratesOf(price: CatalogueRates): TokenRates {
-  const { vndPerMtok, cacheWriteHourVndPerMtok } = price;
+  const { vndPerMtok } = price;
+  const rateOf = (written: WrittenVnd | undefined) =>
+    written === undefined ? undefined : microVndOf(written);
   return {
     inputPerMtokMicroVnd: microVndOf(vndPerMtok),
     outputPerMtokMicroVnd: microVndOf(price.outputVndPerMtok ?? vndPerMtok),
     cacheReadPerMtokMicroVnd: microVndOf(price.cacheReadVndPerMtok ?? vndPerMtok),
     cacheWritePerMtokMicroVnd: microVndOf(price.cacheWriteVndPerMtok ?? vndPerMtok),
-    ...(cacheWriteHourVndPerMtok !== undefined && {
-      cacheWriteHourPerMtokMicroVnd: microVndOf(cacheWriteHourVndPerMtok),
+    ...defined({
+      cacheWriteHourPerMtokMicroVnd: rateOf(price.cacheWriteHourVndPerMtok),
+      inputAudioPerMtokMicroVnd: rateOf(price.inputAudioVndPerMtok),
+      inputImagePerMtokMicroVnd: rateOf(price.inputImageVndPerMtok),
+      outputAudioPerMtokMicroVnd: rateOf(price.outputAudioVndPerMtok),
+      outputImagePerMtokMicroVnd: rateOf(price.outputImageVndPerMtok),
     }),
   };
 }
 
+/** Returns all rates, each with its value where it is absent. */
+function allRates(rates: TokenRates): readonly bigint[] {
+  const { inputPerMtokMicroVnd: input, outputPerMtokMicroVnd: output } = rates;
+  const { cacheWritePerMtokMicroVnd: write } = rates;
+  return [
+    input,
+    output,
+    rates.cacheReadPerMtokMicroVnd,
+    write,
+    rates.cacheWriteHourPerMtokMicroVnd ?? write,
+    rates.inputAudioPerMtokMicroVnd ?? input,
+    rates.inputImagePerMtokMicroVnd ?? input,
+    rates.outputAudioPerMtokMicroVnd ?? output,
+    rates.outputImagePerMtokMicroVnd ?? output,
+  ];
+}
+
 /** Whether no rate is lower than the same one of another price. */
 export function isNowhereCheaper(price: CatalogueRates, other: CatalogueRates): boolean {
-  const [rates, others] = [ratesOf(price), ratesOf(other)];
-  const hour = (of: TokenRates) => of.cacheWriteHourPerMtokMicroVnd ?? of.cacheWritePerMtokMicroVnd;
-  return rates.inputPerMtokMicroVnd >= others.inputPerMtokMicroVnd &&
-    rates.outputPerMtokMicroVnd >= others.outputPerMtokMicroVnd &&
-    rates.cacheReadPerMtokMicroVnd >= others.cacheReadPerMtokMicroVnd &&
-    rates.cacheWritePerMtokMicroVnd >= others.cacheWritePerMtokMicroVnd &&
-    hour(rates) >= hour(others);
+  const [rates, others] = [allRates(ratesOf(price)), allRates(ratesOf(other))];
+  return rates.every((rate, at) => rate >= others[at]!);
 }
 
 /**
@@ -195,6 +220,11 @@ export function costOfTokens(price: AppliedPrice, usage: TokenUsage): bigint {
     );
   }
   invariant(cacheWriteHour <= cacheWrite, "A part of the cache writes is larger than all of them");
+  const { inputAudio = 0, inputImage = 0, outputAudio = 0, outputImage = 0 } = usage;
+  invariant(
+    inputAudio + inputImage <= input && outputAudio + outputImage <= output,
+    "Parts of the tokens are larger than all of them",
+  );
   const rates = ratesFor(price, usage);
   const { cacheWriteHourPerMtokMicroVnd = rates.cacheWritePerMtokMicroVnd } = rates;
   return roundedUp(
@@ -202,7 +232,7 @@ export function costOfTokens(price: AppliedPrice, usage: TokenUsage): bigint {
       BigInt(cacheRead) * rates.cacheReadPerMtokMicroVnd +
       BigInt(cacheWrite - cacheWriteHour) * rates.cacheWritePerMtokMicroVnd +
       BigInt(cacheWriteHour) * cacheWriteHourPerMtokMicroVnd +
-      BigInt(output) * rates.outputPerMtokMicroVnd,
+      BigInt(output) * rates.outputPerMtokMicroVnd + mediaDifference(rates, usage),
   );
 }
 
@@ -226,26 +256,43 @@ export function costOfUnits(price: AppliedPrice, units: number): bigint {
   return BigInt(units) * price.perUnitMicroVnd;
 }
 
+/** The most tokens of a call. */
+export interface MostTokens {
+  readonly inputTokens: number;
+  readonly outputTokens: number;
+  /** Whether the prompt has text only; absent: it may have sound and pictures. */
+  readonly isText?: boolean;
+}
+
 /**
  * Computes the most that a chat call can cost, which is reserved before it is admitted. Input is
  * priced at the most expensive input bucket, since the effect of the provider's cache is not known
- * yet.
+ * yet, and output at its most expensive kind: some models draw and speak unasked.
  */
-export function worstCaseCost(
-  price: AppliedPrice,
-  bound: { readonly inputTokens: number; readonly outputTokens: number },
-): bigint {
+export function worstCaseCost(price: AppliedPrice, bound: MostTokens): bigint {
   if (price.unit !== "token") return price.perUnitMicroVnd;
   invariant(Number.isSafeInteger(bound.inputTokens) && bound.inputTokens >= 0, "Input bound");
   invariant(Number.isSafeInteger(bound.outputTokens) && bound.outputTokens >= 0, "Output bound");
   const rates = ratesAt(price, bound.inputTokens);
-  let dearest = rates.inputPerMtokMicroVnd;
-  if (rates.cacheReadPerMtokMicroVnd > dearest) dearest = rates.cacheReadPerMtokMicroVnd;
-  if (rates.cacheWritePerMtokMicroVnd > dearest) dearest = rates.cacheWritePerMtokMicroVnd;
-  const { cacheWriteHourPerMtokMicroVnd = 0n } = rates;
-  if (cacheWriteHourPerMtokMicroVnd > dearest) dearest = cacheWriteHourPerMtokMicroVnd;
+  const cached = dearestOf(
+    rates.inputPerMtokMicroVnd,
+    rates.cacheReadPerMtokMicroVnd,
+    rates.cacheWritePerMtokMicroVnd,
+    rates.cacheWriteHourPerMtokMicroVnd,
+  );
+  const dearest = bound.isText === true
+    ? cached
+    : dearestOf(cached, rates.inputAudioPerMtokMicroVnd, rates.inputImagePerMtokMicroVnd);
   return roundedUp(
-    BigInt(bound.inputTokens) * dearest + BigInt(bound.outputTokens) * rates.outputPerMtokMicroVnd,
+    BigInt(bound.inputTokens) * dearest + BigInt(bound.outputTokens) * dearestOutput(rates),
+  );
+}
+
+function dearestOutput(rates: TokenRates): bigint {
+  return dearestOf(
+    rates.outputPerMtokMicroVnd,
+    rates.outputAudioPerMtokMicroVnd,
+    rates.outputImagePerMtokMicroVnd,
   );
 }
 
@@ -255,5 +302,5 @@ export function worstCaseCost(
  */
 export function mostPerOutputToken(price: AppliedPrice, inputTokens: number): bigint {
   if (price.unit !== "token") return 0n;
-  return roundedUp(ratesAt(price, inputTokens).outputPerMtokMicroVnd);
+  return roundedUp(dearestOutput(ratesAt(price, inputTokens)));
 }

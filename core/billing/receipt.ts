@@ -42,6 +42,11 @@ export interface TokenRates {
   readonly cacheWritePerMtokMicroVnd: bigint;
   /** Of tokens that a cache keeps for an hour; absent: as other cache writes. */
   readonly cacheWriteHourPerMtokMicroVnd?: bigint;
+  /** Of prompt tokens that are sound and not cached; absent: as text. So are the next three. */
+  readonly inputAudioPerMtokMicroVnd?: bigint;
+  readonly inputImagePerMtokMicroVnd?: bigint;
+  readonly outputAudioPerMtokMicroVnd?: bigint;
+  readonly outputImagePerMtokMicroVnd?: bigint;
 }
 
 /** Other rates for a whole call whose prompt is long. */

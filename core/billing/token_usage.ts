@@ -1,3 +1,12 @@
+/** Tokens of a call that are no text, as parts of `input` and `output`. An absent part is empty. */
+export interface MediaParts {
+  readonly inputAudio?: number;
+  /** Pictures, and the frames of films. */
+  readonly inputImage?: number;
+  readonly outputAudio?: number;
+  readonly outputImage?: number;
+}
+
 /**
  * What a call consumed, in buckets that do not overlap.
  *
@@ -5,7 +14,7 @@
  * read in the upstream's own style straight into these buckets and never translated number by number.
  * Each is a safe integer of 0 or more.
  */
-export interface TokenUsage {
+export interface TokenUsage extends MediaParts {
   /** Prompt tokens that were neither read from nor written to a cache. */
   readonly input: number;
   readonly cacheRead: number;

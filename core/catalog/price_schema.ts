@@ -30,6 +30,12 @@ const tokenRates = {
   cacheWriteVndPerMtok: vnd.optional(),
   cacheWriteHourVndPerMtok: vnd.optional()
     .describe("Prompt tokens that a cache keeps for an hour. Default: as other cache writes."),
+  inputAudioVndPerMtok: vnd.optional()
+    .describe("Prompt tokens of sound that are not cached. Default: as text."),
+  inputImageVndPerMtok: vnd.optional()
+    .describe("Prompt tokens of pictures and films that are not cached. Default: as text."),
+  outputAudioVndPerMtok: vnd.optional().describe("Output tokens of sound. Default: as text."),
+  outputImageVndPerMtok: vnd.optional().describe("Output tokens of pictures. Default: as text."),
 };
 
 const toolFee = z.union([

@@ -5,9 +5,9 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../core/lib/ids.ts";
-import { tokensPerRate } from "../../core/billing/price.ts";
 import { toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
-import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
+import type { Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
+import { appliedPrice, type StoredPrice, storedPrice } from "./stored_price.ts";
 import { type StoredUsage, storedUsage, tokenUsage, toolChargesOf } from "./stored_usage.ts";
 
 /** Most attempts on a receipt; a call never makes more. */
@@ -21,31 +21,6 @@ export const maxReceiptTextChars = 256;
 
 /** First element of the tuple. A new shape gets a new number; old ones stay readable. */
 const version = 1;
-
-/**
- * Rates are µVND per token. Earlier releases read the first six elements as whole numbers, so a rate with a fraction is
- * rounded up there, and `exact` has it.
- */
-type StoredPrice =
-  | [
-    unit: "token",
-    in_: string,
-    out: string,
-    read: string,
-    write: string,
-    writeHour?: string,
-    exact?: ExactRates,
-  ]
-  | [unit: "request" | "image" | "video" | "second" | "search", perUnit: string];
-
-/** Rates in µVND per 1,000,000 tokens. */
-interface ExactRates {
-  readonly in: string;
-  readonly out: string;
-  readonly read: string;
-  readonly write: string;
-  readonly hour?: string;
-}
 
 type Stored = [
   version: number,
@@ -91,65 +66,6 @@ function attemptOf([route, outcome, ms, region]: StoredAttempt): Attempt {
   return region === undefined || region === null
     ? { route, outcome, ms }
     : { route, outcome, ms, region };
-}
-
-/** A rate in whole µVND per token, rounded up. */
-function perToken(perMtokMicroVnd: bigint): string {
-  return ((perMtokMicroVnd + tokensPerRate - 1n) / tokensPerRate).toString();
-}
-
-function storedPrice(price: AppliedPrice): StoredPrice {
-  if (price.unit !== "token") return [price.unit, price.perUnitMicroVnd.toString()];
-  const rates = [
-    price.inputPerMtokMicroVnd,
-    price.outputPerMtokMicroVnd,
-    price.cacheReadPerMtokMicroVnd,
-    price.cacheWritePerMtokMicroVnd,
-  ] as const;
-  const [input, output, read, write] = rates;
-  const hour = price.cacheWriteHourPerMtokMicroVnd;
-  const stored: StoredPrice = [
-    "token",
-    perToken(input),
-    perToken(output),
-    perToken(read),
-    perToken(write),
-  ];
-  const isWhole = [...rates, hour ?? 0n].every((rate) => rate % tokensPerRate === 0n);
-  if (!isWhole) {
-    stored.push(perToken(hour ?? write), {
-      in: input.toString(),
-      out: output.toString(),
-      read: read.toString(),
-      write: write.toString(),
-      ...(hour !== undefined && { hour: hour.toString() }),
-    });
-  } else if (hour !== undefined) stored.push(perToken(hour));
-  return stored;
-}
-
-function appliedPrice(stored: StoredPrice): AppliedPrice {
-  if (stored[0] !== "token") return { unit: stored[0], perUnitMicroVnd: BigInt(stored[1]) };
-  const [, input, output, read, write, hour, exact] = stored;
-  if (exact !== undefined) {
-    return {
-      unit: "token",
-      inputPerMtokMicroVnd: BigInt(exact.in),
-      outputPerMtokMicroVnd: BigInt(exact.out),
-      cacheReadPerMtokMicroVnd: BigInt(exact.read),
-      cacheWritePerMtokMicroVnd: BigInt(exact.write),
-      ...(exact.hour !== undefined && { cacheWriteHourPerMtokMicroVnd: BigInt(exact.hour) }),
-    };
-  }
-  const rate = (perToken: string) => BigInt(perToken) * tokensPerRate;
-  return {
-    unit: "token",
-    inputPerMtokMicroVnd: rate(input),
-    outputPerMtokMicroVnd: rate(output),
-    cacheReadPerMtokMicroVnd: rate(read),
-    cacheWritePerMtokMicroVnd: rate(write),
-    ...(hour !== undefined && { cacheWriteHourPerMtokMicroVnd: rate(hour) }),
-  };
 }
 
 /** Encodes a receipt without its request id. */

@@ -1,10 +1,13 @@
 /** The elements of a stored receipt that say what was used: tokens, and uses of hosted tools. */
 import { countedTools, type ToolCharge } from "../../core/billing/hosted_tools.ts";
+import { hasMediaParts, partsWithin } from "../../core/billing/media_parts.ts";
 import { invariant } from "../../core/lib/assert.ts";
 import type { TokenUsage } from "../../core/billing/token_usage.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 
-/** `writeHour` and `tools` only if there are any: earlier releases read five elements, or six. */
+/**
+ * Elements from `writeHour` on only if one of them has something: earlier releases read five elements, or six.
+ */
 export type StoredUsage = [
   input: number,
   read: number,
@@ -13,6 +16,15 @@ export type StoredUsage = [
   reasoning: number,
   writeHour?: number,
   tools?: StoredTool[],
+  parts?: StoredParts,
+];
+
+/** Parts of input and output that are sound or pictures. */
+type StoredParts = [
+  inputAudio: number,
+  inputImage: number,
+  outputAudio: number,
+  outputImage: number,
 ];
 
 type StoredTool = [tool: string, uses: number, perUse: string];
@@ -24,7 +36,7 @@ export function storedUsage(
 ): StoredUsage {
   const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = usage;
   const stored: StoredUsage = [input, cacheRead, cacheWrite, output, reasoning];
-  if (toolCharges.length > 0) {
+  if (toolCharges.length > 0 || hasMediaParts(usage)) {
     // Earlier releases read an hour of no tokens as none.
     stored.push(
       cacheWriteHour ?? 0,
@@ -32,15 +44,24 @@ export function storedUsage(
         { tool, uses, perUseMicroVnd },
       ): StoredTool => [tool, uses, perUseMicroVnd.toString()]),
     );
+    if (hasMediaParts(usage)) stored.push(storedParts(usage));
   } else if (cacheWriteHour !== undefined) stored.push(cacheWriteHour);
   return stored;
+}
+
+function storedParts(usage: TokenUsage): StoredParts {
+  const { inputAudio = 0, inputImage = 0, outputAudio = 0, outputImage = 0 } = usage;
+  return [inputAudio, inputImage, outputAudio, outputImage];
 }
 
 /** Decodes the tokens of a receipt. */
 export function tokenUsage(stored: StoredUsage): TokenUsage {
   const [input, cacheRead, cacheWrite, output, reasoning, cacheWriteHour = 0] = stored;
+  const [inputAudio = 0, inputImage = 0, outputAudio = 0, outputImage = 0] = stored[7] ?? [];
+  const parts = { inputAudio, inputImage, outputAudio, outputImage };
   return {
     input,
+    ...partsWithin(parts, { input, output }),
     cacheRead,
     cacheWrite,
     ...(cacheWriteHour > 0 && { cacheWriteHour }),

@@ -13,6 +13,11 @@ const texts = defineTexts({
     perMtokAbove: (tokens: string) => `per 1M tokens, prompts above ${tokens} tokens`,
     perUse: (tool: string) => `${tool}, each`,
     perCallWith: (tool: string) => `${tool}, per call`,
+    perMtokOf: (kind: string) => `per 1M tokens of ${kind}`,
+    audioIn: "sound in",
+    imageIn: "pictures in",
+    audioOut: "sound out",
+    imageOut: "pictures out",
     perRequest: "per call",
     perImage: "per image",
     perSearch: "per search",
@@ -25,6 +30,11 @@ const texts = defineTexts({
     perMtokAbove: (tokens: string) => `mỗi 1 triệu token, prompt trên ${tokens} token`,
     perUse: (tool) => `${tool}, mỗi lần`,
     perCallWith: (tool) => `${tool}, mỗi lượt gọi`,
+    perMtokOf: (kind) => `mỗi 1 triệu token ${kind}`,
+    audioIn: "âm thanh vào",
+    imageIn: "hình ảnh vào",
+    audioOut: "âm thanh ra",
+    imageOut: "hình ảnh ra",
     perRequest: "mỗi lượt gọi",
     perImage: "mỗi ảnh",
     perSearch: "mỗi lượt tìm",
@@ -87,6 +97,14 @@ function toolLines(price: CataloguePrice, listRate: number, locale: Locale): Pri
   });
 }
 
+/** The rates of tokens that are no text, with the names of their kinds. */
+const media = [
+  ["inputAudioVndPerMtok", "audioIn"],
+  ["inputImageVndPerMtok", "imageIn"],
+  ["outputAudioVndPerMtok", "audioOut"],
+  ["outputImageVndPerMtok", "imageOut"],
+] as const;
+
 /** Formats the price of a unit: one line, one more for long prompts, or one per length of a video. */
 function unitLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
   const t = texts[locale];
@@ -103,10 +121,17 @@ function unitLines(price: CataloguePrice, listRate: number, locale: Locale): Pri
           list: same ? list(output) : t.inOut(list(rates.vndPerMtok), list(output)),
         };
       };
+      const mediaLines = media.flatMap(([rate, kind]): PriceLine[] => {
+        const vnd = price[rate];
+        return vnd === undefined
+          ? []
+          : [{ amount: money(vnd), unit: t.perMtokOf(t[kind]), list: list(vnd) }];
+      });
       const { longPrompt } = price;
-      if (longPrompt === undefined) return [line(price, t.perMtok)];
+      const lines = [line(price, t.perMtok), ...mediaLines];
+      if (longPrompt === undefined) return lines;
       const above = formatCount(longPrompt.aboveTokens, locale);
-      return [line(price, t.perMtok), line(longPrompt, t.perMtokAbove(above))];
+      return [...lines, line(longPrompt, t.perMtokAbove(above))];
     }
     case "request":
       return [{ amount: money(price.vnd), unit: t.perRequest, list: list(price.vnd) }];

@@ -4,10 +4,14 @@
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
+import { defined } from "../../core/lib/defined.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
 import { answeringRegion, type AppliedPrice, type Receipt } from "../../core/billing/receipt.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
+
+const shown = (microVnd: bigint | undefined) =>
+  microVnd === undefined ? undefined : formatVnd(microVnd);
 
 function priceJson(price: AppliedPrice): JsonObject {
   if (price.unit !== "token") return { unit: price.unit, vnd: formatVnd(price.perUnitMicroVnd) };
@@ -19,6 +23,12 @@ function priceJson(price: AppliedPrice): JsonObject {
     cache_read_vnd: formatVnd(price.cacheReadPerMtokMicroVnd),
     cache_write_vnd: formatVnd(price.cacheWritePerMtokMicroVnd),
     cache_write_1h_vnd: formatVnd(cacheWriteHourPerMtokMicroVnd),
+    ...defined({
+      input_audio_vnd: shown(price.inputAudioPerMtokMicroVnd),
+      input_image_vnd: shown(price.inputImagePerMtokMicroVnd),
+      output_audio_vnd: shown(price.outputAudioPerMtokMicroVnd),
+      output_image_vnd: shown(price.outputImagePerMtokMicroVnd),
+    }),
   };
 }
 
@@ -57,6 +67,12 @@ export function receiptJson(receipt: Receipt, refund: LedgerEntry | undefined): 
       cache_write_1h_tokens: usage.cacheWriteHour ?? 0,
       output_tokens: usage.output,
       reasoning_tokens: usage.reasoning,
+      ...defined({
+        input_audio_tokens: usage.inputAudio,
+        input_image_tokens: usage.inputImage,
+        output_audio_tokens: usage.outputAudio,
+        output_image_tokens: usage.outputImage,
+      }),
     },
     estimated: receipt.estimated,
     units: receipt.units,

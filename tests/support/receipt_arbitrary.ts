@@ -2,6 +2,8 @@
 import fc from "fast-check";
 import { newId } from "../../core/lib/ids.ts";
 import { countedTools, toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
+import { partsWithin } from "../../core/billing/media_parts.ts";
+import { defined } from "../../core/lib/defined.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { newAccount, testKeyId } from "./worlds/money_world.ts";
 
@@ -45,7 +47,15 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     cacheWriteHour: count.map((tokens) => tokens + 1),
     output: count,
     reasoning: count,
-  }, { ...plainly, requiredKeys: ["input", "cacheRead", "cacheWrite", "output", "reasoning"] }),
+    inputAudio: count,
+    inputImage: count,
+    outputAudio: count,
+    outputImage: count,
+  }, { ...plainly, requiredKeys: ["input", "cacheRead", "cacheWrite", "output", "reasoning"] })
+    .map(({ inputAudio, inputImage, outputAudio, outputImage, ...usage }) => {
+      const parts = defined({ inputAudio, inputImage, outputAudio, outputImage });
+      return { ...usage, ...partsWithin(parts, usage) };
+    }),
   estimated: fc.boolean(),
   units: count,
   price: fc.oneof(
@@ -56,6 +66,10 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
       cacheReadPerMtokMicroVnd: money,
       cacheWritePerMtokMicroVnd: money,
       cacheWriteHourPerMtokMicroVnd: money,
+      inputAudioPerMtokMicroVnd: money,
+      inputImagePerMtokMicroVnd: money,
+      outputAudioPerMtokMicroVnd: money,
+      outputImagePerMtokMicroVnd: money,
     }, {
       ...plainly,
       requiredKeys: [

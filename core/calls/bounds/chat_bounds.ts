@@ -84,7 +84,8 @@ export function chatBounds(
     prefixes: (request.stream && price.unit === "token") || model.routes.length > 1
       ? promptPrefixes(model.id, request.style, value)
       : undefined,
-    costMicroVnd: worstCaseCost(price, { inputTokens: input.tokens, outputTokens }) +
+    costMicroVnd:
+      worstCaseCost(price, { inputTokens: input.tokens, outputTokens, isText: input.isText }) +
       toolFeesMicroVnd,
   };
 }

@@ -36,7 +36,7 @@ export function initialReservation(
   if (!stream || price.unit !== "token" || outputTokens === bounds.outputTokens) {
     return { costMicroVnd: bounds.costMicroVnd, outputTokens: bounds.outputTokens };
   }
-  const inputTokens = bounds.input.tokens;
-  const tokensMicroVnd = worstCaseCost(price, { inputTokens, outputTokens });
+  const { tokens: inputTokens, isText } = bounds.input;
+  const tokensMicroVnd = worstCaseCost(price, { inputTokens, outputTokens, isText });
   return { costMicroVnd: tokensMicroVnd + bounds.toolFeesMicroVnd, outputTokens };
 }

@@ -59,6 +59,7 @@ interface Unseen {
   /** Tokens of what the provider looks up; `Infinity` where only its context bounds them. */
   tokens: number;
   vendorTools: number;
+  hasAudio: boolean;
 }
 
 /** Tokens that one hosted tool adds to the prompt: search results are some pages, seldom more. */
@@ -86,6 +87,8 @@ const documentTypes: ReadonlySet<unknown> = new Set([
   "file_url",
   "input_file",
 ]);
+/** Types of parts that hold sound, whose tokens are no text. */
+const audioTypes: ReadonlySet<unknown> = new Set(["input_audio", "audio", "audio_url"]);
 /** Fields with the address of a file, or the file itself as a data URL. */
 const urlMembers = ["document_url", "file_url"] as const;
 /** Types of parts that only refer to content elsewhere. */
@@ -132,6 +135,7 @@ function addUnseen(value: Json | undefined, unseen: Unseen): void {
     return;
   }
   if (isReference(value)) unseen.tokens = Infinity;
+  if (audioTypes.has(type)) unseen.hasAudio = true;
   if (documentTypes.has(type) || imagePartTypes.has(type)) unseen.documents++;
   // Tool arguments are text of the model, whatever they look like.
   if (type === "tool_use" || type === "server_tool_use") return;
@@ -167,6 +171,7 @@ function unseenOf({ body, hostedTools }: Prompt): Unseen {
     documents: 0,
     tokens: hostedTools * tokensPerHostedTool,
     vendorTools: 0,
+    hasAudio: false,
   };
   for (const field of ["messages", "input", "system"]) addUnseen(body[field], unseen);
   addGeminiUnseen(body["contents"], unseen);
@@ -223,7 +228,7 @@ export function inputBound(prompt: Prompt): InputBound {
   const pictures = bodyBytes > exactBoundBodyBytes ? unseen.imageChars : 0;
   const sent = bodyBytes - pictures + images * tokensPerImage + unseen.tokens;
   // The bytes of a file do not bound its pages, and some vendors cut a picture into very many tiles.
-  const isText = images === 0 && documents === 0 && Number.isFinite(sent);
+  const isText = images === 0 && documents === 0 && !unseen.hasAudio && Number.isFinite(sent);
   const hidden = sent * hiddenPromptFactor;
   return {
     tokens: Math.min(sent, contextWindow),

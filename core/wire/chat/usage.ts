@@ -1,4 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { partsWithin } from "../../billing/media_parts.ts";
+import { readParts } from "../fields/media_parts.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import {
   absurdReport,
@@ -57,8 +59,11 @@ export function readChatUsage(usage: Json | undefined): UsageReport {
     total: total ?? 0,
   });
   const output = (said ?? 0) + unsaid;
+  const parts = readParts(promptDetails, completionDetails);
+  const input = whole - cacheRead - cacheWrite;
   const outright = {
-    input: whole - cacheRead - cacheWrite,
+    input,
+    ...partsWithin(parts, { input, output: said ?? 0 }),
     cacheRead,
     cacheWrite,
     output: said ?? 0,
@@ -66,6 +71,7 @@ export function readChatUsage(usage: Json | undefined): UsageReport {
   };
   const counts: ReportedUsage = {
     ...outright,
+    ...partsWithin(parts, { input, output }),
     output,
     reasoning: Math.min(Math.max(reasoningSaid, unsaid), output),
     ...(unsaid > 0 && { said: outright }),

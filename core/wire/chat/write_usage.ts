@@ -16,11 +16,11 @@ export function writeChatUsage(usage: TokenUsage): JsonObject {
     prompt_tokens_details: {
       cached_tokens: usage.cacheRead,
       cache_write_tokens: usage.cacheWrite,
-      audio_tokens: 0,
+      audio_tokens: usage.inputAudio ?? 0,
     },
     completion_tokens_details: {
       reasoning_tokens: usage.reasoning,
-      audio_tokens: 0,
+      audio_tokens: usage.outputAudio ?? 0,
       accepted_prediction_tokens: 0,
       rejected_prediction_tokens: 0,
     },

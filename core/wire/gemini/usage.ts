@@ -3,7 +3,8 @@
  *
  * See docs/internals/WIRE_FORMATS.md#usage.
  */
-import type { TokenUsage } from "../../billing/token_usage.ts";
+import { partsWithin } from "../../billing/media_parts.ts";
+import type { MediaParts, TokenUsage } from "../../billing/token_usage.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import {
   absurdReport,
@@ -45,15 +46,49 @@ export function readGeminiUsage(usage: Json | undefined): UsageReport {
   const said = candidates ?? 0;
   const reasoning = thoughts ?? 0;
   const isInside = reasoning > 0 && reasoning <= said && total === read + said;
+  const input = read - cacheRead;
+  const output = isInside ? said : said + reasoning;
   const counts = {
-    input: read - cacheRead,
+    input,
+    ...partsWithin(readModalities(usage), { input, output }),
     cacheRead,
     cacheWrite: 0,
-    output: isInside ? said : said + reasoning,
+    output,
     reasoning,
     ...(Number.isNaN(total) && { partlyAbsurd: true as const }),
   };
   return isPlausible(counts) ? { kind: "counts", usage: counts } : absurdReport;
+}
+
+/**
+ * Reads the tokens of sound and pictures; films count as pictures. Those of a prompt that were cached are billed as
+ * cached.
+ */
+function readModalities(usage: JsonObject): MediaParts {
+  const tokens = (list: string, ...kinds: readonly string[]): number => {
+    const entries = usage[list];
+    if (!Array.isArray(entries)) return 0;
+    return entries.filter(isJsonObject).filter(({ modality }) => kinds.includes(String(modality)))
+      .reduce((sum, { tokenCount }) => sum + countOf(tokenCount), 0);
+  };
+  const fresh = (...kinds: readonly string[]): number =>
+    Math.max(
+      tokens("promptTokensDetails", ...kinds) + tokens("toolUsePromptTokensDetails", ...kinds) -
+        tokens("cacheTokensDetails", ...kinds),
+      0,
+    );
+  return {
+    inputAudio: fresh("AUDIO"),
+    inputImage: fresh("IMAGE", "VIDEO"),
+    outputAudio: tokens("candidatesTokensDetails", "AUDIO"),
+    outputImage: tokens("candidatesTokensDetails", "IMAGE", "VIDEO"),
+  };
+}
+
+/** Returns a count, 0 for nonsense. */
+function countOf(value: Json | undefined): number {
+  const count = readCount(value) ?? 0;
+  return Number.isNaN(count) ? 0 : count;
 }
 
 /** Writes token buckets as `usageMetadata`: cached tokens are part of the prompt, thoughts are not of the candidates. */

@@ -1,3 +1,5 @@
+import { partsWithin } from "../../billing/media_parts.ts";
+import { readParts } from "../fields/media_parts.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import {
   absurdReport,
@@ -25,8 +27,10 @@ export function readResponsesUsage(usage: Json | undefined): UsageReport {
   const whole = input ?? 0;
   const cacheRead = Math.min(cached ?? 0, whole);
   const cacheWrite = Math.min(written ?? 0, whole - cacheRead);
+  const fresh = whole - cacheRead - cacheWrite;
   const counts = {
-    input: whole - cacheRead - cacheWrite,
+    input: fresh,
+    ...partsWithin(readParts(inputDetails, outputDetails), { input: fresh, output: output ?? 0 }),
     cacheRead,
     cacheWrite,
     output: output ?? 0,

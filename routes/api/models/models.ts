@@ -11,6 +11,7 @@
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { countedTools, defaultMostUses } from "../../../core/billing/hosted_tools.ts";
+import { defined } from "../../../core/lib/defined.ts";
 import { listFigure } from "../../../core/billing/micro_vnd.ts";
 import { type CataloguePrice, toolPricesOf } from "../../../core/billing/price.ts";
 import { microVndOf, type WrittenVnd } from "../../../core/billing/written_vnd.ts";
@@ -26,6 +27,9 @@ type TokenPrice = CataloguePrice & { readonly unit: "token" };
 /** A price as a JSON number, whose text is the written one. */
 const shown = (written: WrittenVnd): number => Number(written);
 
+const shownIfAny = (written: WrittenVnd | undefined) =>
+  written === undefined ? undefined : shown(written);
+
 function tokenRates(rates: Omit<TokenPrice, "unit" | "longPrompt">): JsonObject {
   const cacheWrite = rates.cacheWriteVndPerMtok ?? rates.vndPerMtok;
   return {
@@ -34,6 +38,12 @@ function tokenRates(rates: Omit<TokenPrice, "unit" | "longPrompt">): JsonObject 
     cache_read_vnd: shown(rates.cacheReadVndPerMtok ?? rates.vndPerMtok),
     cache_write_vnd: shown(cacheWrite),
     cache_write_1h_vnd: shown(rates.cacheWriteHourVndPerMtok ?? cacheWrite),
+    ...defined({
+      input_audio_vnd: shownIfAny(rates.inputAudioVndPerMtok),
+      input_image_vnd: shownIfAny(rates.inputImageVndPerMtok),
+      output_audio_vnd: shownIfAny(rates.outputAudioVndPerMtok),
+      output_image_vnd: shownIfAny(rates.outputImageVndPerMtok),
+    }),
   };
 }
 

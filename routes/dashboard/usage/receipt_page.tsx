@@ -126,7 +126,7 @@ function ReceiptFacts({ receipt, keyName, refund, locale }: {
       )}
       <Fact name={t.unitPrice}>{priceText(receipt.price, locale)}</Fact>
       {receipt.toolCharges?.map((charge) => (
-        <Fact name={hostedToolNames[locale][charge.tool]}>
+        <Fact key={charge.tool} name={hostedToolNames[locale][charge.tool]}>
           {t.usesAt(
             formatCount(charge.uses, locale),
             formatMoney(charge.perUseMicroVnd, locale),
@@ -161,6 +161,12 @@ function UsageFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
     return <Fact name={t.units}>{formatCount(receipt.units, locale)}</Fact>;
   }
   const count = (tokens: number) => formatCount(tokens, locale);
+  const parts = ([
+    [t.audioIn, usage.inputAudio ?? 0],
+    [t.imageIn, usage.inputImage ?? 0],
+    [t.audioOut, usage.outputAudio ?? 0],
+    [t.imageOut, usage.outputImage ?? 0],
+  ] as const).filter(([, tokens]) => tokens > 0);
   return (
     <>
       <Fact name={t.freshInput}>{count(usage.input)}</Fact>
@@ -176,6 +182,7 @@ function UsageFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
         {count(usage.output)}
         {usage.reasoning > 0 && ` (${t.reasoning}: ${count(usage.reasoning)})`}
       </Fact>
+      {parts.map(([name, tokens]) => <Fact key={name} name={name}>{count(tokens)}</Fact>)}
       <Fact name={t.estimated}>{receipt.estimated ? t.estimatedValue : t.reportedValue}</Fact>
     </>
   );

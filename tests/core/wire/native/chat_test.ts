@@ -261,7 +261,7 @@ Deno.test("usage is read under every name and rule that vendors have", () => {
     [
       "audio tokens in the total",
       p(66, 6, { total_tokens: 100, prompt_tokens_details: { audio_tokens: 28 } }),
-      { input: 66, output: 6 },
+      { input: 66, inputAudio: 28, output: 6 },
     ],
     ["a total that is nonsense beside counts that are not", p(66, 6, { total_tokens: 1e12 }), {
       input: 66,
