@@ -31,6 +31,9 @@ export type AuditId = Branded<"AuditId">;
 /** One action that waits for a second operator. `apr_…`, ascending in time. */
 export type ApprovalId = Branded<"ApprovalId">;
 
+/** One announcement to customers. `ann_…`, ascending in time. */
+export type AnnouncementId = Branded<"AnnouncementId">;
+
 const prefixes = {
   account: "acc_",
   apiKey: "key_",
@@ -41,6 +44,7 @@ const prefixes = {
   invoice: "inv_",
   audit: "aud_",
   approval: "apr_",
+  announcement: "ann_",
 } as const;
 
 /** The branded type of each kind of id. */
@@ -54,6 +58,7 @@ interface IdTypes {
   invoice: InvoiceId;
   audit: AuditId;
   approval: ApprovalId;
+  announcement: AnnouncementId;
 }
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz";

@@ -43,6 +43,8 @@ export type OperatorAct =
   | "invoice_rejected"
   | "invoice_file_attached"
   | "invoice_replaced"
+  | "announcement_published"
+  | "announcement_updated"
   | "maintenance_changed"
   | "days_resealed"
   | "route_changed"

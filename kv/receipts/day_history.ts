@@ -1,7 +1,7 @@
 /** Stores the public history of models: each process writes a row of its own per day. */
 import type { InstanceId } from "../../core/lib/ids.ts";
 import type { CountedDay } from "../../core/routing/day_history.ts";
-import { availabilityDayKey, availabilityDayPrefix } from "../schema/keys.ts";
+import { availabilityDayKey, availabilityDayPrefix, dayOfAvailability } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Days that the public history covers. */
@@ -33,7 +33,7 @@ export async function readDayHistory(kv: KeyValueStore, today: number): Promise<
   for await (
     const { key, value } of kv.list<CountedDay["counts"]>(range, { limit: maxHistoryRows })
   ) {
-    rows.push({ day: Number(key[1]), counts: value });
+    rows.push({ day: dayOfAvailability(key), counts: value });
   }
   return rows;
 }

@@ -34,6 +34,11 @@ export function availabilityDayKey(day: number, instanceId: InstanceId): StoreKe
   return ["availability_day", day, instanceId];
 }
 
+/** Returns the day of a key. */
+export function dayOfAvailability(key: Deno.KvKey): number {
+  return Number(key[1]);
+}
+
 // The store itself: its schema version, and what changes it as a whole.
 
 /** The version of the schema that the rows have. */

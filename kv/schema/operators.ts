@@ -1,5 +1,5 @@
 /** Builds keys of operators: audit log, what they moved alone, approvals, second factors. */
-import type { AccountId, ApprovalId, AuditId } from "../../core/lib/ids.ts";
+import type { AccountId, AnnouncementId, ApprovalId, AuditId } from "../../core/lib/ids.ts";
 import type { StoreKey } from "./store_key.ts";
 
 export function operatorAuditPrefix(): StoreKey {
@@ -8,6 +8,14 @@ export function operatorAuditPrefix(): StoreKey {
 
 export function operatorAuditKey(auditId: AuditId): StoreKey {
   return ["operator_audit", auditId];
+}
+
+export function announcementsPrefix(): StoreKey {
+  return ["announcement"];
+}
+
+export function announcementKey(id: AnnouncementId): StoreKey {
+  return ["announcement", id];
 }
 
 export function approvalsPrefix(): StoreKey {

@@ -12,6 +12,7 @@ export const rowKinds = [
   "account_password",
   "account_session",
   "active_api_keys",
+  "announcement",
   "api_key",
   "api_key_by_hash",
   "api_key_of_form",

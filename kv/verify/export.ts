@@ -36,6 +36,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   account_password: "secret",
   account_session: "secret",
   active_api_keys: "repeated",
+  announcement: whole,
   api_key: ({ key, value }) => [{ key, value: without(value, ["hash", "sealed", "previous"]) }],
   api_key_by_hash: "secret",
   api_key_of_form: "passing",

@@ -12,6 +12,7 @@ import type { Child, PropsWithChildren } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type AssetName, assetPath } from "../assets.ts";
 import { Notice } from "../components/blocks.tsx";
+import { AnnouncementNotice } from "../status/announcement_list.tsx";
 import type { DashboardEnv, Visitor } from "../visitor/visitor.ts";
 import { ConfirmDialog, Footer } from "./footer.tsx";
 import { type NavigationLinks, NavLinks, TopBar } from "./header.tsx";
@@ -93,6 +94,9 @@ function Page(props: PageProps) {
               <Notice tone="warning" title={t.maintenance}>
                 <p>{visitor.maintenance}</p>
               </Notice>
+            )}
+            {visitor.announcements.map((announcement) =>
+              AnnouncementNotice({ announcement, locale: visitor.locale })
             )}
             {visitor.sandbox && app && <Notice tone="info">{t.sandbox}</Notice>}
             {props.bare !== true && (

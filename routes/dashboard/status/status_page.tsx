@@ -1,6 +1,7 @@
 /** `/status`: how the service and each model do, now and over 90 days, for anybody. */
 import { type Context, Hono } from "hono";
 import type { Model } from "../../../core/catalog/catalog.ts";
+import { listAnnouncements } from "../../../kv/operators/announcements.ts";
 import { type DayCounts, sumOf } from "../../../core/routing/day_history.ts";
 import { Badge, type BadgeTone, Card, Notice, TableFrame } from "../components/mod.ts";
 import type { DashboardDeps, ModelStatus } from "../deps.ts";
@@ -9,6 +10,7 @@ import { formatDuration } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import type { PageDeclaration } from "../page.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
+import { AnnouncementView } from "./announcement_list.tsx";
 import { formatShare, HistoryStrip } from "./history_strip.tsx";
 import { historyOf, PublicHistory } from "./public_history.ts";
 
@@ -21,6 +23,8 @@ const texts = defineTexts({
     some: (count: number) => count === 1 ? "1 model is disturbed" : `${count} models are disturbed`,
     down: (count: number) => count === 1 ? "1 model is down" : `${count} models are down`,
     history: "Answered calls, 90 days",
+    announcements: "Incidents and maintenance",
+    nothing: "None.",
     models: "Models",
     model: "Model",
     now: "Now",
@@ -37,6 +41,8 @@ const texts = defineTexts({
     some: (count) => `${count} mô hình đang bị ảnh hưởng`,
     down: (count) => `${count} mô hình đang ngừng`,
     history: "Lượt gọi được trả lời, 90 ngày",
+    announcements: "Sự cố và bảo trì",
+    nothing: "Không có.",
     models: "Mô hình",
     model: "Mô hình",
     now: "Hiện tại",
@@ -92,6 +98,8 @@ async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history
   const { locale } = c.get("visitor");
   const t = texts[locale];
   const rows = await history.rows();
+  const announced = await listAnnouncements(deps.kv);
+  const nowMs = deps.clock.nowMs();
   const counts = rows.map((row) => row.counts);
   const { models } = deps.catalog;
   const states = models.map(({ id }) => deps.modelStatus?.(id) ?? "up");
@@ -102,6 +110,10 @@ async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history
       <Overall states={states} locale={locale} />
       <Card title={t.history}>
         <HistoryStrip days={historyOf(rows, { today: history.today() })} locale={locale} />
+      </Card>
+      <Card title={t.announcements}>
+        {announced.length === 0 && <p class="muted">{t.nothing}</p>}
+        {announced.map((announcement) => AnnouncementView({ announcement, nowMs, locale }))}
       </Card>
       <Card title={t.models}>
         <TableFrame label={t.models}>

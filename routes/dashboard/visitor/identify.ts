@@ -12,6 +12,7 @@ import type { PageDeps } from "../page_deps.ts";
 import { parseForm } from "../form_data.ts";
 import { segmentAt } from "../frame/navigation.ts";
 import { acceptedLocale, parseLocale } from "../i18n.ts";
+import { Announcements, isShown } from "../status/announcements.ts";
 import { type DashboardEnv, type SignedIn, type Theme, themes } from "./visitor.ts";
 
 function parseTheme(text: string | undefined): Theme {
@@ -59,10 +60,13 @@ function pagePath(c: Context): string {
 /** Sets `visitor` in the context of the request. */
 export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv> {
   const cookies = createCookies(deps.baseUrl);
+  const announcements = new Announcements(deps);
   const suppliedPages = [...deps.suppliedPages?.keys() ?? []];
 
   async function see(c: Context<DashboardEnv>, secret: string, signedIn?: SignedIn): Promise<void> {
+    const nowMs = deps.clock.nowMs();
     c.set("visitor", {
+      announcements: (await announcements.latest()).filter((one) => isShown(one, nowMs)),
       locale: parseLocale(readPreference(c, "locale")) ?? signedIn?.account.locale ??
         acceptedLocale(c.req.header("accept-language")),
       theme: parseTheme(readPreference(c, "theme")),

@@ -5,8 +5,10 @@
  *   language, security headers.
  * - In: the request of a browser.
  * - Out: the visitor in the context of the request, or a refusal.
- * - Never: reads money or API keys: of the store it imports `kv/accounts/` only.
+ * - Never: reads money or API keys: of the store it imports `kv/accounts/`, and announcements of
+ *   `kv/operators/`, only.
  */
+import type { Announcement } from "../../../kv/operators/announcements.ts";
 import type { Account } from "../../../kv/accounts/accounts.ts";
 import type { Session } from "../../../core/accounts/session_rules.ts";
 import type { SupportContact } from "../../../core/config/support.ts";
@@ -39,6 +41,8 @@ export interface Visitor {
   readonly sandbox: boolean;
   /** The operator's message about the current maintenance, during which API calls get a 503. */
   readonly maintenance: string | undefined;
+  /** Announcements that are not over, newest first. */
+  readonly announcements: readonly Announcement[];
   /** The pages that the operator supplies; the footer links to them. */
   readonly suppliedPages: readonly SuppliedName[];
   /** The support contact; pages show it with `AskSupport`. */

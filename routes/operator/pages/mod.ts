@@ -12,6 +12,7 @@ import { navigationOf } from "../../dashboard/frame/navigation.ts";
 import { type PageDeclaration, servedPaths } from "../../dashboard/page.ts";
 import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import { accountsPages } from "./accounts/accounts.ts";
+import { announcementPages } from "./announcements.tsx";
 import { approvalPages } from "./approvals.tsx";
 import { auditPages } from "./audit_log.tsx";
 import { claimsPages } from "./claims.tsx";
@@ -36,6 +37,7 @@ const pages: readonly OperatorPage[] = [
   operatorInvoicePages,
   claimsPages,
   servicePages,
+  announcementPages,
   auditPages,
 ];
 

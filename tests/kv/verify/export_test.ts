@@ -27,6 +27,7 @@ const staying: readonly string[] = [
   "api_key_by_hash",
   "api_key_of_form",
   "availability",
+  "availability_day",
   "bank_event_by_time",
   "bank_movement_guard",
   "bank_reference",

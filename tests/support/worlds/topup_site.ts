@@ -199,6 +199,7 @@ export async function seedTopups(
       "operator-invoice": `/operator/invoices/${made.invoice.id}`,
       "operator-service": "/operator/service",
       "operator-service-search": "/operator/service?q=general-0",
+      "operator-announcements": "/operator/announcements",
       "operator-audit": "/operator/audit",
       "operator-claims": "/operator/claims",
       "operator-unreadable": "/operator/review/unreadable",
