@@ -68,6 +68,14 @@ export class SseFrame {
     return decoder.decode(this.payload.subarray(this.payloadStart, this.payloadEnd));
   }
 
+  /** The text of a frame without fields that begins an object: the form in which some servers send an error. */
+  get bareObject(): string | undefined {
+    if (this.dataLines > 0) return undefined;
+    let at = this.start;
+    while (at < this.end && this.bytes[at]! <= 0x20) at++;
+    return this.bytes[at] === 0x7b ? decoder.decode(this.bytes.subarray(at, this.end)) : undefined;
+  }
+
   /** Converts an offset in `payload` to the offset in `bytes`. */
   offsetOf(payloadOffset: number): number {
     if (this.payload === this.bytes) return payloadOffset;

@@ -1,7 +1,7 @@
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { FrameEdits } from "../../lib/sse/frame_edits.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ClientModel } from "../stream/client_model.ts";
 import { nativeStreamError } from "../errors/errors.ts";
 import { frameJson } from "../stream/frame_json.ts";
@@ -16,6 +16,15 @@ import { isRefusal, readBlockedPrompt } from "./stop_reasons.ts";
 import { ToolUseCount } from "../tools/tool_uses.ts";
 import { countCandidateUses } from "./tool_uses.ts";
 import { readGeminiUsage } from "./usage.ts";
+
+function parsed(text: string): Json {
+  try {
+    const value: Json = JSON.parse(text);
+    return value;
+  } catch {
+    return null;
+  }
+}
 
 /** The member with the provider's name of the model. */
 const versionKey = jsonKey("modelVersion");
@@ -36,7 +45,8 @@ export class GeminiMeter implements StreamMeter {
   }
 
   read(frame: SseFrame): FrameFate {
-    if (!frame.hasPayload || frame.payloadIs("[DONE]")) return "pass";
+    if (!frame.hasPayload) return this.#bare(frame.bareObject);
+    if (frame.payloadIs("[DONE]")) return "pass";
     const chunk = frameJson(frame);
     if (frame.event === "error" || (isJsonObject(chunk) && isJsonObject(chunk["error"]))) {
       this.reading.state = "error";
@@ -46,6 +56,15 @@ export class GeminiMeter implements StreamMeter {
     if (!isJsonObject(chunk)) throw new JsonScanError("Not an object");
     this.#rename(frame);
     return this.#chunk(chunk) ? "hold" : "pass";
+  }
+
+  /** Reads an error that came by itself, without `data:`, as the vendor sends it. */
+  #bare(text: string | undefined): FrameFate {
+    const error = text === undefined ? undefined : parsed(text);
+    if (!isJsonObject(error) || !isJsonObject(error["error"])) return "pass";
+    this.reading.state = "error";
+    this.reading.error = nativeStreamError(error);
+    return "drop";
   }
 
   /** Reads a chunk; returns whether it may be the last one. */

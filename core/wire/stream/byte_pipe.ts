@@ -189,9 +189,11 @@ export class BytePipe implements StreamPipe {
    */
   #readRest(): Uint8Array {
     const frame = this.#splitter.takeRest();
-    if (frame === undefined || frame.dataLines === 0) return nothing;
+    if (frame === undefined || (frame.dataLines === 0 && frame.bareObject === undefined)) {
+      return nothing;
+    }
     try {
-      JSON.parse(frame.payloadIs("[DONE]") ? "null" : frame.data);
+      JSON.parse(frame.payloadIs("[DONE]") ? "null" : frame.bareObject ?? frame.data);
     } catch {
       return nothing;
     }

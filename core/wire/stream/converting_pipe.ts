@@ -157,8 +157,9 @@ class ConvertingPipe implements StreamPipe {
 
   #frame(frame: SseFrame): boolean {
     // Comments only keep the upstream connection alive; the caller keeps the client's alive.
-    if (frame.dataLines === 0) return true;
-    this.#decoder.frame(frame.event || undefined, frame.data, this.#read);
+    const data = frame.dataLines === 0 ? frame.bareObject : frame.data;
+    if (data === undefined) return true;
+    this.#decoder.frame(frame.event || undefined, data, this.#read);
     this.reading.toolUses = this.#decoder.toolUses;
     return this.reading.state === "open";
   }

@@ -223,3 +223,27 @@ Deno.test("sources and code that the provider ran reach clients that have places
   const chat = JSON.stringify(convertedAnswer("gemini", "chat", body));
   assert(chat.includes('"url_citation"') && chat.includes("https://example.com/a"), chat);
 });
+
+Deno.test("an error that comes by itself within a stream is the provider's, once, without its model", () => {
+  const error = {
+    error: { code: 503, message: "gemini-3-pro is overloaded.", status: "UNAVAILABLE" },
+  };
+  const begun = frames([{
+    candidates: [{ content: { parts: [{ text: "Xin" }], role: "model" } }],
+  }]);
+  for (const bare of [JSON.stringify(error), JSON.stringify(error, null, 2)]) {
+    for (const end of ["\r\n\r\n", ""]) {
+      const bytes = new TextEncoder().encode(begun + bare + end);
+      const changes = { clientModel: "mine", upstreamModel: "gemini-3-pro" };
+      const { passed, ending, reading } = pipeParts("gemini", [bytes], changes);
+      assertEquals([reading.state, reading.error?.code], ["error", "overloaded"]);
+      assertEquals(passed, begun);
+      assert(ending.includes("mine is overloaded") && !ending.includes("gemini-3"), ending);
+      const converted = streamed("gemini", "messages", begun + bare + end, { sizes: [7] });
+      assertEquals(converted.reading.error?.code, "overloaded");
+      assert(converted.text.includes("overloaded_error"), converted.text);
+    }
+  }
+  const noise = pipeParts("gemini", [new TextEncoder().encode(`${begun}{"note": 1}\r\n\r\n`)]);
+  assertEquals(noise.reading.state, "open");
+});
