@@ -1,6 +1,6 @@
 /** Recorded streams, converted and as whole answers. */
 import { assert } from "../support/assert.ts";
-import type { StreamReading, Style } from "../../core/wire/contract.ts";
+import type { ProviderStyle, StreamReading, Style } from "../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { concatBytes } from "../support/strict_client/strict_client.ts";
@@ -15,7 +15,7 @@ export interface ConvertedStream {
 
 /** Converts a stream that arrives in `chunks`, as a call does. */
 export function convertStream(
-  from: Style,
+  from: ProviderStyle,
   to: Style,
   chunks: readonly Uint8Array[],
 ): ConvertedStream {

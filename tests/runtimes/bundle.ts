@@ -14,6 +14,8 @@ const folders = [
 
 /** Tests that cannot run everywhere, with the reason. */
 export const exclusions: Readonly<Record<string, string>> = {
+  "the page of the conversion matrix is what `deno task report:matrix` writes":
+    "reads a file on disk",
   "the task prints one line for each direction": "starts a Deno process with files on disk",
 };
 
