@@ -10,7 +10,7 @@ const saysKey = /api key|bearer token|security token|authentication failed|signa
 
 /** What a `ValidationException` says if the operator named a model that is not to be had. */
 const saysModel =
-  /model identifier is invalid|on-demand throughput|not authorized to invoke|access to the model|not supported (?:in|for) (?:this|your)|unsupported (?:country|region)|end of its life/i;
+  /model identifier is invalid|on-demand throughput|not authorized to invoke|access to the model|not supported (?:in|for) (?:this|your)|unsupported (?:country|region)|end of its life|^operation not allowed|action doesn.t support the model|unsupported for streaming/i;
 
 const byName: readonly (readonly [RegExp, CloudError["kind"]])[] = [
   [/^Throttling|^TooManyRequests|^ServiceQuotaExceeded/, "rate_limit"],

@@ -175,8 +175,23 @@ const refusals: readonly [string, number, string, number, number][] = [
   ["AccessDeniedException", 403, noAccess, 502, 0],
   ["AccessDeniedException", 403, "Please make sure your API Key is valid.", 502, 1],
   ["ValidationException", 400, "This model doesn't support tool use.", 400, 0],
+  // Of the account, of the operation, of the model: nothing that a caller can change.
+  ["ValidationException", 400, "Operation not allowed", 502, 0],
+  ["ValidationException", 400, "This action doesn't support the model that you provided.", 502, 0],
+  ["ValidationException", 400, "The model is unsupported for streaming.", 502, 0],
   ["ResourceNotFoundException", 404, "Could not resolve the foundation model", 502, 0],
 ];
+
+Deno.test("a prompt that is too long is told in the words that agents know", async () => {
+  await using world = await openBedrock();
+  world.cloud.answer = () =>
+    Response.json({
+      message:
+        "The model returned the following errors: prompt is too long: 200049 tokens > 200000 maximum",
+    }, { status: 400, headers: { "x-amzn-errortype": "ValidationException" } });
+  const { error } = await (await world.ask({ messages: turns })).json();
+  assertEquals(error.message, "prompt is too long: 200049 tokens > 200000 maximum");
+});
 
 for (const [name, status, message, wanted, resting] of refusals) {
   Deno.test(`exceptions of Converse: ${name}, ${message}`, async () => {
