@@ -6,6 +6,7 @@ import type { ToolPrices } from "./hosted_tools.ts";
 import { maxReportedTokens } from "./limits.ts";
 import type { AppliedPrice, TokenRates } from "./receipt.ts";
 import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
+import { tierFactors, type TierPrices } from "./service_tiers.ts";
 import { microVndOf, type WrittenVnd } from "./written_vnd.ts";
 
 /** One step of a price by length, in whole seconds, both ends included. */
@@ -37,6 +38,8 @@ export type CataloguePrice =
     readonly unit: "token";
     /** The rates of a whole call that is billed for more input than `aboveTokens`. */
     readonly longPrompt?: CatalogueRates & { readonly aboveTokens: number } | undefined;
+    /** Factors on all rates, by tier of service. */
+    readonly serviceTiers?: TierPrices | undefined;
     readonly hostedTools?: ToolPrices | undefined;
   }
   | {
@@ -60,13 +63,14 @@ export type CataloguePrice =
 export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPrice {
   switch (price.unit) {
     case "token": {
-      const { longPrompt } = price;
+      const { longPrompt, serviceTiers } = price;
       return {
         unit: "token",
         ...ratesOf(price),
         ...(longPrompt && {
           long: { ...ratesOf(longPrompt), aboveTokens: longPrompt.aboveTokens },
         }),
+        ...(serviceTiers && { tiers: tierFactors(serviceTiers) }),
       };
     }
     case "request":

@@ -57,10 +57,15 @@ export interface LongPromptRates extends TokenRates {
 
 /**
  * The applied unit prices, in µVND per unit: fixed at admission, whatever the catalogue says later. On a receipt, the
- * rates that were charged, without `long`.
+ * rates that were charged, without `long` and `tiers`.
  */
 export type AppliedPrice =
-  | TokenRates & { readonly unit: "token"; readonly long?: LongPromptRates }
+  | TokenRates & {
+    readonly unit: "token";
+    readonly long?: LongPromptRates;
+    /** Factors on the rates, in hundredths, by tier of service. */
+    readonly tiers?: Readonly<Record<string, bigint>>;
+  }
   | {
     readonly unit: "request" | "image" | "video" | "second" | "search";
     readonly perUnitMicroVnd: bigint;
@@ -111,6 +116,8 @@ export interface Receipt {
   /** Units for per-unit prices: calls, images, videos, seconds of audio, searches. */
   readonly units: number;
   readonly price: AppliedPrice;
+  /** The tier of service whose factor the rates contain; absent: the usual one. */
+  readonly serviceTier?: string;
   /** Fees of hosted tools, which `costMicroVnd` contains. Absent: none were charged. */
   readonly toolCharges?: readonly ToolCharge[];
   /** The amount that was debited. */

@@ -96,7 +96,9 @@ function buildRoutes(entry: ModelEntry, providers: Providers): Route[] {
 /** The features that routes allow by default: those that customers pay for. */
 function pricedFeatures({ price }: ModelEntry): BillableFeature[] {
   const prices = toolPricesOf(price) ?? {};
-  return countedTools.filter((tool) => prices[tool] !== undefined);
+  const tools = countedTools.filter((tool) => prices[tool] !== undefined);
+  const hasTiers = price.unit === "token" && price.serviceTiers !== undefined;
+  return hasTiers ? [...tools, "service_tier"] : tools;
 }
 
 function knownProvider(provider: ProviderEntry | undefined): Preset | undefined {

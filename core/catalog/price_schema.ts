@@ -3,6 +3,7 @@ import { z } from "zod";
 import { maxReportedTokens } from "../billing/limits.ts";
 import { countedTools, defaultMostUses, maxMostUses } from "../billing/hosted_tools.ts";
 import { isNowhereCheaper } from "../billing/price.ts";
+import { factorDecimals, tierName, usualTier } from "../billing/service_tiers.ts";
 import {
   isWrittenPrice,
   maxPriceVnd,
@@ -50,6 +51,24 @@ const toolFee = z.union([
   }),
 ], { error: "must have vndPerUse or vndPerCall" });
 
+const factorForm = {
+  error: `must be a factor from 0 to 100 with at most ${factorDecimals} decimals`,
+};
+
+const serviceTiers = z.record(
+  z.string().regex(/^[a-z][a-z_]{0,31}$/).refine(
+    (tier) => tierName(tier) === tier && tier !== usualTier,
+    "is a name of the usual tier, or another name of a tier",
+  ),
+  z.number().min(0).max(100).refine(
+    (factor) => /^\d+(?:\.\d{1,2})?$/.test(String(factor)),
+    factorForm,
+  ),
+).optional().describe(
+  'Chat: factors on all rates by tier of service, e.g. `{ "flex": 0.5, "priority": 2 }`. Routes without `allow` ' +
+    "offer these tiers; a dearer tier without a factor is refused.",
+);
+
 const hostedTools = z.partialRecord(z.enum(countedTools), toolFee).optional().describe(
   "Chat: fees for tools that the provider runs. Routes without `allow` offer the tools that have a fee.",
 );
@@ -66,8 +85,9 @@ export const priceSchema = z.discriminatedUnion("unit", [
       "Higher rates for all tokens of a call that is billed for more input than `aboveTokens`.",
     ),
     hostedTools,
+    serviceTiers,
   }).refine(
-    ({ longPrompt, hostedTools: _, ...price }) =>
+    ({ longPrompt, hostedTools: _, serviceTiers: _tiers, ...price }) =>
       longPrompt === undefined || isNowhereCheaper(longPrompt, price),
     {
       path: ["longPrompt"],

@@ -68,13 +68,14 @@ function modelProblems(model: Model, path: string): string[] {
   const problems = videoModelProblems(model).map((problem) => `${path}.${problem}`);
   const routeIds = new Set<string>();
   const hasToolFees = toolPricesOf(model.price) !== undefined;
+  const hasTiers = model.price.unit === "token" && model.price.serviceTiers !== undefined;
   for (const route of model.routes) {
     if (kindOfStyle[route.style] !== model.kind) {
       problems.push(
         `${path}.routes: style "${route.style}" does not serve models of kind ${model.kind}`,
       );
     }
-    if (model.kind !== "chat" && route.allow.size > 0 && !hasToolFees) {
+    if (model.kind !== "chat" && route.allow.size > 0 && !hasToolFees && !hasTiers) {
       problems.push(`${path}.routes: "allow" has no meaning for models of kind ${model.kind}`);
     }
     if (routeIds.has(route.id)) problems.push(`${path}.routes: "${route.id}" appears twice`);
@@ -84,6 +85,9 @@ function modelProblems(model: Model, path: string): string[] {
     problems.push(
       `${path}.price: models of kind ${model.kind} cannot be priced per ${model.price.unit}`,
     );
+  }
+  if (model.kind !== "chat" && hasTiers) {
+    problems.push(`${path}.price: "serviceTiers" has no meaning for models of kind ${model.kind}`);
   }
   if (model.kind !== "chat" && hasToolFees) {
     problems.push(`${path}.price: "hostedTools" has no meaning for models of kind ${model.kind}`);

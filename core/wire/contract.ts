@@ -29,6 +29,8 @@ export interface StreamReading {
   usageRejected: boolean;
   /** How often the provider ran its tools so far; `undefined` if nothing tells. */
   toolUses: ToolUses | undefined;
+  /** The tier of service that ran the call, as the provider calls it; `undefined` if it reports none. */
+  serviceTier: string | undefined;
   /** True once the model produced something a client can use: text, reasoning, a tool call, a refusal. */
   sawOutput: boolean;
   /** Bytes of text, reasoning and tool arguments seen, to estimate tokens if usage is missing or impossible. */
@@ -104,6 +106,8 @@ export interface AnswerReading {
   readonly usageRejected: boolean;
   /** How often the provider ran its tools; absent if nothing tells. */
   readonly toolUses?: ToolUses | undefined;
+  /** The tier of service that ran the call, as the provider calls it; absent if it reports none. */
+  readonly serviceTier?: string | undefined;
   /** The answer has no text, reasoning, tool call or refusal. Without usage it is free (outcome table). */
   readonly empty: boolean;
   /** Bytes of text, reasoning and tool arguments, for the estimate when there is no usage. */

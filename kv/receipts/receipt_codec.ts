@@ -3,11 +3,12 @@
  * instead of 750 and saves a tenth of the time of a settlement; ten million receipts fit in 4 GB.
  * `receipt_pages.ts` stores the texts.
  */
+import { defined } from "../../core/lib/defined.ts";
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../core/lib/ids.ts";
 import { toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
 import type { Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
-import { appliedPrice, type StoredPrice, storedPrice } from "./stored_price.ts";
+import { appliedPrice, type StoredPrice, storedPrice, storedTier } from "./stored_price.ts";
 import { type StoredUsage, storedUsage, tokenUsage, toolChargesOf } from "./stored_usage.ts";
 
 /** Most attempts on a receipt; a call never makes more. */
@@ -89,7 +90,7 @@ export function encodeReceipt(receipt: Receipt): string {
     usage ? storedUsage(usage, receipt.toolCharges) : null,
     receipt.estimated ? 1 : 0,
     receipt.units,
-    storedPrice(receipt.price),
+    storedPrice(receipt.price, receipt.serviceTier),
     receipt.costMicroVnd.toString(),
     receipt.shortfallMicroVnd.toString(),
     receipt.attempts.map((attempt) => storedAttempt(attempt, receipt.region)),
@@ -154,6 +155,7 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     estimated: estimated === 1,
     units,
     price: appliedPrice(price),
+    ...defined({ serviceTier: storedTier(price) }),
     ...(toolCharges.length === 0 ? {} : { toolCharges }),
     costMicroVnd,
     shortfallMicroVnd,

@@ -30,6 +30,8 @@ interface ExactRates {
   readonly inImage?: string;
   readonly outAudio?: string;
   readonly outImage?: string;
+  /** The tier of service that the rates are of. */
+  readonly tier?: string;
 }
 
 /** A rate in whole µVND per token, rounded up. */
@@ -66,8 +68,8 @@ function isPlain(price: TokenRates): boolean {
     (price.cacheWriteHourPerMtokMicroVnd ?? 0n) % tokensPerRate === 0n;
 }
 
-/** Encodes the price of a receipt. */
-export function storedPrice(price: AppliedPrice): StoredPrice {
+/** Encodes the price of a receipt. Only prices of tokens have tiers. */
+export function storedPrice(price: AppliedPrice, tier?: string): StoredPrice {
   if (price.unit !== "token") return [price.unit, price.perUnitMicroVnd.toString()];
   const { cacheWritePerMtokMicroVnd: write, cacheWriteHourPerMtokMicroVnd: hour } = price;
   const stored: StoredPrice = [
@@ -77,9 +79,15 @@ export function storedPrice(price: AppliedPrice): StoredPrice {
     perToken(price.cacheReadPerMtokMicroVnd),
     perToken(write),
   ];
-  if (!isPlain(price)) stored.push(perToken(hour ?? write), exactRates(price));
-  else if (hour !== undefined) stored.push(perToken(hour));
+  if (tier !== undefined || !isPlain(price)) {
+    stored.push(perToken(hour ?? write), { ...exactRates(price), ...defined({ tier }) });
+  } else if (hour !== undefined) stored.push(perToken(hour));
   return stored;
+}
+
+/** Decodes the tier of service of a receipt; `undefined`: the usual one. */
+export function storedTier(stored: StoredPrice): string | undefined {
+  return stored[0] === "token" ? stored[6]?.tier : undefined;
 }
 
 /** Decodes the price of a receipt. */

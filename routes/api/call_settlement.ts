@@ -67,6 +67,10 @@ export interface CallCharge {
   readonly claimMicroVnd?: bigint;
   /** Fees of hosted tools, which the price contains. */
   readonly toolCharges?: readonly ToolCharge[];
+  /** The price that was charged, if the call decided it; otherwise that of its admission. */
+  readonly price?: AppliedPrice;
+  /** The tier of service whose factor that price contains. */
+  readonly serviceTier?: string;
 }
 
 /** How a call ended. */
@@ -217,11 +221,12 @@ export class CallSettlement {
       outcome: end.outcome,
       estimated: charge.estimated ?? false,
       units: charge.units,
-      price: chargedRates(price, charge.usage),
+      price: chargedRates(charge.price ?? price, charge.usage),
       priceMicroVnd: charge.priceMicroVnd,
       attempts: end.attempts,
     };
     const { claimMicroVnd = 0n, toolCharges = [] } = charge;
+    if (charge.serviceTier !== undefined) draft.serviceTier = charge.serviceTier;
     if (toolCharges.length > 0) draft.toolCharges = toolCharges;
     if (charge.usage !== undefined) draft.usage = charge.usage;
     if (claimMicroVnd > 0n) draft.claimMicroVnd = claimMicroVnd;

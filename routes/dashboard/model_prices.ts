@@ -13,6 +13,7 @@ const texts = defineTexts({
     perMtokAbove: (tokens: string) => `per 1M tokens, prompts above ${tokens} tokens`,
     perUse: (tool: string) => `${tool}, each`,
     perCallWith: (tool: string) => `${tool}, per call`,
+    tier: (name: string) => `service tier ${name}`,
     perMtokOf: (kind: string) => `per 1M tokens of ${kind}`,
     audioIn: "sound in",
     imageIn: "pictures in",
@@ -30,6 +31,7 @@ const texts = defineTexts({
     perMtokAbove: (tokens: string) => `mỗi 1 triệu token, prompt trên ${tokens} token`,
     perUse: (tool) => `${tool}, mỗi lần`,
     perCallWith: (tool) => `${tool}, mỗi lượt gọi`,
+    tier: (name) => `hạng dịch vụ ${name}`,
     perMtokOf: (kind) => `mỗi 1 triệu token ${kind}`,
     audioIn: "âm thanh vào",
     imageIn: "hình ảnh vào",
@@ -128,7 +130,14 @@ function unitLines(price: CataloguePrice, listRate: number, locale: Locale): Pri
           : [{ amount: money(vnd), unit: t.perMtokOf(t[kind]), list: list(vnd) }];
       });
       const { longPrompt } = price;
-      const lines = [line(price, t.perMtok), ...mediaLines];
+      const tierLines = Object.entries(price.serviceTiers ?? {}).map((
+        [tier, factor],
+      ): PriceLine => ({
+        amount: `× ${formatDecimal(String(factor), locale)}`,
+        unit: t.tier(tier),
+        list: "",
+      }));
+      const lines = [line(price, t.perMtok), ...mediaLines, ...tierLines];
       if (longPrompt === undefined) return lines;
       const above = formatCount(longPrompt.aboveTokens, locale);
       return [...lines, line(longPrompt, t.perMtokAbove(above))];

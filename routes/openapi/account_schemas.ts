@@ -133,6 +133,10 @@ const account: JsonObject = {
       estimated: { type: "boolean" },
       units: { type: "number" },
       price: { type: "object" },
+      service_tier: {
+        type: ["string", "null"],
+        description: "The tier of service whose factor the price contains.",
+      },
       hosted_tools: {
         type: "array",
         items: { type: "object" },

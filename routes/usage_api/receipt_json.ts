@@ -76,6 +76,7 @@ export function receiptJson(receipt: Receipt, refund: LedgerEntry | undefined): 
     },
     estimated: receipt.estimated,
     units: receipt.units,
+    service_tier: receipt.serviceTier ?? null,
     price: priceJson(receipt.price),
     hosted_tools: (receipt.toolCharges ?? []).map(({ tool, uses, perUseMicroVnd }) => ({
       tool,

@@ -96,6 +96,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     }, plainly),
     { minLength: 1, selector: ({ tool }) => tool },
   ),
+  serviceTier: fc.constantFrom("flex", "priority"),
   costMicroVnd: money,
   shortfallMicroVnd: money,
   claimMicroVnd: fc.bigInt({ min: 1n, max: 10n ** 18n }),
@@ -127,8 +128,9 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     "shortfallMicroVnd",
     "attempts",
   ],
-}).map(({ region, toolCharges, ...receipt }) => ({
+}).map(({ region, toolCharges, serviceTier, ...receipt }) => ({
   ...receipt,
+  ...(serviceTier !== undefined && receipt.price.unit === "token" && { serviceTier }),
   // The gateway's region is kept with the attempts, and fees of tools with the tokens.
   ...(region !== undefined && receipt.attempts.length > 0 && { region }),
   ...(toolCharges !== undefined && receipt.usage !== undefined && {

@@ -7,6 +7,8 @@
  * - Never: asks a provider or a wallet, or keeps text of a prompt.
  */
 import type { Model } from "../../catalog/catalog.ts";
+import { reservedPrice } from "../../billing/service_tiers.ts";
+import { askedTier } from "../../wire/billable_features/asked_tier.ts";
 import { askedTools } from "../../wire/billable_features/asked_tools.ts";
 import type { BillableFeature } from "../../wire/billable_features/features.ts";
 import { mostToolFees, type ReservedTool, reservedTools } from "../../billing/hosted_tools.ts";
@@ -40,6 +42,10 @@ export interface ChatBounds {
    * cannot.
    */
   readonly prefixes?: PromptPrefixes | undefined;
+  /** The tier of service that the request asks for. */
+  readonly tier: string;
+  /** The price at which money is reserved: at the dearest tier that the call may get. */
+  readonly reservedPrice: AppliedPrice;
   /** The most that the call can cost; see `initial_reservation.ts` for what is reserved. */
   readonly costMicroVnd: bigint;
 }
@@ -64,6 +70,8 @@ export function chatBounds(
     ? []
     : reservedTools(prices, askedTools(request.style, value), request.choices);
   const toolFeesMicroVnd = mostToolFees(tools);
+  const tier = askedTier(request.style, value);
+  const reserved = reservedPrice(price, tier);
   const input = inputBound({
     body: value,
     bodyBytes: bytes.length,
@@ -80,12 +88,14 @@ export function chatBounds(
       : estimateOutputTokens(bytes.length),
     hostedTools,
     tools,
+    tier,
+    reservedPrice: reserved,
     toolFeesMicroVnd,
     prefixes: (request.stream && price.unit === "token") || model.routes.length > 1
       ? promptPrefixes(model.id, request.style, value)
       : undefined,
     costMicroVnd:
-      worstCaseCost(price, { inputTokens: input.tokens, outputTokens, isText: input.isText }) +
+      worstCaseCost(reserved, { inputTokens: input.tokens, outputTokens, isText: input.isText }) +
       toolFeesMicroVnd,
   };
 }

@@ -9,6 +9,7 @@ import { maxReportedTokens } from "../../billing/limits.ts";
 import type { ToolUses } from "../../billing/hosted_tools.ts";
 import { chargeCeiling } from "../../billing/charge_ceiling.ts";
 import { type Charge, chargeForChat } from "../../billing/outcome.ts";
+import { type ChargedTier, chargedTier } from "../../billing/service_tiers.ts";
 import { tokenBounds } from "../../billing/token_bounds.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AppliedPrice, Outcome } from "../../billing/receipt.ts";
@@ -31,6 +32,8 @@ export interface EndedReading {
   readonly outputBytes: number;
   /** How often the provider ran its tools; absent if nothing tells. */
   readonly toolUses?: ToolUses | undefined;
+  /** The tier of service, as the provider calls it; absent if it reports none. */
+  readonly serviceTier?: string | undefined;
   readonly sawOutput: boolean;
   readonly stopReason: string | undefined;
   /** Set for streams only. */
@@ -48,6 +51,8 @@ export interface EndedChat {
    * caller's bound.
    */
   readonly runsTools: boolean;
+  /** Whether the route got the request for a tier of service. */
+  readonly carriesTier: boolean;
   readonly correction?: EstimateCorrection | undefined;
 }
 
@@ -76,11 +81,20 @@ function hasCachePrice(price: AppliedPrice): boolean {
   return price.unit === "token" && price.cacheReadPerMtokMicroVnd < price.inputPerMtokMicroVnd;
 }
 
+/** The charge of a chat call, with the price that was applied. */
+export type ChatCharge = Charge & ChargedTier;
+
 /** Computes the charge of an ended chat call. */
 export function chargeForEndedChat(
-  { model, request, price, bounds: quoted }: QuotedChat,
-  { outcome, reading, runsTools, correction }: EndedChat,
-): Charge {
+  { model, request, price: quotedPrice, bounds: quoted }: QuotedChat,
+  { outcome, reading, runsTools, carriesTier, correction }: EndedChat,
+): ChatCharge {
+  const charged = chargedTier(quotedPrice, {
+    asked: quoted.tier,
+    reported: reading?.serviceTier,
+    isCarried: carriesTier,
+  });
+  const { price } = charged;
   const { input, wantedOutputTokens, estimatedInputTokens } = quoted;
   const bounds = tokenBounds({
     contextWindow: model.contextWindow,
@@ -96,7 +110,7 @@ export function chargeForEndedChat(
   const outputBytes = reading?.outputBytes ?? 0;
   // A refusal may have no text, and then some vendors report no output.
   const isWordless = reading?.sawOutput !== true || reading.stopReason === "refusal";
-  return chargeForChat({
+  const charge = chargeForChat({
     outcome,
     price,
     bounds,
@@ -120,4 +134,5 @@ export function chargeForEndedChat(
     correction: correction ??
       (outcome === "broken" && hasCachePrice(price) ? allCached : undefined),
   });
+  return { ...charge, ...charged };
 }

@@ -6,6 +6,7 @@ import {
   billableFeatureWords,
   hostedToolFeatures,
 } from "../../wire/billable_features/features.ts";
+import { askedTier } from "../../wire/billable_features/asked_tier.ts";
 import { type AskedFeature, findBillableFeatures } from "../../wire/billable_features/asked_for.ts";
 import { GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
@@ -35,11 +36,19 @@ export interface BillableCheck {
 export function fieldsLeftOut(check: BillableCheck): readonly string[] {
   const fields: string[] = [];
   for (const found of findBillableFeatures(check.sent.style, check.sent.body)) {
-    if (check.route.allow.has(found.feature)) continue;
+    if (check.route.allow.has(found.feature) && hasFactor(check, found)) continue;
     if (!found.spare) throw refusal(check, found);
     fields.push(found.path);
   }
   return fields;
+}
+
+/** Whether a tier of service has a price. A price without any factors leaves the tiers to the route. */
+function hasFactor({ model: { price }, sent }: BillableCheck, { feature }: AskedFeature): boolean {
+  if (feature !== "service_tier" || price.unit !== "token") return true;
+  const { serviceTiers } = price;
+  return serviceTiers === undefined ||
+    Object.hasOwn(serviceTiers, askedTier(sent.style, sent.body));
 }
 
 /** Lists the hosted tools that a request asks for; a route that allows them runs them. */
@@ -49,14 +58,15 @@ export function hostedToolsAskedFor(asked: StyledRequest): readonly BillableFeat
     .filter((feature) => hostedToolFeatures.has(feature));
 }
 
-function refusal({ model, sent, asked }: BillableCheck, found: AskedFeature): GatewayError {
+function refusal(check: BillableCheck, found: AskedFeature): GatewayError {
+  const { model, sent, asked } = check;
   const { feature } = found;
   const said = sent.body === asked.body
     ? found
     : findBillableFeatures(asked.style, asked.body).find((one) => one.feature === feature) ?? found;
   const subject = `${said.path}: ${billableFeatureWords[feature]}`;
   const param = said.path;
-  if (model.routes.some((route) => route.allow.has(feature))) {
+  if (hasFactor(check, found) && model.routes.some((route) => route.allow.has(feature))) {
     return new GatewayError(
       "feature_unavailable",
       `${subject} is out of service for this model at the moment`,

@@ -46,11 +46,17 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
   return {
     ...counts,
     toolUses: toolUses.uses,
+    ...readTier(body["service_tier"]),
     empty,
     outputBytes,
     stopReason,
     error: failed === undefined ? undefined : readProviderError(failed),
   };
+}
+
+/** Reads the service tier of an answer, as an object to spread; some servers send an empty string for none. */
+export function readTier(tier: Json | undefined): { readonly serviceTier?: string } {
+  return typeof tier === "string" && tier !== "" ? { serviceTier: tier } : {};
 }
 
 /**

@@ -14,7 +14,7 @@ import type {
   ToolInput,
 } from "../conversation/mod.ts";
 import { readModeration } from "../fields/moderation.ts";
-import { readChatAnswer } from "./answer_reading.ts";
+import { readChatAnswer, readTier } from "./answer_reading.ts";
 import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail, readThoughtSignature } from "./reasoning_details.ts";
 import { citeTexts, readAnnotations, readListedSources, unplacedSources } from "./sources.ts";
@@ -55,11 +55,6 @@ function sourcesOf(message: JsonObject, body: JsonObject): Citation[] {
   const placed = readAnnotations(message);
   const urls = new Set(placed.map(({ url }) => url));
   return [...placed, ...unplacedSources(readListedSources(body), urls)];
-}
-
-/** Reads the service tier of an answer, as an object to spread; some servers send an empty string for none. */
-export function readTier(tier: Json | undefined): { readonly serviceTier?: string } {
-  return typeof tier === "string" && tier !== "" ? { serviceTier: tier } : {};
 }
 
 /** Reads the log probabilities of the text of a choice or a chunk. */

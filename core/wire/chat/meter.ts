@@ -26,6 +26,7 @@ const keys = {
   usage: jsonKey("usage"),
   error: jsonKey("error"),
   xGroq: jsonKey("x_groq"),
+  serviceTier: jsonKey("service_tier"),
   delta: jsonKey("delta"),
   message: jsonKey("message"),
   finishReason: jsonKey("finish_reason"),
@@ -148,6 +149,9 @@ export class ChatMeter implements StreamMeter {
       } else if (cursor.keyIs(keys.error)) {
         const error = cursor.takeValue();
         this.#sawError = isJsonObject(error) || (typeof error === "string" && error !== "");
+      } else if (cursor.keyIs(keys.serviceTier) && cursor.isString) {
+        const tier = cursor.takeValue();
+        if (typeof tier === "string" && tier !== "") this.reading.serviceTier = tier;
       } else if (cursor.keyIs(keys.xGroq)) {
         const groq = cursor.takeValue();
         if (isJsonObject(groq)) this.#usage(groq["usage"]);

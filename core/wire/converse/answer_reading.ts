@@ -15,6 +15,7 @@ export function readConverseAnswer(body: JsonObject): AnswerReading {
   };
   enterReport(counts, readConverseUsage(body["usage"]));
   const reason = body["stopReason"];
+  const tier = body["serviceTier"];
   let isOutput = isRefusal(reason);
   let outputBytes = 0;
   for (const block of blocksOf(body)) {
@@ -25,6 +26,7 @@ export function readConverseAnswer(body: JsonObject): AnswerReading {
     ...counts,
     empty: !isOutput,
     outputBytes,
+    serviceTier: isJsonObject(tier) && typeof tier["type"] === "string" ? tier["type"] : undefined,
     stopReason: typeof reason === "string" ? reason : undefined,
     error: isJsonObject(body["error"]) ? readProviderError(body) : failureOf(reason),
   };

@@ -7,7 +7,7 @@ import { enterReport, textBytes } from "../stream/reading.ts";
 import { isRefusal, readBlockedPrompt } from "./stop_reasons.ts";
 import { ToolUseCount } from "../tools/tool_uses.ts";
 import { countCandidateUses } from "./tool_uses.ts";
-import { readGeminiUsage } from "./usage.ts";
+import { readGeminiTier, readGeminiUsage } from "./usage.ts";
 
 /** Reads a whole answer of the Gemini style: all its candidates. */
 export function readGeminiAnswer(body: JsonObject): AnswerReading {
@@ -32,6 +32,7 @@ export function readGeminiAnswer(body: JsonObject): AnswerReading {
   return {
     ...counts,
     toolUses: toolUses.uses,
+    serviceTier: readGeminiTier(body["usageMetadata"]),
     empty: !isOutput,
     outputBytes,
     stopReason,

@@ -15,7 +15,7 @@ import { candidatesOf, readParts } from "./answer_reading.ts";
 import { isRefusal, readBlockedPrompt } from "./stop_reasons.ts";
 import { ToolUseCount } from "../tools/tool_uses.ts";
 import { countCandidateUses } from "./tool_uses.ts";
-import { readGeminiUsage } from "./usage.ts";
+import { readGeminiTier, readGeminiUsage } from "./usage.ts";
 
 function parsed(text: string): Json {
   try {
@@ -89,6 +89,7 @@ export class GeminiMeter implements StreamMeter {
       isLast = true;
     }
     reading.toolUses = this.#toolUses.uses;
+    reading.serviceTier = readGeminiTier(chunk["usageMetadata"]) ?? reading.serviceTier;
     enterReport(reading, readGeminiUsage(chunk["usageMetadata"]));
     return isLast;
   }

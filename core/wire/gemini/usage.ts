@@ -91,6 +91,13 @@ function countOf(value: Json | undefined): number {
   return Number.isNaN(count) ? 0 : count;
 }
 
+/** Reads the tier of service that a `usageMetadata` names: the vendor's field, or that of its cloud. */
+export function readGeminiTier(usage: Json | undefined): string | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  const tier = usage["serviceTier"] ?? usage["trafficType"];
+  return typeof tier === "string" ? tier : undefined;
+}
+
 /** Writes token buckets as `usageMetadata`: cached tokens are part of the prompt, thoughts are not of the candidates. */
 export function writeGeminiUsage(usage: TokenUsage): JsonObject {
   const prompt = usage.input + usage.cacheRead + usage.cacheWrite;

@@ -1,4 +1,4 @@
-import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
@@ -34,11 +34,17 @@ export function readMessagesAnswer(body: JsonObject): AnswerReading {
   return {
     ...counts,
     toolUses: toolUses.uses,
+    serviceTier: tierOf(body["usage"]),
     empty,
     outputBytes,
     stopReason: typeof stopReason === "string" ? stopReason : undefined,
     error: isError ? readProviderError(body) : undefined,
   };
+}
+
+function tierOf(usage: Json | undefined): string | undefined {
+  const tier = isJsonObject(usage) ? usage["service_tier"] : undefined;
+  return typeof tier === "string" ? tier : undefined;
 }
 
 function blockBytes(block: JsonObject): number {

@@ -188,6 +188,8 @@ export class MessagesMeter implements StreamMeter {
     const { counts, report } = enterMessagesUsage(this.#counts, usage);
     this.#counts = counts;
     enterReport(this.reading, report);
+    const tier = isJsonObject(usage) ? usage["service_tier"] : undefined;
+    if (typeof tier === "string") this.reading.serviceTier = tier;
     countReportedUses(this.#toolUses, usage);
     this.reading.toolUses = this.#toolUses.uses;
   }

@@ -43,11 +43,13 @@ export function readResponsesAnswer(body: JsonObject): AnswerReading {
     outputBytes += bytes;
     uses.item(item);
   }
+  const tier = body["service_tier"];
   const details = body["incomplete_details"];
   const reason = isJsonObject(details) ? details["reason"] : body["status"];
   return {
     ...counts,
     toolUses: uses.count.uses,
+    ...(typeof tier === "string" && { serviceTier: tier }),
     empty,
     outputBytes,
     stopReason: typeof reason === "string" ? reason : undefined,

@@ -32,6 +32,7 @@ const keys = {
   usage: jsonKey("usage"),
   status: jsonKey("status"),
   error: jsonKey("error"),
+  serviceTier: jsonKey("service_tier"),
   incompleteDetails: jsonKey("incomplete_details"),
 };
 
@@ -189,6 +190,9 @@ export class ResponsesMeter implements StreamMeter {
           countReportedUses(this.#uses.count, usage);
         } else if (cursor.keyIs(keys.status)) {
           reason ??= cursor.takeValue();
+        } else if (cursor.keyIs(keys.serviceTier)) {
+          const tier = cursor.takeValue();
+          if (typeof tier === "string") this.reading.serviceTier = tier;
         } else if (cursor.keyIs(keys.incompleteDetails)) {
           const details = cursor.takeValue();
           if (isJsonObject(details)) reason = details["reason"];

@@ -196,6 +196,7 @@ class ConvertingPipe implements StreamPipe {
         break;
       case "stop":
         if (event.raw !== undefined) reading.stopReason = event.raw;
+        if (event.serviceTier !== undefined) reading.serviceTier = event.serviceTier;
         // A refusal without any block is output too.
         if (event.stop.reason === "refusal") reading.sawOutput = true;
         break;

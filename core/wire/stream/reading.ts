@@ -11,6 +11,7 @@ export function newStreamReading(): StreamReading {
     usage: undefined,
     usageRejected: false,
     toolUses: undefined,
+    serviceTier: undefined,
     sawOutput: false,
     outputBytes: 0,
     answerBytes: 0,

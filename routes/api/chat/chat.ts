@@ -91,8 +91,8 @@ export async function serveAdmittedChat(
     const known = await knownAnswer(gateway, incoming, principal, body);
     if (known !== undefined) return known;
   }
-  const { bounds, price, call } = checked;
-  const initial = initialReservation(bounds, price, {
+  const { bounds, call } = checked;
+  const initial = initialReservation(bounds, bounds.reservedPrice, {
     stream: call.request.stream,
     expectedTokens: gateway.expectations.tokens(call.model, principal.key.id),
   });

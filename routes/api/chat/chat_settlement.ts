@@ -1,7 +1,11 @@
 /** Settles chat calls: computes the charge by the outcome table, and learns from the call for the next ones. */
 import type { InitialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import type { ChatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
-import { chargeForEndedChat, type EndedReading } from "../../../core/calls/bounds/chat_charge.ts";
+import {
+  chargeForEndedChat,
+  type ChatCharge,
+  type EndedReading,
+} from "../../../core/calls/bounds/chat_charge.ts";
 import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import {
   mostAnswerBytes,
@@ -10,6 +14,7 @@ import {
   mostStreamBytes,
   OutputLimit,
 } from "../../../core/calls/bounds/output_limit.ts";
+import { carriesTier } from "../../../core/wire/billable_features/asked_tier.ts";
 import type { AttemptResult } from "../../../core/calls/route_attempt.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import type { Implausible } from "../../../core/billing/charge_ceiling.ts";
@@ -133,7 +138,13 @@ export class ChatSettlement {
     this.#gateway.router.noteFalseReport(route);
   }
 
-  #price(end: ChatEnd): Charge {
+  /** Whether the route got the caller's request for a tier of service. */
+  #carriesTier(route: Route | undefined): boolean {
+    return route !== undefined &&
+      carriesTier(this.#input.request.style, route.style, route.capabilities);
+  }
+
+  #price(end: ChatEnd): ChatCharge {
     const { principal, bounds: { prefixes, estimatedInputTokens } } = this.#input;
     const { seenPrompts, clock } = this.#gateway;
     const { outcome, reading } = end;
@@ -144,7 +155,13 @@ export class ChatSettlement {
       ? undefined
       : seenPrompts.find(keyId, prefixes, nowMs);
     const runsTools = this.#runsTools(end.route);
-    const charge = chargeForEndedChat(this.#input, { outcome, reading, runsTools, correction });
+    const charge = chargeForEndedChat(this.#input, {
+      outcome,
+      reading,
+      runsTools,
+      carriesTier: this.#carriesTier(end.route),
+      correction,
+    });
     if (prefixes !== undefined && isComplete && reading !== undefined && !charge.estimated) {
       const { usage } = charge;
       const { outputBytes } = reading;
@@ -155,12 +172,12 @@ export class ChatSettlement {
 
   /** Makes the bound that ends the call's stream when the wallet cannot pay for more. */
   walletBound(initial: InitialReservation, route: Route): WalletBound {
-    const { reservation, price, bounds } = this.#input;
+    const { reservation, bounds } = this.#input;
     return new WalletBound({
       wallet: this.#gateway.wallet,
       reservation,
       initial,
-      tokenMicroVnd: mostPerOutputToken(price, bounds.input.tokens),
+      tokenMicroVnd: mostPerOutputToken(bounds.reservedPrice, bounds.input.tokens),
       mostTokens: bounds.outputTokens,
       outgrown: this.#gateway.config.catalog.wallet.outgrown,
       billed: (reading) =>

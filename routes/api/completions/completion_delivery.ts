@@ -32,7 +32,7 @@ export interface CompletionDelivery {
 }
 
 function chargeOf({ quoted }: CompletionDelivery, outcome: Outcome, reading: EndedReading) {
-  return chargeForEndedChat(quoted, { outcome, reading, runsTools: false });
+  return chargeForEndedChat(quoted, { outcome, reading, runsTools: false, carriesTier: false });
 }
 
 function meteredInput(

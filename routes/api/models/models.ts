@@ -11,6 +11,7 @@
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { countedTools, defaultMostUses } from "../../../core/billing/hosted_tools.ts";
+import type { TierPrices } from "../../../core/billing/service_tiers.ts";
 import { defined } from "../../../core/lib/defined.ts";
 import { listFigure } from "../../../core/billing/micro_vnd.ts";
 import { type CataloguePrice, toolPricesOf } from "../../../core/billing/price.ts";
@@ -66,6 +67,11 @@ function toolFees(price: CataloguePrice): JsonObject {
   return fees.length === 0 ? {} : { hosted_tools: Object.fromEntries(fees) };
 }
 
+/** The factors on rates, by tier of service. */
+function factorsOf(tiers: TierPrices): JsonObject {
+  return Object.fromEntries(Object.entries(tiers).map(([tier, factor]) => [tier, shown(factor)]));
+}
+
 function priceFields(price: CataloguePrice, listRate: number): JsonObject {
   switch (price.unit) {
     case "token":
@@ -75,6 +81,7 @@ function priceFields(price: CataloguePrice, listRate: number): JsonObject {
           ...tokenRates(price),
           ...longPromptRates(price),
           ...toolFees(price),
+          ...(price.serviceTiers && { service_tiers: factorsOf(price.serviceTiers) }),
         },
         list_price: listFigure(microVndOf(price.vndPerMtok), listRate),
       };

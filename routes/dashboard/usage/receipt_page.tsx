@@ -124,7 +124,10 @@ function ReceiptFacts({ receipt, keyName, refund, locale }: {
           <Money microVnd={receipt.shortfallMicroVnd} locale={locale} />
         </Fact>
       )}
-      <Fact name={t.unitPrice}>{priceText(receipt.price, locale)}</Fact>
+      <Fact name={t.unitPrice}>
+        {priceText(receipt.price, locale)}
+        {receipt.serviceTier !== undefined && ` (${receipt.serviceTier})`}
+      </Fact>
       {receipt.toolCharges?.map((charge) => (
         <Fact key={charge.tool} name={hostedToolNames[locale][charge.tool]}>
           {t.usesAt(

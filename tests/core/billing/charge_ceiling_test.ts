@@ -97,7 +97,16 @@ Deno.test("property: the charge is within a multiple of the worst case, whatever
     anyOutcome,
     fc.boolean(),
     fc.boolean(),
-    (applied, content, maxTokens, report, outputBytes, outcome, runsTools, stopped) => {
+    (
+      applied,
+      content,
+      maxTokens,
+      report,
+      outputBytes,
+      outcome,
+      runsTools,
+      stopped,
+    ) => {
       const quoted = quote(ask(content, maxTokens), {}, applied);
       const usage = report === null
         ? undefined
@@ -107,6 +116,7 @@ Deno.test("property: the charge is within a multiple of the worst case, whatever
       const charge = chargeForEndedChat(quoted, {
         outcome,
         runsTools,
+        carriesTier: false,
         reading: reading({
           usage,
           outputBytes,
@@ -145,6 +155,7 @@ Deno.test("property: a truthful report is billed to the token, and its route is 
       const charge = chargeForEndedChat(quoted, {
         outcome: "completed",
         runsTools: false,
+        carriesTier: false,
         reading: reading({ usage, outputBytes, stopReason: "end_turn" }),
       });
       assertEquals(charge.usage, usage);
@@ -158,6 +169,7 @@ const completed = (body: JsonObject, some: Partial<EndedReading>, runsTools = fa
   chargeForEndedChat(quote(body), {
     outcome: "completed",
     runsTools,
+    carriesTier: false,
     reading: reading({ outputBytes: 400, stopReason: "end_turn", ...some }),
   });
 
@@ -186,6 +198,7 @@ Deno.test("a stream that was ended costs no more output than requested, whatever
     const charge = chargeForEndedChat(quote(ask("Write", 100)), {
       outcome,
       runsTools: false,
+      carriesTier: false,
       reading: reading({
         outputBytes: 21_000,
         answerBytes: 21_000,

@@ -37,6 +37,8 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
       hostedTools: [],
       tools: [],
       toolFeesMicroVnd: 0n,
+      tier: "default",
+      reservedPrice: applyPrice(model.price),
       costMicroVnd: 0n,
     },
     reservation: await reserve(gateway.wallet, principal, {

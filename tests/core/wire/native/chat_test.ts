@@ -50,6 +50,7 @@ Deno.test("a stream whose client asked for usage passes untouched; [DONE] waits"
       usage: counts,
       usageRejected: false,
       toolUses: undefined,
+      serviceTier: undefined,
       sawOutput: true,
       outputBytes: 9 + 25 + 5,
       answerBytes: 9 + 25 + 5,

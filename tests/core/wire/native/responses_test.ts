@@ -48,6 +48,7 @@ Deno.test("a stream passes untouched, its closing event waits, usage is read fro
     usage: counts,
     usageRejected: false,
     toolUses: {},
+    serviceTier: undefined,
     sawOutput: true,
     outputBytes: 11,
     answerBytes: 11,
