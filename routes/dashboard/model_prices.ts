@@ -77,9 +77,39 @@ export const hostedToolNames = defineTexts<Record<CountedTool, string>>({
   },
 });
 
-/** Formats a price as lines: those of its unit, then one for each hosted tool that has a fee. */
+/** Formats a price as lines: those of its unit, then {@linkcode furtherLines}. */
 export function priceLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
-  return [...unitLines(price, listRate, locale), ...toolLines(price, listRate, locale)];
+  return [...unitLines(price, listRate, locale), ...furtherLines(price, listRate, locale)];
+}
+
+/** Formats what a price has beyond its unit: tokens of sound and pictures, tiers of service, fees of hosted tools. */
+export function furtherLines(
+  price: CataloguePrice,
+  listRate: number,
+  locale: Locale,
+): PriceLine[] {
+  return [...tokenLines(price, listRate, locale), ...toolLines(price, listRate, locale)];
+}
+
+function tokenLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
+  if (price.unit !== "token") return [];
+  const t = texts[locale];
+  const mediaLines = media.flatMap(([rate, kind]): PriceLine[] => {
+    const vnd = price[rate];
+    if (vnd === undefined) return [];
+    const microVnd = microVndOf(vnd);
+    return [{
+      amount: formatMoney(microVnd, locale),
+      unit: t.perMtokOf(t[kind]),
+      list: formatDecimal(listFigure(microVnd, listRate), locale),
+    }];
+  });
+  const tierLines = Object.entries(price.serviceTiers ?? {}).map(([tier, factor]): PriceLine => ({
+    amount: `× ${formatDecimal(String(factor), locale)}`,
+    unit: t.tier(tier),
+    list: "",
+  }));
+  return [...mediaLines, ...tierLines];
 }
 
 function toolLines(price: CataloguePrice, listRate: number, locale: Locale): PriceLine[] {
@@ -123,24 +153,10 @@ function unitLines(price: CataloguePrice, listRate: number, locale: Locale): Pri
           list: same ? list(output) : t.inOut(list(rates.vndPerMtok), list(output)),
         };
       };
-      const mediaLines = media.flatMap(([rate, kind]): PriceLine[] => {
-        const vnd = price[rate];
-        return vnd === undefined
-          ? []
-          : [{ amount: money(vnd), unit: t.perMtokOf(t[kind]), list: list(vnd) }];
-      });
       const { longPrompt } = price;
-      const tierLines = Object.entries(price.serviceTiers ?? {}).map((
-        [tier, factor],
-      ): PriceLine => ({
-        amount: `× ${formatDecimal(String(factor), locale)}`,
-        unit: t.tier(tier),
-        list: "",
-      }));
-      const lines = [line(price, t.perMtok), ...mediaLines, ...tierLines];
-      if (longPrompt === undefined) return lines;
+      if (longPrompt === undefined) return [line(price, t.perMtok)];
       const above = formatCount(longPrompt.aboveTokens, locale);
-      return [...lines, line(longPrompt, t.perMtokAbove(above))];
+      return [line(price, t.perMtok), line(longPrompt, t.perMtokAbove(above))];
     }
     case "request":
       return [{ amount: money(price.vnd), unit: t.perRequest, list: list(price.vnd) }];

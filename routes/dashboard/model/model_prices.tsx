@@ -4,7 +4,7 @@ import { microVndOf, type WrittenVnd } from "../../../core/billing/written_vnd.t
 import { TableFrame } from "../components/mod.ts";
 import { formatCount, formatMoney } from "../format.ts";
 import type { Locale } from "../i18n.ts";
-import { priceLines } from "../model_prices.ts";
+import { furtherLines, priceLines } from "../model_prices.ts";
 import { modelTexts } from "./model_texts.ts";
 
 interface Row {
@@ -45,7 +45,9 @@ function rowsOf({ price }: Model, listRate: number, locale: Locale): Row[] {
   const above = longPrompt === undefined
     ? []
     : tokenRows(longPrompt, t.above(formatCount(longPrompt.aboveTokens, locale)), locale);
-  return [...tokenRows(price, t.perMtok, locale), ...above];
+  const further = furtherLines(price, listRate, locale)
+    .map(({ amount, unit }): Row => ({ name: unit, amount, unit: "" }));
+  return [...tokenRows(price, t.perMtok, locale), ...above, ...further];
 }
 
 function priceRow({ name, amount, unit }: Row) {
