@@ -78,6 +78,7 @@ export const judgedFieldNames: readonly string[] = [...billableFields.keys(), "t
 /** Fields that decide the operator's cost of a call: variants of their names in another letter case are refused. */
 export const billableFieldNames: readonly string[] = [
   ...judgedFieldNames,
+  "max_tool_calls",
   mergedField,
   "messages",
   "input",

@@ -1,5 +1,5 @@
 import fc from "fast-check";
-import { assert, assertEquals } from "../../support/assert.ts";
+import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
 import {
   countedTools,
   mostToolFees,
@@ -11,6 +11,11 @@ import {
 import { chargeForChat } from "../../../core/billing/outcome.ts";
 import { applyPrice, worstCaseCost } from "../../../core/billing/price.ts";
 import { askedTools } from "../../../core/wire/billable_features/asked_tools.ts";
+import {
+  otherCaseProblem,
+  refuseMergedFields,
+} from "../../../core/calls/request/decisive_fields.ts";
+import { GatewayError } from "../../../core/errors.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 
 const toolPrice: fc.Arbitrary<ToolPrice> = fc.oneof(
@@ -122,3 +127,10 @@ for (const [name, style, body, mostUses, alwaysRuns] of bounds) {
     assertEquals(others, []);
   });
 }
+
+Deno.test("a bound on tools has one spelling and one place, so that the provider reads the same one", () => {
+  for (const name of ["Max_Tool_Calls", "MAX_TOOL_CALLS"]) {
+    assertEquals(otherCaseProblem(name)?.code, "invalid_json");
+  }
+  assertThrows(() => refuseMergedFields({ extra_body: { max_tool_calls: 99 } }), GatewayError);
+});
