@@ -1,7 +1,7 @@
 /** `/status`: how the service and each model do, now and over 90 days, for anybody. */
 import { type Context, Hono } from "hono";
 import type { Model } from "../../../core/catalog/catalog.ts";
-import { listAnnouncements } from "../../../kv/operators/announcements.ts";
+import { type Announcement, listAnnouncements } from "../../../kv/operators/announcements.ts";
 import { type DayCounts, sumOf } from "../../../core/routing/day_history.ts";
 import { Badge, type BadgeTone, Card, Notice, TableFrame } from "../components/mod.ts";
 import type { DashboardDeps, ModelStatus } from "../deps.ts";
@@ -20,6 +20,7 @@ const texts = defineTexts({
     description: "State of every model now, and answered calls of 90 days.",
     lead: "What callers got, measured by the calls themselves.",
     good: "All models are available",
+    incident: (title: string) => `Incident: ${title}`,
     some: (count: number) => count === 1 ? "1 model is disturbed" : `${count} models are disturbed`,
     down: (count: number) => count === 1 ? "1 model is down" : `${count} models are down`,
     history: "Answered calls, 90 days",
@@ -38,6 +39,7 @@ const texts = defineTexts({
     description: "Trạng thái hiện tại của từng mô hình, và lượt gọi được trả lời trong 90 ngày.",
     lead: "Những gì người gọi thực sự nhận được, đo bằng chính các lượt gọi.",
     good: "Mọi mô hình đều sẵn sàng",
+    incident: (title) => `Sự cố: ${title}`,
     some: (count) => `${count} mô hình đang bị ảnh hưởng`,
     down: (count) => `${count} mô hình đang ngừng`,
     history: "Lượt gọi được trả lời, 90 ngày",
@@ -59,9 +61,14 @@ const statusTones: Readonly<Record<ModelStatus, BadgeTone>> = {
   down: "bad",
 };
 
-/** The state of all models in one sentence. */
-function Overall({ states, locale }: { states: readonly ModelStatus[]; locale: Locale }) {
+/** The state of all models in one sentence; an open incident comes first, since routes may not show it. */
+function Overall({ states, incident, locale }: {
+  states: readonly ModelStatus[];
+  incident: Announcement | undefined;
+  locale: Locale;
+}) {
   const t = texts[locale];
+  if (incident !== undefined) return <Notice tone="warning" title={t.incident(incident.title)} />;
   const count = (state: ModelStatus) => states.filter((one) => one === state).length;
   const [down, slow] = [count("down"), count("degraded")];
   if (down > 0) return <Notice tone="warning" title={t.down(down)} />;
@@ -107,7 +114,13 @@ async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history
     c,
     { title: t.title, lead: t.lead, description: t.description, styles: ["public.css"] },
     <>
-      <Overall states={states} locale={locale} />
+      <Overall
+        states={states}
+        incident={announced.find(({ kind, endedAtMs }) =>
+          kind === "incident" && endedAtMs === undefined
+        )}
+        locale={locale}
+      />
       <Card title={t.history}>
         <HistoryStrip days={historyOf(rows, { today: history.today() })} locale={locale} />
       </Card>

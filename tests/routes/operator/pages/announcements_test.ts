@@ -82,6 +82,13 @@ Deno.test("every page shows what is on, the status page all of it, and nothing o
     assert(!text.includes("Far away"));
     assertStringIncludes((await one.get("/status")).text, "Far away");
   }
+  assertStringIncludes((await browser.get("/status")).text, "All models are available");
+  await publishAnnouncement(
+    world.kv,
+    { kind: "incident", title: "Slow answers", startsAtMs: nowMs, text: "We look at it." },
+    { operator, nowMs },
+  );
+  assert(!(await browser.get("/status")).text.includes("All models are available"));
   await updateAnnouncement(world.kv, near.id, { text: "Done.", ends: true }, { operator, nowMs });
   world.time.advance(readAgainMs);
   assert(!(await browser.get("/models")).text.includes("New machines"));
