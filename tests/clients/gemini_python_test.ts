@@ -1,4 +1,4 @@
-/** The official Gemini library for Python against the gateway: its own style natively, and models of the other three. */
+/** The official Gemini library for Python against the gateway: its own style natively, and models of the others. */
 import { assertEquals } from "../support/assert.ts";
 import { startConvertingGateway } from "../support/gateways/converting_gateway.ts";
 import { installPython } from "./python/installed.ts";
@@ -9,7 +9,9 @@ if ("missing" in python) {
 }
 
 const script = new URL("./python/gemini_client.py", import.meta.url).pathname;
-const models = ["only-gemini", "only-messages", "only-chat", "only-responses"];
+const models = ["gemini", "messages", "chat", "responses", "converse"].map((style) =>
+  `only-${style}`
+);
 const steps = [
   "text",
   "automatic_functions",

@@ -1,4 +1,4 @@
-/** The official Gemini library against the gateway: its own style natively, and models of the other three. */
+/** The official Gemini library against the gateway: its own style natively, and models of the others. */
 import { assert, assertEquals } from "../support/assert.ts";
 import {
   ApiError,
@@ -48,7 +48,8 @@ Deno.test("the Gemini SDK on models of every style", {
     httpOptions: { baseUrl: gateway.address, retryOptions: { attempts: 1 } },
   });
 
-  for (const model of ["only-gemini", "only-messages", "only-chat", "only-responses"]) {
+  const styles = ["gemini", "messages", "chat", "responses", "converse"];
+  for (const model of styles.map((style) => `only-${style}`)) {
     const whole = (contents: string | Content[], config: GenerateContentConfig = {}) =>
       ai.models.generateContent({ model, contents, config: { maxOutputTokens: 2_000, ...config } });
     const streamed = async (contents: string | Content[], config: GenerateContentConfig = {}) => {
@@ -192,6 +193,7 @@ Deno.test("the Gemini SDK on models of every style", {
     }
     assertEquals(listed.toSorted(), [
       "models/only-chat",
+      "models/only-converse",
       "models/only-gemini",
       "models/only-messages",
       "models/only-responses",

@@ -32,7 +32,8 @@ export function readGeminiStop(
   message: Json | undefined,
   hasCalls: boolean,
 ): Stop {
-  if (reason === "MAX_TOKENS") return { reason: "length" };
+  // The vendor can continue such an answer by a token of its own, which other styles have no place for.
+  if (reason === "MAX_TOKENS" || reason === "CONTINUATION") return { reason: "length" };
   if (reason !== undefined && isRefusal(reason)) {
     const explanation = typeof message === "string" && message !== "" ? message : reason;
     return { reason: "refusal", explanation: explanation.slice(0, maxRefusalChars) };

@@ -115,6 +115,7 @@ Deno.test("each finish reason reaches the clients in their own words", () => {
   const cases: [string, string, string][] = [
     ["STOP", "end_turn", "stop"],
     ["MAX_TOKENS", "max_tokens", "length"],
+    ["CONTINUATION", "max_tokens", "length"],
     ["SAFETY", "refusal", "content_filter"],
     ["PROHIBITED_CONTENT", "refusal", "content_filter"],
     ["MALFORMED_FUNCTION_CALL", "end_turn", "stop"],
