@@ -30,6 +30,11 @@ export function pageBucketOf(requestId: RequestId): string {
   return requestId.slice(0, bucketChars);
 }
 
+/** Returns a bound for keys that is above all pages of the bucket of a call. */
+export function endOfPageBucket(requestId: RequestId): string {
+  return pageBucketOf(requestId) + bucketEnd;
+}
+
 /** A row that is being filled. */
 interface Page {
   newest: RequestId;
@@ -98,7 +103,7 @@ export function decodeReceiptPage(
 function pagesFrom(requestId: RequestId): Deno.KvListSelector {
   return {
     start: receiptPageKey(requestId),
-    end: receiptPageKey(pageBucketOf(requestId) + bucketEnd),
+    end: receiptPageKey(endOfPageBucket(requestId)),
   };
 }
 

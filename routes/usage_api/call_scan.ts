@@ -1,7 +1,12 @@
 /** Reads the calls of an account, newest first: those with a receipt, and those that were refused before. */
 import type { RequestId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { listRefusedCalls, type RefusedCall } from "../../kv/calls/refused_calls.ts";
+import {
+  listAllRefusedCalls,
+  listRefusedCalls,
+  type RefusedCall,
+} from "../../kv/calls/refused_calls.ts";
+import { listAllReceipts } from "../../kv/receipts/all_receipts.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 import { matchesReceipt, maxScanRows, type ReceiptFilter, walkReceipts } from "./receipt_scan.ts";
 
@@ -11,7 +16,10 @@ export type Call =
   | { readonly kind: "refused"; readonly requestId: RequestId; readonly refused: RefusedCall };
 
 /** The calls to read. */
-export interface CallFilter extends ReceiptFilter {
+export interface CallFilter extends ReceiptFilter, ErrorFilter {}
+
+/** How the calls ended. */
+export interface ErrorFilter {
   /** `ok`, `error`, `refused` or `5xx`, or a status such as `402`. */
   readonly status?: string | undefined;
   /** An error code. */
@@ -72,13 +80,17 @@ function fitsStatus(call: Call, status: string): boolean {
   }
 }
 
-/** Whether a call fits a filter. */
 function matchesCall(call: Call, filter: CallFilter): boolean {
   const fits = call.kind === "receipt"
     ? matchesReceipt(call.receipt, filter)
     : matchesRefused(call.refused, filter);
-  return fits && (filter.status === undefined || fitsStatus(call, filter.status)) &&
-    (filter.error === undefined || errorOf(call) === filter.error);
+  return fits && endedAs(call, filter);
+}
+
+/** Whether a call ended as a filter asks. */
+function endedAs(call: Call, { status, error }: ErrorFilter): boolean {
+  return (status === undefined || fitsStatus(call, status)) &&
+    (error === undefined || errorOf(call) === error);
 }
 
 function matchesRefused(call: RefusedCall, { fromMs, untilMs, keyId, model }: CallFilter): boolean {
@@ -120,7 +132,7 @@ async function* newestFirst(
 }
 
 /** Some calls of a list, and where it continues. */
-interface CallPage {
+export interface CallPage {
   readonly calls: readonly Call[];
   /** The `before` of the following page; absent at the end. */
   readonly next: RequestId | undefined;
@@ -158,4 +170,27 @@ export async function takeCalls(
     ? refused
     : newestFirst(receiptCalls(kv, filter), refused);
   return await takeMatching(calls, (call) => matchesCall(call, filter), count);
+}
+
+async function* allReceiptCalls(kv: KeyValueStore, before?: RequestId): AsyncGenerator<Call> {
+  for await (const receipt of listAllReceipts(kv, before)) yield answeredCall(receipt);
+}
+
+async function* allRefusedCalls(kv: KeyValueStore, before?: RequestId): AsyncGenerator<Call> {
+  for await (const refused of listAllRefusedCalls(kv, before)) {
+    yield { kind: "refused", requestId: refused.requestId, refused };
+  }
+}
+
+/** Reads up to `count` calls of all accounts that ended as the filter asks, starting before `before` if given. */
+export async function takeCallsOfAll(
+  kv: KeyValueStore,
+  filter: ErrorFilter & { readonly before?: RequestId | undefined },
+  count: number,
+): Promise<CallPage> {
+  const refused = allRefusedCalls(kv, filter.before);
+  const calls = filter.status === "refused"
+    ? refused
+    : newestFirst(allReceiptCalls(kv, filter.before), refused);
+  return await takeMatching(calls, (call) => endedAs(call, filter), count);
 }

@@ -37,7 +37,7 @@ function Amount({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
 }
 
 /** The result of a call: of its receipt, or that it was refused, and how many others like it have no row. */
-function Result({ call, locale }: { call: Call; locale: Locale }) {
+export function CallResult({ call, locale }: { call: Call; locale: Locale }) {
   const t = usageTexts[locale];
   if (call.kind === "receipt") return <OutcomeBadge receipt={call.receipt} locale={locale} />;
   const { status, leftOut = 0 } = call.refused;
@@ -89,7 +89,7 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
         {
           head: t.outcome,
           wideOnly: true,
-          cell: ({ call }) => <Result call={call} locale={locale} />,
+          cell: ({ call }) => <CallResult call={call} locale={locale} />,
         },
         {
           head: t.amount,
@@ -128,7 +128,7 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
 }
 
 /** What both kinds of calls have. */
-function sharedOf(call: Call) {
+export function sharedOf(call: Call) {
   if (call.kind === "refused") return call.refused;
   const { startedAtMs: atMs, model, keyId, latencyMs } = call.receipt;
   return { atMs, model, keyId, latencyMs };

@@ -1,5 +1,6 @@
 /** The forms of the usage page: its filter, and the search for one call. */
 import { errorTable } from "../../../core/errors.ts";
+import type { ErrorFilter } from "../../usage_api/call_scan.ts";
 import { SelectField, TextField } from "../components/mod.ts";
 import type { Locale } from "../i18n.ts";
 import type { UsageFilter } from "./filter.ts";
@@ -35,6 +36,25 @@ export function FilterForm({ filter, keyNames, models, locale }: {
         value={filter.model ?? ""}
         options={[all, ...models.map((model) => ({ value: model, label: model }))]}
       />
+      <ErrorFields filter={filter} locale={locale} />
+      <TextField
+        name="until"
+        type="datetime-local"
+        step="1"
+        label={t.until}
+        value={filter.until}
+      />
+      <button type="submit" class="outline secondary">{t.apply}</button>
+    </form>
+  );
+}
+
+/** The fields that choose how calls ended. */
+export function ErrorFields({ filter, locale }: { filter: ErrorFilter; locale: Locale }) {
+  const t = usageTexts[locale];
+  const all = { value: "", label: t.all };
+  return (
+    <>
       <SelectField
         name="status"
         label={t.callStatus}
@@ -54,15 +74,7 @@ export function FilterForm({ filter, keyNames, models, locale }: {
         value={filter.error ?? ""}
         options={[all, ...errorCodes.map((code) => ({ value: code, label: code }))]}
       />
-      <TextField
-        name="until"
-        type="datetime-local"
-        step="1"
-        label={t.until}
-        value={filter.until}
-      />
-      <button type="submit" class="outline secondary">{t.apply}</button>
-    </form>
+    </>
   );
 }
 

@@ -91,7 +91,8 @@ function reasonOf({ attempts }: Receipt, reasons: Readonly<Record<string, string
   return (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? code;
 }
 
-function ReceiptFacts({ receipt, keyName, refund, locale }: {
+/** All data of a receipt but its route, which is known to the operator alone. */
+export function ReceiptFacts({ receipt, keyName, refund, locale }: {
   receipt: Receipt;
   keyName: string;
   refund: LedgerEntry | undefined;

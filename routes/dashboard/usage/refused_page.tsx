@@ -36,7 +36,7 @@ export async function refusedPage(
 }
 
 /** All data of a refused call. */
-function RefusedFacts({ call, keyName, locale }: {
+export function RefusedFacts({ call, keyName, locale }: {
   call: RefusedCall;
   keyName: string;
   locale: Locale;

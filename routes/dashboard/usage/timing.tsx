@@ -12,10 +12,18 @@ interface Span {
 }
 
 /** The spans of a call. Attempts may overlap, so a bar is a length and no position. */
-function spansOf({ attempts, firstOutputMs, latencyMs }: Receipt, locale: Locale): Span[] {
+function spansOf(
+  { attempts, firstOutputMs, latencyMs }: Receipt,
+  locale: Locale,
+  namesRoutes: boolean,
+): Span[] {
   const t = usageTexts[locale];
   return [
-    ...attempts.map(({ outcome, ms }, at) => ({ name: t.attemptNumber(at + 1), outcome, ms })),
+    ...attempts.map(({ route, outcome, ms }, at) => ({
+      name: t.attemptNumber(at + 1) + (namesRoutes ? `: ${route}` : ""),
+      outcome,
+      ms,
+    })),
     ...(firstOutputMs === undefined
       ? []
       : [{ name: t.firstOutput, outcome: undefined, ms: firstOutputMs }]),
@@ -23,10 +31,15 @@ function spansOf({ attempts, firstOutputMs, latencyMs }: Receipt, locale: Locale
   ];
 }
 
-/** The attempts of a call with their times. Which routes they used is known to the operator alone. */
-export function Timing({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+/** The attempts of a call with their times. Customers do not see which routes they used. */
+export function Timing({ receipt, locale, namesRoutes = false }: {
+  receipt: Receipt;
+  locale: Locale;
+  /** For operators. */
+  namesRoutes?: boolean;
+}) {
   const t = usageTexts[locale];
-  const spans = spansOf(receipt, locale);
+  const spans = spansOf(receipt, locale, namesRoutes);
   const longestMs = Math.max(1, ...spans.map(({ ms }) => ms));
   return (
     <DataTable

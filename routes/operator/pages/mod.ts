@@ -15,6 +15,7 @@ import { accountsPages } from "./accounts/accounts.ts";
 import { announcementPages } from "./announcements.tsx";
 import { approvalPages } from "./approvals.tsx";
 import { auditPages } from "./audit_log.tsx";
+import { callPages } from "./calls/calls.tsx";
 import { claimsPages } from "./claims.tsx";
 import type { OperatorDeps } from "./deps.ts";
 import { createOperatorGate } from "./gate.tsx";
@@ -33,6 +34,7 @@ const pages: readonly OperatorPage[] = [
   reviewPages,
   bankPages,
   accountsPages,
+  callPages,
   approvalPages,
   operatorInvoicePages,
   claimsPages,

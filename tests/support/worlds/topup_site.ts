@@ -14,6 +14,8 @@ import { createTopupOrder, type TopupOrder } from "../../../kv/payments/topups.t
 import { mountPage } from "../../../routes/dashboard/page.ts";
 import { operatorPages } from "../../../routes/operator/pages/mod.ts";
 import { type DashboardWorld, openDashboardWorld } from "./dashboard_world.ts";
+import { newId } from "../../../core/lib/ids.ts";
+import { refuse } from "./refused_calls.ts";
 import { codeFor, secretOn } from "./operator_world.ts";
 import { notice, receivingAccount } from "./topup_world.ts";
 
@@ -177,6 +179,11 @@ export async function seedTopups(
     },
   );
   if (!asked.ok) throw new Error(asked.why);
+  const refused = await refuse(kv, {
+    accountId: site.customer.id,
+    keyId: newId("apiKey", time.nowMs()),
+    atMs: time.nowMs() - 60_000,
+  }, { leftOut: 1_234 });
   return {
     customer: {
       wallet: "/wallet",
@@ -194,6 +201,8 @@ export async function seedTopups(
       "operator-bank": "/operator/bank",
       "operator-accounts": "/operator/accounts",
       "operator-account": `/operator/accounts/${site.customer.id}`,
+      "operator-calls": "/operator/calls",
+      "operator-call": `/operator/calls/${refused.requestId}`,
       "operator-approvals": "/operator/approvals",
       "operator-invoices": "/operator/invoices",
       "operator-invoice": `/operator/invoices/${made.invoice.id}`,

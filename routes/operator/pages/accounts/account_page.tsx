@@ -87,6 +87,9 @@ export async function accountPage(
           <Time atMs={account.createdAtMs} locale={locale} dateOnly />
         </Stat>
       </Stats>
+      <p>
+        <a href={`/operator/calls?account=${account.id}`}>{t.calls}</a>
+      </p>
       {account.blockedReason !== undefined && (
         <Notice tone="warning">{account.blockedReason}</Notice>
       )}

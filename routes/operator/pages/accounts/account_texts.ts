@@ -90,6 +90,7 @@ export const accountTexts = defineTexts({
     adjustButton: "Change",
     adjustConfirm: "Change this wallet?",
     statement: "Statement, last 90 days",
+    calls: "Calls of this customer",
     orders: "Top-up orders",
     invoices: "Invoice requests",
     approvalsLead:
@@ -142,6 +143,7 @@ export const accountTexts = defineTexts({
     adjustButton: "Điều chỉnh",
     adjustConfirm: "Điều chỉnh ví này?",
     statement: "Sao kê 90 ngày gần nhất",
+    calls: "Lượt gọi của khách hàng này",
     orders: "Đơn nạp",
     invoices: "Yêu cầu hoá đơn",
     approvalsLead:

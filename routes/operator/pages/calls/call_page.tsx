@@ -1,0 +1,73 @@
+/** `/operator/calls/:id`: all data of one call of any customer. */
+import { parseId, type RequestId } from "../../../../core/lib/ids.ts";
+import { getApiKey } from "../../../../kv/api_keys/api_keys.ts";
+import { readRefusedCall } from "../../../../kv/calls/refused_calls.ts";
+import { readRefundsOf } from "../../../../kv/ledger/refunds.ts";
+import { readReceipt } from "../../../../kv/receipts/receipts.ts";
+import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
+import { Card, Fact } from "../../../dashboard/components/mod.ts";
+import { noReceiptPage } from "../../../dashboard/frame/error_pages.tsx";
+import { ReceiptFacts } from "../../../dashboard/usage/receipt_page.tsx";
+import { RefusedFacts } from "../../../dashboard/usage/refused_page.tsx";
+import { usageTexts } from "../../../dashboard/usage/texts.ts";
+import { Timing } from "../../../dashboard/usage/timing.tsx";
+import { answeredCall, type Call } from "../../../usage_api/call_scan.ts";
+import type { OperatorDeps } from "../deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
+import { frameTexts } from "../texts.ts";
+import { accountOfCall } from "./call_rows.tsx";
+import { callTexts } from "./texts.ts";
+
+async function findCall(kv: KeyValueStore, requestId: RequestId): Promise<Call | undefined> {
+  const receipt = await readReceipt(kv, requestId);
+  if (receipt !== undefined) return answeredCall(receipt);
+  const refused = await readRefusedCall(kv, requestId);
+  return refused === undefined ? undefined : { kind: "refused", requestId, refused };
+}
+
+/** Shows a call of any customer. */
+export async function callPage(c: OperatorContext, { kv }: OperatorDeps) {
+  const { locale } = c.get("visitor");
+  const t = callTexts[locale];
+  const requestId = parseId("request", c.req.param("id") ?? "");
+  const call = requestId === undefined ? undefined : await findCall(kv, requestId);
+  if (call === undefined) return await noReceiptPage(c, { title: t.noCall, text: t.noCallText });
+  const accountId = accountOfCall(call);
+  const { keyId } = call.kind === "receipt" ? call.receipt : call.refused;
+  const key = await getApiKey(kv, accountId, keyId);
+  const keyName = key?.name ?? usageTexts[locale].unknownKey;
+  const refund = call.kind === "receipt"
+    ? (await readRefundsOf(kv, [call.receipt])).get(call.requestId)
+    : undefined;
+  return await renderOperatorPage(
+    c,
+    { title: t.call },
+    <>
+      <Card>
+        <dl class="facts">
+          <Fact name={frameTexts[locale].account}>
+            <a href={`/operator/accounts/${accountId}`}>{accountId}</a>
+          </Fact>
+          {call.kind === "receipt" && call.receipt.route !== undefined && (
+            <Fact name={t.route}>{call.receipt.route}</Fact>
+          )}
+        </dl>
+        {call.kind === "refused"
+          ? <RefusedFacts call={call.refused} keyName={keyName} locale={locale} />
+          : (
+            <ReceiptFacts
+              receipt={call.receipt}
+              keyName={keyName}
+              refund={refund}
+              locale={locale}
+            />
+          )}
+      </Card>
+      {call.kind === "receipt" && (
+        <Card title={usageTexts[locale].timing}>
+          <Timing receipt={call.receipt} locale={locale} namesRoutes />
+        </Card>
+      )}
+    </>,
+  );
+}

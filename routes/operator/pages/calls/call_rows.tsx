@@ -1,0 +1,95 @@
+/** The table of calls for operators: as customers see it, with the customer and the route. */
+import { DataTable, Empty, Money, Time } from "../../../dashboard/components/mod.ts";
+import { formatDuration } from "../../../dashboard/format.ts";
+import type { Locale } from "../../../dashboard/i18n.ts";
+import { CallResult, sharedOf } from "../../../dashboard/usage/call_table.tsx";
+import { usageTexts } from "../../../dashboard/usage/texts.ts";
+import { type Call, errorOf } from "../../../usage_api/call_scan.ts";
+import { frameTexts } from "../texts.ts";
+import { callsLabel, callTexts } from "./texts.ts";
+
+/** The account of a call. */
+export function accountOfCall(call: Call) {
+  return call.kind === "receipt" ? call.receipt.accountId : call.refused.accountId;
+}
+
+/** The table of calls. */
+export function OperatorCallTable({ calls, locale }: { calls: readonly Call[]; locale: Locale }) {
+  const t = callTexts[locale];
+  const usage = usageTexts[locale];
+  return (
+    <DataTable
+      label={callsLabel[locale]}
+      rows={calls}
+      empty={
+        <Empty title={t.none}>
+          <p>{t.noneText}</p>
+        </Empty>
+      }
+      columns={[
+        {
+          head: frameTexts[locale].when,
+          kind: "one-line",
+          cell: (call) => (
+            <a href={`/operator/calls/${call.requestId}`}>
+              <Time atMs={sharedOf(call).atMs} locale={locale} />
+            </a>
+          ),
+        },
+        {
+          head: frameTexts[locale].account,
+          kind: "long",
+          wideOnly: true,
+          cell: (call) => {
+            const accountId = accountOfCall(call);
+            return <a href={`/operator/calls?account=${accountId}`}>{accountId}</a>;
+          },
+        },
+        {
+          head: usage.model,
+          cell: (call) => {
+            const error = errorOf(call);
+            return (
+              <>
+                {sharedOf(call).model ?? "–"}
+                {error !== undefined && (
+                  <>
+                    <br />
+                    <code>{error}</code>
+                  </>
+                )}
+              </>
+            );
+          },
+        },
+        {
+          head: usage.outcome,
+          cell: (call) => <CallResult call={call} locale={locale} />,
+        },
+        {
+          head: t.route,
+          kind: "long",
+          wideOnly: true,
+          cell: (call) => (call.kind === "receipt" ? call.receipt.route : undefined) ?? "–",
+        },
+        {
+          head: usage.latency,
+          kind: "number",
+          wideOnly: true,
+          cell: (call) => formatDuration(sharedOf(call).latencyMs, locale),
+        },
+        {
+          head: usage.cost,
+          kind: "number",
+          wideOnly: true,
+          cell: (call) => (
+            <Money
+              microVnd={call.kind === "receipt" ? call.receipt.costMicroVnd : 0n}
+              locale={locale}
+            />
+          ),
+        },
+      ]}
+    />
+  );
+}
