@@ -2,7 +2,7 @@
 import { callErrors, keyErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { type Operation, type OperationAnswer, type Parameter, ref } from "./operation.ts";
-import { maxReceiptListRows } from "../usage_api/mod.ts";
+import { maxListRows } from "../usage_api/answer.ts";
 import { maxUsageDays } from "../usage_api/range.ts";
 
 function jsonAnswer(description: string, schema: string): OperationAnswer {
@@ -114,6 +114,22 @@ export function modelOperations(models: ExampleModels): readonly Operation[] {
   ];
 }
 
+/** The parameters of a list of calls that choose a page. */
+const pageOfCalls: readonly Parameter[] = [
+  {
+    name: "limit",
+    in: "query",
+    description: "Rows of a page.",
+    schema: { type: "integer", minimum: 1, maximum: maxListRows, default: 50 },
+  },
+  {
+    name: "before",
+    in: "query",
+    description: "`last_id` of the page before.",
+    schema: { type: "string" },
+  },
+];
+
 /** The operations on the account. */
 export function accountOperations(): readonly Operation[] {
   const ofAccount = { ...common, tag: "Account" } as const;
@@ -139,17 +155,7 @@ export function accountOperations(): readonly Operation[] {
       path: "/v1/receipts",
       summary: "Receipts",
       description: "The receipts of calls, newest first.",
-      parameters: [...days, ...filters, {
-        name: "limit",
-        in: "query",
-        description: "Rows of a page.",
-        schema: { type: "integer", minimum: 1, maximum: maxReceiptListRows, default: 50 },
-      }, {
-        name: "before",
-        in: "query",
-        description: "`last_id` of the page before.",
-        schema: { type: "string" },
-      }],
+      parameters: [...days, ...filters, ...pageOfCalls],
       answers: [jsonAnswer("A page of receipts.", "ReceiptList")],
       errors: [...keyErrors, "invalid_request"],
     },
@@ -166,6 +172,42 @@ export function accountOperations(): readonly Operation[] {
         schema: { type: "string", minLength: 1 },
       }],
       answers: [jsonAnswer("The receipt.", "Receipt")],
+      errors: [...keyErrors, "not_found"],
+    },
+    {
+      ...ofAccount,
+      id: "listCalls",
+      path: "/v1/calls",
+      summary: "Answered and refused calls",
+      description:
+        "Receipts of calls, and calls that were refused before a provider was asked, newest first.",
+      parameters: [...days, ...filters, {
+        name: "status",
+        in: "query",
+        description: "`ok`, `error`, `refused`, `5xx` or an HTTP status.",
+        schema: { type: "string", pattern: "^(ok|error|refused|5xx|[1-5][0-9]{2})$" },
+      }, {
+        name: "error",
+        in: "query",
+        description: "An error code.",
+        schema: { type: "string" },
+      }, ...pageOfCalls],
+      answers: [jsonAnswer("A page of calls.", "CallList")],
+      errors: [...keyErrors, "invalid_request"],
+    },
+    {
+      ...ofAccount,
+      id: "getCall",
+      path: "/v1/calls/{id}",
+      summary: "One call",
+      description: "A call by its `x-request-id`: its receipt, or why it was refused.",
+      parameters: [{
+        name: "id",
+        in: "path",
+        description: "Id of the request.",
+        schema: { type: "string", minLength: 1 },
+      }],
+      answers: [jsonAnswer("The call.", "Call")],
       errors: [...keyErrors, "not_found"],
     },
     {

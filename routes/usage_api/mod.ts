@@ -1,6 +1,6 @@
 /**
- * The JSON API of usage and balance: `GET /v1/usage`, `/v1/receipts`, `/v1/receipts/{request_id}`
- * and `/v1/balance`, with an API key, free of charge.
+ * The JSON API of usage and balance: `GET /v1/usage`, `/v1/receipts`, `/v1/receipts/{request_id}`,
+ * `/v1/calls`, `/v1/calls/{request_id}` and `/v1/balance`, with an API key, free of charge.
  *
  * - Folder `routes/usage_api/`: usage, receipts and balance as JSON, for programs and for pages.
  * - In: requests with an API key, ranges of days.
@@ -15,12 +15,14 @@ import type { JsonObject } from "../../core/lib/json/json.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getApiKey } from "../../kv/api_keys/api_keys.ts";
-import type { KeyDirectory, Principal } from "../../kv/api_keys/key_directory.ts";
+import type { KeyDirectory } from "../../kv/api_keys/key_directory.ts";
 import { readReceipt } from "../../kv/receipts/receipts.ts";
 import { readRefundsOf } from "../../kv/ledger/refunds.ts";
 import type { WalletEngine } from "../../kv/wallet/mod.ts";
 import { readUsage, type Usage, type UsageRow } from "../../kv/receipts/usage.ts";
 import { totalUsage, usageBy } from "./summary.ts";
+import { type Answer, cursorOf, type Env, firstDay, keyAskedFor, maxListRows } from "./answer.ts";
+import { callAnswer, callListAnswer } from "./calls.ts";
 import { authenticate } from "../http/authenticate.ts";
 import { withCommonHeaders } from "../http/common_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
@@ -30,21 +32,12 @@ import { receiptJson } from "./receipt_json.ts";
 import { takeReceipts } from "./receipt_scan.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
-/** Receipts on one page of the usage API: about 200 KB of JSON. */
-export const maxReceiptListRows = 200;
-
 export interface UsageApiDeps {
   readonly kv: KeyValueStore;
   readonly clock: Clock;
   readonly directory: KeyDirectory;
   readonly wallet: Pick<WalletEngine, "balance">;
 }
-
-interface Env {
-  Bindings: { readonly clientAddress?: string };
-}
-
-type Answer = (c: Context<Env>, principal: Principal) => Promise<JsonObject>;
 
 function sumJson(usage: Usage): JsonObject {
   return {
@@ -59,18 +52,6 @@ function sumJson(usage: Usage): JsonObject {
     cost_vnd: formatVnd(usage.costMicroVnd),
     refunded_vnd: formatVnd(usage.refundedMicroVnd),
   };
-}
-
-/**
- * The key whose calls the query asks for. A key that reads only its own calls gets itself.
- *
- * @throws {GatewayError} if such a key asks for another one
- */
-function keyAskedFor(c: Context<Env>, { key }: Principal): string | undefined {
-  const asked = c.req.query("key");
-  if (key.readsOnlyOwnCalls !== true) return asked;
-  if (asked === undefined || asked === key.id) return key.id;
-  throw new GatewayError("permission_denied", "This key may read only its own calls");
 }
 
 /** The values of `group_by`; each is the name of a group's field. */
@@ -108,26 +89,18 @@ function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
   };
 }
 
-/** Before the first receipt of any installation. */
-const firstDay = "2000-01-01";
-
 function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
   return async (c, principal) => {
     const { accountId } = principal;
     const { searchParams } = new URL(c.req.url);
-    const limit = rowLimit(searchParams, { most: maxReceiptListRows, otherwise: 50 });
-    const cursor = c.req.query("before");
-    const before = cursor === undefined ? undefined : parseId("request", cursor);
-    if (cursor !== undefined && before === undefined) {
-      throw wrongParameter("before", "must be a request id");
-    }
+    const limit = rowLimit(searchParams, { most: maxListRows, otherwise: 50 });
     const range = requireRange(searchParams, vietnamDay(clock.nowMs()), firstDay);
     const { receipts, next } = await takeReceipts(kv, {
       accountId,
       ...rangeMs(range),
       keyId: keyAskedFor(c, principal),
       model: c.req.query("model"),
-      before,
+      before: cursorOf(c),
     }, limit);
     const refunds = await readRefundsOf(kv, receipts);
     return {
@@ -196,6 +169,8 @@ export function createUsageApi(deps: UsageApiDeps): Hono<Env> {
     ["/v1/usage", usageAnswer(deps)],
     ["/v1/receipts", receiptListAnswer(deps)],
     ["/v1/receipts/:id", receiptAnswer(deps)],
+    ["/v1/calls", callListAnswer(deps)],
+    ["/v1/calls/:id", callAnswer(deps)],
     ["/v1/balance", balanceAnswer(deps)],
   ];
   const app = new Hono<Env>();

@@ -8,6 +8,7 @@ import { openKeyDirectory } from "../../../kv/api_keys/key_directory.ts";
 import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { createUsageApi } from "../../../routes/usage_api/mod.ts";
 import { requestIdAt } from "../../support/worlds/dashboard_world.ts";
+import { refuse } from "../../support/worlds/refused_calls.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { draftOf, mustReserve, topUp } from "../../support/worlds/money_world.ts";
 
@@ -228,4 +229,60 @@ Deno.test("a key that reads only its own calls sees no balance and nothing of ot
   }
   assertEquals((await world.get("/v1/usage", customer.secret)).body.total.calls, 2);
   assertEquals((await world.get(`/v1/receipts/${own}`, customer.secret)).status, 200);
+});
+
+Deno.test("answered and refused calls are listed together, filtered, and found by their ids", async () => {
+  await using world = await openWorld();
+  const customer = await world.customer();
+  const limited = await world.limitedKey(customer);
+  const stranger = await world.customer();
+  const nowMs = world.time.nowMs();
+  const answered = await call(world.wallet, customer, nowMs - 1_000);
+  const { requestId: poor } = await refuse(world.kv, { ...customer, atMs: nowMs - 2_000 });
+  const own = await refuse(world.kv, { ...limited, atMs: nowMs - 3_000 }, {
+    status: 400,
+    code: "invalid_request",
+    message: "max_tokens: must be a positive integer",
+    leftOut: 7,
+  });
+  const ids = async (query: string, { secret }: { secret: string } = customer) => {
+    const { status, body } = await world.get(`/v1/calls${query}`, secret);
+    assertEquals(status, 200, JSON.stringify(body));
+    return body.data.map((row: { request_id: string }) => row.request_id);
+  };
+  assertEquals(await ids(""), [answered, poor, own.requestId]);
+  assertEquals(await ids("?limit=1"), [answered]);
+  assertEquals(await ids(`?before=${answered}`), [poor, own.requestId]);
+  assertEquals(await ids("?status=ok"), [answered]);
+  assertEquals(await ids("?status=refused"), [poor, own.requestId]);
+  assertEquals(await ids("?status=400"), [own.requestId]);
+  assertEquals(await ids("?error=insufficient_balance"), [poor]);
+  assertEquals(await ids(`?key=${customer.keyId}`), [answered, poor]);
+  assertEquals(await ids("", limited), [own.requestId]);
+  assertEquals(await ids("", stranger), []);
+  assertEquals((await world.get("/v1/calls?status=bad", customer.secret)).status, 400);
+
+  const found = await world.get(`/v1/calls/${own.requestId}`, customer.secret);
+  assertEquals(found.body, {
+    object: "refused_call",
+    request_id: own.requestId,
+    key_id: limited.keyId,
+    started_at: new Date(own.atMs).toISOString(),
+    endpoint: "/v1/messages",
+    model: "premium-1",
+    status: 400,
+    error: {
+      type: "invalid_request_error",
+      code: "invalid_request",
+      message: "max_tokens: must be a positive integer",
+    },
+    latency_ms: 4,
+    left_out: 7,
+  });
+  const receipt = await world.get(`/v1/calls/${answered}`, customer.secret);
+  assertEquals([receipt.body.object, receipt.body.cost_vnd], ["receipt", "1.245"]);
+  for (
+    const [id, { secret }] of [[poor, stranger], [poor, limited], [answered, limited]] as const
+  ) assertEquals((await world.get(`/v1/calls/${id}`, secret)).status, 404);
+  assertEquals((await world.get("/v1/calls/nonsense", customer.secret)).status, 404);
 });

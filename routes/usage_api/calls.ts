@@ -1,0 +1,104 @@
+/** `GET /v1/calls` and `/v1/calls/{request_id}`: answered and refused calls together. */
+import { type ErrorCode, errorTable, GatewayError } from "../../core/errors.ts";
+import { parseId } from "../../core/lib/ids.ts";
+import type { JsonObject } from "../../core/lib/json/json.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import { readRefusedCall, type RefusedCall } from "../../kv/calls/refused_calls.ts";
+import { readRefundsOf } from "../../kv/ledger/refunds.ts";
+import { readReceipt } from "../../kv/receipts/receipts.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { rowLimit, wrongParameter } from "../http/query.ts";
+import { type Answer, cursorOf, firstDay, keyAskedFor, maxListRows } from "./answer.ts";
+import { answeredCall, type Call, takeCalls } from "./call_scan.ts";
+import { rangeMs, requireRange } from "./range.ts";
+import { receiptJson } from "./receipt_json.ts";
+
+interface CallsDeps {
+  readonly kv: KeyValueStore;
+  readonly clock: Clock;
+}
+
+/** The values of `status` beside HTTP statuses. */
+const statusGroups: ReadonlySet<string> = new Set(["ok", "error", "refused", "5xx"]);
+
+/** A row may have been written by a version whose table had other codes. */
+function typeOf(code: ErrorCode): string {
+  return Object.hasOwn(errorTable, code) ? errorTable[code].type : "api_error";
+}
+
+function refusedJson(call: RefusedCall): JsonObject {
+  const { code, message } = call;
+  return {
+    object: "refused_call",
+    request_id: call.requestId,
+    key_id: call.keyId,
+    started_at: new Date(call.atMs).toISOString(),
+    endpoint: call.endpoint ?? null,
+    model: call.model ?? null,
+    status: call.status,
+    error: { type: typeOf(code), code, message },
+    latency_ms: call.latencyMs,
+    /** Refused calls of the account before this one that are not listed. */
+    left_out: call.leftOut ?? 0,
+  };
+}
+
+async function callsJson(kv: KeyValueStore, calls: readonly Call[]): Promise<JsonObject[]> {
+  const receipts = calls.flatMap((call) => call.kind === "receipt" ? [call.receipt] : []);
+  const refunds = await readRefundsOf(kv, receipts);
+  return calls.map((call) =>
+    call.kind === "refused"
+      ? refusedJson(call.refused)
+      : receiptJson(call.receipt, refunds.get(call.requestId))
+  );
+}
+
+function statusAskedFor(text: string | undefined): string | undefined {
+  if (text === undefined || statusGroups.has(text) || /^[1-5]\d\d$/.test(text)) return text;
+  throw wrongParameter("status", "must be ok, error, refused, 5xx or an HTTP status");
+}
+
+/** Lists calls, the latest first. */
+export function callListAnswer({ kv, clock }: CallsDeps): Answer {
+  return async (c, principal) => {
+    const { searchParams } = new URL(c.req.url);
+    const limit = rowLimit(searchParams, { most: maxListRows, otherwise: 50 });
+    const range = requireRange(searchParams, vietnamDay(clock.nowMs()), firstDay);
+    const { calls, next } = await takeCalls(kv, {
+      accountId: principal.accountId,
+      ...rangeMs(range),
+      keyId: keyAskedFor(c, principal),
+      model: c.req.query("model"),
+      status: statusAskedFor(c.req.query("status")),
+      error: c.req.query("error"),
+      before: cursorOf(c),
+    }, limit);
+    return {
+      object: "list",
+      data: await callsJson(kv, calls),
+      has_more: next !== undefined,
+      last_id: next ?? calls.at(-1)?.requestId ?? null,
+    };
+  };
+}
+
+/** Finds a call by its request id. */
+export function callAnswer({ kv }: CallsDeps): Answer {
+  return async (c, { accountId, key }) => {
+    const requestId = parseId("request", c.req.param("id") ?? "");
+    const receipt = requestId && await readReceipt(kv, requestId);
+    const refused = requestId && receipt === undefined
+      ? await readRefusedCall(kv, requestId)
+      : undefined;
+    const found = receipt ?? refused;
+    const isHidden = key.readsOnlyOwnCalls === true && found?.keyId !== key.id;
+    // The call of another account does not exist for this key.
+    if (found?.accountId !== accountId || isHidden) {
+      throw new GatewayError("not_found", "There is no such call");
+    }
+    if (refused !== undefined) return refusedJson(refused);
+    const calls = receipt === undefined ? [] : [answeredCall(receipt)];
+    return (await callsJson(kv, calls))[0] ?? {};
+  };
+}
