@@ -255,3 +255,39 @@ Deno.test("the receipt of a failed call explains the failure, and no receipt why
   assertEquals(none.status, 404);
   assertStringIncludes(none.text, "refused long ago");
 });
+
+Deno.test("a receipt shows the fees of hosted tools, the tier of service, and sound apart from text", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  const startedAtMs = world.time.nowMs();
+  const requestId = requestIdAt(startedAtMs);
+  const rate = 750_000n;
+  await world.wallet.settle(
+    await mustReserve(world.wallet, account.id, 501_000_000n),
+    draftOf(501_000_000n, {
+      requestId,
+      keyId,
+      startedAtMs,
+      usage: { input: 90, inputAudio: 60, cacheRead: 0, cacheWrite: 0, output: 5, reasoning: 0 },
+      price: {
+        unit: "token",
+        inputPerMtokMicroVnd: rate,
+        outputPerMtokMicroVnd: rate,
+        cacheReadPerMtokMicroVnd: rate,
+        cacheWritePerMtokMicroVnd: rate,
+      },
+      serviceTier: "priority",
+      toolCharges: [{ tool: "web_search", uses: 2, perUseMicroVnd: 250_500_000n }],
+    }),
+  );
+  const { text } = await browser.get(`/receipts/${requestId}`);
+  const facts = [...text.matchAll(/<dt>([^<]+)<\/dt>\s*<dd>(.*?)<\/dd>/gs)]
+    .map(([, name, value]) => `${name}: ${value!.replace(/<[^>]+>/g, "").trim()}`);
+  for (
+    const fact of [
+      "Web search: 2 × ₫250.5",
+      "Unit price: ₫0.75 per 1,000,000 tokens (priority)",
+      "Input that is sound: 60",
+    ]
+  ) assert(facts.includes(fact), `${fact} is not in ${facts.join("; ")}`);
+});
