@@ -19,6 +19,11 @@ export const exclusions: Readonly<Record<string, string>> = {
   "the task prints one line for each direction": "starts a Deno process with files on disk",
 };
 
+/** Files of tests that cannot be bundled, with the reason. */
+const excludedFiles: Readonly<Record<string, string>> = {
+  "tests/conformance/converse_sdk_test.ts": "a vendor's library that does not bundle for browsers",
+};
+
 const recordingsPath = "/recordings";
 
 /** The recordings that WIRE_FIXTURES names, by the path under which the script finds them. */
@@ -49,7 +54,7 @@ function setupSource(): string {
 function entrySource(): string {
   const registry = new URL("tests/runtimes/registry.ts", root).href;
   const files = folders.flatMap((folder) => [...sourcesIn(folder)])
-    .filter((file) => file.endsWith("_test.ts")).sort();
+    .filter((file) => file.endsWith("_test.ts") && !Object.hasOwn(excludedFiles, file)).sort();
   return [
     `import "./setup.ts";`,
     ...files.map((file) => `import ${JSON.stringify(new URL(file, root).href)};`),
