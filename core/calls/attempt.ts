@@ -12,7 +12,7 @@ import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream
 import { UpstreamFailure } from "../upstream/transport.ts";
 import { type GrowingCounter, readBeginning, readWhole } from "./read_whole.ts";
 import { retryAfterSeconds } from "./retry_after.ts";
-import { decodeUtf8 } from "./request/json_body.ts";
+import { decodeUtf8 } from "../lib/bytes/decode_utf8.ts";
 import { defined } from "../lib/defined.ts";
 
 /**

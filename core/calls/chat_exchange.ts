@@ -14,6 +14,7 @@ import { createNativePipe } from "../wire/stream/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
 import { takesHostedTools } from "../wire/tools/tool_fields.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
+import { wholeOf } from "../lib/json/outline.ts";
 import { jsonKey } from "../lib/json/json_cursor.ts";
 import { stringifyExactly } from "../lib/runtime/mod.ts";
 import { hasPathMembers, withoutPathMembers } from "../wire/mod.ts";
@@ -160,7 +161,7 @@ function nativeBody(
     changes["model"] = route.upstreamModel;
   }
   if (injectUsage) {
-    const options = call.body.value["stream_options"];
+    const options = wholeOf(call.body.outline["stream_options"] ?? {});
     changes["stream_options"] = {
       ...(isJsonObject(options) ? options : {}),
       include_usage: true,
@@ -206,10 +207,10 @@ function startNative(
   access: ChatRouteAccess,
 ): ChatExchange {
   const { request } = call;
-  const asked = { style, body: call.body.value };
+  const asked = { style, body: call.body.outline };
   const leftOut = fieldsLeftOut({ model: call.model, route, sent: asked, asked });
   const betas = betasFor(call, route, style);
-  const unstored = withoutStore(style, call.body.value, route.capabilities);
+  const unstored = withoutStore(style, call.body.outline, route.capabilities);
   const replaced = withoutForeignReasoning(style, call.body);
   const dropped = [
     ...leftOut,
@@ -257,7 +258,7 @@ function startConverted(
   access: ChatRouteAccess,
 ): ChatExchange {
   const clientStyle = call.request.style;
-  const asked = { style: clientStyle, body: call.body.value };
+  const asked = { style: clientStyle, body: call.body.outline };
   const { model } = call;
   // A feature that another route offers, or that all routes refuse, must not be dropped silently by the conversion.
   if (

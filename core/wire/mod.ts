@@ -69,7 +69,7 @@ export { isStoredFile } from "./gemini/stored_files.ts";
 export { withReferenceNames } from "./gemini/field_names.ts";
 export { hasPathMembers, withoutPathMembers } from "./path_members.ts";
 export { withoutForeignBlocks } from "./messages/foreign_blocks.ts";
-export { thinkingOffInMixedLoop } from "./messages/tool_loop.ts";
+export { mixesStylesInLoop, thinkingOffInMixedLoop } from "./messages/tool_loop.ts";
 export { sealPrefix } from "./reasoning_seal.ts";
 export { withoutSealedReasoning } from "./responses/reasoning_item.ts";
 export { errorBody, GatewayError } from "../errors.ts";

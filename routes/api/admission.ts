@@ -3,7 +3,7 @@ import type { Catalog, Model, ModelKind } from "../../core/catalog/catalog.ts";
 import type { ChatRequest } from "../../core/calls/request/chat_request.ts";
 import { firstImagePath } from "../../core/calls/request/image_inputs.ts";
 import { GatewayError } from "../../core/errors.ts";
-import type { JsonObject } from "../../core/lib/json/json.ts";
+import type { OutlineObject } from "../../core/lib/json/json.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import type { LimitRefusal } from "../../kv/api_keys/key_limits.ts";
@@ -80,7 +80,7 @@ export function chooseModel(
  *
  * @throws {GatewayError} `invalid_request` naming where the picture is
  */
-export function refuseUnseenImages(model: Model, body: JsonObject): void {
+export function refuseUnseenImages(model: Model, body: OutlineObject): void {
   const path = model.vision ? undefined : firstImagePath(body);
   if (path === undefined) return;
   throw new GatewayError(
@@ -95,7 +95,7 @@ export function refuseUnseenImages(model: Model, body: JsonObject): void {
  *
  * @throws {GatewayError} `invalid_request` naming `n` or `best_of`
  */
-export function refuseFreeChoices(model: Model, request: ChatRequest, body: JsonObject): void {
+export function refuseFreeChoices(model: Model, request: ChatRequest, body: OutlineObject): void {
   if (request.choices === 1 || model.price.unit === "token") return;
   const field = typeof body["n"] === "number" && body["n"] > 1 ? "n" : "best_of";
   throw new GatewayError(

@@ -9,7 +9,8 @@
  * - Out: counts of tokens, exact or estimated.
  * - Never: knows prices, or asks a provider.
  */
-import { isExactNumber, isJsonObject, type Json } from "../../lib/json/json.ts";
+import { isExactNumber, isJsonObject, type Outline } from "../../lib/json/json.ts";
+import { LongText } from "../../lib/json/long_text.ts";
 import { maxJsonDepth } from "../../lib/json/limits.ts";
 import { maxReportedTokens } from "../limits.ts";
 import { tokensOfUnseenImage, tokensOfUnseenPage } from "./media_tokens.ts";
@@ -43,7 +44,7 @@ export function estimateOutputTokens(outputBytes: number): number {
  * if (tokens < 100 || tokens > 120) throw new Error(String(tokens));
  * ```
  */
-export function roughInputTokens(body: Json): number {
+export function roughInputTokens(body: Outline): number {
   const tally = { bytes: 0, flatTokens: 0 };
   addValue(body, tally, 0);
   return estimateOutputTokens(tally.bytes) + tally.flatTokens;
@@ -72,9 +73,11 @@ const uncounted: ReadonlySet<string> = new Set([
   "metadata",
 ]);
 
-function addValue(value: Json | undefined, tally: Tally, depth: number): void {
+function addValue(value: Outline | undefined, tally: Tally, depth: number): void {
   if (typeof value === "string") {
     addText(value, tally);
+  } else if (value instanceof LongText) {
+    addLongText(value, tally);
   } else if (typeof value === "number") {
     tally.bytes += 2;
   } else if (isExactNumber(value)) {
@@ -88,7 +91,7 @@ function addValue(value: Json | undefined, tally: Tally, depth: number): void {
   }
 }
 
-function addObject(value: Exclude<Json, string>, tally: Tally, depth: number): void {
+function addObject(value: Exclude<Outline, string>, tally: Tally, depth: number): void {
   if (!isJsonObject(value)) return;
   if (value["type"] === "base64") {
     tally.flatTokens += value["media_type"] === "application/pdf"
@@ -116,6 +119,13 @@ function addText(text: string, tally: Tally): void {
   const media = text.startsWith("data:") ? dataUrl.exec(text.slice(0, 256)) : null;
   if (media === null) tally.bytes += utf8Length(text);
   else tally.flatTokens += media[1] === "image" ? tokensOfUnseenImage : tokensOfUnseenPage;
+}
+
+/** Escapes count as they are written, as they do in a body that is estimated by its length alone. */
+function addLongText(text: LongText, tally: Tally): void {
+  const head = text.head();
+  if (head.startsWith("data:") && dataUrl.test(head)) addText(head, tally);
+  else tally.bytes += text.byteLength;
 }
 
 /** Computes the length in UTF-8, exact except for lone surrogates, without encoding. */

@@ -60,20 +60,20 @@ export function chatBounds(
   model: Model,
   price: AppliedPrice,
 ): ChatBounds {
-  const { value, bytes } = body;
+  const { outline, bytes } = body;
   const { maxOutputTokens, contextWindow } = model;
   const outputTokens = Math.min(request.maxTokens ?? maxOutputTokens, maxOutputTokens) *
     request.choices;
-  const hostedTools = hostedToolsAskedFor({ style: request.style, body: value });
+  const hostedTools = hostedToolsAskedFor({ style: request.style, body: outline });
   const prices = toolPricesOf(model.price);
   const tools = hostedTools.length === 0 || prices === undefined
     ? []
-    : reservedTools(prices, askedTools(request.style, value), request.choices);
+    : reservedTools(prices, askedTools(request.style, outline), request.choices);
   const toolFeesMicroVnd = mostToolFees(tools);
-  const tier = askedTier(request.style, value);
+  const tier = askedTier(request.style, outline);
   const reserved = reservedPrice(price, tier);
   const input = inputBound({
-    body: value,
+    body: outline,
     bodyBytes: bytes.length,
     contextWindow,
     hostedTools: hostedTools.length,
@@ -84,7 +84,7 @@ export function chatBounds(
     input,
     // A picture is not billed by the length of its base64.
     estimatedInputTokens: body.mentionsBase64
-      ? roughInputTokens(value)
+      ? roughInputTokens(outline)
       : estimateOutputTokens(bytes.length),
     hostedTools,
     tools,
@@ -92,7 +92,7 @@ export function chatBounds(
     reservedPrice: reserved,
     toolFeesMicroVnd,
     prefixes: (request.stream && price.unit === "token") || model.routes.length > 1
-      ? promptPrefixes(model.id, request.style, value)
+      ? promptPrefixes(model.id, request.style, outline)
       : undefined,
     costMicroVnd:
       worstCaseCost(reserved, { inputTokens: input.tokens, outputTokens, isText: input.isText }) +

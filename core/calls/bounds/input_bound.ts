@@ -1,6 +1,8 @@
 /** Bounds the tokens of a prompt from its bytes alone: for the reservation, not for the charge. */
 import { isPdfUrl } from "../../wire/fields/content_parts.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
+import { LongText } from "../../lib/json/long_text.ts";
+import { beginningOf, isText } from "../../lib/json/outline.ts";
 
 /**
  * Bodies of at most this many bytes reserve one input token per byte; longer ones are searched for base64
@@ -22,19 +24,19 @@ const believableTokensPerImage = 50_000;
 const imagePartTypes: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"]);
 
 /** Whether a part is a picture. Some clients send a PDF in a part for pictures; conversion makes a document of it. */
-function isPicture(part: JsonObject): boolean {
+function isPicture(part: OutlineObject): boolean {
   return imagePartTypes.has(part["type"]) && !/^data:application\/pdf\b/i.test(pictureUrl(part)) &&
     !isPdfUrl(pictureUrl(part));
 }
 
-function pictureUrl({ image_url: held }: JsonObject): string {
-  const url = isJsonObject(held) ? held["url"] : held;
-  return typeof url === "string" ? url : "";
+function pictureUrl({ image_url: held }: OutlineObject): string {
+  return beginningOf(isJsonObject(held) ? held["url"] : held);
 }
 
 /** Counts the characters of all strings in a value. */
-function stringChars(value: Json | undefined): number {
+function stringChars(value: Outline | undefined): number {
   if (typeof value === "string") return value.length;
+  if (value instanceof LongText) return value.text().length;
   if (Array.isArray(value)) return value.reduce<number>((sum, item) => sum + stringChars(item), 0);
   if (!isJsonObject(value)) return 0;
   return Object.values(value).reduce<number>((sum, item) => sum + stringChars(item), 0);
@@ -42,7 +44,7 @@ function stringChars(value: Json | undefined): number {
 
 /** The parts of a request that bound its tokens. */
 export interface Prompt {
-  readonly body: JsonObject;
+  readonly body: OutlineObject;
   readonly bodyBytes: number;
   readonly contextWindow: number;
   /** How many hosted tools it asks for: see `hostedToolsAskedFor`. */
@@ -103,26 +105,25 @@ const referenceTypes: ReadonlySet<unknown> = new Set([
  * Whether a part refers to content elsewhere. A short URL may name a book, so such content may be as long as the
  * context.
  */
-function isReference(part: JsonObject): boolean {
+function isReference(part: OutlineObject): boolean {
   if (imagePartTypes.has(part["type"]) && isPdfUrl(pictureUrl(part))) return true;
   if (referenceTypes.has(part["type"])) return true;
-  if (typeof part["file_id"] === "string") return true;
+  if (isText(part["file_id"])) return true;
   if (urlMembers.some((member) => isAddress(part[member]))) return true;
   // Aggregators accept an address in place of the data.
-  const { file_data: data } = part;
-  if (typeof data === "string" && /^\s*https?:/i.test(data)) return true;
+  if (/^\s*https?:/i.test(beginningOf(part["file_data"]))) return true;
   const { source } = part;
   return part["type"] === "document" && isJsonObject(source) &&
     (source["type"] === "url" || source["type"] === "file");
 }
 
 /** Whether a value is an address: a string, or an object with one, that is not a data URL. */
-function isAddress(value: Json | undefined): boolean {
+function isAddress(value: Outline | undefined): boolean {
   const url = isJsonObject(value) ? value["url"] : value;
-  return typeof url === "string" && !/^\s*data:/i.test(url);
+  return isText(url) && !/^\s*data:/i.test(beginningOf(url));
 }
 
-function addUnseen(value: Json | undefined, unseen: Unseen): void {
+function addUnseen(value: Outline | undefined, unseen: Unseen): void {
   if (Array.isArray(value)) {
     for (const item of value) addUnseen(item, unseen);
     return;
@@ -143,7 +144,7 @@ function addUnseen(value: Json | undefined, unseen: Unseen): void {
 }
 
 /** Adds the files of a Gemini request, whose parts have no types. */
-function addGeminiUnseen(value: Json | undefined, unseen: Unseen): void {
+function addGeminiUnseen(value: Outline | undefined, unseen: Unseen): void {
   if (Array.isArray(value)) {
     for (const item of value) addGeminiUnseen(item, unseen);
     return;
@@ -183,7 +184,7 @@ function unseenOf({ body, hostedTools }: Prompt): Unseen {
 }
 
 /** Whether the request names a tool without its schema, so that the vendor adds it. */
-function isVendorTool(tool: JsonObject): boolean {
+function isVendorTool(tool: OutlineObject): boolean {
   return typeof tool["type"] === "string" && tool["input_schema"] === undefined &&
     tool["parameters"] === undefined && tool["function"] === undefined &&
     tool["type"] !== "function" && tool["type"] !== "custom";

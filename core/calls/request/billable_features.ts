@@ -9,12 +9,12 @@ import {
 import { askedTier } from "../../wire/billable_features/asked_tier.ts";
 import { type AskedFeature, findBillableFeatures } from "../../wire/billable_features/asked_for.ts";
 import { GatewayError } from "../../errors.ts";
-import type { JsonObject } from "../../lib/json/json.ts";
+import type { OutlineObject } from "../../lib/json/json.ts";
 
 /** A request in one wire style. */
 export interface StyledRequest {
   readonly style: ProviderStyle;
-  readonly body: JsonObject;
+  readonly body: OutlineObject;
 }
 
 /** A request on its way to a route, to be checked for billable features. */

@@ -9,7 +9,13 @@
  */
 import type { Style } from "../../wire/contract.ts";
 import { type ErrorCode, GatewayError } from "../../errors.ts";
-import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import {
+  isExactNumber,
+  isJsonObject,
+  type Outline,
+  type OutlineObject,
+} from "../../lib/json/json.ts";
+import { isText } from "../../lib/json/outline.ts";
 import { maxOutputTokensOfCall } from "../../billing/limits.ts";
 import { isStoredFile } from "../../wire/mod.ts";
 import { maxChoices } from "../../wire/limits.ts";
@@ -39,7 +45,7 @@ function invalid(param: string, problem: string): GatewayError {
 }
 
 function optionalInteger(
-  body: JsonObject,
+  body: OutlineObject,
   field: string,
   bounds: { readonly min: number; readonly max: number },
 ): number | undefined {
@@ -55,14 +61,14 @@ function optionalInteger(
   return value;
 }
 
-function optionalBoolean(body: JsonObject, field: string): boolean {
+function optionalBoolean(body: OutlineObject, field: string): boolean {
   const value = body[field];
   if (value === undefined || value === null) return false;
   if (typeof value !== "boolean") throw invalid(field, "must be true or false");
   return value;
 }
 
-function readModel(body: JsonObject): string {
+function readModel(body: OutlineObject): string {
   const { model } = body;
   if (model === undefined) throw invalid("model", "is required");
   if (typeof model !== "string" || model === "") {
@@ -74,8 +80,8 @@ function readModel(body: JsonObject): string {
   return model;
 }
 
-function checkContent(content: Json | undefined, path: string): void {
-  if (content === undefined || content === null || typeof content === "string") return;
+function checkContent(content: Outline | undefined, path: string): void {
+  if (content === undefined || content === null || isText(content)) return;
   if (!Array.isArray(content)) throw invalid(path, "must be a string or a list of parts");
   for (const [i, part] of content.entries()) {
     if (!isJsonObject(part)) throw invalid(`${path}.${i}`, "must be an object");
@@ -83,7 +89,7 @@ function checkContent(content: Json | undefined, path: string): void {
   }
 }
 
-function checkMessages(body: JsonObject, contentRequired: boolean): void {
+function checkMessages(body: OutlineObject, contentRequired: boolean): void {
   const { messages } = body;
   if (messages === undefined) throw invalid("messages", "is required");
   if (!Array.isArray(messages)) throw invalid("messages", "must be a list");
@@ -109,7 +115,7 @@ function checkMessages(body: JsonObject, contentRequired: boolean): void {
  * prompt of any length.
  */
 function refuseStoredState(
-  body: JsonObject,
+  body: OutlineObject,
   fields: readonly string[],
   instead: string,
   code: ErrorCode = "invalid_request",
@@ -126,7 +132,7 @@ function refuseStoredState(
  * Reads how many answers are requested. The fields are those of Chat and older completions, but read in all styles,
  * since servers that speak several accept each other's fields.
  */
-function readChoices(body: JsonObject): number {
+function readChoices(body: OutlineObject): number {
   const bounds = { min: 1, max: maxChoices };
   const returned = optionalInteger(body, "n", bounds) ?? 1;
   return Math.max(returned, optionalInteger(body, "best_of", bounds) ?? 1);
@@ -134,7 +140,7 @@ function readChoices(body: JsonObject): number {
 
 const tokenBounds = { min: 1, max: maxOutputTokensOfCall };
 
-function readMessages(body: JsonObject, counting: boolean): ChatRequest {
+function readMessages(body: OutlineObject, counting: boolean): ChatRequest {
   checkMessages(body, true);
   refuseStoredState(body, ["thread"], "messages", "thread_unsupported");
   const maxTokens = optionalInteger(body, "max_tokens", { ...tokenBounds, min: 0 });
@@ -149,7 +155,7 @@ function readMessages(body: JsonObject, counting: boolean): ChatRequest {
   };
 }
 
-function readChat(body: JsonObject): ChatRequest {
+function readChat(body: OutlineObject): ChatRequest {
   checkMessages(body, false);
   const older = optionalInteger(body, "max_tokens", tokenBounds);
   const newer = optionalInteger(body, "max_completion_tokens", tokenBounds);
@@ -174,11 +180,11 @@ function readChat(body: JsonObject): ChatRequest {
 const storedItem =
   "is a reference to an item that is not held here (any more); send the item itself (in the AI SDK: store: false)";
 
-function readResponses(body: JsonObject): ChatRequest {
+function readResponses(body: OutlineObject): ChatRequest {
   const { input } = body;
   refuseStoredState(body, ["previous_response_id", "conversation", "prompt"], "input");
   if (input === undefined || input === null) throw invalid("input", "is required");
-  if (typeof input !== "string") {
+  if (!isText(input)) {
     if (!Array.isArray(input)) throw invalid("input", "must be a string or a list of items");
     if (input.length > maxMessages) {
       throw invalid("input", `must have at most ${maxMessages} items`);
@@ -205,7 +211,7 @@ function readResponses(body: JsonObject): ChatRequest {
 }
 
 /** Refuses files of the provider's storage, anywhere in the contents: see {@linkcode refuseStoredState}. */
-function refuseStoredFiles(value: Json | undefined, path: string): void {
+function refuseStoredFiles(value: Outline | undefined, path: string): void {
   if (Array.isArray(value)) {
     value.forEach((item, i) => refuseStoredFiles(item, `${path}.${i}`));
     return;
@@ -224,7 +230,7 @@ function refuseStoredFiles(value: Json | undefined, path: string): void {
  * Reads a Gemini request, with the members of its path and the field names of the vendor's reference; see
  * `gemini_body.ts`.
  */
-function readGemini(body: JsonObject): ChatRequest {
+function readGemini(body: OutlineObject): ChatRequest {
   const { contents, generationConfig: config = {} } = body;
   if (contents === undefined || contents === null) throw invalid("contents", "is required");
   if (Array.isArray(contents)) {
@@ -254,7 +260,7 @@ function readGemini(body: JsonObject): ChatRequest {
  *
  * @throws {GatewayError} `invalid_request` naming the field
  */
-export function readChatRequest(style: Style, body: JsonObject): ChatRequest {
+export function readChatRequest(style: Style, body: OutlineObject): ChatRequest {
   refuseMergedFields(body);
   switch (style) {
     case "messages":
@@ -272,6 +278,6 @@ export function readChatRequest(style: Style, body: JsonObject): ChatRequest {
  * Reads a `count_tokens` request: a Messages request that needs no `max_tokens`
  * (docs/internals/WIRE_FORMATS.md#messages-token-counting).
  */
-export function readCountTokensRequest(body: JsonObject): ChatRequest {
+export function readCountTokensRequest(body: OutlineObject): ChatRequest {
   return readMessages(body, true);
 }

@@ -8,7 +8,7 @@ import {
   mergedField,
 } from "../../wire/billable_features/asked_for.ts";
 import { GatewayError } from "../../errors.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type OutlineObject } from "../../lib/json/json.ts";
 
 /** Names that case folding does not change: nearly all. */
 const plainName = /^[a-z0-9_]*$/;
@@ -89,7 +89,7 @@ export function refuseOtherSpelling(name: string): void {
  *
  * @throws {GatewayError} `invalid_request` naming the field
  */
-export function refuseMergedFields(body: JsonObject): void {
+export function refuseMergedFields(body: OutlineObject): void {
   const merged = body[mergedField];
   if (!isJsonObject(merged)) return;
   for (const name in merged) {

@@ -4,7 +4,7 @@
  * or the operator through a provider that fetches.
  */
 import { GatewayError } from "../../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 import { parseRemoteUrl } from "../../media/remote_url.ts";
 
 /** A URL of a request. */
@@ -71,7 +71,7 @@ const memberDepth = 2;
  * if (!refusal.includes("messages.0.content.0: must point to a public address")) throw new Error(refusal);
  * ```
  */
-export function fetchedUrls(body: JsonObject): readonly FetchedUrl[] {
+export function fetchedUrls(body: OutlineObject): readonly FetchedUrl[] {
   const found: FetchedUrl[] = [];
   for (const field of ["messages", "input"]) {
     const list = body[field];
@@ -93,13 +93,13 @@ export function fetchedUrls(body: JsonObject): readonly FetchedUrl[] {
  *
  * @throws {GatewayError} as {@linkcode fetchedUrls}
  */
-export function urlsOfParts(parts: Json | undefined, path: string): readonly FetchedUrl[] {
+export function urlsOfParts(parts: Outline | undefined, path: string): readonly FetchedUrl[] {
   const found: FetchedUrl[] = [];
   inContent(parts, path, found);
   return found;
 }
 
-function inContent(content: Json | undefined, path: string, found: FetchedUrl[]): void {
+function inContent(content: Outline | undefined, path: string, found: FetchedUrl[]): void {
   if (!Array.isArray(content)) return;
   for (const [i, part] of content.entries()) {
     if (!isJsonObject(part)) continue;
@@ -111,14 +111,14 @@ function inContent(content: Json | undefined, path: string, found: FetchedUrl[])
   }
 }
 
-function inGeminiContents(contents: Json | undefined, found: FetchedUrl[]): void {
+function inGeminiContents(contents: Outline | undefined, found: FetchedUrl[]): void {
   const list = Array.isArray(contents) ? contents : [contents];
   for (const [i, content] of list.entries()) {
     if (isJsonObject(content)) inGeminiParts(content["parts"], `contents.${i}.parts`, found);
   }
 }
 
-function inGeminiParts(parts: Json | undefined, path: string, found: FetchedUrl[]): void {
+function inGeminiParts(parts: Outline | undefined, path: string, found: FetchedUrl[]): void {
   if (!Array.isArray(parts)) return;
   for (const [i, part] of parts.entries()) {
     if (!isJsonObject(part)) continue;
@@ -131,7 +131,7 @@ function inGeminiParts(parts: Json | undefined, path: string, found: FetchedUrl[
   }
 }
 
-function inMembers(object: JsonObject, path: string, depth: number, found: FetchedUrl[]): void {
+function inMembers(object: OutlineObject, path: string, depth: number, found: FetchedUrl[]): void {
   for (const name of urlMembers) {
     const value = object[name];
     if (typeof value === "string") note(value, path, found);
@@ -141,7 +141,12 @@ function inMembers(object: JsonObject, path: string, depth: number, found: Fetch
   }
 }
 
-function inServers(list: Json | undefined, field: string, name: string, found: FetchedUrl[]): void {
+function inServers(
+  list: Outline | undefined,
+  field: string,
+  name: string,
+  found: FetchedUrl[],
+): void {
   if (!Array.isArray(list)) return;
   for (const [i, entry] of list.entries()) {
     const url = isJsonObject(entry) ? entry[name] : undefined;

@@ -4,6 +4,7 @@
  */
 import type { Style } from "../../wire/contract.ts";
 import {
+  mixesStylesInLoop,
   sealPrefix,
   thinkingOffInMixedLoop,
   withoutForeignBlocks,
@@ -14,28 +15,8 @@ import {
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { JsonBody } from "./json_body.ts";
 
-interface Prefix {
-  readonly bytes: Uint8Array;
-  /** Position of the rarest byte in prose: a native search for it skips nearly all of a long prompt. */
-  readonly rarestAt: number;
-}
-
-function prefixOf(text: string, rarest: string): Prefix {
-  return { bytes: new TextEncoder().encode(text), rarestAt: text.indexOf(rarest) };
-}
-
 /** The common prefix of our seals and ids: the seal without its dot. */
-const seal = prefixOf(sealPrefix.slice(0, -1), "1");
-/** The beginning of our seals in the Gemini style, whose signatures are base64. */
-const wrappedSeal = prefixOf(wrappedPrefix, "3");
-
-function holds(bytes: Uint8Array, { bytes: prefix, rarestAt }: Prefix): boolean {
-  const rarest = prefix[rarestAt]!;
-  for (let at = bytes.indexOf(rarest); at !== -1; at = bytes.indexOf(rarest, at + 1)) {
-    if (prefix.every((byte, i) => bytes[at - rarestAt + i] === byte)) return true;
-  }
-  return false;
-}
+const seal = sealPrefix.slice(0, -1);
 
 /**
  * Returns the fields to replace in a native body with reasoning or sources from a model of another
@@ -56,12 +37,15 @@ function holds(bytes: Uint8Array, { bytes: prefix, rarestAt }: Prefix): boolean 
 export function withoutForeignReasoning(style: Style, body: JsonBody): JsonObject {
   if (style === "chat") return {};
   if (style === "gemini") {
-    if (!holds(body.bytes, wrappedSeal)) return {};
+    // The beginning of our seals in the Gemini style, whose signatures are base64.
+    if (!body.mayHold(wrappedPrefix)) return {};
     const contents = withoutForeignSignatures(body.value["contents"]);
     return contents === undefined ? {} : { contents: [...contents] };
   }
-  const repair = style === "messages" ? thinkingOffInMixedLoop(body.value) ?? {} : {};
-  if (!holds(body.bytes, seal)) return repair;
+  const repair = style === "messages" && mixesStylesInLoop(body.outline)
+    ? thinkingOffInMixedLoop(body.value) ?? {}
+    : {};
+  if (!body.mayHold(seal)) return repair;
   if (style === "messages") {
     const stripped = withoutForeignBlocks({ ...body.value, ...repair });
     return stripped === undefined ? repair : { ...repair, messages: stripped["messages"] };

@@ -3,11 +3,12 @@
  * may be in camel case or in snake case.
  */
 import { GatewayError } from "../../errors.ts";
+import { decodeUtf8 } from "../../lib/bytes/decode_utf8.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { withReferenceNames } from "../../wire/mod.ts";
-import { decodeUtf8, type JsonBody } from "./json_body.ts";
+import { type JsonBody, withValue } from "./body_form.ts";
 
 /** What the path and the query of a Gemini request say. */
 export interface GeminiPath {
@@ -40,8 +41,7 @@ export function geminiBody(sent: JsonBody, { model, stream }: GeminiPath): JsonB
   }
   const value = withReferenceNames(sent.value);
   return {
-    ...sent,
-    value: { ...value, model, ...(stream ? { stream } : {}) },
+    ...withValue(sent, { ...value, model, ...(stream ? { stream } : {}) }),
     mentionsBase64: holdsFile(value["contents"]),
   };
 }

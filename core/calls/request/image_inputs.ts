@@ -1,9 +1,9 @@
 /** Finds pictures in a chat request: only models with the Vision label accept them. */
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 
 const imageTypes: ReadonlySet<unknown> = new Set(["image", "image_url", "input_image"]);
 
-function inContent(content: Json | undefined, path: string): string | undefined {
+function inContent(content: Outline | undefined, path: string): string | undefined {
   if (!Array.isArray(content)) return undefined;
   for (const [i, part] of content.entries()) {
     if (!isJsonObject(part)) continue;
@@ -28,7 +28,7 @@ function inContent(content: Json | undefined, path: string): string | undefined 
  * if (path !== "messages.0.content.1") throw new Error(path);
  * ```
  */
-export function firstImagePath(body: JsonObject): string | undefined {
+export function firstImagePath(body: OutlineObject): string | undefined {
   for (const field of ["messages", "input"]) {
     const list = body[field];
     if (!Array.isArray(list)) continue;
@@ -41,7 +41,7 @@ export function firstImagePath(body: JsonObject): string | undefined {
   return inGeminiContents(body["contents"]);
 }
 
-function inGeminiContents(contents: Json | undefined): string | undefined {
+function inGeminiContents(contents: Outline | undefined): string | undefined {
   const list = Array.isArray(contents) ? contents : [contents];
   for (const [i, content] of list.entries()) {
     const parts = isJsonObject(content) ? content["parts"] : undefined;
@@ -51,7 +51,7 @@ function inGeminiContents(contents: Json | undefined): string | undefined {
   return undefined;
 }
 
-function inParts(parts: readonly Json[], path: string): string | undefined {
+function inParts(parts: readonly Outline[], path: string): string | undefined {
   for (const [i, part] of parts.entries()) {
     if (!isJsonObject(part)) continue;
     if (isImageFile(part["inlineData"]) || isImageFile(part["fileData"])) return `${path}.${i}`;
@@ -65,7 +65,7 @@ function inParts(parts: readonly Json[], path: string): string | undefined {
   return undefined;
 }
 
-function isImageFile(file: Json | undefined): boolean {
+function isImageFile(file: Outline | undefined): boolean {
   const type = isJsonObject(file) ? file["mimeType"] : undefined;
   return typeof type === "string" && /^image\//i.test(type);
 }

@@ -1,42 +1,17 @@
 /** Parses a JSON request body into its value and the byte range of each top-level field. */
 import { GatewayError } from "../../errors.ts";
+import { decodeUtf8 } from "../../lib/bytes/decode_utf8.ts";
+import { holdsAscii } from "../../lib/bytes/holds_ascii.ts";
 import { mayChange, withExactNumbers } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxExactNumbers } from "../../lib/json/limits.ts";
-import { otherCaseProblem } from "./decisive_fields.ts";
 import { JsonCount } from "../../lib/json/json_bounds.ts";
 import { JsonScanner, token } from "../../lib/json/json_scanner.ts";
+import type { JsonBody, Span } from "./body_form.ts";
+import { outlinedBody } from "./outlined_body.ts";
+import { fieldProblem, nameOf } from "./top_fields.ts";
 
-/** Byte range of a value, end excluded. */
-export interface Span {
-  readonly start: number;
-  readonly end: number;
-}
-
-/** A JSON object as received: its bytes, its value and the places of its top-level fields. */
-export interface JsonBody {
-  readonly bytes: Uint8Array;
-  /** The parsed value; numbers are as exact as in the bytes. */
-  readonly value: JsonObject;
-  /** Top-level fields by their decoded name. */
-  readonly fields: ReadonlyMap<string, Span>;
-  /** The body contains the word `base64`: it may hold pictures or files, which are not billed by their length. */
-  readonly mentionsBase64: boolean;
-}
-
-const strictUtf8 = new TextDecoder("utf-8", { fatal: true });
-const lenientUtf8 = new TextDecoder();
-
-/**
- * Decodes UTF-8. The lenient decoder is several times faster and marks every fault; only a text with such marks is
- * decoded again strictly.
- *
- * @throws {TypeError} if the bytes are not UTF-8
- */
-export function decodeUtf8(bytes: Uint8Array): string {
-  const text = lenientUtf8.decode(bytes);
-  return text.includes("\ufffd") ? strictUtf8.decode(bytes) : text;
-}
+export type { JsonBody, Span };
 
 /**
  * Parses a body, and refuses one that could mean something else to the provider than to us.
@@ -46,6 +21,11 @@ export function decodeUtf8(bytes: Uint8Array): string {
  * double precision than `maxExactNumbers`, has a top-level field twice, or one that decides the cost in another case
  */
 export function parseJsonBody(bytes: Uint8Array): JsonBody {
+  return outlinedBody(bytes) ?? parsedBody(bytes);
+}
+
+/** Parses a body at once, and names what is wrong with it. */
+function parsedBody(bytes: Uint8Array): JsonBody {
   let text: string;
   try {
     text = decodeUtf8(bytes);
@@ -58,13 +38,16 @@ export function parseJsonBody(bytes: Uint8Array): JsonBody {
   const fields = reader.read();
   const value = parsedObject(text);
   if (reader.problem !== undefined) throw reader.problem;
+  const exact = reader.sawLongNumber ? exactObject(value, text) : value;
   return {
     bytes,
-    value: reader.sawLongNumber ? exactObject(value, text) : value,
+    value: exact,
+    outline: exact,
     fields,
     // The engine searches for the first character, and a digit is rarer than a letter, so this test ends most
     // searches quickly.
     mentionsBase64: text.includes("64") && text.includes("base64"),
+    mayHold: (part) => holdsAscii(bytes, part),
   };
 }
 
@@ -103,22 +86,6 @@ function exactObject(value: JsonObject, text: string): JsonObject {
   }
 }
 
-function twiceProblem(name: string): GatewayError {
-  const problem = `The field ${JSON.stringify(name)} is there twice`;
-  return new GatewayError("invalid_json", problem, { param: name });
-}
-
-/** Returns the value of a string literal. */
-function stringOf(literal: string): string {
-  if (!literal.includes("\\")) return literal.slice(1, -1);
-  try {
-    const value: unknown = JSON.parse(literal);
-    return typeof value === "string" ? value : "";
-  } catch {
-    return ""; // not JSON: the parser reports it
-  }
-}
-
 /** Finds the top-level fields of a text that begins as an object, and counts its values, names and depth. */
 class FieldReader {
   readonly #scanner: JsonScanner;
@@ -147,13 +114,13 @@ class FieldReader {
     scanner.next();
     let found = scanner.next();
     while (found === token.string) {
-      const name = stringOf(scanner.textOf(scanner.start, scanner.end));
+      const name = nameOf(scanner.textOf(scanner.start, scanner.end));
       if (scanner.next() !== token.colon) break;
       const span = this.#value();
       if (span === undefined) break;
       this.#count.addField();
       this.#count.addValue();
-      this.problem ??= this.#fields.has(name) ? twiceProblem(name) : otherCaseProblem(name);
+      this.problem ??= fieldProblem(name, this.#fields);
       this.#fields.set(name, span);
       found = scanner.next();
       if (found === token.comma) found = scanner.next();

@@ -4,13 +4,19 @@
  * Only the hashes of a prompt are kept.
  */
 import type { Style } from "../../wire/contract.ts";
-import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import {
+  isExactNumber,
+  isJsonObject,
+  type Outline,
+  type OutlineObject,
+} from "../../lib/json/json.ts";
+import { LongText } from "../../lib/json/long_text.ts";
 
 /** A position in a prompt, and the hash of everything before it. */
 export interface PrefixMark {
   /** 53 bits, a safe integer. */
   readonly hash: number;
-  /** UTF-16 units of the text up to here, field names included. */
+  /** UTF-16 units of the text up to here, field names included; of long texts the bytes. */
   readonly chars: number;
 }
 
@@ -84,6 +90,25 @@ class PrefixHash {
     this.unit(0x10000 + text.length);
   }
 
+  /**
+   * Adds a text that is not decoded: as many of its bytes as of the units of another, four in a row. Its hash is not
+   * that of the same text decoded, but a string that is long once is long in every turn.
+   */
+  literal(bytes: Uint8Array): void {
+    let a = this.#a;
+    let b = this.#b;
+    const view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+    for (let at = bytes.length & 15; at < bytes.length; at += 4 * sampledEvery) {
+      const unit = view.getInt32(at, true);
+      a = Math.imul(a ^ unit, 0x01000193);
+      b = Math.imul(b ^ (unit >>> 7), 0x85ebca6b);
+    }
+    this.#a = a;
+    this.#b = b;
+    this.chars += bytes.length;
+    this.unit(0x10000 + bytes.length);
+  }
+
   get mark(): PrefixMark {
     const high = (this.#b ^ (this.#b >>> 15)) & 0x1fffff;
     return { hash: high * 2 ** 32 + (this.#a >>> 0), chars: this.chars };
@@ -91,11 +116,14 @@ class PrefixHash {
 }
 
 /** Adds a value; returns `false` once the prompt is longer than what is hashed. */
-function add(hash: PrefixHash, value: Json | undefined, depth: number): boolean {
+function add(hash: PrefixHash, value: Outline | undefined, depth: number): boolean {
   if (hash.chars > hashedChars) return false;
   if (typeof value === "string") {
     if (value.length > hashedChars) return false;
     hash.text(value);
+  } else if (value instanceof LongText) {
+    if (value.byteLength > hashedChars) return false;
+    hash.literal(value.literal);
   } else if (Array.isArray(value)) {
     if (depth > hashedDepth) return true;
     hash.unit(0x20000 + value.length);
@@ -109,7 +137,7 @@ function add(hash: PrefixHash, value: Json | undefined, depth: number): boolean 
   return true;
 }
 
-function addMembers(hash: PrefixHash, value: JsonObject, depth: number): boolean {
+function addMembers(hash: PrefixHash, value: OutlineObject, depth: number): boolean {
   for (const name in value) {
     // Cache marks move with every turn and are not part of the text.
     if (name === "cache_control") continue;
@@ -120,7 +148,7 @@ function addMembers(hash: PrefixHash, value: JsonObject, depth: number): boolean
   return true;
 }
 
-function isInstruction(message: Json | undefined): boolean {
+function isInstruction(message: Outline | undefined): boolean {
   return isJsonObject(message) &&
     (message["role"] === "system" || message["role"] === "developer");
 }
@@ -139,7 +167,7 @@ function isInstruction(message: Json | undefined): boolean {
  * if (next.messages[0]?.hash !== first.whole?.hash) throw new Error("the second does not begin with the first");
  * ```
  */
-export function promptPrefixes(model: string, style: Style, body: JsonObject): PromptPrefixes {
+export function promptPrefixes(model: string, style: Style, body: OutlineObject): PromptPrefixes {
   const hash = new PrefixHash();
   hash.text(model);
   hash.text(style);

@@ -4,7 +4,13 @@
  * anywhere, other instances do not have them, and a restart forgets them.
  */
 import type { Clock } from "../../lib/time/clock.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Outline,
+  type OutlineObject,
+} from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { maxRequestBodyBytes } from "../../limits.ts";
 import { type JsonBody, parseJsonBody } from "./json_body.ts";
@@ -94,7 +100,7 @@ export class RecentItems {
   }
 
   /** The ids of references in a body whose items are not kept. */
-  missing(account: string, { input }: JsonObject): string[] {
+  missing(account: string, { input }: OutlineObject): string[] {
     if (!Array.isArray(input)) return [];
     const own = this.#accounts.get(account);
     return input.filter(isReference).map((item) => item["id"])
@@ -156,12 +162,20 @@ export class RecentItems {
  * the references stay.
  */
 export function withRecentItems(items: RecentItems, account: string, body: JsonBody): JsonBody {
+  if (!namesItems(body.outline)) return body;
   const value = items.resolved(account, body.value);
   if (value === body.value) return body;
   const bytes = new TextEncoder().encode(stringifyExactly(value));
   return bytes.length > maxRequestBodyBytes ? body : parseJsonBody(bytes);
 }
 
-function isReference(item: Json): item is JsonObject {
+/** Whether a body has a reference to an item. */
+function namesItems({ input }: OutlineObject): boolean {
+  return Array.isArray(input) && input.some(isReference);
+}
+
+function isReference(item: Json): item is JsonObject;
+function isReference(item: Outline): item is OutlineObject;
+function isReference(item: Outline): boolean {
   return isJsonObject(item) && item["type"] === "item_reference";
 }

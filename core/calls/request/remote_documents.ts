@@ -5,10 +5,10 @@ import type { Route } from "../../catalog/catalog.ts";
 import type { FetchedDocument, FetchedDocuments } from "../../wire/fetched_documents.ts";
 import { type DocumentUrl, documentUrls, takesData } from "../../wire/fields/document_urls.ts";
 import { GatewayError } from "../../errors.ts";
-import type { JsonObject } from "../../lib/json/json.ts";
 import { maxRemoteMediaBytes } from "../../media/limits.ts";
 import type { RemoteKind, RemoteMedia } from "../../media/guarded_fetch.ts";
 import type { ChatRequest } from "./chat_request.ts";
+import type { JsonBody } from "./json_body.ts";
 
 /** Most documents that are fetched for one call: each needs a connection, and all are fetched at once. */
 const documentsPerCall = 8;
@@ -41,7 +41,7 @@ export const anyDocument: FetchedDocuments = {
  */
 export class RemoteDocuments {
   readonly #request: ChatRequest;
-  readonly #body: JsonObject;
+  readonly #body: Pick<JsonBody, "value">;
   readonly #fetch: FetchDocument;
   readonly #counter: ByteCounter;
   #urls: readonly DocumentUrl[] | undefined;
@@ -50,7 +50,12 @@ export class RemoteDocuments {
   #isOver = false;
 
   /** @param counter counts what is fetched, until {@linkcode release} */
-  constructor(request: ChatRequest, body: JsonObject, fetch: FetchDocument, counter: ByteCounter) {
+  constructor(
+    request: ChatRequest,
+    body: Pick<JsonBody, "value">,
+    fetch: FetchDocument,
+    counter: ByteCounter,
+  ) {
     this.#request = request;
     this.#body = body;
     this.#fetch = fetch;
@@ -63,7 +68,7 @@ export class RemoteDocuments {
     if (
       style !== "chat" && style !== "messages" && style !== "gemini" && style !== "converse"
     ) return undefined;
-    const named = this.#urls ??= documentUrls(this.#request.style, this.#body);
+    const named = this.#urls ??= documentUrls(this.#request.style, this.#body.value);
     const urls = named.filter((one) => takesData(style, capabilities, one));
     return urls.length === 0 ? undefined : this.#fetchAll(urls);
   }

@@ -3,7 +3,8 @@
  * vendors store unless the request says no, Chat vendors only if the request says so.
  */
 import type { RouteCapabilities, Style } from "../../wire/contract.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type JsonObject, type OutlineObject } from "../../lib/json/json.ts";
+import { wholeOf } from "../../lib/json/outline.ts";
 
 const encryptedReasoning = "reasoning.encrypted_content";
 
@@ -30,7 +31,7 @@ const unchanged: UnstoredBody = { changes: {}, dropped: [] };
  */
 export function withoutStore(
   style: Style,
-  body: JsonObject,
+  body: OutlineObject,
   capabilities: RouteCapabilities,
 ): UnstoredBody {
   const { store } = body;
@@ -40,7 +41,7 @@ export function withoutStore(
     const reasons = isJsonObject(body["reasoning"]) || (capabilities.efforts ?? []).length > 0;
     const include = body["include"] ?? [];
     if (reasons && Array.isArray(include) && !include.includes(encryptedReasoning)) {
-      changes["include"] = [...include, encryptedReasoning];
+      changes["include"] = [...include.map(wholeOf), encryptedReasoning];
     }
     return { changes, dropped };
   }

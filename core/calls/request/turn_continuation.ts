@@ -1,5 +1,5 @@
 import type { Style } from "../../wire/contract.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 
 /**
  * Whether a request ends with tool results, so that its answer continues a turn that has begun.
@@ -12,7 +12,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
  * if (continuesTurn("chat", { messages: [{ role: "user", content: "5" }] })) throw new Error("a new turn");
  * ```
  */
-export function continuesTurn(style: Style, body: JsonObject): boolean {
+export function continuesTurn(style: Style, body: OutlineObject): boolean {
   const list = body[style === "responses" ? "input" : style === "gemini" ? "contents" : "messages"];
   const last = Array.isArray(list) ? list.at(-1) : undefined;
   if (!isJsonObject(last)) return false;
@@ -29,6 +29,6 @@ export function continuesTurn(style: Style, body: JsonObject): boolean {
   }
 }
 
-function isToolResult(block: Json): boolean {
+function isToolResult(block: Outline): boolean {
   return isJsonObject(block) && block["type"] === "tool_result";
 }

@@ -9,6 +9,7 @@
  * - Never: names a field of a wire style.
  */
 import { type ExactNumber, isExactNumber } from "../runtime/mod.ts";
+import { LongText } from "./long_text.ts";
 
 export { type ExactNumber, isExactNumber };
 
@@ -17,6 +18,21 @@ export type Json = null | boolean | number | string | ExactNumber | Json[] | Jso
 /** An object of JSON. */
 export interface JsonObject {
   [key: string]: Json | undefined;
+}
+
+/** A value of JSON in which long strings may be {@linkcode LongText}s: see `outline.ts`. */
+export type Outline =
+  | null
+  | boolean
+  | number
+  | string
+  | ExactNumber
+  | LongText
+  | Outline[]
+  | OutlineObject;
+/** An object of JSON in which long strings may be {@linkcode LongText}s. */
+export interface OutlineObject {
+  [key: string]: Outline | undefined;
 }
 
 /**
@@ -36,7 +52,7 @@ export function idText(value: Json | undefined): string | undefined {
 }
 
 /**
- * Whether a value is an object of JSON: not null, a list or an exact number.
+ * Whether a value is an object of JSON: not null, a list, an exact number or a long string.
  *
  * @example
  * ```ts
@@ -44,7 +60,13 @@ export function idText(value: Json | undefined): string | undefined {
  * if (isJsonObject([])) throw new Error("an array is not an object");
  * ```
  */
-export function isJsonObject(value: unknown): value is JsonObject {
+export function isJsonObject(value: Json | undefined): value is JsonObject;
+/** Whether a value of an outline is an object. */
+export function isJsonObject(value: Outline | undefined): value is OutlineObject;
+/** Whether anything is an object of JSON. */
+export function isJsonObject(value: unknown): value is JsonObject;
+/** Whether anything is an object of JSON, whole or in outline. */
+export function isJsonObject(value: unknown): boolean {
   return typeof value === "object" && value !== null && !Array.isArray(value) &&
-    !isExactNumber(value);
+    !isExactNumber(value) && !(value instanceof LongText);
 }

@@ -12,7 +12,7 @@
  * - Out: the billable features that were asked for, and where.
  * - Never: decides whether they are allowed: the route does, and `core/calls/request/` applies it.
  */
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 import type { ProviderStyle } from "../contract.ts";
 import { hasBillableBeta } from "./betas.ts";
 import type { BillableFeature } from "./features.ts";
@@ -26,13 +26,13 @@ export type { AskedFeature };
 interface BillableField {
   readonly feature: BillableFeature;
   /** Values that cost nothing. `null` never does. */
-  readonly harmless: (value: Json) => boolean;
+  readonly harmless: (value: Outline) => boolean;
 }
 
 const never = () => false;
-const oneOf = (...values: readonly Json[]) => (value: Json) => values.includes(value);
+const oneOf = (...values: readonly Outline[]) => (value: Outline) => values.includes(value);
 
-function isEmpty(value: Json): boolean {
+function isEmpty(value: Outline): boolean {
   if (Array.isArray(value)) return value.length === 0;
   return isJsonObject(value) && Object.keys(value).length === 0;
 }
@@ -99,7 +99,7 @@ export const billableFieldNames: readonly string[] = [
  */
 export function findBillableFeatures(
   style: ProviderStyle,
-  body: JsonObject,
+  body: OutlineObject,
 ): readonly AskedFeature[] {
   const found: AskedFeature[] = [];
   if (style === "gemini") {
@@ -117,7 +117,7 @@ export function findBillableFeatures(
   return found;
 }
 
-function addFields(body: JsonObject, prefix: string, found: AskedFeature[]): void {
+function addFields(body: OutlineObject, prefix: string, found: AskedFeature[]): void {
   for (const name in body) {
     const value = body[name];
     if (value === undefined || value === null) continue;
@@ -134,16 +134,16 @@ function addFields(body: JsonObject, prefix: string, found: AskedFeature[]): voi
 }
 
 /** Adds what an object asks for that the server merges into the request. */
-function addMerged(fields: Json | undefined, prefix: string, found: AskedFeature[]): void {
+function addMerged(fields: Outline | undefined, prefix: string, found: AskedFeature[]): void {
   if (isJsonObject(fields)) addFields(fields, prefix, found);
 }
 
-function addTools(tools: Json | undefined, path: string, found: AskedFeature[]): void {
+function addTools(tools: Outline | undefined, path: string, found: AskedFeature[]): void {
   if (!Array.isArray(tools)) return;
   for (const [i, tool] of tools.entries()) addTool(tool, found, () => `${path}.${i}`);
 }
 
-function addTool(tool: Json, found: AskedFeature[], path: () => string): void {
+function addTool(tool: Outline, found: AskedFeature[], path: () => string): void {
   const feature = billableFeatureOfTool(tool);
   if (feature !== undefined) {
     const mostUses = isJsonObject(tool) ? tool["max_uses"] : undefined;
@@ -159,7 +159,7 @@ function addTool(tool: Json, found: AskedFeature[], path: () => string): void {
 }
 
 /** Responses: finds tools in items that add them to the conversation. */
-function addInputTools(input: Json | undefined, found: AskedFeature[]): void {
+function addInputTools(input: Outline | undefined, found: AskedFeature[]): void {
   if (!Array.isArray(input)) return;
   for (const [i, item] of input.entries()) {
     if (isJsonObject(item) && item["tools"] !== undefined) {
@@ -169,7 +169,7 @@ function addInputTools(input: Json | undefined, found: AskedFeature[]): void {
 }
 
 /** Messages: finds tools in blocks that define them within the conversation, or repeat them after a compaction. */
-function addAddedTools(messages: Json | undefined, found: AskedFeature[]): void {
+function addAddedTools(messages: Outline | undefined, found: AskedFeature[]): void {
   if (!Array.isArray(messages)) return;
   for (const [i, message] of messages.entries()) {
     const content = isJsonObject(message) ? message["content"] : undefined;
@@ -185,7 +185,7 @@ function addAddedTools(messages: Json | undefined, found: AskedFeature[]): void 
   }
 }
 
-function addDefinition(change: Json, found: AskedFeature[], path: () => string): void {
+function addDefinition(change: Outline, found: AskedFeature[], path: () => string): void {
   const tool = isJsonObject(change) ? change["tool"] : undefined;
   const definition = isJsonObject(tool) ? tool["definition"] : undefined;
   if (definition !== undefined) addTool(definition, found, path);

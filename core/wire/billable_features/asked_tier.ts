@@ -1,13 +1,13 @@
 /** Finds which tier of service a request asks for, and whether a route gets to know. */
 import { tierName, usualTier } from "../../billing/service_tiers.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type OutlineObject } from "../../lib/json/json.ts";
 import { resolveCapabilities } from "../capabilities.ts";
 import type { RouteCapabilities, Style } from "../contract.ts";
 import type { ProviderStyle } from "../style.ts";
 import { mergedField } from "./asked_for.ts";
 
 /** Returns the tier that a request asks for; the usual one if it asks for none. */
-export function askedTier(style: ProviderStyle, body: JsonObject): string {
+export function askedTier(style: ProviderStyle, body: OutlineObject): string {
   const field = "service_tier";
   const merged = body[mergedField];
   const own = body["serviceTier"];

@@ -1,6 +1,6 @@
 /** Finds which hosted tools a request asks for, and how often they may run by the caller's own bounds. */
 import type { AskedTool } from "../../billing/hosted_tools.ts";
-import type { Json, JsonObject } from "../../lib/json/json.ts";
+import type { Outline, OutlineObject } from "../../lib/json/json.ts";
 import type { Style } from "../contract.ts";
 import { findBillableFeatures, mergedField } from "./asked_for.ts";
 import { hostedToolFeatures } from "./features.ts";
@@ -13,7 +13,7 @@ const searchOptions: ReadonlySet<string> = new Set([
 ]);
 
 /** Reads a bound of uses; `undefined` for anything else. */
-function boundOf(value: Json | undefined): number | undefined {
+function boundOf(value: Outline | undefined): number | undefined {
   return typeof value === "number" && Number.isSafeInteger(value) && value >= 0 ? value : undefined;
 }
 
@@ -29,7 +29,7 @@ function boundOf(value: Json | undefined): number | undefined {
  * if (search?.tool !== "web_search" || search.mostUses !== 3) throw new Error("not bounded");
  * ```
  */
-export function askedTools(style: Style, body: JsonObject): readonly AskedTool[] {
+export function askedTools(style: Style, body: OutlineObject): readonly AskedTool[] {
   const tools = new Map<string, AskedTool>();
   const bound = style === "responses" ? boundOf(body["max_tool_calls"]) : undefined;
   for (const { feature, path, mostUses } of findBillableFeatures(style, body)) {

@@ -2,7 +2,7 @@
  * Finds values of the header `anthropic-beta` that raise the price of tokens. All others only unlock fields, which are
  * judged as fields; agents send many of them with every call.
  */
-import type { Json } from "../../lib/json/json.ts";
+import type { Outline } from "../../lib/json/json.ts";
 import type { BillableFeature } from "./features.ts";
 
 /** Prompts beyond 200,000 tokens at up to twice the rate. Models that charge the normal rate for them need no beta. */
@@ -14,7 +14,7 @@ function isBillable(beta: string): boolean {
 }
 
 /** Whether a body has such a value, where some hosts accept them: a list, or a string with commas. */
-export function hasBillableBeta(value: Json): boolean {
+export function hasBillableBeta(value: Outline): boolean {
   if (typeof value === "string") return value.split(",").some(isBillable);
   return Array.isArray(value) && value.some(hasBillableBeta);
 }

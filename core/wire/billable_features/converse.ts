@@ -1,12 +1,12 @@
 /** Finds what a Converse request asks for beyond tokens. Fields of the model are judged like those of other styles. */
-import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type OutlineObject } from "../../lib/json/json.ts";
 import type { AskedFeature } from "./features.ts";
 
 /** Tiers at the list price or below it. */
 const usualTiers: ReadonlySet<unknown> = new Set(["default", "flex"]);
 
 /** Adds what a request asks for, in its order. Field names are those of the vendor's reference. */
-export function addConverseFeatures(body: JsonObject, found: AskedFeature[]): void {
+export function addConverseFeatures(body: OutlineObject, found: AskedFeature[]): void {
   const { serviceTier, performanceConfig, toolConfig } = body;
   if (isJsonObject(serviceTier) && !usualTiers.has(serviceTier["type"])) {
     found.push({ feature: "service_tier", path: "serviceTier", spare: false });

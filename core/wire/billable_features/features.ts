@@ -1,4 +1,4 @@
-import type { Json } from "../../lib/json/json.ts";
+import type { Outline } from "../../lib/json/json.ts";
 
 const hostedTools = [
   "web_search",
@@ -56,5 +56,5 @@ export interface AskedFeature {
   /** Whether it matters only if the model declines: without it the caller gets the refusal. Always a top-level field. */
   readonly spare: boolean;
   /** The caller's own bound on the uses of a tool (`max_uses`), as it stands in the request. */
-  readonly mostUses?: Json | undefined;
+  readonly mostUses?: Outline | undefined;
 }

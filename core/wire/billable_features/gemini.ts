@@ -1,5 +1,5 @@
 /** Finds what a Gemini request asks for beyond tokens: its tools and fields have names of their own. */
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 import type { AskedFeature, BillableFeature } from "./features.ts";
 
 /** The kinds of tools in an entry of `tools`; `undefined`: the caller runs it. */
@@ -22,7 +22,7 @@ const featureOfTool: ReadonlyMap<string, BillableFeature | undefined> = new Map(
 const usualTiers: ReadonlySet<string> = new Set(["", "unspecified", "standard", "flex"]);
 
 /** Adds what a request asks for, in its order. Field names are those of the vendor's reference; unknown tools count. */
-export function addGeminiFeatures(body: JsonObject, found: AskedFeature[]): void {
+export function addGeminiFeatures(body: OutlineObject, found: AskedFeature[]): void {
   addTools(body["tools"], found);
   const { serviceTier, generationConfig: config } = body;
   if (serviceTier !== undefined && serviceTier !== null && !isUsualTier(serviceTier)) {
@@ -39,15 +39,15 @@ export function addGeminiFeatures(body: JsonObject, found: AskedFeature[]): void
   });
 }
 
-function isTextModality(kind: Json): boolean {
+function isTextModality(kind: Outline): boolean {
   return typeof kind === "string" && kind.toUpperCase() === "TEXT";
 }
 
-function isUsualTier(tier: Json): boolean {
+function isUsualTier(tier: Outline): boolean {
   return typeof tier === "string" && usualTiers.has(tier.toLowerCase());
 }
 
-function addTools(tools: Json | undefined, found: AskedFeature[]): void {
+function addTools(tools: Outline | undefined, found: AskedFeature[]): void {
   if (tools === undefined || tools === null) return;
   for (const [i, tool] of (Array.isArray(tools) ? tools : [tools]).entries()) {
     const path = `tools.${i}`;

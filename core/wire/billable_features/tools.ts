@@ -1,5 +1,5 @@
 /** Separates tools that the provider runs and charges for from those that the caller runs, which cost only tokens. */
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 import type { BillableFeature } from "./features.ts";
 
 /** Types of tools that the caller runs. */
@@ -29,12 +29,12 @@ const runByProvider: readonly (readonly [RegExp, BillableFeature])[] = [
 ];
 
 /** Whether a tool without a type is a function, in the form of any style. */
-function isPlainFunction(tool: JsonObject): boolean {
+function isPlainFunction(tool: OutlineObject): boolean {
   return typeof tool["name"] === "string" || isJsonObject(tool["function"]);
 }
 
 /** Some servers match names without regard to case: `Type` would win over `type` there. */
-function hidesType(tool: JsonObject): boolean {
+function hidesType(tool: OutlineObject): boolean {
   for (const key in tool) {
     if (key.length === 4 && key !== "type" && key.toLowerCase() === "type") return true;
   }
@@ -52,7 +52,7 @@ function hidesType(tool: JsonObject): boolean {
  * if (billableFeatureOfTool({ type: "bash_20250124", name: "bash" }) !== undefined) throw new Error("billable");
  * ```
  */
-export function billableFeatureOfTool(tool: Json): BillableFeature | undefined {
+export function billableFeatureOfTool(tool: Outline): BillableFeature | undefined {
   if (!isJsonObject(tool)) return "other_tools";
   if (hidesType(tool)) return "other_tools";
   const type = tool["type"];
@@ -64,7 +64,7 @@ export function billableFeatureOfTool(tool: Json): BillableFeature | undefined {
 }
 
 /** Whether a shell runs at the caller: it does, unless a container of the provider is requested. */
-function isLocalShell(environment: Json | undefined): boolean {
+function isLocalShell(environment: Outline | undefined): boolean {
   if (environment === undefined || environment === null) return true;
   return isJsonObject(environment) && environment["type"] === "local";
 }

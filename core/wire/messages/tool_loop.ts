@@ -6,14 +6,21 @@
  * is to switch thinking off until the loop ends; then no turn of the loop may hold thinking.
  * (https://platform.claude.com/docs/en/build-with-claude/extended-thinking)
  */
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type Outline,
+  type OutlineObject,
+} from "../../lib/json/json.ts";
+import { beginningOf } from "../../lib/json/outline.ts";
 import { sealPrefix } from "../reasoning_seal.ts";
 
 /** The form of the vendor's call ids, on all its platforms. */
 const vendorCallPrefix = "toolu_";
 
 /** Returns the index of the first message of the tool loop at the end of a history; its length if there is none. */
-function loopStart(messages: readonly Json[]): number {
+function loopStart(messages: readonly Outline[]): number {
   if (!holdsResults(messages.at(-1))) return messages.length;
   const lastAsked = messages.findLastIndex((message) =>
     isJsonObject(message) && message["role"] === "user" && !holdsResults(message)
@@ -21,33 +28,33 @@ function loopStart(messages: readonly Json[]): number {
   return lastAsked + 1;
 }
 
-function holdsResults(message: Json | undefined): boolean {
+function holdsResults(message: Outline | undefined): boolean {
   return isUser(message) && blocksOf(message).some((block) => block["type"] === "tool_result");
 }
 
-function isUser(message: Json | undefined): boolean {
+function isUser(message: Outline | undefined): boolean {
   return isJsonObject(message) && message["role"] === "user";
 }
 
-function blocksOf(message: Json | undefined): JsonObject[] {
+function blocksOf(message: Outline | undefined): OutlineObject[] {
   const content = isJsonObject(message) ? message["content"] : undefined;
   return Array.isArray(content) ? content.filter(isJsonObject) : [];
 }
 
-function isThinking(block: JsonObject): boolean {
+function isThinking(block: OutlineObject): boolean {
   return block["type"] === "thinking" || block["type"] === "redacted_thinking";
 }
 
-function isSealed({ type, signature }: JsonObject): boolean {
-  return type === "thinking" && typeof signature === "string" && signature.startsWith(sealPrefix);
+function isSealed({ type, signature }: OutlineObject): boolean {
+  return type === "thinking" && beginningOf(signature).startsWith(sealPrefix);
 }
 
-function leadsWithOwnThinking(blocks: readonly JsonObject[]): boolean {
+function leadsWithOwnThinking(blocks: readonly OutlineObject[]): boolean {
   const first = blocks.find((block) => !isSealed(block));
   return first !== undefined && isThinking(first);
 }
 
-function hasForeignCall(blocks: readonly JsonObject[]): boolean {
+function hasForeignCall(blocks: readonly OutlineObject[]): boolean {
   return blocks.some(({ type, id }) =>
     type === "tool_use" && typeof id === "string" && !id.startsWith(vendorCallPrefix)
   );
@@ -58,7 +65,7 @@ function hasForeignCall(blocks: readonly JsonObject[]): boolean {
  * the vendor itself may lack thinking, so a sign of the other style is needed: reasoning that the gateway sealed, or ids
  * of calls in a form that the vendor does not write.
  */
-function isMixedLoop(messages: readonly Json[], start: number): boolean {
+function isMixedLoop(messages: readonly Outline[], start: number): boolean {
   const turns = messages.slice(start).filter((message) => !isUser(message)).map(blocksOf);
   const last = turns.at(-1);
   if (last === undefined || leadsWithOwnThinking(last)) return false;
@@ -89,6 +96,12 @@ export function withoutLoopThinking(messages: readonly Json[]): readonly Json[] 
 /** Context edits that the vendor takes only together with thinking. */
 const thinkingEdits = "clear_thinking_";
 
+/** Whether {@linkcode thinkingOffInMixedLoop} has something to replace. */
+export function mixesStylesInLoop({ thinking, messages }: OutlineObject): boolean {
+  return isJsonObject(thinking) && thinking["type"] === "enabled" && Array.isArray(messages) &&
+    isMixedLoop(messages, loopStart(messages));
+}
+
 /**
  * Returns the fields to replace in a native body whose tool loop mixes styles: they switch thinking off until the loop
  * ends. `undefined` if the request is legal as it is.
@@ -108,9 +121,8 @@ const thinkingEdits = "clear_thinking_";
  * ```
  */
 export function thinkingOffInMixedLoop(body: JsonObject): JsonObject | undefined {
-  const { thinking, messages, context_management: management } = body;
-  if (!isJsonObject(thinking) || thinking["type"] !== "enabled") return undefined;
-  if (!Array.isArray(messages) || !isMixedLoop(messages, loopStart(messages))) return undefined;
+  const { messages, context_management: management } = body;
+  if (!Array.isArray(messages) || !mixesStylesInLoop(body)) return undefined;
   const changes: JsonObject = { thinking: { type: "disabled" } };
   const kept = withoutLoopThinking(messages);
   if (kept !== messages) changes["messages"] = [...kept];

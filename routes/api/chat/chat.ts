@@ -142,7 +142,7 @@ async function deliver(
     const { bufferedBody, answer: bufferedAnswer } = incoming;
     const { media: { fetchDocument }, bodies } = gateway;
     const documents = bounds.input.namesUnseen || urls.length > 0
-      ? new RemoteDocuments(request, body.value, fetchDocument, bodies.open(principal.accountId))
+      ? new RemoteDocuments(request, body, fetchDocument, bodies.open(principal.accountId))
       : undefined;
     const delivery: Delivery = {
       gateway,
@@ -219,7 +219,7 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
   const routeId = settlement.formerRoute();
   const former = routeId === undefined
     ? undefined
-    : { routeId, midTurn: continuesTurn(request.style, call.body.value) };
+    : { routeId, midTurn: continuesTurn(request.style, call.body.outline) };
   const { customer } = settlement;
   const candidates = router.candidates(model, {
     style: request.style,

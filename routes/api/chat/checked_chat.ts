@@ -49,14 +49,14 @@ export function checkChat(
     : path === undefined
     ? sent
     : geminiBody(sent, path);
-  const read = readChatRequest(style, body.value);
+  const read = readChatRequest(style, body.outline);
   const request = path?.inArray === true ? { ...read, inArray: true } : read;
   const { catalog } = gateway.config;
   const chosen = chooseModel(catalog, request.model, "chat", principal);
   const { model, mappedFrom } = incoming.chosen = chosen;
-  refuseUnseenImages(model, body.value);
-  const urls = fetchedUrls(body.value);
-  refuseFreeChoices(model, request, body.value);
+  refuseUnseenImages(model, body.outline);
+  const urls = fetchedUrls(body.outline);
+  refuseFreeChoices(model, request, body.outline);
   const price = applyPrice(model.price);
   const bounds = chatBounds(request, body, model, price);
   const call: ChatCall = {
@@ -68,7 +68,7 @@ export function checkChat(
     clientHeader: (name) => headers.get(name) ?? undefined,
     strict: headers.get(requestHeaders.strict) === "true",
     // A client that wants no store sends its items itself.
-    ...(style === "responses" && body.value["store"] !== false && {
+    ...(style === "responses" && body.outline["store"] !== false && {
       onItem: recentItems.keeper(principal.accountId),
     }),
   };

@@ -19,7 +19,7 @@ export async function fetchPeersItems(
   bytes: Uint8Array,
 ): Promise<void> {
   if (peers === undefined || !mayRefer(bytes)) return;
-  const missing = recentItems.missing(account, parseJsonBody(bytes).value).slice(0, mostItems);
+  const missing = recentItems.missing(account, parseJsonBody(bytes).outline).slice(0, mostItems);
   if (missing.length === 0) return;
   for (const item of await peers.items(account, missing)) recentItems.keep(account, item);
 }

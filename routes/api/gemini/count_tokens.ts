@@ -4,7 +4,8 @@
  */
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { geminiBody } from "../../../core/calls/request/gemini_body.ts";
-import { type JsonBody, parseJsonBody } from "../../../core/calls/request/json_body.ts";
+import { type JsonBody, withValue } from "../../../core/calls/request/body_form.ts";
+import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
@@ -60,5 +61,5 @@ function counted(sent: JsonBody): JsonBody {
     throw new GatewayError("invalid_request", `${param}: must be an object`, { param });
   }
   const { model: _, ...rest } = whole;
-  return { ...sent, value: rest };
+  return withValue(sent, rest);
 }

@@ -37,7 +37,7 @@ function routeOf(style: string, capabilities: JsonObject = {}): Route {
 function world() {
   const budget = new ByteBudget({ total: 1000, perOwner: 1000 });
   const waiting = new Map<string, PromiseWithResolvers<Uint8Array<ArrayBuffer>>>();
-  const documents = new RemoteDocuments(request, body, async (url, { counter }) => {
+  const documents = new RemoteDocuments(request, { value: body }, async (url, { counter }) => {
     const file = Promise.withResolvers<Uint8Array<ArrayBuffer>>();
     waiting.set(url, file);
     const bytes = await file.promise;
