@@ -1,5 +1,6 @@
 /** Chat: four styles, and counting tokens. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import { answerHeaders } from "../http/own_headers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { bodyErrors, callErrors, chatErrors } from "./error_answers.ts";
 import { callParameters, costHeaderNames, strictParameter } from "./headers.ts";
@@ -110,7 +111,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       answers: [{
         description: "The count.",
         content: { "application/json": ref("MessagesTokenCount") },
-        headers: ["x-gateway-estimate"],
+        headers: [answerHeaders.estimate],
       }],
       errorStyle: "messages",
       errors: [...bodyErrors, "context_length_exceeded"],
@@ -171,7 +172,7 @@ function geminiOperations(models: ExampleModels): readonly Operation[] {
       answers: [{
         description: "The count.",
         content: { "application/json": ref("GeminiTokenCount") },
-        headers: ["x-gateway-estimate"],
+        headers: [answerHeaders.estimate],
       }],
       errors: [...bodyErrors, "conversion_refused"],
     },

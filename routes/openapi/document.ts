@@ -1,5 +1,6 @@
 /** Assembles the OpenAPI document. */
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
+import { answerHeaders } from "../http/own_headers.ts";
 import { accountOperations, modelOperations } from "./account_operations.ts";
 import { accountSchemas } from "./account_schemas.ts";
 import { chatOperations } from "./chat_operations.ts";
@@ -158,7 +159,8 @@ function answerEntry(
   return [String(status), {
     description,
     headers: Object.fromEntries(
-      ["x-request-id", ...headers].map((name) => [name, { $ref: `#/components/headers/${name}` }]),
+      [answerHeaders.requestId, ...headers]
+        .map((name) => [name, { $ref: `#/components/headers/${name}` }]),
     ),
     ...(Object.keys(content).length === 0 ? {} : {
       content: Object.fromEntries(

@@ -1,4 +1,5 @@
 /** Which model answers which style, and what becomes of fields that it cannot carry. */
+import { requestHeaders } from "../../../http/own_headers.ts";
 import type { Guide } from "../guide.ts";
 
 export const modelsAndStyles: Guide = {
@@ -10,7 +11,7 @@ export const modelsAndStyles: Guide = {
         `curl ${baseUrl}/v1/messages \\`,
         '  -H "x-api-key: YOUR_KEY" \\',
         '  -H "content-type: application/json" \\',
-        '  -H "x-gateway-strict: true" \\',
+        `  -H "${requestHeaders.strict}: true" \\`,
         `  -d '{"model": "${model}", "max_tokens": 1024,`,
         '       "messages": [{"role": "user", "content": "Hello!"}]}\'',
       ].join("\n"),
