@@ -98,10 +98,22 @@ const endpoints: readonly Endpoint[] = [
   },
 ];
 
-const calls = Array.from(
-  { length: endpoints.length * callsOfEach },
-  (_, i) => ({ endpoint: endpoints[i % endpoints.length]!, idempotencyKey: `order-${i}` }),
-);
+interface Call {
+  readonly endpoint: Endpoint;
+  readonly idempotencyKey: string;
+}
+
+/** The calls of a round. Keys of an earlier one may still be claimed by calls that were killed. */
+const callsOf = (round: number): readonly Call[] =>
+  Array.from({ length: endpoints.length * callsOfEach }, (_, i) => {
+    return {
+      endpoint: endpoints[i % endpoints.length]!,
+      idempotencyKey: `order-${round}-${i}`,
+    };
+  });
+
+/** Answers after which the process of each round is killed. */
+const answersBeforeKill = [1, 9, 30];
 
 /** An answer that arrived whole. */
 interface Answered {
@@ -113,7 +125,7 @@ interface Answered {
 async function send(
   gateway: StartedGateway,
   { key }: Payer,
-  { endpoint, idempotencyKey }: typeof calls[number],
+  { endpoint, idempotencyKey }: Call,
   isKeyed: boolean,
 ): Promise<Answered> {
   const body = endpoint.body();
@@ -170,7 +182,8 @@ for (const isKeyed of [false, true]) {
         const seen: Answered[] = [];
         let sent = 0;
         let lost = 0;
-        for (const answers of [1, 9, 30]) {
+        for (const [round, answers] of answersBeforeKill.entries()) {
+          const calls = callsOf(round);
           const gateway = await startMoneyGateway(folder, env);
           const acts = calls.map((call) => async () => {
             const answered = await send(gateway, payer, call, isKeyed);
@@ -189,6 +202,7 @@ for (const isKeyed of [false, true]) {
         }
         assert(lost > 0, "answers were lost");
         await using gateway = await startMoneyGateway(folder, env);
+        const calls = answersBeforeKill.flatMap((_, round) => callsOf(round));
         const answered = await Promise.all(
           calls.map((call) => send(gateway, payer, call, isKeyed)),
         );
@@ -199,9 +213,11 @@ for (const isKeyed of [false, true]) {
           assertEquals([outcome, costMicroVnd > 0n], ["completed", true]);
         }
         assertEquals(fromVnd(creditVnd) - spent(receipts), parseVnd(left));
+        assert(receipts.length >= answersBeforeKill.reduce((sum, answers) => sum + answers));
         for (const { model } of endpoints) {
           const own = receipts.filter((receipt) => receipt.model === model);
-          assertEquals(new Set(own.map(({ costMicroVnd }) => costMicroVnd)).size, 1, model);
+          // Of the keys of a model all may be claimed by calls that were killed.
+          assert(new Set(own.map(({ costMicroVnd }) => costMicroVnd)).size <= 1, model);
           const charged = calls.filter(({ endpoint }, i) =>
             endpoint.model === model && answered[i]!.code !== "order_under_way"
           );
