@@ -3,6 +3,7 @@ import { cores, output, Server } from "./child.ts";
 import type { Target } from "./load_job.ts";
 import { fromFileUrl } from "./paths.ts";
 import { scenarios } from "./scenarios.ts";
+import type { Stop } from "./stop_watch.ts";
 
 /**
  * The command of `deno task start` or `deno task admin` from deno.json, so that the process under test has the
@@ -24,6 +25,11 @@ function traced(command: readonly string[], trace: string): string[] {
   const flagged = words.map((word) => word.startsWith("--v8-flags=") ? `${word},--trace-gc` : word);
   const redirected = 'exec stdbuf -oL "$@" 2>"$0.ops" > >(exec tee "$0.output")';
   return ["bash", "-c", redirected, trace, deno, run, "--trace-ops", ...flagged];
+}
+
+/** Runs a gateway with `stop_watch.ts` in its thread. */
+function watched([deno = "", run = "", ...words]: readonly string[]): string[] {
+  return [deno, run, `--preload=${fromFileUrl("./stop_watch.ts")}`, ...words];
 }
 
 /** Kind and style of the models that are no Chat ones. */
@@ -64,6 +70,8 @@ export interface BenchGatewayOptions {
   readonly core?: number | string;
   /** Threads that serve. */
   readonly workers?: number;
+  /** Measures the stops of its thread. */
+  readonly watchesStops?: boolean;
   /** Traces operations and collections, to files whose names begin with this. */
   readonly trace?: string;
 }
@@ -72,6 +80,7 @@ export class BenchGateway implements AsyncDisposable {
   readonly #directory: string;
   readonly #core: number | string;
   readonly #trace: string | undefined;
+  readonly #watchesStops: boolean;
   readonly #environment: Readonly<Record<string, string>>;
   #server: Server | undefined;
   #secret = "";
@@ -79,11 +88,12 @@ export class BenchGateway implements AsyncDisposable {
   private constructor(
     directory: string,
     upstreamPort: number,
-    { core = cores.measured, workers = 1, trace }: BenchGatewayOptions,
+    { core = cores.measured, workers = 1, trace, watchesStops = false }: BenchGatewayOptions,
   ) {
     this.#directory = directory;
     this.#core = core;
     this.#trace = trace;
+    this.#watchesStops = watchesStops;
     this.#environment = {
       GATEWAY_WORKERS: String(workers),
       PORT: "0",
@@ -91,6 +101,7 @@ export class BenchGateway implements AsyncDisposable {
       GATEWAY_KV: `${directory}/gateway.sqlite3`,
       GATEWAY_DRAIN_MS: "0",
       BENCH_PROVIDER_KEY: "bench",
+      ...(watchesStops ? { BENCH_STOPS: `${directory}/stops.jsonl` } : {}),
     };
     Deno.writeTextFileSync(`${directory}/gateway.json`, configuration(upstreamPort));
   }
@@ -125,9 +136,16 @@ export class BenchGateway implements AsyncDisposable {
     return `${this.#directory}/gateway.sqlite3`;
   }
 
+  /** The longest stop of each second since the start. */
+  stops(): readonly Stop[] {
+    const lines = Deno.readTextFileSync(`${this.#directory}/stops.jsonl`).trimEnd().split("\n");
+    return lines.map((line) => JSON.parse(line));
+  }
+
   async start(): Promise<void> {
+    const command = this.#watchesStops ? watched(gatewayCommand()) : gatewayCommand();
     this.#server = await Server.start({
-      command: this.#trace === undefined ? gatewayCommand() : traced(gatewayCommand(), this.#trace),
+      command: this.#trace === undefined ? command : traced(command, this.#trace),
       core: this.#core,
       environment: this.#environment,
       directory: this.#directory,

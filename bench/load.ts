@@ -68,7 +68,7 @@ class Load {
   readonly #delaysMs: number[] = [];
   readonly #open = new Set<UpstreamExchange>();
   /** Delays while all streams are open: from the first byte of the last one to the end of the first one. */
-  readonly #whileOpen = { from: 0, to: Infinity };
+  readonly #whileOpen = { from: 0, to: Infinity, fromMs: 0, toMs: 0 };
   #calls = 0;
   #events = 0;
   #errors = 0;
@@ -127,7 +127,10 @@ class Load {
         isFirst = false;
         meter?.push(view);
       }
-      this.#whileOpen.to = Math.min(this.#whileOpen.to, this.#delaysMs.length);
+      if (this.#whileOpen.to === Infinity) {
+        this.#whileOpen.to = this.#delaysMs.length;
+        this.#whileOpen.toMs = preciseNowMs();
+      }
       if (meter && !meter.isComplete) throw new Error("a stream without its end");
       this.#events += meter?.events ?? 0;
       this.#calls++;
@@ -146,6 +149,7 @@ class Load {
     this.#firstBytesMs.push(firstByteMs);
     if (this.#firstBytesMs.length === this.#job.connections) {
       this.#whileOpen.from = this.#delaysMs.length;
+      this.#whileOpen.fromMs = preciseNowMs();
     }
   }
 
@@ -175,11 +179,13 @@ class Load {
   }
 
   #delaysWhileOpen() {
-    const { from, to } = this.#whileOpen;
+    const { from, to, fromMs, toMs } = this.#whileOpen;
     const delaysMs = this.#delaysMs.slice(from, to);
     return {
       openDelayP50Ms: quantile(delaysMs, 0.5),
       openDelayP99Ms: quantile(delaysMs, 0.99),
+      openFromMs: fromMs,
+      openToMs: toMs,
     };
   }
 
@@ -199,6 +205,8 @@ class Load {
       delayP99Ms: quantile(this.#delaysMs, 0.99),
       openDelayP50Ms: 0,
       openDelayP99Ms: 0,
+      openFromMs: 0,
+      openToMs: 0,
       peakResidentBytes: 0,
       leftMs: 0,
     };

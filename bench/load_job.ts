@@ -54,6 +54,9 @@ export interface LoadResult {
   /** `hold` only: of the events that came while all streams were open. */
   readonly openDelayP50Ms: number;
   readonly openDelayP99Ms: number;
+  /** `hold` only: from when to when all streams were open, by the clock that all processes share. */
+  readonly openFromMs: number;
+  readonly openToMs: number;
   /** `hold` only: memory of the target when all streams were open. */
   readonly peakResidentBytes: number;
   /** `leave` only: when the clients left, to compare with what the mock upstream saw. */

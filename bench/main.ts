@@ -19,6 +19,7 @@ import { printReport, type Row, verdictOf } from "./report.ts";
 import { judged } from "./results.ts";
 import { roundTripRows } from "./round_trips.ts";
 import { openSetting } from "./setting.ts";
+import { stopRows } from "./stop_rows.ts";
 import { streamRows } from "./stream_rows.ts";
 import { walletRows } from "./wallet_rows.ts";
 import { workerRows } from "./worker_rows.ts";
@@ -80,7 +81,7 @@ async function measureAll(choice: Choice): Promise<Row[]> {
   const wants = (...goals: readonly number[]) =>
     choice.only === undefined || goals.some((goal) => choice.only?.has(goal));
   const rows: Row[] = [];
-  if (wants(1, 2, 3, 4, 5, 6, 9, 10, 13, 14)) {
+  if (wants(1, 2, 3, 4, 5, 6, 9, 10, 13, 14, 15)) {
     await using setting = await openSetting();
     if (wants(1, 2, 9)) await part(rows, "Calls", () => callRows(setting, effort, wants));
     if (wants(14)) await part(rows, "Endpoints", () => endpointRows(setting, effort));
@@ -88,6 +89,7 @@ async function measureAll(choice: Choice): Promise<Row[]> {
     if (wants(3, 4, 5, 6, 10)) {
       await part(rows, "Streams", () => streamRows(setting, effort, wants));
     }
+    if (wants(15)) await part(rows, "Stops", () => stopRows(setting, effort));
   }
   if (wants(7)) await part(rows, "Ledger", () => walletRows(effort));
   if (wants(8)) await part(rows, "Store", roundTripRows);

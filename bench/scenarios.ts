@@ -15,6 +15,8 @@ export const scenarios = {
   "bench-paced": { kind: "stream", events: 200, everyMs: 10, eventsPerWrite: 1 },
   /** For a thousand open streams. */
   "bench-slow": { kind: "stream", events: 100, everyMs: 100, eventsPerWrite: 1 },
+  /** For thousands of open streams, at the pace of a model that thinks: two events a second. */
+  "bench-sparse": { kind: "stream", events: 30, everyMs: 500, eventsPerWrite: 1 },
   /** One event, to measure the first byte only. */
   "bench-first": { kind: "stream", events: 1, everyMs: 0, eventsPerWrite: 1 },
   /** Without end, until the client leaves. */
