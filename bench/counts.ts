@@ -1,5 +1,5 @@
 /**
- * Counts what one small call takes: system calls, operations of the runtime, timers, garbage and rows of the store.
+ * Counts what one small call takes: system calls, operations of the runtime, timers, promises, garbage and rows of the store.
  * Times depend on the machine and on its other work; counts do not.
  *
  * `deno task bench -- --counts`. System calls need `strace`.
@@ -94,6 +94,25 @@ function traces(trace: string): Promise<[string, string]> {
   return Promise.all([Deno.readTextFile(`${trace}.ops`), Deno.readTextFile(`${trace}.output`)]);
 }
 
+/** Promises of the serving thread, those of its runtime included. */
+async function promises(mockPort: number): Promise<void> {
+  await using gateway = await BenchGateway.prepare(mockPort, { watch: "promise_watch.ts" });
+  await gateway.start();
+  await load(gateway, warmSeconds);
+  const last = () => Number(gateway.watched().at(-1));
+  // Two reports, so that what comes before the load is counted before it.
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const before = last();
+  const { calls } = await load(gateway, seconds);
+  await new Promise((resolve) => setTimeout(resolve, 500));
+  const created = last() - before;
+  print(
+    created > 0
+      ? `\npromises: ${(created / calls).toFixed(1)} per call`
+      : "\npromises: this runtime does not count them",
+  );
+}
+
 /** Commits, and the rows that they check, write and delete, with 64 calls at a time. */
 async function storeRows(mockPort: number): Promise<void> {
   const callsAtOnce = 64;
@@ -137,6 +156,7 @@ export async function printCallCounts(): Promise<void> {
       await systemCalls(gateway, directory);
     }
     await operations(mock.port, directory);
+    await promises(mock.port);
     await storeRows(mock.port);
   } finally {
     await Deno.remove(directory, { recursive: true });

@@ -3,7 +3,6 @@ import { cores, output, Server } from "./child.ts";
 import type { Target } from "./load_job.ts";
 import { fromFileUrl } from "./paths.ts";
 import { scenarios } from "./scenarios.ts";
-import type { Stop } from "./stop_watch.ts";
 
 /**
  * The command of `deno task start` or `deno task admin` from deno.json, so that the process under test has the
@@ -27,9 +26,11 @@ function traced(command: readonly string[], trace: string): string[] {
   return ["bash", "-c", redirected, trace, deno, run, "--trace-ops", ...flagged];
 }
 
-/** Runs a gateway with `stop_watch.ts` in its thread. */
-function watched([deno = "", run = "", ...words]: readonly string[]): string[] {
-  return [deno, run, `--preload=${fromFileUrl("./stop_watch.ts")}`, ...words];
+/** Files that measure from within the thread of the gateway, into the file that `BENCH_WATCH` names. */
+export type Watch = "stop_watch.ts" | "promise_watch.ts";
+
+function watched([deno = "", run = "", ...words]: readonly string[], watch: Watch): string[] {
+  return [deno, run, `--preload=${fromFileUrl(`./${watch}`)}`, ...words];
 }
 
 /** Kind and style of the models that are no Chat ones. */
@@ -70,8 +71,8 @@ export interface BenchGatewayOptions {
   readonly core?: number | string;
   /** Threads that serve. */
   readonly workers?: number;
-  /** Measures the stops of its thread. */
-  readonly watchesStops?: boolean;
+  /** What measures from within its thread. */
+  readonly watch?: Watch;
   /** Traces operations and collections, to files whose names begin with this. */
   readonly trace?: string;
 }
@@ -80,7 +81,7 @@ export class BenchGateway implements AsyncDisposable {
   readonly #directory: string;
   readonly #core: number | string;
   readonly #trace: string | undefined;
-  readonly #watchesStops: boolean;
+  readonly #watch: Watch | undefined;
   readonly #environment: Readonly<Record<string, string>>;
   #server: Server | undefined;
   #secret = "";
@@ -88,12 +89,12 @@ export class BenchGateway implements AsyncDisposable {
   private constructor(
     directory: string,
     upstreamPort: number,
-    { core = cores.measured, workers = 1, trace, watchesStops = false }: BenchGatewayOptions,
+    { core = cores.measured, workers = 1, trace, watch }: BenchGatewayOptions,
   ) {
     this.#directory = directory;
     this.#core = core;
     this.#trace = trace;
-    this.#watchesStops = watchesStops;
+    this.#watch = watch;
     this.#environment = {
       GATEWAY_WORKERS: String(workers),
       PORT: "0",
@@ -101,7 +102,7 @@ export class BenchGateway implements AsyncDisposable {
       GATEWAY_KV: `${directory}/gateway.sqlite3`,
       GATEWAY_DRAIN_MS: "0",
       BENCH_PROVIDER_KEY: "bench",
-      ...(watchesStops ? { BENCH_STOPS: `${directory}/stops.jsonl` } : {}),
+      ...(watch === undefined ? {} : { BENCH_WATCH: `${directory}/watch.jsonl` }),
     };
     Deno.writeTextFileSync(`${directory}/gateway.json`, configuration(upstreamPort));
   }
@@ -136,14 +137,15 @@ export class BenchGateway implements AsyncDisposable {
     return `${this.#directory}/gateway.sqlite3`;
   }
 
-  /** The longest stop of each second since the start. */
-  stops(): readonly Stop[] {
-    const lines = Deno.readTextFileSync(`${this.#directory}/stops.jsonl`).trimEnd().split("\n");
+  /** What its watch has written since the start: a value of JSON for each line. */
+  watched(): readonly unknown[] {
+    const lines = Deno.readTextFileSync(`${this.#directory}/watch.jsonl`).trimEnd().split("\n");
     return lines.map((line) => JSON.parse(line));
   }
 
   async start(): Promise<void> {
-    const command = this.#watchesStops ? watched(gatewayCommand()) : gatewayCommand();
+    const watch = this.#watch;
+    const command = watch === undefined ? gatewayCommand() : watched(gatewayCommand(), watch);
     this.#server = await Server.start({
       command: this.#trace === undefined ? command : traced(command, this.#trace),
       core: this.#core,

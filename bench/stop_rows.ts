@@ -4,6 +4,7 @@ import { type Effort, type JobShape, runJob, wholeCalls } from "./measure.ts";
 import { print } from "./print.ts";
 import type { Row } from "./report.ts";
 import type { Setting } from "./setting.ts";
+import { isStop } from "./stop_watch.ts";
 import { median, quantile } from "./statistics.ts";
 
 const openStreams = 2_000;
@@ -17,12 +18,12 @@ const shape: JobShape = {
 
 /** The longest stops of the seconds in which all streams were open. */
 async function stopsOnce(mockPort: number): Promise<readonly number[]> {
-  await using gateway = await BenchGateway.prepare(mockPort, { watchesStops: true });
+  await using gateway = await BenchGateway.prepare(mockPort, { watch: "stop_watch.ts" });
   await gateway.start();
   const { target } = gateway;
   await runJob({ ...wholeCalls, target, seconds: 6, warmSeconds: 0 });
   const held = await runJob({ ...shape, target, seconds: 8, warmSeconds: 0 });
-  const open = gateway.stops().filter(({ atMs }) =>
+  const open = gateway.watched().filter(isStop).filter(({ atMs }) =>
     atMs - 1_000 >= held.openFromMs && atMs <= held.openToMs
   );
   const stopsMs = open.map(({ longestMs }) => longestMs);

@@ -1,6 +1,6 @@
 /**
  * Measures how long the thread of a process does not come back to its timers. Loaded by `--preload` into the gateway
- * under test; appends the longest of each second to the file that `BENCH_STOPS` names.
+ * under test; appends the longest of each second to the file that `BENCH_WATCH` names.
  */
 import { preciseNowMs } from "./wall_clock.ts";
 
@@ -9,6 +9,11 @@ export interface Stop {
   /** When the second ended, by the clock that all processes share. */
   readonly atMs: number;
   readonly longestMs: number;
+}
+
+/** Reads a line of the file. */
+export function isStop(value: unknown): value is Stop {
+  return typeof value === "object" && value !== null && "atMs" in value && "longestMs" in value;
 }
 
 const everyMs = 1;
@@ -34,5 +39,5 @@ function watch(file: string): void {
   Deno.unrefTimer(interval);
 }
 
-const file = Deno.env.get("BENCH_STOPS");
+const file = Deno.env.get("BENCH_WATCH");
 if (file !== undefined) watch(file);
