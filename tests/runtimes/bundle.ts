@@ -16,6 +16,7 @@ const folders = [
 export const exclusions: Readonly<Record<string, string>> = {
   "the page of the conversion matrix is what `deno task report:matrix` writes":
     "reads a file on disk",
+  "the module is what its source compiles to: deno task wasm": "reads a file on disk",
   "the task prints one line for each direction": "starts a Deno process with files on disk",
 };
 

@@ -54,7 +54,8 @@ export async function runInChromium(folder: string): Promise<Run> {
     const tab = await browser.newPage();
     const errors: string[] = [];
     tab.on("pageerror", (error) => errors.push(String(error)));
-    await tab.goto(`http://127.0.0.1:${server.addr.port}/`);
+    // The tests begin with the script, and may keep the thread from ending the load of the page.
+    await tab.goto(`http://127.0.0.1:${server.addr.port}/`, { timeout: runMs });
     if (errors.length > 0) throw new Error(errors.join("\n"));
     const report = tab.evaluate<RunReport>("globalThis.runReport");
     const late = Promise.withResolvers<never>();

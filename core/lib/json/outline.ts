@@ -4,13 +4,7 @@
  * Of a prompt of 100 KB the gateway reads roles, types, names and addresses, a few KB in all. Decoding and parsing the
  * texts between them costs more than everything else that it does with the prompt.
  */
-import {
-  isJsonObject,
-  type Json,
-  type JsonObject,
-  type Outline,
-  type OutlineObject,
-} from "./json.ts";
+import { isJsonObject, type Json, type Outline, type OutlineObject } from "./json.ts";
 import { withExactNumbers } from "./exact_json.ts";
 import { LongText } from "./long_text.ts";
 import { longStringIndex, type Skeleton } from "./scan/scan.ts";
@@ -39,11 +33,12 @@ export function wholeOf(value: Outline): Json {
   if (value instanceof LongText) return value.text();
   if (Array.isArray(value)) return value.map(wholeOf);
   if (!isJsonObject(value)) return value;
-  const whole: JsonObject = {};
+  const members: [string, Json][] = [];
   for (const [name, member] of Object.entries(value)) {
-    if (member !== undefined) whole[name] = wholeOf(member);
+    if (member !== undefined) members.push([name, wholeOf(member)]);
   }
-  return whole;
+  // An assignment to `__proto__` would set the prototype where the runtime has such an accessor.
+  return Object.fromEntries(members);
 }
 
 /** Decides which long strings are decoded at once. */
