@@ -12,10 +12,11 @@ import { maxJsonDepth } from "../limits.ts";
 import { moduleBase64 } from "./module.ts";
 
 /**
- * Bytes of the longest text that is scanned. The memory of the scanner, twice as much for each thread, is never
- * returned; longer texts consist of pictures, which a parser copies quickly.
+ * Bytes of the longest text that is scanned: agents send up to 500 KB. The memory of the scanner, twice as much for
+ * each thread, is never returned. Longer texts consist of pictures, which a parser copies faster than they are scanned:
+ * calls with 1 MB of plain text took 300 µs more when they were.
  */
-export const maxScannedBytes = 2 * 1024 * 1024;
+export const maxScannedBytes = 512 * 1024;
 
 /** Bytes above which a string is left out. Below it, parsing it costs less than keeping its place. */
 const longStringBytes = 512;
