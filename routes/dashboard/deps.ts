@@ -1,7 +1,6 @@
 /** What the customer's pages need of the gateway. */
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { TopupSettings } from "../../core/payments/settings.ts";
-import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import type { Control } from "../../kv/operators/control.ts";
 import type { WalletEngine } from "../../kv/wallet/mod.ts";
 import type { SignInDeps } from "./sign_in/deps.ts";
@@ -15,7 +14,6 @@ export type Dispatch = (request: Request, clientAddress: string) => Response | P
 /** The dependencies of all pages in this folder. */
 export interface DashboardDeps extends SignInDeps {
   readonly wallet: Pick<WalletEngine, "balance">;
-  readonly masterKeys: MasterKeys;
   /** Refreshed after a key was changed, so that the change applies at once on this instance. */
   readonly control: Pick<Control, "refresh">;
   readonly catalog: Catalog;

@@ -20,6 +20,7 @@ import { statusPages } from "./status/status_page.tsx";
 import { usagePages } from "./usage/mod.ts";
 import { preferencePages } from "./visitor/preferences.ts";
 import { walletPages } from "./wallet/wallet_pages.tsx";
+import { welcomePages } from "./welcome/mod.tsx";
 
 export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   homePage,
@@ -40,5 +41,6 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   signUpPages,
   resetPages,
   openIdPages,
+  welcomePages,
   preferencePages,
 ];

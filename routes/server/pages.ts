@@ -15,6 +15,7 @@ import { mountPage } from "../dashboard/page.ts";
 import { readSuppliedPages, type SuppliedPages } from "../dashboard/site/supplied_pages.ts";
 import { operatorPages } from "../operator/pages/mod.ts";
 import type { MoneyIn } from "./money_in.ts";
+import { openingCreditOf } from "./opening_credit.ts";
 
 /** What the pages need beyond the gateway. */
 export interface PagesOptions {
@@ -57,12 +58,14 @@ export function createPages(
     maintenance: () => control.switches.maintenance?.message,
   };
   const routes = () => router.reports();
+  const bankTransfer = topup.receivingAccounts.length > 0;
   const operator = { wallet, topup, masterKeys, intake, control, routes, poll, hintMail };
   return createDashboard({
     ...page,
     passwords: createPasswordHasher(),
     openId: openId && createOpenIdClient(openId, { fetch, clock }),
     hintMail,
+    openingCredit: openingCreditOf({ kv, clock, baseUrl, sandbox: page.sandbox, bankTransfer }),
     report(what, error) {
       const { stack, ...said } = unforeseen(error);
       if (what === "page") log.event("error", "page failed", { ...said, stack });
@@ -74,7 +77,7 @@ export function createPages(
     catalog,
     topup,
     offers: {
-      bankTransfer: topup.receivingAccounts.length > 0,
+      bankTransfer,
       invoices: topup.vatRates.length > 0,
     },
     modelStatus(modelId) {

@@ -119,6 +119,8 @@ const notLookedAt: Readonly<Record<string, string>> = {
   "/wallet/orders/:code/panel": "a part of the page of the order",
   "/wallet/orders/:code/qr.png": "a download",
   "/wallet/statement.csv": "a download",
+  "/welcome": "an older account is led on; first_day_test.ts looks at it",
+  "/welcome/call": "a part of the page that greets",
 };
 
 Deno.test("every page that is served is looked at in a browser", async () => {

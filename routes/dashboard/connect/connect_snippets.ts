@@ -19,21 +19,21 @@ export interface Snippets {
  * ```ts
  * import { snippets } from "./connect_snippets.ts";
  * const { messages, chat } = snippets("https://gw.example", "premium-1");
- * if (!messages[0]?.code.includes('"https://gw.example"')) throw new Error("the Messages SDK adds /v1 itself");
- * if (!chat[0]?.code.includes('"https://gw.example/v1"')) throw new Error("the Chat SDK wants /v1");
+ * if (!messages[1]?.code.includes('"https://gw.example"')) throw new Error("the Messages SDK adds /v1 itself");
+ * if (!chat[1]?.code.includes('"https://gw.example/v1"')) throw new Error("the Chat SDK wants /v1");
  * ```
  */
 export function snippets(baseUrl: string, model: string): Snippets {
   return {
     messages: [
+      { name: "curl", code: messagesCurl(baseUrl, model) },
       { name: "Python", code: messagesPython(baseUrl, model) },
       { name: "TypeScript", code: messagesTypeScript(baseUrl, model) },
-      { name: "curl", code: messagesCurl(baseUrl, model) },
     ],
     chat: [
+      { name: "curl", code: chatCurl(baseUrl, model) },
       { name: "Python", code: chatPython(baseUrl, model) },
       { name: "TypeScript", code: chatTypeScript(baseUrl, model) },
-      { name: "curl", code: chatCurl(baseUrl, model) },
     ],
   };
 }

@@ -54,7 +54,7 @@ export function sdkRecipes({ baseUrl, model, key }: RecipeFacts): readonly Recip
         en: "The base address ends in /v1.",
         vi: "Địa chỉ gốc kết thúc bằng /v1.",
       },
-      code: filled([...chat].reverse()),
+      code: filled(chat),
     },
     {
       name: "curl, Python, TypeScript: Messages",
@@ -62,7 +62,7 @@ export function sdkRecipes({ baseUrl, model, key }: RecipeFacts): readonly Recip
         en: "The base address has no /v1.",
         vi: "Địa chỉ gốc không có /v1.",
       },
-      code: filled([...messages].reverse()),
+      code: filled(messages),
     },
   ];
 }

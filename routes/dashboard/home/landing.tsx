@@ -44,7 +44,7 @@ function sentence(text: string) {
 
 function codeTabs({ baseUrl, catalog }: DashboardDeps): CodeTab[] {
   const facts = { baseUrl, model: catalog.defaultModel.id };
-  const sdks = [...snippets(facts.baseUrl, facts.model).chat].reverse();
+  const sdks = snippets(facts.baseUrl, facts.model).chat;
   const tools = recipes({ ...facts, key: keyPlaceholder })
     .filter(({ name }) => name === "Claude Code" || name === "Codex")
     .map(({ name, code }) => ({ name, code: code.map((part) => part.code).join("\n\n") }));

@@ -20,10 +20,17 @@ import type { DashboardEnv } from "../visitor/visitor.ts";
 import type { SignInDeps } from "./deps.ts";
 import { deadEndPage } from "./form_parts.tsx";
 import { clientAddress, startSession } from "./start_session.ts";
+import { equipAccount, welcomePath } from "./new_account.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../page.ts";
 
 const callbackPath = "/auth/openid/callback";
+
+/** The account of a person, and whether it was just created. */
+interface Found {
+  readonly account: Account;
+  readonly isNew: boolean;
+}
 
 type Failure = "openIdFailed" | "openIdNoEmail" | "blocked";
 
@@ -69,21 +76,22 @@ async function accountOf(
   deps: SignInDeps,
   claims: OpenIdClaims,
   locale: Locale,
-): Promise<Account | Failure> {
+): Promise<Found | Failure> {
   const identity = { issuer: claims.issuer, subject: claims.subject };
   const known = await findAccountByIdentity(deps.kv, identity);
-  if (known !== undefined) return known;
+  if (known !== undefined) return { account: known, isNew: false };
   const email = claims.verifiedEmail === undefined
     ? undefined
     : normaliseEmail(claims.verifiedEmail);
   if (email === undefined) return "openIdNoEmail";
   const byEmail = await findAccountByEmail(deps.kv, email);
   if (byEmail !== undefined) {
-    return await addIdentity(deps.kv, byEmail.id, identity) ? byEmail : "openIdFailed";
+    const added = await addIdentity(deps.kv, byEmail.id, identity);
+    return added ? { account: byEmail, isNew: false } : "openIdFailed";
   }
   const nowMs = deps.clock.nowMs();
   const created = await tryCreateAccount(deps.kv, { nowMs, email, locale, identity });
-  return created ?? "openIdFailed";
+  return created === undefined ? "openIdFailed" : { account: created, isNew: true };
 }
 
 async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps, openId: OpenIdClient) {
@@ -103,11 +111,14 @@ async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps, openId: Open
     deps.report?.("openid", error);
     return await failurePage(c, "openIdFailed");
   }
-  const account = await accountOf(deps, claims, c.get("visitor").locale);
-  if (typeof account === "string") return await failurePage(c, account);
+  const { locale } = c.get("visitor");
+  const found = await accountOf(deps, claims, locale);
+  if (typeof found === "string") return await failurePage(c, found);
+  const { account, isNew } = found;
   if (account.blockedAtMs !== undefined) return await failurePage(c, "blocked");
+  if (isNew) await equipAccount(deps, account, locale);
   await startSession(c, deps, account.id, "openid");
-  return c.redirect(flow.next, 303);
+  return c.redirect(isNew ? welcomePath(flow.next) : flow.next, 303);
 }
 
 /** Registers `/auth/openid/*`; without a configured provider they are pages that do not exist. */

@@ -33,6 +33,7 @@ import {
 } from "./form_parts.tsx";
 import { mailSentPage, TokenField } from "./mail_pages.tsx";
 import { clientAddress, startSession } from "./start_session.ts";
+import { equipAccount, welcomePath } from "./new_account.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../page.ts";
 import { defined } from "../../../core/lib/defined.ts";
@@ -220,8 +221,9 @@ async function verify(c: Context<DashboardEnv>, deps: SignInDeps) {
     passwordHash: grant.passwordHash,
   });
   if (account === undefined) return await alreadyTherePage(c);
+  await equipAccount(deps, account, c.get("visitor").locale);
   await startSession(c, deps, account.id, "password");
-  return c.redirect(returnPath(grant.next, "/"), 303);
+  return c.redirect(welcomePath(returnPath(grant.next, "/")), 303);
 }
 
 /** Registers `/sign-up` and `/verify`. */

@@ -59,8 +59,8 @@ openIdTest(
     assertStringIncludes((await browser.get("/sign-in")).text, "Continue with Example ID");
     const { answer } = await signIn(all, browser, "/keys");
     assertEquals(answer.status, 303);
-    assertEquals(answer.headers.get("location"), "/keys");
-    assertEquals((await browser.get("/keys")).status, 200);
+    assertEquals(answer.headers.get("location"), "/welcome?next=%2Fkeys");
+    assertStringIncludes((await browser.get("/keys")).text, "First key");
     const account = await findAccountByEmail(world.kv, "ann@example.com");
     assertEquals(account?.identities, [{ issuer: all.issuer.issuer, subject: "42" }]);
 
@@ -172,8 +172,9 @@ openIdTest(
 
 openIdTest("next leads only to pages of this site, also from afar", async () => {
   await using all = await openWorld();
-  const { answer } = await signIn(all, all.world.browser(), "//evil.example/");
-  assertEquals(answer.headers.get("location"), "/");
+  const from = async () =>
+    (await signIn(all, all.world.browser(), "//evil.example/")).answer.headers.get("location");
+  assertEquals([await from(), await from()], ["/welcome", "/"]);
 });
 
 openIdTest("a blocked account stays out", async () => {

@@ -26,7 +26,7 @@ Deno.test("sign-up, mail, one click: the account exists and the browser is signe
     token: tokenOf(mail),
   });
   assertEquals(verified.status, 303);
-  assertStringIncludes((await browser.follow(verified)).text, "Overview");
+  assertStringIncludes((await browser.follow(verified)).text, "Your account is ready");
   assertEquals((await findAccountByEmail(world.kv, email))?.locale, "en");
 
   const again = world.browser();

@@ -51,6 +51,7 @@ export interface DashboardWorldOptions {
   readonly support?: DashboardDeps["support"];
   readonly offers?: DashboardDeps["offers"];
   readonly sandbox?: boolean;
+  readonly openingCredit?: DashboardDeps["openingCredit"];
   /** Pages of others. */
   readonly more?: (deps: DashboardDeps) => MountedPage[];
   readonly topup?: TopupSettings;
@@ -86,6 +87,7 @@ export async function openDashboardWorld(
     sandbox: options.sandbox ?? false,
     offers: options.offers ?? { bankTransfer: true, invoices: true },
     support: options.support,
+    openingCredit: options.openingCredit,
     passwords,
     openId: options.openId,
     hintMail: () => {},

@@ -20,7 +20,7 @@ export const quickstart: Guide = {
         {
           title: "1. Get a key",
           text: [
-            "[Create an account](/sign-up), fill the [wallet](/wallet) and [create a key](/keys/new). The page of the new key shows snippets with the key filled in.",
+            "[Create an account](/sign-up): its first key is there, in code that runs. Fill the [wallet](/wallet), and [create a key](/keys/new) for each further machine or application.",
           ],
         },
         {
@@ -51,7 +51,7 @@ export const quickstart: Guide = {
         {
           title: "1. Lấy khoá API",
           text: [
-            "[Tạo tài khoản](/sign-up), nạp tiền vào [ví](/wallet) rồi [tạo khoá API](/keys/new). Trang của khoá API mới hiện sẵn các đoạn mã có khoá API của bạn.",
+            "[Tạo tài khoản](/sign-up): khoá API đầu tiên có sẵn, trong đoạn mã chạy được ngay. Nạp tiền vào [ví](/wallet), và [tạo thêm khoá API](/keys/new) cho mỗi máy hay ứng dụng khác.",
           ],
         },
         {
