@@ -34,6 +34,19 @@ export interface Attempt {
   readonly region?: string;
 }
 
+/** What the provider that answered charges the operator for a call. */
+export type ProviderCost =
+  | {
+    readonly kind: "known";
+    /** The id of the rate card; see `rate_card.ts`. */
+    readonly card: string;
+    /** By bucket of the card. */
+    readonly units: Readonly<Record<string, number>>;
+    readonly costMicroVnd: bigint;
+  }
+  /** The route has no rates, while others of the catalogue have. */
+  | { readonly kind: "unknown" };
+
 /** Prices of tokens, in µVND per 1,000,000 tokens. */
 export interface TokenRates {
   readonly inputPerMtokMicroVnd: bigint;
@@ -129,6 +142,8 @@ export interface Receipt {
    * claim. More than 0.
    */
   readonly claimMicroVnd?: bigint;
+  /** What the call cost the operator, for the operator only. Absent: the catalogue names no costs. */
+  readonly providerCost?: ProviderCost;
   readonly attempts: readonly Attempt[];
 }
 

@@ -10,6 +10,8 @@
  */
 import { countedTools } from "../billing/hosted_tools.ts";
 import { toolPricesOf } from "../billing/price.ts";
+import { type CostCurrency, type RateCard, rateCard, vnd } from "../billing/rate_card.ts";
+import type { RouteCost } from "../billing/route_cost.ts";
 import { defaultFirstOutputMs } from "../routing/limits.ts";
 import type { BillableFeature } from "../wire/billable_features/features.ts";
 import type { RouteCapabilities } from "../wire/contract.ts";
@@ -36,6 +38,8 @@ export interface Catalog {
   readonly listRate: number;
   readonly defaultModel: Model;
   readonly wallet: WalletRules;
+  /** Whether a route has a cost: then every call notes its own, or that it is not known. */
+  readonly hasCosts: boolean;
   /** Finds a model of any kind by its id or an alias. */
   find(name: string): Model | undefined;
   /**
@@ -69,7 +73,25 @@ function defaultStyle(kind: ModelKind, preset: Preset | undefined): RouteStyle {
   return preset?.styles.find((style) => kindOfStyle[style] === kind) ?? defaultStyles[kind];
 }
 
-function buildRoutes(entry: ModelEntry, providers: Providers): Route[] {
+/** VND for one unit of each currency of invoices, as written. */
+type Currencies = GatewayFile["currencies"];
+
+/** Returns the currency of a provider; `undefined` if the file has no rate for it, which is a problem of the file. */
+function currencyOf(code: string | undefined, currencies: Currencies): CostCurrency | undefined {
+  if (code === undefined || code === vnd.code) return vnd;
+  return Object.hasOwn(currencies, code) ? { code, vndPerUnit: currencies[code]! } : undefined;
+}
+
+function cardOf(
+  cost: RouteCost | undefined,
+  code: string | undefined,
+  currencies: Currencies,
+): RateCard | undefined {
+  const currency = cost === undefined ? undefined : currencyOf(code, currencies);
+  return cost === undefined || currency === undefined ? undefined : rateCard({ currency, cost });
+}
+
+function buildRoutes(entry: ModelEntry, providers: Providers, currencies: Currencies): Route[] {
   return entry.routes.flatMap((route) => {
     const preset = knownProvider(providers[route.provider]);
     const styles = route.style === undefined
@@ -78,6 +100,7 @@ function buildRoutes(entry: ModelEntry, providers: Providers): Route[] {
       ? route.style
       : [route.style];
     const upstreamModel = route.model ?? entry.id;
+    const card = cardOf(route.cost, providers[route.provider]?.currency, currencies);
     return styles.map((style): Route => ({
       id: `${route.provider}/${upstreamModel}${styles.length > 1 ? `#${style}` : ""}`,
       provider: route.provider,
@@ -89,6 +112,7 @@ function buildRoutes(entry: ModelEntry, providers: Providers): Route[] {
       countTokens: route.countTokens ?? preset?.countTokens ?? false,
       allow: new Set(route.allow ?? pricedFeatures(entry)),
       capabilities: { ...factsOf(preset, style), ...route.facts },
+      ...(card !== undefined && { rateCard: card }),
     }));
   });
 }
@@ -116,8 +140,13 @@ function factsOf(preset: Preset | undefined, style: RouteStyle): RouteCapabiliti
  * Builds a model of the file, with one route for each style.
  *
  * @param providers the providers as far as they are known: their presets have defaults of routes
+ * @param currencies the currencies in which they charge
  */
-export function buildModel(entry: ModelEntry, providers: Providers = {}): Model {
+export function buildModel(
+  entry: ModelEntry,
+  providers: Providers = {},
+  currencies: Currencies = {},
+): Model {
   return {
     id: entry.id,
     kind: entry.kind,
@@ -128,7 +157,7 @@ export function buildModel(entry: ModelEntry, providers: Providers = {}): Model 
     vision: entry.vision,
     aliases: entry.aliases,
     price: entry.price,
-    routes: buildRoutes(entry, providers),
+    routes: buildRoutes(entry, providers, currencies),
     hedge: entry.hedge,
     // Chat begins within seconds; the time of a picture is not known beforehand.
     slowAfterMs: entry.slowAfterMs ?? (entry.kind === "chat" ? defaultFirstOutputMs : undefined),
@@ -144,11 +173,12 @@ export function buildModel(entry: ModelEntry, providers: Providers = {}): Model 
 export function buildCatalog(
   file: GatewayFile,
 ): { ok: true; catalog: Catalog } | { ok: false; problems: string[] } {
-  const models = file.models.map((entry) => buildModel(entry, file.providers));
+  const models = file.models.map((entry) => buildModel(entry, file.providers, file.currencies));
   const problems = catalogProblems({
     models,
     providerNames: new Set(Object.keys(file.providers)),
     providers: file.providers,
+    currencies: file.currencies,
     defaultModel: file.defaultModel,
   });
   const byName = new Map(
@@ -164,6 +194,7 @@ export function buildCatalog(
       listRate: file.listRate,
       defaultModel,
       wallet: file.wallet,
+      hasCosts: models.some(({ routes }) => routes.some((route) => route.rateCard !== undefined)),
       find: (name) => byName.get(name),
       resolve(name, kind) {
         const model = byName.get(name);

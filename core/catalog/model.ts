@@ -1,5 +1,6 @@
 /** The types of the catalogue's entries: a model and the routes to it. */
 import type { CataloguePrice } from "../billing/price.ts";
+import type { RateCard } from "../billing/rate_card.ts";
 import type { BillableFeature } from "../wire/billable_features/features.ts";
 import type { ProviderStyle, RouteCapabilities } from "../wire/contract.ts";
 
@@ -38,6 +39,8 @@ export interface Route {
   readonly priority: number;
   readonly weight: number;
   readonly countTokens: boolean;
+  /** What the provider charges; `undefined`: not known. */
+  readonly rateCard?: RateCard | undefined;
   /** The billable features that the operator allows on this route. */
   readonly allow: ReadonlySet<BillableFeature>;
   readonly capabilities: RouteCapabilities & {

@@ -55,7 +55,8 @@ const factorForm = {
   error: `must be a factor from 0 to 100 with at most ${factorDecimals} decimals`,
 };
 
-const serviceTiers = z.record(
+/** The schema of factors by tier of service. */
+export const serviceTiers = z.record(
   z.string().regex(/^[a-z][a-z_]{0,31}$/).refine(
     (tier) => tierName(tier) === tier && tier !== usualTier,
     "is a name of the usual tier, or another name of a tier",

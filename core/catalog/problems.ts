@@ -1,5 +1,7 @@
 /** Checks a catalogue beyond the shape of its parts: names, references, prices that do not fit. */
 import { type CataloguePrice, toolPricesOf } from "../billing/price.ts";
+import type { RouteCost } from "../billing/route_cost.ts";
+import { vnd } from "../billing/rate_card.ts";
 import { videoModelProblems } from "../media/video/model_rules.ts";
 import type { Model, ModelKind, RouteStyle } from "./model.ts";
 import type { ProviderEntry } from "./schema.ts";
@@ -20,6 +22,8 @@ export interface UnreadModel {
 export interface CatalogParts {
   readonly providerNames: ReadonlySet<string> | undefined;
   readonly providers?: Readonly<Record<string, ProviderEntry>>;
+  /** By code; absent: not known. */
+  readonly currencies?: Readonly<Record<string, unknown>>;
   /** In the order of the file. */
   readonly models: readonly (Model | UnreadModel)[];
   readonly defaultModel: string | undefined;
@@ -54,6 +58,41 @@ const unitsOfKind: Record<ModelKind, readonly CataloguePrice["unit"][]> = {
   completion: ["token", "request"],
 };
 
+/** The units in which the gateway measures calls of each kind, so that their cost can be computed. */
+const costUnitsOfKind: Record<ModelKind, readonly RouteCost["unit"][]> = {
+  chat: ["token", "request"],
+  image: ["image", "request"],
+  speech: ["request"],
+  video: ["video", "second", "request"],
+  embedding: ["token", "request"],
+  transcription: ["second", "request"],
+  rerank: ["search", "token", "request"],
+  moderation: ["request"],
+  completion: ["token", "request"],
+};
+
+function costProblems({ routes, kind, price }: Model, path: string): string[] {
+  return routes.flatMap(({ rateCard }) => {
+    if (rateCard === undefined) return [];
+    const { unit } = rateCard.terms.cost;
+    // Searches and tokens of a rerank, and images, are counted only where they are what customers pay for.
+    const isMeasured = kind !== "rerank" && kind !== "image" || unit === "request" ||
+      unit === price.unit || (unit === "token" && price.unit !== "search");
+    return costUnitsOfKind[kind].includes(unit) && isMeasured
+      ? []
+      : [`${path}.routes: the cost of this model cannot be per ${unit}`];
+  });
+}
+
+function currencyProblems({ providers = {}, currencies }: CatalogParts): string[] {
+  if (currencies === undefined) return [];
+  return Object.entries(providers).flatMap(([name, { currency }]) =>
+    currency === undefined || currency === vnd.code || Object.hasOwn(currencies, currency)
+      ? []
+      : [`providers.${name}.currency: "${currency}" is not in currencies`]
+  );
+}
+
 function missingProviders(
   names: readonly string[],
   path: string,
@@ -66,6 +105,7 @@ function missingProviders(
 
 function modelProblems(model: Model, path: string): string[] {
   const problems = videoModelProblems(model).map((problem) => `${path}.${problem}`);
+  problems.push(...costProblems(model, path));
   const routeIds = new Set<string>();
   const hasToolFees = toolPricesOf(model.price) !== undefined;
   const hasTiers = model.price.unit === "token" && model.price.serviceTiers !== undefined;
@@ -120,7 +160,7 @@ function unframedProblems(
 
 /** Lists all problems, one line each, with the place in the file. */
 export function catalogProblems(parts: CatalogParts): string[] {
-  const problems: string[] = [];
+  const problems: string[] = currencyProblems(parts);
   const kinds = new Map<string, ModelKind | "unread">();
   for (const [i, model] of parts.models.entries()) {
     const isRead = "id" in model;

@@ -14,6 +14,7 @@ import { expandProvider } from "./presets/expand.ts";
 import { presetNames } from "./presets/mod.ts";
 import { cloudAuthSchema, cloudSchema } from "./cloud_schema.ts";
 import { priceSchema } from "./price_schema.ts";
+import { costSchema, currenciesSchema, providerCurrency } from "./cost_schema.ts";
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/).max(maxModelNameChars);
 
@@ -25,6 +26,7 @@ const sandboxProvider = z.strictObject({
   kind: z.literal("sandbox").describe("The built-in provider: deterministic, free, no network."),
   strict: z.boolean().default(false)
     .describe("Refuse what the real vendors would refuse, with their messages."),
+  currency: providerCurrency,
 });
 
 const timeouts = z.strictObject({
@@ -117,6 +119,7 @@ const httpProvider = z.strictObject({
     "Forwards URLs of pictures and files without resolving their names. For gateways " +
       "without name servers: the provider itself must refuse names of private addresses.",
   ),
+  currency: providerCurrency,
 }).transform((written, context) => {
   const { provider, problems } = expandProvider(written);
   for (const { path, message } of problems) {
@@ -148,6 +151,7 @@ const routeSchema = z.strictObject({
       "charged only for those that have a fee in the price of the model; see docs/operations.md. All other such " +
       "features are refused. Default: the hosted tools that have a fee.",
   ),
+  cost: costSchema.optional(),
   facts: routeCapabilitiesSchema.extend({
     videoAdapter: z.unknown().optional()
       .describe("How a provider's video endpoints differ from the standard; see docs/media.md."),
@@ -221,6 +225,7 @@ export const gatewayFileSchema = z.strictObject({
     .describe("VND per unit of the published list figure."),
   defaultModel: name.describe("Chat model that answers for unknown names."),
   wallet: walletSchema.prefault({}).describe("What accounts may spend; see docs/operations.md."),
+  currencies: currenciesSchema,
   providers: z.record(z.string().regex(/^[a-z][a-z0-9-]*$/), providerSchema),
   models: z.array(modelSchema).min(1).max(10_000),
 });

@@ -23,6 +23,7 @@ export interface WrittenProvider extends FilledPlaces {
     readonly idleMs?: number | undefined;
   };
   readonly unresolvedNames: boolean;
+  readonly currency?: string | undefined;
 }
 
 /** A provider that is reached over the network. */
@@ -43,6 +44,8 @@ export interface HttpProvider {
     readonly idleMs?: number;
   };
   readonly unresolvedNames: boolean;
+  /** The code of the currency of its invoices; absent: VND. */
+  readonly currency?: string;
 }
 
 interface Problem {
@@ -98,6 +101,7 @@ export function expandProvider(
       ...defined({ firstOutputMs, idleMs: idleMs ?? preset?.timeouts?.idleMs }),
     },
     unresolvedNames: written.unresolvedNames,
+    ...defined({ currency: written.currency }),
   };
   return { provider, problems: problemsOf(written, provider, preset) };
 }

@@ -1,0 +1,112 @@
+/** Computes what a call cost the operator at the provider that answered it. Never part of the customer's money. */
+import { type CountedTool, type ToolUses } from "./hosted_tools.ts";
+import type { ProviderCost } from "./receipt.ts";
+import {
+  bucketName,
+  costInMicroVnd,
+  costOfUnitsAt,
+  type RateCard,
+  type TokenBucket,
+  videoBucket,
+} from "./rate_card.ts";
+import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
+
+/** What a provider counted of a call. */
+export interface ProviderUse {
+  /** Tokens as the provider reported them, or as the gateway counted them where it reported none. */
+  readonly usage?: TokenUsage | undefined;
+  /** The tier of service that ran; absent: the usual one. */
+  readonly tier?: string | undefined;
+  readonly toolUses?: ToolUses | undefined;
+  /** Images or searches. */
+  readonly units?: number | undefined;
+  /** Of sound or of a video. */
+  readonly seconds?: number | undefined;
+}
+
+/** The cost of a call by a route whose rates are not known. */
+export const unknownProviderCost: ProviderCost = { kind: "unknown" };
+
+function addTokens(
+  units: Record<string, number>,
+  card: RateCard,
+  usage: TokenUsage,
+  tier: string | undefined,
+): void {
+  const isLong = card.longAboveTokens !== undefined &&
+    billedInputTokens(usage) > card.longAboveTokens;
+  const own = tier !== undefined && card.tiers.has(tier) ? tier : undefined;
+  const has = (bucket: TokenBucket, tokens: number | undefined) =>
+    tokens !== undefined && card.tokenBuckets.has(bucket) ? tokens : 0;
+  const writeHour = has("cache_write_1h", usage.cacheWriteHour);
+  const inputAudio = has("input_audio", usage.inputAudio);
+  const inputImage = has("input_image", usage.inputImage);
+  const outputAudio = has("output_audio", usage.outputAudio);
+  const outputImage = has("output_image", usage.outputImage);
+  const add = (bucket: TokenBucket, tokens: number) => {
+    if (tokens > 0) units[bucketName(bucket, own, isLong)] = tokens;
+  };
+  add("input", usage.input - inputAudio - inputImage);
+  add("cache_read", usage.cacheRead);
+  add("cache_write", usage.cacheWrite - writeHour);
+  add("cache_write_1h", writeHour);
+  add("input_audio", inputAudio);
+  add("input_image", inputImage);
+  add("output", usage.output - outputAudio - outputImage);
+  add("output_audio", outputAudio);
+  add("output_image", outputImage);
+}
+
+function addTools(units: Record<string, number>, card: RateCard, uses: ToolUses): void {
+  for (const [tool, unit] of card.tools) {
+    const used = uses[tool satisfies CountedTool] ?? 0;
+    if (used > 0) units[tool] = unit === "call" ? 1 : used;
+  }
+}
+
+/**
+ * Returns the units of a call in the buckets of a card.
+ *
+ * @example
+ * ```ts
+ * import { unitsOnCard } from "./provider_cost.ts";
+ * import { rateCard, vnd } from "./rate_card.ts";
+ * const card = rateCard({ currency: vnd, cost: { unit: "token", perMtok: 3, cacheReadPerMtok: "0.3" } });
+ * const usage = { input: 5, cacheRead: 90, cacheWrite: 0, output: 7, reasoning: 2 };
+ * const units = unitsOnCard(card, { usage });
+ * if (JSON.stringify(units) !== '{"input":5,"cache_read":90,"output":7}') throw new Error("wrong");
+ * ```
+ */
+export function unitsOnCard(card: RateCard, use: ProviderUse): Record<string, number> {
+  const units: Record<string, number> = {};
+  const { cost } = card.terms;
+  switch (cost.unit) {
+    case "token":
+      if (use.usage !== undefined) addTokens(units, card, use.usage, use.tier);
+      break;
+    case "request":
+      units["request"] = 1;
+      break;
+    case "video": {
+      const { seconds = 0 } = use;
+      const tier = cost.tiers.find((t) => seconds >= t.fromSeconds && seconds <= t.toSeconds);
+      if (tier !== undefined) units[videoBucket(tier)] = 1;
+      break;
+    }
+    case "second":
+      if (use.seconds !== undefined && use.seconds > 0) units["second"] = use.seconds;
+      break;
+    default:
+      if (use.units !== undefined && use.units > 0) units[cost.unit] = use.units;
+  }
+  if (use.toolUses !== undefined) addTools(units, card, use.toolUses);
+  return units;
+}
+
+/** Computes the cost of a call that a route answered. */
+export function providerCost(card: RateCard | undefined, use: ProviderUse): ProviderCost {
+  if (card === undefined) return unknownProviderCost;
+  const units = unitsOnCard(card, use);
+  const costMicroVnd = costInMicroVnd(card, costOfUnitsAt(card, units));
+  return { kind: "known", card: card.id, units, costMicroVnd };
+}

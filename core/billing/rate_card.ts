@@ -1,0 +1,262 @@
+/**
+ * Rate cards: what a provider charges the operator, by bucket, in the currency of its invoices.
+ *
+ * Rates are exact decimals. A call costs Σ units × rates in that currency, converted to VND and rounded up to a µVND
+ * once, so sums of calls differ from an invoice by less than a µVND per call. A card has an id that follows from its
+ * content: receipts name it, and a changed rate is another card.
+ */
+import { hashBase62 } from "../wire/tools/short_hash.ts";
+import { type CountedTool, countedTools } from "./hosted_tools.ts";
+import { tierFactors } from "./service_tiers.ts";
+import type { CostRates, RouteCost, WrittenCost } from "./route_cost.ts";
+
+/** A currency of invoices, and what the operator counts for one unit of it. */
+export interface CostCurrency {
+  /** `VND`, `USD`, … */
+  readonly code: string;
+  /** Written VND for one unit, such as `25400` or `"25400.5"`. */
+  readonly vndPerUnit: WrittenCost;
+}
+
+/** The currency of providers that name none. */
+export const vnd: CostCurrency = { code: "VND", vndPerUnit: 1 };
+
+/** What a card is made of, as written; stored under its id. */
+export interface RateCardTerms {
+  readonly currency: CostCurrency;
+  readonly cost: RouteCost;
+}
+
+/** Units that a provider charged, by bucket. Buckets without units are absent. */
+export type ProviderUnits = Readonly<Record<string, number>>;
+
+/** The kinds of tokens that providers price; a card joins those without a rate of their own. */
+const tokenBuckets = [
+  "input",
+  "cache_read",
+  "cache_write",
+  "cache_write_1h",
+  "input_audio",
+  "input_image",
+  "output",
+  "output_audio",
+  "output_image",
+] as const;
+
+/** A kind of tokens. */
+export type TokenBucket = typeof tokenBuckets[number];
+
+/** Decimals of written rates and of exchange rates. */
+export const costDecimals = 6;
+
+/** Rates are kept in 10⁻⁸ of the currency: factors of tiers add two decimals to the six of written rates. */
+const rateDecimals = 8;
+
+/** Sums of units × rates are kept for this many units: rates are per 1,000,000 tokens, per 60 seconds, or per piece. */
+const sumScale = 3_000_000n;
+
+const perMtok = 1_000_000n;
+const perMinute = 60n;
+
+/** A compiled rate card. */
+export interface RateCard {
+  readonly id: string;
+  readonly terms: RateCardTerms;
+  /** In 10⁻⁸ of the currency: per 1,000,000 tokens, per minute, or per piece. */
+  readonly rates: ReadonlyMap<string, bigint>;
+  /** In 10⁻⁶ VND per unit of the currency. */
+  readonly microVndPerUnit: bigint;
+  /** Buckets of tokens with a rate of their own. */
+  readonly tokenBuckets: ReadonlySet<TokenBucket>;
+  /** More billed input than this has the rates of long prompts; `undefined`: all prompts have the same. */
+  readonly longAboveTokens: number | undefined;
+  /** The tiers of service with rates of their own. */
+  readonly tiers: ReadonlySet<string>;
+  /** Tools that are paid by use or once per call. */
+  readonly tools: ReadonlyMap<CountedTool, "use" | "call">;
+}
+
+/**
+ * Converts a written decimal to a whole number of its last place, exactly.
+ *
+ * @throws {RangeError} if it has more decimals: the schema of the catalogue should have refused it
+ */
+function decimal(written: WrittenCost, decimals: number): bigint {
+  const match = /^(\d{1,13})(?:\.(\d+))?$/.exec(String(written));
+  const fraction = match?.[2] ?? "";
+  if (match === null || fraction.length > decimals) {
+    throw new RangeError(`Not a decimal of at most ${decimals} places: ${written}`);
+  }
+  return BigInt(match[1]! + fraction.padEnd(decimals, "0"));
+}
+
+const rate = (written: WrittenCost): bigint => decimal(written, rateDecimals);
+
+function tokenRates(rates: CostRates): ReadonlyMap<TokenBucket, bigint> {
+  const found = new Map<TokenBucket, bigint>([
+    ["input", rate(rates.perMtok)],
+    ["cache_read", rate(rates.cacheReadPerMtok ?? rates.perMtok)],
+    ["cache_write", rate(rates.cacheWritePerMtok ?? rates.perMtok)],
+    ["output", rate(rates.outputPerMtok ?? rates.perMtok)],
+  ]);
+  const others: readonly (readonly [TokenBucket, WrittenCost | undefined])[] = [
+    ["cache_write_1h", rates.cacheWriteHourPerMtok],
+    ["input_audio", rates.inputAudioPerMtok],
+    ["input_image", rates.inputImagePerMtok],
+    ["output_audio", rates.outputAudioPerMtok],
+    ["output_image", rates.outputImagePerMtok],
+  ];
+  for (const [bucket, written] of others) {
+    if (written !== undefined) found.set(bucket, rate(written));
+  }
+  return found;
+}
+
+/** Where a bucket without a rate of its own is counted. */
+const joined: Readonly<Record<TokenBucket, TokenBucket>> = {
+  input: "input",
+  cache_read: "cache_read",
+  cache_write: "cache_write",
+  cache_write_1h: "cache_write",
+  input_audio: "input",
+  input_image: "input",
+  output: "output",
+  output_audio: "output",
+  output_image: "output",
+};
+
+/** Returns the name of a bucket of tokens: `input`, `input.flex`, `input.long`, `input.flex.long`. */
+export function bucketName(bucket: TokenBucket, tier: string | undefined, isLong: boolean): string {
+  return `${bucket}${tier === undefined ? "" : `.${tier}`}${isLong ? ".long" : ""}`;
+}
+
+/** Returns the name of the bucket of videos of a length. */
+export function videoBucket(tier: { readonly fromSeconds: number; readonly toSeconds: number }) {
+  return `video.${tier.fromSeconds}-${tier.toSeconds}`;
+}
+
+type TokenCost = RouteCost & { readonly unit: "token" };
+
+function addTokenRates(card: Map<string, bigint>, cost: TokenCost): Set<TokenBucket> {
+  const short = tokenRates(cost);
+  const long = cost.longPrompt === undefined ? undefined : tokenRates(cost.longPrompt);
+  const buckets = new Set([...short.keys(), ...long?.keys() ?? []]);
+  const factors = [[undefined, 100n], ...Object.entries(tierFactors(cost.serviceTiers ?? {}))];
+  for (const [rates, isLong] of [[short, false], [long, true]] as const) {
+    if (rates === undefined) continue;
+    for (const bucket of buckets) {
+      const own = rates.get(bucket) ?? rates.get(joined[bucket])!;
+      for (const [tier, factor] of factors as [string | undefined, bigint][]) {
+        card.set(bucketName(bucket, tier, isLong), own * factor / 100n);
+      }
+    }
+  }
+  return buckets;
+}
+
+/** Compiles the terms of a card. */
+export function rateCard(terms: RateCardTerms): RateCard {
+  const { cost, currency } = terms;
+  const rates = new Map<string, bigint>();
+  const tools = new Map<CountedTool, "use" | "call">();
+  let buckets: ReadonlySet<TokenBucket> = new Set();
+  switch (cost.unit) {
+    case "token":
+      buckets = addTokenRates(rates, cost);
+      break;
+    case "video":
+      for (const tier of cost.tiers) rates.set(videoBucket(tier), rate(tier.amount));
+      break;
+    case "second":
+      rates.set("second", rate(cost.perMinute));
+      break;
+    default:
+      rates.set(cost.unit, rate(cost.amount));
+  }
+  if (cost.unit === "token" || cost.unit === "request") {
+    for (const tool of countedTools) {
+      const fee = cost.hostedTools?.[tool];
+      if (fee === undefined) continue;
+      tools.set(tool, "perUse" in fee ? "use" : "call");
+      rates.set(tool, rate("perUse" in fee ? fee.perUse : fee.perCall));
+    }
+  }
+  return {
+    id: hashBase62(JSON.stringify([currency.code, String(currency.vndPerUnit), cost]), 9),
+    terms,
+    rates,
+    microVndPerUnit: decimal(currency.vndPerUnit, costDecimals),
+    tokenBuckets: buckets,
+    longAboveTokens: cost.unit === "token" ? cost.longPrompt?.aboveTokens : undefined,
+    tiers: new Set(cost.unit === "token" ? Object.keys(cost.serviceTiers ?? {}) : []),
+    tools,
+  };
+}
+
+/** Returns how many units the rate of a bucket is for. */
+function unitsPerRate(bucket: string): number {
+  if (bucket === "second") return Number(perMinute);
+  return tokenBuckets.some((name) => bucket === name || bucket.startsWith(`${name}.`))
+    ? Number(perMtok)
+    : 1;
+}
+
+/**
+ * Computes what units of one bucket cost, exactly: in parts of 3,000,000 × 10⁸ to one unit of the currency. A bucket that
+ * the card does not have costs nothing.
+ *
+ * @param units a whole number of 0 or more
+ */
+function costOfBucket(card: RateCard, bucket: string, units: number): bigint {
+  const own = card.rates.get(bucket);
+  if (own === undefined) return 0n;
+  return BigInt(units) * own * (sumScale / BigInt(unitsPerRate(bucket)));
+}
+
+/** Sums what units cost, in parts of {@linkcode formatCost}. */
+export function costOfUnitsAt(card: RateCard, units: ProviderUnits): bigint {
+  let parts = 0n;
+  for (const bucket in units) parts += costOfBucket(card, bucket, units[bucket]!);
+  return parts;
+}
+
+const partsPerUnit = sumScale * 10n ** BigInt(rateDecimals);
+
+/**
+ * Converts a sum to µVND, rounded up once.
+ *
+ * @example
+ * ```ts
+ * import { costInMicroVnd, costOfUnitsAt, rateCard } from "./rate_card.ts";
+ * const currency = { code: "USD", vndPerUnit: 25_400 };
+ * const card = rateCard({ currency, cost: { unit: "token", perMtok: "0.15", outputPerMtok: 0.6 } });
+ * const parts = costOfUnitsAt(card, { input: 1_000_000, output: 500_000 });
+ * // 0.45 USD
+ * if (costInMicroVnd(card, parts) !== 11_430_000_000n) throw new Error("wrong");
+ * ```
+ */
+export function costInMicroVnd({ microVndPerUnit }: RateCard, parts: bigint): bigint {
+  return (parts * microVndPerUnit + partsPerUnit - 1n) / partsPerUnit;
+}
+
+/** Decimals of shown sums in the currency of a provider. */
+const shownDecimals = 8;
+
+/** Writes a sum in the currency of its card, rounded half up to eight decimals. */
+export function formatCost(parts: bigint): string {
+  const scale = partsPerUnit / 10n ** BigInt(shownDecimals);
+  return formatDecimal((parts * 2n + scale) / (2n * scale), shownDecimals);
+}
+
+/** Writes the rate of a bucket as it is written in the catalogue; `undefined` if the card has none. */
+export function formatRate(card: RateCard, bucket: string): string | undefined {
+  const own = card.rates.get(bucket);
+  return own === undefined ? undefined : formatDecimal(own, rateDecimals);
+}
+
+function formatDecimal(value: bigint, decimals: number): string {
+  const sign = value < 0n ? "-" : "";
+  const digits = (value < 0n ? -value : value).toString().padStart(decimals + 1, "0");
+  const fraction = digits.slice(-decimals).replace(/0+$/, "");
+  return `${sign}${digits.slice(0, -decimals)}${fraction === "" ? "" : `.${fraction}`}`;
+}
