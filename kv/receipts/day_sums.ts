@@ -4,6 +4,12 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
+import {
+  addProviderSums,
+  providerSumOf,
+  type ProviderSums,
+  sameProviderSums,
+} from "./provider_sums.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import type { Writable } from "../../core/lib/writable.ts";
@@ -27,6 +33,8 @@ export interface UsageSum {
   readonly firstOutputMs: number;
   /** Number of calls that had an output. */
   readonly firstOutputCalls: number;
+  /** What the calls cost the operator, for operators only. Absent: no call has a cost. */
+  readonly providers?: ProviderSums;
 }
 
 /** What one row is the sum of. */
@@ -102,6 +110,8 @@ export function addReceipt(total: Writable<UsageSum>, receipt: Receipt): void {
     total.firstOutputMs += receipt.firstOutputMs;
     total.firstOutputCalls++;
   }
+  const providers = addProviderSums(total.providers, providerSumOf(receipt));
+  if (providers !== undefined) total.providers = providers;
 }
 
 /** Returns the sum with the receipts added. */
@@ -113,6 +123,7 @@ export function addReceipts(sum: UsageSum, receipts: Iterable<Receipt>): UsageSu
 
 /** Adds two sums. */
 export function addUsage(one: UsageSum, other: UsageSum): UsageSum {
+  const providers = addProviderSums(one.providers, other.providers);
   return {
     calls: one.calls + other.calls,
     failedCalls: one.failedCalls + other.failedCalls,
@@ -127,6 +138,7 @@ export function addUsage(one: UsageSum, other: UsageSum): UsageSum {
     latencyMs: one.latencyMs + other.latencyMs,
     firstOutputMs: one.firstOutputMs + other.firstOutputMs,
     firstOutputCalls: one.firstOutputCalls + other.firstOutputCalls,
+    ...(providers !== undefined && { providers }),
   };
 }
 
@@ -138,7 +150,8 @@ export function sameUsage(one: UsageSum, other: UsageSum): boolean {
     one.cacheWriteTokens === other.cacheWriteTokens && one.outputTokens === other.outputTokens &&
     one.units === other.units && one.costMicroVnd === other.costMicroVnd &&
     one.shortfallMicroVnd === other.shortfallMicroVnd && one.latencyMs === other.latencyMs &&
-    one.firstOutputMs === other.firstOutputMs && one.firstOutputCalls === other.firstOutputCalls;
+    one.firstOutputMs === other.firstOutputMs && one.firstOutputCalls === other.firstOutputCalls &&
+    sameProviderSums(one.providers, other.providers);
 }
 
 /**

@@ -10,7 +10,7 @@ import { invariant } from "../../core/lib/assert.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "../wallet/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
-import { indexerKey } from "../schema/keys.ts";
+import { dayCopyKey, indexerKey } from "../schema/keys.ts";
 import { indexedAmong, writePages } from "./receipt_index.ts";
 import { readReceipts } from "./receipts.ts";
 import { type DaySumGroup, groupReceipts } from "./day_sum_group.ts";
@@ -132,6 +132,7 @@ async function commitIndex(
     const key = daySumCellKey(cell);
     const sum = addUsage(known.sum, added);
     op.check({ key, versionstamp: known.versionstamp }).set(key, sum);
+    if (sum.providers !== undefined) op.set(dayCopyKey(cell), sum);
     written.set(id, sum);
   }
   writePages(op, groups.map(({ cell: { accountId }, requestIds }) => ({ accountId, requestIds })));

@@ -7,8 +7,9 @@ import { defined } from "../../core/lib/defined.ts";
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../core/lib/ids.ts";
 import { toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
-import type { Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
+import type { Attempt, Outcome, ProviderCost, Receipt } from "../../core/billing/receipt.ts";
 import { appliedPrice, type StoredPrice, storedPrice, storedTier } from "./stored_price.ts";
+import { providerCostOf, type StoredCost, storedCost } from "./stored_cost.ts";
 import { type StoredUsage, storedUsage, tokenUsage, toolChargesOf } from "./stored_usage.ts";
 
 /** Most attempts on a receipt; a call never makes more. */
@@ -52,12 +53,24 @@ type Stored = [
 
 type StoredAttempt =
   | [route: string, outcome: string, ms: number]
-  | [route: string, outcome: string, ms: number, region: string | null, from: string | null];
+  | [
+    route: string,
+    outcome: string,
+    ms: number,
+    region: string | null,
+    from: string | null,
+    /** Only of the first attempt, if the call has a cost: earlier releases read five elements. */
+    cost?: StoredCost,
+  ];
 
 function storedAttempt(
   { route, outcome, ms, region }: Attempt,
   from: string | undefined,
+  cost?: ProviderCost,
 ): StoredAttempt {
+  if (cost !== undefined) {
+    return [route, outcome, ms, region ?? null, from ?? null, storedCost(cost)];
+  }
   return region === undefined && from === undefined
     ? [route, outcome, ms]
     : [route, outcome, ms, region ?? null, from ?? null];
@@ -93,7 +106,9 @@ export function encodeReceipt(receipt: Receipt): string {
     storedPrice(receipt.price, receipt.serviceTier),
     receipt.costMicroVnd.toString(),
     receipt.shortfallMicroVnd.toString(),
-    receipt.attempts.map((attempt) => storedAttempt(attempt, receipt.region)),
+    receipt.attempts.map((attempt, at) =>
+      storedAttempt(attempt, receipt.region, at === 0 ? receipt.providerCost : undefined)
+    ),
   ];
   if (receipt.claimMicroVnd !== undefined) stored.push(receipt.claimMicroVnd.toString());
   return JSON.stringify(stored);
@@ -124,6 +139,7 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
   const [firstOutputMs, status, stream, outcome, usage, estimated, units, price, ...end] = rest;
   const [cost, shortfall, attempts, claim] = end;
   const region = attempts[0]?.[4];
+  const providerCost = providerCostOf(attempts[0]?.[5]);
   const costMicroVnd = BigInt(cost);
   const shortfallMicroVnd = BigInt(shortfall);
   const claimMicroVnd = claim === undefined ? undefined : BigInt(claim);
@@ -161,6 +177,7 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     shortfallMicroVnd,
     ...(claimMicroVnd === undefined ? {} : { claimMicroVnd }),
     ...(typeof region === "string" ? { region } : {}),
+    ...(providerCost === undefined ? {} : { providerCost }),
     attempts: attempts.map(attemptOf),
   };
 }

@@ -4,6 +4,7 @@ import { walletWriteAttempts } from "../wallet/limits.ts";
 import {
   accountOfKey,
   accountsPrefix,
+  dayCopyKey,
   daySumCellOf,
   daySumsOfDayKey,
   daySumsOfPrefix,
@@ -204,12 +205,30 @@ async function correctRow(
   stored: Deno.KvEntry<unknown> | undefined,
   right: SumRow | undefined,
 ): Promise<"right" | "corrected" | "moved"> {
-  if (stored && right && sameUsage(usageSum(stored.value), right.usage)) return "right";
+  if (stored && right && sameUsage(usageSum(stored.value), right.usage)) {
+    return await correctCopy(kv, stored, right);
+  }
   const key = stored ? stored.key : right ? daySumCellKey(right) : undefined;
   if (key === undefined) return "right";
   const op = kv.atomic().check({ key, versionstamp: stored?.versionstamp ?? null });
   if (right) op.set(key, right.usage);
   else op.delete(key);
+  const copy = dayCopyKey(daySumCellOf(key));
+  if (right?.usage.providers !== undefined) op.set(copy, right.usage);
+  else op.delete(copy);
   const result = await op.commit();
   return result.ok ? "corrected" : "moved";
+}
+
+/** Corrects the copy of a day sum that is right. */
+async function correctCopy(
+  kv: KeyValueStore,
+  stored: Deno.KvEntry<unknown>,
+  right: SumRow,
+): Promise<"right" | "corrected" | "moved"> {
+  if (right.usage.providers === undefined) return "right";
+  const copy = await kv.get<unknown>(dayCopyKey(right));
+  if (copy.value !== null && sameUsage(usageSum(copy.value), right.usage)) return "right";
+  const { ok } = await kv.atomic().check(stored).set(copy.key, right.usage).commit();
+  return ok ? "corrected" : "moved";
 }

@@ -16,6 +16,7 @@ export * from "./bank.ts";
 export * from "./calls.ts";
 export * from "./checkpoints.ts";
 export * from "./control.ts";
+export * from "./costs.ts";
 export * from "./invoices.ts";
 export * from "./money.ts";
 export * from "./operators.ts";

@@ -79,6 +79,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   outbox: work,
   outbox_dead: work,
   provider_claim: whole,
+  rate_card: whole,
   rate_limit: "passing",
   receipt: (entry) =>
     decodeReceiptPage(entry).map((receipt) => ({
@@ -100,6 +101,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   topup_order: whole,
   topup_payment: whole,
   usage: whole,
+  usage_by_day: "repeated",
   video: whole,
   video_open: "repeated",
   video_order: "passing",

@@ -25,6 +25,7 @@ import { lookAgain } from "./recent_second_look.ts";
 import type { RecentBounds, RecentTally } from "./recent_sums.ts";
 import type { Problem } from "./verify_account.ts";
 import { claimDisagreements } from "./verify_claims.ts";
+import { copiedCells, copyDisagreements } from "./verify_day_copies.ts";
 import { type AccountPrints, isIndexed, readable } from "./verify_index.ts";
 import { refundDisagreements } from "./verify_refunds.ts";
 
@@ -101,8 +102,13 @@ export async function verifyRecentDays(
     problems.push(...second.problems);
     moving.push(...second.moving);
     problems.push(...await otherProblems(kv, scan, options));
+    const cells = [...scan.sums.cells.values()].filter(({ old, recent }) =>
+      old.providers !== undefined || recent?.providers !== undefined
+    ).map(({ cell }) => cell);
+    problems.push(...await copyDisagreements(kv, cells));
     from = scan.end;
   } while (from !== undefined);
+  problems.push(...await copyDisagreements(kv, copiedCells(kv, bounds.start?.day, slices)));
   problems.push(...await claimProblems(kv, claims, bounds));
   for await (const problem of openWithoutTask(kv)) problems.push(problem);
   return {

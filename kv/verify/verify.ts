@@ -31,6 +31,7 @@ import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
 import { daySumsPrefix, ledgersPrefix, walletsPrefix } from "../schema/keys.ts";
 import { ClaimSums } from "../ledger/provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
+import { allCopyProblems } from "./verify_day_copies.ts";
 import { claimDisagreements, readClaimRows } from "./verify_claims.ts";
 import type { DayDigests } from "./day_digests.ts";
 import { isRefund } from "./verify_refunds.ts";
@@ -163,6 +164,7 @@ export async function verifyStore(
     moving.push(...second.moving.keys());
   }
   report(claimDisagreements(claimsBefore, claims, await readClaimRows(kv, slices)));
+  report(await allCopyProblems(kv, slices));
   for await (const problem of verifyVideos(kv)) report([problem]);
   return {
     ok: problemCount === 0,

@@ -6,9 +6,20 @@
  */
 import type { AttemptResult } from "../../core/calls/route_attempt.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
-import type { AppliedPrice, Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
+import type {
+  AppliedPrice,
+  Attempt,
+  Outcome,
+  ProviderCost,
+  Receipt,
+} from "../../core/billing/receipt.ts";
 import type { ToolCharge } from "../../core/billing/hosted_tools.ts";
 import { chargedRates } from "../../core/billing/price.ts";
+import {
+  providerCost,
+  type ProviderUse,
+  unknownProviderCost,
+} from "../../core/billing/provider_cost.ts";
 import { errorTable } from "../../core/errors.ts";
 import { errorName, unforeseen } from "../../core/lib/error_line.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
@@ -71,6 +82,8 @@ export interface CallCharge {
   readonly price?: AppliedPrice;
   /** The tier of service whose factor that price contains. */
   readonly serviceTier?: string;
+  /** What the provider counted; absent: what is charged. */
+  readonly providerUse?: ProviderUse;
 }
 
 /** How a call ended. */
@@ -162,8 +175,11 @@ export class CallSettlement {
     const withheld = () => isWithheld ? this.#withheldAnswer(draft) : undefined;
     const settle = async (): Promise<Receipt> => {
       try {
-        const rows = options.attach ?? keyedCall?.rows(draft);
+        const charged = options.attach ?? keyedCall?.rows(draft);
+        const card = draft.providerCost === undefined ? undefined : end.route?.rateCard;
+        const rows = card === undefined ? charged : this.#gateway.rateCards.attach(card, charged);
         const receipt = await this.#gateway.wallet.settle(reservation, draft, rows, withheld);
+        if (card !== undefined && !isWithheld) this.#gateway.rateCards.noteStored(card);
         this.#report(receipt, settleStartedMs, options.stopReason);
         if (isWithheld && receipt.costMicroVnd > 0n) {
           this.#gateway.withheldRefunds.add(receipt, keyedCall);
@@ -231,11 +247,27 @@ export class CallSettlement {
     if (charge.usage !== undefined) draft.usage = charge.usage;
     if (claimMicroVnd > 0n) draft.claimMicroVnd = claimMicroVnd;
     if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;
-    if (end.route !== undefined) draft.route = end.route.id;
+    if (end.route !== undefined) {
+      draft.route = end.route.id;
+      const cost = this.#providerCost(end.route, end, charge);
+      if (cost !== undefined) draft.providerCost = cost;
+    }
     const { region } = this.#gateway.config;
     if (region !== undefined && end.attempts.length > 0) draft.region = region;
     if (this.#firstOutputMs !== undefined) draft.firstOutputMs = this.#firstOutputMs;
     return draft;
+  }
+
+  /** Computes what the call costs the operator; `undefined` if the catalogue names no costs. */
+  #providerCost(route: Route, end: CallEnd, charge: CallCharge): ProviderCost | undefined {
+    if (!this.#gateway.config.catalog.hasCosts || end.attempts.length === 0) return undefined;
+    try {
+      return providerCost(route.rateCard, charge.providerUse ?? charge);
+    } catch (error) {
+      // A report that cannot be priced must not prevent the customer's receipt.
+      this.onBug(error);
+      return unknownProviderCost;
+    }
   }
 
   #report(receipt: Receipt, settleStartedMs: number, stopReason: string | undefined): void {

@@ -15,6 +15,7 @@ import type { DayHistory } from "../../core/routing/day_history.ts";
 import type { Router } from "../../core/routing/router.ts";
 import type { RouterOfThreads } from "../../core/routing/shared_state.ts";
 import type { Control } from "../../kv/operators/control.ts";
+import type { RateCardBook } from "../../kv/costs/rate_cards.ts";
 import type { KeyDirectory } from "../../kv/api_keys/key_directory.ts";
 import type { KeyedWalletEngine } from "../../kv/api_keys/keyed_wallet.ts";
 import type { RefusedBodies } from "../http/refused_bodies.ts";
@@ -63,6 +64,8 @@ export interface Gateway {
   readonly keyedCalls: KeyedCalls;
   /** Refunds of calls that were charged although their answer was withheld. */
   readonly withheldRefunds: WithheldRefunds;
+  /** The rate cards of providers that are stored. */
+  readonly rateCards: RateCardBook;
   /** Keeps the metadata of calls that are refused. */
   readonly refusedCalls: RefusedCallRecorder;
   readonly log: CallLog;

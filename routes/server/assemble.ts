@@ -35,6 +35,7 @@ import { openMediaServices } from "../api/media/media_services.ts";
 import type { Thread } from "./thread.ts";
 import { openTransports, type Transports } from "./transports.ts";
 import type { ChangeNotices } from "../../kv/store/change_notices.ts";
+import { RateCardBook } from "../../kv/costs/rate_cards.ts";
 import { RefusedCallRecorder } from "../../kv/calls/refused_call_recorder.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
@@ -187,6 +188,7 @@ export async function assemble(
     answers,
     keyedCalls: new KeyedCalls(deadlines, bounds?.replayed),
     withheldRefunds: new WithheldRefunds({ kv, clock, deadlines, log }),
+    rateCards: new RateCardBook(),
     refusedCalls: new RefusedCallRecorder({
       kv,
       clock,

@@ -6,6 +6,7 @@ import {
   type ChatCharge,
   type EndedReading,
 } from "../../../core/calls/bounds/chat_charge.ts";
+import { providerUseOf } from "../../../core/calls/bounds/provider_use.ts";
 import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import {
   mostAnswerBytes,
@@ -21,7 +22,12 @@ import type { Implausible } from "../../../core/billing/charge_ceiling.ts";
 import type { Charge } from "../../../core/billing/outcome.ts";
 import { mostPerOutputToken } from "../../../core/billing/price.ts";
 import type { AppliedPrice, Attempt, Receipt } from "../../../core/billing/receipt.ts";
-import { type CallEnd, CallSettlement, type SettledCall } from "../call_settlement.ts";
+import {
+  type CallCharge,
+  type CallEnd,
+  CallSettlement,
+  type SettledCall,
+} from "../call_settlement.ts";
 import type { Gateway } from "../gateway.ts";
 import { WalletBound } from "./wallet_bound.ts";
 
@@ -202,7 +208,17 @@ export class ChatSettlement {
     this.#noteThroughput(end, charge);
     if (charge.implausible !== undefined) this.#noteFalseReport(end.route, charge.implausible);
     this.#noteOutput(end, charge);
-    return this.#call.settle(end, charge, { stopReason: end.reading?.stopReason });
+    const options = { stopReason: end.reading?.stopReason };
+    return this.#call.settle(end, this.#withProviderUse(end, charge), options);
+  }
+
+  /** Adds what the provider counted, where its rates are known. */
+  #withProviderUse(end: ChatEnd, charge: ChatCharge): CallCharge {
+    if (end.route?.rateCard === undefined) return charge;
+    const { outcome, reading, route } = end;
+    const carriedTier = this.#carriesTier(route) ? this.#input.bounds.tier : undefined;
+    const providerUse = providerUseOf({ outcome, reading, charged: charge.usage, carriedTier });
+    return { ...charge, providerUse };
   }
 
   /** Releases the reservation of a call that ended before anything could be charged. */

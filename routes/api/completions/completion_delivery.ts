@@ -22,6 +22,8 @@ import { idleMs } from "../../../core/routing/timeouts.ts";
 import { bytesLeave } from "../../http/bytes_leave.ts";
 import { wholeAnswer } from "../chat/whole_answer.ts";
 import type { Found } from "../media/event_delivery.ts";
+import { providerUseOf } from "../../../core/calls/bounds/provider_use.ts";
+import type { CallCharge } from "../call_settlement.ts";
 import type { MediaCall } from "../media/media_call.ts";
 import { costHeaders, streamOf } from "../response_headers.ts";
 
@@ -33,6 +35,20 @@ export interface CompletionDelivery {
 
 function chargeOf({ quoted }: CompletionDelivery, outcome: Outcome, reading: EndedReading) {
   return chargeForEndedChat(quoted, { outcome, reading, runsTools: false, carriesTier: false });
+}
+
+/** The same with what the provider counted. */
+function settledCharge(
+  delivery: CompletionDelivery,
+  outcome: Outcome,
+  reading: EndedReading,
+): CallCharge {
+  const charge = chargeOf(delivery, outcome, reading);
+  const charged = charge.usage;
+  return {
+    ...charge,
+    providerUse: providerUseOf({ outcome, reading, charged, carriedTier: undefined }),
+  };
 }
 
 function meteredInput(
@@ -55,7 +71,7 @@ function meteredInput(
     bounds: [new OutputLimit(most, (reading) => chargeOf(delivery, "cut", reading).usage)],
     mostBytes: mostStreamBytes(wantedOutputTokens),
     settle: async (outcome) => {
-      const charge = chargeOf(delivery, outcome, started.pipe.reading);
+      const charge = settledCharge(delivery, outcome, started.pipe.reading);
       await settlement.settle({ outcome, status: 200, route, attempts }, charge);
     },
     bytesLeave,
@@ -76,7 +92,7 @@ export async function deliverCompletion(
   }
   const { reading, bytes } = result;
   const outcome = reading.empty && reading.usage === undefined ? "empty" : "completed";
-  const charge = chargeOf(delivery, outcome, { ...reading, sawOutput: !reading.empty });
+  const charge = settledCharge(delivery, outcome, { ...reading, sawOutput: !reading.empty });
   const receipt = await settlement.settle({ outcome, status: 200, route, attempts }, charge);
   const all = [...headers, ...costHeaders(receipt)];
   return wholeAnswer(bytes, all, bufferedAnswer, gateway.deadlines);

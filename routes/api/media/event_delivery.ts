@@ -25,6 +25,8 @@ export interface EventDelivery {
   readonly call: MediaCall;
   /** Units that are charged for a whole answer. */
   readonly units: number;
+  /** Of the sound that the provider hears, where it is measured. */
+  readonly seconds?: number;
 }
 
 /**
@@ -35,14 +37,16 @@ const chargedOutcomes: ReadonlySet<Outcome> = new Set<Outcome>(["completed", "cl
 
 /** Makes the function that settles the call. It lives as long as the answer, so it keeps nothing of the request. */
 export function settlerOf(
-  { call: { settlement }, units }: EventDelivery,
+  { call: { settlement }, units, seconds }: EventDelivery,
   { route, attempts }: Pick<Found<unknown>, "route" | "attempts">,
 ) {
   return async (outcome: Outcome) => {
     const charged = chargedOutcomes.has(outcome) ? units : 0;
     const priceMicroVnd = costOfUnits(settlement.call.price, charged);
     const end = { outcome, status: 200, route, attempts } as const;
-    return await settlement.settle(end, { units: charged, priceMicroVnd });
+    // A provider that heard all of the sound is paid, whatever became of the answer.
+    const providerUse = { units, seconds };
+    return await settlement.settle(end, { units: charged, priceMicroVnd, providerUse });
   };
 }
 

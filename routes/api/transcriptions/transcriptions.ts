@@ -91,7 +91,8 @@ export async function serveTranscription(
     if (known !== undefined) return known;
   }
   const price = applyPrice(chosen.model.price);
-  const units = price.unit === "second" ? request.seconds : 1;
+  const { seconds } = request;
+  const units = price.unit === "second" ? seconds : 1;
   const call = await beginMediaCall(gateway, {
     incoming,
     principal,
@@ -109,9 +110,9 @@ export async function serveTranscription(
     const finding = find(call, () => statusSent);
     if (request.stream && await isLate(gateway.deadlines, finding)) {
       statusSent = 200;
-      return deliverEventsEarly({ call, units }, finding);
+      return deliverEventsEarly({ call, units, seconds }, finding);
     }
-    return await deliver({ call, units }, await finding);
+    return await deliver({ call, units, seconds }, await finding);
   } catch (error) {
     call.settlement.abandon();
     throw error;

@@ -104,7 +104,8 @@ async function submit(
     route,
     attempts,
   } as const;
-  const charge = { units: 1, priceMicroVnd };
+  const providerUse = { units: 1, seconds: request.sentSeconds };
+  const charge = { units: 1, priceMicroVnd, providerUse };
   try {
     const receipt = await settlement.settle(end, charge, { attach: newTaskRows(task, claim) });
     gateway.media.wakeUp.nudge(videoPolls.name);

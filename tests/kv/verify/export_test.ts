@@ -51,6 +51,7 @@ const staying: readonly string[] = [
   "topup_by_account",
   "topup_of_form",
   "topup_open",
+  "usage_by_day",
   "video_open",
   "call_order",
   "video_order",
