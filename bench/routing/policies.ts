@@ -54,6 +54,7 @@ function healthPolicy(model: Model, now: () => number, random: () => number): Po
       wallet: gatewayFileSchema.shape.wallet.parse({}),
       models: [model],
       providers: { simulated: { kind: "sandbox", strict: false } },
+      hasCosts: false,
       listRate: 1,
       defaultModel: model,
       find: () => model,
