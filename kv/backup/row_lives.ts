@@ -36,6 +36,7 @@ const leftOut: ReadonlySet<string> = new Set<RowKind>([
   "mail_token",
   "operator_session",
   "rate_limit",
+  "rate_use",
   "session",
   "sign_in_flow",
   "store",

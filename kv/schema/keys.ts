@@ -21,6 +21,7 @@ export * from "./invoices.ts";
 export * from "./money.ts";
 export * from "./operators.ts";
 export * from "./outbox.ts";
+export * from "./rate_use.ts";
 export * from "./store_key.ts";
 export * from "./topups.ts";
 export * from "./videos.ts";

@@ -57,6 +57,7 @@ export const rowKinds = [
   "provider_claim",
   "rate_card",
   "rate_limit",
+  "rate_use",
   "receipt",
   "receipts_of",
   "refunded",

@@ -81,6 +81,7 @@ const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
   provider_claim: whole,
   rate_card: whole,
   rate_limit: "passing",
+  rate_use: "passing",
   receipt: (entry) =>
     decodeReceiptPage(entry).map((receipt) => ({
       key: receiptPageKey(receipt.requestId),
