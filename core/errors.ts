@@ -116,6 +116,13 @@ export const errorTable = {
     retry: true,
     responsesCode: "rate_limit_exceeded",
   },
+  /** A rate limit of the gateway, which binds the caller's account or key, or the model. */
+  rate_limit_reached: {
+    status: 429,
+    type: "rate_limit_error",
+    retry: true,
+    responsesCode: "rate_limit_exceeded",
+  },
   internal_error: { status: 500, type: "api_error", retry: true },
   upstream_unreachable: { status: 502, type: "api_error", retry: true },
   maintenance: { status: 503, type: "service_unavailable", retry: true },

@@ -12,6 +12,7 @@ import { countedTools } from "../billing/hosted_tools.ts";
 import { toolPricesOf } from "../billing/price.ts";
 import { type CostCurrency, type RateCard, rateCard, vnd } from "../billing/rate_card.ts";
 import type { RouteCost } from "../billing/route_cost.ts";
+import type { DefaultRateLimits } from "../rate_limits/subjects.ts";
 import { defaultFirstOutputMs } from "../routing/limits.ts";
 import type { BillableFeature } from "../wire/billable_features/features.ts";
 import type { RouteCapabilities } from "../wire/contract.ts";
@@ -40,6 +41,8 @@ export interface Catalog {
   readonly wallet: WalletRules;
   /** Whether a route has a cost: then every call notes its own, or that it is not known. */
   readonly hasCosts: boolean;
+  /** Rate limits of every account and key; absent: none. */
+  readonly rateLimits?: DefaultRateLimits | undefined;
   /** Finds a model of any kind by its id or an alias. */
   find(name: string): Model | undefined;
   /**
@@ -162,6 +165,7 @@ export function buildModel(
     // Chat begins within seconds; the time of a picture is not known beforehand.
     slowAfterMs: entry.slowAfterMs ?? (entry.kind === "chat" ? defaultFirstOutputMs : undefined),
     videoRules: entry.videoRules,
+    rateLimits: entry.rateLimits,
   };
 }
 
@@ -195,6 +199,7 @@ export function buildCatalog(
       defaultModel,
       wallet: file.wallet,
       hasCosts: models.some(({ routes }) => routes.some((route) => route.rateCard !== undefined)),
+      rateLimits: file.rateLimits,
       find: (name) => byName.get(name),
       resolve(name, kind) {
         const model = byName.get(name);

@@ -3,6 +3,7 @@ import type { CataloguePrice } from "../billing/price.ts";
 import type { RateCard } from "../billing/rate_card.ts";
 import type { BillableFeature } from "../wire/billable_features/features.ts";
 import type { ProviderStyle, RouteCapabilities } from "../wire/contract.ts";
+import type { ModelRateLimits } from "../rate_limits/subjects.ts";
 
 /** The kinds of models; each has its own endpoints. */
 export type ModelKind =
@@ -65,4 +66,6 @@ export interface Model {
   /** Time to the first output; `undefined`: not known for this kind of model. */
   readonly slowAfterMs: number | undefined;
   readonly videoRules: Readonly<Record<string, unknown>> | undefined;
+  /** Rate limits of this model; absent: none. */
+  readonly rateLimits?: ModelRateLimits | undefined;
 }

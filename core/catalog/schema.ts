@@ -15,6 +15,7 @@ import { presetNames } from "./presets/mod.ts";
 import { cloudAuthSchema, cloudSchema } from "./cloud_schema.ts";
 import { priceSchema } from "./price_schema.ts";
 import { costSchema, currenciesSchema, providerCurrency } from "./cost_schema.ts";
+import { defaultRateLimitsSchema, modelRateLimitsSchema } from "./rate_limits_schema.ts";
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/).max(maxModelNameChars);
 
@@ -198,6 +199,7 @@ export const modelSchema = z.strictObject({
     ),
   videoRules: videoRulesSchema.optional()
     .describe("What a video model accepts; see docs/media.md."),
+  rateLimits: modelRateLimitsSchema,
 });
 
 /** VND. A larger debt would be a loan, not slack for calls in flight. */
@@ -226,6 +228,7 @@ export const gatewayFileSchema = z.strictObject({
   defaultModel: name.describe("Chat model that answers for unknown names."),
   wallet: walletSchema.prefault({}).describe("What accounts may spend; see docs/operations.md."),
   currencies: currenciesSchema,
+  rateLimits: defaultRateLimitsSchema,
   providers: z.record(z.string().regex(/^[a-z][a-z0-9-]*$/), providerSchema),
   models: z.array(modelSchema).min(1).max(10_000),
 });

@@ -45,8 +45,8 @@ export interface RateRefusal {
 
 /** How an admitted call ended. */
 export interface RatedEnd {
-  /** Tokens that it used. */
-  readonly tokens: number;
+  /** Tokens that it used; `undefined` if that is not known: the expected ones remain. */
+  readonly tokens: number | undefined;
   /** False for a call that no provider got: it does not count as a call either. */
   readonly isCounted: boolean;
 }
@@ -327,7 +327,7 @@ class BookedCall implements RatedCall {
     this.#place = place;
   }
 
-  end({ tokens, isCounted }: RatedEnd): void {
+  end({ tokens = this.#tokens, isCounted }: RatedEnd): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     const nowMs = this.#monotonicMs();

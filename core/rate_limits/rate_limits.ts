@@ -18,13 +18,6 @@ export interface RateLimits {
 /** One of the limits. */
 export type RateLimitName = keyof RateLimits;
 
-/** All limits, in the order in which pages and messages list them. */
-export const rateLimitNames = [
-  "requestsPerMinute",
-  "tokensPerMinute",
-  "callsAtOnce",
-] as const satisfies readonly RateLimitName[];
-
 /** What an operator sets for one account in place of the defaults: another limit, or none. Absent: the default. */
 export type RateOverrides = { readonly [Name in RateLimitName]?: number | "none" };
 

@@ -41,17 +41,8 @@ export interface RateSources {
     | undefined;
 }
 
-/** Whether nothing can limit a call; decided without an allocation. */
-export function isUnlimited(
-  { defaults, account, key, model }: Omit<RateSources, "accountId" | "keyId">,
-): boolean {
-  return defaults === undefined && account === undefined && key === undefined &&
-    model?.rateLimits === undefined;
-}
-
 /** Lists whose limits bind a call; `undefined` if nothing does. */
 export function rateSubjects(sources: RateSources): readonly RateSubject[] | undefined {
-  if (isUnlimited(sources)) return undefined;
   const { accountId, keyId, defaults, account, key, model } = sources;
   const subjects: RateSubject[] = [];
   const add = (scope: RateSubject["scope"], id: string, limits: RateLimits | undefined) => {

@@ -10,6 +10,7 @@
  *   unsealed.
  */
 import type { Locale } from "../../core/accounts/locale.ts";
+import type { AccountRateLimits } from "../../core/rate_limits/subjects.ts";
 import { type AccountId, newId } from "../../core/lib/ids.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { invariant } from "../../core/lib/assert.ts";
@@ -57,6 +58,8 @@ export interface Account {
    * fall.
    */
   readonly lowBalanceMailedAtMs?: number;
+  /** Rate limits that an operator set in place of the defaults. */
+  readonly rateLimits?: AccountRateLimits;
 }
 
 /** The data of a new account. */

@@ -9,6 +9,7 @@
  * - Never: stores a key in plain text: a row holds its hash and its sealed text.
  */
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
+import type { RateLimits } from "../../core/rate_limits/rate_limits.ts";
 import { type MasterKeys, open } from "../../core/api_keys/seal.ts";
 import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
@@ -26,6 +27,8 @@ export interface ApiKeyOptions {
   readonly allowedIps?: readonly string[];
   readonly dailyLimitMicroVnd?: bigint;
   readonly monthlyLimitMicroVnd?: bigint;
+  /** Rate limits that its owner set; those of the operator apply beside them. */
+  readonly rateLimits?: RateLimits;
   /**
    * If set, the key cannot read the balance, and reads usage and receipts of its own calls only. If
    * absent, it reads the whole account.

@@ -4,6 +4,7 @@
  */
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
+import type { AccountRateLimits } from "../../core/rate_limits/subjects.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../core/api_keys/api_key.ts";
 import { getAccount } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
@@ -20,6 +21,8 @@ export interface Principal {
   readonly secretHash: string;
   /** The ids of allowed models as a set, built once; `undefined` allows every model. */
   readonly allowedModels: ReadonlySet<string> | undefined;
+  /** The rate limits that an operator set for the account. */
+  readonly accountRateLimits?: AccountRateLimits | undefined;
 }
 
 /** A key that exists, whether or not it may be used. */
@@ -90,6 +93,7 @@ export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clo
       key,
       secretHash,
       allowedModels: key.allowedModels === undefined ? undefined : new Set(key.allowedModels),
+      accountRateLimits: account.rateLimits,
     };
     if (epoch !== undefined && epoch === cacheEpoch) {
       if (cache.size >= maxAuthCacheEntries) {

@@ -47,6 +47,7 @@ export type OperatorAct =
   | "announcement_updated"
   | "maintenance_changed"
   | "days_resealed"
+  | "rate_limits_changed"
   | "route_changed"
   | "second_factor_enrolled"
   | "second_factor_passed"

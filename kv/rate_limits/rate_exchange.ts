@@ -35,9 +35,6 @@ const subjectsPerPage = 400;
 /** Pages of an instance. Subjects beyond them count at this instance alone. */
 const mostPages = 10;
 
-/** Instances to assume before the first exchange: a cold one may use a quarter of a limit until it knows more. */
-export const assumedInstances = 4;
-
 /** A page as it is stored. */
 interface Page {
   /** Another number in each version, by which readers see that the instance lives. */
@@ -57,6 +54,8 @@ export interface RateExchangeOptions {
   readonly book: ProcessRateBook;
   readonly clock: Pick<Clock, "monotonicMs">;
   readonly timer: Timer;
+  /** Instances that may be there when no call has counted for a while. */
+  readonly assumedInstances: number;
   /** Called with the error of an exchange, which is tried again. */
   readonly onFailure: (error: unknown) => void;
 }
@@ -126,7 +125,7 @@ export class RateExchange {
     this.#stopTimer = undefined;
     // What others do is not known from here on.
     for (const peer of this.#peers.values()) this.#silence(peer);
-    this.#options.book.exchanged(assumedInstances);
+    this.#options.book.exchanged(this.#options.assumedInstances);
   }
 
   async #write(): Promise<void> {

@@ -4,6 +4,7 @@ import type { ChatRequest } from "../../core/calls/request/chat_request.ts";
 import { firstImagePath } from "../../core/calls/request/image_inputs.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { OutlineObject } from "../../core/lib/json/json.ts";
+import type { RatedCall } from "../../core/rate_limits/rate_book.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import type { LimitRefusal } from "../../kv/api_keys/key_limits.ts";
@@ -113,6 +114,8 @@ export interface ReservationRequest {
   /** The amount that must be free for the call to begin. */
   readonly amountMicroVnd: bigint;
   readonly startedAtMs: number;
+  /** Set if rate limits bind the call, which does not count if it cannot pay. */
+  readonly rated?: RatedCall | undefined;
   /** Finds the error of a request that would be refused whatever the balance; called only before a 402 is sent. */
   readonly localError: () => Promise<GatewayError | undefined>;
 }
@@ -126,13 +129,21 @@ export interface ReservationRequest {
 export async function reserve(
   wallet: KeyedWalletEngine,
   principal: Principal,
-  { amountMicroVnd, startedAtMs, localError }: ReservationRequest,
+  { amountMicroVnd, startedAtMs, rated, localError }: ReservationRequest,
 ): Promise<Reservation> {
-  const outcome = wallet.reserveFor(principal.key, amountMicroVnd, startedAtMs);
-  const result = outcome instanceof Promise ? await outcome : outcome;
-  if (result.ok) return result.reservation;
-  const unpaid = unpaidError(result, amountMicroVnd);
-  throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
+  let isReserved = false;
+  try {
+    const outcome = wallet.reserveFor(principal.key, amountMicroVnd, startedAtMs);
+    const result = outcome instanceof Promise ? await outcome : outcome;
+    if (result.ok) {
+      isReserved = true;
+      return result.reservation;
+    }
+    const unpaid = unpaidError(result, amountMicroVnd);
+    throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
+  } finally {
+    if (!isReserved) rated?.end({ tokens: 0, isCounted: false });
+  }
 }
 
 /** Maps a refused reservation to the client's error. */

@@ -16,6 +16,7 @@ import { newId } from "../../core/lib/ids.ts";
 import { withCommonHeaders } from "../http/common_headers.ts";
 import { errorReply, errorResponse } from "../http/error_response.ts";
 import type { HttpRequest } from "../http/http_request.ts";
+import { withRateHeaders } from "../http/rate_headers.ts";
 import { pathOf } from "../http/path_of.ts";
 import { serveChat } from "./chat/chat.ts";
 import { serveCountTokens } from "./chat/count_tokens.ts";
@@ -114,19 +115,33 @@ async function respond(
   try {
     const served = withCommonHeaders(await serve(incoming), requestId);
     const response = withCostHeaders(served, incoming.chosen);
-    return incoming.keyedCall === undefined
+    const answer = incoming.keyedCall === undefined
       ? response
       : await incoming.keyedCall.answered(responseOf(response));
+    // After the copy for repeats is made: what was left then is not left now.
+    return rated(gateway, incoming, answer, path);
   } catch (error) {
     await incoming.keyedCall?.failed();
     const style = errorStyleOf(path, request.headers);
     traceFailure(gateway, incoming, { endpoint: servedPathOf(path), style }, error);
     const response = errorReply(error, style, requestId);
-    return withCostHeaders(response, incoming.chosen);
+    return rated(gateway, incoming, withCostHeaders(response, incoming.chosen), path);
   } finally {
     incoming.bufferedBody?.release();
     incoming.answer?.release();
   }
+}
+
+/** Adds the headers of rate limits, where any bind the call. */
+function rated(
+  { clock }: Gateway,
+  { rateFigures, request }: Incoming,
+  answer: Reply | Response,
+  path: string,
+): Reply | Response {
+  if (rateFigures === undefined) return answer;
+  const style = errorStyleOf(path, request.headers);
+  return withRateHeaders(answer, rateFigures, style, clock.nowMs());
 }
 
 const chatPaths: ReadonlyMap<string, Style> = new Map([

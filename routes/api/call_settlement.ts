@@ -23,6 +23,7 @@ import {
 import { errorTable } from "../../core/errors.ts";
 import { errorName, unforeseen } from "../../core/lib/error_line.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
+import type { RatedCall } from "../../core/rate_limits/rate_book.ts";
 import type { Writable } from "../../core/lib/writable.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import type { Attachment, ReceiptDraft, Reservation, WithheldAnswer } from "../../kv/wallet/mod.ts";
@@ -30,6 +31,7 @@ import type { AttemptTiming } from "../telemetry/telemetry.ts";
 import type { Gateway } from "./gateway.ts";
 import type { KeyedCall } from "./keyed_call.ts";
 import { receiptInTime } from "./late_receipt.ts";
+import { ratedTokens } from "./rate_limits.ts";
 
 /** When a call began, and its place in a trace. */
 export interface CallStart {
@@ -63,6 +65,8 @@ export interface SettledCall {
   readonly start: CallStart;
   /** Gets `end()` once the call is over. An object, since a closure made beside the request would retain its body. */
   readonly running: { end(): void };
+  /** Set if rate limits bind the call. */
+  readonly rated?: RatedCall | undefined;
   /** Set if the client sent an idempotency key; a video brings rows of its own. */
   readonly keyedCall?: KeyedCall | undefined;
 }
@@ -209,6 +213,11 @@ export class CallSettlement {
       });
     } finally {
       running.end();
+      // A call that reached no provider does not count.
+      this.call.rated?.end({
+        tokens: ratedTokens(charge.usage),
+        isCounted: end.attempts.length > 0,
+      });
     }
   }
 
@@ -291,5 +300,6 @@ export class CallSettlement {
     this.#gateway.wallet.release(this.call.reservation);
     void this.call.keyedCall?.abandon();
     this.call.running.end();
+    this.call.rated?.end({ tokens: 0, isCounted: false });
   }
 }

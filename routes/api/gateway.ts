@@ -10,6 +10,7 @@ import type { RecentItems } from "../../core/calls/request/recent_items.ts";
 import type { OutputExpectations } from "../../core/calls/bounds/output_expectations.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
+import type { RateBook } from "../../core/rate_limits/rate_book.ts";
 import type { Availability } from "../../core/routing/availability.ts";
 import type { DayHistory } from "../../core/routing/day_history.ts";
 import type { Router } from "../../core/routing/router.ts";
@@ -54,6 +55,8 @@ export interface Gateway {
   /** Items that Responses clients can refer to by id. */
   readonly recentItems: RecentItems;
   readonly calls: CallsInFlight;
+  /** What calls have used of rate limits. */
+  readonly rates: RateBook;
   /** The budget for large request bodies. */
   readonly bodies: BodyBudget;
   /** Bodies of refused requests that are being discarded. */

@@ -5,6 +5,7 @@ import { GatewayError } from "../../core/errors.ts";
 import { maxRequestBodyBytes } from "../../core/limits.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import { maintenanceRetrySeconds } from "../../core/routing/limits.ts";
+import type { RateFigures } from "../../core/rate_limits/rate_book.ts";
 import { mayBeFree } from "../../core/billing/price.ts";
 import type { Principal, RefusedCaller } from "../../kv/api_keys/key_directory.ts";
 import type { ReserveResult } from "../../kv/wallet/mod.ts";
@@ -34,6 +35,8 @@ export interface Incoming extends RefusedCaller {
   keyedCall?: KeyedCall;
   /** The model that the call is for, once it is known. */
   chosen?: ChosenModel;
+  /** The rate limits that bind the call, where any do. */
+  rateFigures?: RateFigures;
   /** The counted memory of the answer, if it is read whole. */
   answer?: BufferedAnswer;
 }

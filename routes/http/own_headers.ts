@@ -28,6 +28,34 @@ export const answerHeaders = {
   priceVndPerSecond: "x-gateway-price-vnd-per-second",
 } as const;
 
+/** Headers of answers to calls with rate limits: the names that the SDKs of each style read. */
+export const rateHeaders = {
+  messages: {
+    requests: {
+      limit: "anthropic-ratelimit-requests-limit",
+      remaining: "anthropic-ratelimit-requests-remaining",
+      reset: "anthropic-ratelimit-requests-reset",
+    },
+    tokens: {
+      limit: "anthropic-ratelimit-tokens-limit",
+      remaining: "anthropic-ratelimit-tokens-remaining",
+      reset: "anthropic-ratelimit-tokens-reset",
+    },
+  },
+  others: {
+    requests: {
+      limit: "x-ratelimit-limit-requests",
+      remaining: "x-ratelimit-remaining-requests",
+      reset: "x-ratelimit-reset-requests",
+    },
+    tokens: {
+      limit: "x-ratelimit-limit-tokens",
+      remaining: "x-ratelimit-remaining-tokens",
+      reset: "x-ratelimit-reset-tokens",
+    },
+  },
+} as const;
+
 /** Headers of requests. */
 export const requestHeaders = {
   /** `true`: a request with fields that would be dropped is refused. */

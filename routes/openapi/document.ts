@@ -7,7 +7,7 @@ import { chatOperations } from "./chat_operations.ts";
 import { chatSchemas } from "./chat_schemas.ts";
 import { errorAnswerComponents, errorAnswers, errorBodySchemas } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
-import { headerComponents } from "./headers.ts";
+import { headerComponents, rateHeaderNames } from "./headers.ts";
 import { mediaOperations } from "./media_operations.ts";
 import { mediaSchemas } from "./media_schemas.ts";
 import { type Operation, type OperationAnswer, type Parameter, tags } from "./operation.ts";
@@ -136,7 +136,9 @@ function operationObject(operation: Operation): JsonObject {
     description,
     ...own,
     responses: {
-      ...Object.fromEntries(operation.answers.map(answerEntry)),
+      ...Object.fromEntries(
+        operation.answers.map((answer) => answerEntry(withLimitHeaders(answer, operation))),
+      ),
       ...errorAnswers(operation.errors, operation.errorStyle),
     },
   };
@@ -151,6 +153,15 @@ function parameterObject({ name, in: place, description, schema, example }: Para
     schema,
     ...(example === undefined ? {} : { example }),
   };
+}
+
+/** Adds the headers of rate limits to answers of calls that count against them. */
+function withLimitHeaders(
+  answer: OperationAnswer,
+  { errors, errorStyle }: Operation,
+): OperationAnswer {
+  if (errorStyle === "asked" || !errors.includes("rate_limit_reached")) return answer;
+  return { ...answer, headers: [...answer.headers ?? [], ...rateHeaderNames(errorStyle)] };
 }
 
 function answerEntry(

@@ -2,6 +2,7 @@
 import { type ErrorCode, errorTable, GatewayError, wireStatus } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { answerHeaders } from "../http/own_headers.ts";
+import { rateHeaderNames } from "./headers.ts";
 import { type AnswerStyle, ref } from "./operation.ts";
 
 /** Errors of every operation that asks for a key. */
@@ -40,6 +41,7 @@ export const paidErrors = [
   "already_answered",
   "idempotency_key_reused",
   "balance_on_hold",
+  "rate_limit_reached",
   "rate_limit_exceeded",
   "upstream_unreachable",
   "feature_unavailable",
@@ -137,6 +139,7 @@ function errorAnswer(status: number, codes: readonly ErrorCode[], style: AnswerS
     answerHeaders.requestId,
     answerHeaders.shouldRetry,
     ...mayWait ? ["retry-after"] : [],
+    ...status === 429 && style !== "asked" ? rateHeaderNames(style) : [],
   ];
   return {
     description: `${statusNames[status] ?? "Error"}: ${

@@ -1,6 +1,7 @@
 /** Headers of answers, and of requests, in the document. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { answerHeaders, requestHeaders } from "../http/own_headers.ts";
+import type { ErrorStyle } from "../../core/errors.ts";
+import { answerHeaders, rateHeaders, requestHeaders } from "../http/own_headers.ts";
 import type { Parameter } from "./operation.ts";
 
 const text = (description: string, schema: JsonObject = { type: "string" }): JsonObject => ({
@@ -10,6 +11,37 @@ const text = (description: string, schema: JsonObject = { type: "string" }): Jso
 
 const digits: JsonObject = { type: "string", pattern: "^\\d+$" };
 const amount: JsonObject = { type: "string", pattern: "^\\d+(\\.\\d+)?$" };
+
+/** The headers of rate limits, in the form of each style. */
+function rateComponents(): JsonObject {
+  const { messages, others } = rateHeaders;
+  const components: JsonObject = {};
+  for (const  of of["requests", "tokens"] as const) {
+    const unit = of === "requests" ? "Calls" : "Tokens";
+    for (const names of [messages[of], others[of]]) {
+      components[names.limit] = text(
+        `${unit} per minute that the strictest rate limit allows.`,
+        digits,
+      );
+      components[names.remaining] = text(`${unit} that are left of it.`, digits);
+    }
+    components[messages[of].reset] = text(`When all of them are there again.`, {
+      type: "string",
+      format: "date-time",
+    });
+    components[others[of].reset] = text("The time until all of them are there again.", {
+      type: "string",
+      pattern: "^(\\d+ms|(\\d+m)?\\d+(\\.\\d+)?s)$",
+    });
+  }
+  return components;
+}
+
+/** The headers of rate limits in the style of an answer. */
+export function rateHeaderNames(style: ErrorStyle): readonly string[] {
+  const names = style === "messages" ? rateHeaders.messages : rateHeaders.others;
+  return [...Object.values(names.requests), ...Object.values(names.tokens)];
+}
 
 /** Every header that an answer may have, by name. */
 export const headerComponents: JsonObject = {
@@ -29,6 +61,7 @@ export const headerComponents: JsonObject = {
   [answerHeaders.inputTokens]: text("Tokens of the prompt that were billed.", digits),
   [answerHeaders.outputTokens]: text("Tokens of the answer.", digits),
   [answerHeaders.costVnd]: text("What the call cost, in VND; exact.", amount),
+  ...rateComponents(),
 };
 
 /** Headers of an answer whose cost is known. */

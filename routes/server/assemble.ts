@@ -32,6 +32,7 @@ import { KeyedCalls } from "../api/keyed_calls.ts";
 import { CallsInFlight } from "../api/calls_in_flight.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { openMediaServices } from "../api/media/media_services.ts";
+import { type OpenRates, openRates } from "./rates.ts";
 import type { Thread } from "./thread.ts";
 import { openTransports, type Transports } from "./transports.ts";
 import type { ChangeNotices } from "../../kv/store/change_notices.ts";
@@ -137,6 +138,14 @@ export async function assemble(
     }),
     thread?.limits ?? openKeyLimitBook(kv, clock),
   );
+  const rates: OpenRates = worker === undefined
+    ? openRates(kv, {
+      clock,
+      isAlone: isLocal,
+      onFailure: (error) =>
+        log.event("warn", "use of rate limits was not exchanged", unforeseen(error)),
+    })
+    : { book: worker.rates, close: async () => {} };
   const transports = await openTransports(config.catalog, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
   const bounds = memoryBounds(config.memoryMb, thread?.workers);
@@ -183,6 +192,7 @@ export async function assemble(
     routeAffinity: new RouteAffinity(worker?.shareAffinity),
     recentItems: new RecentItems(clock, bounds?.items),
     calls,
+    rates: rates.book,
     bodies,
     refusedBodies: new RefusedBodies(deadlines),
     answers,
@@ -221,6 +231,7 @@ export async function assemble(
     async close(hurry) {
       await drain(calls, config.drainMs, hurry);
       await wallet.close();
+      await atMost(stopMs, rates.close());
       await gateway.withheldRefunds.rest(stopMs);
       await atMost(stopMs, gateway.refusedCalls.close());
       accessWatch.close();

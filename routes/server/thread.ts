@@ -2,6 +2,7 @@
 import type { Config } from "../../core/config/config.ts";
 import type { Environment } from "../../core/config/environment.ts";
 import { defaultWorkers } from "../../core/config/memory_bounds.ts";
+import type { RateBook } from "../../core/rate_limits/rate_book.ts";
 import type { SharedAffinity } from "../../core/routing/route_affinity.ts";
 import type { SharedState, TokenAnswer, WantedToken } from "../../core/routing/shared_state.ts";
 import type { KeyLimitBook } from "../../kv/api_keys/limit_book.ts";
@@ -29,6 +30,8 @@ export type Thread =
     | {
       readonly role: "worker";
       readonly peers: Peers;
+      /** The owner's book of rate limits. */
+      readonly rates: RateBook;
       /** Gets a token of a cloud from the owner, which renews them for all. */
       readonly askToken: (wanted: WantedToken) => Promise<TokenAnswer>;
       /** Tells them which route answered a prompt. */

@@ -5,10 +5,13 @@
  */
 import type { Model } from "../../catalog/catalog.ts";
 import type { ApiKeyId } from "../../lib/ids.ts";
+import { estimateOutputTokens } from "../../billing/tokens/rough_estimate.ts";
 import { firstSliceBytes } from "../attempt.ts";
 
 /** Tokens reserved at least, and where nothing is known: some paragraphs, which a fast provider sends in one piece. */
 const leastTokens = firstSliceBytes;
+/** Weight of the latest call in the average. */
+const latestWeight = 0.2;
 /** Factor by which a high figure shrinks with each call that stays below it: some dozens of calls forget it. */
 const decay = 0.9;
 /** Entries of one generation; there are two. */
@@ -37,6 +40,8 @@ export interface SeenOutput {
 
 interface Expectation {
   readonly tokens: number;
+  /** The average of late. */
+  readonly average: number;
   /** Number of further calls with a full reservation. */
   readonly suspect: number;
 }
@@ -86,6 +91,11 @@ export class OutputExpectations {
     return known.suspect > 0 ? Infinity : Math.max(known.tokens, leastTokens);
   }
 
+  /** The output tokens that calls of a key to a model had on average of late; `undefined` before the first. */
+  averageTokens(model: Model, keyId: ApiKeyId): number | undefined {
+    return this.#find(entryName(model, keyId))?.average;
+  }
+
   /**
    * Learns from an ended call. A token has at least a byte, so the larger of the two figures bounds the tokens.
    * Hidden reasoning counts for the model, for all keys; other output beyond the bytes counts for the key only,
@@ -97,13 +107,15 @@ export class OutputExpectations {
     const isBeyondSight = outputTokens > outputBytes + unseenTokens;
     if (isBeyondSight && reasoningTokens > 0) this.#hiding.add(model.id);
     const name = entryName(model, keyId);
-    const earlier = this.#find(name) ?? { tokens: 0, suspect: 0 };
+    const tokens = outputTokens > 0 ? outputTokens : estimateOutputTokens(outputBytes);
+    const earlier = this.#find(name) ?? { tokens: 0, average: tokens, suspect: 0 };
     if (this.#young.size >= entriesPerGeneration && !this.#young.has(name)) {
       this.#old = this.#young;
       this.#young = new Map();
     }
     this.#young.set(name, {
       tokens: Math.max(outputTokens, outputBytes, Math.round(earlier.tokens * decay)),
+      average: earlier.average + (tokens - earlier.average) * latestWeight,
       suspect: isBeyondSight ? suspectCalls : Math.max(earlier.suspect - 1, 0),
     });
   }

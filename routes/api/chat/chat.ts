@@ -35,6 +35,7 @@ import { localChatRefusal } from "../../../core/calls/request/local_refusal.ts";
 import type { ProviderEntry } from "../../../core/catalog/schema.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../../core/errors.ts";
+import type { RatedCall } from "../../../core/rate_limits/rate_book.ts";
 import type { Reservation } from "../../../kv/wallet/mod.ts";
 import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
 import { reserve } from "../admission.ts";
@@ -42,6 +43,7 @@ import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./cha
 import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
 import { type CallStart, startCall } from "../call_settlement.ts";
 import { reportResult } from "../route_result.ts";
+import { beginRated, expectedOutput, isRateLimited } from "../rate_limits.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import { checkChat, type CheckedCall } from "./checked_chat.ts";
 import { fetchPeersItems } from "./peers_items.ts";
@@ -92,6 +94,12 @@ export async function serveAdmittedChat(
     if (known !== undefined) return known;
   }
   const { bounds, call } = checked;
+  const rated = isRateLimited(gateway, principal, call.model)
+    ? await beginRated(gateway, incoming, principal, call.model, {
+      input: bounds.estimatedInputTokens,
+      output: expectedOutput(gateway, principal, call.model, bounds.outputTokens),
+    })
+    : undefined;
   const initial = initialReservation(bounds, bounds.reservedPrice, {
     stream: call.request.stream,
     expectedTokens: gateway.expectations.tokens(call.model, principal.key.id),
@@ -99,10 +107,11 @@ export async function serveAdmittedChat(
   const reservation = await reserve(gateway.wallet, principal, {
     amountMicroVnd: initial.costMicroVnd,
     startedAtMs: start.startedAtMs,
+    rated,
     localError: () => localError(gateway, call),
   });
   incoming.isAdmitted = true;
-  return await deliver(gateway, incoming, checked, { initial, reservation });
+  return await deliver(gateway, incoming, checked, { initial, reservation, rated });
 }
 
 /** Tries the routes for a call whose reservation is made, and settles it. */
@@ -110,9 +119,10 @@ async function deliver(
   gateway: Gateway,
   incoming: Incoming,
   checked: CheckedCall,
-  { initial, reservation }: {
+  { initial, reservation, rated }: {
     readonly initial: InitialReservation;
     readonly reservation: Reservation;
+    readonly rated: RatedCall | undefined;
   },
 ): Promise<Reply | Response> {
   const { call, start, principal, mappedFrom, price, bounds, urls } = checked;
@@ -129,6 +139,7 @@ async function deliver(
     reservation,
     start,
     running: control,
+    rated,
     keyedCall: incoming.keyedCall,
   });
   try {

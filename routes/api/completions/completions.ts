@@ -32,6 +32,7 @@ import {
 } from "../incoming.ts";
 import type { Found } from "../media/event_delivery.ts";
 import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../media/media_call.ts";
+import { expectedOutput } from "../rate_limits.ts";
 import { type CompletionDelivery, deliverCompletion, deliverEarly } from "./completion_delivery.ts";
 
 /**
@@ -113,6 +114,10 @@ async function serveNative(
     stream: asked.stream,
     price,
     worstCaseMicroVnd: bounds.costMicroVnd,
+    expectedTokens: {
+      input: bounds.estimatedInputTokens,
+      output: expectedOutput(gateway, principal, chosen.model, bounds.outputTokens),
+    },
     dropped: [],
     start,
   }, work);

@@ -1,6 +1,7 @@
 /** Serves calls that get one JSON answer with a list of results: embeddings, ranks, moderation. */
 import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
+import { estimateOutputTokens } from "../../../core/billing/tokens/rough_estimate.ts";
 import type { AppliedPrice } from "../../../core/billing/receipt.ts";
 import { type FetchedUrl, refuseInternalNames } from "../../../core/calls/request/fetched_urls.ts";
 import type { Model, ModelKind } from "../../../core/catalog/catalog.ts";
@@ -78,6 +79,9 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
     stream: false,
     price,
     worstCaseMicroVnd: endpoint.mostMicroVnd(price, request),
+    ...(price.unit === "token" && {
+      expectedTokens: { input: estimateOutputTokens(body.length), output: 0 },
+    }),
     dropped: [],
     start,
   }, endpoint.work(request));

@@ -30,6 +30,7 @@ import { CallSettlement, type CallStart } from "../call_settlement.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Incoming } from "../incoming.ts";
 import { callHeaders } from "../response_headers.ts";
+import { beginRated, type ExpectedTokens, isRateLimited } from "../rate_limits.ts";
 import { reportResult } from "../route_result.ts";
 
 /** A media call before its admission. */
@@ -43,10 +44,14 @@ export interface MediaCallInput {
   readonly price: AppliedPrice;
   /** The most the call can cost. */
   readonly worstCaseMicroVnd: bigint;
+  /** Tokens to count against rate limits; absent for calls that are not paid by tokens. */
+  readonly expectedTokens?: ExpectedTokens;
   /** Request fields that are not sent to the provider, for `x-gateway-conversion`. */
   readonly dropped: readonly string[];
   readonly start: CallStart;
 }
+
+const noTokens: ExpectedTokens = { input: 0, output: 0 };
 
 const kindOfStyle = {
   images: "image",
@@ -78,7 +83,7 @@ export interface MediaCall<Value = unknown> {
  * Reserves the money and begins the call. Code that throws before {@linkcode CallSettlement.settle} must abandon the
  * settlement.
  *
- * @throws {GatewayError} 402 when the wallet cannot pay for a request that could go out
+ * @throws {GatewayError} 402 when the wallet cannot pay for a request that could go out, 429 under a rate limit
  */
 export async function beginMediaCall<Value>(
   gateway: Gateway,
@@ -86,9 +91,13 @@ export async function beginMediaCall<Value>(
   work: MediaWork<Value>,
 ): Promise<MediaCall<Value>> {
   const { incoming, principal, chosen, price } = input;
+  const rated = isRateLimited(gateway, principal, chosen.model)
+    ? await beginRated(gateway, incoming, principal, chosen.model, input.expectedTokens ?? noTokens)
+    : undefined;
   const reservation = await reserve(gateway.wallet, principal, {
     amountMicroVnd: input.worstCaseMicroVnd,
     startedAtMs: input.start.startedAtMs,
+    rated,
     localError: () => {
       const tools = withoutFetching(gateway.media.tools);
       return localRefusal(candidatesOf(gateway, input), (route) => work.prepare(route, tools));
@@ -108,6 +117,7 @@ export async function beginMediaCall<Value>(
     reservation,
     start: input.start,
     running: control,
+    rated,
     keyedCall: incoming.keyedCall,
   });
   const headers = callHeaders({

@@ -44,7 +44,7 @@ const texts = defineTexts({
     signedOut: "You are signed out. Load this page again to sign in.",
     problems: {
       insufficient_balance: "Your wallet cannot pay for this call.",
-      rate_limit_error: "The provider of this model is at its limit. Try again in a moment.",
+      rate_limit_error: "A rate limit is reached: yours, or the provider's. Try again in a moment.",
       service_unavailable: "The service is under maintenance. Try again later.",
       authentication_error: "The chosen key is no longer valid. Load this page again.",
       permission_error: "The chosen key may not use this model.",
@@ -75,7 +75,8 @@ const texts = defineTexts({
     signedOut: "Bạn đã đăng xuất. Hãy tải lại trang này để đăng nhập.",
     problems: {
       insufficient_balance: "Ví của bạn không đủ để trả cho lượt gọi này.",
-      rate_limit_error: "Nhà cung cấp của mô hình này đang quá hạn mức. Hãy thử lại sau giây lát.",
+      rate_limit_error:
+        "Đã chạm giới hạn tốc độ của bạn hoặc của nhà cung cấp. Hãy thử lại sau giây lát.",
       service_unavailable: "Dịch vụ đang bảo trì. Hãy thử lại sau.",
       authentication_error: "Khoá API đã chọn không còn hiệu lực. Hãy tải lại trang này.",
       permission_error: "Khoá API đã chọn không được dùng mô hình này.",

@@ -86,6 +86,7 @@ export async function serveWithWorkers(
     kv: store.kv,
     hub,
     limits,
+    rates: gateway.rates,
     write,
     workers,
     gateway,

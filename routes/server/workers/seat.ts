@@ -1,5 +1,6 @@
 /** One worker as its owner sees it, from the start of its thread to its end. */
 import { MessageLink } from "../../../core/lib/message_link.ts";
+import type { RateBook } from "../../../core/rate_limits/rate_book.ts";
 import type { KeyLimitBook } from "../../../kv/api_keys/limit_book.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 import { announcingStore } from "../../../kv/store/announcing_store.ts";
@@ -7,6 +8,7 @@ import { storeServices } from "../../../kv/store/messages/store_services.ts";
 import { WrittenInstances } from "../../../kv/wallet/written_instances.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
 import { WorkerLimits } from "./limits.ts";
+import { WorkerRates } from "./rates.ts";
 import type { NoticeHub } from "./notice_hub.ts";
 import type { OwnerServices, WorkerServices } from "./services.ts";
 import type { WorkerThread } from "./worker_thread.ts";
@@ -29,6 +31,7 @@ export interface SeatDeps {
   readonly kv: KeyValueStore;
   readonly hub: NoticeHub;
   readonly limits: KeyLimitBook;
+  readonly rates: RateBook;
   /** Gets log lines, one or several at once. */
   readonly write: (line: string) => void;
   /** What concerns the other workers. */
@@ -59,6 +62,7 @@ export class Seat {
   unanswered = 0;
   readonly #instances = new WrittenInstances();
   readonly #limits = new WorkerLimits();
+  readonly #rates = new WorkerRates();
   readonly #thread: WorkerThread;
 
   constructor(number: number, thread: WorkerThread, deps: SeatDeps) {
@@ -71,6 +75,7 @@ export class Seat {
     const services: OwnerServices = {
       ...storeServices(store, (key, isDeletion) => this.#instances.note(key, isDeletion)),
       ...this.#limits.services(deps.limits),
+      ...this.#rates.services(deps.rates),
       ...deps.others(this),
       lines: deps.write,
       ready: () => started.resolve({ ok: true }),
@@ -81,6 +86,7 @@ export class Seat {
     this.ended = thread.ended.then((reason) => {
       leave();
       this.link.end();
+      this.#rates.endAll();
       started.resolve({ ok: false, reason, isFinal: false });
       return reason;
     });

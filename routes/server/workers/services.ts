@@ -2,6 +2,13 @@
 import type { ReplayedAnswer } from "../../../core/calls/replayed_answers.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
+import type {
+  RatedEnd,
+  RateFigures,
+  RateRefusal,
+  RateRequest,
+  RateUse,
+} from "../../../core/rate_limits/rate_book.ts";
 import type { SharedAffinity } from "../../../core/routing/route_affinity.ts";
 import type { SharedState, TokenAnswer, WantedToken } from "../../../core/routing/shared_state.ts";
 import type { LimitRefusal } from "../../../kv/api_keys/key_limits.ts";
@@ -25,6 +32,17 @@ export type LimitServices = {
   endLimited(end: { readonly call: number; readonly costMicroVnd: bigint }): void;
 };
 
+/** The rate limits, whose book the owner has. An admitted call has a number. */
+export type RateServices = {
+  beginRated(
+    request: RateRequest,
+  ): Promise<
+    RateRefusal | { readonly ok: true; readonly call: number; readonly figures: RateFigures }
+  >;
+  endRated(end: RatedEnd & { readonly call: number }): void;
+  rateUse(ids: readonly string[]): readonly RateUse[] | Promise<readonly RateUse[]>;
+};
+
 /** Items of Responses answers that a worker looks for. */
 export interface WantedItems {
   readonly account: AccountId;
@@ -32,7 +50,7 @@ export interface WantedItems {
 }
 
 /** What a worker may call of its owner. */
-export type OwnerServices = StoreServices & LimitServices & {
+export type OwnerServices = StoreServices & LimitServices & RateServices & {
   /** Whole lines of the log, without the last line break. */
   lines(lines: string): void;
   /** The worker listens. */

@@ -19,6 +19,7 @@ import { loadMasterKeys } from "../master_keys.ts";
 import { lastEndsMs } from "../stopping.ts";
 import { Gathered } from "./gathered.ts";
 import { ownersLimits } from "./limits.ts";
+import { ownersRates } from "./rates.ts";
 import type { OwnerServices, WorkerServices } from "./services.ts";
 import type { WorkerStart } from "./worker_thread.ts";
 
@@ -118,6 +119,7 @@ class WorkerProgram {
         role: "worker",
         workers,
         limits: ownersLimits(link),
+        rates: ownersRates(link),
         share: (states) => link.note("share", states),
         askToken: (wanted) => link.call("tokenFor", wanted),
         shareAffinity: this.#affinities.add,

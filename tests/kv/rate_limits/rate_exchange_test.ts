@@ -2,12 +2,15 @@
 import fc from "fast-check";
 import { ProcessRateBook } from "../../../core/rate_limits/rate_book.ts";
 import type { RateLimits } from "../../../core/rate_limits/rate_limits.ts";
-import { assumedInstances, RateExchange } from "../../../kv/rate_limits/rate_exchange.ts";
+import { RateExchange } from "../../../kv/rate_limits/rate_exchange.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 import { rateUsePrefix } from "../../../kv/schema/keys.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { until } from "../../support/until.ts";
+
+/** What a cold instance assumes. */
+const assumedInstances = 4;
 
 interface Instance {
   readonly book: ProcessRateBook;
@@ -24,6 +27,7 @@ function openInstance(kv: KeyValueStore, time: ManualTime, failures: unknown[] =
     book,
     clock: time,
     timer: time,
+    assumedInstances,
     onFailure: (error) => failures.push(error),
   });
   return { book, exchange };
@@ -33,7 +37,10 @@ function openInstance(kv: KeyValueStore, time: ManualTime, failures: unknown[] =
 function openManual(kv: KeyValueStore, time: ManualTime): Instance {
   const book = new ProcessRateBook(() => time.monotonicMs(), { instances: assumedInstances });
   const { clock, timer, onFailure } = { clock: time, timer: time, onFailure: () => {} };
-  return { book, exchange: new RateExchange({ kv, book, clock, timer, onFailure }) };
+  return {
+    book,
+    exchange: new RateExchange({ kv, book, clock, timer, assumedInstances, onFailure }),
+  };
 }
 
 function begin({ book }: Instance, limits: RateLimits, tokens = 0) {
