@@ -3,6 +3,7 @@
  * variables. The JSON Schema in `docs/gateway.schema.json` is generated from here (`deno task schema`).
  */
 import { z } from "zod";
+import { spendingOrders } from "../credits/pots.ts";
 import { billableFeatures } from "../wire/billable_features/features.ts";
 import { routeCapabilitiesSchema } from "../wire/capabilities.ts";
 import { maxOutputTokensOfCall, maxReportedTokens } from "../billing/limits.ts";
@@ -217,6 +218,10 @@ const walletSchema = z.strictObject({
   }).prefault({}).describe(
     "Most that an account may owe, so that calls in flight do not block each other when the balance is " +
       "nearly used up. The next top-up repays it first.",
+  ),
+  spendGranted: z.enum(spendingOrders).default("first").describe(
+    "When calls spend credit that was given: `first`, before the customer's own money, or `last`. An account takes " +
+      "a change over with its next credit; see docs/credits.md.",
   ),
 });
 

@@ -33,6 +33,10 @@ export type ApprovalId = Branded<"ApprovalId">;
 
 /** One announcement to customers. `ann_…`, ascending in time. */
 export type AnnouncementId = Branded<"AnnouncementId">;
+/** One campaign, from which credit is given to accounts. `cmp_…`, ascending in time. */
+export type CampaignId = Branded<"CampaignId">;
+/** One voucher code; not the code itself. `vch_…` */
+export type VoucherId = Branded<"VoucherId">;
 
 const prefixes = {
   account: "acc_",
@@ -45,6 +49,8 @@ const prefixes = {
   audit: "aud_",
   approval: "apr_",
   announcement: "ann_",
+  campaign: "cmp_",
+  voucher: "vch_",
 } as const;
 
 /** The branded type of each kind of id. */
@@ -59,6 +65,8 @@ interface IdTypes {
   audit: AuditId;
   approval: ApprovalId;
   announcement: AnnouncementId;
+  campaign: CampaignId;
+  voucher: VoucherId;
 }
 
 const alphabet = "0123456789abcdefghijklmnopqrstuvwxyz";

@@ -111,3 +111,21 @@ export function addressBlock(text: string): string {
   const groups = [0, 2, 4, 6].map((at) => (address[at]! << 8 | address[at + 1]!).toString(16));
   return groups.join(":");
 }
+
+/**
+ * Returns the network of an IP address, from which one person can get many addresses, or any other text as
+ * it is: for IPv4 the /24, for IPv6 the /48 of a site.
+ *
+ * @example
+ * ```ts
+ * import { networkOf } from "./ip_address.ts";
+ * if (networkOf("203.0.113.9") !== networkOf("203.0.113.200")) throw new Error("two networks");
+ * if (networkOf("2001:db8:1:2::9") !== networkOf("2001:db8:1:3::9")) throw new Error("two networks");
+ * if (networkOf("2001:db8:1::9") === networkOf("2001:db8:2::9")) throw new Error("one network");
+ * ```
+ */
+export function networkOf(text: string): string {
+  const block = addressBlock(text);
+  const parts = block.split(block.includes(":") ? ":" : ".");
+  return parts.length === 4 ? parts.slice(0, 3).join(block.includes(":") ? ":" : ".") : block;
+}

@@ -59,3 +59,23 @@ export function vietnamIsoTime(atMs: number): string {
 export function vietnamDateTime(atMs: number): string {
   return new Date(atMs + vietnamOffsetMs).toISOString().slice(0, 19).replace("T", " ");
 }
+
+/**
+ * Parses a moment in Vietnam's time as forms send it: a day, with or without hours and minutes; `undefined` if
+ * it is none.
+ *
+ * @example
+ * ```ts
+ * import { parseVietnamMoment } from "./vietnam_time.ts";
+ * if (parseVietnamMoment("2026-11-21") !== Date.UTC(2026, 10, 20, 17)) throw new Error("day");
+ * if (parseVietnamMoment("2026-11-21T09:30") !== Date.UTC(2026, 10, 21, 2, 30)) throw new Error("time");
+ * if (parseVietnamMoment("2026-02-30") !== undefined) throw new Error("no such day");
+ * ```
+ */
+export function parseVietnamMoment(text: string): number | undefined {
+  const match = /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(?::\d{2})?)?$/.exec(text);
+  if (match === null) return undefined;
+  const [, day = "", time = "00:00"] = match;
+  const atMs = Date.parse(`${day}T${time}:00+07:00`);
+  return !Number.isNaN(atMs) && vietnamDay(atMs) === day ? atMs : undefined;
+}
