@@ -5,7 +5,7 @@
 import { hashSecret } from "../../core/accounts/secret_token.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { rateLimitKey } from "../schema/keys.ts";
-import type { KeyValueStore } from "../store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /**
  * Attempts of a check-and-set on a counter; if all fail there is a flood, and the request is
@@ -65,6 +65,27 @@ export async function countTry(
     return result.ok ? { done: { allowed: true } } : "again";
   }, { attempts: rateLimitWriteAttempts });
   return outcome === "conflict" ? refused : outcome.done;
+}
+
+/**
+ * Counts an attempt of `subject` in a commit of the caller: it counts only if that succeeds. Returns what
+ * the commit has to check and write; `undefined` if no attempt is left in this window.
+ */
+export async function countWith(
+  kv: KeyValueStore,
+  rule: RateRule,
+  subject: string,
+  nowMs: number,
+): Promise<((operation: AtomicWrite) => void) | undefined> {
+  const window = Math.floor(nowMs / rule.windowMs);
+  const leftMs = (window + 1) * rule.windowMs - nowMs;
+  const entry = await kv.get<number>(
+    rateLimitKey(rule.name, await hashSecret("rate", subject), window),
+  );
+  const used = entry.value ?? 0;
+  if (used >= rule.count) return undefined;
+  return (operation) =>
+    void operation.check(entry).set(entry.key, used + 1, { expireIn: Math.ceil(leftMs) });
 }
 
 /** Resets the counter of `subject` in the current window. */

@@ -10,11 +10,13 @@
  * - Never: changes or deletes a line, or moves money twice for one operation id.
  */
 import { invariant, InvariantError } from "../../core/lib/assert.ts";
+import type { SpendGranted } from "../../core/credits/pots.ts";
 import { type AccountId, type LedgerId, newId, type RequestId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "../wallet/limits.ts";
 import { maxReceiptTextChars } from "../receipts/receipt_codec.ts";
 import { compareAndSet } from "../store/cas.ts";
-import { ledgerByTimeKey, ledgerKey, ledgerOperationKey } from "../schema/keys.ts";
+import { type GrantMark, turnGrantBook } from "../credits/grant_book.ts";
+import { grantBookKey, ledgerByTimeKey, ledgerKey, ledgerOperationKey } from "../schema/keys.ts";
 import { changeWallet, readWallet } from "../wallet/wallets.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
@@ -34,7 +36,13 @@ export type LedgerKind =
   /** Play money of a sandbox install. */
   | "demo"
   /** A refund of a call that was charged, e.g. of a video that failed. */
-  | "refund";
+  | "refund"
+  | GivenKind
+  /** The unspent rest of a grant, taken back after it expired. */
+  | "credit_expiry";
+
+/** Credit that an operator gives: for a sign-up, for a code, on a top-up. */
+export type GivenKind = "signup_credit" | "voucher" | "bonus";
 
 /** A line of the ledger. */
 export interface LedgerEntry {
@@ -50,6 +58,8 @@ export interface LedgerEntry {
   readonly atMs: number;
   /** The call that the line refers to. */
   readonly requestId?: RequestId;
+  /** Set if the line gives credit or takes it back. */
+  readonly grant?: GrantMark;
 }
 
 /** A movement to make. */
@@ -63,6 +73,9 @@ export interface Movement {
   readonly reason: string;
   readonly atMs: number;
   readonly requestId?: RequestId;
+  readonly grant?: GrantMark;
+  /** When credit is spent, for a movement that gives some. */
+  readonly spendGranted?: SpendGranted;
   /**
    * Adds checks and rows of the caller to the same atomic write. May run several times, each time
    * after the wallet was read. At most seven checks: the ledger needs three, and denokv allows ten.
@@ -83,9 +96,18 @@ export type MovementResult =
 
 /**
  * Prefixes of the operation ids that the gateway makes itself: notices, adjustments, refunds, demo
- * money.
+ * money, credit that is given and expires.
  */
-const ownOperationPrefixes = ["in:", "adj:", "refund:", "demo:"];
+const ownOperationPrefixes = [
+  "in:",
+  "adj:",
+  "refund:",
+  "demo:",
+  "signup:",
+  "voucher:",
+  "bonus:",
+  "expiry:",
+];
 
 /**
  * Whether an operation id is reserved for the gateway itself. If a person used it, the movement
@@ -142,7 +164,7 @@ async function move(
   movement: Movement,
   amountMicroVnd: bigint,
 ): Promise<MovementResult> {
-  const { accountId, kind, operationId, reason, atMs, requestId } = movement;
+  const { accountId, kind, operationId, reason, atMs, requestId, grant } = movement;
   invariant(movement.amountMicroVnd > 0n, "the amount of a movement is greater than 0");
   invariant(
     operationId.length > 0 && operationId.length <= maxOperationIdChars,
@@ -156,13 +178,13 @@ async function move(
     operationId,
     reason: reason.slice(0, maxReceiptTextChars),
     atMs,
-    ...defined({ requestId }),
+    ...defined({ requestId, grant }),
   };
   let failure: unknown;
   const outcome = await compareAndSet<MovementResult>(async () => {
     try {
       failure = undefined;
-      return await tryToMove(kv, entry, movement.attach);
+      return await tryToMove(kv, entry, movement);
     } catch (error) {
       if (error instanceof InvariantError) throw error;
       // The answer was lost; the next attempt finds the row of the operation if it was applied.
@@ -180,17 +202,22 @@ async function move(
 async function tryToMove(
   kv: KeyValueStore,
   entry: LedgerEntry,
-  attach: Movement["attach"],
+  { attach, spendGranted }: Pick<Movement, "attach" | "spendGranted">,
 ): Promise<{ done: MovementResult } | "again"> {
   const { accountId, ledgerId, operationId } = entry;
   const wallet = await readWallet(kv, accountId);
-  const earlier = await kv.get<LedgerEntry>(ledgerOperationKey(operationId));
+  const [earlier, book] = await kv.getMany<[LedgerEntry, unknown]>([
+    ledgerOperationKey(operationId),
+    grantBookKey(accountId),
+  ]);
   if (earlier.value !== null) return { done: repeated(earlier.value, entry) };
   const availableMicroVnd = wallet.availableMicroVnd + entry.amountMicroVnd;
   // A credit may leave the wallet in debt; a debit never puts it there.
   if (availableMicroVnd < 0n && entry.amountMicroVnd < 0n) {
     return { done: { status: "insufficient", availableMicroVnd: wallet.availableMicroVnd } };
   }
+  // The book changes only together with the wallet, whose version is checked.
+  const turned = await turnGrantBook(kv, { wallet, book, entry, spendGranted });
   const lineKey = ledgerKey(accountId, ledgerId);
   const op = kv.atomic()
     .check({ key: ledgerOperationKey(operationId), versionstamp: null })
@@ -198,6 +225,7 @@ async function tryToMove(
   changeWallet(op, wallet, availableMicroVnd, { isTopup: entry.kind === "topup" });
   op.set(lineKey, entry).set(ledgerOperationKey(operationId), entry)
     .set(ledgerByTimeKey(ledgerId), entry);
+  turned?.(op);
   await attach?.(op, entry);
   const result = await op.commit();
   if (result.ok) return { done: { status: "applied", entry } };

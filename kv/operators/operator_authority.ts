@@ -6,7 +6,7 @@
  */
 import { mailboxOf } from "../../core/accounts/mailbox.ts";
 import type { Account } from "../accounts/accounts.ts";
-import { operatorMovedKey } from "../schema/keys.ts";
+import { operatorMovedKey, operatorPromisedKey } from "../schema/keys.ts";
 import type { MovedMoney, Operator } from "./operator_audit.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
@@ -86,19 +86,40 @@ export async function authorize(
       ? { ok: false, why: "beneficiary" }
       : { ok: true, attach: () => {} };
   }
-  const entry = await kv.get<MovedAlone>(operatorMovedKey(mailboxOf(operator.email), account.id));
+  const key = operatorMovedKey(mailboxOf(operator.email), account.id);
+  const attach = await withinLimit(kv, key, { ...wanted, limitMicroVnd: authority.limitMicroVnd });
+  return attach === undefined ? { ok: false, why: "limit" } : { ok: true, attach };
+}
+
+/**
+ * Decides whether an operator may promise an amount in campaigns without a second operator: the same
+ * limit as for one account, over all campaigns of 24 hours. Returns what the commit has to check and
+ * write; `undefined` if a second operator must agree.
+ */
+export async function authorizePromise(
+  kv: KeyValueStore,
+  wanted: Pick<WantedMovement, "operator" | "amountMicroVnd" | "nowMs"> & {
+    readonly limitMicroVnd: bigint;
+  },
+): Promise<((operation: AtomicWrite) => void) | undefined> {
+  return await withinLimit(kv, operatorPromisedKey(mailboxOf(wanted.operator.email)), wanted);
+}
+
+async function withinLimit(
+  kv: KeyValueStore,
+  key: Deno.KvKey,
+  wanted: Pick<WantedMovement, "amountMicroVnd" | "nowMs"> & { readonly limitMicroVnd: bigint },
+): Promise<((operation: AtomicWrite) => void) | undefined> {
+  const entry = await kv.get<MovedAlone>(key);
   const moved = withMovement(entry.value ?? [], wanted);
   const sumMicroVnd = moved.reduce(
     (sum, { givenMicroVnd, takenMicroVnd }) =>
       sum + (wanted.amountMicroVnd > 0n ? givenMicroVnd : takenMicroVnd),
     0n,
   );
-  if (sumMicroVnd > authority.limitMicroVnd) return { ok: false, why: "limit" };
-  return {
-    ok: true,
-    attach: (operation) =>
-      void operation.check(entry).set(entry.key, moved, { expireIn: movedAloneMs }),
-  };
+  if (sumMicroVnd > wanted.limitMicroVnd) return undefined;
+  return (operation) =>
+    void operation.check(entry).set(entry.key, moved, { expireIn: movedAloneMs });
 }
 
 function withMovement(

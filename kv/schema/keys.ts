@@ -17,6 +17,7 @@ export * from "./calls.ts";
 export * from "./checkpoints.ts";
 export * from "./control.ts";
 export * from "./costs.ts";
+export * from "./credits.ts";
 export * from "./invoices.ts";
 export * from "./money.ts";
 export * from "./operators.ts";

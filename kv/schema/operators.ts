@@ -36,6 +36,11 @@ export function operatorMovedKey(mailbox: string, accountId: AccountId): StoreKe
   return ["operator_moved", mailbox, accountId];
 }
 
+/** Key of what an operator has promised alone in campaigns. */
+export function operatorPromisedKey(mailbox: string): StoreKey {
+  return ["operator_moved", mailbox, "campaigns"];
+}
+
 export function secondFactorKey(accountId: AccountId): StoreKey {
   return ["second_factor", accountId];
 }

@@ -116,9 +116,10 @@ export class DayDigests {
   }
 }
 
-/** Every member of a line in a fixed order. */
+/** Every member of a line in a fixed order; what lines of earlier releases lack comes last, if it is there. */
 function lineText(line: LedgerEntry): string {
   const { ledgerId, accountId, amountMicroVnd, kind, operationId, reason, atMs, requestId } = line;
+  const { grant } = line;
   const amount = amountMicroVnd.toString();
   return JSON.stringify([
     ledgerId,
@@ -129,6 +130,12 @@ function lineText(line: LedgerEntry): string {
     reason,
     atMs,
     requestId ?? null,
+    ...(grant === undefined ? [] : [
+      grant.campaignId,
+      grant.grantId ?? null,
+      grant.expiresAtMs ?? null,
+      grant.voucherId ?? null,
+    ]),
   ]);
 }
 

@@ -1,4 +1,5 @@
 /** What every page needs of the gateway. */
+import type { SpendGranted } from "../../core/credits/pots.ts";
 import type { SupportContact } from "../../core/config/support.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
@@ -15,6 +16,8 @@ export interface PageDeps {
   readonly operators: readonly string[];
   /** No real provider is configured: the wallet has play money. */
   readonly sandbox: boolean;
+  /** When calls spend credit that was given; first if absent. */
+  readonly spendGranted?: SpendGranted | undefined;
   /** The support contact. Absent: no page names one. */
   readonly support?: SupportContact | undefined;
   /** The pages that the operator supplies. Absent: none. */

@@ -53,6 +53,7 @@ export function createPages(
     baseUrl,
     operators: config.operators,
     sandbox: config.mode === "sandbox",
+    spendGranted: catalog.wallet.spendGranted,
     support: config.support,
     suppliedPages,
     maintenance: () => control.switches.maintenance?.message,

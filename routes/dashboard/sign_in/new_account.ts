@@ -1,8 +1,12 @@
 /** Equips a new account for its first call: a key, and what the operator gives to try the service. */
+import type { Context } from "hono";
 import { createFirstKey } from "../../../kv/api_keys/first_key.ts";
 import type { Account } from "../../../kv/accounts/accounts.ts";
-import { defineTexts, type Locale } from "../i18n.ts";
+import { grantSignupCredit } from "../../../kv/credits/signup_credit.ts";
+import { defineTexts } from "../i18n.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
 import type { SignInDeps } from "./deps.ts";
+import { clientAddress } from "./start_session.ts";
 
 const texts = defineTexts({
   en: { keyName: "First key" },
@@ -10,18 +14,22 @@ const texts = defineTexts({
 });
 
 /**
- * Gives a new account its first key and its opening credit. The account exists already, so a failure of either is
+ * Gives a new account its first key, and what there is to try the service: the credit of a campaign, or the play
+ * money of a sandbox. The account exists already, so a failure of either is
  * reported and does not keep its owner out.
  */
 export async function equipAccount(
+  c: Context<DashboardEnv>,
   deps: SignInDeps,
-  { id }: Account,
-  locale: Locale,
+  account: Account,
 ): Promise<void> {
-  const { kv, masterKeys, clock } = deps;
-  const name = texts[locale].keyName;
+  const { kv, masterKeys, clock, spendGranted = "first" } = deps;
+  const { id } = account;
+  const nowMs = clock.nowMs();
+  const name = texts[c.get("visitor").locale].keyName;
   const done = await Promise.allSettled([
-    createFirstKey(kv, masterKeys, id, { name, nowMs: clock.nowMs() }),
+    createFirstKey(kv, masterKeys, id, { name, nowMs }),
+    grantSignupCredit(kv, { account, clientAddress: clientAddress(c), nowMs, spendGranted }),
     deps.openingCredit?.(id),
   ]);
   for (const one of done) {

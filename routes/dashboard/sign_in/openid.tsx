@@ -116,7 +116,7 @@ async function comeBack(c: Context<DashboardEnv>, deps: SignInDeps, openId: Open
   if (typeof found === "string") return await failurePage(c, found);
   const { account, isNew } = found;
   if (account.blockedAtMs !== undefined) return await failurePage(c, "blocked");
-  if (isNew) await equipAccount(deps, account, locale);
+  if (isNew) await equipAccount(c, deps, account);
   await startSession(c, deps, account.id, "openid");
   return c.redirect(isNew ? welcomePath(flow.next) : flow.next, 303);
 }

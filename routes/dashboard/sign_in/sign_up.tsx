@@ -221,7 +221,7 @@ async function verify(c: Context<DashboardEnv>, deps: SignInDeps) {
     passwordHash: grant.passwordHash,
   });
   if (account === undefined) return await alreadyTherePage(c);
-  await equipAccount(deps, account, c.get("visitor").locale);
+  await equipAccount(c, deps, account);
   await startSession(c, deps, account.id, "password");
   return c.redirect(welcomePath(returnPath(grant.next, "/")), 303);
 }

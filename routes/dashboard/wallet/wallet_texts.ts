@@ -10,6 +10,10 @@ const kindsEn: Kinds = {
   admin: "Correction",
   demo: "Play money",
   refund: "Refund",
+  signup_credit: "Sign-up credit",
+  voucher: "Voucher",
+  bonus: "Bonus",
+  credit_expiry: "Expired credit",
   usage: "Calls",
 };
 const kindsVi: Kinds = {
@@ -17,6 +21,10 @@ const kindsVi: Kinds = {
   admin: "Điều chỉnh",
   demo: "Tiền thử",
   refund: "Hoàn tiền",
+  signup_credit: "Tặng khi đăng ký",
+  voucher: "Mã quà tặng",
+  bonus: "Thưởng nạp tiền",
+  credit_expiry: "Tiền tặng hết hạn",
   usage: "Lượt gọi",
 };
 

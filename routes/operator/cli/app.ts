@@ -12,6 +12,7 @@ import { addAccountRoutes, addCreditRoute } from "./accounts.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 import { addBackupRoutes } from "./backups.ts";
 import { addBookRoutes } from "./books.ts";
+import { addCampaignRoutes } from "./campaigns.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addNoticeRoutes } from "./notices.ts";
 import { addOutboxRoutes } from "./outbox.ts";
@@ -35,6 +36,7 @@ export function createAdminApp(deps: AdminDeps): Hono {
   addAccountRoutes(app, deps);
   addKeyRoutes(app, deps);
   addCreditRoute(app, deps);
+  addCampaignRoutes(app, deps);
   addNoticeRoutes(app, deps);
   addBookRoutes(app, deps);
   addOutboxRoutes(app, deps);

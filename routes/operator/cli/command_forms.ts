@@ -35,6 +35,17 @@ function accountPath(account = "", ...rest: readonly string[]): string {
   return ["/accounts", encodeURIComponent(account), ...rest].join("/");
 }
 
+function campaignPath(campaign = "", act: string): string {
+  return `/campaigns/${encodeURIComponent(campaign)}/${act}`;
+}
+
+/** Names options as the fields of a body: `min-topup` is `minTopup`. */
+function camelCased(options: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+  const field = (name: string) =>
+    name.replace(/-(.)/g, (_, letter: string) => letter.toUpperCase());
+  return Object.fromEntries(Object.entries(options).map(([name, value]) => [field(name), value]));
+}
+
 /** All commands, in the order of the help text. */
 export const commandForms: readonly CommandForm[] = [
   {
@@ -93,6 +104,70 @@ export const commandForms: readonly CommandForm[] = [
       const path = accountPath(account, "credit");
       return { method: "POST", path, body: { vnd, reason, operationId }, operationId };
     },
+  },
+  {
+    words: ["campaign", "list"],
+    operands: [],
+    options: [],
+    about: "campaigns of credit, with what they have given",
+    request: () => ({ method: "GET", path: "/campaigns" }),
+  },
+  {
+    words: ["campaign", "make"],
+    operands: ["KIND", "NAME"],
+    options: [
+      { name: "amount", value: "VND" },
+      { name: "percent", value: "P" },
+      { name: "cap", value: "VND" },
+      { name: "min-topup", value: "VND" },
+      { name: "budget", value: "VND" },
+      { name: "max-grants", value: "N" },
+      { name: "starts", value: "DAY" },
+      { name: "ends", value: "DAY" },
+      { name: "expires-after-days", value: "N" },
+      { name: "per-account", value: "N" },
+      { name: "per-network-per-day", value: "N" },
+    ],
+    about:
+      "give credit: KIND is signup, voucher, or bonus (on a top-up); NAME is in statements.\n" +
+      "A bonus may be --percent of the top-up, at most --cap. Set --budget or --max-grants",
+    request: ([kind = "", name = ""], options) => ({
+      method: "POST",
+      path: "/campaigns",
+      body: { kind, name, ...camelCased(options) },
+    }),
+  },
+  {
+    words: ["campaign", "pause"],
+    operands: ["CAMPAIGN"],
+    options: [],
+    about: "give nothing more until it is resumed",
+    request: ([campaign]) => ({ method: "POST", path: campaignPath(campaign, "pause") }),
+  },
+  {
+    words: ["campaign", "resume"],
+    operands: ["CAMPAIGN"],
+    options: [],
+    about: "give again",
+    request: ([campaign]) => ({ method: "POST", path: campaignPath(campaign, "resume") }),
+  },
+  {
+    words: ["campaign", "approve"],
+    operands: ["CAMPAIGN"],
+    options: [],
+    about: "agree to one that promises more than one operator may",
+    request: ([campaign]) => ({ method: "POST", path: campaignPath(campaign, "approve") }),
+  },
+  {
+    words: ["campaign", "codes"],
+    operands: ["CAMPAIGN", "COUNT"],
+    options: [{ name: "uses", value: "N" }],
+    about: "make voucher codes; they are shown only now",
+    request: ([campaign, count], { uses }) => ({
+      method: "POST",
+      path: campaignPath(campaign, "codes"),
+      body: { count: Number(count), uses: uses === undefined ? 1 : Number(uses) },
+    }),
   },
   {
     words: ["verify"],

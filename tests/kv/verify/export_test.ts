@@ -33,6 +33,7 @@ const staying: readonly string[] = [
   "bank_reference",
   "checkpoint_balances",
   "checkpoint_head",
+  "grant_expiry",
   "indexer",
   "invoice_by_account",
   "ledger_by_time",
