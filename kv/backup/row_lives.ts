@@ -8,6 +8,7 @@
 import { availabilityExpireMs } from "../receipts/availability.ts";
 import { historyExpireMs } from "../receipts/day_history.ts";
 import { idempotencyKeptMs } from "../calls/idempotency.ts";
+import { hourSumsKeptMs } from "../receipts/hour_sums.ts";
 import { restoredRefusedCallMs } from "../calls/refused_calls.ts";
 import { knownPlaceMs } from "../accounts/known_places.ts";
 import { movedAloneMs } from "../operators/operator_authority.ts";
@@ -23,7 +24,9 @@ const restoredLivesMs: Partial<Record<RowKind, number>> = {
   operator_moved: movedAloneMs,
   refused_call: restoredRefusedCallMs,
   refused_call_by_id: restoredRefusedCallMs,
+  refused_hours: hourSumsKeptMs,
   topup_of_form: topupOrderMs,
+  usage_hours: hourSumsKeptMs,
   video_order: idempotencyKeptMs,
 };
 

@@ -1,12 +1,13 @@
 /**
  * Keeps refused calls: they wait in a queue and go into the store together, so that a refusal waits for nothing. A flood
- * of one account is sampled, and the rows say how many calls have none.
+ * of one account is sampled, and the rows say how many calls have none; the counts by hour have all of them.
  */
 import type { AccountId } from "../../core/lib/ids.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 import { type RefusedCall, writeRefusedCall } from "./refused_calls.ts";
+import { RefusedHourCounts } from "./refused_hours.ts";
 
 /** Milliseconds that a call waits for others of its commit: pages show it within a second. */
 const gatherMs = 250;
@@ -58,6 +59,7 @@ export interface RefusedCallRecorderOptions {
 export class RefusedCallRecorder {
   readonly #options: RefusedCallRecorderOptions;
   readonly #windows = new Map<AccountId, Window>();
+  readonly #hours: RefusedHourCounts;
   #waiting: RefusedCall[] = [];
   #writing: Promise<void> = Promise.resolve();
   #stopWriteTimer: (() => void) | undefined;
@@ -66,11 +68,14 @@ export class RefusedCallRecorder {
 
   constructor(options: RefusedCallRecorderOptions) {
     this.#options = options;
+    this.#hours = new RefusedHourCounts(options.clock.nowMs());
   }
 
   /** Keeps a call, or counts it. Never waits and never throws. */
   add(call: RefusedCall): void {
     if (this.#options.keptDays === 0 || this.#isClosed) return;
+    this.#hours.add(call);
+    this.#writeIn(gatherMs);
     const window = this.#windowOf(call);
     window.seen++;
     const isKept = window.seen <= wholePerWindow || window.seen % sampledOneIn === 0;
@@ -135,21 +140,25 @@ export class RefusedCallRecorder {
     this.#stopWriteTimer ??= this.#options.timer.start(() => {
       this.#writing = this.#write().finally(() => {
         this.#stopWriteTimer = undefined;
-        if (this.#waiting.length > 0 && !this.#isClosed) this.#writeIn(retryMs);
+        const isLeft = this.#waiting.length > 0 || this.#hours.isChanged;
+        if (isLeft && !this.#isClosed) this.#writeIn(retryMs);
       });
     }, delayMs);
   }
 
   async #write(): Promise<void> {
-    const { kv, keptDays, onFailure } = this.#options;
+    const { kv, clock, keptDays, onFailure } = this.#options;
     try {
-      while (this.#waiting.length > 0) {
+      while (this.#waiting.length > 0 || this.#hours.isChanged) {
         const some = this.#waiting.slice(0, callsPerCommit);
         const op = kv.atomic();
         for (const call of some) writeRefusedCall(op, call, keptDays * dayMs);
+        const counted = this.#hours.write(op);
         await op.commit();
+        counted();
         this.#waiting = this.#waiting.slice(some.length);
       }
+      this.#hours.trim(clock.nowMs());
     } catch (error) {
       onFailure(error);
     }

@@ -6,9 +6,13 @@ import type { RequestId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import type { Writable } from "../../core/lib/writable.ts";
 import { addReceipt, type DaySumCell, daySumCell, noUsage, type UsageSum } from "./day_sums.ts";
+import { addToHours, type HourSum, isFailed } from "./hour_sums.ts";
 
-/** Most receipts per index commit: at most a page each, a few pages in practice. */
-export const indexReceiptsPerCommit = 500;
+/**
+ * Most receipts per index commit: at most a page each, and one more each if all failed, a few pages in practice. The
+ * store takes 1,000 changes.
+ */
+export const indexReceiptsPerCommit = 480;
 
 /** Most day sums per index commit: each needs a check, beside the check of the indexer. */
 export const daySumsPerCommit = 9;
@@ -23,6 +27,9 @@ export class DaySumGroup {
   readonly id: string;
   readonly cell: DaySumCell;
   readonly requestIds: RequestId[] = [];
+  /** Those of calls that failed. */
+  readonly failedIds: RequestId[] = [];
+  readonly #hours = new Map<number, HourSum>();
   readonly #sum: Writable<UsageSum> = { ...noUsage };
 
   constructor(cell: DaySumCell) {
@@ -35,6 +42,11 @@ export class DaySumGroup {
     return this.#sum;
   }
 
+  /** The same by hour of the day. */
+  get hours(): ReadonlyMap<number, HourSum> {
+    return this.#hours;
+  }
+
   get isFull(): boolean {
     return this.requestIds.length >= indexReceiptsPerCommit;
   }
@@ -42,6 +54,8 @@ export class DaySumGroup {
   add(receipt: Receipt): void {
     this.requestIds.push(receipt.requestId);
     addReceipt(this.#sum, receipt);
+    addToHours(this.#hours, receipt);
+    if (isFailed(receipt)) this.failedIds.push(receipt.requestId);
   }
 }
 

@@ -1,8 +1,9 @@
 /**
- * Writes receipts into the index and the day sums, each exactly once.
+ * Writes receipts into the index, the day sums and their hours, each exactly once.
  *
- * The index page and the day sum of a receipt change in one atomic write that checks the version of
- * the day sum. A process that adds a receipt reads the day sum first and the index second. If
+ * The index page, the day sum of a receipt and the hours of that sum change in one atomic write that
+ * checks the version of the day sum. The hours need no check of their own: nothing writes them
+ * without their day sum. A process that adds a receipt reads the day sum first and the index second. If
  * another process has indexed the receipt, this one either finds it in the index and skips it, or
  * its check fails. So no lock is needed, and any number of processes may try at once.
  */
@@ -10,17 +11,39 @@ import { invariant } from "../../core/lib/assert.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
 import { walletWriteAttempts } from "../wallet/limits.ts";
 import { compareAndSet } from "../store/cas.ts";
-import { dayCopyKey, indexerKey } from "../schema/keys.ts";
-import { indexedAmong, writePages } from "./receipt_index.ts";
+import {
+  dayCopyKey,
+  failedPageKey,
+  hourSumsKey,
+  indexerKey,
+  indexPageKey,
+} from "../schema/keys.ts";
+import { type CallsOfAccount, indexedAmong, writePages } from "./receipt_index.ts";
 import { readReceipts } from "./receipts.ts";
 import { type DaySumGroup, groupReceipts } from "./day_sum_group.ts";
-import { addUsage, daySumCellKey, noUsage, type UsageSum, usageSum } from "./day_sums.ts";
-import type { KeyValueStore } from "../store/key_value_store.ts";
+import {
+  addUsage,
+  type DaySumCell,
+  daySumCellKey,
+  noUsage,
+  type UsageSum,
+  usageSum,
+} from "./day_sums.ts";
+import { addHoursToText, hourSumsKeptMs } from "./hour_sums.ts";
+import { keysPerRead, type KeyValueStore } from "../store/key_value_store.ts";
+import { groupsOf } from "../verify/in_parallel.ts";
 
 /** A day sum as it is stored, with its version. */
 export interface KnownSum {
   readonly sum: UsageSum;
   readonly versionstamp: string | null;
+  /** The row of its hours; absent if there is none. */
+  readonly hours: string | undefined;
+}
+
+/** Returns the store key of the hours of a day sum. */
+export function hourCellKey({ accountId, day, keyId, model }: DaySumCell): Deno.KvKey {
+  return hourSumsKey(day, accountId, keyId, model);
 }
 
 /** Options of {@linkcode writeIndex}. */
@@ -81,15 +104,20 @@ async function readSums(
     else missing.push(group);
   }
   if (missing.length === 0) return sums;
-  const rows = await bounded(
-    kv.getMany<unknown[]>(missing.map((group) => daySumCellKey(group.cell))),
-  );
-  rows.forEach((row, at) => {
-    const group = missing[at];
-    if (!group) return;
-    const sum = row.versionstamp === null ? noUsage : usageSum(row.value);
-    sums.set(group.id, { sum, versionstamp: row.versionstamp });
-  });
+  // One reading shows both rows of a sum as one commit left them.
+  for (const some of groupsOf(missing, Math.floor(keysPerRead / 2))) {
+    const keys = some.flatMap(({ cell }) => [daySumCellKey(cell), hourCellKey(cell)]);
+    const rows = await bounded(kv.getMany<unknown[]>(keys));
+    for (const [at, group] of some.entries()) {
+      const [day, hours] = [rows[2 * at], rows[2 * at + 1]];
+      if (day === undefined) continue;
+      sums.set(group.id, {
+        sum: day.versionstamp === null ? noUsage : usageSum(day.value),
+        versionstamp: day.versionstamp,
+        hours: typeof hours?.value === "string" ? hours.value : undefined,
+      });
+    }
+  }
   return sums;
 }
 
@@ -123,24 +151,35 @@ async function commitIndex(
   sums: ReadonlyMap<string, KnownSum>,
   { owner, bounded }: IndexWriteOptions,
 ): Promise<Map<string, KnownSum> | undefined> {
-  const written = new Map<string, UsageSum>();
+  const written = new Map<string, Pick<KnownSum, "sum" | "hours">>();
   if (groups.length === 0) return new Map();
   const op = kv.atomic();
   if (owner) op.check({ key: indexerKey(owner.instanceId), versionstamp: owner.versionstamp });
-  for (const { id, cell, sum: added } of groups) {
-    const known = sums.get(id) ?? { sum: noUsage, versionstamp: null };
+  for (const { id, cell, sum: added, hours: addedHours } of groups) {
+    const known = sums.get(id) ?? { sum: noUsage, versionstamp: null, hours: undefined };
     const key = daySumCellKey(cell);
     const sum = addUsage(known.sum, added);
+    const hours = addHoursToText(known.hours, addedHours, known.sum.calls);
     op.check({ key, versionstamp: known.versionstamp }).set(key, sum);
     if (sum.providers !== undefined) op.set(dayCopyKey(cell), sum);
-    written.set(id, sum);
+    op.set(hourCellKey(cell), hours, { expireIn: hourSumsKeptMs });
+    written.set(id, { sum, hours });
   }
-  writePages(op, groups.map(({ cell: { accountId }, requestIds }) => ({ accountId, requestIds })));
+  writePages(op, indexPageKey, groups.map(callsOf));
+  writePages(op, failedPageKey, groups.map(failedCallsOf));
   const result = await bounded(op.commit());
   if (!result.ok) return undefined;
   const known = new Map<string, KnownSum>();
-  for (const [id, sum] of written) known.set(id, { sum, versionstamp: result.versionstamp });
+  for (const [id, sum] of written) known.set(id, { ...sum, versionstamp: result.versionstamp });
   return known;
+}
+
+function callsOf({ cell: { accountId }, requestIds }: DaySumGroup): CallsOfAccount {
+  return { accountId, requestIds };
+}
+
+function failedCallsOf({ cell: { accountId }, failedIds }: DaySumGroup): CallsOfAccount {
+  return { accountId, requestIds: failedIds };
 }
 
 async function isLost(

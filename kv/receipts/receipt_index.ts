@@ -8,7 +8,13 @@
  */
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, RequestId } from "../../core/lib/ids.ts";
-import { indexPageKey, indexPagesPrefix, newestOnIndexPage } from "../schema/keys.ts";
+import {
+  failedPageKey,
+  failedPagesPrefix,
+  indexPageKey,
+  indexPagesPrefix,
+  newestOnIndexPage,
+} from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** `req_` and seven of the nine digits of the time: 36² ms. */
@@ -26,8 +32,15 @@ export interface CallsOfAccount {
   readonly requestIds: readonly RequestId[];
 }
 
+/** Makes the key of a page from its account and its newest call. */
+export type PageKey = typeof indexPageKey;
+
 /** Adds the index pages of these calls to an atomic write. The calls must not be indexed yet. */
-export function writePages(op: AtomicWrite, calls: Iterable<CallsOfAccount>): void {
+export function writePages(
+  op: AtomicWrite,
+  pageKey: PageKey,
+  calls: Iterable<CallsOfAccount>,
+): void {
   const pages = new Map<string, { accountId: AccountId; newest: RequestId; rest: string[] }>();
   for (const { accountId, requestIds } of calls) {
     for (const requestId of requestIds) {
@@ -42,7 +55,7 @@ export function writePages(op: AtomicWrite, calls: Iterable<CallsOfAccount>): vo
     }
   }
   for (const { accountId, newest, rest } of pages.values()) {
-    op.set(indexPageKey(accountId, newest), rest.join());
+    op.set(pageKey(accountId, newest), rest.join());
   }
 }
 
@@ -58,19 +71,50 @@ export function pageIds({ key, value }: Deno.KvEntry<unknown>): RequestId[] {
 }
 
 /** Lists the indexed calls of an account, the latest first, starting before `before` if given. */
-export async function* listIndexed(
+export function listIndexed(
   kv: KeyValueStore,
   accountId: AccountId,
   before?: RequestId,
 ): AsyncGenerator<RequestId> {
-  const prefix = indexPagesPrefix(accountId);
-  const selector = before === undefined
-    ? { prefix }
-    : { prefix, end: indexPageKey(accountId, bucketOf(before) + bucketEnd) };
+  return listPages(
+    kv,
+    indexPagesPrefix(accountId),
+    before === undefined ? undefined : {
+      before,
+      end: indexPageKey(accountId, bucketOf(before) + bucketEnd),
+    },
+  );
+}
+
+/** The same for the failed calls with a receipt. Those of days before their index was kept are missing. */
+export function listFailed(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  before?: RequestId,
+): AsyncGenerator<RequestId> {
+  return listPages(
+    kv,
+    failedPagesPrefix(accountId),
+    before === undefined ? undefined : {
+      before,
+      end: failedPageKey(accountId, bucketOf(before) + bucketEnd),
+    },
+  );
+}
+
+async function* listPages(
+  kv: KeyValueStore,
+  prefix: Deno.KvKey,
+  bound: { readonly before: RequestId; readonly end: Deno.KvKey } | undefined,
+): AsyncGenerator<RequestId> {
+  const before = bound?.before;
+  const selector = bound === undefined ? { prefix } : { prefix, end: bound.end };
   let bucket = "";
   let ids: RequestId[] = [];
   const inOrder = () => {
-    const sorted = ids.filter((id) => before === undefined || id < before).sort().reverse();
+    // Two rebuilds at once may both have added a page.
+    const sorted = [...new Set(ids)].filter((id) => before === undefined || id < before).sort()
+      .reverse();
     ids = [];
     return sorted;
   };
@@ -85,8 +129,26 @@ export async function* listIndexed(
 }
 
 /** Returns those of the given calls that are in the index. */
-export async function indexedAmong(
+export function indexedAmong(
   kv: KeyValueStore,
+  accountId: AccountId,
+  requestIds: readonly RequestId[],
+): Promise<Set<RequestId>> {
+  return amongPages(kv, indexPageKey, accountId, requestIds);
+}
+
+/** Returns those of the given calls that are in the index of failed calls. */
+export function failedAmong(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  requestIds: readonly RequestId[],
+): Promise<Set<RequestId>> {
+  return amongPages(kv, failedPageKey, accountId, requestIds);
+}
+
+async function amongPages(
+  kv: KeyValueStore,
+  pageKey: PageKey,
   accountId: AccountId,
   requestIds: readonly RequestId[],
 ): Promise<Set<RequestId>> {
@@ -94,8 +156,8 @@ export async function indexedAmong(
   const indexed = new Set<RequestId>();
   for (const bucket of new Set(requestIds.map(bucketOf))) {
     const selector = {
-      start: indexPageKey(accountId, bucket),
-      end: indexPageKey(accountId, bucket + bucketEnd),
+      start: pageKey(accountId, bucket),
+      end: pageKey(accountId, bucket + bucketEnd),
     };
     for await (const entry of kv.list<unknown>(selector)) {
       for (const id of pageIds(entry)) if (wanted.has(id)) indexed.add(id);

@@ -57,6 +57,15 @@ export function newestOnIndexPage(key: Deno.KvKey): RequestId {
   return String(key[2]) as RequestId;
 }
 
+/** The index of failed calls with a receipt, in pages like those of the whole index. */
+export function failedPagesPrefix(accountId: AccountId): StoreKey {
+  return ["failed_of", accountId];
+}
+
+export function failedPageKey(accountId: AccountId, newest: string): StoreKey {
+  return ["failed_of", accountId, newest];
+}
+
 export function daySumsPrefix(): StoreKey {
   return ["usage"];
 }
@@ -80,6 +89,63 @@ export function daySumKey(
   model: string,
 ): StoreKey {
   return ["usage", accountId, day, keyId, model];
+}
+
+// Sums by hour: a row per day sum, and rows for refused calls. The day comes first, since operators read the hours of all
+// accounts; the rows of a day expire together.
+
+export function hourSumsPrefix(): StoreKey {
+  return ["usage_hours"];
+}
+
+export function hourSumsOfDayPrefix(day: string): StoreKey {
+  return ["usage_hours", day];
+}
+
+export function hourSumsOfAccountPrefix(day: string, accountId: AccountId): StoreKey {
+  return ["usage_hours", day, accountId];
+}
+
+export function hourSumsKey(
+  day: string,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  model: string,
+): StoreKey {
+  return ["usage_hours", day, accountId, keyId, model];
+}
+
+export function refusedHoursOfDayPrefix(day: string): StoreKey {
+  return ["refused_hours", day];
+}
+
+export function refusedHoursOfAccountPrefix(day: string, accountId: AccountId): StoreKey {
+  return ["refused_hours", day, accountId];
+}
+
+/** Key of the refusals that one writer counted. An empty `model` stands for calls that did not come that far. */
+export function refusedHoursKey(
+  { day, accountId, keyId, model }: {
+    readonly day: string;
+    readonly accountId: AccountId;
+    readonly keyId: ApiKeyId;
+    readonly model: string;
+  },
+  writer: string,
+): StoreKey {
+  return ["refused_hours", day, accountId, keyId, model, writer];
+}
+
+/** Returns what a row of sums by hour is about, of either kind. */
+export function hourCellOf(key: Deno.KvKey): {
+  readonly accountId: AccountId;
+  readonly day: string;
+  readonly keyId: ApiKeyId;
+  readonly model: string;
+} {
+  const [, day, accountId, keyId, model] = key;
+  invariant(typeof day === "string" && typeof model === "string", "not a key of sums by hour");
+  return { accountId: accountId as AccountId, day, keyId: keyId as ApiKeyId, model };
 }
 
 // Claims on providers: what they reported beyond what was charged, by day and route, with a row for

@@ -30,6 +30,7 @@ import { type RecentDays, verifyRecentDays } from "./recent_days.ts";
 import { recentBounds } from "./recent_sums.ts";
 import { addLines, compareSealedDays, sealedDifferences } from "./sealed_days.ts";
 import type { Problem } from "./verify_account.ts";
+import { wrongHours } from "./verify_hours.ts";
 import { hash, recentIdsStart } from "./verify_index.ts";
 import { ledgerFingerprint } from "./verify_ledger.ts";
 import { maxVerifyProblems, type VerifyOptions, type VerifyReport, verifyStore } from "./verify.ts";
@@ -98,6 +99,10 @@ export async function verifyBooks(kv: KeyValueStore, options: BooksOptions): Pro
     rowsAtOnce: options.rowsAtOnce,
   });
   problems.push(...recent.problems);
+  const hoursFrom = isFull || startMs === undefined ? undefined : vietnamDay(startMs);
+  for await (const wrong of wrongHours(kv, { fromDay: hoursFrom, slices })) {
+    problems.push({ ...wrong, kind: "rollup" });
+  }
   if (opening?.isRight === false) {
     const detail = `the balances of ${anchor?.day} are not those that were sealed`;
     problems.push({ kind: "seal", detail });

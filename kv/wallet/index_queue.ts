@@ -18,8 +18,8 @@ const batchDeletesPerCommit = 500;
 /** Receipts indexed in one step; the event loop is free between its commits. */
 export const indexReceiptsPerStep = 20_000;
 
-/** Day sums that the indexer remembers, so that it need not read what it wrote itself. */
-const maxDaySumsCached = 20_000;
+/** Day sums that the indexer remembers with their hours, so that it need not read what it wrote itself: about 20 MB. */
+const maxDaySumsCached = 10_000;
 
 interface QueuedBatch {
   readonly commit: number;

@@ -4,7 +4,7 @@ import { z } from "zod";
 import { inVnd } from "../../../core/billing/vnd_json.ts";
 import { exportRecords } from "../../../kv/verify/export.ts";
 import { checkTopups } from "../../../kv/payments/topup_checks.ts";
-import { rebuildAllDaySums, rebuildDaySums } from "../../../kv/receipts/usage.ts";
+import { rebuildAllDaySums, rebuildDaySums } from "../../../kv/receipts/rebuild_sums.ts";
 import { resealDays } from "../../../kv/verify/reseal.ts";
 import { verifyBooks } from "../../../kv/verify/verify_books.ts";
 import { requireAccount } from "./account_operand.ts";
@@ -61,10 +61,10 @@ export function addBookRoutes(
     const { account } = rebuildBody.parse(await context.req.json());
     if (account === undefined) {
       using reading = beginReading?.(context.req.raw.signal);
-      return context.json(await rebuildAllDaySums(kv, reading?.signal));
+      return context.json(await rebuildAllDaySums(kv, clock.nowMs(), reading?.signal));
     }
     const id = await requireAccount(kv, account);
-    const { corrected, isMoving } = await rebuildDaySums(kv, id);
+    const { corrected, isMoving } = await rebuildDaySums(kv, id, clock.nowMs());
     return context.json({ accounts: 1, corrected, moving: isMoving ? [id] : [] });
   });
 }

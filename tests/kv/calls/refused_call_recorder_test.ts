@@ -9,6 +9,9 @@ import {
   readRefusedCall,
   type RefusedCall,
 } from "../../../kv/calls/refused_calls.ts";
+import { readRefusedHours } from "../../../kv/calls/refused_hours.ts";
+import { vietnamHour } from "../../../kv/receipts/hour_sums.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";
@@ -169,5 +172,31 @@ Deno.test("with 0 days nothing is kept", async () => {
   recorder.add(callOf(accountId, time.nowMs()));
   await recorder.close();
   assertEquals(await rowsOf(kv, accountId), []);
+  kv.close();
+});
+
+Deno.test("refused calls are counted by hour, those of a flood too, by any number of recorders", async () => {
+  const { time, kv, recorder, failures } = await open();
+  const other = (await open(kv)).recorder;
+  const account = newId("account", 0);
+  const atMs = time.nowMs();
+  for (let n = 0; n < 3_000; n++) recorder.add(callOf(account, atMs));
+  for (let n = 0; n < 5; n++) {
+    other.add(callOf(account, atMs, { status: 429, code: "rate_limit_exceeded", model: "m" }));
+  }
+  await time.advance(1_000);
+  recorder.add(callOf(account, atMs));
+  await recorder.close();
+  await other.close();
+  const rows = await Array.fromAsync(readRefusedHours(kv, vietnamDay(atMs), account));
+  const counts = rows.flatMap(({ cell, hours }) =>
+    [...hours].map(([hour, errors]) => [cell.model, hour, ...errors])
+  );
+  const hour = vietnamHour(atMs);
+  assertEquals(counts.sort(), [
+    ["", hour, ["402 insufficient_balance", 3_001]],
+    ["m", hour, ["429 rate_limit_exceeded", 5]],
+  ]);
+  assertEquals(failures, []);
   kv.close();
 });

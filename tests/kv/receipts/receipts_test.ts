@@ -11,7 +11,8 @@ import { boundReceipt, decodeReceipt, encodeReceipt } from "../../../kv/receipts
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { chunkGroups, groupReceipts } from "../../../kv/receipts/day_sum_group.ts";
 import { addReceipts, noUsage } from "../../../kv/receipts/day_sums.ts";
-import { readUsage, rebuildDaySums } from "../../../kv/receipts/usage.ts";
+import { rebuildDaySums } from "../../../kv/receipts/rebuild_sums.ts";
+import { readUsage } from "../../../kv/receipts/usage.ts";
 import {
   newAccount,
   readUsageTotal,
@@ -176,7 +177,7 @@ Deno.test("rebuildDaySums() corrects wrong, missing and surplus day sums", async
   await kv.set(one.key, { ...noUsage, calls: 99 });
   await kv.delete(two.key);
   await kv.set([...two.key.slice(0, 4), "ghost"], noUsage);
-  assertEquals(await rebuildDaySums(kv, account), { corrected: 3, isMoving: false });
+  assertEquals(await rebuildDaySums(kv, account, Date.now()), { corrected: 3, isMoving: false });
   assertEquals(await readUsage(kv, account, allDays), before);
-  assertEquals(await rebuildDaySums(kv, account), { corrected: 0, isMoving: false });
+  assertEquals(await rebuildDaySums(kv, account, Date.now()), { corrected: 0, isMoving: false });
 });

@@ -5,7 +5,7 @@ import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { marginMicroVnd, readMargins, unknownCalls } from "../../../kv/costs/margins.ts";
 import { readRateCards } from "../../../kv/costs/rate_cards.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
-import { rebuildDaySums } from "../../../kv/receipts/usage.ts";
+import { rebuildDaySums } from "../../../kv/receipts/rebuild_sums.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { createUsageApi } from "../../../routes/usage_api/mod.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
@@ -175,7 +175,7 @@ Deno.test("margins add up to the receipts, and calls without a known cost have n
     const sum = [...by[of].values()].reduce((cost, one) => cost + one.costMicroVnd, 0n);
     assertEquals(sum, total.costMicroVnd, of);
   }
-  assertEquals((await rebuildDaySums(gateway.kv, accountId)).corrected, 0);
+  assertEquals((await rebuildDaySums(gateway.kv, accountId, Date.now())).corrected, 0);
 });
 
 Deno.test("verification finds a wrong, a missing and a surplus copy of a day sum, and rebuilding mends them", async () => {
@@ -195,7 +195,7 @@ Deno.test("verification finds a wrong, a missing and a surplus copy of a day sum
   const report = await verifyStore(kv);
   assertEquals(report.problems.map(({ kind }) => kind), ["rollup", "rollup", "rollup"]);
   await kv.delete(["usage_by_day", "2020-01-01", ...first!.key.slice(2)]);
-  assertEquals((await rebuildDaySums(kv, accountId)).corrected, 2);
+  assertEquals((await rebuildDaySums(kv, accountId, Date.now())).corrected, 2);
   assert((await verifyStore(kv)).ok);
 });
 
