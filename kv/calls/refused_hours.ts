@@ -18,6 +18,7 @@ import {
   refusedHoursKey,
   refusedHoursOfAccountPrefix,
   refusedHoursOfDayPrefix,
+  refusedHoursPrefix,
 } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import type { RefusedCall } from "./refused_calls.ts";
@@ -118,6 +119,12 @@ export class RefusedHourCounts {
     this.#cells.clear();
     this.#writer = newId("instance", nowMs);
   }
+}
+
+/** Returns the earliest day of which the store has counts; earlier days, and a part of this one, were not counted. */
+export async function firstRefusedHoursDay(kv: KeyValueStore): Promise<string | undefined> {
+  const [first] = await Array.fromAsync(kv.list({ prefix: refusedHoursPrefix() }, { limit: 1 }));
+  return first === undefined ? undefined : hourCellOf(first.key).day;
 }
 
 /** Reads the refused calls of a day by hour, of one account or of all. */

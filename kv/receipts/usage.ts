@@ -99,6 +99,16 @@ async function readSums(
   }
 }
 
+/** Reads the day sums of one day, without the calls that are not in them yet. */
+export async function readDaySumsOfDay(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  day: string,
+): Promise<{ readonly cell: DaySumCell; readonly usage: UsageSum }[]> {
+  const rows = await readRows(kv, accountId, { fromDay: day, toDay: day });
+  return [...rows.values()].map(({ usage, ...cell }) => ({ cell, usage }));
+}
+
 async function readRows(
   kv: KeyValueStore,
   accountId: AccountId,

@@ -115,6 +115,10 @@ export function hourSumsKey(
   return ["usage_hours", day, accountId, keyId, model];
 }
 
+export function refusedHoursPrefix(): StoreKey {
+  return ["refused_hours"];
+}
+
 export function refusedHoursOfDayPrefix(day: string): StoreKey {
   return ["refused_hours", day];
 }

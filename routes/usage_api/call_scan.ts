@@ -1,4 +1,5 @@
 /** Reads the calls of an account, newest first: those with a receipt, and those that were refused before. */
+import { failureCodeOf } from "../../core/billing/call_failure.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import {
@@ -8,23 +9,21 @@ import {
 } from "../../kv/calls/refused_calls.ts";
 import { listAllReceipts } from "../../kv/receipts/all_receipts.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
-import { matchesReceipt, maxScanRows, type ReceiptFilter, walkReceipts } from "./receipt_scan.ts";
+import { CallDays } from "./call_days.ts";
+import { type CallFilter, type ErrorFilter, fitsCell } from "./call_filter.ts";
+import {
+  firstIdAt,
+  matchesReceipt,
+  startOfHour,
+  type Step,
+  takeMatching,
+  walkReceipts,
+} from "./receipt_scan.ts";
 
 /** A call: answered or failed, with its receipt, or refused before a provider was asked. */
 export type Call =
   | { readonly kind: "receipt"; readonly requestId: RequestId; readonly receipt: Receipt }
   | { readonly kind: "refused"; readonly requestId: RequestId; readonly refused: RefusedCall };
-
-/** The calls to read. */
-export interface CallFilter extends ReceiptFilter, ErrorFilter {}
-
-/** How the calls ended. */
-export interface ErrorFilter {
-  /** `ok`, `error`, `refused` or `5xx`, or a status such as `402`. */
-  readonly status?: string | undefined;
-  /** An error code. */
-  readonly error?: string | undefined;
-}
 
 /** Makes a call of its receipt. */
 export function answeredCall(receipt: Receipt): Call {
@@ -54,9 +53,7 @@ export function answeredCall(receipt: Receipt): Call {
  * ```
  */
 export function errorOf(call: Call): string | undefined {
-  if (call.kind === "refused") return call.refused.code;
-  const { outcome, attempts } = call.receipt;
-  return outcome === "failed" ? attempts.at(-1)?.outcome ?? "no_route" : undefined;
+  return call.kind === "refused" ? call.refused.code : failureCodeOf(call.receipt);
 }
 
 /** The HTTP status that the client saw. */
@@ -93,28 +90,47 @@ function endedAs(call: Call, { status, error }: ErrorFilter): boolean {
     (error === undefined || errorOf(call) === error);
 }
 
-function matchesRefused(call: RefusedCall, { fromMs, untilMs, keyId, model }: CallFilter): boolean {
-  return call.atMs >= fromMs && call.atMs < untilMs &&
-    (keyId === undefined || call.keyId === keyId) &&
-    (model === undefined || call.model === model);
+function matchesRefused(call: RefusedCall, filter: CallFilter): boolean {
+  return call.atMs >= filter.fromMs && call.atMs < filter.untilMs &&
+    fitsCell({ keyId: call.keyId, model: call.model }, filter);
 }
 
-async function* receiptCalls(kv: KeyValueStore, filter: CallFilter): AsyncGenerator<Call> {
-  for await (const receipt of walkReceipts(kv, filter)) yield answeredCall(receipt);
-}
+type CallSteps = AsyncGenerator<Step<Call>, void, void>;
 
-async function* refusedCalls(kv: KeyValueStore, filter: CallFilter): AsyncGenerator<Call> {
-  for await (const refused of listRefusedCalls(kv, filter.accountId, filter.before)) {
-    if (refused.atMs < filter.fromMs) return;
-    yield { kind: "refused", requestId: refused.requestId, refused };
+async function* receiptCalls(kv: KeyValueStore, filter: CallFilter): CallSteps {
+  for await (const { requestId, item, cost } of walkReceipts(kv, filter)) {
+    yield item === undefined ? { requestId, cost } : { requestId, item: answeredCall(item), cost };
   }
 }
 
-/** Merges two lists that are newest first. */
-async function* newestFirst(
-  one: AsyncGenerator<Call>,
-  other: AsyncGenerator<Call>,
-): AsyncGenerator<Call, void, void> {
+/** What passing over refused calls costs in calls. */
+const passingCost = 5;
+
+async function* refusedCalls(kv: KeyValueStore, filter: CallFilter): CallSteps {
+  const days = new CallDays(kv, filter);
+  const top = firstIdAt(filter.untilMs);
+  let before: RequestId | undefined = filter.before !== undefined && filter.before < top
+    ? filter.before
+    : top;
+  while (before !== undefined) {
+    const from: RequestId = before;
+    before = undefined;
+    for await (const refused of listRefusedCalls(kv, filter.accountId, from)) {
+      const { requestId } = refused;
+      if (refused.atMs < filter.fromMs) return;
+      if (await days.mayHaveRefused(requestId)) {
+        yield { requestId, item: { kind: "refused", requestId, refused }, cost: 1 };
+        continue;
+      }
+      before = startOfHour(requestId);
+      yield { requestId: before, cost: passingCost };
+      break;
+    }
+  }
+}
+
+/** Merges two walks that are newest first. */
+async function* newestFirst(one: CallSteps, other: CallSteps): CallSteps {
   try {
     let [a, b] = await Promise.all([one.next(), other.next()]);
     while (a.done !== true || b.done !== true) {
@@ -138,25 +154,13 @@ export interface CallPage {
   readonly next: RequestId | undefined;
 }
 
-/**
- * Takes up to `count` calls that fit. Looks at {@linkcode maxScanRows} calls at most: with a narrow filter a page may be
- * short and still have a next one.
- */
-async function takeMatching(
-  calls: AsyncGenerator<Call>,
+async function takeCallPage(
+  steps: CallSteps,
   fits: (call: Call) => boolean,
   count: number,
 ): Promise<CallPage> {
-  const taken: Call[] = [];
-  let looked = 0;
-  let last: RequestId | undefined;
-  for await (const call of calls) {
-    if (taken.length === count || looked === maxScanRows) return { calls: taken, next: last };
-    looked++;
-    last = call.requestId;
-    if (fits(call)) taken.push(call);
-  }
-  return { calls: taken, next: undefined };
+  const { found, next } = await takeMatching(steps, fits, count);
+  return { calls: found, next };
 }
 
 /** Reads up to `count` calls of an account that match the filter. */
@@ -166,19 +170,22 @@ export async function takeCalls(
   count: number,
 ): Promise<CallPage> {
   const refused = refusedCalls(kv, filter);
-  const calls = filter.status === "refused"
+  const steps = filter.status === "refused"
     ? refused
     : newestFirst(receiptCalls(kv, filter), refused);
-  return await takeMatching(calls, (call) => matchesCall(call, filter), count);
+  return await takeCallPage(steps, (call) => matchesCall(call, filter), count);
 }
 
-async function* allReceiptCalls(kv: KeyValueStore, before?: RequestId): AsyncGenerator<Call> {
-  for await (const receipt of listAllReceipts(kv, before)) yield answeredCall(receipt);
+async function* allReceiptCalls(kv: KeyValueStore, before?: RequestId): CallSteps {
+  for await (const receipt of listAllReceipts(kv, before)) {
+    yield { requestId: receipt.requestId, item: answeredCall(receipt), cost: 1 };
+  }
 }
 
-async function* allRefusedCalls(kv: KeyValueStore, before?: RequestId): AsyncGenerator<Call> {
+async function* allRefusedCalls(kv: KeyValueStore, before?: RequestId): CallSteps {
   for await (const refused of listAllRefusedCalls(kv, before)) {
-    yield { kind: "refused", requestId: refused.requestId, refused };
+    const { requestId } = refused;
+    yield { requestId, item: { kind: "refused", requestId, refused }, cost: 1 };
   }
 }
 
@@ -189,8 +196,8 @@ export async function takeCallsOfAll(
   count: number,
 ): Promise<CallPage> {
   const refused = allRefusedCalls(kv, filter.before);
-  const calls = filter.status === "refused"
+  const steps = filter.status === "refused"
     ? refused
     : newestFirst(allReceiptCalls(kv, filter.before), refused);
-  return await takeMatching(calls, (call) => endedAs(call, filter), count);
+  return await takeCallPage(steps, (call) => endedAs(call, filter), count);
 }

@@ -1,61 +1,148 @@
 /** Reads an account's receipts in a time range, newest first, filtered and paged. */
-import type { AccountId, RequestId } from "../../core/lib/ids.ts";
-import { parseId } from "../../core/lib/ids.ts";
+import { idTimeMs, parseId, type RequestId } from "../../core/lib/ids.ts";
 import { invariant } from "../../core/lib/assert.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { maxCallMs } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { listReceipts, maxReceiptsPerRead } from "../../kv/receipts/receipts.ts";
+import { listFailed, listIndexed } from "../../kv/receipts/receipt_index.ts";
+import { readReceipts, readTail } from "../../kv/receipts/receipts.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { CallDays } from "./call_days.ts";
+import { type CallFilter, fitsCell, type ReceiptFilter } from "./call_filter.ts";
 
-/** Calls searched for one page when few of them match a filter: about a quarter of a second of reading. */
-export const maxScanRows = 5_000;
+/** Calls searched for one page when few of them match a filter: about a tenth of a second of reading. */
+export const maxScanRows = 1_500;
 
-/** The receipts to read. */
-export interface ReceiptFilter {
-  readonly accountId: AccountId;
-  /** First moment. */
-  readonly fromMs: number;
-  /** First moment after the range. */
-  readonly untilMs: number;
-  readonly keyId?: string | undefined;
-  readonly model?: string | undefined;
-  /** Continues with the receipts older than this one. */
-  readonly before?: RequestId | undefined;
+/** What passing over hours costs in calls: a few small reads. */
+const passingCost = 15;
+
+/** Receipts that are read at once: first about a page, then more, since few of them match. */
+const firstRead = 64;
+const nextRead = 256;
+
+/** One step of a search: a call, or only the point that it has reached. */
+export interface Step<Item> {
+  readonly requestId: RequestId;
+  readonly item?: Item;
+  /** In calls, for the bound of a search. */
+  readonly cost: number;
 }
 
 /** Returns the smallest id that a request of this moment can have: ids begin with their time. */
-function firstIdAt(atMs: number): RequestId {
+export function firstIdAt(atMs: number): RequestId {
   const id = parseId("request", `req_${Math.max(0, atMs).toString(36).padStart(9, "0")}`);
   invariant(id !== undefined, "an id is made of a time");
   return id;
 }
 
+const hourMs = 3_600_000;
+
+/** Returns the smallest id of the hour of a call: older calls are of earlier hours. */
+export function startOfHour(requestId: RequestId): RequestId {
+  const atMs = idTimeMs("request", requestId);
+  return firstIdAt(atMs - atMs % hourMs);
+}
+
+/** The smallest id of the day of a call, or `undefined` if its day is another. */
+function startOfDay(day: string): RequestId {
+  return firstIdAt(vietnamDayStartMs(day));
+}
+
+interface Bounds {
+  /** Ids are smaller than this. */
+  readonly top: RequestId;
+  readonly bottom: RequestId;
+}
+
 /**
- * Yields the receipts around a range, newest first. Ids contain the time of arrival, while a
- * receipt has the start of its call, which can be a little later: so the range is widened, and
- * {@linkcode matchesReceipt} decides.
+ * The ids around a range. Ids contain the time of arrival, while a receipt has the start of its call, which can be a
+ * little later: so the range is widened, and {@linkcode matchesReceipt} decides.
  */
+function boundsOf({ fromMs, untilMs, before }: ReceiptFilter): Bounds {
+  const top = firstIdAt(untilMs + maxCallMs);
+  return {
+    top: before !== undefined && before < top ? before : top,
+    bottom: firstIdAt(fromMs - maxCallMs),
+  };
+}
+
+/** Yields the indexed calls that may fit, and the points to which others were passed over. */
+async function* indexedSteps(
+  kv: KeyValueStore,
+  { accountId }: ReceiptFilter,
+  { top, bottom }: Bounds,
+  days: CallDays,
+): AsyncGenerator<Step<true>, void, void> {
+  let before: RequestId | undefined = top;
+  while (before !== undefined) {
+    const from: RequestId = before;
+    before = undefined;
+    for await (const requestId of listIndexed(kv, accountId, from)) {
+      if (requestId < bottom) return;
+      const day = vietnamDay(idTimeMs("request", requestId));
+      if (await days.areFailures(day)) {
+        const begin = startOfDay(day);
+        for await (const failed of listFailed(kv, accountId, from)) {
+          if (failed < begin || failed < bottom) break;
+          yield { requestId: failed, item: true, cost: 1 };
+        }
+        before = begin;
+      } else if (!await days.mayHaveReceipt(requestId)) {
+        before = startOfHour(requestId);
+      } else {
+        yield { requestId, item: true, cost: 1 };
+        continue;
+      }
+      yield { requestId: before, cost: passingCost };
+      break;
+    }
+  }
+}
+
+/** Merges calls that were settled this second, and may not be in the index yet, into those of the index. */
+async function* withTail(
+  tail: readonly RequestId[],
+  indexed: AsyncGenerator<Step<true>, void, void>,
+): AsyncGenerator<Step<true>, void, void> {
+  const waiting = tail.toSorted();
+  let last: RequestId | undefined;
+  for await (const step of indexed) {
+    for (let id = waiting.at(-1); id !== undefined && id > step.requestId; id = waiting.at(-1)) {
+      waiting.pop();
+      if (id !== last) yield { requestId: id, item: true, cost: 1 };
+    }
+    if (waiting.at(-1) === step.requestId) waiting.pop();
+    last = step.requestId;
+    yield step;
+  }
+  for (const requestId of waiting.reverse()) yield { requestId, item: true, cost: 1 };
+}
+
+/** Walks the receipts around a range, newest first. Those that cannot fit the filter may be passed over. */
 export async function* walkReceipts(
   kv: KeyValueStore,
-  filter: ReceiptFilter,
-): AsyncGenerator<Receipt, void, void> {
-  const top = firstIdAt(filter.untilMs + maxCallMs);
-  let before: RequestId | undefined = filter.before !== undefined && filter.before < top
-    ? filter.before
-    : top;
-  const bottom = firstIdAt(filter.fromMs - maxCallMs);
-  while (before !== undefined) {
-    const page: Awaited<ReturnType<typeof listReceipts>> = await listReceipts(
-      kv,
-      filter.accountId,
-      { limit: maxReceiptsPerRead, before },
-    );
-    for (const receipt of page.receipts) {
-      if (receipt.requestId < bottom) return;
-      yield receipt;
-    }
-    before = page.next;
+  filter: CallFilter,
+): AsyncGenerator<Step<Receipt>, void, void> {
+  const bounds = boundsOf(filter);
+  // The tail is read first: what leaves it afterwards is in the index by the time that is read.
+  const tail = (await readTail(kv, filter.accountId))
+    .filter((id) => id < bounds.top && id >= bounds.bottom);
+  const steps = withTail(tail, indexedSteps(kv, filter, bounds, new CallDays(kv, filter)));
+  let ids: RequestId[] = [];
+  let most = firstRead;
+  const read = async (): Promise<Step<Receipt>[]> => {
+    const receipts = await readReceipts(kv, ids);
+    ids = [];
+    return receipts.map((receipt) => ({ requestId: receipt.requestId, item: receipt, cost: 1 }));
+  };
+  for await (const step of steps) {
+    if (step.item !== undefined) ids.push(step.requestId);
+    if (step.item !== undefined && ids.length < most) continue;
+    if (ids.length >= most) most = nextRead;
+    yield* await read();
+    if (step.item === undefined) yield { requestId: step.requestId, cost: step.cost };
   }
+  yield* await read();
 }
 
 /**
@@ -65,37 +152,55 @@ export async function* scanReceipts(
   kv: KeyValueStore,
   filter: ReceiptFilter,
 ): AsyncGenerator<Receipt, void, void> {
-  for await (const receipt of walkReceipts(kv, filter)) {
-    if (matchesReceipt(receipt, filter)) yield receipt;
+  for await (const { item } of walkReceipts(kv, filter)) {
+    if (item !== undefined && matchesReceipt(item, filter)) yield item;
   }
 }
 
 /** Whether a receipt fits a filter. */
 export function matchesReceipt(receipt: Receipt, filter: ReceiptFilter): boolean {
   return receipt.startedAtMs >= filter.fromMs && receipt.startedAtMs < filter.untilMs &&
-    (filter.keyId === undefined || receipt.keyId === filter.keyId) &&
-    (filter.model === undefined || receipt.model === filter.model);
+    fitsCell(receipt, filter);
+}
+
+/** What one search found, and where it continues. */
+export interface Found<Item> {
+  readonly found: readonly Item[];
+  /** The `before` that continues it; absent at the end. */
+  readonly next: RequestId | undefined;
 }
 
 /**
- * Reads up to `count` receipts and the id to continue from. Reads at most {@linkcode maxScanRows} rows: with a
- * narrow filter a page may be short and still have a next one.
+ * Takes up to `count` items that fit. Looks at {@linkcode maxScanRows} calls at most: with a narrow filter a page may be
+ * short and still have a next one.
  */
+export async function takeMatching<Item>(
+  steps: AsyncGenerator<Step<Item>, void, void>,
+  fits: (item: Item) => boolean,
+  count: number,
+): Promise<Found<Item>> {
+  const found: Item[] = [];
+  let looked = 0;
+  let last: RequestId | undefined;
+  for await (const { requestId, item, cost } of steps) {
+    if (found.length === count || looked >= maxScanRows) return { found, next: last };
+    looked += cost;
+    last = requestId;
+    if (item !== undefined && fits(item)) found.push(item);
+  }
+  return { found, next: undefined };
+}
+
+/** Reads up to `count` receipts that match, and the id to continue from. */
 export async function takeReceipts(
   kv: KeyValueStore,
   filter: ReceiptFilter,
   count: number,
-): Promise<{ receipts: Receipt[]; next: RequestId | undefined }> {
-  const receipts: Receipt[] = [];
-  let looked = 0;
-  let last: RequestId | undefined;
-  for await (const receipt of walkReceipts(kv, filter)) {
-    if (receipts.length === count || looked === maxScanRows) {
-      return { receipts, next: last };
-    }
-    looked++;
-    last = receipt.requestId;
-    if (matchesReceipt(receipt, filter)) receipts.push(receipt);
-  }
-  return { receipts, next: undefined };
+): Promise<{ receipts: readonly Receipt[]; next: RequestId | undefined }> {
+  const { found, next } = await takeMatching(
+    walkReceipts(kv, filter),
+    (receipt) => matchesReceipt(receipt, filter),
+    count,
+  );
+  return { receipts: found, next };
 }

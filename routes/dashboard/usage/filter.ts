@@ -4,7 +4,7 @@ import { type AccountId, parseId, type RequestId } from "../../../core/lib/ids.t
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { type DayRange } from "../../../kv/receipts/day_sums.ts";
 import type { UsageRow } from "../../../kv/receipts/usage.ts";
-import type { CallFilter } from "../../usage_api/call_scan.ts";
+import type { CallFilter } from "../../usage_api/call_filter.ts";
 import { boundedRange, dayRange, rangeMs } from "../../usage_api/range.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 

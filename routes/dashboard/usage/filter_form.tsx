@@ -1,6 +1,6 @@
 /** The forms of the usage page: its filter, and the search for one call. */
 import { errorTable } from "../../../core/errors.ts";
-import type { ErrorFilter } from "../../usage_api/call_scan.ts";
+import type { ErrorFilter } from "../../usage_api/call_filter.ts";
 import { SelectField, TextField } from "../components/mod.ts";
 import type { Locale } from "../i18n.ts";
 import type { UsageFilter } from "./filter.ts";
