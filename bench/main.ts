@@ -1,7 +1,8 @@
 /**
  * Measures the goals of `docs/performance.md` side by side in one run.
  *
- * `deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE] [--record]`, or `--counts` for what one
+ * `deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--log=CALLS] [--json=FILE] [--record]`, or
+ * `--counts` for what one
  * call takes
  *
  * Linux. Everything runs on loopback and in temporary folders.
@@ -11,6 +12,7 @@ import { coldStartRows } from "./cold_start.ts";
 import { printCallCounts } from "./counts.ts";
 import { endpointRows } from "./endpoint_rows.ts";
 import { growthRows } from "./growth.ts";
+import { logRows } from "./log_rows.ts";
 import { efforts } from "./measure.ts";
 import { print } from "./print.ts";
 import { stolenTicks } from "./process_stats.ts";
@@ -28,19 +30,21 @@ interface Choice {
   readonly isQuick: boolean;
   readonly only: ReadonlySet<number> | undefined;
   readonly growthReceipts: number;
+  readonly logCalls: number;
   readonly jsonFile: string | undefined;
   /** Keeps the results in the repository, with `docs/benchmarks.md`. */
   readonly isRecorded: boolean;
 }
 
 const usage =
-  "deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--json=FILE] [--record] | --counts";
+  "deno task bench -- [quick] [--only=1,3,7] [--growth=RECEIPTS] [--log=CALLS] [--json=FILE] [--record] | --counts";
 
 function readChoice(args: readonly string[]): Choice | undefined {
   let choice: Choice = {
     isQuick: false,
     only: undefined,
     growthReceipts: 0,
+    logCalls: 0,
     jsonFile: undefined,
     isRecorded: false,
   };
@@ -51,6 +55,7 @@ function readChoice(args: readonly string[]): Choice | undefined {
     else if (arg === "quick") choice = { ...choice, isQuick: true };
     else if (name === "--only") choice = { ...choice, only: new Set(value.split(",").map(Number)) };
     else if (name === "--growth") choice = { ...choice, growthReceipts: Number(value) };
+    else if (name === "--log") choice = { ...choice, logCalls: Number(value) };
     else if (name === "--json") choice = { ...choice, jsonFile: value };
     else return undefined;
   }
@@ -95,6 +100,7 @@ async function measureAll(choice: Choice): Promise<Row[]> {
   if (wants(8)) await part(rows, "Store", roundTripRows);
   if (wants(11)) await part(rows, "Growth", () => growthRows(effort, choice.growthReceipts));
   if (wants(12)) await part(rows, "Start", () => coldStartRows(effort));
+  if (wants(16)) await part(rows, "Log", () => logRows(choice.logCalls));
   return rows.toSorted((a, b) => a.goal - b.goal);
 }
 

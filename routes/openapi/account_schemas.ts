@@ -126,6 +126,12 @@ const account: JsonObject = {
       answered_in: maybeText,
       status: { type: "integer" },
       outcome: text,
+      error: {
+        type: ["object", "null"],
+        properties: { type: text, code: text, message: text },
+        description:
+          "Why a call failed, in the gateway's words; null for a call that was answered.",
+      },
       stream: { type: "boolean" },
       latency_ms: { type: "number" },
       first_output_ms: { type: ["number", "null"] },

@@ -4,7 +4,8 @@
  * one in which every hour may have such calls.
  */
 import { idTimeMs, type RequestId } from "../../core/lib/ids.ts";
-import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import { maxCallMs } from "../../core/limits.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { firstRefusedHoursDay, readRefusedHours } from "../../kv/calls/refused_hours.ts";
 import { readHours } from "../../kv/receipts/hour_history.ts";
 import { vietnamHour } from "../../kv/receipts/hour_sums.ts";
@@ -18,13 +19,27 @@ import {
   isSelective,
   mayFitHour,
 } from "./call_filter.ts";
-import { shiftDay } from "./days.ts";
+import { firstIdAt } from "./id_bounds.ts";
 
 /** The hours of a day in which calls may fit. */
 interface HoursOfDay {
   readonly hours: ReadonlySet<number> | "all";
   /** Calls that fit are in the index of failed calls, if anywhere. */
   readonly areFailures: boolean;
+}
+
+/** Milliseconds by which an id may be later than the start of its call, after a clock was set back. */
+const clockSlackMs = 60_000;
+
+const hourMs = 3_600_000;
+
+/** The end of the highest of some hours that lies below a moment, or else the begin of its day. */
+function below(atMs: number, hours: ReadonlySet<number> | "all", slackMs: number): RequestId {
+  const dayStartMs = vietnamDayStartMs(vietnamDay(atMs));
+  if (hours === "all") return firstIdAt(atMs);
+  const ends = [...hours].map((hour) => dayStartMs + (hour + 1) * hourMs + slackMs)
+    .filter((endMs) => endMs <= atMs);
+  return firstIdAt(Math.max(dayStartMs, ...ends));
 }
 
 const everyHour: HoursOfDay = { hours: "all", areFailures: false };
@@ -56,13 +71,20 @@ export class CallDays {
   async mayHaveReceipt(requestId: RequestId): Promise<boolean> {
     if (!this.#isSelective) return true;
     const atMs = idTimeMs("request", requestId);
-    const [day, hour] = [vietnamDay(atMs), vietnamHour(atMs)];
-    for (const near of [hour, hour + 1, hour - 1]) {
-      const ofDay = near > 23 ? shiftDay(day, 1) : near < 0 ? shiftDay(day, -1) : day;
-      const { hours } = await this.#receiptsOf(ofDay);
-      if (hours === "all" || hours.has((near + 24) % 24)) return true;
-    }
-    return false;
+    return await this.#mayStart(atMs) || await this.#mayStart(atMs + maxCallMs) ||
+      await this.#mayStart(atMs - clockSlackMs);
+  }
+
+  async #mayStart(atMs: number): Promise<boolean> {
+    const { hours } = await this.#receiptsOf(vietnamDay(atMs));
+    return hours === "all" || hours.has(vietnamHour(atMs));
+  }
+
+  /** The point to which a search goes on below a call that cannot fit: the end of the next hour with some, or its day. */
+  async receiptsBelow(requestId: RequestId): Promise<RequestId> {
+    const atMs = idTimeMs("request", requestId);
+    const { hours } = await this.#receiptsOf(vietnamDay(atMs));
+    return below(atMs, hours, clockSlackMs);
   }
 
   /** Whether a refused call may fit. */
@@ -71,6 +93,12 @@ export class CallDays {
     const atMs = idTimeMs("request", requestId);
     const hours = await this.#refusedOf(vietnamDay(atMs));
     return hours === "all" || hours.has(vietnamHour(atMs));
+  }
+
+  /** The same as {@linkcode receiptsBelow} for refused calls. */
+  async refusedBelow(requestId: RequestId): Promise<RequestId> {
+    const atMs = idTimeMs("request", requestId);
+    return below(atMs, await this.#refusedOf(vietnamDay(atMs)), 0);
   }
 
   async #receiptsOf(day: string): Promise<HoursOfDay> {

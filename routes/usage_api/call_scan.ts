@@ -11,14 +11,8 @@ import { listAllReceipts } from "../../kv/receipts/all_receipts.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 import { CallDays } from "./call_days.ts";
 import { type CallFilter, type ErrorFilter, fitsCell } from "./call_filter.ts";
-import {
-  firstIdAt,
-  matchesReceipt,
-  startOfHour,
-  type Step,
-  takeMatching,
-  walkReceipts,
-} from "./receipt_scan.ts";
+import { firstIdAt } from "./id_bounds.ts";
+import { matchesReceipt, type Step, takeMatching, walkReceipts } from "./receipt_scan.ts";
 
 /** A call: answered or failed, with its receipt, or refused before a provider was asked. */
 export type Call =
@@ -122,7 +116,7 @@ async function* refusedCalls(kv: KeyValueStore, filter: CallFilter): CallSteps {
         yield { requestId, item: { kind: "refused", requestId, refused }, cost: 1 };
         continue;
       }
-      before = startOfHour(requestId);
+      before = await days.refusedBelow(requestId);
       yield { requestId: before, cost: passingCost };
       break;
     }

@@ -2,6 +2,7 @@
  * Writes receipts as JSON of the API and of exports, and as CSV rows. Amounts are exact, in VND.
  */
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import { failureOf } from "../../core/billing/call_failure.ts";
 import { toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { defined } from "../../core/lib/defined.ts";
@@ -32,6 +33,11 @@ function priceJson(price: AppliedPrice): JsonObject {
   };
 }
 
+function failureJson(receipt: Receipt): JsonObject | null {
+  const failure = failureOf(receipt);
+  return failure === undefined ? null : { ...failure };
+}
+
 /**
  * Converts a receipt to JSON. Amounts are decimal strings in VND, so that readers do not round
  * them.
@@ -56,6 +62,8 @@ export function receiptJson(receipt: Receipt, refund: LedgerEntry | undefined): 
     answered_in: answeringRegion(receipt) ?? null,
     status: receipt.status,
     outcome: receipt.outcome,
+    /** In our words: a provider's message may repeat the prompt, so it is not kept. */
+    error: failureJson(receipt),
     stream: receipt.stream,
     latency_ms: receipt.latencyMs,
     first_output_ms: receipt.firstOutputMs ?? null,

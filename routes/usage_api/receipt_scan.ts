@@ -1,6 +1,5 @@
 /** Reads an account's receipts in a time range, newest first, filtered and paged. */
-import { idTimeMs, parseId, type RequestId } from "../../core/lib/ids.ts";
-import { invariant } from "../../core/lib/assert.ts";
+import { idTimeMs, type RequestId } from "../../core/lib/ids.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { maxCallMs } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
@@ -9,6 +8,7 @@ import { readReceipts, readTail } from "../../kv/receipts/receipts.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 import { CallDays } from "./call_days.ts";
 import { type CallFilter, fitsCell, type ReceiptFilter } from "./call_filter.ts";
+import { firstIdAt } from "./id_bounds.ts";
 
 /** Calls searched for one page when few of them match a filter: about a tenth of a second of reading. */
 export const maxScanRows = 1_500;
@@ -28,22 +28,6 @@ export interface Step<Item> {
   readonly cost: number;
 }
 
-/** Returns the smallest id that a request of this moment can have: ids begin with their time. */
-export function firstIdAt(atMs: number): RequestId {
-  const id = parseId("request", `req_${Math.max(0, atMs).toString(36).padStart(9, "0")}`);
-  invariant(id !== undefined, "an id is made of a time");
-  return id;
-}
-
-const hourMs = 3_600_000;
-
-/** Returns the smallest id of the hour of a call: older calls are of earlier hours. */
-export function startOfHour(requestId: RequestId): RequestId {
-  const atMs = idTimeMs("request", requestId);
-  return firstIdAt(atMs - atMs % hourMs);
-}
-
-/** The smallest id of the day of a call, or `undefined` if its day is another. */
 function startOfDay(day: string): RequestId {
   return firstIdAt(vietnamDayStartMs(day));
 }
@@ -88,7 +72,7 @@ async function* indexedSteps(
         }
         before = begin;
       } else if (!await days.mayHaveReceipt(requestId)) {
-        before = startOfHour(requestId);
+        before = await days.receiptsBelow(requestId);
       } else {
         yield { requestId, item: true, cost: 1 };
         continue;
