@@ -85,7 +85,7 @@ export function isFailed(receipt: Receipt): boolean {
 }
 
 /** Adds a receipt to its hour, in place. */
-export function addToHour(sum: HourSum, receipt: Receipt): void {
+function addToHour(sum: HourSum, receipt: Receipt): void {
   sum.calls++;
   const { usage } = receipt;
   if (usage !== undefined) {
