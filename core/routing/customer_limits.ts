@@ -23,17 +23,25 @@ export class CustomerLimits {
     const limited = customer === undefined ? undefined : this.#limited.get(route);
     if (limited === undefined || customer === undefined) return 0;
     const restMs = limited.restMs(customer, nowMs);
-    return restMs === 0 ? 0 : Math.max(restMs, limited.askedMs(customer, nowMs));
+    return restMs === 0
+      ? limited.paceMs(customer, nowMs)
+      : Math.max(restMs, limited.askedMs(customer, nowMs));
   }
 
-  /** Counts a refused call; returns whether, as far as is known, the limit is only this customer's. */
+  /** A call of a customer may go to a route. */
+  began(route: Route, customer: string, nowMs: number): void {
+    this.#limited.get(route)?.began(customer, nowMs);
+  }
+
+  /** Counts a refused call; returns whether, as far as is known, the limit is only one customer's. */
   refused(
     route: Route,
-    customer: string,
+    refused: string,
     { retryAfterSeconds }: GatewayError,
     nowMs: number,
   ): boolean {
     const limited = this.#of(route);
+    const customer = limited.blamed(refused, nowMs);
     const askedMs = retryAfterSeconds === undefined ? undefined : retryAfterSeconds * 1000;
     const rested = limited.restMs(customer, nowMs) > 0;
     const isEvidence = limited.refused(customer, askedMs, nowMs);
@@ -45,6 +53,21 @@ export class CustomerLimits {
   worked(route: Route, customer: string | undefined, nowMs: number): void {
     const wasLimited = this.#limited.get(route)?.worked(customer, nowMs) ?? false;
     if (wasLimited && customer !== undefined) this.#onChange(route, customer, false);
+  }
+
+  /** See {@linkcode LimitedCustomers.takeServed}. */
+  takeServed(route: Route): readonly (readonly [customer: string, calls: number])[] {
+    return this.#limited.get(route)?.takeServed() ?? [];
+  }
+
+  /** Counts calls that another thread served while the route was limited. */
+  served(
+    route: Route,
+    calls: readonly (readonly [customer: string, calls: number])[],
+    nowMs: number,
+  ): void {
+    const limited = this.#of(route);
+    for (const [customer, count] of calls) limited.served(customer, count, nowMs);
   }
 
   /** All that are remembered. */

@@ -91,8 +91,17 @@ export class LiveRouter implements Router, RouterOfThreads {
   }
 
   candidates(model: Model, wanted: RouteQuery): readonly Route[] {
-    const { region, random, connectMsOf } = this.#options;
     const nowMs = this.#options.clock.monotonicMs();
+    const ordered = this.#ordered(model, wanted, nowMs);
+    const [first] = ordered;
+    if (first !== undefined && wanted.customer !== undefined) {
+      this.#customerLimits.began(first, wanted.customer, nowMs);
+    }
+    return ordered;
+  }
+
+  #ordered(model: Model, wanted: RouteQuery, nowMs: number): readonly Route[] {
+    const { region, random, connectMsOf } = this.#options;
     const open: Choice[] = [];
     const stuck: Choice[] = [];
     let soonest: { route: Route; health: RouteHealth } | undefined;
@@ -160,8 +169,8 @@ export class LiveRouter implements Router, RouterOfThreads {
   #isCustomersOwnLimit(route: Route, error: GatewayError, customer: string | undefined): boolean {
     if (customer === undefined || error.code !== "rate_limit_exceeded") return false;
     const nowMs = this.#options.clock.monotonicMs();
-    // With another key left, the limit is that key's.
-    if (this.#access.hasFreshKey(route, nowMs)) return false;
+    // With another key left, the limit is that key's: neither the customer nor the route rests.
+    if (this.#access.hasFreshKey(route, nowMs)) return true;
     return this.#customerLimits.refused(route, customer, error, nowMs);
   }
 

@@ -42,6 +42,12 @@ export type SharedState =
     readonly customer: string;
     readonly limit: SharedLimit | undefined;
   }
+  /** Calls that a limited route served, by customer. */
+  | {
+    readonly kind: "served";
+    readonly route: RouteName;
+    readonly calls: readonly (readonly [customer: string, calls: number])[];
+  }
   /** A route reported what cannot be. */
   | { readonly kind: "false_report"; readonly route: RouteName };
 

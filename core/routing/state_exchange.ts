@@ -149,6 +149,8 @@ export class StateExchange {
         return onEvidence(route, state.operation);
       case "customer":
         return customerLimits.adopt(route, state.customer, state.limit, nowMs);
+      case "served":
+        return customerLimits.served(route, state.calls, nowMs);
       case "false_report":
         return onFalseReport(route);
     }
@@ -171,6 +173,8 @@ export class StateExchange {
       const evidence = health.takeEvidence();
       if (evidence === undefined) continue;
       states.push({ kind: "evidence", route: this.#nameOf(route), operation, evidence });
+      const calls = customerLimits.takeServed(route);
+      if (calls.length > 0) states.push({ kind: "served", route: this.#nameOf(route), calls });
     }
     for (const [provider, places] of this.#credentials) {
       for (const at of places) states.push(...this.#credential(provider, at, nowMs));

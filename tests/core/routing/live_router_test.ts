@@ -46,7 +46,10 @@ function newRouter(
   const router = new LiveRouter({
     catalog,
     providerKeys: Object.fromEntries(
-      names.map((name) => [name, [`${name}-1`, `${name}-2`].slice(0, options.keys)]),
+      names.map((name) => [
+        name,
+        Array.from({ length: options.keys ?? 2 }, (_, at) => `${name}-${at + 1}`),
+      ]),
     ),
     transportOf: () => ({
       open: () => ({ response: Promise.withResolvers<never>().promise, cancel: () => {} }),
@@ -339,8 +342,8 @@ Deno.test("a route rests after the third false report within ten minutes", () =>
 });
 
 /** A model with one route of one key, and the customers who call it. */
-function newLimitedRouter() {
-  const { router, model, route, time, events } = newRouter({ routes: ["a"], keys: 1 });
+function newLimitedRouter(keys = 1) {
+  const { router, model, route, time, events } = newRouter({ routes: ["a"], keys });
   const a = route("a");
   return {
     time,
@@ -397,6 +400,109 @@ Deno.test("rate limits of several customers rest the route, which a probe frees 
   succeed("z");
   assertEquals(events.map(({ state }) => state), ["open", "closed"]);
   assertEquals([canCall("z"), canCall("w")], [true, true]);
+});
+
+Deno.test("a customer who wears out one key after another rests no route", () => {
+  const { canCall, limit, time, events } = newLimitedRouter(12);
+  for (let round = 0; round < 10; round++) {
+    for (let call = 0; call < 12; call++) {
+      limit("x");
+      assert(canCall("y"), `call ${call} of round ${round}`);
+    }
+    assert(!canCall("x"), "it rests itself when no key is left");
+    time.advance(60_000);
+  }
+  assertEquals(events, []);
+});
+
+/** A key of a provider that answers so many calls in any second, and customers who call it. */
+class Flood {
+  readonly #world = newRouter({ routes: ["a"], keys: 1 });
+  #started: number[] = [];
+  readonly events = this.#world.events;
+
+  /** Lets customers make so many calls a second; returns the share of each that was served, and how many those were. */
+  run(seconds: number, allowedPerSecond: number, rates: Readonly<Record<string, number>>) {
+    const { router, model, route, time } = this.#world;
+    const counts = new Map<string, { asked: number; served: number }>();
+    for (let ms = 0; ms < seconds * 1_000; ms++) {
+      time.advance(1);
+      this.#started = this.#started.filter((atMs) => atMs > time.nowMs() - 1_000);
+      for (const [customer, rate] of Object.entries(rates)) {
+        if (ms % Math.round(1_000 / rate) !== 0) continue;
+        const count = counts.get(customer) ?? { asked: 0, served: 0 };
+        counts.set(customer, count);
+        count.asked++;
+        if (router.candidates(model, { style: "chat", operation, customer }).length === 0) continue;
+        const isAllowed = this.#started.length < allowedPerSecond;
+        router.begin(route("a"), operation).onStatus(
+          isAllowed ? 200 : 429,
+          isAllowed ? undefined : 1,
+        );
+        if (isAllowed) {
+          this.#started.push(time.nowMs());
+          count.served++;
+        }
+        const error = new GatewayError("rate_limit_exceeded", "slow", { retryAfterSeconds: 1 });
+        const result = isAllowed
+          ? { kind: "ok", ms: 0 } as const
+          : { kind: "failed", ms: 0, error } as const;
+        router.report(model, route("a"), operation, result, customer);
+      }
+    }
+    return {
+      served: (customer: string) => counts.get(customer)?.served ?? 0,
+      share: (customer: string) => {
+        const { asked, served } = counts.get(customer) ?? { asked: 1, served: 0 };
+        return served / asked;
+      },
+    };
+  }
+}
+
+Deno.test("one customer who floods a provider's key is limited, and the others are served", () => {
+  const flood = new Flood();
+  const before = flood.run(60, 20, { calm: 2, other: 3 });
+  assertEquals([before.share("calm"), before.share("other")], [1, 1]);
+  const during = flood.run(120, 20, { flooding: 500, calm: 2, other: 3 });
+  assert(during.share("calm") > 0.9, `calm ${during.share("calm")}`);
+  assert(during.share("other") > 0.9, `other ${during.share("other")}`);
+  assert(during.served("flooding") > 120 * 5, `flooding ${during.served("flooding")}`);
+  assertEquals(flood.events, [], "the route does not rest");
+});
+
+Deno.test("several who flood a key are each limited, and the calm ones are served", () => {
+  const flood = new Flood();
+  const { share, served } = flood.run(120, 30, {
+    one: 200,
+    two: 300,
+    three: 100,
+    calm: 2,
+    other: 3,
+  });
+  assert(share("calm") > 0.8, `calm ${share("calm")}`);
+  assert(share("other") > 0.8, `other ${share("other")}`);
+  for (const name of ["one", "two", "three"]) assert(served(name) > 120, `${name} ${served(name)}`);
+});
+
+Deno.test("a customer who stops flooding gets all of its calls again", () => {
+  const flood = new Flood();
+  flood.run(60, 20, { flooding: 500, calm: 2 });
+  flood.run(30, 20, { flooding: 5, calm: 2 });
+  const later = flood.run(60, 20, { flooding: 5, calm: 2 });
+  assertEquals([later.share("flooding"), later.share("calm")], [1, 1]);
+  // A minute without a limit has forgotten the pace.
+  const burst = flood.run(1, 1_000, { flooding: 500 });
+  assertEquals(burst.share("flooding"), 1);
+});
+
+Deno.test("a key that allows nothing any more rests the route, whoever was heavy before", () => {
+  const flood = new Flood();
+  flood.run(60, 20, { flooding: 500, calm: 2, other: 3 });
+  flood.run(10, 0, { flooding: 500, calm: 2, other: 3 });
+  assertEquals(flood.events[0]?.state, "open");
+  const after = flood.run(60, 20, { calm: 2, other: 3 });
+  assert(after.share("calm") > 0.9, `calm ${after.share("calm")}`);
 });
 
 Deno.test("a call that works between two rate limits shows that they are not everyone's", () => {

@@ -188,6 +188,30 @@ Deno.test("a customer whom a provider limits rests at all threads, and two of th
   assertEquals(candidates(1, "c1"), 1);
 });
 
+Deno.test("a customer who floods a key at one thread is limited for what others meet at another", () => {
+  const { attempt, candidates, pass, routers, route, events } = newThreads(2);
+  const exhaust = (seconds: number) => {
+    for (const secret of secrets) routers[1]!.access(route, secret).onStatus(429, seconds);
+  };
+  exhaust(60);
+  attempt(2, "limited", "calm");
+  pass(1_000);
+  for (let call = 0; call < 40; call++) attempt(1, "well", "flooding");
+  pass(wholeGatherMs);
+  attempt(2, "limited", "calm");
+  attempt(2, "limited", "other");
+  assertEquals([candidates(1, "flooding"), candidates(2, "flooding")], [0, 0]);
+  assertEquals([candidates(2, "calm"), candidates(2, "other")], [1, 1]);
+  assertEquals(events, [], "the route does not rest");
+  // After its rest it calls at a pace, at the thread that serves it.
+  pass(2_000);
+  const begun = Array.from({ length: 50 }, () => {
+    pass(20);
+    return candidates(1, "flooding");
+  }).filter((count) => count > 0).length;
+  assert(begun > 2 && begun < 25, `${begun} in a second`);
+});
+
 Deno.test("false reports at several threads add up", () => {
   const { routers, route, state } = newThreads(3);
   for (const router of routers.slice(1)) router.noteFalseReport(route);
