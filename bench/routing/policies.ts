@@ -51,6 +51,7 @@ export function modelOf(scenario: Scenario): Model {
 function healthPolicy(model: Model, now: () => number, random: () => number): Policy {
   const router = new LiveRouter({
     catalog: {
+      version: undefined,
       wallet: gatewayFileSchema.shape.wallet.parse({}),
       models: [model],
       providers: { simulated: { kind: "sandbox", strict: false } },

@@ -133,6 +133,8 @@ export interface Receipt {
   readonly serviceTier?: string;
   /** Fees of hosted tools, which `costMicroVnd` contains. Absent: none were charged. */
   readonly toolCharges?: readonly ToolCharge[];
+  /** The version of the catalogue whose price and routes the call had; absent on receipts of earlier releases. */
+  readonly catalogVersion?: number;
   /** The amount that was debited. */
   readonly costMicroVnd: bigint;
   /** The part of the price that the wallet could not cover; never makes it negative. */

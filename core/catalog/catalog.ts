@@ -1,10 +1,10 @@
 /**
- * The catalogue in memory, built once from `gateway.json` and read on every call.
+ * One version of the catalogue in memory: immutable, read on every call. A change makes another one.
  *
  * - Folder `core/catalog/`: the catalogue: providers, models, aliases, prices and routes of
  *   `gateway.json`.
- * - In: the text of `gateway.json` and the environment.
- * - Out: a `Catalog`, or every problem of the file at once.
+ * - In: the contents of `gateway.json`, or of a version in the store.
+ * - Out: a `Catalog`, or every problem of the file at once; what differs between two.
  * - Never: reads a file or the network, or holds a secret in its schema: the file names environment
  *   variables.
  */
@@ -19,6 +19,7 @@ import type { RouteCapabilities } from "../wire/contract.ts";
 import type { Model, ModelKind, Route, RouteStyle } from "./model.ts";
 import { presetOf } from "./presets/mod.ts";
 import type { Preset } from "./presets/preset.ts";
+import { keptProviders, withKeptRoutes } from "./kept_parts.ts";
 import { catalogProblems, kindOfStyle } from "./problems.ts";
 import type { GatewayFile, ModelEntry, ProviderEntry, WalletRules } from "./schema.ts";
 
@@ -34,6 +35,8 @@ export type Resolution =
 
 /** The catalogue: every model by its names, every provider, and the rules of wallets. */
 export interface Catalog {
+  /** Its number in the store, which receipts name; `undefined`: it was not read from a store. */
+  readonly version: number | undefined;
   readonly models: readonly Model[];
   readonly providers: Readonly<Record<string, ProviderEntry>>;
   readonly listRate: number;
@@ -169,6 +172,14 @@ export function buildModel(
   };
 }
 
+/** What a catalogue takes over. */
+export interface BuildCatalogOptions {
+  /** Its number in the store. */
+  readonly version?: number | undefined;
+  /** The catalogue before it: providers and routes that are the same keep their objects. */
+  readonly former?: Catalog | undefined;
+}
+
 /**
  * Builds the catalogue, or returns everything that is wrong with the file.
  *
@@ -176,12 +187,16 @@ export function buildModel(
  */
 export function buildCatalog(
   file: GatewayFile,
+  { version, former }: BuildCatalogOptions = {},
 ): { ok: true; catalog: Catalog } | { ok: false; problems: string[] } {
-  const models = file.models.map((entry) => buildModel(entry, file.providers, file.currencies));
+  const providers = keptProviders(file.providers, former);
+  const models = file.models.map((entry) =>
+    withKeptRoutes(buildModel(entry, providers, file.currencies), providers, former)
+  );
   const problems = catalogProblems({
     models,
-    providerNames: new Set(Object.keys(file.providers)),
-    providers: file.providers,
+    providerNames: new Set(Object.keys(providers)),
+    providers,
     currencies: file.currencies,
     defaultModel: file.defaultModel,
   });
@@ -193,8 +208,9 @@ export function buildCatalog(
   return {
     ok: true,
     catalog: {
+      version,
       models,
-      providers: file.providers,
+      providers,
       listRate: file.listRate,
       defaultModel,
       wallet: file.wallet,

@@ -1,12 +1,14 @@
 /** Reads `gateway.json` and lists everything that is wrong with it, in its shape and beyond. */
 import { z } from "zod";
 import { issueLines } from "../config/environment.ts";
-import { buildCatalog, buildModel, type Catalog } from "./catalog.ts";
+import { buildCatalog, type BuildCatalogOptions, buildModel, type Catalog } from "./catalog.ts";
 import { type CatalogParts, catalogProblems, type UnreadModel } from "./problems.ts";
 import { environmentName, gatewayFileSchema, modelSchema } from "./schema.ts";
 
 /** The result of reading `gateway.json`: the catalogue, or its problems. */
 export interface ReadGatewayFile {
+  /** The contents as they are written, without defaults; undefined if they are not JSON. */
+  readonly contents: unknown;
   /** The catalogue; undefined if there is any problem. */
   readonly catalog: Catalog | undefined;
   /**
@@ -86,29 +88,41 @@ function readableParts(raw: unknown): CatalogParts & Pick<ReadGatewayFile, "secr
  * ```
  */
 export function readGatewayFile(text: string, name = "gateway.json"): ReadGatewayFile {
-  let raw: unknown;
+  let contents: unknown;
   try {
-    raw = JSON.parse(text);
+    contents = JSON.parse(text);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     return {
+      contents: undefined,
       catalog: undefined,
       secretNames: {},
       problems: [`${name}: is not JSON (${why})`],
     };
   }
+  return readContents(contents, name);
+}
+
+/** Reads the contents of the file, or of a version of the catalogue in the store. See {@linkcode readGatewayFile}. */
+export function readContents(
+  raw: unknown,
+  name: string,
+  options: BuildCatalogOptions = {},
+): ReadGatewayFile {
   const file = gatewayFileSchema.safeParse(raw);
   if (!file.success) {
     const { secretNames, ...parts } = readableParts(raw);
     const beyond = catalogProblems(parts).map((problem) => `${name} ${problem}`);
     return {
+      contents: raw,
       catalog: undefined,
       secretNames,
       problems: [...issueLines(name, file.error), ...beyond],
     };
   }
-  const built = buildCatalog(file.data);
+  const built = buildCatalog(file.data, options);
   return {
+    contents: raw,
     catalog: built.ok ? built.catalog : undefined,
     secretNames: secretNames(file.data.providers),
     problems: built.ok ? [] : built.problems.map((problem) => `${name} ${problem}`),

@@ -8,13 +8,21 @@
  */
 import { z } from "zod";
 import type { Catalog } from "../catalog/catalog.ts";
-import { type ReadGatewayFile, readGatewayFile } from "../catalog/read_file.ts";
+import { readGatewayFile } from "../catalog/read_file.ts";
+import {
+  hasRealProvider,
+  type ProviderKeys,
+  type ReadCatalog,
+  readCatalogWith,
+  readProviderKeys,
+  sandboxBesideReal,
+} from "./catalog_reading.ts";
 import { readVariables } from "./config_variables.ts";
 import { type Environment, issueLines, setVariables } from "./environment.ts";
 import type { MailSettings } from "../mail/mail_url.ts";
 import { isDenoDeploy, withPlatformDefaults } from "./platform.ts";
 import { proxyProblems } from "./proxies.ts";
-import { secretProblem, secretText, withoutLineEnd } from "./secret_text.ts";
+import { secretText } from "./secret_text.ts";
 import type { StoreLocation } from "./store_location.ts";
 import type { SupportContact } from "./support.ts";
 import { readTopupSettings, type TopupSettings } from "../payments/settings.ts";
@@ -45,11 +53,19 @@ export interface Config {
   readonly pagesFolder: string | undefined;
   /** Bearer secret of `/operator/*` JSON and `/metrics`; undefined = those are off. */
   readonly operatorKey: string | undefined;
+  /**
+   * The catalogue with which the process starts: that of `gateway.json`, or of the store once it was opened. A running
+   * gateway has the one in force in `Gateway.catalog`.
+   */
   readonly catalog: Catalog;
+  /** The contents of `gateway.json` as they are written. */
+  readonly fileContents: unknown;
+  /** Reads the contents of a version of the catalogue in the environment of this process. */
+  readonly readCatalog: ReadCatalog;
   /** `sandbox`: no real provider is configured, so a demo account with play money is offered. */
   readonly mode: "sandbox" | "production";
-  /** Secrets of each provider by provider name. Never logged. */
-  readonly providerKeys: Readonly<Record<string, readonly string[]>>;
+  /** Secrets of each provider of {@linkcode Config.catalog} by provider name. Never logged. */
+  readonly providerKeys: ProviderKeys;
   /** Header in which a trusted proxy names the client's address; undefined = the socket's own address counts. */
   readonly clientAddressHeader: string | undefined;
   /** Top-ups by bank transfer, and invoices. */
@@ -115,47 +131,6 @@ function readOpenId(environment: Environment, problems: string[]): OpenIdConfig 
   };
 }
 
-/** Whether a secret is the key of a service account: JSON, which never travels in a header itself. */
-function isJsonKey(secret: string): boolean {
-  if (!secret.trimStart().startsWith("{")) return false;
-  try {
-    JSON.parse(secret);
-    return true;
-  } catch {
-    return false;
-  }
-}
-
-function readProviderKeys(
-  secretNames: ReadGatewayFile["secretNames"],
-  environment: Environment,
-): { keys: Record<string, string[]>; problems: string[] } {
-  const keys: Record<string, string[]> = {};
-  const problems: string[] = [];
-  for (const [name, names] of Object.entries(secretNames)) {
-    keys[name] = [];
-    for (const variable of names) {
-      const secret = withoutLineEnd(environment[variable] ?? "");
-      const problem = secret === ""
-        ? `not set; providers.${name} needs it`
-        : isJsonKey(secret)
-        ? undefined
-        : secretProblem(secret);
-      if (problem === undefined) keys[name].push(secret);
-      else problems.push(`environment ${variable}: ${problem}`);
-    }
-  }
-  return { keys, problems };
-}
-
-/** Lists the sandbox providers of a production catalogue, whose answers are made up. */
-function sandboxBesideReal({ providers }: Catalog, fileName: string): string[] {
-  return Object.entries(providers).filter(([, { kind }]) => kind === "sandbox").map(([name]) =>
-    `${fileName} providers.${name}: a sandbox beside real providers is refused on Deno Deploy, ` +
-    "which is public: customers would pay for made-up answers"
-  );
-}
-
 /**
  * Reads the configuration, or returns every problem at once.
  *
@@ -173,9 +148,14 @@ export function readConfig(
   const fileName = set["GATEWAY_CONFIG"] ?? "gateway.json";
   const openIdProblems: string[] = [];
   const openId = readOpenId(set, openIdProblems);
-  const { catalog, secretNames, problems } = typeof file === "string"
+  const { contents, catalog, secretNames, problems } = typeof file === "string"
     ? readGatewayFile(file, fileName)
-    : { catalog: undefined, secretNames: {}, problems: [`${fileName}: ${file.problem}`] };
+    : {
+      contents: undefined,
+      catalog: undefined,
+      secretNames: {},
+      problems: [`${fileName}: ${file.problem}`],
+    };
   const secrets = readProviderKeys(secretNames, set);
   const all = [
     ...variables.problems,
@@ -189,7 +169,7 @@ export function readConfig(
   if (values === undefined || catalog === undefined || !topup.ok || all.length > 0) {
     return { ok: false, problems: all };
   }
-  const isReal = Object.values(catalog.providers).some((provider) => provider.kind !== "sandbox");
+  const isReal = hasRealProvider(catalog);
   const onDenoDeploy = isDenoDeploy(set);
   const isTraced = values.OTEL_DENO === "true" || values.OTEL_DENO === "1";
   if (isReal && onDenoDeploy) {
@@ -232,6 +212,8 @@ export function readConfig(
       receiptWaitMs: values.GATEWAY_RECEIPT_WAIT_MS,
       telemetry: isTraced,
       catalog,
+      fileContents: contents,
+      readCatalog: readCatalogWith(set, { isPublic: onDenoDeploy }),
       mode: isReal ? "production" : "sandbox",
       providerKeys: secrets.keys,
     },

@@ -70,6 +70,11 @@ export class CustomerLimits {
     for (const [customer, count] of calls) limited.served(customer, count, nowMs);
   }
 
+  /** Forgets routes that are no longer configured. */
+  keepOnly(routes: ReadonlySet<Route>): void {
+    for (const route of this.#limited.keys()) if (!routes.has(route)) this.#limited.delete(route);
+  }
+
   /** All that are remembered. */
   *entries(): Iterable<{ route: Route; customer: string }> {
     for (const [route, limited] of this.#limited) {

@@ -22,6 +22,11 @@ export class HealthTable {
     return this.#health.get(route)?.get(operation);
   }
 
+  /** Forgets routes that are no longer configured. A call that still runs on one makes an entry that the next change forgets. */
+  keepOnly(routes: ReadonlySet<Route>): void {
+    for (const route of this.#health.keys()) if (!routes.has(route)) this.#health.delete(route);
+  }
+
   /** All entries that were made. */
   *entries(): Iterable<{ route: Route; operation: Operation; health: RouteHealth }> {
     for (const [route, byOperation] of this.#health) {

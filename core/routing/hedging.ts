@@ -24,6 +24,11 @@ export const probeHedgeMs = 2_000;
 export class Hedging {
   readonly #firstOutput = new Map<string, LatencyHistogram>();
 
+  /** Forgets models that are no longer configured. */
+  keepOnly(modelIds: ReadonlySet<string>): void {
+    for (const id of this.#firstOutput.keys()) if (!modelIds.has(id)) this.#firstOutput.delete(id);
+  }
+
   /** Adds the time to first output of a stream. */
   measured(model: Model, ms: number): void {
     this.#histogramOf(model).add(ms);

@@ -10,7 +10,7 @@
 import { type Hedge, isRouteFault } from "../calls/attempt_loop.ts";
 import type { RouteAccess } from "../calls/chat_exchange.ts";
 import type { AttemptResult } from "../calls/route_attempt.ts";
-import type { Model, Route } from "../catalog/catalog.ts";
+import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import type { GatewayError } from "../errors.ts";
 import type { BreakerState } from "./breaker.ts";
 import { type Choice, formerFirst, orderRoutes } from "./choose.ts";
@@ -62,6 +62,7 @@ const overdueProbeMs = 30_000;
 /** Orders the routes of each call by their health and learns from each attempt. */
 export class LiveRouter implements Router, RouterOfThreads {
   readonly #options: LiveRouterOptions;
+  #catalog: Catalog;
   readonly #access: ProviderAccess;
   readonly #health = new HealthTable();
   readonly #hedging = new Hedging();
@@ -74,6 +75,7 @@ export class LiveRouter implements Router, RouterOfThreads {
 
   constructor(options: LiveRouterOptions) {
     this.#options = options;
+    this.#catalog = options.catalog;
     this.#access = new ProviderAccess(
       options,
       (provider, at, isUrgent) => this.#exchange?.credentialChanged(provider, at, isUrgent),
@@ -88,6 +90,27 @@ export class LiveRouter implements Router, RouterOfThreads {
       onEvidence: (route, operation) => this.#review(route, operation),
       onFalseReport: (route) => this.#countFalseReport(route, options.isJudge ?? false),
     });
+  }
+
+  /**
+   * Changes to another catalogue. Routes that kept their objects keep what is known of them; calls that began before
+   * finish on the routes that they have.
+   */
+  replaceCatalog(next: Pick<LiveRouterOptions, "catalog" | "providerKeys">): void {
+    const { models } = this.#catalog = next.catalog;
+    this.#exchange?.replaceCatalog(next.catalog);
+    this.#access.replaceCatalog(next);
+    const routes = new Set(models.flatMap((model) => model.routes));
+    const modelIds = new Set(models.map(({ id }) => id));
+    this.#health.keepOnly(routes);
+    this.#customerLimits.keepOnly(routes);
+    this.#hedging.keepOnly(modelIds);
+    for (const route of this.#falseReports.keys()) {
+      if (!routes.has(route)) this.#falseReports.delete(route);
+    }
+    for (const id of this.#recentCalls.keys()) {
+      if (!modelIds.has(id)) this.#recentCalls.delete(id);
+    }
   }
 
   candidates(model: Model, wanted: RouteQuery): readonly Route[] {
@@ -315,7 +338,14 @@ export class LiveRouter implements Router, RouterOfThreads {
   }
 
   reports(): RouteReport[] {
-    return routeReports({ ...this.#options, health: this.#health, access: this.#access });
+    const { clock, switchOf } = this.#options;
+    return routeReports({
+      catalog: this.#catalog,
+      clock,
+      switchOf,
+      health: this.#health,
+      access: this.#access,
+    });
   }
 
   status(model: Model): ModelStatus {

@@ -20,9 +20,10 @@ import type { TokenAnswer, WantedToken } from "./shared_state.ts";
 
 /** What access to providers is built from. */
 export interface ProviderAccessOptions {
+  /** The catalogue at the start, and the secrets of its providers. */
   readonly catalog: Catalog;
   readonly providerKeys: Readonly<Record<string, readonly string[]>>;
-  /** The transport of a provider, by its name. */
+  /** The transport of a provider of the catalogue that is being put in force, by its name. */
   readonly transportOf: (provider: string) => Transport;
   readonly clock: Clock;
   readonly deadlines: Deadlines;
@@ -38,22 +39,68 @@ type OnChange = (provider: string, at: number, isUrgent: boolean) => void;
 /** Statuses by which a provider refuses a credential. */
 const keyRefusals: ReadonlySet<number> = new Set([401, 403]);
 
+/** A provider of the catalogue in force, or of one before it that calls still use. */
+interface ReachedProvider {
+  readonly name: string;
+  readonly entry: ProviderEntry;
+  readonly credentials: Credentials;
+  readonly secrets: readonly string[];
+  readonly transport: Transport;
+  /** What adds credentials that are more than a header, by secret. */
+  readonly authorizers: Map<string, Authorizer>;
+}
+
+function isSameList(one: readonly string[], other: readonly string[]): boolean {
+  return one.length === other.length && one.every((text, i) => text === other[i]);
+}
+
 /** Hands out the credentials of all providers, and learns from the statuses they get. */
 export class ProviderAccess {
   readonly #options: ProviderAccessOptions;
-  readonly #credentials = new Map<string, Credentials>();
-  /** What adds credentials that are more than a header, by provider and secret. */
-  readonly #authorizers = new Map<string, Map<string, Authorizer>>();
+  readonly #onChange: OnChange;
+  #providers: ReadonlyMap<string, ReachedProvider> = new Map();
+  /** The provider of each route, also of routes that were removed and still have calls. */
+  readonly #ofRoute = new WeakMap<Route, ReachedProvider>();
 
   constructor(options: ProviderAccessOptions, onChange: OnChange = () => {}) {
     this.#options = options;
-    for (const provider of Object.keys(options.catalog.providers)) {
-      const secrets = options.providerKeys[provider] ?? [];
-      this.#credentials.set(
-        provider,
-        new Credentials(secrets, (at, isUrgent) => onChange(provider, at, isUrgent)),
-      );
+    this.#onChange = onChange;
+    this.replaceCatalog(options);
+  }
+
+  /** Changes to other providers. Those that are the same keep their credentials, and what is known of them. */
+  replaceCatalog(
+    { catalog, providerKeys }: Pick<ProviderAccessOptions, "catalog" | "providerKeys">,
+  ): void {
+    const providers = new Map<string, ReachedProvider>();
+    for (const [name, entry] of Object.entries(catalog.providers)) {
+      const secrets = providerKeys[name] ?? [];
+      const former = this.#providers.get(name);
+      const isKept = former?.entry === entry && isSameList(former.secrets, secrets);
+      providers.set(name, isKept ? former : this.#reach(name, entry, secrets));
     }
+    this.#providers = providers;
+    for (const { routes } of catalog.models) {
+      for (const route of routes) {
+        const provider = providers.get(route.provider);
+        if (provider !== undefined) this.#ofRoute.set(route, provider);
+      }
+    }
+  }
+
+  #reach(name: string, entry: ProviderEntry, secrets: readonly string[]): ReachedProvider {
+    return {
+      name,
+      entry,
+      secrets,
+      credentials: new Credentials(secrets, (at, isUrgent) => this.#onChange(name, at, isUrgent)),
+      transport: this.#options.transportOf(name),
+      authorizers: new Map(),
+    };
+  }
+
+  #of(route: Route): ReachedProvider | undefined {
+    return this.#ofRoute.get(route) ?? this.#providers.get(route.provider);
   }
 
   /**
@@ -62,16 +109,16 @@ export class ProviderAccess {
    * @param pinned the secret to use, where only the one that began a task will do
    */
   of(route: Route, pinned?: string): RouteAccess {
-    const { catalog, clock } = this.#options;
-    const provider = catalog.providers[route.provider];
-    const credentials = this.#credentials.get(route.provider);
-    invariant(provider !== undefined && credentials !== undefined, `No provider ${route.provider}`);
+    const { clock } = this.#options;
+    const provider = this.#of(route);
+    invariant(provider !== undefined, `No provider ${route.provider}`);
+    const { entry, credentials } = provider;
     const secret = pinned ?? credentials.take(clock.monotonicMs());
     let refused = false;
     return {
-      provider,
+      provider: entry,
       secret,
-      transport: this.#transport(route.provider, provider, secret, (failure) => {
+      transport: this.#transport(provider, secret, (failure) => {
         refused = true;
         const nowMs = clock.monotonicMs();
         if (secret === undefined) return;
@@ -98,46 +145,50 @@ export class ProviderAccess {
 
   /** The transport of a provider, with what its cloud needs. */
   #transport(
-    name: string,
-    provider: ProviderEntry,
+    provider: ReachedProvider,
     secret: string | undefined,
     onFailure: (failure: CredentialFailure) => void,
   ): Transport {
-    const { transportOf, deadlines } = this.#options;
-    const transport = transportOf(name);
-    if (provider.kind === "sandbox") return transport;
-    const { auth, cloud } = provider;
+    const { entry, transport } = provider;
+    if (entry.kind === "sandbox") return transport;
+    const { auth, cloud } = entry;
     if (cloud === undefined && typeof auth === "string") return transport;
-    const authorizer = secret === undefined ? undefined : this.#authorizer(name, auth, secret);
+    const authorizer = secret === undefined ? undefined : this.#authorizer(provider, auth, secret);
+    const { deadlines } = this.#options;
     return cloudTransport({ transport, cloud, authorizer, deadlines, onFailure });
   }
 
-  #authorizer(name: string, auth: ProviderAuth, secret: string): Authorizer | undefined {
-    let known = this.#authorizers.get(name);
-    if (known === undefined) this.#authorizers.set(name, known = new Map());
-    let authorizer = known.get(secret);
+  #authorizer(
+    provider: ReachedProvider,
+    auth: ProviderAuth,
+    secret: string,
+  ): Authorizer | undefined {
+    let authorizer = provider.authorizers.get(secret);
     if (authorizer === undefined) {
-      const { transportOf, clock, deadlines, readTextFile } = this.#options;
+      const { clock, deadlines, readTextFile } = this.#options;
       authorizer = createAuthorizer(auth, secret, {
-        transport: transportOf(name),
+        transport: provider.transport,
         clock,
         deadlines,
         readTextFile,
-        onRenewal: (failure) => this.#credentials.get(name)?.renewed(secret, failure),
-        issueElsewhere: this.#elsewhere(name, secret),
+        onRenewal: (failure) => provider.credentials.renewed(secret, failure),
+        issueElsewhere: this.#elsewhere(provider, secret),
       });
-      if (authorizer !== undefined) known.set(secret, authorizer);
+      if (authorizer !== undefined) provider.authorizers.set(secret, authorizer);
     }
     return authorizer;
   }
 
   /** How this thread gets a token of a key where another one renews them. */
-  #elsewhere(provider: string, secret: string): AuthorizerTools["issueElsewhere"] {
+  #elsewhere(
+    { name, credentials }: ReachedProvider,
+    secret: string,
+  ): AuthorizerTools["issueElsewhere"] {
     const { askToken } = this.#options;
-    const at = this.#credentials.get(provider)?.placeOf(secret) ?? -1;
+    const at = credentials.placeOf(secret);
     if (askToken === undefined || at < 0) return undefined;
     return async (refused) => {
-      const answer = await askToken({ provider, at, refused });
+      const answer = await askToken({ provider: name, at, refused });
       if (answer.ok) return answer.issued;
       throw new CredentialFailure(answer.reason, answer.isRefusal);
     };
@@ -145,14 +196,16 @@ export class ProviderAccess {
 
   /** Gives another thread a token. */
   async tokenFor({ provider: name, at, refused }: WantedToken): Promise<TokenAnswer> {
-    const provider = this.#options.catalog.providers[name];
-    const secret = this.#credentials.get(name)?.secretAt(at);
-    invariant(
-      provider !== undefined && provider.kind !== "sandbox" && secret !== undefined,
-      "all threads have the same configuration",
-    );
-    const authorizer = this.#authorizer(name, provider.auth, secret);
-    invariant(authorizer?.issued !== undefined, "only tokens are asked for");
+    const provider = this.#providers.get(name);
+    const secret = provider?.credentials.secretAt(at);
+    const authorizer = provider === undefined || provider.entry.kind === "sandbox" ||
+        secret === undefined
+      ? undefined
+      : this.#authorizer(provider, provider.entry.auth, secret);
+    if (authorizer?.issued === undefined) {
+      // The threads change to another version of the catalogue one after the other.
+      return { ok: false, reason: "another version of the catalogue", isRefusal: false };
+    }
     try {
       return { ok: true, issued: await authorizer.issued(refused) };
     } catch (error) {
@@ -163,17 +216,17 @@ export class ProviderAccess {
 
   /** What is known of a key, for other threads. */
   shared(provider: string, at: number, nowMs: number): SharedCredential | undefined {
-    return this.#credentials.get(provider)?.shared(at, nowMs);
+    return this.#providers.get(provider)?.credentials.shared(at, nowMs);
   }
 
   /** Takes over what another thread knows of a key. */
   adopt(provider: string, at: number, shared: SharedCredential, nowMs: number): void {
-    this.#credentials.get(provider)?.adopt(at, shared, nowMs);
+    this.#providers.get(provider)?.credentials.adopt(at, shared, nowMs);
   }
 
   /** The keys that are not as they were in the beginning. */
   *known(nowMs: number): Iterable<{ provider: string; at: number }> {
-    for (const [provider, credentials] of this.#credentials) {
+    for (const [provider, { credentials }] of this.#providers) {
       for (let at = 0; at < credentials.count; at++) {
         const known = credentials.shared(at, nowMs);
         if (known === undefined) continue;
@@ -185,12 +238,12 @@ export class ProviderAccess {
 
   /** Whether the provider of a route has a credential left that does not rest. */
   hasFreshKey(route: Route, nowMs: number): boolean {
-    return this.#credentials.get(route.provider)?.hasFresh(nowMs) ?? false;
+    return this.#of(route)?.credentials.hasFresh(nowMs) ?? false;
   }
 
   /** How many credentials the provider of a route has, and how many of them rest, and why. */
   counts(route: Route, nowMs: number): CredentialCounts {
-    const credentials = this.#credentials.get(route.provider);
+    const credentials = this.#of(route)?.credentials;
     return {
       count: credentials?.count ?? 0,
       resting: credentials?.resting(nowMs) ?? 0,

@@ -48,8 +48,8 @@ function keyOf({ modelId, routeId }: RouteName): string {
 /** Sends and receives what threads know about routes. */
 export class StateExchange {
   readonly #options: StateExchangeOptions;
-  readonly #names = new Map<Route, RouteName>();
-  readonly #routes = new Map<string, Route>();
+  #names = new Map<Route, RouteName>();
+  #routes = new Map<string, Route>();
   readonly #counted = new Map<RouteHealth, Counted>();
   readonly #credentials = new Map<string, Set<number>>();
   readonly #customers = new Map<Route, Set<string>>();
@@ -60,7 +60,15 @@ export class StateExchange {
   constructor(options: StateExchangeOptions) {
     this.#options = options;
     this.#due = options.deadlines.create(() => this.#flush());
-    for (const { id: modelId, routes } of options.catalog.models) {
+    this.replaceCatalog(options.catalog);
+  }
+
+  /** Changes to the routes of another catalogue. What was gathered is told by the names it had. */
+  replaceCatalog({ models }: Catalog): void {
+    this.#flush();
+    this.#names = new Map();
+    this.#routes = new Map();
+    for (const { id: modelId, routes } of models) {
       for (const route of routes) {
         const name = { modelId, routeId: route.id };
         this.#names.set(route, name);

@@ -85,7 +85,7 @@ Deno.test("a variable that is empty or blank counts as not set", () => {
   const facts = (environment: Record<string, string>) => {
     const read = readConfig(environment, fileText);
     assert(read.ok, read.ok ? "" : read.problems.join("\n"));
-    const { catalog: _, ...rest } = read.config;
+    const { catalog: _, readCatalog: __, ...rest } = read.config;
     return rest;
   };
   for (const blank of ["", "  "]) {
