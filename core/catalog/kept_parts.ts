@@ -10,8 +10,14 @@ import type { ProviderEntry } from "./schema.ts";
 
 type Providers = Readonly<Record<string, ProviderEntry>>;
 
+/** Writes what JSON has no form for: amounts, rates by name, sets of features. */
+function written(_member: string, value: unknown): unknown {
+  if (typeof value === "bigint") return `${value}n`;
+  return value instanceof Map || value instanceof Set ? [...value] : value;
+}
+
 function isSame(one: unknown, other: unknown): boolean {
-  return JSON.stringify(one) === JSON.stringify(other);
+  return JSON.stringify(one, written) === JSON.stringify(other, written);
 }
 
 /** Returns the providers, those that are as before with the objects of the former catalogue. */
@@ -25,10 +31,6 @@ export function keptProviders(providers: Providers, former: Catalog | undefined)
   );
 }
 
-function isSameRoute(one: Route, other: Route): boolean {
-  return isSame({ ...one, allow: [...one.allow] }, { ...other, allow: [...other.allow] });
-}
-
 /** Returns the model, those of its routes that are as before with the objects of the former catalogue. */
 export function withKeptRoutes(
   model: Model,
@@ -40,7 +42,7 @@ export function withKeptRoutes(
   const routes = model.routes.map((route) => {
     const same = before.routes.find(({ id }) => id === route.id);
     return same !== undefined && providers[route.provider] === former.providers[route.provider] &&
-        isSameRoute(same, route)
+        isSame(same, route)
       ? same
       : route;
   });

@@ -1,6 +1,6 @@
 /**
- * Reads the state that all instances share within two seconds: the epoch of keys and the switches
- * of operators.
+ * Reads the state that all instances share within two seconds: the epoch of keys, the switches of
+ * operators, and the head of the catalogue.
  *
  * It is polled and not watched: a watch misses writes of another process to a local file, and may
  * stall silently on a remote store. Without a recent successful poll the state counts as stale. While
@@ -10,7 +10,8 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import { systemTimer, type Timer } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { compareAndSet } from "../store/cas.ts";
-import { keysEpochKey, switchesKey } from "../schema/keys.ts";
+import { catalogHeadKey, keysEpochKey, switchesKey } from "../schema/keys.ts";
+import type { CatalogHead } from "../catalog/versions.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** Milliseconds between two polls of the control state while calls need it. */
@@ -33,6 +34,8 @@ export interface OpenControlOptions {
   readonly timer?: Timer;
   /** Whether notices of other instances start a poll. */
   readonly isTold?: boolean;
+  /** Puts the version of the catalogue in force that a poll found. Until then the poll does not count. */
+  readonly followCatalog?: (head: CatalogHead | undefined) => Promise<void>;
 }
 
 /**
@@ -107,7 +110,7 @@ export interface Control {
 export async function openControl(
   kv: KeyValueStore,
   clock: Clock,
-  { timer = systemTimer, isTold = false }: OpenControlOptions = {},
+  { timer = systemTimer, isTold = false, followCatalog }: OpenControlOptions = {},
 ): Promise<Control> {
   let switches = noSwitches;
   let epoch = "";
@@ -125,10 +128,10 @@ export async function openControl(
   async function refresh(): Promise<void> {
     const sentAtMs = clock.monotonicMs();
     const sentWallMs = clock.nowMs();
-    const [epochEntry, switchesEntry] = await kv.getMany<[string, Switches]>([
-      keysEpochKey(),
-      switchesKey(),
-    ]);
+    const [epochEntry, switchesEntry, headEntry] = await kv.getMany<
+      [string, Switches, CatalogHead]
+    >([keysEpochKey(), switchesKey(), catalogHeadKey()]);
+    await followCatalog?.(headEntry.value ?? undefined);
     if (sentAtMs < confirmedAtMs) return; // a later read has already answered
     epoch = epochEntry.value ?? "first";
     switches = switchesEntry.value ?? noSwitches;

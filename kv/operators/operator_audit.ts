@@ -54,6 +54,9 @@ export type OperatorAct =
   | "days_resealed"
   | "rate_limits_changed"
   | "route_changed"
+  | "catalog_applied"
+  | "catalog_withdrawn"
+  | "catalog_file_declined"
   | "second_factor_enrolled"
   | "second_factor_passed"
   | "second_factor_failed";

@@ -47,8 +47,9 @@ type Stored = [
   shortfall: string,
   /** With regions of the route and of the gateway only where there are any: earlier releases read three elements. */
   attempts: StoredAttempt[],
-  /** Only if there is a claim. */
-  claim?: string,
+  /** Null if there is none, but more members follow. */
+  claim?: string | null,
+  catalogVersion?: number,
 ];
 
 type StoredAttempt =
@@ -110,7 +111,10 @@ export function encodeReceipt(receipt: Receipt): string {
       storedAttempt(attempt, receipt.region, at === 0 ? receipt.providerCost : undefined)
     ),
   ];
-  if (receipt.claimMicroVnd !== undefined) stored.push(receipt.claimMicroVnd.toString());
+  const { claimMicroVnd, catalogVersion } = receipt;
+  if (catalogVersion !== undefined) {
+    stored.push(claimMicroVnd?.toString() ?? null, catalogVersion);
+  } else if (claimMicroVnd !== undefined) stored.push(claimMicroVnd.toString());
   return JSON.stringify(stored);
 }
 
@@ -137,12 +141,12 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     ...rest
   ] = stored;
   const [firstOutputMs, status, stream, outcome, usage, estimated, units, price, ...end] = rest;
-  const [cost, shortfall, attempts, claim] = end;
+  const [cost, shortfall, attempts, claim = null, catalogVersion] = end;
   const region = attempts[0]?.[4];
   const providerCost = providerCostOf(attempts[0]?.[5]);
   const costMicroVnd = BigInt(cost);
   const shortfallMicroVnd = BigInt(shortfall);
-  const claimMicroVnd = claim === undefined ? undefined : BigInt(claim);
+  const claimMicroVnd = claim === null ? undefined : BigInt(claim);
   invariant(
     costMicroVnd >= 0n && shortfallMicroVnd >= 0n && (claimMicroVnd ?? 1n) > 0n,
     `receipt ${requestId}: negative`,
@@ -171,7 +175,7 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     estimated: estimated === 1,
     units,
     price: appliedPrice(price),
-    ...defined({ serviceTier: storedTier(price) }),
+    ...defined({ serviceTier: storedTier(price), catalogVersion }),
     ...(toolCharges.length === 0 ? {} : { toolCharges }),
     costMicroVnd,
     shortfallMicroVnd,

@@ -14,6 +14,7 @@ export * from "./access.ts";
 export * from "./accounts.ts";
 export * from "./bank.ts";
 export * from "./calls.ts";
+export * from "./catalog.ts";
 export * from "./checkpoints.ts";
 export * from "./control.ts";
 export * from "./costs.ts";

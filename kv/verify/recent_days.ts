@@ -24,6 +24,7 @@ import { RecentScan } from "./recent_scan.ts";
 import { lookAgain } from "./recent_second_look.ts";
 import type { RecentBounds, RecentTally } from "./recent_sums.ts";
 import type { Problem } from "./verify_account.ts";
+import { catalogProblems } from "./verify_catalog.ts";
 import { claimDisagreements } from "./verify_claims.ts";
 import { copiedCells, copyDisagreements } from "./verify_day_copies.ts";
 import { type AccountPrints, isIndexed, readable } from "./verify_index.ts";
@@ -74,6 +75,7 @@ export async function verifyRecentDays(
   const totals = { accounts: 0, receipts: 0, available: 0n, leased: 0n, owed: 0n };
   let ledger = 0n;
   let charged = 0n;
+  let latestOnReceipts = 0;
   let from: AccountId | undefined;
   do {
     const isFirst = from === undefined;
@@ -90,6 +92,7 @@ export async function verifyRecentDays(
     await scan.run();
     totals.accounts += scan.totals.accounts;
     totals.receipts += scan.receipts;
+    latestOnReceipts = Math.max(latestOnReceipts, scan.latestCatalogVersion);
     totals.available += scan.totals.available;
     totals.leased += scan.totals.leased;
     totals.owed += scan.totals.owed;
@@ -111,6 +114,7 @@ export async function verifyRecentDays(
   problems.push(...await copyDisagreements(kv, copiedCells(kv, bounds.start?.day, slices)));
   problems.push(...await claimProblems(kv, claims, bounds));
   for await (const problem of openWithoutTask(kv)) problems.push(problem);
+  problems.push(...await catalogProblems(kv, { latestOnReceipts, isFull: false }));
   return {
     problems,
     moving,

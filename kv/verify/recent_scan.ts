@@ -71,6 +71,8 @@ export class RecentScan {
   readonly totals = { accounts: 0, available: 0n, leased: 0n, owed: 0n };
   /** Receipts of all accounts, in the first pass. */
   receipts = 0;
+  /** The highest version of the catalogue on a receipt. */
+  latestCatalogVersion = 0;
   /** The first account that this pass has left out. */
   end: AccountId | undefined;
   readonly #kv: KeyValueStore;
@@ -146,6 +148,7 @@ export class RecentScan {
     const { bounds, digests, claims } = this.#options;
     const { accountId, requestId, kind } = receipt;
     const isCounted = requestId >= bounds.startId;
+    this.latestCatalogVersion = Math.max(this.latestCatalogVersion, receipt.catalogVersion ?? 0);
     if (isCounted && digests !== undefined) {
       digests.addReceipt(receipt);
       this.receipts++;

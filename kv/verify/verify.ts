@@ -10,7 +10,9 @@
  *    cost of its call;
  * 6. every failed video task was refunded its cost, once, and every open one will be polled again;
  * 7. no call has two receipts;
- * 8. the sums of claims on providers, by day and route, equal those of the receipts.
+ * 8. the sums of claims on providers, by day and route, equal those of the receipts;
+ * 9. the versions of the catalogue form one chain with the head at its end, their contents are as
+ *    they were written, and receipts name no version that does not exist.
  *
  * May run beside a live service. One fast scan sums everything. Accounts that look wrong, or were
  * in use meanwhile, are then checked one by one; a reading counts only if nothing changed during
@@ -32,6 +34,7 @@ import { daySumsPrefix, ledgersPrefix, walletsPrefix } from "../schema/keys.ts";
 import { ClaimSums } from "../ledger/provider_claims.ts";
 import type { Problem } from "./verify_account.ts";
 import { allCopyProblems } from "./verify_day_copies.ts";
+import { catalogProblems } from "./verify_catalog.ts";
 import { claimDisagreements, readClaimRows } from "./verify_claims.ts";
 import type { DayDigests } from "./day_digests.ts";
 import { isRefund } from "./verify_refunds.ts";
@@ -127,6 +130,7 @@ export async function verifyStore(
   const problems: Problem[] = [];
   const moving: AccountId[] = [];
   let problemCount = 0;
+  let latestOnReceipts = 0;
   const report = (some: readonly Problem[]) => {
     problemCount += some.length;
     problems.push(...some.slice(0, maxVerifyProblems - problems.length));
@@ -140,6 +144,7 @@ export async function verifyStore(
     await scan.run();
     totals.accounts += scan.tallies.size;
     totals.receipts += scan.receipts;
+    latestOnReceipts = Math.max(latestOnReceipts, scan.latestCatalogVersion);
     for (const tally of scan.tallies.values()) {
       totals.available += tally.availableMicroVnd;
       totals.leased += tally.leasedMicroVnd;
@@ -166,6 +171,7 @@ export async function verifyStore(
   report(claimDisagreements(claimsBefore, claims, await readClaimRows(kv, slices)));
   report(await allCopyProblems(kv, slices));
   for await (const problem of verifyVideos(kv)) report([problem]);
+  report(await catalogProblems(kv, { latestOnReceipts, isFull: true }));
   return {
     ok: problemCount === 0,
     accounts: totals.accounts,

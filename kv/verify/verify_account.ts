@@ -30,6 +30,7 @@ export interface Problem {
   readonly accountId?: AccountId;
   readonly kind:
     | "balance"
+    | "catalog"
     | "claim"
     | "index"
     | "ledger"

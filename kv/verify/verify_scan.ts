@@ -65,6 +65,8 @@ export class Scan {
   readonly suspects = new Set<AccountId>();
   readonly problems: Problem[] = [];
   receipts = 0;
+  /** The highest version of the catalogue on a receipt. */
+  latestCatalogVersion = 0;
   readonly #kv: KeyValueStore;
   readonly #isOurs: (accountId: AccountId) => boolean;
   readonly #slices: TimeSlices | undefined;
@@ -215,6 +217,7 @@ export class Scan {
   #addReceipt(receipt: Receipt): void {
     const { requestId } = receipt;
     this.#digests?.addReceipt(receipt);
+    this.latestCatalogVersion = Math.max(this.latestCatalogVersion, receipt.catalogVersion ?? 0);
     if (!this.#isOurs(receipt.accountId)) return;
     this.#checkOnce(receipt);
     this.receipts++;

@@ -37,6 +37,8 @@ const kindInWords: Record<ModelKind, string> = {
 
 /** A model, and the name that was sent if it is not the model's id. */
 export interface ChosenModel {
+  /** The catalogue of the whole call, whatever is in force when it ends. */
+  readonly catalog: Catalog;
   readonly model: Model;
   readonly mappedFrom: string | undefined;
 }
@@ -72,7 +74,7 @@ export function chooseModel(
       param: "model",
     });
   }
-  return { model, mappedFrom };
+  return { catalog, model, mappedFrom };
 }
 
 /**

@@ -57,7 +57,7 @@ async function serveModelList(gateway: Gateway, incoming: Incoming): Promise<Res
   const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
   const { headers, url } = incoming.request;
   checkVersion(headers);
-  const { models, listRate } = gateway.config.catalog;
+  const { models, listRate } = gateway.catalog.current;
   const allowed = models.filter(({ id }) => allowedModels?.has(id) !== false);
   const { searchParams } = new URL(url);
   return Response.json(modelList({ models: allowed, listRate }, listStyle(headers), searchParams));
@@ -73,7 +73,7 @@ async function serveModel(
   }
   const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
   checkVersion(incoming.request.headers);
-  const { catalog } = gateway.config;
+  const catalog = gateway.catalog.current;
   const model = catalog.find(context.req.param("id") ?? "");
   if (model === undefined || allowedModels?.has(model.id) === false) {
     throw new GatewayError("model_not_found", "There is no such model");

@@ -5,7 +5,7 @@
  * What the store gets per call is in docs/internals/MONEY.md; `wallet.settle` writes it.
  */
 import type { AttemptResult } from "../../core/calls/route_attempt.ts";
-import type { Model, Route } from "../../core/catalog/catalog.ts";
+import type { Catalog, Model, Route } from "../../core/catalog/catalog.ts";
 import type {
   AppliedPrice,
   Attempt,
@@ -54,6 +54,8 @@ export function startCall(gateway: Gateway): CallStart {
 export interface SettledCall {
   readonly requestId: RequestId;
   readonly principal: Principal;
+  /** The catalogue with which the call began. */
+  readonly catalog: Catalog;
   readonly model: Model;
   /** The name that the client sent, if it is not the model's. */
   readonly mappedFrom: string | undefined;
@@ -233,6 +235,7 @@ export class CallSettlement {
 
   #draft(end: CallEnd, charge: CallCharge, settleStartedMs: number): ReceiptDraft {
     const { requestId, principal, kind, model, style, stream, price, mappedFrom } = this.call;
+    const { version } = this.call.catalog;
     const draft: Writable<ReceiptDraft> = {
       requestId,
       keyId: principal.key.id,
@@ -256,6 +259,7 @@ export class CallSettlement {
     if (charge.usage !== undefined) draft.usage = charge.usage;
     if (claimMicroVnd > 0n) draft.claimMicroVnd = claimMicroVnd;
     if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;
+    if (version !== undefined) draft.catalogVersion = version;
     if (end.route !== undefined) {
       draft.route = end.route.id;
       const cost = this.#providerCost(end.route, end, charge);
@@ -269,7 +273,7 @@ export class CallSettlement {
 
   /** Computes what the call costs the operator; `undefined` if the catalogue names no costs. */
   #providerCost(route: Route, end: CallEnd, charge: CallCharge): ProviderCost | undefined {
-    if (!this.#gateway.config.catalog.hasCosts || end.attempts.length === 0) return undefined;
+    if (!this.call.catalog.hasCosts || end.attempts.length === 0) return undefined;
     try {
       return providerCost(route.rateCard, charge.providerUse ?? charge);
     } catch (error) {

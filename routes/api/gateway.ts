@@ -15,6 +15,7 @@ import type { Availability } from "../../core/routing/availability.ts";
 import type { DayHistory } from "../../core/routing/day_history.ts";
 import type { Router } from "../../core/routing/router.ts";
 import type { RouterOfThreads } from "../../core/routing/shared_state.ts";
+import type { LiveCatalog } from "../../kv/catalog/live_catalog.ts";
 import type { Control } from "../../kv/operators/control.ts";
 import type { RateCardBook } from "../../kv/costs/rate_cards.ts";
 import type { KeyDirectory } from "../../kv/api_keys/key_directory.ts";
@@ -34,6 +35,8 @@ import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 /** The parts of a gateway that serve the API. */
 export interface Gateway {
   readonly config: Config;
+  /** The catalogue in force. A call takes it once, at its beginning. */
+  readonly catalog: LiveCatalog;
   readonly clock: Clock;
   /** From 0 up to 1. */
   readonly random: () => number;

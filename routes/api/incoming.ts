@@ -129,8 +129,8 @@ class LargeBodyAdmission implements BodyAdmission {
 }
 
 /** Whether a caller may use a model at a price of 0: which model a body names is known only when it was read. */
-function mayCallForNothing({ config }: Gateway, { allowedModels }: Principal): boolean {
-  return config.catalog.models.some(({ id, price }) =>
+function mayCallForNothing({ catalog }: Gateway, { allowedModels }: Principal): boolean {
+  return catalog.current.models.some(({ id, price }) =>
     mayBeFree(price) && allowedModels?.has(id) !== false
   );
 }

@@ -23,14 +23,14 @@ export interface ExpectedTokens {
 }
 
 function sourcesOf(
-  { config: { catalog } }: Gateway,
+  { catalog }: Gateway,
   { accountId, key, accountRateLimits }: Principal,
   model: Model,
 ): RateSources {
   return {
     accountId,
     keyId: key.id,
-    defaults: catalog.rateLimits,
+    defaults: catalog.current.rateLimits,
     account: accountRateLimits,
     key: key.rateLimits,
     model,
@@ -39,11 +39,11 @@ function sourcesOf(
 
 /** Whether anything may limit the rate of a call. */
 export function isRateLimited(
-  { config: { catalog } }: Gateway,
+  { catalog }: Gateway,
   { key, accountRateLimits }: Principal,
   model: Model,
 ): boolean {
-  return catalog.rateLimits !== undefined || accountRateLimits !== undefined ||
+  return catalog.current.rateLimits !== undefined || accountRateLimits !== undefined ||
     key.rateLimits !== undefined || model.rateLimits !== undefined;
 }
 

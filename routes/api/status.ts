@@ -43,8 +43,8 @@ export class DayOfAvailability {
 /** Serves the status page's data. */
 export async function serveStatus(gateway: Gateway, day: DayOfAvailability): Promise<Response> {
   const rows = await day.rows();
-  const { config, router, control, clock } = gateway;
-  const models = config.catalog.models.map((model) => {
+  const { catalog, router, control, clock } = gateway;
+  const models = catalog.current.models.map((model) => {
     const status = router.status(model);
     const share = uptime(rows, model.id);
     return {

@@ -138,6 +138,10 @@ const account: JsonObject = {
       usage: { type: ["object", "null"] },
       estimated: { type: "boolean" },
       units: { type: "number" },
+      catalog_version: {
+        type: ["integer", "null"],
+        description: "The version of the catalogue whose price and routes the call had.",
+      },
       price: { type: "object" },
       service_tier: {
         type: ["string", "null"],

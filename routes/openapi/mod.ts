@@ -8,6 +8,7 @@
  */
 import { Hono } from "hono";
 import { compress } from "hono/compress";
+import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { exampleModels } from "./example_models.ts";
 
@@ -18,16 +19,20 @@ const documentSeconds = 300;
  * Builds the route. The document's parts, among them the schemas of vendors, are loaded on the first request, so that
  * the start of a gateway does not wait for them.
  */
-export function createOpenApi({ config }: Pick<Gateway, "config">): Hono {
-  let text: Promise<string> | undefined;
-  const build = async () => {
+export function createOpenApi({ config, catalog }: {
+  readonly config: Gateway["config"];
+  readonly catalog: Pick<Gateway["catalog"], "current">;
+}): Hono {
+  let built: { readonly of: Catalog; readonly text: Promise<string> } | undefined;
+  const build = async (of: Catalog) => {
     const { openApiDocument } = await import("./document.ts");
-    const models = exampleModels(config.catalog);
+    const models = exampleModels(of);
     return JSON.stringify(openApiDocument({ server: config.baseUrl ?? "/", models }));
   };
   return new Hono().get("/openapi.json", compress(), async (c) => {
-    text ??= build();
-    return c.body(await text, 200, {
+    const { current } = catalog;
+    if (built?.of !== current) built = { of: current, text: build(current) };
+    return c.body(await built.text, 200, {
       "content-type": "application/json",
       "access-control-allow-origin": "*",
       "cache-control": `public, max-age=${documentSeconds}`,

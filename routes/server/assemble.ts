@@ -5,7 +5,6 @@ import { SeenPrompts } from "../../core/calls/bounds/seen_prompts.ts";
 import { RecentItems } from "../../core/calls/request/recent_items.ts";
 import { OutputExpectations } from "../../core/calls/bounds/output_expectations.ts";
 import { type Clock, oncePerMillisecond } from "../../core/lib/time/clock.ts";
-import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Config } from "../../core/config/config.ts";
 import { memoryBounds } from "../../core/config/memory_bounds.ts";
 import { Deadlines, systemTimer } from "../../core/lib/time/deadlines.ts";
@@ -16,6 +15,7 @@ import { Availability } from "../../core/routing/availability.ts";
 import { DayHistory } from "../../core/routing/day_history.ts";
 import { RouteAffinity } from "../../core/routing/route_affinity.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
+import type { LiveCatalog } from "../../kv/catalog/live_catalog.ts";
 import { openControl } from "../../kv/operators/control.ts";
 import { openKeyDirectory } from "../../kv/api_keys/key_directory.ts";
 import { withKeyLimits } from "../../kv/api_keys/keyed_wallet.ts";
@@ -34,6 +34,7 @@ import type { Gateway } from "../api/gateway.ts";
 import { openMediaServices } from "../api/media/media_services.ts";
 import { type OpenRates, openRates } from "./rates.ts";
 import type { Thread } from "./thread.ts";
+import { openLiveCatalog } from "./catalog_opening.ts";
 import { openTransports, type Transports } from "./transports.ts";
 import type { ChangeNotices } from "../../kv/store/change_notices.ts";
 import { RateCardBook } from "../../kv/costs/rate_cards.ts";
@@ -82,14 +83,25 @@ async function drain(calls: CallsInFlight, drainMs: number, hurry?: AbortSignal)
 }
 
 /** Loaded only if it is configured, so that other calls do not pay for it. */
-async function openTelemetryOf({ catalog, telemetry }: Config): Promise<CallObserver[]> {
+async function openTelemetryOf(
+  { telemetry }: Config,
+  live: LiveCatalog,
+): Promise<CallObserver[]> {
   if (!telemetry) return [];
   const { openTelemetry } = await import("../telemetry/open_telemetry.ts");
-  return [openTelemetry({ catalog })];
+  return [openTelemetry({ catalog: () => live.current })];
 }
 
-function debtRules({ wallet: { debtVnd } }: Catalog): DebtRules {
-  return { toppedUpMicroVnd: fromVnd(debtVnd.toppedUp), othersMicroVnd: fromVnd(debtVnd.others) };
+/** The rules of the catalogue in force. */
+function debtRules(live: LiveCatalog): DebtRules {
+  return {
+    get toppedUpMicroVnd() {
+      return fromVnd(live.current.wallet.debtVnd.toppedUp);
+    },
+    get othersMicroVnd() {
+      return fromVnd(live.current.wallet.debtVnd.others);
+    },
+  };
 }
 
 /** Milliseconds between two measurements of the distance of all providers. */
@@ -100,12 +112,16 @@ const measureEveryMs = 5 * 60_000;
  * show that it is nearer.
  */
 function measureDistances(
-  { region, catalog }: Config,
+  { region }: Config,
+  live: LiveCatalog,
   transports: Pick<Transports, "measure">,
 ): { stop(): void } {
-  const hasRegions = catalog.models.some(({ routes }) => routes.some((route) => route.region));
-  if (region === undefined || !hasRegions) return { stop() {} };
-  const measure = () => void transports.measure();
+  if (region === undefined) return { stop() {} };
+  const measure = () => {
+    const { models } = live.current;
+    const hasRegions = models.some(({ routes }) => routes.some((route) => route.region));
+    if (hasRegions) void transports.measure();
+  };
   measure();
   const timer = setInterval(measure, measureEveryMs);
   return { stop: () => clearInterval(timer) };
@@ -126,12 +142,22 @@ export async function assemble(
   const isAlone = config.store.kind === "file";
   if (worker === undefined) await reapExpiredInstances(kv, clock.nowMs(), { all: isAlone });
   const isLocal = isAlone || config.store.kind === "memory";
-  const control = await openControl(kv, clock, { isTold: notices !== undefined });
+  const live = openLiveCatalog(config, kv, clock, write);
+  const control = await openControl(kv, clock, {
+    isTold: notices !== undefined,
+    followCatalog: (head) => live.follow(head),
+  });
+  const { refused } = live;
+  if (refused !== undefined && live.current.version === undefined) {
+    control.close();
+    live.close();
+    throw new Error(refused.problems.join("; "));
+  }
   const wallet = withKeyLimits(
     await openWalletEngine(kv, {
       clock,
       random,
-      debt: debtRules(config.catalog),
+      debt: debtRules(live),
       isShared: !isLocal || thread !== undefined,
       // A local store takes one commit at a time, whatever is asked of it.
       ...(isLocal ? { lanes: { maxLanes: 0 } } : {}),
@@ -146,26 +172,26 @@ export async function assemble(
         log.event("warn", "use of rate limits was not exchanged", unforeseen(error)),
     })
     : { book: worker.rates, close: async () => {} };
-  const transports = await openTransports(config.catalog, clock, deadlines);
+  const transports = await openTransports(live.current, clock, deadlines);
   const calls = new CallsInFlight(deadlines);
   const bounds = memoryBounds(config.memoryMb, thread?.workers);
   const bodies = new BodyBudget(deadlines, bounds?.bodies);
   const answers = new AnswerBudget(deadlines, bounds?.answers);
-  const tracing = await openTelemetryOf(config);
+  const tracing = await openTelemetryOf(config, live);
   const log = createCallLog(
     write,
     clock.nowMs,
     (receipt, timing) => observer.call(receipt, timing),
   );
   const router = new LiveRouter({
-    catalog: config.catalog,
-    providerKeys: config.providerKeys,
-    transportOf: transports.of,
+    catalog: live.current,
+    providerKeys: live.providerKeys,
+    transportOf: (provider) => transports.of(provider),
     clock,
     deadlines,
     random,
     region: config.region,
-    connectMsOf: transports.connectMsOf,
+    connectMsOf: (provider) => transports.connectMsOf(provider),
     switchOf: (routeId) => control.switches.routes[routeId]?.state,
     onEvent: (event) => log.event("warn", "route state", { ...event }),
     share: thread?.share,
@@ -173,10 +199,18 @@ export async function assemble(
     readTextFile: (path) => Deno.readTextFile(path),
     askToken: worker?.askToken,
   });
+  live.attach(async (next) => {
+    const putTransports = await transports.prepare(next.catalog);
+    return () => {
+      putTransports();
+      router.replaceCatalog(next);
+    };
+  });
   const metrics = createGatewayMetrics({ router, calls, wallet, bodies, answers });
   const observer = observers([metrics.observer, ...tracing]);
   const gateway: Gateway = {
     config,
+    catalog: live,
     clock,
     random,
     deadlines,
@@ -217,7 +251,7 @@ export async function assemble(
     }),
     peers: worker?.peers,
   };
-  const measuring = measureDistances(config, transports);
+  const measuring = measureDistances(config, live, transports);
   const accessWatch = new AccessWatch({
     control,
     directory: gateway.directory,
@@ -237,6 +271,7 @@ export async function assemble(
       accessWatch.close();
       measuring.stop();
       control.close();
+      live.close();
       transports.close();
       gateway.media.close();
       deadlines.close();

@@ -8,12 +8,15 @@ import { prepareStore } from "../../kv/store/schema_version.ts";
 import { openStore, type Store } from "../../kv/store/store.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
+import { openCatalog } from "./catalog_opening.ts";
 import { loadMasterKeys } from "./master_keys.ts";
 
 /** What was opened, or why it cannot be, in one line. */
 type OpeningResult =
   | {
     readonly ok: true;
+    /** The configuration with the catalogue of the store. */
+    readonly config: Config;
     readonly store: Store;
     readonly masterKeys: MasterKeys;
     readonly masterKeysText: string;
@@ -44,8 +47,13 @@ export async function openParts(
     store[Symbol.dispose]();
     return loaded;
   }
+  const catalogued = await openCatalog(store.kv, config, { clock, write });
+  if (!catalogued.ok) {
+    store[Symbol.dispose]();
+    return catalogued;
+  }
   const { masterKeys, text } = loaded;
-  return { ok: true, store, masterKeys, masterKeysText: text };
+  return { ok: true, config: catalogued.config, store, masterKeys, masterKeysText: text };
 }
 
 /** Returns a key of the demo account in sandbox mode; in production it retires the account. */

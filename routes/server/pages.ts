@@ -45,7 +45,7 @@ export function createPages(
   { masterKeys, baseUrl, moneyIn: { intake, poll }, hintMail, dispatch }: PagesOptions,
 ): Hono<DashboardEnv> {
   const { config, kv, clock, wallet, control, router, log } = gateway;
-  const { topup, openId, catalog } = config;
+  const { topup, openId } = config;
   const suppliedPages = suppliedPagesOf(gateway);
   const page: PageDeps = {
     kv,
@@ -53,7 +53,6 @@ export function createPages(
     baseUrl,
     operators: config.operators,
     sandbox: config.mode === "sandbox",
-    spendGranted: catalog.wallet.spendGranted,
     support: config.support,
     suppliedPages,
     maintenance: () => control.switches.maintenance?.message,
@@ -75,14 +74,19 @@ export function createPages(
     wallet,
     masterKeys,
     control,
-    catalog,
+    get catalog() {
+      return gateway.catalog.current;
+    },
+    get spendGranted() {
+      return gateway.catalog.current.wallet.spendGranted;
+    },
     topup,
     offers: {
       bankTransfer,
       invoices: topup.vatRates.length > 0,
     },
     modelStatus(modelId) {
-      const model = catalog.find(modelId);
+      const model = gateway.catalog.current.find(modelId);
       return model === undefined ? "down" : router.status(model).state;
     },
     dispatch,

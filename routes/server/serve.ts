@@ -31,13 +31,14 @@ import { workersOf } from "./thread.ts";
  *
  * @returns the exit code of the process
  */
-export async function serve(config: Config, options: ServeOptions): Promise<number> {
-  const opened = await openParts(config, options);
+export async function serve(settings: Config, options: ServeOptions): Promise<number> {
+  const opened = await openParts(settings, options);
   if (!opened.ok) {
     options.write(opened.problem);
     return 1;
   }
   using _store = opened.store;
+  const { config } = opened;
   const { source } = options;
   const workers = source === undefined ? 1 : workersOf(config);
   return source === undefined || workers === 1

@@ -3,6 +3,7 @@
  * another.
  */
 import type { Catalog } from "../../core/catalog/catalog.ts";
+import type { ProviderEntry } from "../../core/catalog/schema.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { defined } from "../../core/lib/defined.ts";
@@ -14,15 +15,36 @@ import type { Transport } from "../../core/upstream/transport.ts";
 import { denoConnect } from "../upstream/deno_connect.ts";
 import { MeasuredConnect } from "./measured_connect.ts";
 
-/** The transports of all providers. */
+/**
+ * Milliseconds for which the transport of a removed provider stays open: the longest that a call may take, and a minute
+ * for one that was being admitted.
+ */
+const retiredMs = maxCallMs + 60_000;
+
+/** The transports of all providers of the catalogue in force. */
 export interface Transports {
+  /** The transport of a provider, from the moment its catalogue is put in force. */
   of(provider: string): Transport;
   /** Milliseconds that a connection to a provider takes to open; `undefined` if never measured. */
   connectMsOf(provider: string): number | undefined;
   /** Opens a connection to each provider that is reached by the HTTP/1.1 driver, and closes it: measures how far it is. */
   measure(): Promise<void>;
+  /**
+   * Opens the transports of another catalogue. The returned function puts them in force; those of removed providers close
+   * once no call can use them. What was prepared and not put in force is closed by the next one.
+   */
+  prepare(catalog: Catalog): Promise<() => void>;
   close(): void;
 }
+
+interface OpenTransport {
+  readonly entry: ProviderEntry;
+  readonly transport: Transport;
+  readonly distance?: MeasuredConnect;
+  close(): void;
+}
+
+type OpenTransports = ReadonlyMap<string, OpenTransport>;
 
 /** Opens the sandbox, which is loaded only where it is configured. */
 async function openSandbox(clock: Clock, isStrict: boolean): Promise<Transport> {
@@ -35,56 +57,118 @@ async function openSandbox(clock: Clock, isStrict: boolean): Promise<Transport> 
   return createSandboxTransport({ clock, delay: timerDelay(), ...defined({ validate }) });
 }
 
+/** Opens the transport of one provider. */
+async function openTransport(
+  provider: ProviderEntry,
+  clock: Clock,
+  deadlines: Deadlines,
+): Promise<OpenTransport> {
+  if (provider.kind === "sandbox") {
+    const transport = await openSandbox(clock, provider.strict);
+    return { entry: provider, transport, close() {} };
+  }
+  if (provider.driver === "fetch") {
+    const client = Deno.createHttpClient({});
+    const onceClient = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
+    const transport = createFetchTransport({
+      fetch: (url, init) => fetch(url, { ...init, client }),
+      fetchOnce: (url, init) => fetch(url, { ...init, client: onceClient }),
+      deadlines,
+      idleMs: provider.timeouts.idleMs ?? maxCallMs,
+    });
+    const close = () => {
+      client.close();
+      onceClient.close();
+    };
+    return { entry: provider, transport, close };
+  }
+  const distance = new MeasuredConnect(denoConnect(), clock, provider.baseUrl);
+  const transport = createHttp1Transport({
+    connect: distance.connect,
+    deadlines,
+    connectMs: provider.timeouts.connectMs,
+    idleMs: provider.timeouts.idleMs ?? maxCallMs,
+  });
+  return { entry: provider, transport, distance, close: () => transport.close() };
+}
+
+/** Holds the open transports, and closes them when no call needs them. */
+class ProviderTransports implements Transports {
+  readonly #clock: Clock;
+  readonly #deadlines: Deadlines;
+  #open: OpenTransports = new Map();
+  #prepared: OpenTransports | undefined;
+  /** Transports of removed providers, which calls may still use. Bounded by the changes of a quarter of an hour. */
+  readonly #retired = new Set<OpenTransport>();
+
+  constructor(clock: Clock, deadlines: Deadlines) {
+    this.#clock = clock;
+    this.#deadlines = deadlines;
+  }
+
+  of(provider: string): Transport {
+    const found = this.#open.get(provider)?.transport;
+    invariant(found !== undefined, `No transport for provider ${provider}`);
+    return found;
+  }
+
+  connectMsOf(provider: string): number | undefined {
+    return this.#open.get(provider)?.distance?.connectMs;
+  }
+
+  async measure(): Promise<void> {
+    await Promise.all([...this.#open.values()].map(({ distance }) => distance?.measure()));
+  }
+
+  async prepare({ providers }: Catalog): Promise<() => void> {
+    const next = new Map<string, OpenTransport>();
+    for (const [name, entry] of Object.entries(providers)) {
+      const open = this.#open.get(name);
+      const kept = open?.entry === entry
+        ? open
+        : await openTransport(entry, this.#clock, this.#deadlines);
+      next.set(name, kept);
+    }
+    this.#drop(this.#prepared);
+    this.#prepared = next;
+    return () => this.#putInForce(next);
+  }
+
+  #putInForce(next: OpenTransports): void {
+    const former = this.#open;
+    this.#open = next;
+    if (this.#prepared === next) this.#prepared = undefined;
+    for (const [name, one] of former) if (next.get(name) !== one) this.#retire(one);
+  }
+
+  #retire(one: OpenTransport): void {
+    this.#retired.add(one);
+    this.#deadlines.create(() => {
+      this.#retired.delete(one);
+      one.close();
+    }).arm(retiredMs);
+  }
+
+  /** Closes what was opened for a catalogue that is not put in force. */
+  #drop(prepared: OpenTransports | undefined): void {
+    for (const [name, one] of prepared ?? []) if (this.#open.get(name) !== one) one.close();
+  }
+
+  close(): void {
+    this.#drop(this.#prepared);
+    this.#prepared = undefined;
+    for (const one of [...this.#open.values(), ...this.#retired]) one.close();
+    this.#retired.clear();
+  }
+}
+
 /** Opens the transports of all providers of a catalogue. */
 export async function openTransports(
   catalog: Catalog,
   clock: Clock,
   deadlines: Deadlines,
 ): Promise<Transports> {
-  const transports = new Map<string, Transport>();
-  const closers: (() => void)[] = [];
-  const distances = new Map<string, MeasuredConnect>();
-  for (const [name, provider] of Object.entries(catalog.providers)) {
-    if (provider.kind === "sandbox") {
-      transports.set(name, await openSandbox(clock, provider.strict));
-    } else if (provider.driver === "fetch") {
-      const client = Deno.createHttpClient({});
-      const onceClient = Deno.createHttpClient({ poolMaxIdlePerHost: 0 });
-      transports.set(
-        name,
-        createFetchTransport({
-          fetch: (url, init) => fetch(url, { ...init, client }),
-          fetchOnce: (url, init) => fetch(url, { ...init, client: onceClient }),
-          deadlines,
-          idleMs: provider.timeouts.idleMs ?? maxCallMs,
-        }),
-      );
-      closers.push(() => client.close(), () => onceClient.close());
-    } else {
-      const measured = new MeasuredConnect(denoConnect(), clock, provider.baseUrl);
-      distances.set(name, measured);
-      const transport = createHttp1Transport({
-        connect: measured.connect,
-        deadlines,
-        connectMs: provider.timeouts.connectMs,
-        idleMs: provider.timeouts.idleMs ?? maxCallMs,
-      });
-      transports.set(name, transport);
-      closers.push(() => transport.close());
-    }
-  }
-  return {
-    of(provider) {
-      const transport = transports.get(provider);
-      invariant(transport !== undefined, `No transport for provider ${provider}`);
-      return transport;
-    },
-    connectMsOf: (provider) => distances.get(provider)?.connectMs,
-    async measure() {
-      await Promise.all([...distances.values()].map((distance) => distance.measure()));
-    },
-    close() {
-      for (const close of closers) close();
-    },
-  };
+  const transports = new ProviderTransports(clock, deadlines);
+  (await transports.prepare(catalog))();
+  return transports;
 }

@@ -40,7 +40,8 @@ const operationNames: Record<Receipt["kind"], string> = {
 
 /** What the observer needs; tests replace tracer and meter. */
 export interface OpenTelemetryOptions {
-  readonly catalog: Catalog;
+  /** The catalogue in force. */
+  readonly catalog: () => Catalog;
   /** Default: the tracer of the runtime. */
   readonly tracer?: Tracer;
   readonly meter?: Meter;
@@ -102,19 +103,37 @@ interface Origin {
   readonly upstreamModel: string | undefined;
 }
 
+function originsOf({ models }: Catalog): ReadonlyMap<string, Origin> {
+  return new Map(
+    models.flatMap(({ routes }) =>
+      routes.map(({ id, provider, upstreamModel }) => [id, { provider, upstreamModel }] as const)
+    ),
+  );
+}
+
 class OpenTelemetryObserver implements CallObserver {
   readonly #tracer: Tracer;
   readonly #instruments: Instruments;
-  readonly #origins = new Map<string, Origin>();
+  readonly #catalog: () => Catalog;
+  #seen: Catalog | undefined;
+  #origins: ReadonlyMap<string, Origin> = new Map();
+  /** Of the catalogue before: calls end after it. */
+  #formerOrigins: ReadonlyMap<string, Origin> = new Map();
 
   constructor({ catalog, tracer, meter }: OpenTelemetryOptions) {
     this.#tracer = tracer ?? trace.getTracer(scope);
     this.#instruments = createInstruments(meter ?? metrics.getMeter(scope));
-    for (const model of catalog.models) {
-      for (const { id, provider, upstreamModel } of model.routes) {
-        this.#origins.set(id, { provider, upstreamModel });
-      }
+    this.#catalog = catalog;
+  }
+
+  #originOf(routeId: string): Origin | undefined {
+    const catalog = this.#catalog();
+    if (catalog !== this.#seen) {
+      this.#seen = catalog;
+      this.#formerOrigins = this.#origins;
+      this.#origins = originsOf(catalog);
     }
+    return this.#origins.get(routeId) ?? this.#formerOrigins.get(routeId);
   }
 
   begin(): Context {
@@ -129,7 +148,7 @@ class OpenTelemetryObserver implements CallObserver {
 
   /** Attributes that spans and metrics share; each has few values. */
   #commonAttributes(receipt: Receipt): Attributes {
-    const origin = this.#origins.get(receipt.route ?? "");
+    const origin = this.#originOf(receipt.route ?? "");
     const failed = ["failed", "broken", "withheld"].includes(receipt.outcome);
     return {
       "gen_ai.operation.name": operationNames[receipt.kind],
@@ -196,7 +215,7 @@ class OpenTelemetryObserver implements CallObserver {
     inside: Context,
     wallMs: (monotonicMs: number) => number,
   ): void {
-    const origin = this.#origins.get(one.route);
+    const origin = this.#originOf(one.route);
     const span = this.#tracer.startSpan(`attempt ${one.route}`, {
       kind: SpanKind.CLIENT,
       startTime: wallMs(one.startedMs),

@@ -85,6 +85,7 @@ export function receiptJson(receipt: Receipt, refund: LedgerEntry | undefined): 
     estimated: receipt.estimated,
     units: receipt.units,
     service_tier: receipt.serviceTier ?? null,
+    catalog_version: receipt.catalogVersion ?? null,
     price: priceJson(receipt.price),
     hosted_tools: (receipt.toolCharges ?? []).map(({ tool, uses, perUseMicroVnd }) => ({
       tool,

@@ -97,6 +97,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     { minLength: 1, selector: ({ tool }) => tool },
   ),
   serviceTier: fc.constantFrom("flex", "priority"),
+  catalogVersion: fc.integer({ min: 1, max: 1_000_000 }),
   costMicroVnd: money,
   shortfallMicroVnd: money,
   claimMicroVnd: fc.bigInt({ min: 1n, max: 10n ** 18n }),

@@ -108,7 +108,7 @@ export async function serveAdmittedChat(
     amountMicroVnd: initial.costMicroVnd,
     startedAtMs: start.startedAtMs,
     rated,
-    localError: () => localError(gateway, call),
+    localError: () => localError(gateway, checked),
   });
   incoming.isAdmitted = true;
   return await deliver(gateway, incoming, checked, { initial, reservation, rated });
@@ -125,12 +125,13 @@ async function deliver(
     readonly rated: RatedCall | undefined;
   },
 ): Promise<Reply | Response> {
-  const { call, start, principal, mappedFrom, price, bounds, urls } = checked;
+  const { call, start, principal, mappedFrom, catalog, price, bounds, urls } = checked;
   const { request, body, model } = call;
   const control = gateway.calls.begin(request.stream ? principal : undefined);
   const settlement = new ChatSettlement(gateway, {
     requestId: incoming.requestId,
     principal,
+    catalog,
     model,
     mappedFrom,
     request,
@@ -157,6 +158,7 @@ async function deliver(
       : undefined;
     const delivery: Delivery = {
       gateway,
+      catalog,
       call,
       settlement,
       control,
@@ -175,8 +177,8 @@ async function deliver(
 }
 
 function localError(
-  { router, config: { catalog } }: Gateway,
-  call: ChatCall,
+  { router }: Gateway,
+  { call, catalog }: CheckedCall,
 ): Promise<GatewayError | undefined> {
   const { style, stream } = call.request;
   const operation = stream ? "chat_stream" : "chat";
@@ -223,9 +225,9 @@ function vetted(
  * @throws {GatewayError} when no route did; the call is settled then
  */
 async function find(delivery: Delivery, statusSent: () => number | undefined) {
-  const { gateway, call, settlement, control } = delivery;
+  const { gateway, catalog, call, settlement, control } = delivery;
   const { request, model } = call;
-  const { router, config: { catalog } } = gateway;
+  const { router } = gateway;
   const operation = request.stream ? "chat_stream" : "chat";
   const routeId = settlement.formerRoute();
   const former = routeId === undefined

@@ -12,6 +12,7 @@ import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
 import { ArrayStream } from "../../../core/calls/request/array_stream.ts";
 import type { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
+import type { Catalog } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
 import type { GatewayError } from "../../../core/errors.ts";
@@ -40,6 +41,8 @@ const keepAlives: Record<Style, Uint8Array> = {
 /** An admitted chat call, with what finding and delivering its answer needs. */
 export interface Delivery {
   readonly gateway: Gateway;
+  /** The catalogue of the whole call. */
+  readonly catalog: Catalog;
   readonly call: ChatCall;
   readonly settlement: ChatSettlement;
   readonly control: CallControl;
@@ -95,12 +98,12 @@ function meteredInput(
   found: Found,
   started: StartedStream,
 ): MeteredStreamInput {
-  const { gateway, call, settlement, control, initial } = delivery;
+  const { gateway, catalog, call, settlement, control, initial } = delivery;
   const { route, attempts } = found;
   return {
     started,
     keepAlive: keepAlives[call.request.style],
-    idleMs: idleMs(gateway.config.catalog, route),
+    idleMs: idleMs(catalog, route),
     deadlines: gateway.deadlines,
     control,
     bounds: [settlement.outputLimit(route, attempts), settlement.walletBound(initial, route)],

@@ -185,7 +185,7 @@ export class ChatSettlement {
       initial,
       tokenMicroVnd: mostPerOutputToken(bounds.reservedPrice, bounds.input.tokens),
       mostTokens: bounds.outputTokens,
-      outgrown: this.#gateway.config.catalog.wallet.outgrown,
+      outgrown: this.#input.catalog.wallet.outgrown,
       billed: (reading) =>
         this.#price({ outcome: "cut", status: 200, reading, route, attempts: [] }).usage,
     });

@@ -6,6 +6,7 @@ import { geminiBody, type GeminiPath } from "../../../core/calls/request/gemini_
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
+import type { Catalog } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import type { AppliedPrice } from "../../../core/billing/receipt.ts";
@@ -22,6 +23,8 @@ export interface CheckedCall {
   readonly start: CallStart;
   readonly principal: Principal;
   readonly mappedFrom: string | undefined;
+  /** The catalogue of the whole call. */
+  readonly catalog: Catalog;
   readonly price: AppliedPrice;
   readonly bounds: ChatBounds;
   readonly urls: readonly FetchedUrl[];
@@ -51,7 +54,7 @@ export function checkChat(
     : geminiBody(sent, path);
   const read = readChatRequest(style, body.outline);
   const request = path?.inArray === true ? { ...read, inArray: true } : read;
-  const { catalog } = gateway.config;
+  const catalog = gateway.catalog.current;
   const chosen = chooseModel(catalog, request.model, "chat", principal);
   const { model, mappedFrom } = incoming.chosen = chosen;
   refuseUnseenImages(model, body.outline);
@@ -72,5 +75,5 @@ export function checkChat(
       onItem: recentItems.keeper(principal.accountId),
     }),
   };
-  return { call, start, principal, mappedFrom, price, bounds, urls };
+  return { call, start, principal, mappedFrom, catalog, price, bounds, urls };
 }

@@ -20,7 +20,7 @@ export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Pr
   const body = parseJsonBody(bytes);
   const request = readCountTokensRequest(body.value);
   const { model } = incoming.chosen = chooseModel(
-    gateway.config.catalog,
+    gateway.catalog.current,
     request.model,
     "chat",
     principal,

@@ -56,7 +56,7 @@ function meteredInput(
   { route, attempts }: Found<unknown>,
   started: StartedStream,
 ): MeteredStreamInput {
-  const { call: { gateway, control, settlement }, quoted: { bounds, model } } = delivery;
+  const { call: { gateway, control, settlement, input }, quoted: { bounds, model } } = delivery;
   const { wantedOutputTokens } = bounds;
   const most = {
     answer: mostOutputBytes(wantedOutputTokens),
@@ -67,7 +67,7 @@ function meteredInput(
     keepAlive: keepAliveComment,
     deadlines: gateway.deadlines,
     control,
-    idleMs: idleMs(gateway.config.catalog, route),
+    idleMs: idleMs(input.chosen.catalog, route),
     bounds: [new OutputLimit(most, (reading) => chargeOf(delivery, "cut", reading).usage)],
     mostBytes: mostStreamBytes(wantedOutputTokens),
     settle: async (outcome) => {

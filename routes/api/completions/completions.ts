@@ -49,7 +49,7 @@ export async function serveCompletions(
   requireJson(incoming.request);
   const sent = parseJsonBody(admitted.body);
   const { model } = sent.value;
-  const found = typeof model === "string" ? gateway.config.catalog.find(model) : undefined;
+  const found = typeof model === "string" ? gateway.catalog.current.find(model) : undefined;
   if (found?.kind === "completion") return await serveNative(gateway, incoming, admitted, start);
   const { principal } = admitted;
   const chat = { body: chatBodyOf(sent), principal, start };
@@ -88,7 +88,7 @@ async function serveNative(
 ): Promise<Reply | Response> {
   const request = readCompletionRequest(body);
   const { bounds: asked } = request;
-  const { catalog } = gateway.config;
+  const catalog = gateway.catalog.current;
   const chosen = incoming.chosen = chooseModel(catalog, asked.model, "completion", principal);
   refuseFreeChoices(chosen.model, asked, request.body.value);
   if (hasIdempotencyKey(incoming)) {

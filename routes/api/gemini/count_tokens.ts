@@ -24,7 +24,7 @@ export async function serveGeminiCount(
 ): Promise<Response> {
   const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
   requireJson(incoming.request);
-  const { catalog } = gateway.config;
+  const catalog = gateway.catalog.current;
   const { model } = incoming.chosen = chooseModel(catalog, name, "chat", principal);
   const body = geminiBody(counted(parseJsonBody(bytes)), {
     model: name,

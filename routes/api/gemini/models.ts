@@ -23,7 +23,7 @@ function modelObject(name: string, model: Model): JsonObject {
 
 async function chatModels(gateway: Gateway, incoming: Incoming): Promise<readonly Model[]> {
   const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
-  return gateway.config.catalog.models.filter(({ id, kind }) =>
+  return gateway.catalog.current.models.filter(({ id, kind }) =>
     kind === "chat" && allowedModels?.has(id) !== false
   );
 }
@@ -56,7 +56,7 @@ export async function serveGeminiModel(
 ): Promise<Response> {
   const models = await chatModels(gateway, incoming);
   const name = context.req.param("id") ?? "";
-  const found = gateway.config.catalog.find(name);
+  const found = gateway.catalog.current.find(name);
   if (found === undefined || !models.includes(found)) {
     throw new GatewayError("model_not_found", "There is no such model");
   }

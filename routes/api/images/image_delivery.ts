@@ -83,7 +83,7 @@ function meteredInput(
     keepAlive: keepAliveComment,
     deadlines: gateway.deadlines,
     control,
-    idleMs: idleMs(gateway.config.catalog, found.route),
+    idleMs: idleMs(delivery.call.input.chosen.catalog, found.route),
     settle: async (outcome) => {
       try {
         await settleImages(end, outcome, images.counts());

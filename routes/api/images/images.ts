@@ -50,7 +50,7 @@ export async function serveImages(
   const contentType = incoming.request.headers.get("content-type") ?? "";
   const request = readImageRequest(endpoint, body, contentType);
   const chosen = incoming.chosen = chooseModel(
-    gateway.config.catalog,
+    gateway.catalog.current,
     request.model,
     "image",
     principal,

@@ -62,7 +62,7 @@ function meteredInput(
     keepAlive: keepAliveComment,
     deadlines: gateway.deadlines,
     control,
-    idleMs: idleMs(gateway.config.catalog, found.route),
+    idleMs: idleMs(delivery.call.input.chosen.catalog, found.route),
     settle: async (outcome) => void await settle(outcome),
     bytesLeave,
     onBug: settlement.onBug,

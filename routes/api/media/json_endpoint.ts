@@ -4,12 +4,12 @@ import { applyPrice } from "../../../core/billing/price.ts";
 import { estimateOutputTokens } from "../../../core/billing/tokens/rough_estimate.ts";
 import type { AppliedPrice } from "../../../core/billing/receipt.ts";
 import { type FetchedUrl, refuseInternalNames } from "../../../core/calls/request/fetched_urls.ts";
-import type { Model, ModelKind } from "../../../core/catalog/catalog.ts";
+import type { ModelKind } from "../../../core/catalog/catalog.ts";
 import { readMediaBody } from "../../../core/media/body.ts";
 import type { MediaWork } from "../../../core/media/exchange.ts";
 import type { JsonAnswer, JsonRequest } from "../../../core/media/json_call.ts";
 import type { Operation } from "../../../core/routing/router.ts";
-import { chooseModel } from "../admission.ts";
+import { chooseModel, type ChosenModel } from "../admission.ts";
 import { type CallCharge, startCall } from "../call_settlement.ts";
 import { wholeAnswer } from "../chat/whole_answer.ts";
 import type { Gateway } from "../gateway.ts";
@@ -35,8 +35,8 @@ export interface JsonEndpoint<Request extends JsonRequest> {
 
 /** Refuses addresses that would lead a provider into an internal network. */
 async function refuseInternal(
-  { media, config: { catalog } }: Gateway,
-  { routes }: Model,
+  { media }: Gateway,
+  { catalog, model: { routes } }: ChosenModel,
   urls: readonly FetchedUrl[],
 ): Promise<void> {
   const isVetted = routes.some((route) => {
@@ -61,14 +61,14 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
   const { body, principal } = await admitRequest(gateway, incoming);
   requireJson(incoming.request);
   const request = endpoint.read(body);
-  const { catalog } = gateway.config;
+  const catalog = gateway.catalog.current;
   const chosen = incoming.chosen = chooseModel(catalog, request.model, endpoint.kind, principal);
   if (hasIdempotencyKey(incoming)) {
     const keyed = readMediaBody(body, "application/json");
     const known = await knownAnswer(gateway, incoming, principal, keyed);
     if (known !== undefined) return known;
   }
-  await refuseInternal(gateway, chosen.model, endpoint.urls?.(request) ?? []);
+  await refuseInternal(gateway, chosen, endpoint.urls?.(request) ?? []);
   const price = applyPrice(chosen.model.price);
   const call = await beginMediaCall(gateway, {
     incoming,

@@ -108,6 +108,7 @@ export async function beginMediaCall<Value>(
   const settlement = new CallSettlement(gateway, {
     requestId: incoming.requestId,
     principal,
+    catalog: chosen.catalog,
     model: chosen.model,
     mappedFrom: chosen.mappedFrom,
     kind: kindOfStyle[input.style],
@@ -146,9 +147,9 @@ export async function tryRoutes<Value>(
   call: MediaCall<Value>,
 ): Promise<AttemptLoopResult<MediaExchange, Value>> {
   const { gateway, control, input, work } = call;
-  const { router, clock, deadlines, config: { catalog } } = gateway;
+  const { router, clock, deadlines } = gateway;
   const { operation, principal: { accountId: customer } } = input;
-  const { model } = input.chosen;
+  const { catalog, model } = input.chosen;
   if (input.stream) control.watchClient(input.incoming.request.signal);
   const candidates = candidatesOf(gateway, input);
   const tools = toolsOfCall(gateway.media.tools, call.fetched);

@@ -19,7 +19,7 @@ import { serveJsonEndpoint } from "../media/json_endpoint.ts";
  * @throws {GatewayError} the client's error; nothing is charged then
  */
 export function serveModerations(gateway: Gateway, incoming: Incoming): Promise<Reply | Response> {
-  const { models } = gateway.config.catalog;
+  const { models } = gateway.catalog.current;
   const first = models.find(({ kind }) => kind === "moderation")?.id;
   return serveJsonEndpoint(gateway, incoming, {
     kind: "moderation",

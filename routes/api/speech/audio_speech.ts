@@ -48,7 +48,7 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
   requireJson(incoming.request);
   const request = readSpeechRequest(body);
   const chosen = incoming.chosen = chooseModel(
-    gateway.config.catalog,
+    gateway.catalog.current,
     request.model,
     "speech",
     principal,

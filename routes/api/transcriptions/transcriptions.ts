@@ -84,7 +84,7 @@ export async function serveTranscription(
   });
   const contentType = incoming.request.headers.get("content-type") ?? "";
   const request = readTranscriptionRequest(task, body, contentType);
-  const { catalog } = gateway.config;
+  const catalog = gateway.catalog.current;
   const chosen = incoming.chosen = chooseModel(catalog, request.model, "transcription", principal);
   if (hasIdempotencyKey(incoming)) {
     const known = await knownAnswer(gateway, incoming, principal, request.body);

@@ -27,7 +27,7 @@ export interface TaskUpstream extends VideoUpstream {
 
 /** Lists the environment variables of a provider's credentials, in the order of the configuration. */
 function credentialNames(gateway: Gateway, providerName: string): readonly string[] {
-  const provider = gateway.config.catalog.providers[providerName];
+  const provider = gateway.catalog.current.providers[providerName];
   return provider?.kind === "http" ? provider.apiKeyEnv : [];
 }
 
@@ -38,19 +38,19 @@ export function credentialName(
   secret: string | undefined,
 ): string | undefined {
   if (secret === undefined) return undefined;
-  const index = gateway.config.providerKeys[route.provider]?.indexOf(secret) ?? -1;
+  const index = gateway.catalog.providerKeys[route.provider]?.indexOf(secret) ?? -1;
   return credentialNames(gateway, route.provider)[index];
 }
 
 /** Finds the provider of a task; `undefined` if the operator has removed the model or its route. */
 export function upstreamOf(gateway: Gateway, task: VideoTask): TaskUpstream | undefined {
-  const model = gateway.config.catalog.find(task.model);
+  const model = gateway.catalog.current.find(task.model);
   const route = model?.routes.find((candidate) => candidate.id === task.route);
   if (route === undefined) return undefined;
   const index = task.credential === undefined
     ? -1
     : credentialNames(gateway, route.provider).indexOf(task.credential);
-  const pinned = gateway.config.providerKeys[route.provider]?.[index];
+  const pinned = gateway.catalog.providerKeys[route.provider]?.[index];
   const { provider, secret, transport } = gateway.router.access(route, pinned);
   return { provider, secret, transport, adapter: videoAdapterOf(route.capabilities) };
 }

@@ -136,7 +136,7 @@ export async function createVideo(gateway: Gateway, incoming: Incoming): Promise
   const media = readMediaBody(body, headers.get("content-type") ?? "");
   const fields = fieldsOfBody(media);
   const chosen = incoming.chosen = chooseModel(
-    gateway.config.catalog,
+    gateway.catalog.current,
     modelField(fields),
     "video",
     principal,

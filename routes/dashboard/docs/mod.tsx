@@ -136,7 +136,7 @@ async function llmsPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
 }
 
 function createDocs(deps: DashboardDeps): Hono<DashboardEnv> {
-  const source = documentSource(deps.baseUrl, () => exampleModels(deps.catalog));
+  const source = documentSource(deps.baseUrl, () => deps.catalog);
   return new Hono<DashboardEnv>()
     .get("/docs", (c) => indexPage(c, deps, source))
     .get("/docs/api/:tag", (c) => referencePage(c, deps, source))

@@ -1,21 +1,27 @@
 /** The reference, rendered from the OpenAPI document: a page for each group of operations. */
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
-import type { ExampleModels } from "../../openapi/example_models.ts";
+import type { Catalog } from "../../../core/catalog/catalog.ts";
+import { exampleModels } from "../../openapi/example_models.ts";
 import type { Locale } from "../i18n.ts";
 import { OperationView, type ReferenceOperation } from "./reference_operation.tsx";
 
 /**
- * Returns what builds the document of a service, once: its parts are loaded with the first page that shows it.
+ * Returns what builds the document of a service, once for each catalogue: its parts are loaded with the first page that
+ * shows it.
  *
- * @param models the models of its examples
+ * @param catalog the one in force, whose models the examples name
  */
-export function documentSource(server: string, models: () => ExampleModels) {
-  let document: Promise<JsonObject> | undefined;
-  const build = async () => {
+export function documentSource(server: string, catalog: () => Catalog) {
+  let built: { readonly of: Catalog; readonly document: Promise<JsonObject> } | undefined;
+  const build = async (of: Catalog): Promise<JsonObject> => {
     const { openApiDocument } = await import("../../openapi/document.ts");
-    return openApiDocument({ server, models: models() });
+    return openApiDocument({ server, models: exampleModels(of) });
   };
-  return (): Promise<JsonObject> => document ??= build();
+  return (): Promise<JsonObject> => {
+    const of = catalog();
+    if (built?.of !== of) built = { of, document: build(of) };
+    return built.document;
+  };
 }
 
 /** Lists the operations of a group, in the order of the document. */

@@ -129,6 +129,9 @@ export function ReceiptFacts({ receipt, keyName, refund, locale }: {
         {priceText(receipt.price, locale)}
         {receipt.serviceTier !== undefined && ` (${receipt.serviceTier})`}
       </Fact>
+      {receipt.catalogVersion !== undefined && (
+        <Fact name={t.catalogVersion}>{receipt.catalogVersion}</Fact>
+      )}
       {receipt.toolCharges?.map((charge) => (
         <Fact key={charge.tool} name={hostedToolNames[locale][charge.tool]}>
           {t.usesAt(

@@ -127,6 +127,7 @@ export const usageTexts = defineTexts({
     reasoning: "of these for reasoning",
     units: "Units",
     unitPrice: "Unit price",
+    catalogVersion: "Price list version",
     perMtok: "per 1,000,000 tokens",
     inOut: (input: string, output: string) => `${input} in, ${output} out, per 1,000,000 tokens`,
     perUnit: {
@@ -243,6 +244,7 @@ export const usageTexts = defineTexts({
     reasoning: "trong đó để suy luận",
     units: "Số lượng",
     unitPrice: "Đơn giá",
+    catalogVersion: "Phiên bản bảng giá",
     perMtok: "cho 1.000.000 token",
     inOut: (input, output) => `${input} vào, ${output} ra, cho 1.000.000 token`,
     perUnit: {

@@ -11,6 +11,7 @@ import { storeErrorOf } from "../../../kv/store/messages/store_services.ts";
 import { createApp } from "../../app.ts";
 import type { Gateway } from "../../api/gateway.ts";
 import { assemble, type Assembled } from "../assemble.ts";
+import { openOwnersCatalog } from "../catalog_opening.ts";
 import { openCustomerApp } from "../customer_app.ts";
 import { type Jobs, startJobs } from "../jobs.ts";
 import { answerWith, listen } from "../listen.ts";
@@ -110,7 +111,13 @@ class WorkerProgram {
     }
     const link = this.#link;
     const write = this.#lines.add;
-    const assembled = await assemble(read.config, new MessageStore(link), {
+    const kv = new MessageStore(link);
+    const opened = await openOwnersCatalog(kv, read.config, systemClock.nowMs());
+    if (!opened.ok) {
+      link.note("failed", opened.problem);
+      return undefined;
+    }
+    const assembled = await assemble(opened.config, kv, {
       clock: systemClock,
       random: Math.random,
       write,

@@ -12,7 +12,7 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
   const { gateway } = world.assembled;
   const { key } = await world.customer(1_000);
   const principal = await gateway.directory.lookup(key);
-  const model = gateway.config.catalog.models.find(({ kind }) => kind === "chat");
+  const model = gateway.catalog.current.models.find(({ kind }) => kind === "chat");
   const route = model?.routes[0];
   assert(principal !== undefined && model !== undefined && route !== undefined);
   const startedAtMs = gateway.clock.nowMs();
@@ -21,6 +21,7 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
   const settlement = new ChatSettlement(gateway, {
     requestId,
     principal,
+    catalog: gateway.catalog.current,
     model,
     mappedFrom: undefined,
     request: readChatRequest("chat", {

@@ -13,7 +13,8 @@ import { openTestGateway, testConfig } from "../../support/gateways/gateway_in_p
 const allKinds = JSON.parse(await gatewayFileOfAllKinds());
 
 async function documentText(): Promise<string> {
-  const app = createOpenApi({ config: testConfig({ file: () => allKinds }) });
+  const config = testConfig({ file: () => allKinds });
+  const app = createOpenApi({ config, catalog: { current: config.catalog } });
   const response = await app.request("/openapi.json");
   assertEquals(response.headers.get("content-type"), "application/json");
   return await response.text();

@@ -77,7 +77,11 @@ export async function runThreaded(
     return made;
   });
   const source = { environment, file };
-  return await serveWithWorkers(read.config, { ...opened, workers, source, startThread }, options);
+  return await serveWithWorkers(
+    opened.config,
+    { ...opened, workers, source, startThread },
+    options,
+  );
 }
 
 type MakeKey = (
