@@ -5,7 +5,7 @@
  * and what was changed begins without a history. A route is the same only if its provider is.
  */
 import type { Catalog } from "./catalog.ts";
-import type { Model, Route } from "./model.ts";
+import type { Model } from "./model.ts";
 import type { ProviderEntry } from "./schema.ts";
 
 type Providers = Readonly<Record<string, ProviderEntry>>;
