@@ -19,7 +19,7 @@ import type { RouteCapabilities } from "../wire/contract.ts";
 import type { Model, ModelKind, Route, RouteStyle } from "./model.ts";
 import { presetOf } from "./presets/mod.ts";
 import type { Preset } from "./presets/preset.ts";
-import { keptProviders, withKeptRoutes } from "./kept_parts.ts";
+import { type FormerCatalog, keptProviders, withKeptRoutes } from "./kept_parts.ts";
 import { catalogProblems, kindOfStyle } from "./problems.ts";
 import type { GatewayFile, ModelEntry, ProviderEntry, WalletRules } from "./schema.ts";
 
@@ -177,7 +177,7 @@ export interface BuildCatalogOptions {
   /** Its number in the store. */
   readonly version?: number | undefined;
   /** The catalogue before it: providers and routes that are the same keep their objects. */
-  readonly former?: Catalog | undefined;
+  readonly former?: FormerCatalog | undefined;
 }
 
 /**

@@ -4,11 +4,16 @@
  * Routing keeps what it learned (breakers, speed, resting keys) by these objects, so what is the same keeps its object,
  * and what was changed begins without a history. A route is the same only if its provider is.
  */
-import type { Catalog } from "./catalog.ts";
 import type { Model } from "./model.ts";
 import type { ProviderEntry } from "./schema.ts";
 
 type Providers = Readonly<Record<string, ProviderEntry>>;
+
+/** What is taken over of the catalogue before. */
+export interface FormerCatalog {
+  readonly providers: Providers;
+  find(name: string): Model | undefined;
+}
 
 /** Writes what JSON has no form for: amounts, rates by name, sets of features. */
 function written(_member: string, value: unknown): unknown {
@@ -21,7 +26,7 @@ function isSame(one: unknown, other: unknown): boolean {
 }
 
 /** Returns the providers, those that are as before with the objects of the former catalogue. */
-export function keptProviders(providers: Providers, former: Catalog | undefined): Providers {
+export function keptProviders(providers: Providers, former: FormerCatalog | undefined): Providers {
   if (former === undefined) return providers;
   return Object.fromEntries(
     Object.entries(providers).map(([name, provider]) => {
@@ -35,7 +40,7 @@ export function keptProviders(providers: Providers, former: Catalog | undefined)
 export function withKeptRoutes(
   model: Model,
   providers: Providers,
-  former: Catalog | undefined,
+  former: FormerCatalog | undefined,
 ): Model {
   const before = former?.find(model.id);
   if (former === undefined || before?.id !== model.id) return model;

@@ -77,8 +77,9 @@ export function sandboxBesideReal({ providers }: Catalog, fileName: string): str
 }
 
 /**
- * Narrows the reading of catalogues to those that a running gateway may change to: one that started as a sandbox has a
- * demo account with play money, which must never pay for calls of a real provider.
+ * Narrows the reading of catalogues to those that a running gateway may change to.
+ *
+ * One that started as a sandbox has a demo account with play money, which must never pay for calls of a real provider.
  */
 export function readCatalogIn(mode: "sandbox" | "production", read: ReadCatalog): ReadCatalog {
   if (mode === "production") return read;

@@ -14,13 +14,13 @@ import {
 } from "../schema/keys.ts";
 
 /** Bytes of a piece: values hold 64 KiB, less what their encoding adds. */
-export const pieceBytes = 60 * 1024;
+const pieceBytes = 60 * 1024;
 
 /** Pieces of one catalogue: 10,000 models compress to about ten. Bounds what a reader puts together. */
 const maxPieces = 256;
 
 /** Bytes of the JSON of a catalogue: 10,000 models with long texts. A compressed text must not unfold without end. */
-export const maxCatalogBytes = 32 * 1024 * 1024;
+const maxCatalogBytes = 32 * 1024 * 1024;
 
 /** Milliseconds after which contents that no kept version names are removed: an editor commits within a minute. */
 const orphanMs = 24 * 3_600_000;

@@ -26,16 +26,16 @@ import {
 export const keptVersions = 200;
 
 /** Versions on one page of the history. */
-export const versionsPerPage = 50;
+const versionsPerPage = 50;
 
 /** Attempts to change the head: only operators compete. */
 const headWriteAttempts = 5;
 
 /** Most characters of a reason. */
-export const maxCatalogReasonChars = 500;
+const maxCatalogReasonChars = 500;
 
 /** The author of versions that come from `gateway.json`. */
-export const fileAuthor = "gateway.json";
+const fileAuthor = "gateway.json";
 
 /** A version, as the head names it. */
 export interface HeadVersion {

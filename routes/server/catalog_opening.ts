@@ -42,7 +42,7 @@ async function catalogOf(
 /**
  * Reads the catalogue in force. A store with a real provider is never served as a sandbox, whatever `gateway.json` says.
  */
-export async function configOfHead(
+async function configOfHead(
   kv: KeyValueStore,
   config: Config,
   head: CatalogHead,
