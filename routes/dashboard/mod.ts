@@ -25,6 +25,9 @@ import type { DashboardEnv } from "./visitor/visitor.ts";
 /** Bytes of a form of the dashboard: the longest is a key with every model ticked. */
 const maxPageFormBytes = 256 * 1024;
 
+/** Bytes of a call of the playground: a conversation with its pictures, which the page makes small. */
+const maxPlaygroundBytes = 8 * 1024 * 1024;
+
 /** Bytes of a form of the operator: the PDF of an invoice or a month of bank statement. */
 const maxOperatorFormBytes = 8 * 1024 * 1024;
 
@@ -54,8 +57,10 @@ export function createDashboard(
   app.use(compress());
   app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps), provideNavigation(pages));
   app.use("/operator/*", bodyLimit({ maxSize: maxOperatorFormBytes, onError: tooLargePage }));
+  app.use("/playground/api/*", bodyLimit({ maxSize: maxPlaygroundBytes, onError: tooLargePage }));
   app.use(async (c, next) => {
-    if (c.req.path.startsWith("/operator/")) return await next();
+    const { path } = c.req;
+    if (path.startsWith("/operator/") || path.startsWith("/playground/api/")) return await next();
     return await formLimit(c, next);
   });
   app.use(guardMutations(deps, forbiddenPage, publicFormRoots(pages)));

@@ -9,7 +9,7 @@ import { keyPages } from "./keys/mod.tsx";
 import { modelPage } from "./models.tsx";
 import { oneModelPage } from "./model/mod.tsx";
 import type { PageDeclaration } from "./page.ts";
-import { playgroundPage } from "./playground/mod.tsx";
+import { playgroundPages } from "./playground/mod.tsx";
 import { mailLinkPages } from "./sign_in/mail_link.tsx";
 import { openIdPages } from "./sign_in/openid.tsx";
 import { resetPages } from "./sign_in/reset.tsx";
@@ -30,7 +30,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   invoicePages,
   modelPage,
   oneModelPage,
-  playgroundPage,
+  playgroundPages,
   connectPage,
   docsPages,
   statusPages,

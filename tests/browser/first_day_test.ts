@@ -5,15 +5,14 @@
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import type { Page } from "playwright-core";
 import { browserTest } from "../support/browser/chromium.ts";
-import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
-import { startGateway } from "../support/gateways/started_gateway.ts";
-import { freePort } from "../support/servers/free_port.ts";
-import { openSmtp, type SmtpWorld, textOf } from "../support/servers/smtp_server.ts";
-import { until } from "../support/until.ts";
+import {
+  askToSignUp,
+  signUpInBrowser,
+  startMailingGateway,
+} from "../support/browser/new_customer.ts";
+import { type Look, problemsOf } from "../support/browser/page_soundness.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
-const email = "lan@example.com";
-const password = "bốn từ không liên quan";
 
 const words = {
   en: {
@@ -37,19 +36,6 @@ const looks: readonly Look[] = [
   { locale: "en", theme: "dark", width: 1280 },
 ];
 
-/** Signs up and follows the link of the mail; the page that greets is open afterwards. */
-async function signUp(page: Page, smtp: SmtpWorld, address: string): Promise<void> {
-  await page.goto(`${address}/sign-up`);
-  await page.locator("[name=email]").fill(email);
-  await page.locator("[name=password]").fill(password);
-  await page.locator("main button[type=submit]").click();
-  const mail = await until(() => smtp.received.find(({ to }) => to.includes(email)), "the mail");
-  const link = /http\S+#token=[\w-]+/.exec(textOf(mail))?.[0];
-  await page.goto(link ?? "about:blank");
-  await page.locator("main button[type=submit]").click();
-  await page.waitForURL(`${address}/welcome`);
-}
-
 /** Runs the shown curl command as it is, and returns its answer. */
 async function runShownCode(page: Page): Promise<string> {
   const code = await page.locator(".tab-panel code").first().textContent();
@@ -63,23 +49,13 @@ for (const look of looks) {
   await browserTest(
     `from sign-up to the first call: ${look.locale}, ${look.theme}, ${look.width} px`,
     async (browser) => {
-      await using smtp = await openSmtp();
-      const port = freePort();
-      const address = `http://127.0.0.1:${port}`;
-      await using gateway = await startGateway({
-        env: {
-          PORT: String(port),
-          GATEWAY_BASE_URL: address,
-          MAIL_URL: `smtp://127.0.0.1:${smtp.port}`,
-        },
-      });
-      const context = await openWindow(browser, look, address);
-      const page = await context.newPage();
+      await using world = await startMailingGateway();
+      const { address, gateway } = world;
+      const { context, page } = await signUpInBrowser(browser, look, world);
       const picture = async (name: string) => {
         const file = `${name}-${look.locale}-${look.theme}-${look.width}.png`;
         await page.screenshot({ path: new URL(file, folder).pathname, fullPage: true });
       };
-      await signUp(page, smtp, address);
       await page.getByRole("heading", { name: t.ready }).waitFor();
       const shown = (await page.locator("main").innerText()).replaceAll("\u00a0", " ");
       assertStringIncludes(shown, t.credit);
@@ -98,8 +74,7 @@ for (const look of looks) {
 
       await page.goto(`${address}/`);
       await page.getByRole("heading", { name: t.overview, level: 1 }).waitFor();
-      await page.getByRole("link", { name: /./ }).and(page.locator('a[href^="/receipts/req_"]'))
-        .first().waitFor();
+      await page.locator('main a[href^="/receipts/req_"]').first().waitFor();
       const secret = (await (await page.request.get(`${address}/welcome`)).text())
         .match(/sk-\w{49}/)?.[0];
       assert(secret !== undefined && !gateway.log.join("\n").includes(secret), "a key in the log");
@@ -109,25 +84,12 @@ for (const look of looks) {
 }
 
 await browserTest("without script the way to the first call is the same", async (browser) => {
-  await using smtp = await openSmtp();
-  const port = freePort();
-  const address = `http://127.0.0.1:${port}`;
-  await using _gateway = await startGateway({
-    env: {
-      PORT: String(port),
-      GATEWAY_BASE_URL: address,
-      MAIL_URL: `smtp://127.0.0.1:${smtp.port}`,
-    },
-  });
+  await using world = await startMailingGateway();
   const context = await browser.newContext({ locale: "en-US", javaScriptEnabled: false });
   const page = await context.newPage();
-  await page.goto(`${address}/sign-up`);
-  await page.locator("[name=email]").fill(email);
-  await page.locator("[name=password]").fill(password);
-  await page.locator("main button[type=submit]").click();
-  const mail = await until(() => smtp.received.find(({ to }) => to.includes(email)), "the mail");
-  await page.goto(`${address}/verify`);
-  await page.locator("[name=token]").fill(/#token=([\w-]+)/.exec(textOf(mail))?.[1] ?? "");
+  const token = (await askToSignUp(page, world)).split("#token=")[1] ?? "";
+  await page.goto(`${world.address}/verify`);
+  await page.locator("[name=token]").fill(token);
   await page.locator("main button[type=submit]").click();
   await page.getByRole("heading", { name: words.en.ready }).waitFor();
   assertStringIncludes(await runShownCode(page), '"object":"chat.completion"');

@@ -155,8 +155,8 @@ async function useThePlayground(page: Page): Promise<void> {
   await page.getByRole("link", { name: "Playground", exact: true }).click();
   await page.getByLabel("Your message").fill("Say something.");
   await page.getByRole("button", { name: "Send" }).click();
-  await page.locator("#playground-receipt").getByText("Completed").waitFor();
-  const answer = await page.locator("#playground-answer").textContent();
+  await page.locator(".reply").getByRole("link", { name: "Receipt" }).waitFor();
+  const answer = await page.locator(".reply .markdown").textContent();
   assert(answer !== null && answer.trim().length > 0);
 }
 
@@ -229,15 +229,16 @@ await browserTest(
       await page.getByRole("link", { name: "Playground", exact: true }).click();
       await page.getByLabel("Your message").fill("Say something.");
       await page.getByRole("button", { name: "Send" }).click();
-      const answer = page.locator("#playground-answer");
+      const answer = page.locator(".reply").first();
       await answer.getByText("Your wallet cannot pay for this call.").waitFor();
       assertEquals(
         await answer.getByRole("link", { name: "Top up" }).getAttribute("href"),
         "/wallet",
       );
       await page.context().clearCookies();
+      await page.getByLabel("Your message").fill("Say something.");
       await page.getByRole("button", { name: "Send" }).click();
-      await page.locator("#playground-answer").getByText("You are signed out").waitFor();
+      await page.locator(".reply").last().getByText("You are signed out").waitFor();
       assertEquals(await page.locator("main").count(), 1);
     });
   },

@@ -1,108 +1,27 @@
 /**
- * `/playground`: sends a prompt to a model, streams the answer, links its receipt. The call goes through the API with
- * one of the account's own keys, which never reaches the browser.
+ * `/playground`: talks to chat models, makes pictures, speech and video. Calls go through the API with one of the
+ * account's own keys, which never reaches the browser.
  *
- * - Folder `routes/dashboard/playground/`: the page that asks a model.
- * - In: a prompt and the choice of a key.
- * - Out: HTML and the stream of the answer.
- * - Never: sends an API key to the browser.
+ * - Folder `routes/dashboard/playground/`: the page that tries models.
+ * - In: requests of the API as the page writes them, and the choice of a key.
+ * - Out: HTML, and the answers of the API as they arrive.
+ * - Never: sends an API key to the browser, or keeps a prompt or an answer.
  */
-import { answerHeaders } from "../../http/own_headers.ts";
 import { type Context, Hono } from "hono";
-import { z } from "zod";
-import { parseId } from "../../../core/lib/ids.ts";
-import {
-  type ApiKeyRecord,
-  getApiKey,
-  isActive,
-  listApiKeys,
-  revealApiKey,
-} from "../../../kv/api_keys/api_keys.ts";
-import { Card, Empty, SelectField, TextField } from "../components/mod.ts";
+import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys/api_keys.ts";
+import { Empty } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
-import { defineTexts } from "../i18n.ts";
-import { requireAccount } from "../visitor/identify.ts";
-import { clientAddress } from "../sign_in/start_session.ts";
+import { readForm } from "../form_data.ts";
 import { renderPage } from "../frame/layout.tsx";
-import type { DashboardEnv } from "../visitor/visitor.ts";
 import type { PageDeclaration } from "../page.ts";
-
-const texts = defineTexts({
-  en: {
-    title: "Playground",
-    lead: "A real call, paid from your wallet. Nothing you type is stored.",
-    model: "Model",
-    key: "Paid by key",
-    prompt: "Your message",
-    promptHint: "Ctrl + Enter sends.",
-    send: "Send",
-    stop: "Stop",
-    answer: "Answer",
-    waiting: "The answer appears here.",
-    receipt: "Receipt",
-    failed: "The call failed",
-    signedOut: "You are signed out. Load this page again to sign in.",
-    problems: {
-      insufficient_balance: "Your wallet cannot pay for this call.",
-      rate_limit_error: "A rate limit is reached: yours, or the provider's. Try again in a moment.",
-      service_unavailable: "The service is under maintenance. Try again later.",
-      authentication_error: "The chosen key is no longer valid. Load this page again.",
-      permission_error: "The chosen key may not use this model.",
-      request_too_large: "Your message is too long for this model.",
-      timeout_error: "The provider of this model did not answer in time. Try again.",
-      overloaded_error: "The provider of this model is overloaded. Try again in a moment.",
-      api_error: "The provider of this model could not answer. Try again, or choose another model.",
-    },
-    topUp: "Top up",
-    noKey: "You need a key first",
-    noKeyHint: "Calls are counted per key, including calls from this page.",
-    makeKey: "Create a key",
-    needsScript: "The playground needs JavaScript.",
-  },
-  vi: {
-    title: "Chạy thử",
-    lead: "Lượt gọi thật, trả từ ví của bạn. Những gì bạn gõ không được lưu.",
-    model: "Mô hình",
-    key: "Tính cho khoá API",
-    prompt: "Lời nhắn của bạn",
-    promptHint: "Ctrl + Enter để gửi.",
-    send: "Gửi",
-    stop: "Dừng",
-    answer: "Câu trả lời",
-    waiting: "Câu trả lời hiện ở đây.",
-    receipt: "Biên nhận",
-    failed: "Lượt gọi không thành công",
-    signedOut: "Bạn đã đăng xuất. Hãy tải lại trang này để đăng nhập.",
-    problems: {
-      insufficient_balance: "Ví của bạn không đủ để trả cho lượt gọi này.",
-      rate_limit_error:
-        "Đã chạm giới hạn tốc độ của bạn hoặc của nhà cung cấp. Hãy thử lại sau giây lát.",
-      service_unavailable: "Dịch vụ đang bảo trì. Hãy thử lại sau.",
-      authentication_error: "Khoá API đã chọn không còn hiệu lực. Hãy tải lại trang này.",
-      permission_error: "Khoá API đã chọn không được dùng mô hình này.",
-      request_too_large: "Lời nhắn của bạn quá dài đối với mô hình này.",
-      timeout_error: "Nhà cung cấp của mô hình này không trả lời kịp. Hãy thử lại.",
-      overloaded_error: "Nhà cung cấp của mô hình này đang quá tải. Hãy thử lại sau giây lát.",
-      api_error:
-        "Nhà cung cấp của mô hình này không trả lời được. Hãy thử lại hoặc chọn mô hình khác.",
-    },
-    topUp: "Nạp tiền",
-    noKey: "Bạn cần một khoá API trước",
-    noKeyHint: "Lượt gọi được tính theo khoá API, kể cả từ đây.",
-    makeKey: "Tạo khoá API",
-    needsScript: "Trang chạy thử cần JavaScript.",
-  },
-});
-
-/** Bounds of a prompt and an answer: enough to try a model; programs use the API. */
-const longestPromptChars = 20_000;
-const mostOutputTokens = 2_048;
-
-const runBody = z.object({
-  keyId: z.string(),
-  model: z.string().max(256),
-  prompt: z.string().min(1).max(longestPromptChars),
-});
+import { requireAccount } from "../visitor/identify.ts";
+import type { DashboardEnv } from "../visitor/visitor.ts";
+import { readCallSummary } from "./call_summary.ts";
+import { type PlaygroundModel, playgroundModels } from "./models.ts";
+import { PlaygroundForm } from "./page.tsx";
+import { type PlainTurn, plainTurn } from "./plain_turn.tsx";
+import { keyHeader, relay, relayedPaths } from "./relay.ts";
+import { playgroundTexts } from "./texts.ts";
 
 async function usableKeys(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<ApiKeyRecord[]> {
   const nowMs = deps.clock.nowMs();
@@ -110,16 +29,35 @@ async function usableKeys(c: Context<DashboardEnv>, deps: DashboardDeps): Promis
   return keys.filter((key) => key.sealed !== undefined && isActive(key, nowMs));
 }
 
-async function renderPlaygroundPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
-  const { locale } = c.get("visitor");
-  const t = texts[locale];
+/** The model that was asked for, else the default one. */
+function chosenModel(
+  models: readonly PlaygroundModel[],
+  id: string | undefined,
+  { catalog }: DashboardDeps,
+): PlaygroundModel | undefined {
+  return models.find((model) => model.id === id) ??
+    models.find((model) => model.id === catalog.defaultModel.id) ?? models[0];
+}
+
+async function playgroundPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  asked: string | undefined,
+  turn?: PlainTurn & { readonly kind: "shown" },
+) {
+  const visitor = c.get("visitor");
+  const t = playgroundTexts[visitor.locale];
   const keys = await usableKeys(c, deps);
+  const models = playgroundModels(deps.catalog, visitor.locale);
+  const model = chosenModel(models, asked, deps);
   const options = {
     title: t.title,
     lead: t.lead,
+    status: turn?.status ?? 200,
     scripts: ["playground.js"],
+    styles: ["playground.css"],
   } as const;
-  if (keys.length === 0) {
+  if (keys.length === 0 || model === undefined) {
     return await renderPage(
       c,
       options,
@@ -129,98 +67,62 @@ async function renderPlaygroundPage(c: Context<DashboardEnv>, deps: DashboardDep
       </Empty>,
     );
   }
-  const chatModels = deps.catalog.models.filter((model) => model.kind === "chat");
   return await renderPage(
     c,
     options,
-    <>
-      <noscript>{t.needsScript}</noscript>
-      <Card>
-        <form
-          id="playground"
-          data-failed={t.failed}
-          data-signed-out={t.signedOut}
-          data-problems={JSON.stringify(t.problems)}
-          data-top-up={t.topUp}
-        >
-          <div class="fields">
-            <SelectField
-              name="model"
-              label={t.model}
-              value={c.req.query("model") ?? deps.catalog.defaultModel.id}
-              options={chatModels.map(({ id }) => ({ value: id, label: id }))}
-            />
-            <SelectField
-              name="keyId"
-              label={t.key}
-              options={keys.map((key) => ({ value: key.id, label: key.name }))}
-            />
-          </div>
-          <TextField
-            name="prompt"
-            label={t.prompt}
-            rows={4}
-            required
-            maxlength={longestPromptChars}
-            hint={t.promptHint}
-          />
-          <div class="actions">
-            <button type="submit" id="playground-send">{t.send}</button>
-            <button type="button" id="playground-stop" class="outline secondary" hidden>
-              {t.stop}
-            </button>
-          </div>
-        </form>
-      </Card>
-      <Card title={t.answer}>
-        <div id="playground-answer" class="answer muted" aria-live="polite" aria-busy="false">
-          {t.waiting}
-        </div>
-      </Card>
-      <section class="card" id="playground-receipt" aria-label={t.receipt} hidden></section>
-    </>,
+    <PlaygroundForm
+      visitor={visitor}
+      baseUrl={deps.baseUrl}
+      models={models}
+      keys={keys}
+      model={model}
+      answer={turn?.content}
+    />,
   );
 }
 
-/** Runs one call with a key of the account and streams the answer. */
-async function run(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
-  const body = runBody.safeParse(await c.req.json().catch(() => undefined));
-  const keyId = body.success ? parseId("apiKey", body.data.keyId) : undefined;
-  if (!body.success || keyId === undefined) return c.json({ error: "bad request" }, 400);
-  const record = await getApiKey(deps.kv, c.get("signedIn").account.id, keyId);
-  const secret = record === undefined ? undefined : await revealApiKey(deps.masterKeys, record);
-  if (secret === undefined) return c.json({ error: "no such key" }, 404);
-  const { model, prompt } = body.data;
-  const request = new Request(`${deps.baseUrl}/v1/chat/completions`, {
-    method: "POST",
-    headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
-    body: JSON.stringify({
-      model,
-      stream: true,
-      max_tokens: mostOutputTokens,
-      messages: [{ role: "user", content: prompt }],
-    }),
-    signal: c.req.raw.signal,
-  });
-  const answer = await deps.dispatch(request, clientAddress(c));
-  const headers = new Headers({
-    "content-type": answer.headers.get("content-type") ?? "application/json",
-    "cache-control": "no-store, no-transform",
-    "x-accel-buffering": "no",
-  });
-  const requestId = answer.headers.get(answerHeaders.requestId);
-  if (requestId !== null) headers.set(answerHeaders.requestId, requestId);
-  return new Response(answer.body, { status: answer.status, headers });
+/** Answers the form of a browser without script. */
+async function postForm(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
+  const asked = (await readForm(c)).text("model");
+  const models = playgroundModels(deps.catalog, c.get("visitor").locale);
+  const model = chosenModel(models, asked, deps);
+  if (model === undefined) return c.redirect("/playground", 303);
+  const turn = await plainTurn(c, deps, model);
+  return turn.kind === "file" ? turn.response : await playgroundPage(c, deps, model.id, turn);
+}
+
+/** Registers the endpoints of the API that the page's script calls. */
+function relays(deps: DashboardDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  for (const path of relayedPaths) {
+    app.post(`/playground/api${path}`, async (c) => {
+      const keyId = c.req.header(keyHeader) ?? "";
+      return await relay(c, deps, { method: "POST", path, keyId, body: await c.req.arrayBuffer() });
+    });
+  }
+  // A player cannot send headers of its own, so here the key is named in the query.
+  const videoOf = (file: "" | "/content") => async (c: Context<DashboardEnv>) => {
+    const path = `/v1/videos/${encodeURIComponent(c.req.param("id") ?? "")}${file}`;
+    return await relay(c, deps, { method: "GET", path, keyId: c.req.query("keyId") ?? "" });
+  };
+  return app
+    .get("/playground/api/v1/videos/:id", videoOf(""))
+    .get("/playground/api/v1/videos/:id/content", videoOf("/content"));
 }
 
 function createPlayground(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>()
     .use("/playground/*", requireAccount)
-    .get("/playground", (c) => renderPlaygroundPage(c, deps))
-    .post("/playground/run", (c) => run(c, deps));
+    .get("/playground", (c) => playgroundPage(c, deps, c.req.query("model")))
+    .post("/playground", (c) => postForm(c, deps))
+    .get("/playground/calls/:id", async (c) => {
+      const summary = await readCallSummary(c, deps, c.req.param("id"));
+      return summary === undefined ? c.json({}, 404) : c.json(summary);
+    })
+    .route("/", relays(deps));
 }
 
-export const playgroundPage: PageDeclaration<DashboardDeps> = {
+export const playgroundPages: PageDeclaration<DashboardDeps> = {
   navigation: {
     href: "/playground",
     icon: "playground",

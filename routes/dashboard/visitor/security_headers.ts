@@ -4,13 +4,14 @@ import type { DashboardEnv } from "./visitor.ts";
 
 /**
  * Scripts and styles come from the gateway's own files only, nothing inline; no frames; forms go nowhere else. `data:`
- * images are the small icons in the style sheet.
+ * images are the small icons in the style sheet and what the playground's models draw; `blob:` is their speech.
  */
 const contentSecurityPolicy = [
   "default-src 'none'",
   "script-src 'self'",
   "style-src 'self'",
   "img-src 'self' data:",
+  "media-src 'self' blob:",
   "connect-src 'self'",
   "form-action 'self'",
   "frame-ancestors 'none'",

@@ -1,0 +1,55 @@
+/** What callers may ask of a chat model, over all of its routes. */
+import type { ProviderStyle } from "../wire/contract.ts";
+import { resolveCapabilities } from "../wire/capabilities.ts";
+import type { Model, RouteStyle } from "./model.ts";
+
+/** The abilities of a chat model. */
+export interface ModelAbilities {
+  /** Levels of reasoning effort that a route takes, in the order of the first route that has them. */
+  readonly efforts: readonly string[];
+  /** A route takes a temperature. */
+  readonly takesTemperature: boolean;
+}
+
+const chatStyles: ReadonlySet<RouteStyle> = new Set<ProviderStyle>([
+  "messages",
+  "chat",
+  "responses",
+  "gemini",
+  "converse",
+]);
+
+function isChatStyle(style: RouteStyle): style is ProviderStyle {
+  return chatStyles.has(style);
+}
+
+/**
+ * Unites what the routes of a model take.
+ *
+ * @example
+ * ```ts
+ * import { buildModel } from "./catalog.ts";
+ * import { modelAbilities } from "./model_abilities.ts";
+ * const model = buildModel({
+ *   id: "m",
+ *   kind: "chat",
+ *   family: "f",
+ *   vision: false,
+ *   aliases: [],
+ *   hedge: false,
+ *   price: { unit: "token", vndPerMtok: 1 },
+ *   routes: [{ provider: "p", priority: 0, weight: 1, facts: { efforts: [], sampling: "fixed" } }],
+ * });
+ * const { efforts, takesTemperature } = modelAbilities(model);
+ * if (efforts.length > 0 || takesTemperature) throw new Error("more than its route takes");
+ * ```
+ */
+export function modelAbilities({ routes }: Pick<Model, "routes">): ModelAbilities {
+  const taken = routes.flatMap(({ style, capabilities }) =>
+    isChatStyle(style) ? [resolveCapabilities(style, capabilities)] : []
+  );
+  return {
+    efforts: [...new Set(taken.flatMap(({ efforts }) => efforts))],
+    takesTemperature: taken.some(({ sampling }) => sampling === "full"),
+  };
+}
