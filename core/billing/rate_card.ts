@@ -31,7 +31,7 @@ export interface RateCardTerms {
 export type ProviderUnits = Readonly<Record<string, number>>;
 
 /** The kinds of tokens that providers price; a card joins those without a rate of their own. */
-const tokenBuckets = [
+export const tokenBuckets = [
   "input",
   "cache_read",
   "cache_write",
@@ -193,8 +193,13 @@ export function rateCard(terms: RateCardTerms): RateCard {
   };
 }
 
+/** Returns the bucket in which a card counts a kind of tokens. */
+export function countedBucket(card: RateCard, bucket: TokenBucket): TokenBucket {
+  return card.tokenBuckets.has(bucket) ? bucket : joined[bucket];
+}
+
 /** Returns how many units the rate of a bucket is for. */
-function unitsPerRate(bucket: string): number {
+export function unitsPerRate(bucket: string): number {
   if (bucket === "second") return Number(perMinute);
   return tokenBuckets.some((name) => bucket === name || bucket.startsWith(`${name}.`))
     ? Number(perMtok)
@@ -242,10 +247,23 @@ export function costInMicroVnd({ microVndPerUnit }: RateCard, parts: bigint): bi
 /** Decimals of shown sums in the currency of a provider. */
 const shownDecimals = 8;
 
-/** Writes a sum in the currency of its card, rounded half up to eight decimals. */
+/** Writes a sum in the currency of its card, rounded half away from zero to eight decimals. */
 export function formatCost(parts: bigint): string {
   const scale = partsPerUnit / 10n ** BigInt(shownDecimals);
-  return formatDecimal((parts * 2n + scale) / (2n * scale), shownDecimals);
+  const magnitude = parts < 0n ? -parts : parts;
+  const rounded = (magnitude * 2n + scale) / (2n * scale);
+  return formatDecimal(parts < 0n ? -rounded : rounded, shownDecimals);
+}
+
+/** Reads an amount of a currency in the parts of {@linkcode formatCost}; `undefined` if it is none. */
+export function costParts(text: string): bigint | undefined {
+  return /^\d{1,13}(?:\.\d{1,8})?$/.test(text) ? decimal(text, rateDecimals) * sumScale : undefined;
+}
+
+/** What the rate of a bucket is for. */
+export function rateUnit(bucket: string): "mtok" | "minute" | "piece" {
+  const units = unitsPerRate(bucket);
+  return units === 1 ? "piece" : bucket === "second" ? "minute" : "mtok";
 }
 
 /** Writes the rate of a bucket as it is written in the catalogue; `undefined` if the card has none. */

@@ -73,7 +73,7 @@ export function marginBasisPoints(sum: MarginSum): number | undefined {
 }
 
 /** What margins are grouped by. */
-const marginGroups = ["model", "route", "account", "key", "day"] as const;
+export const marginGroups = ["model", "route", "account", "key", "day"] as const;
 
 /** A way to group margins. */
 export type MarginGroup = typeof marginGroups[number];

@@ -59,7 +59,17 @@ export function createPages(
   };
   const routes = () => router.reports();
   const bankTransfer = topup.receivingAccounts.length > 0;
-  const operator = { wallet, topup, masterKeys, intake, control, routes, poll, hintMail };
+  const operator = {
+    wallet,
+    topup,
+    masterKeys,
+    intake,
+    control,
+    currentCatalog: () => config.catalog,
+    routes,
+    poll,
+    hintMail,
+  };
   return createDashboard({
     ...page,
     passwords: createPasswordHasher(),

@@ -19,6 +19,7 @@ import { FreezeWatch } from "./freeze_watch.ts";
 import { answerWith, listen } from "./listen.ts";
 import type { Answer } from "./listening.ts";
 import { demoKeyOf, openParts } from "./opening.ts";
+import { warnOfPrices } from "./price_warnings.ts";
 import { awaitBalancers, lastEndsMs, untilAborted } from "./stopping.ts";
 import { startWork } from "./work.ts";
 import type { serveWithWorkers } from "./workers/owner.ts";
@@ -62,6 +63,7 @@ async function serveAlone(
   const assembled = await assemble(config, store.kv, { ...options, notices: store.notices });
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
+  await warnOfPrices(gateway);
   const admin = await openAdmin(gateway, { masterKeys, snapshot: store.snapshot }, signal);
   let answer: Answer = () => new Response(null, { status: 503 });
   const freeze = new FreezeWatch(gateway.clock);

@@ -109,6 +109,8 @@ const notLookedAt: Readonly<Record<string, string>> = {
   "/llms.txt": "a text",
   "/operator/bank/topups.csv": "a download",
   "/operator/invoices/:id/files/:fileId": "a download",
+  "/operator/margins/export.csv": "a download",
+  "/operator/margins/sheet.csv": "a download",
   "/operator/second-factor": "its visitor has no second factor yet",
   "/playground/api/v1/videos/:id": "data",
   "/playground/api/v1/videos/:id/content": "a file",

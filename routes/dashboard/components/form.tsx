@@ -52,7 +52,15 @@ export interface FieldProps {
 }
 
 export interface TextFieldProps extends FieldProps {
-  readonly type?: "text" | "email" | "password" | "number" | "search" | "date" | "datetime-local";
+  readonly type?:
+    | "text"
+    | "email"
+    | "password"
+    | "number"
+    | "search"
+    | "date"
+    | "month"
+    | "datetime-local";
   readonly value?: string | undefined;
   readonly autocomplete?: string;
   readonly required?: boolean;

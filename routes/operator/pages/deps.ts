@@ -1,4 +1,5 @@
 /** What the operator's pages need of the gateway. */
+import type { Catalog } from "../../../core/catalog/catalog.ts";
 import type { MasterKeys } from "../../../core/api_keys/seal.ts";
 import type { RouteReport } from "../../../core/routing/router.ts";
 import type { TopupSettings } from "../../../core/payments/settings.ts";
@@ -18,6 +19,8 @@ export interface OperatorDeps extends PageDeps {
   readonly masterKeys: MasterKeys;
   readonly intake: BankIntake;
   readonly control: Pick<Control, "switches" | "update">;
+  /** The catalogue that calls use now. */
+  readonly currentCatalog: () => Catalog;
   readonly routes: () => readonly RouteReport[];
   /** Reads the provider's list of movements now. Absent: no token is set. */
   readonly poll?: (() => Promise<SepayPollResult>) | undefined;

@@ -19,6 +19,7 @@ import { callPages } from "./calls/calls.tsx";
 import { claimsPages } from "./claims.tsx";
 import type { OperatorDeps } from "./deps.ts";
 import { createOperatorGate } from "./gate.tsx";
+import { marginPages } from "./margins/mod.ts";
 import { operatorInvoicePages } from "./invoices/invoices.ts";
 import { overviewPages } from "./overview.tsx";
 import type { OperatorPage } from "./page.ts";
@@ -37,6 +38,7 @@ const pages: readonly OperatorPage[] = [
   callPages,
   approvalPages,
   operatorInvoicePages,
+  marginPages,
   claimsPages,
   servicePages,
   announcementPages,

@@ -24,6 +24,7 @@ import type { Locale } from "../../dashboard/i18n.ts";
 import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { type OperatorContext, renderOperatorPage } from "./frame.tsx";
+import { type KnownPriceWarnings, PriceWarnings, readPriceWarnings } from "./margins/warnings.tsx";
 import { serviceTexts } from "./service/service_texts.ts";
 import type { OperatorPage } from "./page.ts";
 
@@ -34,14 +35,21 @@ const operatorFiguresMs = 60_000;
 const countedRows = 100;
 
 /** Caches the figures, which cost a scan: several operators share one. */
-type FiguresOf = () => Promise<OperatorFigures>;
+type FiguresOf = () => Promise<{
+  readonly figures: OperatorFigures;
+  readonly warnings: KnownPriceWarnings;
+}>;
 
 function cachedFigures(deps: OperatorDeps): FiguresOf {
-  let known: { readonly atMs: number; readonly figures: Promise<OperatorFigures> } | undefined;
+  let known: { readonly atMs: number; readonly figures: ReturnType<FiguresOf> } | undefined;
   return () => {
     const nowMs = deps.clock.nowMs();
     if (known === undefined || nowMs - known.atMs > operatorFiguresMs) {
-      const figures = readOperatorFigures(deps.kv, nowMs);
+      const read = async () => ({
+        figures: await readOperatorFigures(deps.kv, nowMs),
+        warnings: await readPriceWarnings(deps),
+      });
+      const figures = read();
       known = { atMs: nowMs, figures };
       // A failed scan is not cached.
       figures.catch(() => known = undefined);
@@ -102,13 +110,17 @@ async function overviewPage(
 ) {
   const visitor = c.get("visitor");
   const t = serviceTexts[visitor.locale];
-  const [figures, waiting] = await Promise.all([figuresOf(), todos(deps, visitor.locale)]);
+  const [{ figures, warnings }, waiting] = await Promise.all([
+    figuresOf(),
+    todos(deps, visitor.locale),
+  ]);
   return await renderOperatorPage(
     c,
     {},
     <>
       {proof !== undefined && <ProofNotice proof={proof} locale={visitor.locale} />}
       {figures.partial && <Notice tone="warning">{t.partial}</Notice>}
+      <PriceWarnings known={warnings} locale={visitor.locale} />
       <Figures figures={figures} locale={visitor.locale} />
       <Card title={t.todo}>
         {waiting.length === 0 ? <p class="muted">{t.nothing}</p> : (

@@ -20,6 +20,7 @@ import { openCustomerApp } from "../customer_app.ts";
 import { FreezeWatch } from "../freeze_watch.ts";
 import { freeAddress } from "../listen.ts";
 import { demoKeyOf } from "../opening.ts";
+import { warnOfPrices } from "../price_warnings.ts";
 import type { ServeOptions } from "../serve_options.ts";
 import { awaitBalancers, lastEndsMs, untilAborted } from "../stopping.ts";
 import type { ConfigSource, Thread } from "../thread.ts";
@@ -69,6 +70,7 @@ export async function serveWithWorkers(
   const assembled = await assemble(config, kv, { ...options, notices, thread });
   const { gateway } = assembled;
   const secret = await demoKeyOf(gateway, masterKeys);
+  await warnOfPrices(gateway);
   const admin = await openAdmin(gateway, { masterKeys, snapshot: store.snapshot }, signal);
   const free = admin.ok ? freeAddress(config) : admin;
   if (!admin.ok || !free.ok) {

@@ -55,6 +55,8 @@ export interface DashboardWorldOptions {
   /** Pages of others. */
   readonly more?: (deps: DashboardDeps) => MountedPage[];
   readonly topup?: TopupSettings;
+  /** Other than that of a fresh install. */
+  readonly catalog?: Catalog;
 }
 
 export const testPassword = "correct horse battery";
@@ -95,7 +97,7 @@ export async function openDashboardWorld(
     wallet,
     masterKeys: await readMasterKeys(newMasterKey()),
     control: { refresh: () => Promise.resolve() },
-    catalog: await defaultCatalog(),
+    catalog: options.catalog ?? await defaultCatalog(),
     topup: options.topup ?? topupSettings(),
     dispatch: options.dispatch ?? (() => Response.json({}, { status: 404 })),
   };

@@ -3,6 +3,8 @@ import { Secret, TOTP } from "otpauth";
 import type { Hono } from "hono";
 import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import type { Catalog } from "../../../core/catalog/catalog.ts";
+import { defaultCatalog } from "../gateways/gateway_in_process.ts";
 import type { RouteReport } from "../../../core/routing/router.ts";
 import { readTopupSettings } from "../../../core/payments/settings.ts";
 import { type Account, createAccount, findAccountByEmail } from "../../../kv/accounts/accounts.ts";
@@ -39,7 +41,11 @@ export function secretOn(page: { readonly text: string }): string | undefined {
 
 export async function operatorWorld(
   run: (operators: OperatorWorld) => Promise<void>,
-  change: { readonly routes?: readonly RouteReport[]; readonly poll?: OperatorDeps["poll"] } = {},
+  change: {
+    readonly catalog?: Catalog;
+    readonly routes?: readonly RouteReport[];
+    readonly poll?: OperatorDeps["poll"];
+  } = {},
 ): Promise<void> {
   using kv = await Deno.openKv(":memory:");
   const world = topupWorld(kv);
@@ -77,6 +83,7 @@ export async function operatorWorld(
     masterKeys: await readMasterKeys(newMasterKey()),
     intake: world.intake,
     control,
+    currentCatalog: () => change.catalog ?? defaultCatalog(),
     routes: () => change.routes ?? [],
     poll: change.poll,
     hintMail: () => void hints++,

@@ -15,6 +15,7 @@ import { mountPage } from "../../../routes/dashboard/page.ts";
 import { operatorPages } from "../../../routes/operator/pages/mod.ts";
 import { type DashboardWorld, openDashboardWorld } from "./dashboard_world.ts";
 import { newId } from "../../../core/lib/ids.ts";
+import { costedCatalog, makeCostedCalls } from "./costed_calls.ts";
 import { refuse } from "./refused_calls.ts";
 import { codeFor, secretOn } from "./operator_world.ts";
 import { notice, receivingAccount } from "./topup_world.ts";
@@ -76,6 +77,7 @@ export async function openTopupSite(): Promise<TopupSite> {
   const world = await openDashboardWorld({
     baseUrl: address,
     operators: ["van.hanh@example.com"],
+    catalog: costedCatalog(),
     topup,
     more(deps) {
       const intake = createBankIntake({
@@ -90,7 +92,14 @@ export async function openTopupSite(): Promise<TopupSite> {
       const control = switchboard();
       const routes = () => reportsOf(deps.catalog, control.switches);
       return [
-        mountPage(operatorPages, { ...deps, intake, control, routes, hintMail: () => {} }),
+        mountPage(operatorPages, {
+          ...deps,
+          currentCatalog: () => deps.catalog,
+          intake,
+          control,
+          routes,
+          hintMail: () => {},
+        }),
       ];
     },
   });
@@ -134,7 +143,7 @@ export async function seedTopups(
 ): Promise<
   { readonly customer: Record<string, string>; readonly operator: Record<string, string> }
 > {
-  const { kv, time } = site.world;
+  const { kv, time, wallet, deps } = site.world;
   const paid = await site.order(500_000);
   const at = "2026-11-20 10:00:30";
   await site.intake.take(notice(paid.code, { amountVnd: 500_000, at }), "{}");
@@ -179,6 +188,14 @@ export async function seedTopups(
     },
   );
   if (!asked.ok) throw new Error(asked.why);
+  await makeCostedCalls({
+    wallet,
+    catalog: deps.catalog,
+    accountId: site.customer.id,
+    keyId: newId("apiKey", time.nowMs()),
+    nowMs: time.nowMs(),
+    calls: 60,
+  });
   const refused = await refuse(kv, {
     accountId: site.customer.id,
     keyId: newId("apiKey", time.nowMs()),
@@ -211,6 +228,10 @@ export async function seedTopups(
       "operator-announcements": "/operator/announcements",
       "operator-audit": "/operator/audit",
       "operator-claims": "/operator/claims",
+      "operator-margins": "/operator/margins?period=30d",
+      "operator-margins-days": "/operator/margins?period=30d&by=day",
+      "operator-margins-customers": "/operator/margins?by=account&sort=margin",
+      "operator-sheet": "/operator/margins/sheet?provider=sandbox&invoice=12.5",
       "operator-unreadable": "/operator/review/unreadable",
     },
   };

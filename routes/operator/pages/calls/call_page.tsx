@@ -15,6 +15,7 @@ import { answeredCall, type Call } from "../../../usage_api/call_scan.ts";
 import type { OperatorDeps } from "../deps.ts";
 import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
 import { frameTexts } from "../texts.ts";
+import { CallCost } from "./call_cost.tsx";
 import { accountOfCall } from "./call_rows.tsx";
 import { callTexts } from "./texts.ts";
 
@@ -63,6 +64,9 @@ export async function callPage(c: OperatorContext, { kv }: OperatorDeps) {
             />
           )}
       </Card>
+      {call.kind === "receipt" && call.receipt.providerCost !== undefined && (
+        <CallCost receipt={call.receipt} refund={refund} locale={locale} />
+      )}
       {call.kind === "receipt" && (
         <Card title={usageTexts[locale].timing}>
           <Timing receipt={call.receipt} locale={locale} namesRoutes />

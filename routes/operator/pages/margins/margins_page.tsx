@@ -1,0 +1,415 @@
+/** `/operator/margins`: what calls earned and cost, by model, route, customer, key or day, beside the period before. */
+import { formatVnd } from "../../../../core/billing/micro_vnd.ts";
+import { csvFile } from "../../../../core/lib/csv.ts";
+import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
+import { readGivenCredits } from "../../../../kv/costs/given_credits.ts";
+import {
+  marginBasisPoints,
+  type MarginGroup,
+  marginGroups,
+  marginMicroVnd,
+  type Margins,
+  type MarginSum,
+  readMargins,
+  unknownCalls,
+} from "../../../../kv/costs/margins.ts";
+import { readClaims } from "../../../../kv/ledger/provider_claims.ts";
+import type { DayRange } from "../../../../kv/receipts/day_sums.ts";
+import {
+  Card,
+  type Column,
+  DataTable,
+  Empty,
+  Money,
+  Notice,
+  Stat,
+  Stats,
+} from "../../../dashboard/components/mod.ts";
+import { formatCount, formatDate, formatMoneyShort } from "../../../dashboard/format.ts";
+import type { Locale } from "../../../dashboard/i18n.ts";
+import { csvDownloadHeaders } from "../../../http/csv_download.ts";
+import type { OperatorDeps } from "../deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
+import {
+  emailsOf,
+  groupOf,
+  type MarginRow,
+  marginRows,
+  routeOfRow,
+  type Sorting,
+  sortingOf,
+} from "./margin_rows.ts";
+import { type Period, periodOf } from "./period.ts";
+import { marginTexts } from "./texts.ts";
+import { PeriodChoice, ViewLinks } from "./views.tsx";
+import { PriceWarnings, readPriceWarnings } from "./warnings.tsx";
+
+/** Rows of a page; the file has all. */
+const shownRows = 200;
+
+const path = "/operator/margins";
+
+/** What the query asks for. */
+interface Asked {
+  readonly period: Period;
+  readonly group: MarginGroup;
+  readonly sorting: Sorting | undefined;
+  readonly isUp: boolean;
+}
+
+function askedOf(c: OperatorContext, nowMs: number): Asked {
+  const { period, from, to, by, sort, order } = c.req.query();
+  return {
+    period: periodOf({ period, from, to }, nowMs),
+    group: groupOf(by),
+    sorting: sortingOf(sort),
+    isUp: order === "up",
+  };
+}
+
+/** Writes the address of the page with parts changed. */
+function hrefOf(asked: Asked, change: Readonly<Record<string, string>> = {}, to = path): string {
+  const { period: { preset, range }, group, sorting, isUp } = asked;
+  const kept: Record<string, string> = preset === undefined
+    ? { from: range.fromDay, to: range.toDay }
+    : { period: preset };
+  if (change["period"] !== undefined) {
+    delete kept["from"];
+    delete kept["to"];
+  }
+  const query = new URLSearchParams({
+    ...kept,
+    by: group,
+    ...(sorting !== undefined && { sort: sorting, order: isUp ? "up" : "down" }),
+    ...change,
+  });
+  return `${to}?${query}`;
+}
+
+/** Shows the margins. */
+export async function marginsPage(c: OperatorContext, deps: OperatorDeps) {
+  const { locale } = c.get("visitor");
+  const t = marginTexts[locale];
+  const catalog = deps.currentCatalog();
+  const nowMs = deps.clock.nowMs();
+  const asked = askedOf(c, nowMs);
+  const { range, before } = asked.period;
+  const [now, earlier, warnings, others] = await Promise.all([
+    readMargins(deps.kv, range),
+    readMargins(deps.kv, before),
+    readPriceWarnings(deps),
+    readOthers(deps, range),
+  ]);
+  const rows = marginRows(now, earlier, asked);
+  const shown = rows.slice(0, shownRows);
+  const emails = asked.group === "account"
+    ? await emailsOf(deps.kv, shown.map(({ name }) => name))
+    : new Map<string, string>();
+  return await renderOperatorPage(
+    c,
+    {
+      lead: t.lead,
+      actions: <a href={hrefOf(asked, {}, `${path}/export.csv`)}>{t.export}</a>,
+    },
+    <>
+      <ViewLinks current="margins" locale={locale} />
+      {!catalog.hasCosts && (
+        <Notice tone="info" title={t.noCosts}>
+          <p>{t.noCostsText}</p>
+        </Notice>
+      )}
+      <PriceWarnings known={warnings} locale={locale} />
+      <PeriodChoice
+        period={asked.period}
+        href={(change) => hrefOf(asked, change)}
+        kept={{ by: asked.group, sort: asked.sorting, order: asked.isUp ? "up" : undefined }}
+        locale={locale}
+      />
+      {now.isPartial && <Notice tone="warning">{t.partial}</Notice>}
+      <Totals now={now.total} before={earlier.total} locale={locale} />
+      <OthersLine others={others} locale={locale} />
+      <Card title={<GroupLinks asked={asked} locale={locale} />}>
+        <MarginTable asked={asked} rows={shown} emails={emails} locale={locale} />
+        {rows.length > shown.length && (
+          <p class="muted">{t.more(formatCount(rows.length - shown.length, locale))}</p>
+        )}
+      </Card>
+    </>,
+  );
+}
+
+interface Others {
+  readonly creditsMicroVnd: bigint | undefined;
+  readonly claimsMicroVnd: bigint;
+}
+
+async function readOthers({ kv }: OperatorDeps, range: DayRange): Promise<Others> {
+  const creditsMicroVnd = await readGivenCredits(kv, range);
+  const { claims } = await readClaims(kv, range);
+  return {
+    creditsMicroVnd,
+    claimsMicroVnd: claims.reduce((sum, one) => sum + one.claimMicroVnd, 0n),
+  };
+}
+
+/** A share in hundredths of a percent, as `12.34 %`. */
+function shareText(basisPoints: number | undefined, locale: Locale): string {
+  if (basisPoints === undefined) return "–";
+  const text = (basisPoints / 100).toFixed(1);
+  return `${locale === "vi" ? text.replace(".", ",") : text}\u00a0%`;
+}
+
+/** What lowers the result without being a call. */
+function OthersLine({ others, locale }: { others: Others; locale: Locale }) {
+  const t = marginTexts[locale];
+  const { creditsMicroVnd, claimsMicroVnd } = others;
+  return (
+    <p class="muted">
+      {t.credits}: {creditsMicroVnd === undefined
+        ? "–"
+        : <Money microVnd={creditsMicroVnd} locale={locale} short />} ·{" "}
+      <a href="/operator/claims">{t.claims}</a>:{" "}
+      <Money microVnd={claimsMicroVnd} locale={locale} short /> ({t.claimsNote})
+    </p>
+  );
+}
+
+function Totals({ now, before, locale }: {
+  now: MarginSum;
+  before: MarginSum;
+  locale: Locale;
+}) {
+  const t = marginTexts[locale];
+  const money = (microVnd: bigint) => formatMoneyShort(microVnd, locale);
+  const margin = marginMicroVnd(now);
+  const marginBefore = marginMicroVnd(before);
+  const unknown = now.revenueMicroVnd - now.knownRevenueMicroVnd;
+  return (
+    <Stats>
+      <Stat
+        label={t.revenue}
+        note={t.before(money(before.revenueMicroVnd - before.refundedMicroVnd))}
+      >
+        <Money microVnd={now.revenueMicroVnd - now.refundedMicroVnd} locale={locale} short />
+      </Stat>
+      <Stat label={t.cost} note={t.before(money(before.costMicroVnd))}>
+        <Money microVnd={now.costMicroVnd} locale={locale} short />
+      </Stat>
+      <Stat
+        label={t.margin}
+        note={t.before(marginBefore === undefined ? "–" : money(marginBefore))}
+      >
+        {margin === undefined ? "–" : <Money microVnd={margin} locale={locale} short />}
+      </Stat>
+      <Stat label={t.share} note={t.before(shareText(marginBasisPoints(before), locale))}>
+        {shareText(marginBasisPoints(now), locale)}
+      </Stat>
+      <Stat label={t.unknown} note={t.unknownNote(money(unknown))}>
+        {formatCount(unknownCalls(now), locale)}
+      </Stat>
+    </Stats>
+  );
+}
+
+function GroupLinks({ asked, locale }: { asked: Asked; locale: Locale }) {
+  const t = marginTexts[locale];
+  const { group, period: { preset, range } } = asked;
+  const query = preset === undefined
+    ? { from: range.fromDay, to: range.toDay }
+    : { period: preset };
+  return (
+    <nav class="chips" aria-label={t.by}>
+      {marginGroups.map((one) => (
+        <a
+          href={`${path}?${new URLSearchParams({ ...query, by: one })}`}
+          aria-current={one === group ? "true" : undefined}
+        >
+          {t.groups[one]}
+        </a>
+      ))}
+    </nav>
+  );
+}
+
+function NameCell({ name, group, emails, locale }: {
+  name: string;
+  group: MarginGroup;
+  emails: ReadonlyMap<string, string>;
+  locale: Locale;
+}) {
+  const t = marginTexts[locale];
+  switch (group) {
+    case "account":
+      return <a href={`/operator/accounts/${name}`}>{emails.get(name) ?? name}</a>;
+    case "route": {
+      const { model, route } = routeOfRow(name);
+      return <>{model} · {route === undefined ? t.allRoutes : <code>{route}</code>}</>;
+    }
+    case "day":
+      return <>{formatDate(vietnamDayStartMs(name), locale)}</>;
+    case "key":
+      return <code>{name}</code>;
+    case "model":
+      return <>{name}</>;
+  }
+}
+
+function MarginTable({ asked, rows, emails, locale }: {
+  asked: Asked;
+  rows: readonly MarginRow[];
+  emails: ReadonlyMap<string, string>;
+  locale: Locale;
+}) {
+  const t = marginTexts[locale];
+  const { group } = asked;
+  const head = (sorting: Sorting, label: string) => (
+    <SortLink asked={asked} sorting={sorting} label={label} locale={locale} />
+  );
+  const money = (microVnd: bigint | undefined) =>
+    microVnd === undefined ? "–" : <Money microVnd={microVnd} locale={locale} short />;
+  const columns: Column<MarginRow>[] = [
+    {
+      head: head("name", t.groups[group]),
+      ...((group === "model" || group === "day") && { kind: "one-line" as const }),
+      cell: ({ name }) => <NameCell name={name} group={group} emails={emails} locale={locale} />,
+    },
+    {
+      head: head("calls", t.calls),
+      kind: "number",
+      cell: ({ sum }) => formatCount(sum.calls, locale),
+    },
+    ...(group === "route" ? [] : [{
+      head: t.tokens,
+      kind: "number" as const,
+      wideOnly: true,
+      cell: ({ sum }: MarginRow) => formatCount(sum.inputTokens + sum.outputTokens, locale),
+    }, {
+      head: t.refunded,
+      kind: "number" as const,
+      wideOnly: true,
+      cell: ({ sum }: MarginRow) => money(sum.refundedMicroVnd),
+    }]),
+    {
+      head: head("revenue", t.revenue),
+      kind: "number",
+      cell: ({ sum }) => money(sum.revenueMicroVnd),
+    },
+    {
+      head: head("cost", t.cost),
+      kind: "number",
+      cell: ({ sum }) => money(sum.knownCalls === 0 ? undefined : sum.costMicroVnd),
+    },
+    {
+      head: head("margin", t.margin),
+      kind: "number",
+      cell: ({ sum }) => money(marginMicroVnd(sum)),
+    },
+    {
+      head: head("share", t.share),
+      kind: "number",
+      cell: ({ sum }) => shareText(marginBasisPoints(sum), locale),
+    },
+    ...(group === "day" ? [] : [{
+      head: t.beforeHead,
+      kind: "number" as const,
+      wideOnly: true,
+      cell: ({ before }: MarginRow) => money(marginMicroVnd(before)),
+    }]),
+    {
+      head: head("unknown", t.unknownHead),
+      kind: "number",
+      cell: ({ sum }) => formatCount(unknownCalls(sum), locale),
+    },
+  ];
+  return (
+    <DataTable
+      label={t.margins}
+      rows={rows}
+      columns={columns}
+      empty={
+        <Empty title={t.none}>
+          <p>{t.noneText}</p>
+        </Empty>
+      }
+    />
+  );
+}
+
+function SortLink({ asked, sorting, label, locale }: {
+  asked: Asked;
+  sorting: Sorting;
+  label: string;
+  locale: Locale;
+}) {
+  const isCurrent = asked.sorting === sorting;
+  const order = isCurrent && !asked.isUp ? "up" : "down";
+  return (
+    <a
+      class="sort"
+      href={hrefOf(asked, { sort: sorting, order })}
+      title={marginTexts[locale].sortBy(label)}
+    >
+      {label}
+      {isCurrent && <span aria-hidden="true">{asked.isUp ? " ↑" : " ↓"}</span>}
+    </a>
+  );
+}
+
+const exact = (microVnd: bigint | undefined): string =>
+  microVnd === undefined ? "" : formatVnd(microVnd);
+
+/** Sends the rows as a file. */
+export async function marginsFile(c: OperatorContext, deps: OperatorDeps): Promise<Response> {
+  const asked = askedOf(c, deps.clock.nowMs());
+  const { range, before } = asked.period;
+  const [now, earlier] = await Promise.all([
+    readMargins(deps.kv, range),
+    readMargins(deps.kv, before),
+  ]);
+  return new Response(csvFile(await marginCells(deps, asked, now, earlier)), {
+    headers: csvDownloadHeaders(`margins-${asked.group}-${range.fromDay}-${range.toDay}.csv`),
+  });
+}
+
+async function marginCells(
+  deps: OperatorDeps,
+  asked: Asked,
+  now: Margins,
+  earlier: Margins,
+): Promise<string[][]> {
+  const { group } = asked;
+  const rows = marginRows(now, earlier, asked);
+  const emails = group === "account"
+    ? await emailsOf(deps.kv, rows.map(({ name }) => name))
+    : new Map<string, string>();
+  return [
+    [
+      group,
+      ...(group === "account" ? ["email"] : []),
+      "calls",
+      "input_tokens",
+      "output_tokens",
+      "revenue_vnd",
+      "refunded_vnd",
+      "calls_with_cost",
+      "revenue_with_cost_vnd",
+      "provider_cost_vnd",
+      "margin_vnd",
+      "margin_before_vnd",
+    ],
+    ...rows.map(({ name, sum, before }) => [
+      name,
+      ...(group === "account" ? [emails.get(name) ?? ""] : []),
+      String(sum.calls),
+      String(sum.inputTokens),
+      String(sum.outputTokens),
+      exact(sum.revenueMicroVnd),
+      exact(sum.refundedMicroVnd),
+      String(sum.knownCalls),
+      exact(sum.knownRevenueMicroVnd),
+      exact(sum.costMicroVnd),
+      exact(marginMicroVnd(sum)),
+      exact(marginMicroVnd(before)),
+    ]),
+  ];
+}

@@ -1,0 +1,284 @@
+/** `/operator/margins/sheet`: units and sums by provider and UTC day, to hold against an invoice. */
+import { formatVnd } from "../../../../core/billing/micro_vnd.ts";
+import { costParts, formatCost, formatRate, rateUnit } from "../../../../core/billing/rate_card.ts";
+import { csvFile } from "../../../../core/lib/csv.ts";
+import {
+  type ProviderSheet,
+  readProviderSheet,
+  type SheetLine,
+  withoutDays,
+} from "../../../../kv/costs/provider_sheet.ts";
+import type { DayRange } from "../../../../kv/receipts/day_sums.ts";
+import {
+  Card,
+  DataTable,
+  Empty,
+  Money,
+  Notice,
+  SelectField,
+  Stat,
+  Stats,
+  SubmitButton,
+  TextField,
+} from "../../../dashboard/components/mod.ts";
+import { formatCount } from "../../../dashboard/format.ts";
+import type { Locale } from "../../../dashboard/i18n.ts";
+import { csvDownloadHeaders } from "../../../http/csv_download.ts";
+import { parseDay, shiftDay } from "../../../usage_api/days.ts";
+import type { OperatorDeps } from "../deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
+import { frameTexts } from "../texts.ts";
+import { marginTexts } from "./texts.ts";
+import { ViewLinks } from "./views.tsx";
+
+const path = "/operator/margins/sheet";
+
+/** What the query asks for: a UTC day, or a month. */
+interface Asked {
+  readonly day: string | undefined;
+  /** `YYYY-MM` */
+  readonly month: string;
+  readonly range: DayRange;
+  readonly provider: string | undefined;
+  readonly invoice: string;
+}
+
+function monthOf(text: string | undefined): string | undefined {
+  return text !== undefined && parseDay(`${text}-01`) !== undefined ? text : undefined;
+}
+
+function lastOfMonth(month: string): string {
+  return shiftDay(`${shiftDay(`${month}-28`, 4).slice(0, 7)}-01`, -1);
+}
+
+function askedOf(c: OperatorContext, nowMs: number): Asked {
+  const query = c.req.query();
+  const today = new Date(nowMs).toISOString().slice(0, 10);
+  const day = parseDay(query["day"]);
+  const month = monthOf(query["month"]) ?? (day ?? today).slice(0, 7);
+  const range = day !== undefined
+    ? { fromDay: day, toDay: day }
+    : { fromDay: `${month}-01`, toDay: lastOfMonth(month) };
+  const { provider, invoice = "" } = query;
+  return {
+    day,
+    month,
+    range,
+    provider: provider === "" ? undefined : provider,
+    invoice: invoice.trim().slice(0, 40),
+  };
+}
+
+async function readSheet(deps: OperatorDeps, { range, provider }: Asked): Promise<{
+  readonly sheet: ProviderSheet;
+  readonly providers: readonly string[];
+}> {
+  const sheet = await readProviderSheet(deps.kv, range);
+  const providers = [...new Set(sheet.calls.map((one) => one.provider))].sort();
+  if (provider === undefined) return { sheet, providers };
+  const isOf = (one: { readonly provider: string }) => one.provider === provider;
+  return {
+    sheet: { ...sheet, lines: sheet.lines.filter(isOf), calls: sheet.calls.filter(isOf) },
+    providers,
+  };
+}
+
+/** Shows the sheet. */
+export async function sheetPage(c: OperatorContext, deps: OperatorDeps) {
+  const { locale } = c.get("visitor");
+  const t = marginTexts[locale];
+  const asked = askedOf(c, deps.clock.nowMs());
+  const { sheet, providers } = await readSheet(deps, asked);
+  const lines = withoutDays(sheet.lines);
+  return await renderOperatorPage(
+    c,
+    {
+      title: t.sheet,
+      lead: t.sheetLead,
+      actions: <a href={`/operator/margins/sheet.csv?${queryOf(asked)}`}>{t.export}</a>,
+    },
+    <>
+      <ViewLinks current="sheet" locale={locale} />
+      <Choice asked={asked} providers={providers} locale={locale} />
+      {sheet.isPartial && <Notice tone="warning">{t.partial}</Notice>}
+      <Totals asked={asked} sheet={sheet} lines={lines} locale={locale} />
+      <Card>
+        <SheetTable lines={lines} locale={locale} />
+      </Card>
+    </>,
+  );
+}
+
+function queryOf({ day, month, provider }: Asked): string {
+  return new URLSearchParams({
+    ...(day === undefined ? { month } : { day }),
+    ...(provider !== undefined && { provider }),
+  }).toString();
+}
+
+function Choice({ asked, providers, locale }: {
+  asked: Asked;
+  providers: readonly string[];
+  locale: Locale;
+}) {
+  const t = marginTexts[locale];
+  const names = new Set([...providers, ...(asked.provider === undefined ? [] : [asked.provider])]);
+  return (
+    <form method="get" action={path} class="card inline-form">
+      <SelectField
+        name="provider"
+        label={t.provider}
+        value={asked.provider ?? ""}
+        options={[
+          { value: "", label: t.all },
+          ...[...names].sort().map((name) => ({ value: name, label: name })),
+        ]}
+      />
+      <TextField name="month" type="month" label={t.month} value={asked.month} />
+      <TextField name="day" type="date" label={t.day} value={asked.day ?? ""} />
+      <TextField
+        name="invoice"
+        label={t.invoice}
+        hint={t.invoiceHint}
+        inputmode="decimal"
+        value={asked.invoice}
+        error={asked.invoice !== "" && costParts(asked.invoice) === undefined
+          ? t.invoiceWrong
+          : undefined}
+      />
+      <SubmitButton tone="plain">{frameTexts[locale].show}</SubmitButton>
+    </form>
+  );
+}
+
+/** Sums by currency, in the order of their codes. */
+function sumsByCurrency(lines: readonly SheetLine[]) {
+  const sums = new Map<string, { parts: bigint; microVnd: bigint }>();
+  for (const { card, parts, costMicroVnd } of lines) {
+    const { code } = card.terms.currency;
+    const sum = sums.get(code) ?? { parts: 0n, microVnd: 0n };
+    sums.set(code, { parts: sum.parts + parts, microVnd: sum.microVnd + costMicroVnd });
+  }
+  return [...sums].sort(([one], [other]) => one < other ? -1 : 1);
+}
+
+function Totals({ asked, sheet, lines, locale }: {
+  asked: Asked;
+  sheet: ProviderSheet;
+  lines: readonly SheetLine[];
+  locale: Locale;
+}) {
+  const t = marginTexts[locale];
+  const sum = (of: (one: ProviderSheet["calls"][number]) => number) =>
+    sheet.calls.reduce((total, one) => total + of(one), 0);
+  const calls = sum((one) => one.calls);
+  const unknown = sum((one) => one.unknownCalls);
+  const joined = sum((one) => one.joinedCalls);
+  const sums = sumsByCurrency(lines);
+  const invoiced = asked.invoice === "" ? undefined : costParts(asked.invoice);
+  const [only] = sums;
+  return (
+    <>
+      {unknown > 0 && <Notice tone="info">{t.sheetUnknown(formatCount(unknown, locale))}</Notice>}
+      {joined > 0 && <Notice tone="warning">{t.sheetJoined(formatCount(joined, locale))}</Notice>}
+      <Stats>
+        {sums.map(([code, { parts, microVnd }]) => (
+          <Stat
+            label={`${t.total} ${code}`}
+            note={code === "VND" ? t.sheetCalls(formatCount(calls, locale)) : (
+              <>
+                ≈ <Money microVnd={microVnd} locale={locale} short /> ·{" "}
+                {t.sheetCalls(formatCount(calls, locale))}
+              </>
+            )}
+          >
+            {formatCost(parts)}
+          </Stat>
+        ))}
+        {invoiced !== undefined && only !== undefined && sums.length === 1 && (
+          <Stat label={`${t.difference} (${only[0]})`}>{formatCost(invoiced - only[1].parts)}</Stat>
+        )}
+      </Stats>
+    </>
+  );
+}
+
+function SheetTable({ lines, locale }: { lines: readonly SheetLine[]; locale: Locale }) {
+  const t = marginTexts[locale];
+  return (
+    <DataTable
+      label={t.sheet}
+      rows={lines}
+      empty={
+        <Empty title={t.noSheet}>
+          <p>{t.noSheetText}</p>
+        </Empty>
+      }
+      columns={[
+        { head: t.provider, cell: ({ provider }) => provider },
+        { head: t.model, kind: "long", cell: ({ model }) => model },
+        { head: t.bucket, cell: ({ bucket }) => <code>{bucket}</code> },
+        { head: t.units, kind: "number", cell: ({ units }) => formatCount(units, locale) },
+        {
+          head: t.rate,
+          kind: "number",
+          cell: ({ card, bucket }) =>
+            `${formatRate(card, bucket) ?? "–"} ${card.terms.currency.code} / ${
+              t.per[rateUnit(bucket)]
+            }`,
+        },
+        {
+          head: t.sum,
+          kind: "number",
+          cell: ({ card, parts }) => `${formatCost(parts)} ${card.terms.currency.code}`,
+        },
+        {
+          head: t.inVnd,
+          kind: "number",
+          wideOnly: true,
+          cell: ({ costMicroVnd }) => <Money microVnd={costMicroVnd} locale={locale} short />,
+        },
+      ]}
+    />
+  );
+}
+
+/** Sends the sheet as a file, with a row for each day. */
+export async function sheetFile(c: OperatorContext, deps: OperatorDeps): Promise<Response> {
+  const asked = askedOf(c, deps.clock.nowMs());
+  const { sheet } = await readSheet(deps, asked);
+  const rows = sheet.lines.map((
+    { day, provider, model, bucket, card, units, parts, costMicroVnd },
+  ) => [
+    day,
+    provider,
+    model,
+    bucket,
+    String(units),
+    card.terms.currency.code,
+    formatRate(card, bucket) ?? "",
+    rateUnit(bucket),
+    formatCost(parts),
+    String(card.terms.currency.vndPerUnit),
+    formatVnd(costMicroVnd),
+    card.id,
+  ]);
+  const head = [
+    "utc_day",
+    "provider",
+    "model",
+    "bucket",
+    "units",
+    "currency",
+    "rate",
+    "rate_per",
+    "sum",
+    "vnd_per_unit",
+    "sum_vnd",
+    "rate_card",
+  ];
+  const name = asked.day ?? asked.month;
+  return new Response(csvFile([head, ...rows]), {
+    headers: csvDownloadHeaders(`provider-sheet-${asked.provider ?? "all"}-${name}.csv`),
+  });
+}
