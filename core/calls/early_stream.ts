@@ -114,7 +114,11 @@ class EarlySource implements ByteSource {
     }
   }
 
-  async pull(sink: ByteSink): Promise<void> {
+  pull(sink: ByteSink): Promise<void> | undefined {
+    return this.#stream === undefined ? this.#pullFirst(sink) : this.#stream.pull(sink);
+  }
+
+  async #pullFirst(sink: ByteSink): Promise<void> {
     await this.#arrived;
     await this.#stream?.pull(sink);
   }

@@ -4,8 +4,13 @@
  *
  * It is a pull stream without a queue. A pull of the client reads one chunk of the provider
  * ({@linkcode ProviderStream}), pushes it through the pipe, and enqueues what comes out; nothing is read ahead, so an
- * open stream costs little memory and a slow client slows its provider down. The pipe holds the terminal event back. A
- * stream is in one of four phases:
+ * open stream costs little memory and a slow client slows its provider down. The pipe holds the terminal event back.
+ *
+ * Most pulls get some bytes and no end. Where driver and sink can do without promises and copies, such a pull is one
+ * synchronous pass ({@linkcode MeteredSource.onPiece}); everything else is left to the asynchronous loop, which goes on
+ * from the state that the pass has left.
+ *
+ * A stream is in one of four phases:
  *
  * | phase     | meaning                                                          | leaves by            |
  * | --------- | ---------------------------------------------------------------- | -------------------- |
@@ -25,6 +30,7 @@
  * with an error or a broken connection, so that no client sees a complete answer that has no receipt.
  */
 import type { ByteSink, ByteSource } from "../lib/bytes/byte_source.ts";
+import type { PieceReceiver } from "../upstream/transport.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
 import type { Outcome } from "../billing/receipt.ts";
@@ -72,13 +78,15 @@ const idle: Phase = { kind: "idle" };
 const pulling: Phase = { kind: "pulling" };
 
 /** The source of a metered stream. `start` comes first and once; then `pull` and `cancel` as a stream calls them. */
-export class MeteredSource implements ByteSource {
+export class MeteredSource implements ByteSource, PieceReceiver {
   readonly #input: MeteredStreamInput;
   readonly #provider: ProviderStream;
   readonly #bounds: StreamBounds;
   readonly #keepAlive: Deadline;
   #sink: ByteSink | undefined;
   #phase: Phase;
+  /** What a pull that has returned already is still waiting for, other than bytes. */
+  #continuing: Promise<void> | undefined;
   readonly #onStop = (): void => {
     const provider = this.#provider;
     if (this.#input.control.stopped === "client_gone" && provider.isAnswerWhole) {
@@ -110,7 +118,7 @@ export class MeteredSource implements ByteSource {
   pull(sink: ByteSink): Promise<void> | undefined {
     const phase = this.#phase;
     if (phase.kind === "ended") return phase.released;
-    if (phase.kind !== "unsent" || phase.preamble.length === 0) return this.#forward(sink);
+    if (phase.kind !== "unsent" || phase.preamble.length === 0) return this.#next(sink);
     this.#phase = idle;
     sink.enqueue(phase.preamble);
     return undefined;
@@ -137,12 +145,66 @@ export class MeteredSource implements ByteSource {
   }
 
   /** Forwards the next bytes for the client, or ends the stream. */
-  async #forward(sink: ByteSink): Promise<void> {
+  #next(sink: ByteSink): Promise<void> | undefined {
+    if (this.#continuing !== undefined) return this.#continuing.then(() => this.pull(sink));
+    if (this.#isPulling) return undefined; // a keep-alive was sent while the read goes on
     const provider = this.#provider;
-    const { reading } = provider;
     this.#phase = pulling;
     // Never disarmed between events, which would cost more than arming: when due it checks for a pending pull.
     this.#keepAlive.arm(keepAliveMs);
+    if (
+      sink.lend === undefined || !provider.readsWithoutPromises || provider.hasUnread ||
+      provider.isOver
+    ) {
+      return this.#forward(sink);
+    }
+    provider.readTo(this);
+    return undefined;
+  }
+
+  /** The pass of a chunk that was read without a promise. */
+  onPiece(chunk: Uint8Array | null): void {
+    const sink = this.#sink;
+    if (this.#hasEnded || sink === undefined) return; // the client left during the read
+    const provider = this.#provider;
+    const { reading } = provider;
+    let hasSent = false;
+    try {
+      provider.arrived(chunk);
+      if (chunk === null) return this.#continue(this.#finish());
+      const out = provider.convertLent(this.#bounds.room(reading));
+      hasSent = out.length > 0;
+      if (hasSent) sink.lend?.(out);
+    } catch (failure) {
+      return this.onFailure(failure);
+    }
+    const isUsual = this.#input.control.stopped === undefined &&
+      !this.#bounds.arePassed(reading) && (hasSent || !(provider.hasUnread || provider.isOver));
+    if (!isUsual) this.#continue(this.#afterwards(sink, hasSent));
+    else if (hasSent) this.#phase = idle;
+    else provider.readTo(this);
+  }
+
+  onFailure(failure: unknown): void {
+    this.#continue(this.#break(failure));
+  }
+
+  /** Keeps pulls waiting until what a pass has begun is over. */
+  #continue(work: Promise<void>): void {
+    this.#continuing = work.catch((failure) => this.#break(failure)).finally(() => {
+      this.#continuing = undefined;
+      if (this.#isPulling) this.#phase = idle;
+    });
+  }
+
+  /** Goes on after a pass that met a bound, an end or a stop. */
+  async #afterwards(sink: ByteSink, hasSent: boolean): Promise<void> {
+    if (!await this.#isPullOver(hasSent)) await this.#forward(sink);
+  }
+
+  /** The same as a pass or several, for every sink and driver. */
+  async #forward(sink: ByteSink): Promise<void> {
+    const provider = this.#provider;
     try {
       if (provider.isOver) {
         // The end came in one read with what was released last, which must not wait while its receipt is made.
@@ -156,17 +218,10 @@ export class MeteredSource implements ByteSource {
           provider.arrived(chunk);
           if (chunk === null) break;
         }
-        const out = provider.convert(this.#bounds.room(reading));
+        const out = provider.convert(this.#bounds.room(provider.reading));
         if (out.length > 0) sink.enqueue(out);
-        if (this.#bounds.arePassed(reading) && !provider.isOver) {
-          provider.pause(); // it waits while the bounds are asked, and its silence is no fault
-          const cut = await this.#bounds.ask(reading);
-          if (this.#hasEnded) return;
-          if (cut !== undefined) return await this.#cut(cut);
-        }
-        if (out.length === 0) continue;
-        if (this.#input.control.stopped === undefined) return;
-        return await this.#break(undefined);
+        const isOver = this.#isPullOver(out.length > 0);
+        if (isOver instanceof Promise ? await isOver : isOver) return;
       }
       await this.#finish();
     } catch (failure) {
@@ -174,6 +229,26 @@ export class MeteredSource implements ByteSource {
     } finally {
       if (this.#isPulling) this.#phase = idle;
     }
+  }
+
+  /** After bytes went through the pipe: asks bounds that were passed, and returns whether the pull has what it wanted. */
+  #isPullOver(hasSent: boolean): boolean | Promise<boolean> {
+    const provider = this.#provider;
+    if (this.#bounds.arePassed(provider.reading) && !provider.isOver) {
+      provider.pause(); // it waits while the bounds are asked, and its silence is no fault
+      return this.#askBounds(hasSent);
+    }
+    if (!hasSent || this.#input.control.stopped === undefined) return hasSent;
+    return this.#break(undefined).then(() => true);
+  }
+
+  async #askBounds(hasSent: boolean): Promise<boolean> {
+    const cut = await this.#bounds.ask(this.#provider.reading);
+    if (this.#hasEnded) return true;
+    if (cut !== undefined) await this.#cut(cut);
+    else if (!hasSent) return false;
+    else if (this.#input.control.stopped !== undefined) await this.#break(undefined);
+    return true;
   }
 
   #sendKeepAlive(): void {

@@ -8,6 +8,8 @@
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import type { StreamPipe, StreamReading } from "../wire/contract.ts";
 import { GatewayError } from "../errors.ts";
+import { withResolvers } from "../lib/runtime/mod.ts";
+import type { PieceReceiver } from "../upstream/transport.ts";
 import type { StartedStream } from "./attempt.ts";
 
 /** Milliseconds that a provider gets to close its body after the terminal event; then the connection is closed. */
@@ -26,7 +28,7 @@ export interface ProviderStreamOptions {
 }
 
 /** Reads the stream of a provider that has produced its first output. */
-export class ProviderStream {
+export class ProviderStream implements PieceReceiver {
   readonly pipe: StreamPipe;
   readonly reading: StreamReading;
   readonly #started: StartedStream;
@@ -38,6 +40,8 @@ export class ProviderStream {
   /** What arrived and was not given to the pipe yet. Valid until the next read. */
   #unread: Uint8Array | undefined;
   #pendingRead: Promise<Uint8Array | null> | undefined;
+  /** Waits for the result of a read without a promise. */
+  #receiver: PieceReceiver | undefined;
   #stalled = false;
 
   constructor(started: StartedStream, { idleMs, mostBytes, deadlines }: ProviderStreamOptions) {
@@ -49,7 +53,7 @@ export class ProviderStream {
     this.#idleMs = idleMs;
     this.#mostBytes = mostBytes ?? Infinity;
     this.#idle = deadlines.create(() => {
-      if (this.#pendingRead === undefined) return;
+      if (this.#pendingRead === undefined && this.#receiver === undefined) return;
       this.#stalled = true;
       this.cancel();
     });
@@ -83,6 +87,40 @@ export class ProviderStream {
     return this.#pendingRead = this.#started.body.read();
   }
 
+  /** Whether {@linkcode readTo} can be used. */
+  get readsWithoutPromises(): boolean {
+    return this.#started.body.readTo !== undefined;
+  }
+
+  /** Like {@linkcode read}, but gives the result to a receiver, perhaps before it returns. */
+  readTo(receiver: PieceReceiver): void {
+    this.#idle.arm(this.#idleMs);
+    this.#receiver = receiver;
+    this.#started.body.readTo?.(this);
+  }
+
+  onPiece(bytes: Uint8Array | null): void {
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    receiver?.onPiece(bytes);
+  }
+
+  onFailure(failure: unknown): void {
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    receiver?.onFailure(failure);
+  }
+
+  /** The result of a read that was begun and is not over. */
+  #takePending(): Promise<Uint8Array | null> | undefined {
+    const pending = this.#pendingRead;
+    this.#pendingRead = undefined;
+    if (this.#receiver === undefined) return pending;
+    const { promise, resolve, reject } = withResolvers<Uint8Array | null>();
+    this.#receiver = { onPiece: resolve, onFailure: reject };
+    return promise;
+  }
+
   /**
    * Takes the result of a read.
    *
@@ -102,13 +140,23 @@ export class ProviderStream {
    * @throws {GatewayError} when the bytes are no stream of the style
    */
   convert(mostBytes: number): Uint8Array {
+    return this.pipe.push(this.#take(mostBytes));
+  }
+
+  /** Like {@linkcode convert}, but the result is valid only until something else is done with this or another pipe. */
+  convertLent(mostBytes: number): Uint8Array {
+    const bytes = this.#take(mostBytes);
+    return this.pipe.pushLent?.(bytes) ?? this.pipe.push(bytes);
+  }
+
+  #take(mostBytes: number): Uint8Array {
     const chunk = this.#unread ?? nothing;
     if (chunk.length <= mostBytes) {
       this.#unread = undefined;
-      return this.pipe.push(chunk);
+      return chunk;
     }
     this.#unread = chunk.subarray(mostBytes);
-    return this.pipe.push(chunk.subarray(0, mostBytes));
+    return chunk.subarray(0, mostBytes);
   }
 
   /** Stops the idle timeout: the provider is not being waited for. */
@@ -145,8 +193,7 @@ export class ProviderStream {
     try {
       if (this.#unread !== undefined) this.pipe.push(this.#unread);
       for (let i = 0; i < drainReads && this.reading.state === "open"; i++) {
-        const chunk = await (this.#pendingRead ?? this.#started.body.read());
-        this.#pendingRead = undefined;
+        const chunk = await (this.#takePending() ?? this.#started.body.read());
         if (chunk === null) break;
         this.pipe.push(chunk);
       }

@@ -48,6 +48,14 @@ export interface UpstreamResponse {
   readonly body: ByteReader;
 }
 
+/** Takes the next piece of a body; one of its methods is called once for each read. */
+export interface PieceReceiver {
+  /** The next bytes, valid until the next read, or `null` at the clean end of the body. */
+  onPiece(bytes: Uint8Array | null): void;
+  /** The body broke before its clean end, with an {@linkcode UpstreamFailure}. */
+  onFailure(failure: unknown): void;
+}
+
 /** Reads a body piece by piece. */
 export interface ByteReader {
   /**
@@ -56,6 +64,11 @@ export interface ByteReader {
    * Rejects with {@linkcode UpstreamFailure} when the connection breaks before the clean end.
    */
   read(): Promise<Uint8Array | null>;
+  /**
+   * The same without promises, which cost as much as all else that is done with an event of a stream. The receiver may
+   * be called before this returns. Absent where a driver has only promises.
+   */
+  readTo?(receiver: PieceReceiver): void;
 }
 
 /** The reason of an {@linkcode UpstreamFailure}. */

@@ -69,6 +69,11 @@ export interface StreamPipe {
    */
   push(bytes: Uint8Array): Uint8Array;
   /**
+   * Like {@linkcode push}, but the output is lent: it may lie in `bytes`, or in memory that all pipes share, and is valid
+   * until any pipe is used again. Absent where a pipe has no use for it.
+   */
+  pushLent?(bytes: Uint8Array): Uint8Array;
+  /**
    * The upstream body ended or `reading.state` left `open`. Returns the bytes that close the client's stream:
    * the held terminal event, or the client style's error event when the stream reported an error or was cut.
    * Sets `reading.state` to `completed` when a clean end of body is the style's end (Chat without `[DONE]`

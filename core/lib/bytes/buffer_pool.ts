@@ -9,7 +9,14 @@ export const pooledBufferBytes = 8 * 1024;
  */
 export const maxPooledCopyBytes = 2 * 1024;
 
+/** Bytes of the memory that is lent; a usual event has a few hundred, and a read of a burst up to this. */
+const lentBytes = 64 * 1024;
+
+/** Most UTF-8 bytes of a UTF-16 unit. */
+const mostBytesPerUnit = 3;
+
 const encoder = new TextEncoder();
+const lent = new Uint8Array(lentBytes);
 let buffer = new Uint8Array(0);
 let used = 0;
 
@@ -47,12 +54,22 @@ export function copyOf(bytes: Uint8Array, start: number, end: number): Uint8Arra
   return copy;
 }
 
+/** Lends memory that is valid until the next call of this or of {@linkcode encodedLent}. */
+export function lentRoom(length: number): Uint8Array {
+  return length > lentBytes ? new Uint8Array(length) : lent.subarray(0, length);
+}
+
+/** Encodes a text as UTF-8 into lent memory; see {@linkcode lentRoom}. */
+export function encodedLent(text: string): Uint8Array {
+  if (text.length * mostBytesPerUnit > lentBytes) return encoder.encode(text);
+  return lent.subarray(0, encoder.encodeInto(text, lent).written);
+}
+
 /**
  * Encodes a text as UTF-8; small ones share buffers like the copies of {@linkcode copyOf}.
  */
 export function encoded(text: string): Uint8Array {
-  // A UTF-16 unit takes three bytes at most.
-  const mostBytes = text.length * 3;
+  const mostBytes = text.length * mostBytesPerUnit;
   if (mostBytes > maxPooledCopyBytes) return encoder.encode(text);
   const place = room(mostBytes);
   const { written } = encoder.encodeInto(text, place);

@@ -7,6 +7,11 @@ export interface ByteSink {
   readonly desiredSize: number | null;
   /** Takes bytes, which must not change afterwards. */
   enqueue(bytes: Uint8Array): void;
+  /**
+   * Takes bytes that may change after the call, and passes them on at once. Absent where a sink keeps what it takes. A
+   * source that uses it may return from `pull` before it has bytes.
+   */
+  lend?(bytes: Uint8Array): void;
   /** Ends the bytes; they are whole. */
   close(): void;
   /** Breaks off: whoever reads learns that the bytes are not whole. */

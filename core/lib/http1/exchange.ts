@@ -4,6 +4,7 @@ import { invariant } from "../assert.ts";
 import type { Connection } from "../../upstream/connection.ts";
 import {
   type ByteReader,
+  type PieceReceiver,
   type UpstreamExchange,
   UpstreamFailure,
   type UpstreamRequest,
@@ -42,6 +43,10 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
   #head: ResponseHead | undefined;
   #remainingBytes = 0;
   #decoder: ChunkedDecoder | undefined;
+  #receiver: PieceReceiver | undefined;
+  /** Made with the first read for a receiver: an answer that does not stream has none. */
+  #onRead: ((byteCount: number | null) => void) | undefined;
+  #onReadFailed: ((error: unknown) => void) | undefined;
 
   constructor(setting: ExchangeSetting, request: UpstreamRequest) {
     this.#setting = setting;
@@ -94,6 +99,57 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
       this.#waiting = false;
       throw this.#fail(error);
     }
+  }
+
+  readTo(receiver: PieceReceiver): void {
+    this.#receiver = receiver;
+    this.#deliver();
+  }
+
+  /** Gives the receiver what has arrived, or waits for more. */
+  #deliver(): void {
+    let piece: Uint8Array | null;
+    try {
+      if (this.#failure) throw this.#failure;
+      invariant(!this.#waiting, "one read at a time");
+      piece = this.#ended ? null : this.#takePiece();
+      if (piece === null && !this.#ended) {
+        if (!this.#bodyComplete) return this.#readForReceiver();
+        this.#release();
+      }
+    } catch (error) {
+      return this.#deliverFailure(error);
+    }
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    receiver?.onPiece(piece);
+  }
+
+  #deliverFailure(error: unknown): void {
+    const failure = this.#fail(error);
+    const receiver = this.#receiver;
+    this.#receiver = undefined;
+    receiver?.onFailure(failure);
+  }
+
+  #readForReceiver(): void {
+    const link = this.#needLink();
+    link.recycle();
+    link.arm(this.#setting.bounds.idleMs);
+    this.#waiting = true;
+    this.#onRead ??= (byteCount) => {
+      this.#waiting = false;
+      if (this.#failure) return this.#deliverFailure(this.#failure);
+      if (byteCount !== null) this.#link?.took(byteCount);
+      else if (this.#head?.framing.kind === "until_close") this.#bodyComplete = true;
+      else return this.#deliverFailure(cut("the connection ended early"));
+      this.#deliver();
+    };
+    this.#onReadFailed ??= (error) => {
+      this.#waiting = false;
+      this.#deliverFailure(error);
+    };
+    link.read().then(this.#onRead, this.#onReadFailed);
   }
 
   async #run(request: UpstreamRequest): Promise<UpstreamResponse> {

@@ -2,7 +2,7 @@
 import { GatewayError } from "../../errors.ts";
 import { maxSseEventBytes } from "../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
-import { encoded } from "../../lib/bytes/buffer_pool.ts";
+import { encoded, encodedLent } from "../../lib/bytes/buffer_pool.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
 import { needsRestoring, restoringSink } from "./answer_restoration.ts";
@@ -62,7 +62,7 @@ class ConvertingPipe implements StreamPipe {
   readonly #context: PipeContext;
   readonly #splitter = new SseSplitter(maxSseEventBytes);
   /** The sink of decoded events: updates the reading, then encodes for the client. */
-  readonly #read: EventSink;
+  readonly #onEvent: EventSink;
   /** The sink behind the steps that join characters, separate thinking and restore tools. */
   readonly #write: EventSink;
   readonly #visit = (frame: SseFrame): boolean => this.#frame(frame);
@@ -84,16 +84,28 @@ class ConvertingPipe implements StreamPipe {
     const { thinkTags } = memory;
     const split = thinkTags === undefined ? restored : thinkingSink(thinkTags, restored);
     this.#write = joiningSink(split);
-    this.#read = (event) => this.#take(event);
+    this.#onEvent = (event) => this.#take(event);
   }
 
   push(bytes: Uint8Array): Uint8Array {
+    this.#read(bytes);
+    return this.#takeOut();
+  }
+
+  pushLent(bytes: Uint8Array): Uint8Array {
+    this.#read(bytes);
+    const text = this.#out;
+    if (text === "") return nothing;
+    this.#out = "";
+    return encodedLent(text);
+  }
+
+  #read(bytes: Uint8Array): void {
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.reading.state !== "open") return nothing;
+    if (this.reading.state !== "open") return;
     this.#guarded(() => this.#splitter.push(bytes, this.#visit));
     // The output before the failure still reaches the client; the next call reports the failure.
     if (this.#failure !== undefined && this.#out === "") throw this.#failure;
-    return this.#takeOut();
   }
 
   end(): Uint8Array {
@@ -101,7 +113,7 @@ class ConvertingPipe implements StreamPipe {
       this.#guarded(() => {
         const rest = this.#splitter.takeRest();
         if (rest !== undefined) this.#frame(rest);
-        if (this.reading.state === "open") this.#decoder.bodyEnd(this.#read);
+        if (this.reading.state === "open") this.#decoder.bodyEnd(this.#onEvent);
       });
     }
     if (this.reading.state === "completed") {
@@ -159,7 +171,7 @@ class ConvertingPipe implements StreamPipe {
     // Comments only keep the upstream connection alive; the caller keeps the client's alive.
     const data = frame.dataLines === 0 ? frame.bareObject : frame.data;
     if (data === undefined) return true;
-    this.#decoder.frame(frame.event || undefined, data, this.#read);
+    this.#decoder.frame(frame.event || undefined, data, this.#onEvent);
     this.reading.toolUses = this.#decoder.toolUses;
     return this.reading.state === "open";
   }

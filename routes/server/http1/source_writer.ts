@@ -11,6 +11,7 @@ const chunkFramingBytes = 12;
 
 const nothing = new Uint8Array(0);
 const lastChunk = "0\r\n\r\n";
+const lineEndBytes = 2;
 const CR = 13;
 const LF = 10;
 
@@ -73,6 +74,20 @@ export class SourceWriter implements ByteSink {
     this.#isAsked = false;
     if (bytes.length > 0) this.#queue.push(bytes);
     this.#schedule();
+  }
+
+  lend(bytes: Uint8Array): void {
+    const isReady = this.#isChunked && this.#head === "" && bytes.length > 0 &&
+      !this.#isScheduled && !this.#isWriting && !this.#isClosed && !this.#isOver;
+    if (!isReady) return this.enqueue(bytes.slice());
+    this.#isAsked = false;
+    const buffer = writeBuffers.take(framedLength(bytes.length));
+    const at = writeSize(bytes.length, buffer);
+    buffer.set(bytes, at);
+    buffer[at + bytes.length] = CR;
+    buffer[at + bytes.length + 1] = LF;
+    this.#buffer = buffer;
+    this.#send(buffer);
   }
 
   close(): void {
@@ -226,6 +241,25 @@ function lengthOf(queue: readonly Uint8Array[]): number {
   let length = 0;
   for (const piece of queue) length += piece.length;
   return length;
+}
+
+/** Bytes of a chunk with its framing. */
+function framedLength(bytes: number): number {
+  let digits = 1;
+  for (let rest = bytes >>> 4; rest > 0; rest >>>= 4) digits++;
+  return digits + bytes + 2 * lineEndBytes;
+}
+
+/** Writes the line with the size of a chunk at the start of a buffer; returns its length. */
+function writeSize(bytes: number, buffer: Uint8Array): number {
+  const digits = framedLength(bytes) - bytes - 2 * lineEndBytes;
+  for (let index = digits - 1, rest = bytes; index >= 0; index--, rest >>>= 4) {
+    const digit = rest & 15;
+    buffer[index] = digit < 10 ? 48 + digit : 87 + digit;
+  }
+  buffer[digits] = CR;
+  buffer[digits + 1] = LF;
+  return digits + lineEndBytes;
 }
 
 function writeLine(text: string, buffer: Uint8Array, at: number): number {

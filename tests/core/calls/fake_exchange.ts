@@ -1,6 +1,7 @@
 /** An exchange that a test scripts step by step. */
 import {
   type ByteReader,
+  type PieceReceiver,
   type UpstreamExchange,
   UpstreamFailure,
   type UpstreamFailureCode,
@@ -67,6 +68,13 @@ export class FakeExchange implements UpstreamExchange, ByteReader {
     const waiting = this.#waiting;
     this.#waiting = undefined;
     if (waiting !== undefined) this.#next().then(waiting.resolve, waiting.reject);
+  }
+
+  readTo(receiver: PieceReceiver): void {
+    this.read().then(
+      (piece) => receiver.onPiece(piece),
+      (failure) => receiver.onFailure(failure),
+    );
   }
 
   async #next(): Promise<Uint8Array | null> {

@@ -5,11 +5,17 @@ import type {
 } from "../../../../core/upstream/transport.ts";
 import { concat } from "./bytes.ts";
 
-/** Reads to the clean end and copies every view before the next read. */
+/** Reads without the driver's own promise, where it can. */
+function readByReceiver(body: ByteReader): Promise<Uint8Array | null> {
+  if (body.readTo === undefined) return body.read();
+  return new Promise((resolve, reject) => body.readTo?.({ onPiece: resolve, onFailure: reject }));
+}
+
+/** Reads to the clean end and copies every view before the next read; in turns with a promise and with a receiver. */
 export async function readWhole(body: ByteReader): Promise<Uint8Array<ArrayBuffer>> {
   const pieces: Uint8Array[] = [];
   for (;;) {
-    const piece = await body.read();
+    const piece = pieces.length % 2 === 0 ? await readByReceiver(body) : await body.read();
     if (piece === null) return concat(pieces);
     pieces.push(piece.slice());
   }

@@ -93,6 +93,54 @@ Deno.test("the head goes out with the first bytes if they are here, and the end 
   assertEquals(pulls, 1);
 });
 
+Deno.test("bytes that are lent are sent as they were, whatever their length and whatever happens to them afterwards", async () => {
+  const { client, source, over } = streaming();
+  await settled();
+  let expected = head;
+  const lend = async (length: number) => {
+    const lent = new Uint8Array(length).fill(97);
+    source.sink.lend?.(lent);
+    lent.fill(33);
+    if (length > 0) expected += chunk("a".repeat(length));
+    await settled();
+    assertEquals(client.received, expected);
+  };
+  for (const length of [1, 15, 0, 16, 255, 256, 4_095, 4_096, 70_000]) await lend(length);
+  // While an earlier write is under way they wait for it.
+  client.take(false);
+  await lend(3);
+  for (const text of ["b", "c"]) {
+    const lent = latin1(text);
+    source.sink.lend?.(lent);
+    lent.fill(33);
+  }
+  await settled();
+  assertEquals(client.received, expected);
+  client.take(true);
+  source.close();
+  client.end();
+  await over;
+  assertEquals(client.received, `${expected}${chunk("bc")}${end}`);
+});
+
+Deno.test("bytes that are lent before the head is sent, or to a client of HTTP/1.0, arrive whole", async () => {
+  const source: ByteSource = {
+    pull(sink) {
+      const lent = latin1("lent");
+      sink.lend?.(lent);
+      lent.fill(33);
+      sink.close();
+    },
+    cancel() {},
+  };
+  assertEquals(
+    await exchange(() => new Reply(200, [], source), [get]),
+    head + chunk("lent") + end,
+  );
+  const old = await exchange(() => new Reply(200, [], source), ["GET / HTTP/1.0\r\n\r\n"]);
+  assert(old.endsWith("\r\n\r\nlent"), old);
+});
+
 Deno.test("an empty stream has a head and an end; empty pieces are no end", async () => {
   const empty: ByteSource = { pull: (sink) => sink.close(), cancel() {} };
   assertEquals(await exchange(() => new Reply(200, [], empty), [get]), head + end);
