@@ -23,6 +23,12 @@ export class SseFrameTooLargeError extends Error {
 export type FrameVisitor = (frame: SseFrame) => boolean;
 
 /**
+ * Returns the end of the frame that begins at `from` in `bytes`, if it is known without being split, else -1. Such a frame
+ * is not visited.
+ */
+export type KnownFrames = (bytes: Uint8Array, from: number) => number;
+
+/**
  * Splits an event stream into frames, wherever its chunks are cut.
  *
  * Lines end at LF, CRLF or CR. A frame that lies inside one chunk is visited in place, without a
@@ -72,10 +78,14 @@ export class SseSplitter {
    *
    * @throws {SseFrameTooLargeError} when a frame passes the bound; frames before it were visited
    */
-  push(chunk: Uint8Array, visit: FrameVisitor): void {
+  push(chunk: Uint8Array, visit: FrameVisitor, known?: KnownFrames): void {
     if (this.#stopped || chunk.length === 0) return;
-    if (!this.#sawCr && chunk.indexOf(0x0d) >= 0) this.#sawCr = true;
-    const from = this.#sawCr ? this.#pushAnyLines(chunk, visit) : this.#pushLfLines(chunk, visit);
+    const first = this.#skipKnown(chunk, 0, known);
+    if (first === chunk.length) return;
+    if (!this.#sawCr && chunk.indexOf(0x0d, first) >= 0) this.#sawCr = true;
+    const from = this.#sawCr
+      ? this.#pushAnyLines(chunk, first, visit)
+      : this.#pushLfLines(chunk, first, visit, known);
     if (this.#stopped) this.#drop();
     else if (from < chunk.length) this.#keep(chunk, from, chunk.length);
   }
@@ -92,9 +102,26 @@ export class SseSplitter {
     return this.#frame;
   }
 
-  #pushLfLines(chunk: Uint8Array, visit: FrameVisitor): number {
-    let from = 0;
-    let at = 0;
+  /** Skips known frames at the beginning of a frame; returns where the first other one begins. */
+  #skipKnown(chunk: Uint8Array, at: number, known: KnownFrames | undefined): number {
+    if (known === undefined || this.#sawCr || this.#openLength > 0 || !this.#lineEmpty) return at;
+    let from = at;
+    while (from < chunk.length) {
+      const end = known(chunk, from);
+      if (end === -1) break;
+      from = end;
+    }
+    return from;
+  }
+
+  #pushLfLines(
+    chunk: Uint8Array,
+    first: number,
+    visit: FrameVisitor,
+    known: KnownFrames | undefined,
+  ): number {
+    let from = first;
+    let at = first;
     while (at < chunk.length) {
       // A search is a call into the engine; the blank line that follows most lines is found without
       // one.
@@ -102,8 +129,9 @@ export class SseSplitter {
       if (lf < 0) break;
       if (lf === at && this.#lineEmpty) {
         this.#complete(chunk, from, lf + 1, visit);
-        from = lf + 1;
-        if (this.#stopped) return from;
+        if (this.#stopped) return lf + 1;
+        from = at = this.#skipKnown(chunk, lf + 1, known);
+        continue;
       }
       this.#lineEmpty = true;
       at = lf + 1;
@@ -112,9 +140,9 @@ export class SseSplitter {
     return from;
   }
 
-  #pushAnyLines(chunk: Uint8Array, visit: FrameVisitor): number {
-    let from = 0;
-    for (let at = 0; at < chunk.length; at++) {
+  #pushAnyLines(chunk: Uint8Array, first: number, visit: FrameVisitor): number {
+    let from = first;
+    for (let at = first; at < chunk.length; at++) {
       const byte = chunk[at];
       if (this.#blankCr) {
         this.#blankCr = false;

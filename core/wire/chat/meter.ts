@@ -6,6 +6,7 @@ import type { Writable } from "../../lib/writable.ts";
 import { type ClientModel, modelKey } from "../stream/client_model.ts";
 import { frameJson } from "../stream/frame_json.ts";
 import { nativeStreamError } from "../errors/errors.ts";
+import { LoneText } from "../stream/lone_text.ts";
 import {
   enterReport,
   type FrameFate,
@@ -57,6 +58,7 @@ export interface SharedMembers {
 export class ChatMeter implements StreamMeter {
   readonly reading = newStreamReading();
   readonly edits = new FrameEdits();
+  readonly text = new LoneText();
   readonly #model: ClientModel;
   readonly #hideUsage: boolean;
   readonly #readsText: boolean;
@@ -94,6 +96,7 @@ export class ChatMeter implements StreamMeter {
   }
 
   read(frame: SseFrame): FrameFate {
+    this.text.clear();
     if (!frame.hasPayload) return "pass";
     if (frame.payload[frame.payloadStart] !== 0x7b && frame.payloadIs("[DONE]")) {
       this.reading.state = "completed";
@@ -104,6 +107,7 @@ export class ChatMeter implements StreamMeter {
     this.#sawChoices = this.#sawUsage = this.#sawError = false;
     this.#choiceCount = 0;
     this.#chunk(frame);
+    if (this.#choiceCount !== 1 || frame.event !== "") this.text.sawMore();
     if (this.#sawChoices) this.#shared ??= this.#sharedMembers(frame);
     if (this.#sawError) return this.#fail(frameJson(frame));
     if (isJsonObject(this.#choiceError)) return this.#fail({ error: this.#choiceError });
@@ -142,6 +146,7 @@ export class ChatMeter implements StreamMeter {
           }
           continue;
         }
+        if (!cursor.isNull) this.text.sawMore();
         this.#sawUsage ||= !cursor.isNull;
         this.#usage(cursor.takeValue());
       } else if (cursor.keyIs(modelKey)) {
@@ -154,6 +159,7 @@ export class ChatMeter implements StreamMeter {
         if (typeof tier === "string" && tier !== "") this.reading.serviceTier = tier;
       } else if (cursor.keyIs(keys.xGroq)) {
         const groq = cursor.takeValue();
+        this.text.sawMore();
         if (isJsonObject(groq)) this.#usage(groq["usage"]);
       } else {
         cursor.skip();
@@ -206,18 +212,22 @@ export class ChatMeter implements StreamMeter {
         } else if (cursor.keyIs(keys.message) && !sawDelta) {
           before = this.reading.outputBytes;
           answerBefore = this.reading.answerBytes;
+          this.text.sawMore();
           this.#delta();
         } else if (cursor.keyIs(keys.finishReason) && cursor.isString) {
           const reason = cursor.takeValue();
           if (typeof reason === "string" && reason !== "") ended = reason;
+          if (ended !== undefined) this.text.sawMore();
         } else if (cursor.keyIs(keys.error)) {
+          this.text.sawMore();
           this.#choiceError ??= cursor.takeValue();
         } else if (cursor.keyIs(keys.index)) {
           index = readCount(cursor.takeValue()) ?? place;
         } else if (cursor.keyIs(keys.usage)) {
+          if (!cursor.isNull) this.text.sawMore();
           this.#usage(cursor.takeValue());
         } else if (this.#readsText && cursor.keyIs(keys.text)) {
-          this.#answer(cursor.takeTextLength());
+          this.#answer(this.#textLength(true));
         } else {
           cursor.skip();
         }
@@ -236,21 +246,42 @@ export class ChatMeter implements StreamMeter {
     let reasoningBytes = 0;
     while (cursor.nextMember()) {
       if (isAnyOf(cursor, textKeys)) {
-        this.#answer(cursor.isString ? cursor.takeTextLength() : chatTextBytes(cursor.takeValue()));
+        this.#answer(cursor.isString ? this.#textLength(true) : this.#parts());
       } else if (isAnyOf(cursor, reasoningKeys)) {
         // Some send the same reasoning under both names.
-        reasoningBytes = Math.max(reasoningBytes, cursor.takeTextLength());
+        reasoningBytes = Math.max(reasoningBytes, this.#textLength(false));
       } else if (isAnyOf(cursor, callKeys)) {
+        if (!cursor.isNull) this.text.sawMore();
         const calls = readChatCalls(cursor.takeValue());
         if (calls.count > 0) this.reading.sawOutput = true;
         this.#answer(calls.bytes);
       } else if (cursor.keyIs(annotationsKey)) {
+        if (!cursor.isNull) this.text.sawMore();
         if (hasSources(cursor.takeValue())) this.#searched();
       } else {
         cursor.skip();
       }
     }
     this.#output(reasoningBytes);
+  }
+
+  /** Skips a value; returns its length if it is a string. */
+  #textLength(isAnswer: boolean): number {
+    const cursor = this.#cursor;
+    if (!cursor.isString) {
+      cursor.skip();
+      return 0;
+    }
+    const start = cursor.at;
+    const length = cursor.takeTextLength();
+    this.text.saw(start, cursor.at, isAnswer);
+    return length;
+  }
+
+  /** Content that a few servers send as parts. */
+  #parts(): number {
+    if (!this.#cursor.isNull) this.text.sawMore();
+    return chatTextBytes(this.#cursor.takeValue());
   }
 
   /** Reads a frame that is not a chunk: an error in another shape, or something that passes to the client. */

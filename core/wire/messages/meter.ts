@@ -6,6 +6,7 @@ import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.t
 import { type ClientModel, modelKey } from "../stream/client_model.ts";
 import { frameJson } from "../stream/frame_json.ts";
 import { nativeStreamError } from "../errors/errors.ts";
+import { LoneText } from "../stream/lone_text.ts";
 import {
   enterReport,
   type FrameFate,
@@ -45,6 +46,7 @@ const eventNames: ReadonlySet<string> = new Set([
 export class MessagesMeter implements StreamMeter {
   readonly reading = newStreamReading();
   readonly edits = new FrameEdits();
+  readonly text = new LoneText();
   readonly #model: ClientModel;
   readonly #cursor = new JsonCursor();
   #counts: MessagesCounts = {};
@@ -61,6 +63,7 @@ export class MessagesMeter implements StreamMeter {
   }
 
   read(frame: SseFrame): FrameFate {
+    this.text.clear();
     if (frame.dataLines === 0) return "pass";
     const named = frame.event;
     switch (eventNames.has(named) ? named : this.#typeOf(frame)) {
@@ -113,13 +116,22 @@ export class MessagesMeter implements StreamMeter {
       }
       while (cursor.nextMember()) {
         if (cursor.keyIs(keys.text) || cursor.keyIs(keys.partialJson)) {
-          answerBytes += cursor.takeTextLength();
-        } else if (cursor.keyIs(keys.thinking)) thinkingBytes += cursor.takeTextLength();
+          answerBytes += this.#textLength(true);
+        } else if (cursor.keyIs(keys.thinking)) thinkingBytes += this.#textLength(false);
         else cursor.skip();
       }
     }
     this.#answer(answerBytes);
     this.#output(thinkingBytes);
+  }
+
+  #textLength(isAnswer: boolean): number {
+    const cursor = this.#cursor;
+    const start = cursor.at;
+    const isText = cursor.isString;
+    const length = cursor.takeTextLength();
+    if (isText) this.text.saw(start, cursor.at, isAnswer);
+    return length;
   }
 
   #rename(frame: SseFrame): void {

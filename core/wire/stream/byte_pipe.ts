@@ -1,13 +1,14 @@
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import { GatewayError } from "../../errors.ts";
 import { maxSseEventBytes } from "../limits.ts";
-import { copyOf } from "../../lib/bytes/buffer_pool.ts";
+import { ByteRanges } from "../../lib/bytes/byte_ranges.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { JsonScanError } from "../../lib/json/json_cursor.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
+import { RepeatedFrame } from "../../lib/sse/repeated_frame.ts";
 import type { StreamPipe, StreamReading } from "../contract.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
-import type { StreamMeter } from "./reading.ts";
+import { enterText, type StreamMeter } from "./reading.ts";
 
 const nothing = new Uint8Array(0);
 const newlines = new Uint8Array([0x0a, 0x0a]);
@@ -35,10 +36,15 @@ export class BytePipe implements StreamPipe {
   readonly #meter: StreamMeter;
   readonly #ending: StreamEnding;
   readonly #splitter = new SseSplitter(maxSseEventBytes);
-  /** Ranges of bytes to send with this push; neighbours are joined, so usually there is one. */
-  readonly #ranges: { bytes: Uint8Array; start: number; end: number }[] = [];
+  /** What is sent with this push. */
+  readonly #ranges = new ByteRanges();
   readonly #visit = (frame: SseFrame): boolean =>
     this.reading.state === "open" ? this.#read(frame) : this.#readAfterEnd(frame);
+  readonly #repeated = new RepeatedFrame();
+  /** What the client gets in place of the bytes before and after the text of a repeated frame, where they are edited. */
+  #editedBefore: Uint8Array | undefined;
+  #editedAfter: Uint8Array | undefined;
+  readonly #known = (bytes: Uint8Array, from: number): number => this.#passRepeated(bytes, from);
   #last: Uint8Array = nothing;
   #failure: GatewayError | undefined;
 
@@ -49,10 +55,20 @@ export class BytePipe implements StreamPipe {
   }
 
   push(bytes: Uint8Array): Uint8Array {
+    this.#split(bytes);
+    return this.#ranges.take(bytes);
+  }
+
+  pushLent(bytes: Uint8Array): Uint8Array {
+    this.#split(bytes);
+    return this.#ranges.lend();
+  }
+
+  #split(bytes: Uint8Array): void {
     if (this.#failure !== undefined) throw this.#failure;
-    if (this.reading.state !== "open") return nothing;
+    if (this.reading.state !== "open") return;
     try {
-      this.#splitter.push(bytes, this.#visit);
+      this.#splitter.push(bytes, this.#visit, this.#known);
     } catch (error) {
       if (!(error instanceof SseFrameTooLargeError)) throw error;
       this.#failure = new GatewayError(
@@ -62,8 +78,7 @@ export class BytePipe implements StreamPipe {
       );
     }
     // The output before the failure still reaches the client; the next call reports the failure.
-    if (this.#failure !== undefined && this.#ranges.length === 0) throw this.#failure;
-    return this.#takeRanges(bytes);
+    if (this.#failure !== undefined && this.#ranges.isEmpty) throw this.#failure;
   }
 
   end(): Uint8Array {
@@ -92,8 +107,44 @@ export class BytePipe implements StreamPipe {
     return this.#ending.lengthStop?.(usage);
   }
 
+  /** Passes a frame that differs from the last one in its text only; returns its end, or -1 if it is another one. */
+  #passRepeated(bytes: Uint8Array, from: number): number {
+    const repeated = this.#repeated;
+    const end = repeated.match(bytes, from, bytes.length);
+    if (end === -1) return -1;
+    enterText(this.reading, repeated.textLength, this.#meter.text?.isAnswer === true);
+    const before = this.#editedBefore;
+    if (before === undefined) this.#leave(bytes, from, repeated.textStart);
+    else this.#leave(before, 0, before.length);
+    this.#leave(bytes, repeated.textStart, repeated.textEnd);
+    const after = this.#editedAfter;
+    if (after === undefined) this.#leave(bytes, repeated.textEnd, end);
+    else this.#leave(after, 0, after.length);
+    return end;
+  }
+
+  /** Learns a frame that has just passed, with its edits: they are the same in frames that repeat it. */
+  #learn(frame: SseFrame): void {
+    const { text, edits } = this.#meter;
+    if (text === undefined || !text.isAlone) return;
+    const { start, end } = text;
+    if (!this.#repeated.learn(frame, start, end)) return;
+    const { count } = edits;
+    let before = 0;
+    while (before < count && edits.at(before).end <= start) before++;
+    this.#editedBefore = before === 0
+      ? undefined
+      : this.#editedRange(frame, [frame.start, start], [0, before]);
+    this.#editedAfter = before === count
+      ? undefined
+      : this.#editedRange(frame, [end, frame.end], [before, count]);
+    // A second text would be that of the learnt frame.
+    if (before < count && this.#repeated.hasSecondText) this.#repeated.forget();
+  }
+
   #read(frame: SseFrame): boolean {
     let fate;
+    this.#repeated.forget();
     this.#meter.edits.clear();
     try {
       fate = this.#meter.read(frame);
@@ -109,8 +160,10 @@ export class BytePipe implements StreamPipe {
     const { error } = this.reading;
     if (error !== undefined) this.reading.error = this.#ending.clientError?.(error) ?? error;
     if (fate !== "drop") this.#leaveHeld();
-    if (fate === "pass") this.#leaveEdited(frame);
-    else if (fate !== "drop") this.#last = this.#edited(frame);
+    if (fate === "pass") {
+      this.#leaveEdited(frame);
+      this.#learn(frame);
+    } else if (fate !== "drop") this.#last = this.#edited(frame);
     return this.reading.state !== "error";
   }
 
@@ -143,44 +196,28 @@ export class BytePipe implements StreamPipe {
 
   /** Copies the frame, with the edits for the client. */
   #edited(frame: SseFrame): Uint8Array {
+    return this.#editedRange(frame, [frame.start, frame.end], [0, this.#meter.edits.count]);
+  }
+
+  /** Copies a range of the frame, with the edits in it. */
+  #editedRange(
+    { bytes }: SseFrame,
+    [from, to]: readonly [from: number, to: number],
+    [first, after]: readonly [first: number, after: number],
+  ): Uint8Array {
     const { edits } = this.#meter;
     const pieces: Uint8Array[] = [];
-    let readAt = frame.start;
-    for (let i = 0; i < edits.count; i++) {
+    let readAt = from;
+    for (let i = first; i < after; i++) {
       const { start, end, text } = edits.at(i);
-      pieces.push(frame.bytes.subarray(readAt, start), text);
+      pieces.push(bytes.subarray(readAt, start), text);
       readAt = end;
     }
-    return joined([...pieces, frame.bytes.slice(readAt, frame.end)]);
+    return joined([...pieces, bytes.slice(readAt, to)]);
   }
 
   #leave(bytes: Uint8Array, start: number, end: number): void {
-    const last = this.#ranges.at(-1);
-    if (last !== undefined && last.bytes === bytes && last.end === start) last.end = end;
-    else this.#ranges.push({ bytes, start, end });
-  }
-
-  /** Joins the ranges into bytes that the caller owns: `lent` is reused by its owner, other buffers belong to the pipe. */
-  #takeRanges(lent: Uint8Array | undefined): Uint8Array {
-    const first = this.#ranges[0];
-    if (first === undefined) return nothing;
-    let out: Uint8Array;
-    if (this.#ranges.length === 1) {
-      out = first.bytes === lent
-        ? copyOf(first.bytes, first.start, first.end)
-        : first.bytes.subarray(first.start, first.end);
-    } else {
-      let length = 0;
-      for (const range of this.#ranges) length += range.end - range.start;
-      out = new Uint8Array(length);
-      let at = 0;
-      for (const { bytes, start, end } of this.#ranges) {
-        out.set(bytes.subarray(start, end), at);
-        at += end - start;
-      }
-    }
-    this.#ranges.length = 0;
-    return out;
+    this.#ranges.add(bytes, start, end);
   }
 
   /**
@@ -200,7 +237,7 @@ export class BytePipe implements StreamPipe {
     this.#read(frame);
     this.#failure = undefined;
     if (this.#last.length > 0) this.#last = concat(this.#last, newlines);
-    const rest = this.#takeRanges(undefined);
+    const rest = this.#ranges.take(undefined);
     return rest.length > 0 ? concat(rest, newlines) : nothing;
   }
 }

@@ -4,6 +4,7 @@ import type { ReportedUsage, TokenUsage } from "../../billing/token_usage.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
 import type { StreamReading } from "../contract.ts";
+import type { LoneText } from "./lone_text.ts";
 
 /** Creates the reading of a stream that has not begun. */
 export function newStreamReading(): StreamReading {
@@ -41,6 +42,15 @@ export interface StreamMeter {
   read(frame: SseFrame): FrameFate;
   /** Changes to the last frame for the client. */
   readonly edits: FrameEdits;
+  /** The one text of the last frame; absent where the frames of a style differ in more than a text. */
+  readonly text?: LoneText;
+}
+
+/** Enters the text of a frame that repeats the last one otherwise. */
+export function enterText(reading: StreamReading, bytes: number, isAnswer: boolean): void {
+  reading.outputBytes += bytes;
+  if (isAnswer) reading.answerBytes += bytes;
+  if (bytes > 0) reading.sawOutput = true;
 }
 
 /** A report of usage: absent, impossible, or counts. */
