@@ -253,8 +253,8 @@ function framedLength(bytes: number): number {
 /** Writes the line with the size of a chunk at the start of a buffer; returns its length. */
 function writeSize(bytes: number, buffer: Uint8Array): number {
   const digits = framedLength(bytes) - bytes - 2 * lineEndBytes;
-  for (let index = digits - 1, rest = bytes; index >= 0; index--, rest >>>= 4) {
-    const digit = rest & 15;
+  for (let index = 0; index < digits; index++) {
+    const digit = bytes >>> 4 * (digits - 1 - index) & 15;
     buffer[index] = digit < 10 ? 48 + digit : 87 + digit;
   }
   buffer[digits] = CR;
