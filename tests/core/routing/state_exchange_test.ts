@@ -204,7 +204,8 @@ Deno.test("a customer who floods a key at one thread is limited for what others 
   assertEquals([candidates(2, "calm"), candidates(2, "other")], [1, 1]);
   assertEquals(events, [], "the route does not rest");
   // After its rest it calls at a pace, at the thread that serves it.
-  pass(2_000);
+  pass(wholeGatherMs);
+  pass(1_000);
   const begun = Array.from({ length: 50 }, () => {
     pass(20);
     return candidates(1, "flooding");
