@@ -29,7 +29,8 @@ export interface AccountRateLimits extends RateOverrides {
 /** Everything that may limit a call. */
 export interface RateSources {
   readonly accountId: AccountId;
-  readonly keyId: ApiKeyId;
+  /** Absent where no key calls: for pages. */
+  readonly keyId: ApiKeyId | undefined;
   readonly defaults: DefaultRateLimits | undefined;
   /** What the operator set for the account. */
   readonly account: AccountRateLimits | undefined;
@@ -49,7 +50,9 @@ export function rateSubjects(sources: RateSources): readonly RateSubject[] | und
     if (limitsAnything(limits)) subjects.push({ scope, id, limits });
   };
   add("account", accountId, overridden(defaults?.account, account));
-  add("key", keyId, key === undefined ? defaults?.key : stricter(defaults?.key, key));
+  if (keyId !== undefined) {
+    add("key", keyId, key === undefined ? defaults?.key : stricter(defaults?.key, key));
+  }
   if (model !== undefined) {
     const own = account?.models?.[model.id];
     add("account_model", `${accountId} ${model.id}`, overridden(model.rateLimits?.account, own));

@@ -3,6 +3,7 @@ import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { TopupSettings } from "../../core/payments/settings.ts";
 import type { Control } from "../../kv/operators/control.ts";
 import type { WalletEngine } from "../../kv/wallet/mod.ts";
+import type { RateView } from "./rate_limits/rate_view.ts";
 import type { SignInDeps } from "./sign_in/deps.ts";
 
 /** The availability of a model, by the state of its routes. */
@@ -22,6 +23,8 @@ export interface DashboardDeps extends SignInDeps {
   readonly offers: { readonly bankTransfer: boolean; readonly invoices: boolean };
   /** Absent: every model counts as up. */
   readonly modelStatus?: ((modelId: string) => ModelStatus) | undefined;
+  /** Rate limits and their use; absent: none are shown. */
+  readonly rates?: RateView | undefined;
   /** The gateway's own API, for the playground. Its calls are handled like calls from outside. */
   readonly dispatch: Dispatch;
 }

@@ -12,6 +12,7 @@ import {
   type PageDeps,
 } from "../dashboard/mod.ts";
 import { mountPage } from "../dashboard/page.ts";
+import type { RateView } from "../dashboard/rate_limits/rate_view.ts";
 import { readSuppliedPages, type SuppliedPages } from "../dashboard/site/supplied_pages.ts";
 import { operatorPages } from "../operator/pages/mod.ts";
 import type { MoneyIn } from "./money_in.ts";
@@ -59,6 +60,14 @@ export function createPages(
   };
   const routes = () => router.reports();
   const bankTransfer = topup.receivingAccounts.length > 0;
+  const rates: RateView = {
+    defaults: () => gateway.catalog.current.rateLimits,
+    model(id) {
+      const model = gateway.catalog.current.find(id);
+      return model?.id === id ? model : undefined;
+    },
+    use: (ids) => gateway.rates.use(ids),
+  };
   const operator = {
     wallet,
     topup,
@@ -69,6 +78,7 @@ export function createPages(
     routes,
     poll,
     hintMail,
+    rates,
   };
   return createDashboard({
     ...page,
@@ -91,6 +101,7 @@ export function createPages(
       return gateway.catalog.current.wallet.spendGranted;
     },
     topup,
+    rates,
     offers: {
       bankTransfer,
       invoices: topup.vatRates.length > 0,

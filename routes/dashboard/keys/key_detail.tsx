@@ -25,6 +25,9 @@ import { renderPage } from "../frame/layout.tsx";
 import { shiftDay } from "../../usage_api/days.ts";
 import { dayBars, totalUsage } from "../../usage_api/summary.ts";
 import type { DashboardEnv, Visitor } from "../visitor/visitor.ts";
+import { LimitTable } from "../rate_limits/limit_table.tsx";
+import { type LimitInUse, limitsInUse } from "../rate_limits/rate_view.ts";
+import { rateTexts } from "../rate_limits/texts.ts";
 import { KeyFields } from "./key_fields.tsx";
 import { type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.ts";
 import { KeyState } from "./key_list.tsx";
@@ -54,6 +57,8 @@ export async function keyDetailPage(
   const t = keyTexts[locale];
   const active = isActive(record, deps.clock.nowMs());
   const refused = state.passwordError ?? state.form;
+  const { account } = c.get("signedIn");
+  const limits = await limitsInUse(deps.rates, { account, key: record });
   const options = {
     title: record.name,
     lead: (
@@ -71,6 +76,7 @@ export async function keyDetailPage(
       {state.saved === true && <Notice tone="success">{t.saved}</Notice>}
       {active && <ShowKey visitor={visitor} record={record} state={state} />}
       <KeyUsage {...await loadUsage(deps, record)} locale={locale} />
+      {active && <KeyRates limits={limits} locale={locale} />}
       {active && <Settings visitor={visitor} deps={deps} record={record} state={state} />}
       {active && (
         <div class="columns">
@@ -163,6 +169,19 @@ function KeyUsage({ total, bars, locale }: LoadedUsage & { locale: Visitor["loca
   );
 }
 
+function KeyRates(
+  { limits, locale }: { limits: readonly LimitInUse[]; locale: Visitor["locale"] },
+) {
+  const t = rateTexts[locale];
+  if (limits.length === 0) return null;
+  return (
+    <Card title={t.title}>
+      <p class="muted">{t.now}</p>
+      <LimitTable limits={limits} locale={locale} />
+    </Card>
+  );
+}
+
 function Settings(
   { visitor, deps, record, state }: PartProps & { deps: DashboardDeps; state: KeyDetailState },
 ) {
@@ -177,6 +196,7 @@ function Settings(
           models={record.allowedModels ?? []}
           texts={t}
           today={vietnamDay(deps.clock.nowMs())}
+          locale={visitor.locale}
         />
         <SubmitButton>{t.save}</SubmitButton>
       </PostForm>

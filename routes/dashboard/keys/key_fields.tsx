@@ -2,6 +2,8 @@
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { SelectField, TextField } from "../components/mod.ts";
 import { formerModels, type KeyFormErrors, type KeyFormValues } from "./key_form.ts";
+import type { Locale } from "../i18n.ts";
+import { rateTexts } from "../rate_limits/texts.ts";
 import type { KeyTexts } from "./texts.ts";
 
 interface KeyFieldsProps {
@@ -12,10 +14,13 @@ interface KeyFieldsProps {
   readonly models: readonly string[];
   readonly texts: KeyTexts;
   readonly today: string;
+  readonly locale: Locale;
 }
 
 /** The fields of a key in its forms. */
-export function KeyFields({ values, errors, catalog, models, texts: t, today }: KeyFieldsProps) {
+export function KeyFields(
+  { values, errors, catalog, models, texts: t, today, locale }: KeyFieldsProps,
+) {
   const limitsOpen = [...Object.entries(values), ...Object.entries(errors)].some(
     ([name, value]) => name !== "name" && value.length > 0 && value !== "account",
   );
@@ -35,6 +40,7 @@ export function KeyFields({ values, errors, catalog, models, texts: t, today }: 
         <summary>{t.limits}</summary>
         <p class="muted">{t.limitsHint}</p>
         <ExpiryAndSpending values={values} errors={errors} texts={t} today={today} />
+        <RateFields values={values} errors={errors} locale={locale} />
         <TextField
           name="ips"
           label={t.ips}
@@ -100,6 +106,28 @@ function ExpiryAndSpending(
         autocomplete="off"
         error={errors.monthlyLimit}
       />
+    </div>
+  );
+}
+
+function RateFields(
+  { values, errors, locale }: Pick<KeyFieldsProps, "values" | "errors" | "locale">,
+) {
+  const t = rateTexts[locale];
+  return (
+    <div class="fields">
+      {(["requestsPerMinute", "tokensPerMinute", "callsAtOnce"] as const).map((name) => (
+        <TextField
+          name={name}
+          label={t.names[name]}
+          value={values[name]}
+          inputmode="numeric"
+          autocomplete="off"
+          maxlength={16}
+          hint={name === "requestsPerMinute" ? t.keyHint : undefined}
+          error={errors[name]}
+        />
+      ))}
     </div>
   );
 }

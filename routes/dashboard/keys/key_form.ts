@@ -4,7 +4,9 @@ import { isAddressRange } from "../../../core/api_keys/address_ranges.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
+import { limitsAnything, type RateLimits } from "../../../core/rate_limits/rate_limits.ts";
 import type { PostedForm } from "../form_data.ts";
+import { parseTypedLimit, typedDigits } from "../typed_numbers.ts";
 import { parseDay, shiftDay } from "../../usage_api/days.ts";
 import type { KeyTexts } from "./texts.ts";
 import { defined } from "../../../core/lib/defined.ts";
@@ -15,6 +17,9 @@ export interface KeyFormValues {
   readonly expiry: string;
   readonly dailyLimit: string;
   readonly monthlyLimit: string;
+  readonly requestsPerMinute: string;
+  readonly tokensPerMinute: string;
+  readonly callsAtOnce: string;
   readonly ips: string;
   readonly models: readonly string[];
   /** The calls that the key may read; empty: decided by its limits. */
@@ -37,6 +42,9 @@ export const emptyKeyForm: KeyFormValues = {
   expiry: "",
   dailyLimit: "",
   monthlyLimit: "",
+  requestsPerMinute: "",
+  tokensPerMinute: "",
+  callsAtOnce: "",
   ips: "",
   models: [],
   reading: "",
@@ -67,6 +75,9 @@ export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
     expiry: record.expiresAtMs === undefined ? "" : vietnamDay(record.expiresAtMs - 1),
     dailyLimit: wholeVnd(record.dailyLimitMicroVnd),
     monthlyLimit: wholeVnd(record.monthlyLimitMicroVnd),
+    requestsPerMinute: record.rateLimits?.requestsPerMinute?.toString() ?? "",
+    tokensPerMinute: record.rateLimits?.tokensPerMinute?.toString() ?? "",
+    callsAtOnce: record.rateLimits?.callsAtOnce?.toString() ?? "",
     ips: record.allowedIps?.join("\n") ?? "",
     models: record.allowedModels ?? [],
     reading: record.readsOnlyOwnCalls === true ? "own" : "account",
@@ -84,16 +95,33 @@ export function isSameKeyForm(one: ApiKeyOptions, other: ApiKeyOptions): boolean
  * @returns `undefined` for anything that is no whole number of VND above 0
  */
 export function parseTypedVnd(text: string): bigint | undefined {
-  const digits = text.replace(/[\s\u00a0₫đ]/gi, "");
-  if (!/^\d+$|^\d{1,3}(?:([.,])\d{3})(?:\1\d{3})*$/.test(digits)) return undefined;
-  const plain = digits.replace(/[.,]/g, "");
-  if (plain.length > mostVndDigits || /^0+$/.test(plain)) return undefined;
-  return fromVnd(Number(plain));
+  const digits = typedDigits(text.replace(/[₫đ]/gi, ""), mostVndDigits);
+  return digits === undefined ? undefined : fromVnd(Number(digits));
 }
 
 /** Models of the key that are no longer in the catalogue: they still limit it, and may return. */
 export function formerModels(models: readonly string[], catalog: Catalog): string[] {
   return models.filter((id) => catalog.find(id)?.id !== id);
+}
+
+/** Reads the rate limits of a form; an empty field sets none. */
+function rateLimitsOf(
+  values: Pick<KeyFormValues, keyof RateLimits>,
+  wrong: string,
+): { readonly limits: RateLimits; readonly errors: KeyFormErrors } {
+  const { requestsPerMinute, tokensPerMinute, callsAtOnce } = values;
+  const errors: KeyFormErrors = {};
+  for (const [name, text] of Object.entries({ requestsPerMinute, tokensPerMinute, callsAtOnce })) {
+    if (text !== "" && parseTypedLimit(text) === undefined) {
+      Object.assign(errors, { [name]: wrong });
+    }
+  }
+  const limits = defined({
+    requestsPerMinute: parseTypedLimit(requestsPerMinute),
+    tokensPerMinute: parseTypedLimit(tokensPerMinute),
+    callsAtOnce: parseTypedLimit(callsAtOnce),
+  });
+  return { limits, errors };
 }
 
 /** What the validation of a form depends on. */
@@ -120,6 +148,9 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
     expiry: form.text("expiry"),
     dailyLimit: form.text("dailyLimit"),
     monthlyLimit: form.text("monthlyLimit"),
+    requestsPerMinute: form.text("requestsPerMinute"),
+    tokensPerMinute: form.text("tokensPerMinute"),
+    callsAtOnce: form.text("callsAtOnce"),
     ips: form.text("ips"),
     models: ticked.filter((id) => known.has(id) || catalog.find(id)?.id === id),
     reading: readingOf(form.text("reading")),
@@ -130,7 +161,9 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
   const expiryOk = values.expiry === "" || (day !== undefined && endOfDayMs(day) > nowMs);
   const daily = parseTypedVnd(values.dailyLimit);
   const monthly = parseTypedVnd(values.monthlyLimit);
+  const rates = rateLimitsOf(values, t.rateWrong);
   const errors: KeyFormErrors = {
+    ...rates.errors,
     ...(values.name === "" && { name: t.nameMissing }),
     ...([...values.name].length > mostNameChars && { name: t.nameLong }),
     ...(!expiryOk && { expiry: t.expiryWrong }),
@@ -146,6 +179,7 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
     ...(values.models.length > 0 && { allowedModels: values.models }),
     ...(ranges.length > 0 && { allowedIps: ranges }),
     ...defined({ dailyLimitMicroVnd: daily, monthlyLimitMicroVnd: monthly }),
+    ...(limitsAnything(rates.limits) && { rateLimits: rates.limits }),
   };
   const isLimited = Object.keys(limits).length > 0;
   const readsOnlyOwnCalls = values.reading === "own" || (values.reading === "" && isLimited);

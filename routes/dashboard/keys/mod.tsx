@@ -87,6 +87,7 @@ function newKeyPage(
           models={[]}
           texts={t}
           today={vietnamDay(deps.clock.nowMs())}
+          locale={visitor.locale}
         />
         <div class="actions">
           <SubmitButton>{t.createButton}</SubmitButton>

@@ -59,6 +59,7 @@ export const keyTexts = defineTexts({
     nameLong: "Use at most 60 characters.",
     expiryWrong: "Choose a day from today on.",
     amountWrong: "Write a whole number of đồng above 0, for example 100000.",
+    rateWrong: "Write a whole number above 0, for example 600.",
     ipWrong: (text: string) => `“${text}” is no IP address and no range.`,
     ipMany: "At most 50 addresses.",
 
@@ -164,6 +165,7 @@ export const keyTexts = defineTexts({
     nameLong: "Nhiều nhất 60 ký tự.",
     expiryWrong: "Hãy chọn một ngày từ hôm nay trở đi.",
     amountWrong: "Hãy ghi số đồng nguyên lớn hơn 0, ví dụ 100000.",
+    rateWrong: "Hãy ghi số nguyên lớn hơn 0, ví dụ 600.",
     ipWrong: (text) => `“${text}” không phải địa chỉ IP hay dải địa chỉ.`,
     ipMany: "Nhiều nhất 50 địa chỉ.",
 

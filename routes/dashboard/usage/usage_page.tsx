@@ -23,6 +23,9 @@ import type { DashboardDeps } from "../deps.ts";
 import { formatCount, formatMoney } from "../format.ts";
 import type { Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
+import { LimitTable } from "../rate_limits/limit_table.tsx";
+import { limitsInUse } from "../rate_limits/rate_view.ts";
+import { rateTexts } from "../rate_limits/texts.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { callFilter, fitsFilter, readUsageFilter, type UsageFilter, usageQuery } from "./filter.ts";
 import { CallTable } from "./call_table.tsx";
@@ -68,6 +71,7 @@ export async function usagePage(
   const mark = usageMark(loaded);
   // A poll without changes gets no content, so that what the reader has opened stays open.
   if (c.req.query("seen") === mark) return c.body(null, 204);
+  const limits = await limitsInUse(deps.rates, { account: c.get("signedIn").account });
   return await renderPage(
     c,
     { title: t.title, lead: t.lead, ...chartAssets },
@@ -76,6 +80,12 @@ export async function usagePage(
       <Card>
         <FindCall action="/receipts" locale={locale} />
       </Card>
+      {limits.length > 0 && (
+        <Card title={rateTexts[locale].title}>
+          <p class="muted">{rateTexts[locale].now}</p>
+          <LimitTable limits={limits} locale={locale} />
+        </Card>
+      )}
       <div id="usage-figures" {...polling(filter, mark)}>
         {filter.cut && <Notice tone="warning">{t.tooLong(maxUsageDays)}</Notice>}
         <Totals loaded={loaded} locale={locale} />

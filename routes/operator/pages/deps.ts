@@ -8,6 +8,7 @@ import type { BankIntake } from "../../../kv/payments/bank_intake.ts";
 import type { Control } from "../../../kv/operators/control.ts";
 import type { Authority } from "../../../kv/operators/operator_authority.ts";
 import type { WalletEngine } from "../../../kv/wallet/mod.ts";
+import type { RateView } from "../../dashboard/rate_limits/rate_view.ts";
 import type { PageDeps } from "../../dashboard/page_deps.ts";
 import type { SepayPollResult } from "../../payments/sepay_poll.ts";
 
@@ -22,6 +23,8 @@ export interface OperatorDeps extends PageDeps {
   /** The catalogue that calls use now. */
   readonly currentCatalog: () => Catalog;
   readonly routes: () => readonly RouteReport[];
+  /** Rate limits and their use; absent: none are shown. */
+  readonly rates?: RateView | undefined;
   /** Reads the provider's list of movements now. Absent: no token is set. */
   readonly poll?: (() => Promise<SepayPollResult>) | undefined;
   /** Called after a mail was added to the queue. */

@@ -57,6 +57,7 @@ export interface DashboardWorldOptions {
   readonly topup?: TopupSettings;
   /** Other than that of a fresh install. */
   readonly catalog?: Catalog;
+  readonly rates?: DashboardDeps["rates"];
 }
 
 export const testPassword = "correct horse battery";
@@ -99,6 +100,7 @@ export async function openDashboardWorld(
     control: { refresh: () => Promise.resolve() },
     catalog: options.catalog ?? await defaultCatalog(),
     topup: options.topup ?? topupSettings(),
+    rates: options.rates,
     dispatch: options.dispatch ?? (() => Response.json({}, { status: 404 })),
   };
   const app = new Hono<{ Bindings: { clientAddress: string } }>();

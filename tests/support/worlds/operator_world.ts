@@ -45,6 +45,7 @@ export async function operatorWorld(
     readonly catalog?: Catalog;
     readonly routes?: readonly RouteReport[];
     readonly poll?: OperatorDeps["poll"];
+    readonly rates?: OperatorDeps["rates"];
   } = {},
 ): Promise<void> {
   using kv = await Deno.openKv(":memory:");
@@ -86,6 +87,7 @@ export async function operatorWorld(
     currentCatalog: () => change.catalog ?? defaultCatalog(),
     routes: () => change.routes ?? [],
     poll: change.poll,
+    rates: change.rates,
     hintMail: () => void hints++,
   };
   const app = pageApp(deps, createOperatorPages(deps));

@@ -1,6 +1,7 @@
-/** Handles the acts on an account: blocking, and changes of its wallet. */
+/** Handles the acts on an account: blocking, changes of its wallet, rate limits. */
 import { microVndPerVnd } from "../../../../core/billing/micro_vnd.ts";
 import { parseWrittenAmount } from "../../../../core/payments/statement_csv.ts";
+import { setRateLimits } from "../../../../kv/accounts/account_rate_limits.ts";
 import { setBlocked } from "../../../../kv/accounts/account_blocking.ts";
 import { requestApproval } from "../../../../kv/operators/approvals.ts";
 import { type Adjustment, adjustWallet } from "../../../../kv/wallet/wallet_adjustment.ts";
@@ -10,6 +11,8 @@ import { accountOf, accountPage } from "./account_page.tsx";
 import { aloneIn, balanceIn, type OperatorDeps } from "../deps.ts";
 import { doneAt, type OperatorContext, operatorOf } from "../frame.tsx";
 import { frameTexts } from "../texts.ts";
+import { readRateForm } from "./rate_form.ts";
+import { rateCardTexts } from "./rate_texts.ts";
 
 /** Blocks or unblocks an account. */
 export async function block(c: OperatorContext, deps: OperatorDeps, blocked: boolean) {
@@ -55,4 +58,26 @@ export async function adjust(c: OperatorContext, deps: OperatorDeps) {
   const asked = await requestApproval(deps.kv, act, { ...context, formId });
   if (!asked.ok) return await accountPage(c, deps, account, t.problems[asked.why]);
   return doneAt(c, "/operator/approvals", "asked");
+}
+
+/** Sets the limits that the form has. */
+export async function setLimits(c: OperatorContext, deps: OperatorDeps) {
+  const account = await accountOf(c, deps);
+  if (account === undefined || account.deletedAtMs !== undefined) return await notFoundPage(c);
+  const { locale } = c.get("visitor");
+  const t = frameTexts[locale];
+  const form = await readForm(c);
+  const reason = form.text("reason");
+  if (reason === "") return await accountPage(c, deps, account, t.problems.reason);
+  const read = readRateForm(form, (id) => deps.rates?.model(id) !== undefined);
+  if (!read.ok) {
+    return await accountPage(c, deps, account, rateCardTexts[locale].problems[read.problem]);
+  }
+  const changed = await setRateLimits(deps.kv, account.id, read.limits, {
+    operator: operatorOf(c),
+    reason,
+    nowMs: deps.clock.nowMs(),
+  });
+  if (changed === undefined) return await accountPage(c, deps, account, t.problems.busy);
+  return doneAt(c, `/operator/accounts/${account.id}`, "switched");
 }

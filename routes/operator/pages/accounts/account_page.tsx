@@ -28,6 +28,7 @@ import type { OperatorDeps } from "../deps.ts";
 import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
 import { InvoiceTable } from "../invoices/invoice_views.tsx";
 import { ReasonField } from "../reason_field.tsx";
+import { loadRates, RateCard } from "./rate_card.tsx";
 
 const statementMs = 90 * 86_400_000;
 
@@ -61,11 +62,12 @@ export async function accountPage(
   const t = accountTexts[locale];
   const nowMs = deps.clock.nowMs();
   const period = { fromDay: vietnamDay(nowMs - statementMs), toDay: vietnamDay(nowMs) };
-  const [balance, statement, orders, invoices] = await Promise.all([
+  const [balance, statement, orders, invoices, limits] = await Promise.all([
     deps.wallet.balance(account.id),
     readStatement(deps.kv, account.id, period),
     listTopupOrders(deps.kv, account.id, { count: 20 }),
     listAccountInvoices(deps.kv, account.id, 20),
+    loadRates(deps, account),
   ]);
   return await renderOperatorPage(
     c,
@@ -98,6 +100,9 @@ export async function accountPage(
           <AdjustCard account={account} deps={deps} visitor={visitor} />
           <BlockCard account={account} visitor={visitor} />
         </div>
+      )}
+      {account.deletedAtMs === undefined && (
+        <RateCard account={account} limits={limits} deps={deps} visitor={visitor} />
       )}
       <Card title={t.statement}>
         <StatementTable statement={statement} locale={locale} />

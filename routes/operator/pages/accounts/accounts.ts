@@ -9,7 +9,7 @@
 import { Hono } from "hono";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
-import { adjust, block } from "./account_acts.ts";
+import { adjust, block, setLimits } from "./account_acts.ts";
 import { accountListPage } from "./account_list.tsx";
 import { accountOf, accountPage } from "./account_page.tsx";
 import type { OperatorDeps } from "../deps.ts";
@@ -27,6 +27,7 @@ function createAccountsPages(deps: OperatorDeps): Hono<DashboardEnv> {
   app.post("/operator/accounts/:id/block", (c) => block(c, deps, true));
   app.post("/operator/accounts/:id/unblock", (c) => block(c, deps, false));
   app.post("/operator/accounts/:id/adjust", (c) => adjust(c, deps));
+  app.post("/operator/accounts/:id/limits", (c) => setLimits(c, deps));
   return app;
 }
 
