@@ -143,20 +143,18 @@ export function reclaimable(pots: Pots, grantId: LedgerId, leasedMicroVnd: bigin
   return left?.leftMicroVnd ?? 0n;
 }
 
-/** Notes that a part of a grant was taken back. */
+/** Notes that a part of a grant was taken back; `undefined` if not that much is left of it. */
 export function expire<Grant extends OpenGrant>(
   pots: Pots<Grant>,
   grantId: LedgerId,
   amountMicroVnd: bigint,
-): Pots<Grant> {
-  const grants = pots.grants.map((grant) => {
-    if (grant.grantId !== grantId) return grant;
-    invariant(grant.leftMicroVnd >= amountMicroVnd, "no more expires than is left");
-    return {
-      ...grant,
-      leftMicroVnd: grant.leftMicroVnd - amountMicroVnd,
-      expiredMicroVnd: grant.expiredMicroVnd + amountMicroVnd,
-    };
-  });
-  return { ...pots, grants };
+): Pots<Grant> | undefined {
+  const grant = pots.grants.find((one) => one.grantId === grantId);
+  if (grant === undefined || grant.leftMicroVnd < amountMicroVnd) return undefined;
+  const expired = {
+    ...grant,
+    leftMicroVnd: grant.leftMicroVnd - amountMicroVnd,
+    expiredMicroVnd: grant.expiredMicroVnd + amountMicroVnd,
+  };
+  return { ...pots, grants: pots.grants.map((one) => one === grant ? expired : one) };
 }

@@ -71,12 +71,10 @@ export interface Grant {
   readonly givenAtMs: number;
   readonly expiresAtMs?: number;
   readonly voucherId?: VoucherId;
-  /** Set once nothing is left of it: what was spent and what expired, together its amount. */
-  readonly closed?: {
-    readonly atMs: number;
-    readonly spentMicroVnd: bigint;
-    readonly expiredMicroVnd: bigint;
-  };
+  /** What was taken back of it. */
+  readonly expiredMicroVnd: bigint;
+  /** Set once nothing is left of it: what did not expire was spent. */
+  readonly closedAtMs?: number;
 }
 
 /**
@@ -138,24 +136,26 @@ export async function worthByRows(
 
 /**
  * Brings the book of an account forward over a movement. Returns what the commit of the movement has to
- * write besides; `undefined` if the account has no grant.
+ * write besides; `undefined` if the account has no grant, `stale` if less is left of a grant than the
+ * movement takes back: another one was faster.
  */
 export async function turnGrantBook(
   kv: KeyValueStore,
   { wallet, book, entry, spendGranted = "first" }: TurnedMovement,
-): Promise<((op: AtomicWrite) => void) | undefined> {
+): Promise<((op: AtomicWrite) => void) | undefined | "stale"> {
   const stored = grantBook(book);
   const { grant } = entry;
   if (stored === undefined && grant === undefined) return undefined;
   const { worthMicroVnd } = await worthByRows(kv, wallet);
   const before = stored ?? { spendGranted, ownMicroVnd: worthMicroVnd, grants: [] };
   const after = withLine(bringForward(before, worthMicroVnd), entry);
+  if (after === undefined) return "stale";
   const isGiven = grant !== undefined && grant.grantId === undefined;
   const turned = isGiven ? { ...after, spendGranted } : after;
   return (op) => writeBook(op, turned, entry);
 }
 
-function withLine(book: GrantBook, entry: TurnedLine): GrantBook {
+function withLine(book: GrantBook, entry: TurnedLine): GrantBook | undefined {
   const { grant, amountMicroVnd } = entry;
   if (grant === undefined) return moveOwn(book, amountMicroVnd);
   if (grant.grantId !== undefined) return expire(book, grant.grantId, -amountMicroVnd);
@@ -201,7 +201,10 @@ function writeBook(
     const { campaignId, grantId, leftMicroVnd, expiresAtMs } = grant;
     const isNew = grantId === ledgerId && mark !== undefined;
     const isClosed = leftMicroVnd === 0n;
-    if (isNew || isClosed) op.set(grantKey(campaignId, grantId), rowOf(accountId, grant, atMs));
+    const isExpiring = grantId === mark?.grantId;
+    if (isNew || isClosed || isExpiring) {
+      op.set(grantKey(campaignId, grantId), rowOf(accountId, grant, atMs));
+    }
     if (expiresAtMs === undefined) continue;
     const key = grantExpiryKey(expiresAtMs, accountId, grantId);
     if (isClosed) op.delete(key);
@@ -215,15 +218,14 @@ function writeBook(
 
 function rowOf(accountId: AccountId, grant: BookGrant, atMs: number): Grant {
   const { grantId, campaignId, amountMicroVnd, givenAtMs, expiresAtMs, voucherId } = grant;
-  const { expiredMicroVnd } = grant;
-  const spentMicroVnd = amountMicroVnd - expiredMicroVnd;
   return {
     grantId,
     campaignId,
     accountId,
     amountMicroVnd,
     givenAtMs,
+    expiredMicroVnd: grant.expiredMicroVnd,
     ...defined({ expiresAtMs, voucherId }),
-    ...(grant.leftMicroVnd === 0n && { closed: { atMs, spentMicroVnd, expiredMicroVnd } }),
+    ...(grant.leftMicroVnd === 0n && { closedAtMs: atMs }),
   };
 }

@@ -13,7 +13,7 @@ import {
 import { hashSecret } from "../../core/accounts/secret_token.ts";
 import { networkOf } from "../../core/lib/net/ip_address.ts";
 import { type AccountId, type CampaignId, newId, type VoucherId } from "../../core/lib/ids.ts";
-import { countTry, type RateRule } from "../accounts/rate_limits.ts";
+import { countTry, countWith, type RateRule } from "../accounts/rate_limits.ts";
 import { addAuditLine } from "../operators/operator_audit.ts";
 import { campaignKey, voucherKey } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
@@ -29,7 +29,7 @@ const mostUsesOfCode = 1_000_000;
 /** Rows of one commit; the store takes 1,000. */
 const codesPerCommit = 500;
 
-/** Tries of one account, with well-formed codes: nobody has that many vouchers. */
+/** Well-formed codes that do not exist, by account: a code that was copied wrong is not well-formed. */
 const triesByAccount: RateRule = { name: "voucher_account", count: 20, windowMs: 3_600_000 };
 
 /** The same of one network, in which many accounts may be. */
@@ -130,13 +130,19 @@ export async function redeemVoucher(
 ): Promise<RedemptionResult> {
   const code = parseVoucherCode(typed);
   if (code === undefined) return { ok: false, why: "typo" };
-  const network = networkOf(clientAddress);
-  for (const [rule, subject] of [[triesByAccount, accountId], [triesByNetwork, network]] as const) {
-    if (!(await countTry(kv, rule, subject, nowMs)).allowed) return { ok: false, why: "too_fast" };
+  const tries = [[triesByAccount, accountId], [triesByNetwork, networkOf(clientAddress)]] as const;
+  for (const [rule, subject] of tries) {
+    if (await countWith(kv, rule, subject, nowMs) === undefined) {
+      return { ok: false, why: "too_fast" };
+    }
   }
   const key = voucherKey(await codeHash(code));
   const { value: voucher } = await kv.get<Voucher>(key);
-  if (voucher === null) return { ok: false, why: "unknown" };
+  if (voucher === null) {
+    // Only these are guesses; codes that exist are redeemed without a counter in between.
+    for (const [rule, subject] of tries) await countTry(kv, rule, subject, nowMs);
+    return { ok: false, why: "unknown" };
+  }
   const { campaignId, voucherId } = voucher;
   const result = await giveCredit(kv, {
     campaignId,

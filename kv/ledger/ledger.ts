@@ -218,6 +218,7 @@ async function tryToMove(
   }
   // The book changes only together with the wallet, whose version is checked.
   const turned = await turnGrantBook(kv, { wallet, book, entry, spendGranted });
+  if (turned === "stale") return { done: { status: "conflict" } };
   const lineKey = ledgerKey(accountId, ledgerId);
   const op = kv.atomic()
     .check({ key: ledgerOperationKey(operationId), versionstamp: null })

@@ -27,6 +27,10 @@ export function grantKey(campaignId: CampaignId, grantId: LedgerId): StoreKey {
   return ["grant", campaignId, grantId];
 }
 
+export function grantCountsOfPrefix(campaignId: CampaignId): StoreKey {
+  return ["grant_count", campaignId];
+}
+
 /** Key of the number of grants that a campaign has given to an account. */
 export function grantCountKey(campaignId: CampaignId, accountId: AccountId): StoreKey {
   return ["grant_count", campaignId, accountId];

@@ -25,6 +25,7 @@ import { lookAgain } from "./recent_second_look.ts";
 import type { RecentBounds, RecentTally } from "./recent_sums.ts";
 import type { Problem } from "./verify_account.ts";
 import { catalogProblems } from "./verify_catalog.ts";
+import { creditProblems } from "./verify_credits.ts";
 import { claimDisagreements } from "./verify_claims.ts";
 import { copiedCells, copyDisagreements } from "./verify_day_copies.ts";
 import { type AccountPrints, isIndexed, readable } from "./verify_index.ts";
@@ -115,6 +116,7 @@ export async function verifyRecentDays(
   problems.push(...await claimProblems(kv, claims, bounds));
   for await (const problem of openWithoutTask(kv)) problems.push(problem);
   problems.push(...await catalogProblems(kv, { latestOnReceipts, isFull: false }));
+  problems.push(...await creditProblems(kv, { fromMs: bounds.start?.atMs, slices }));
   return {
     problems,
     moving,

@@ -12,7 +12,9 @@
  * 7. no call has two receipts;
  * 8. the sums of claims on providers, by day and route, equal those of the receipts;
  * 9. the versions of the catalogue form one chain with the head at its end, their contents are as
- *    they were written, and receipts name no version that does not exist.
+ *    they were written, and receipts name no version that does not exist;
+ * 10. credit that was given is within its budgets, and what is left, spent and expired of each grant
+ *    agrees with the ledger and the wallet (`verify_credits.ts`).
  *
  * May run beside a live service. One fast scan sums everything. Accounts that look wrong, or were
  * in use meanwhile, are then checked one by one; a reading counts only if nothing changed during
@@ -36,6 +38,7 @@ import type { Problem } from "./verify_account.ts";
 import { allCopyProblems } from "./verify_day_copies.ts";
 import { catalogProblems } from "./verify_catalog.ts";
 import { claimDisagreements, readClaimRows } from "./verify_claims.ts";
+import { creditProblems } from "./verify_credits.ts";
 import type { DayDigests } from "./day_digests.ts";
 import { isRefund } from "./verify_refunds.ts";
 import { hash, recentIdsStart } from "./verify_index.ts";
@@ -172,6 +175,7 @@ export async function verifyStore(
   report(await allCopyProblems(kv, slices));
   for await (const problem of verifyVideos(kv)) report([problem]);
   report(await catalogProblems(kv, { latestOnReceipts, isFull: true }));
+  report(await creditProblems(kv, { fromMs: undefined, slices }));
   return {
     ok: problemCount === 0,
     accounts: totals.accounts,

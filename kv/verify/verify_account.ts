@@ -32,6 +32,7 @@ export interface Problem {
     | "balance"
     | "catalog"
     | "claim"
+    | "credit"
     | "index"
     | "ledger"
     | "refund"

@@ -6,7 +6,7 @@ import type { BackgroundWorker } from "../api/background_worker.ts";
 import type { Gateway } from "../api/gateway.ts";
 import type { DashboardEnv, Dispatch } from "../dashboard/mod.ts";
 import { createUsageApi } from "../usage_api/mod.ts";
-import { creditExpiryJob } from "./credit_jobs.ts";
+import { creditJobs } from "./credit_jobs.ts";
 import type { Job } from "./jobs.ts";
 import { lowBalanceJob, type MailOptions, startMailWorker } from "./mails.ts";
 import { openMoneyIn } from "./money_in.ts";
@@ -39,7 +39,7 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
       const { createPages } = await import("./pages.ts");
       return createPages(gateway, { ...options, moneyIn, hintMail, dispatch });
     },
-    jobs: [...moneyIn.jobs, lowBalanceJob(gateway, hintMail), creditExpiryJob(gateway)],
+    jobs: [...moneyIn.jobs, lowBalanceJob(gateway, hintMail), ...creditJobs(gateway)],
     startWorkers: () => startMailWorker(gateway, options),
   };
 }

@@ -8,7 +8,7 @@ import { cassoHook } from "../../core/payments/casso.ts";
 import { sepayHook } from "../../core/payments/sepay.ts";
 import { type BankIntake, createBankIntake } from "../../kv/payments/bank_intake.ts";
 import { checkTopups } from "../../kv/payments/topup_checks.ts";
-import { mailCredited } from "../../kv/payments/topup_mails.ts";
+import { followCredited } from "../../kv/payments/credited_transfers.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { createBankHookRoutes } from "../hooks/bank.ts";
 import { pollSepay, type SepayPollResult } from "../payments/sepay_poll.ts";
@@ -50,7 +50,7 @@ function intakeOf(gateway: Gateway, hintMail: () => void): BankIntake {
     autoCreditMaxMicroVnd: topup.autoCreditMaxMicroVnd,
     aloneMaxMicroVnd: topup.approvalAboveMicroVnd,
     onCredited(operation, credited) {
-      mailCredited(operation, credited);
+      followCredited(operation, credited);
       // The hint comes after the commit; without it the worker would look within a second.
       queueMicrotask(hintMail);
     },

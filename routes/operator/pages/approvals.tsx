@@ -9,7 +9,7 @@ import {
 } from "../../../kv/operators/approvals.ts";
 import type { Operator } from "../../../kv/operators/operator_audit.ts";
 import { isSamePerson } from "../../../kv/operators/operator_authority.ts";
-import { mailCredited } from "../../../kv/payments/topup_mails.ts";
+import { followCredited } from "../../../kv/payments/credited_transfers.ts";
 import {
   Badge,
   Card,
@@ -195,7 +195,7 @@ async function decide(c: OperatorContext, deps: OperatorDeps, verdict: "approve"
     operator: operatorOf(c),
     nowMs: deps.clock.nowMs(),
     balanceOf: balanceIn(deps),
-    onCredited: mailCredited,
+    onCredited: followCredited,
   });
   if (!result.ok) return await approvalsPage(c, deps, t.problems[result.why]);
   deps.hintMail();

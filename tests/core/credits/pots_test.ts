@@ -153,7 +153,7 @@ Deno.test("pots divide a wallet as if every đồng were marked", () => {
             const takenMicroVnd = reclaimable(pots, grant.grantId, BigInt(leased));
             assert(takenMicroVnd <= BigInt(Math.max(0, model.worth - leased)), "only what is free");
             const ownBefore = pots.ownMicroVnd;
-            pots = expire(pots, grant.grantId, takenMicroVnd);
+            pots = expire(pots, grant.grantId, takenMicroVnd)!;
             assertEquals(pots.ownMicroVnd, ownBefore);
             assertEquals(model.reclaim(grant.grantId, leased), Number(takenMicroVnd));
           }

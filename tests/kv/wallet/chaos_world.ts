@@ -2,9 +2,12 @@
  * Runs several wallet engines on one store, call by call: the test decides whose store call is
  * next, what becomes of its answer, who dies, and when the clock advances.
  */
-import type { AccountId, RequestId } from "../../../core/lib/ids.ts";
+import { bringForward, grantedOf, type SpendGranted } from "../../../core/credits/pots.ts";
+import type { AccountId, CampaignId, RequestId } from "../../../core/lib/ids.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
+import { expireCredit } from "../../../kv/credits/credit_expiry.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
+import { accountKey } from "../../../kv/schema/keys.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";
 import {
@@ -18,7 +21,8 @@ import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import { draftOf, newAccount } from "../../support/worlds/money_world.ts";
+import { bookOf, campaign, give } from "../../support/worlds/credit_world.ts";
+import { draftOf, ledgerLines, newAccount } from "../../support/worlds/money_world.ts";
 import { type Fate, Turnstile, type WaitingCall } from "../../support/stores/turnstile_kv.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 
@@ -36,12 +40,22 @@ export type Happening =
   | { readonly do: "withhold"; readonly which: number }
   | { readonly do: "extend"; readonly which: number; readonly amount: number }
   | { readonly do: "credit"; readonly account: number; readonly amount: number }
+  | {
+    readonly do: "give";
+    readonly account: number;
+    readonly campaign: number;
+    readonly spendGranted: SpendGranted;
+  }
+  /** What expires within a day is taken back. */
+  | { readonly do: "expire" }
   | { readonly do: "index" | "heartbeat" | "crash"; readonly wallet: number }
   | { readonly do: "open" | "reap" }
   /** All processes sleep until another one has reaped them. */
   | { readonly do: "oversleep" }
   | { readonly do: "wait"; readonly ms: number }
   | { readonly do: "pass"; readonly which: number; readonly count: number; readonly fate: Fate };
+
+const dayMs = 86_400_000;
 
 /** Accounts of the world have topped up. */
 const chaosDebt = { toppedUpMicroVnd: 150n, othersMicroVnd: 0n };
@@ -77,6 +91,7 @@ export class ChaosWorld {
   readonly #settled: Settled[] = [];
   readonly #errors: unknown[] = [];
   #credits = 0;
+  readonly #campaigns: CampaignId[] = [];
   #underWay = 0;
 
   readonly #lanes: { readonly maxLanes: number; readonly farStoreMs: number } | undefined;
@@ -92,7 +107,9 @@ export class ChaosWorld {
   async play(program: readonly Happening[]): Promise<void> {
     for (const accountId of this.#accounts) {
       await this.#credit(this.#kv, accountId, 1_000n);
+      await this.#kv.set(accountKey(accountId), { id: accountId, createdAtMs: 0 });
     }
+    await this.#makeCampaigns();
     this.#openWalletEngine();
     this.#openWalletEngine();
     await this.#passAll();
@@ -173,6 +190,16 @@ export class ChaosWorld {
         const accountId = this.#accounts[happening.account % this.#accounts.length];
         const kv = this.#turnstile.client("operator");
         if (accountId) this.#track(this.#credit(kv, accountId, BigInt(happening.amount)));
+        return;
+      }
+      case "give": {
+        const kv = this.#turnstile.client(`operator${this.#credits}`);
+        this.#track(this.#give(kv, happening));
+        return;
+      }
+      case "expire": {
+        const kv = this.#turnstile.client(`expirer${this.#underWay}`);
+        this.#track(expireCredit(kv, this.#time.nowMs() + dayMs));
         return;
       }
       case "open":
@@ -276,6 +303,62 @@ export class ChaosWorld {
       reason: "chaos",
       atMs: this.#time.nowMs(),
     });
+  }
+
+  async #makeCampaigns(): Promise<void> {
+    for (
+      const [amountMicroVnd, expiresAfterDays] of [[300n, 1], [170n, 2], [90n, undefined]] as const
+    ) {
+      const { id } = await campaign(this.#kv, {
+        gift: { kind: "amount", amountMicroVnd },
+        budgetMicroVnd: 2_000n,
+        perAccount: 100,
+        startsAtMs: 0,
+        expiresAfterDays: expiresAfterDays ?? 10_000,
+      });
+      this.#campaigns.push(id);
+    }
+  }
+
+  async #give(
+    kv: KeyValueStore,
+    happening: Extract<Happening, { do: "give" }>,
+  ): Promise<void> {
+    const campaignId = this.#campaigns[happening.campaign % this.#campaigns.length];
+    const accountId = this.#accounts[happening.account % this.#accounts.length];
+    if (campaignId === undefined || accountId === undefined) return;
+    const operationId = `voucher:${this.#credits++}`;
+    const { spendGranted } = happening;
+    const nowMs = this.#time.nowMs();
+    await give(kv, campaignId, accountId, { operationId, nowMs, spendGranted });
+  }
+
+  /** Lets all credit that can expire do so, and checks what became of each grant. */
+  async checkCredit(): Promise<void> {
+    await expireCredit(this.#kv, this.#time.nowMs() + 3 * dayMs);
+    const report = await verifyStore(this.#kv);
+    assertEquals(report.problems, []);
+    for (const accountId of this.#accounts) {
+      const sums = { paid: 0n, given: 0n, expired: 0n };
+      for (const { kind, amountMicroVnd } of await ledgerLines(this.#kv, accountId)) {
+        if (kind === "topup") sums.paid += amountMicroVnd;
+        else if (kind === "credit_expiry") sums.expired -= amountMicroVnd;
+        else sums.given += amountMicroVnd;
+      }
+      const { availableMicroVnd: worth } = await readWallet(this.#kv, accountId);
+      const charged = sums.paid + sums.given - sums.expired - worth;
+      const book = await bookOf(this.#kv, accountId);
+      const pots = book && bringForward(book, worth);
+      const left = pots === undefined ? 0n : grantedOf(pots);
+      const spent = sums.given - sums.expired - left;
+      assert(spent >= 0n && spent <= charged, "credit is spent by calls, and by nothing else");
+      const own = worth - left;
+      assertEquals(own, sums.paid - (charged - spent), "paid money is spent by calls only");
+      assert(own >= 0n || left === 0n, "nothing is owed while credit is left");
+      for (const { expiresAtMs = 0 } of pots?.grants ?? []) {
+        assert(expiresAtMs > this.#time.nowMs() + 3 * dayMs, "what has expired is closed");
+      }
+    }
   }
 
   /** The process dies at whatever await it is; what it sent may still take effect. */

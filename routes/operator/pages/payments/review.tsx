@@ -16,7 +16,7 @@ import {
   listReviews,
 } from "../../../../kv/payments/bank_notices.ts";
 import { resolveBankNotice, type Verdict } from "../../../../kv/payments/bank_resolution.ts";
-import { mailCredited } from "../../../../kv/payments/topup_mails.ts";
+import { followCredited } from "../../../../kv/payments/credited_transfers.ts";
 import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
 import { Card, Notice } from "../../../dashboard/components/mod.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
@@ -142,7 +142,7 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
   const result = await assignBankNotice(deps.kv, assignment, {
     ...context,
     authority: aloneIn(deps),
-    onCredited: mailCredited,
+    onCredited: followCredited,
   });
   if (result.ok) {
     deps.hintMail();
