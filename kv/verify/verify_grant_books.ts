@@ -25,8 +25,9 @@ export async function grantBookProblems(
   check: BookCheck,
 ): Promise<string[]> {
   const { accountId } = check;
+  let entry = first;
   try {
-    for (let attempt = 0, entry = first; attempt < bookAttempts; attempt++) {
+    for (let attempt = 0; attempt < bookAttempts; attempt++) {
       const wallet = await readWallet(kv, accountId);
       const book = grantBook(entry);
       if (book === undefined) return [];

@@ -8,19 +8,17 @@
  */
 import { type Context, Hono } from "hono";
 import { formatVnd, fromVnd, microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
+import { voucherCodeChars } from "../../../core/credits/voucher_code.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";
-import {
-  topupMaxMicroVnd,
-  topupMinMicroVnd,
-  type TopupSettings,
-} from "../../../core/payments/settings.ts";
+import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../core/payments/settings.ts";
 import { orderVietQr } from "../../../core/payments/receiving_account.ts";
 import { parseTypedAmount } from "../../../core/payments/typed_amount.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { updateAccount } from "../../../kv/accounts/accounts.ts";
 import { countTry, type RateRule } from "../../../kv/accounts/rate_limits.ts";
-import { lastLines, readStatement, type Statement } from "../../../kv/ledger/statement.ts";
-import type { WalletEngine } from "../../../kv/wallet/mod.ts";
+import { readPots } from "../../../kv/credits/pots_now.ts";
+import { redeemVoucher } from "../../../kv/credits/vouchers.ts";
+import { lastLines, readStatement } from "../../../kv/ledger/statement.ts";
 import {
   cancelTopupOrder,
   createTopupOrder,
@@ -29,32 +27,27 @@ import {
   listTopupPayments,
   type TopupOrder,
 } from "../../../kv/payments/topups.ts";
-import { Card, Icon, Notice, PostForm, SubmitButton, TextField } from "../components/mod.ts";
-import type { PageDeps } from "../page_deps.ts";
+import { Card, Notice, PostForm, SubmitButton, TextField } from "../components/mod.ts";
 import { notFoundPage } from "../frame/error_pages.tsx";
 import { readForm } from "../form_data.ts";
-import { formatMoney } from "../format.ts";
+import { formatDate, formatDateTime, formatMoney } from "../format.ts";
 import { requireAccount } from "../visitor/identify.ts";
 import { qrPng } from "./qr_png.ts";
 import { renderPage } from "../frame/layout.tsx";
-import { csvDownloadHeaders } from "../../http/csv_download.ts";
-import { parseDay } from "../../usage_api/days.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
+import { clientAddress } from "../sign_in/start_session.ts";
+import { CreditCard, ExpiryNotice } from "./credit_card.tsx";
+import { creditTexts } from "./credit_texts.ts";
 import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
-import { statementCsv } from "../wallet_statement_csv.ts";
+import type { WalletDeps } from "./deps.ts";
 import { StatementTable } from "./wallet_statement.tsx";
+import { statementDownload, statementPage } from "./wallet_statement_pages.tsx";
 import { walletTexts } from "./wallet_texts.ts";
 import { NoTopUp, OrderTable, TopUpCard, WalletFigures } from "./wallet_views.tsx";
 import type { PageDeclaration } from "../page.ts";
 
 /** Movements shown on the wallet page; the statement has all. */
 const shownLines = 10;
-
-/** What the wallet pages need of the gateway. */
-export interface WalletDeps extends PageDeps {
-  readonly wallet: Pick<WalletEngine, "balance">;
-  readonly topup: TopupSettings;
-}
 
 type PageContext = Context<DashboardEnv>;
 
@@ -69,6 +62,9 @@ async function walletPage(
     readonly amountError?: string;
     readonly markError?: string;
     readonly saved?: boolean;
+    readonly redeemed?: string;
+    /** A voucher code that was refused, and why. */
+    readonly voucher?: { readonly code: string; readonly error: string };
   },
 ) {
   const visitor = c.get("visitor");
@@ -76,22 +72,32 @@ async function walletPage(
   const t = walletTexts[visitor.locale];
   const nowMs = deps.clock.nowMs();
   const today = vietnamDay(nowMs);
-  const [balance, orders, statement] = await Promise.all([
+  const [balance, pots, orders, statement] = await Promise.all([
     deps.wallet.balance(account.id),
+    readPots(deps.kv, account.id, async (id) => (await deps.wallet.balance(id)).totalMicroVnd),
     listTopupOrders(deps.kv, account.id, { count: shownOrders }),
     readStatement(deps.kv, account.id, { fromDay: `${today.slice(0, 7)}-01`, toDay: today }),
   ]);
   const mark = account.lowBalanceMicroVnd;
-  const failed = message?.amountError !== undefined || message?.markError !== undefined;
+  const failed = message?.amountError !== undefined || message?.markError !== undefined ||
+    message?.voucher !== undefined;
   return await renderPage(
     c,
     { title: t.title, lead: t.lead, status: failed ? 400 : 200 },
     <>
       {message?.saved === true && <Notice tone="success">{t.saved}</Notice>}
-      <WalletFigures balance={balance} locale={visitor.locale} />
+      {message?.redeemed !== undefined && <Notice tone="success">{message.redeemed}</Notice>}
+      <ExpiryNotice pots={pots} nowMs={nowMs} locale={visitor.locale} />
+      <WalletFigures balance={balance} pots={pots} locale={visitor.locale} />
       {deps.topup.receivingAccounts.length === 0
         ? <NoTopUp visitor={visitor} email={account.email ?? account.id} />
         : <TopUpCard visitor={visitor} error={message?.amountError} />}
+      <CreditCard
+        pots={pots}
+        visitor={visitor}
+        code={message?.voucher?.code}
+        error={message?.voucher?.error}
+      />
       <Card title={t.orders}>
         <OrderTable orders={orders} nowMs={nowMs} locale={visitor.locale} />
       </Card>
@@ -208,63 +214,6 @@ async function cancelOrder(c: PageContext, deps: WalletDeps) {
   return c.redirect(`/wallet/orders/${code}`, 303);
 }
 
-interface ReadStatement {
-  readonly statement: Statement;
-  readonly balanceMicroVnd: bigint;
-}
-
-/** Ledger, usage and balance are read one after the other; they are read again if a call came in between. */
-async function statementOf(c: PageContext, deps: WalletDeps): Promise<ReadStatement> {
-  const { account } = c.get("signedIn");
-  const today = vietnamDay(deps.clock.nowMs());
-  const fromDay = parseDay(c.req.query("from")) ?? `${today.slice(0, 7)}-01`;
-  const toDay = parseDay(c.req.query("to")) ?? today;
-  for (let attempt = 1;; attempt++) {
-    const statement = await readStatement(deps.kv, account.id, { fromDay, toDay });
-    const { totalMicroVnd } = await deps.wallet.balance(account.id);
-    const matches = toDay < today || statement.closingMicroVnd === totalMicroVnd;
-    if (matches || attempt === 3) return { statement, balanceMicroVnd: totalMicroVnd };
-  }
-}
-
-async function statementPage(c: PageContext, deps: WalletDeps) {
-  const { locale } = c.get("visitor");
-  const t = walletTexts[locale];
-  const { statement, balanceMicroVnd } = await statementOf(c, deps);
-  const { fromDay, toDay } = statement;
-  const isOpen = toDay >= vietnamDay(deps.clock.nowMs());
-  const csv = `/wallet/statement.csv?from=${fromDay}&to=${toDay}`;
-  return await renderPage(
-    c,
-    {
-      title: t.statement,
-      lead: t.statementLead,
-      actions: (
-        <a href={csv} class="button outline secondary small" download>
-          <Icon name="download" /> {t.csv}
-        </a>
-      ),
-    },
-    <Card>
-      <form method="get" class="inline-form">
-        <TextField name="from" label={t.from} type="date" value={fromDay} />
-        <TextField name="to" label={t.to} type="date" value={toDay} />
-        <SubmitButton tone="plain">{t.show}</SubmitButton>
-      </form>
-      {isOpen && statement.closingMicroVnd !== balanceMicroVnd && (
-        <Notice tone="info">{t.moving}</Notice>
-      )}
-      <StatementTable statement={statement} locale={locale} />
-    </Card>,
-  );
-}
-
-async function statementDownload(c: PageContext, deps: WalletDeps) {
-  const { statement } = await statementOf(c, deps);
-  const name = `statement-${statement.fromDay}-${statement.toDay}.csv`;
-  return c.body(statementCsv(statement), 200, csvDownloadHeaders(name));
-}
-
 async function setLowBalance(c: PageContext, deps: WalletDeps) {
   const t = walletTexts[c.get("visitor").locale];
   const typed = (await readForm(c)).text("mark");
@@ -282,6 +231,37 @@ async function setLowBalance(c: PageContext, deps: WalletDeps) {
   return await walletPage(c, deps, { saved: true });
 }
 
+/** Redeems a voucher code. */
+async function redeem(c: PageContext, deps: WalletDeps) {
+  const { locale } = c.get("visitor");
+  const { account } = c.get("signedIn");
+  const t = creditTexts[locale];
+  const code = (await readForm(c)).text("code").slice(0, 2 * voucherCodeChars);
+  const result = await redeemVoucher(deps.kv, {
+    accountId: account.id,
+    code,
+    clientAddress: clientAddress(c),
+    nowMs: deps.clock.nowMs(),
+    spendGranted: deps.spendGranted ?? "first",
+  });
+  if (!result.ok) {
+    const { why, startsAtMs } = result;
+    const error = startsAtMs === undefined
+      ? t.refusals[why]
+      : t.validFrom(formatDateTime(startsAtMs, locale));
+    return await walletPage(c, deps, { voucher: { code, error } });
+  }
+  const { amountMicroVnd, grant } = result.entry;
+  const amount = formatMoney(amountMicroVnd, locale);
+  if (result.isRepeated) {
+    return await walletPage(c, deps, { voucher: { code, error: t.repeated(amount) } });
+  }
+  const redeemed = grant?.expiresAtMs === undefined
+    ? t.redeemed(amount)
+    : t.redeemedUntil(amount, formatDate(grant.expiresAtMs, locale));
+  return await walletPage(c, deps, { redeemed });
+}
+
 /** Registers the wallet pages. */
 export function createWalletPages(deps: WalletDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
@@ -293,6 +273,7 @@ export function createWalletPages(deps: WalletDeps): Hono<DashboardEnv> {
   app.post("/wallet/orders/:code/cancel", requireAccount, (c) => cancelOrder(c, deps));
   app.get("/wallet/statement", requireAccount, (c) => statementPage(c, deps));
   app.get("/wallet/statement.csv", requireAccount, (c) => statementDownload(c, deps));
+  app.post("/wallet/vouchers", requireAccount, (c) => redeem(c, deps));
   app.post("/wallet/low-balance", requireAccount, (c) => setLowBalance(c, deps));
   return app;
 }

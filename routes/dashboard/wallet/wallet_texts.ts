@@ -31,7 +31,7 @@ const kindsVi: Kinds = {
 export const walletTexts = defineTexts({
   en: {
     title: "Wallet",
-    lead: "Prepaid, in VND. It does not expire, and there is no monthly fee.",
+    lead: "Prepaid, in VND. What you pay in does not expire, and there is no monthly fee.",
     balance: "Balance",
     reserved: "Held by running calls",
     owed: "Owed, paid by the next top-up",
@@ -121,7 +121,7 @@ export const walletTexts = defineTexts({
   },
   vi: {
     title: "Ví",
-    lead: "Trả trước, bằng VND. Không hết hạn, không phí hằng tháng.",
+    lead: "Trả trước, bằng VND. Tiền bạn nạp không hết hạn, không phí hằng tháng.",
     balance: "Số dư",
     reserved: "Đang giữ cho lượt gọi đang chạy",
     owed: "Còn nợ, trừ vào lần nạp tới",

@@ -1,6 +1,7 @@
 /** Parts of the wallet page: figures, amounts to choose, the list of orders. */
 import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../core/payments/settings.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { grantedOf, type Pots } from "../../../core/credits/pots.ts";
 import type { Balance } from "../../../kv/wallet/mod.ts";
 import { orderStatus, type TopupOrder } from "../../../kv/payments/topups.ts";
 import {
@@ -25,19 +26,35 @@ import { formatMoney } from "../format.ts";
 import type { Locale } from "../i18n.ts";
 import { layoutTexts } from "../frame/layout_texts.ts";
 import type { Visitor } from "../visitor/visitor.ts";
+import { creditTexts } from "./credit_texts.ts";
 import { walletTexts } from "./wallet_texts.ts";
 
 /** Round amounts whose tax is a whole number at 8 and at 10 percent. */
 const presetsVnd = [100_000, 200_000, 500_000, 1_000_000, 2_000_000] as const;
 
-/** The balance and its parts. */
-export function WalletFigures({ balance, locale }: { balance: Balance; locale: Locale }) {
+/** The balance and its parts; without credit there is no need to tell two pots apart. */
+export function WalletFigures({ balance, pots, locale }: {
+  balance: Balance;
+  pots: Pots;
+  locale: Locale;
+}) {
   const t = walletTexts[locale];
+  const credit = creditTexts[locale];
   return (
     <Stats>
       <Stat label={t.balance}>
         <Money microVnd={balance.totalMicroVnd} locale={locale} short />
       </Stat>
+      {pots.grants.length > 0 && (
+        <>
+          <Stat label={credit.own}>
+            <Money microVnd={pots.ownMicroVnd} locale={locale} short />
+          </Stat>
+          <Stat label={credit.credit}>
+            <Money microVnd={grantedOf(pots)} locale={locale} short />
+          </Stat>
+        </>
+      )}
       <Stat label={t.reserved}>
         <Money microVnd={balance.reservedMicroVnd} locale={locale} short />
       </Stat>

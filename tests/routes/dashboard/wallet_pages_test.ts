@@ -7,10 +7,8 @@ import { type Account, getAccount } from "../../../kv/accounts/accounts.ts";
 import { credit } from "../../../kv/ledger/ledger.ts";
 import { listTopupOrders } from "../../../kv/payments/topups.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
-import {
-  createWalletPages,
-  type WalletDeps,
-} from "../../../routes/dashboard/wallet/wallet_pages.tsx";
+import type { WalletDeps } from "../../../routes/dashboard/wallet/deps.ts";
+import { createWalletPages } from "../../../routes/dashboard/wallet/wallet_pages.tsx";
 import { pageApp, type PageVisitor, visit } from "../../support/browser/page_visitor.ts";
 import { topupSettings } from "../../support/worlds/topup_settings.ts";
 import {
