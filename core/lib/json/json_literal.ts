@@ -123,6 +123,11 @@ export class FrameTemplate {
     this.#keepRest(data.slice(end));
   }
 
+  /** Offset of the literal in a frame that matches; 0 if no frame does. */
+  get textAt(): number {
+    return this.#before.length;
+  }
+
   /** Returns the literal in a frame that matches, else `undefined`. */
   match(data: string): string | undefined {
     const start = this.#before.length;

@@ -47,6 +47,11 @@ export class RepeatedFrame {
   /** UTF-8 length of the text of the last match. */
   textLength = 0;
 
+  /** Whether frames are compared with a learnt one. */
+  get isKnown(): boolean {
+    return this.#isKnown;
+  }
+
   /** Whether the learnt frame has a second hole. */
   get hasSecondText(): boolean {
     return this.#tail.length > 0;
@@ -55,6 +60,13 @@ export class RepeatedFrame {
   /** The next frame does not follow the learnt one. */
   forget(): void {
     this.#isKnown = false;
+  }
+
+  /** Learns a frame in whose payload a text without `\u` escapes begins at `textStart`. */
+  learnText(frame: SseFrame, textStart: number): boolean {
+    this.#isKnown = false;
+    const textEnd = stringEnd(frame.payload, textStart, frame.payloadEnd);
+    return textEnd !== -1 && this.learn(frame, textStart, textEnd);
   }
 
   /** Learns a frame whose text is `payload[textStart, textEnd)`; returns whether the next frames are compared with it. */

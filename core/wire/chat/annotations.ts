@@ -54,6 +54,11 @@ export class StreamAnnotations {
     this.#chars += literalLength(json);
   }
 
+  /** Text of so many characters of the block passed whose text came last. */
+  passed(chars: number): void {
+    this.#chars += chars;
+  }
+
   cite(block: number, citation: Citation): void {
     const chars = citationOverheadChars + citation.url.length + citation.title.length;
     if (this.#keptChars + chars > streamCitationChars) return;

@@ -34,6 +34,11 @@ export class ChunkShape {
     return this.#kind;
   }
 
+  /** Offset of the piece's literal in a chunk of this shape; 0 if none matches. */
+  get pieceAt(): number {
+    return this.#template.textAt;
+  }
+
   /** The piece of a chunk of this shape as a JSON literal; `undefined` if the chunk has another shape or no text. */
   match(data: string): string | undefined {
     if (this.#kind === undefined) return undefined;

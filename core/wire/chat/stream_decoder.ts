@@ -7,7 +7,7 @@ import type { ToolUses } from "../../billing/hosted_tools.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxRefusalChars } from "../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
-import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
+import type { EventSink, RepeatableText, StreamDecoder } from "../stream/dialect.ts";
 import { eventJson } from "../stream/frame_json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { Moderation } from "../conversation/mod.ts";
@@ -71,6 +71,20 @@ export class ChatStreamDecoder implements StreamDecoder {
       return this.#fail(chunk);
     }
     if (isJsonObject(chunk)) this.#chunk(chunk, data);
+  }
+
+  get repeatableText(): RepeatableText | undefined {
+    const { kind, pieceAt } = this.#shape;
+    if (kind === undefined || kind === "arguments" || pieceAt === 0 || this.#finished) {
+      return undefined;
+    }
+    const isQuiet = this.#open?.kind === kind && this.#logprobs === undefined &&
+      (kind !== "text" || this.#sources.isQuiet);
+    return isQuiet ? { kind, at: pieceAt } : undefined;
+  }
+
+  passed(kind: RepeatableText["kind"], units: number): void {
+    if (kind === "text") this.#sources.passed(units);
   }
 
   bodyEnd(emit: EventSink): void {

@@ -10,7 +10,7 @@ import type { TokenUsage } from "../../billing/token_usage.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Moderation, Stop, StreamEvent } from "../conversation/mod.ts";
-import type { StreamEncoder } from "../stream/dialect.ts";
+import type { RepeatableText, StreamEncoder, TextFrame } from "../stream/dialect.ts";
 import { chatModeration } from "../fields/moderation.ts";
 import { StreamAnnotations } from "./annotations.ts";
 import { writeTier } from "./encode_answer.ts";
@@ -97,6 +97,16 @@ export class ChatStreamEncoder implements StreamEncoder {
       case "usage_rejected":
         return "";
     }
+  }
+
+  /** Reasoning is written twice, so only text has a frame. */
+  textFrame(kind: RepeatableText["kind"]): TextFrame | undefined {
+    if (kind !== "text") return undefined;
+    return { before: `${this.#head}{"content":`, after: `}${this.#openTail}` };
+  }
+
+  passed(_kind: RepeatableText["kind"], _block: number, units: number): void {
+    this.#annotations.passed(units);
   }
 
   /** Writes the members that all chunks share, as JSON text without the closing brace. */

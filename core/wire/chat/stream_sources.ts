@@ -33,6 +33,16 @@ export class StreamSources {
     this.#chars += literalLength(json);
   }
 
+  /** Text of so many characters passed. */
+  passed(chars: number): void {
+    this.#chars += chars;
+  }
+
+  /** Whether the next text has no source before it. */
+  get isQuiet(): boolean {
+    return this.#waiting.length === 0;
+  }
+
   /** Begins a block of text. */
   begin(): void {
     this.#blockStart = this.#chars;

@@ -87,6 +87,16 @@ export class CitedText {
     }
   }
 
+  /** Whether text passes as it comes. */
+  get passes(): boolean {
+    return this.#solid && !this.#ending && this.#waiting.length === 0;
+  }
+
+  /** Text of so many characters passed. */
+  passed(chars: number): void {
+    this.#chars += chars;
+  }
+
   cite(citation: Citation): void {
     const { span } = citation;
     if (span === undefined) this.#ofAll.push(citation);

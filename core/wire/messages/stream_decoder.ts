@@ -8,7 +8,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import { GatewayError } from "../../errors.ts";
 import { maxToolCallsPerAnswer } from "../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
-import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
+import type { EventSink, RepeatableText, StreamDecoder } from "../stream/dialect.ts";
 import { eventJson } from "../stream/frame_json.ts";
 import { FrameTemplate } from "../../lib/json/json_literal.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -79,6 +79,13 @@ export class MessagesStreamDecoder implements StreamDecoder {
       return emit({ type: "error", error: readProviderError(value) });
     }
     if (isJsonObject(value)) this.#event(type, value, data);
+  }
+
+  get repeatableText(): RepeatableText | undefined {
+    const kind = this.#learntFor?.kind;
+    const { textAt } = this.#template;
+    if (kind === undefined || kind === "arguments" || textAt === 0) return undefined;
+    return { kind, at: textAt };
   }
 
   bodyEnd(): void {

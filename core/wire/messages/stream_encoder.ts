@@ -17,7 +17,7 @@ import type {
   Stop,
   StreamEvent,
 } from "../conversation/mod.ts";
-import type { StreamEncoder } from "../stream/dialect.ts";
+import type { RepeatableText, StreamEncoder, TextFrame } from "../stream/dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../stream/sequencer.ts";
 import { wordId } from "../tools/tool_ids.ts";
 import { writeCitation } from "./citations.ts";
@@ -27,6 +27,9 @@ import { hostedUse, writeHostedCall } from "./hosted_calls.ts";
 import { writeMessagesStop } from "./stop_reasons.ts";
 import { ToolInputStream } from "./tool_input_stream.ts";
 import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
+
+/** What follows the text of a delta. */
+const deltaTail = "}}\n\n";
 
 type OpenKind = "text" | "thinking" | "tool_use" | "custom" | "whole";
 
@@ -96,6 +99,18 @@ export class MessagesStreamEncoder implements StreamEncoder {
         this.#sequencer.take(event);
     }
     return this.#out;
+  }
+
+  textFrame(kind: RepeatableText["kind"], block: number): TextFrame | undefined {
+    if (!this.#sequencer.isLive(block)) return undefined;
+    const passes = kind === "text"
+      ? this.#open === "text" && this.#cited.passes
+      : this.#open === "thinking";
+    return passes ? { before: this.#deltaHead, after: deltaTail } : undefined;
+  }
+
+  passed(kind: RepeatableText["kind"], _block: number, units: number): void {
+    if (kind === "text") this.#cited.passed(units);
   }
 
   #event(name: string, data: string): void {
@@ -176,7 +191,7 @@ export class MessagesStreamEncoder implements StreamEncoder {
 
   /** Writes a delta of the open block, with its text as the last member. */
   #delta(json: string): void {
-    this.#out += `${this.#deltaHead}${json}}}\n\n`;
+    this.#out += this.#deltaHead + json + deltaTail;
   }
 
   #text(json: string): void {

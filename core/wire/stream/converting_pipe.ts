@@ -3,8 +3,9 @@ import { GatewayError } from "../../errors.ts";
 import { maxSseEventBytes } from "../limits.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import { encoded, encodedLent } from "../../lib/bytes/buffer_pool.ts";
+import { ByteRanges } from "../../lib/bytes/byte_ranges.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
-import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
+import { type KnownFrames, SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
 import { needsRestoring, restoringSink } from "./answer_restoration.ts";
 import { inClientTerms } from "./client_model.ts";
 import type {
@@ -20,10 +21,12 @@ import type { EventSink, StreamDecoder, StreamEncoder } from "./dialect.ts";
 import { dialectOf, providerDialectOf } from "./dialects.ts";
 import { literalBytes } from "../../lib/json/json_literal.ts";
 import { newStreamReading } from "./reading.ts";
+import { RepeatedText } from "./repeated_text.ts";
 import { joiningSink } from "../fields/surrogate_pairs.ts";
 import { thinkingSink } from "../fields/think_tags.ts";
 
 const nothing = new Uint8Array(0);
+const encoder = new TextEncoder();
 
 /**
  * A pipe for a client that speaks another style than the upstream.
@@ -66,7 +69,15 @@ class ConvertingPipe implements StreamPipe {
   /** The sink behind the steps that join characters, separate thinking and restore tools. */
   readonly #write: EventSink;
   readonly #visit = (frame: SseFrame): boolean => this.#frame(frame);
+  /** Absent where steps between decoder and encoder depend on the text. */
+  readonly #repeated: RepeatedText | undefined;
+  readonly #known: KnownFrames | undefined;
+  /** What is sent with this push: ranges of bytes, then text. */
+  readonly #ranges = new ByteRanges();
   #out = "";
+  /** The events of the frame that is being read: how many, and the last. */
+  #eventCount = 0;
+  #lastEvent: StreamEvent | undefined;
   #failure: GatewayError | undefined;
 
   constructor(
@@ -85,15 +96,24 @@ class ConvertingPipe implements StreamPipe {
     const split = thinkTags === undefined ? restored : thinkingSink(thinkTags, restored);
     this.#write = joiningSink(split);
     this.#onEvent = (event) => this.#take(event);
+    if (restored !== write || split !== restored) return;
+    this.#repeated = new RepeatedText({ decoder, encoder, reading: this.reading });
+    this.#known = (bytes, from) => this.#passRepeated(bytes, from);
   }
 
   push(bytes: Uint8Array): Uint8Array {
     this.#read(bytes);
-    return this.#takeOut();
+    if (this.#ranges.isEmpty) return this.#takeOut();
+    this.#moveOut();
+    return this.#ranges.take(bytes);
   }
 
   pushLent(bytes: Uint8Array): Uint8Array {
     this.#read(bytes);
+    if (!this.#ranges.isEmpty) {
+      this.#moveOut();
+      return this.#ranges.lend();
+    }
     const text = this.#out;
     if (text === "") return nothing;
     this.#out = "";
@@ -103,9 +123,25 @@ class ConvertingPipe implements StreamPipe {
   #read(bytes: Uint8Array): void {
     if (this.#failure !== undefined) throw this.#failure;
     if (this.reading.state !== "open") return;
-    this.#guarded(() => this.#splitter.push(bytes, this.#visit));
+    this.#guarded(() => this.#splitter.push(bytes, this.#visit, this.#known));
     // The output before the failure still reaches the client; the next call reports the failure.
-    if (this.#failure !== undefined && this.#out === "") throw this.#failure;
+    const isEmpty = this.#out === "" && this.#ranges.isEmpty;
+    if (this.#failure !== undefined && isEmpty) throw this.#failure;
+  }
+
+  #passRepeated(bytes: Uint8Array, from: number): number {
+    // Nothing to compare with is the usual case of a stream that has just begun.
+    if (this.#repeated?.isKnown !== true) return -1;
+    this.#moveOut();
+    return this.#repeated.convert(bytes, from, this.#ranges);
+  }
+
+  /** Moves what was written as text behind the ranges. */
+  #moveOut(): void {
+    if (this.#out === "") return;
+    const text = encoder.encode(this.#out);
+    this.#out = "";
+    this.#ranges.add(text, 0, text.length);
   }
 
   end(): Uint8Array {
@@ -171,8 +207,16 @@ class ConvertingPipe implements StreamPipe {
     // Comments only keep the upstream connection alive; the caller keeps the client's alive.
     const data = frame.dataLines === 0 ? frame.bareObject : frame.data;
     if (data === undefined) return true;
+    this.#repeated?.forget();
+    this.#eventCount = 0;
+    const written = this.#out.length;
     this.#decoder.frame(frame.event || undefined, data, this.#onEvent);
     this.reading.toolUses = this.#decoder.toolUses;
+    const event = this.#lastEvent;
+    this.#lastEvent = undefined;
+    if (this.#eventCount === 1 && event !== undefined) {
+      this.#repeated?.learn(frame, data, event, this.#out.slice(written));
+    }
     return this.reading.state === "open";
   }
 
@@ -183,6 +227,8 @@ class ConvertingPipe implements StreamPipe {
 
   #take(event: StreamEvent): void {
     const { reading } = this;
+    this.#eventCount++;
+    this.#lastEvent = event;
     switch (event.type) {
       case "text":
       case "refusal":

@@ -70,6 +70,19 @@ export interface EncodedRequest {
   readonly betas?: readonly string[];
 }
 
+/** Where a text is in the data of a frame. */
+export interface RepeatableText {
+  readonly kind: "text" | "reasoning";
+  /** Offset of the opening quote of its literal. */
+  readonly at: number;
+}
+
+/** What is written around the literal of a text. */
+export interface TextFrame {
+  readonly before: string;
+  readonly after: string;
+}
+
 /** Takes the events of a stream in order. */
 export type EventSink = (event: StreamEvent) => void;
 
@@ -83,6 +96,13 @@ export interface StreamDecoder {
    * @throws {GatewayError} `upstream_unreachable` if the frame is not an event of this style or a bound is exceeded
    */
   frame(event: string | undefined, data: string, emit: EventSink): void;
+  /**
+   * The text of the last frame, if a frame that differs from it in nothing else would give the same event with another
+   * text. Absent in decoders without such frames.
+   */
+  readonly repeatableText?: RepeatableText | undefined;
+  /** Such a frame came, with a text of so many UTF-16 units, and was not given to {@linkcode frame}. */
+  passed?(kind: RepeatableText["kind"], units: number): void;
   /** Ends the stream: emits `end` if the end of the body is a clean end in this style and none was emitted before. */
   bodyEnd(emit: EventSink): void;
 }
@@ -96,4 +116,11 @@ export interface StreamEncoder {
    * @throws {GatewayError} `upstream_unreachable` if the bound on buffered tool calls is exceeded
    */
   encode(event: StreamEvent): string;
+  /**
+   * What would be written around the text of another event of this kind in this block, if that depends on nothing else.
+   * Absent in encoders that write each event in another way.
+   */
+  textFrame?(kind: RepeatableText["kind"], block: number): TextFrame | undefined;
+  /** Such a text of so many UTF-16 units was written without {@linkcode encode}. */
+  passed?(kind: RepeatableText["kind"], block: number, units: number): void;
 }

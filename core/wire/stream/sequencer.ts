@@ -41,6 +41,11 @@ export class BlockSequencer {
     this.#write = write;
   }
 
+  /** Whether events of a block pass at once. */
+  isLive(block: number): boolean {
+    return block === this.#live;
+  }
+
   /**
    * Takes the next event of any block.
    *
