@@ -20,7 +20,7 @@ const pieceBytes = 60 * 1024;
 const maxPieces = 256;
 
 /** Bytes of the JSON of a catalogue: 10,000 models with long texts. A compressed text must not unfold without end. */
-const maxCatalogBytes = 32 * 1024 * 1024;
+export const maxCatalogBytes = 32 * 1024 * 1024;
 
 /** Milliseconds after which contents that no kept version names are removed: an editor commits within a minute. */
 const orphanMs = 24 * 3_600_000;
@@ -28,6 +28,8 @@ const orphanMs = 24 * 3_600_000;
 /** What is known of the pieces of one catalogue. */
 export interface ContentRow {
   readonly pieces: number;
+  /** Absent: one piece holds the text as it is, so that an ordinary start compresses nothing. */
+  readonly encoding?: "gzip";
   readonly writtenAtMs: number;
 }
 
@@ -81,7 +83,10 @@ export async function writeContents(
   nowMs: number,
 ): Promise<WrittenContents> {
   const plain = new TextEncoder().encode(text);
-  const packed = await through(plain, new CompressionStream("gzip"), maxCatalogBytes);
+  const isPacked = plain.length > pieceBytes;
+  const packed = isPacked
+    ? await through(plain, new CompressionStream("gzip"), maxCatalogBytes)
+    : plain;
   const pieces = Math.ceil((packed?.length ?? Infinity) / pieceBytes);
   if (packed === undefined || plain.length > maxCatalogBytes || pieces > maxPieces) {
     throw new RangeError(`a catalogue of ${plain.length} bytes is too large`);
@@ -91,7 +96,8 @@ export async function writeContents(
     const piece = packed.slice(at * pieceBytes, (at + 1) * pieceBytes);
     await kv.set(catalogPieceKey(contentId, at), piece);
   }
-  await kv.set(catalogContentKey(contentId), { pieces, writtenAtMs: nowMs } satisfies ContentRow);
+  const row: ContentRow = { pieces, writtenAtMs: nowMs, ...(isPacked && { encoding: "gzip" }) };
+  await kv.set(catalogContentKey(contentId), row);
   return await knownContents(kv, contentId);
 }
 
@@ -121,7 +127,9 @@ export async function readContents(
   }
   try {
     const packed = new Uint8Array(await new Blob(parts).arrayBuffer());
-    const plain = await through(packed, new DecompressionStream("gzip"), maxCatalogBytes);
+    const plain = row.value.encoding === undefined
+      ? packed
+      : await through(packed, new DecompressionStream("gzip"), maxCatalogBytes);
     const text = plain && new TextDecoder().decode(plain);
     return text !== undefined && await catalogDigest(text) === digest
       ? JSON.parse(text)

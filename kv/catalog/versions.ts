@@ -26,13 +26,13 @@ import {
 export const keptVersions = 200;
 
 /** Versions on one page of the history. */
-const versionsPerPage = 50;
+export const versionsPerPage = 50;
 
 /** Attempts to change the head: only operators compete. */
 const headWriteAttempts = 5;
 
 /** Most characters of a reason. */
-const maxCatalogReasonChars = 500;
+export const maxCatalogReasonChars = 500;
 
 /** The author of versions that come from `gateway.json`. */
 const fileAuthor = "gateway.json";

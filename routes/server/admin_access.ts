@@ -23,12 +23,14 @@ export async function openAdmin(
     const { receivingAccounts } = gateway.config.topup;
     // Loaded with the first command.
     const app = loadedOnce(async () => {
-      const [{ createAdminApp }, { storeReadings }] = await Promise.all([
+      const [{ createAdminApp }, { storeReadings }, { editingOf }] = await Promise.all([
         import("../operator/cli/app.ts"),
         import("../operator/cli/store_readings.ts"),
+        import("../operator/catalog/editing_of.ts"),
       ]);
       return createAdminApp({
         ...gateway,
+        editing: editingOf(gateway),
         masterKeys,
         ...defined({ snapshot }),
         receivingAccounts,

@@ -1,15 +1,16 @@
 /**
- * The operator's API: routes, maintenance and claims on providers, behind the key in `GATEWAY_OPERATOR_KEY`. Without
+ * The operator's API: routes, maintenance, the catalogue and claims on providers, behind the key in `GATEWAY_OPERATOR_KEY`. Without
  * that key these paths do not exist. Changes reach every instance within two seconds.
  *
- * - Folder `routes/operator/api/`: the operator's API: routes, maintenance, claims on providers.
+ * - Folder `routes/operator/api/`: the operator's API: routes, maintenance, catalogue, claims on providers.
  * - In: requests with the operator's key.
  * - Out: JSON, switches that every instance shares.
  * - Never: answers without the operator's key.
  */
-import { type Context, Hono } from "hono";
+import { type Context, type Handler, Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../core/errors.ts";
+import { loadedOnce } from "../../../core/lib/loaded_once.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { maxSwitchReasonChars } from "../../../kv/operators/control.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
@@ -69,10 +70,11 @@ export function createOperatorApi(gateway: Gateway): Hono {
   const act = () => ({ operator: operatorProgram, nowMs: clock.nowMs() });
 
   /** Reads the JSON of a body; an empty body counts as an empty object. */
-  async function readJson(context: Context): Promise<unknown> {
-    const bytes = await readRequestBody(context.req.raw, deadlines, {
-      maxBytes: maxOperatorBodyBytes,
-    });
+  async function readJson(
+    context: Context,
+    maxBytes = maxOperatorBodyBytes,
+  ): Promise<unknown> {
+    const bytes = await readRequestBody(context.req.raw, deadlines, { maxBytes });
     if (bytes.length === 0) return {};
     try {
       return JSON.parse(new TextDecoder().decode(bytes));
@@ -81,7 +83,7 @@ export function createOperatorApi(gateway: Gateway): Hono {
     }
   }
 
-  app.onError((error) => {
+  const answerError = (error: Error): Response => {
     const known = error instanceof z.ZodError
       ? new GatewayError(
         "invalid_request",
@@ -89,7 +91,8 @@ export function createOperatorApi(gateway: Gateway): Hono {
       )
       : error;
     return errorResponse(known, "chat", newId("request", clock.nowMs()));
-  });
+  };
+  app.onError(answerError);
 
   app.get(
     "/routes",
@@ -129,6 +132,17 @@ export function createOperatorApi(gateway: Gateway): Hono {
       })),
     });
   });
+
+  // Loaded with the first request for the catalogue.
+  const catalogApi = loadedOnce(async () => {
+    const { createCatalogApi } = await import("./catalog.ts");
+    const api = createCatalogApi(gateway, readJson);
+    api.onError(answerError);
+    return api;
+  });
+  const serveCatalog: Handler = async (context) => (await catalogApi()).fetch(context.req.raw);
+  app.all("/catalog", requireKey, serveCatalog);
+  app.all("/catalog/*", requireKey, serveCatalog);
 
   app.get(
     "/maintenance",

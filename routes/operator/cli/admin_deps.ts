@@ -4,6 +4,7 @@ import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { ReceivingAccount } from "../../../core/payments/receiving_account.ts";
 import type { Control } from "../../../kv/operators/control.ts";
 import type { WalletEngine } from "../../../kv/wallet/mod.ts";
+import type { CatalogEditing } from "../catalog/editing.ts";
 import type { BeginReading } from "./store_readings.ts";
 import type { ReadSnapshot } from "../../../kv/store/snapshot.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
@@ -15,6 +16,7 @@ export interface AdminDeps {
   readonly masterKeys: MasterKeys;
   readonly control: Control;
   readonly wallet: WalletEngine;
+  readonly editing: CatalogEditing;
   readonly receivingAccounts: readonly ReceivingAccount[];
   /** Reads every row as of one moment, for a backup. */
   readonly snapshot?: ReadSnapshot;

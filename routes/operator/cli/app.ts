@@ -13,6 +13,7 @@ import type { AdminDeps } from "./admin_deps.ts";
 import { addBackupRoutes } from "./backups.ts";
 import { addBookRoutes } from "./books.ts";
 import { addCampaignRoutes } from "./campaigns.ts";
+import { addCatalogRoutes } from "./catalog.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addNoticeRoutes } from "./notices.ts";
 import { addOutboxRoutes } from "./outbox.ts";
@@ -41,6 +42,7 @@ export function createAdminApp(deps: AdminDeps): Hono {
   addBookRoutes(app, deps);
   addOutboxRoutes(app, deps);
   addBackupRoutes(app, deps);
+  addCatalogRoutes(app, deps.editing);
 
   app.post("/maintenance", async (context) => {
     const { on, message } = maintenanceBody.parse(await context.req.json());

@@ -10,12 +10,15 @@
  */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
+import { readCatalogIn } from "../../../core/config/catalog_reading.ts";
+import { errorLine } from "../../../core/lib/error_line.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { openControl } from "../../../kv/operators/control.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
 import { prepareStore } from "../../../kv/store/schema_version.ts";
 import { openStore } from "../../../kv/store/store.ts";
 import { openWalletEngine } from "../../../kv/wallet/mod.ts";
+import { openOwnersCatalog } from "../../server/catalog_opening.ts";
 import { loadMasterKeys } from "../../server/master_keys.ts";
 import { createAdminApp } from "./app.ts";
 import { backUpHere, type BackupWorld, restoreHere, saveBackup } from "./backups.ts";
@@ -49,12 +52,14 @@ export async function runAdmin(
     world.error(`${read.problem}\n${read.usage}`);
     return 2;
   }
-  const mustExist = read.request.makesStore !== true;
+  const request = await withCatalogFile(read.request, world);
+  if (request === undefined) return 1;
+  const mustExist = request.makesStore !== true;
   const opened = await openStore(config.store, world.clock, { mustExist });
   if (opened.ok) {
     using store = opened.store;
-    const { backup } = read.request;
-    if (backup === undefined) return await runHere(store.kv, config, read.request, world);
+    const { backup } = request;
+    if (backup === undefined) return await runHere(store.kv, config, request, world);
     const act = backup.act === "save" ? backUpHere : restoreHere;
     return await act(config, backupWorld(world, backup.path), store);
   }
@@ -62,7 +67,23 @@ export async function runAdmin(
     world.error(`${opened.problem}\n`);
     return 1;
   }
-  return await runAtServer(config, read.request, world);
+  return await runAtServer(config, request, world);
+}
+
+/** Adds the file that a command names to its body; `undefined` if it cannot be read, which was said. */
+async function withCatalogFile(
+  request: AdminRequest,
+  { error }: CommandWorld,
+): Promise<AdminRequest | undefined> {
+  const { catalogFile, body } = request;
+  if (catalogFile === undefined) return request;
+  try {
+    const catalog: unknown = JSON.parse(await Deno.readTextFile(catalogFile));
+    return { ...request, body: { ...(typeof body === "object" && body), catalog } };
+  } catch (failure) {
+    error(`${catalogFile}: ${errorLine(failure)}\n`);
+    return undefined;
+  }
 }
 
 function backupWorld(world: CommandWorld, path: string): BackupWorld {
@@ -118,6 +139,8 @@ async function runHere(
     world.error(`${loaded.problem}\n`);
     return 1;
   }
+  const catalogued = await openOwnersCatalog(kv, config, clock.nowMs());
+  const mode = catalogued.ok ? catalogued.config.mode : config.mode;
   const control = await openControl(kv, clock);
   await reapExpiredInstances(kv, clock.nowMs(), { all: config.store.kind === "file" });
   const wallet = await openWalletEngine(kv, { clock });
@@ -128,6 +151,13 @@ async function runHere(
       masterKeys: loaded.masterKeys,
       control,
       wallet,
+      editing: {
+        kv,
+        clock,
+        read: readCatalogIn(mode, config.readCatalog),
+        fileContents: config.fileContents,
+        refresh: () => Promise.resolve(),
+      },
       receivingAccounts: config.topup.receivingAccounts,
     });
     // The answer is written completely before the store closes.

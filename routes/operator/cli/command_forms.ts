@@ -9,6 +9,8 @@ export interface AdminRequest {
   readonly operationId?: string;
   /** Creates the store if there is none: what an operator does before the first start. */
   readonly makesStore?: true;
+  /** The file of JSON that is sent as `catalog` of the body. */
+  readonly catalogFile?: string;
   /** The file that the command writes or reads, encrypted. */
   readonly backup?: { readonly act: "save" | "restore"; readonly path: string };
 }
@@ -256,6 +258,59 @@ export const commandForms: readonly CommandForm[] = [
       makesStore: true,
       backup: { act: "restore", path },
     }),
+  },
+  {
+    words: ["catalog", "show"],
+    operands: [],
+    options: [],
+    about: "the catalogue in force, and the version that waits",
+    request: () => ({ method: "GET", path: "/catalog" }),
+  },
+  {
+    words: ["catalog", "apply"],
+    operands: ["FILE"],
+    options: [
+      { name: "reason", value: "R" },
+      { name: "from", value: "TIME" },
+      { name: "dry-run" },
+    ],
+    about:
+      "make a version of a file in the form of gateway.json, in force at once or from a time\n" +
+      "such as 2026-12-01T00:00:00+07:00; --dry-run: only show what would change",
+    request: ([catalogFile = ""], body) => ({
+      method: "POST",
+      path: "/catalog",
+      body,
+      catalogFile,
+    }),
+  },
+  {
+    words: ["catalog", "history"],
+    operands: [],
+    options: [{ name: "before", value: "VERSION" }],
+    about: "versions with author and reason, newest first",
+    request: (_, { before }) => ({
+      method: "GET",
+      path: `/catalog/versions${before === undefined ? "" : `?before=${Number(before)}`}`,
+    }),
+  },
+  {
+    words: ["catalog", "rollback"],
+    operands: ["VERSION"],
+    options: [{ name: "reason", value: "R", needed: true }, { name: "from", value: "TIME" }],
+    about: "make a version with the contents of an older one",
+    request: ([version], body) => ({
+      method: "POST",
+      path: "/catalog/rollback",
+      body: { version, ...body },
+    }),
+  },
+  {
+    words: ["catalog", "withdraw"],
+    operands: [],
+    options: [{ name: "reason", value: "R", needed: true }],
+    about: "take back the version that waits for its time",
+    request: (_, body) => ({ method: "POST", path: "/catalog/withdraw", body }),
   },
   {
     words: ["maintenance", "on"],

@@ -14,6 +14,7 @@ import { openWalletEngine } from "../../../../kv/wallet/mod.ts";
 import { noUsage } from "../../../../kv/receipts/day_sums.ts";
 import { createAdminApp } from "../../../../routes/operator/cli/app.ts";
 import { readAdminCommand } from "../../../../routes/operator/cli/command.ts";
+import { testConfig } from "../../../support/gateways/gateway_in_process.ts";
 import { testKeyId } from "../../../support/worlds/money_world.ts";
 import {
   notice,
@@ -32,7 +33,10 @@ async function administered(run: (world: TopupWorld, app: Hono) => Promise<void>
   const masterKeys = await readMasterKeys(newMasterKey());
   const receivingAccounts = [receivingAccount];
   try {
-    await run(world, createAdminApp({ kv, clock, masterKeys, control, wallet, receivingAccounts }));
+    const { readCatalog, fileContents } = testConfig();
+    const editing = { kv, clock, read: readCatalog, fileContents, refresh: control.refresh };
+    const deps = { kv, clock, masterKeys, control, wallet, receivingAccounts, editing };
+    await run(world, createAdminApp(deps));
   } finally {
     control.close();
     await wallet.close();

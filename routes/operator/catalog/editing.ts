@@ -1,0 +1,180 @@
+/**
+ * Changes the catalogue for pages, the operator's API and commands alike.
+ *
+ * - Folder `routes/operator/catalog/`: what all ways of editing the catalogue share.
+ * - In: contents of a catalogue as they are written, and the version that their author saw.
+ * - Out: what would change, every problem, or a new version with its audit line.
+ * - Never: makes a version that this process cannot serve itself.
+ */
+import { type CatalogChange, catalogChanges } from "../../../core/catalog/diff.ts";
+import type { ReadCatalog } from "../../../core/config/catalog_reading.ts";
+import { defined } from "../../../core/lib/defined.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import { catalogDigest, catalogText } from "../../../kv/catalog/contents.ts";
+import { isPassedOver, seedCatalog } from "../../../kv/catalog/seed.ts";
+import {
+  addVersion,
+  type CatalogChangeResult,
+  type CatalogHead,
+  declineFile,
+  inForce,
+  readHead,
+  readVersion,
+  readVersionContents,
+  rollBack,
+  withdrawScheduled,
+} from "../../../kv/catalog/versions.ts";
+import type { Actor } from "../../../kv/operators/operator_audit.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+
+/** What editing needs of the gateway. */
+export interface CatalogEditing {
+  readonly kv: KeyValueStore;
+  readonly clock: Pick<Clock, "nowMs">;
+  /** Reads contents as this process would have to serve them. */
+  readonly read: ReadCatalog;
+  /** Contents of the `gateway.json` of this process. */
+  readonly fileContents: unknown;
+  /** Puts a change in force here at once; other instances find it themselves. */
+  readonly refresh: () => Promise<void>;
+}
+
+/** The catalogue as an editor finds it. */
+export interface CatalogState {
+  readonly head: CatalogHead;
+  /** The version in force. */
+  readonly version: number;
+  readonly contents: JsonObject;
+  /** Whether `gateway.json` has contents that were neither taken over nor declined. */
+  readonly isFilePassedOver: boolean;
+}
+
+/** What a change would do, or why it is none. */
+export type CatalogPreview =
+  | { readonly ok: false; readonly problems: readonly string[] }
+  | { readonly ok: true; readonly changes: readonly CatalogChange[]; readonly text: string };
+
+/** A change that an operator asks for. */
+export interface WantedChange {
+  /** The newest version that the author has seen. */
+  readonly base: number;
+  readonly reason: string;
+  /** The moment from which it is in force; absent: at once. */
+  readonly effectiveFromMs?: number | undefined;
+}
+
+/** The result of a change. */
+export type ChangeResult = CatalogChangeResult | {
+  readonly ok: false;
+  readonly reason: "invalid";
+  readonly problems: readonly string[];
+};
+
+/** Reads the catalogue of the store, which is made of `gateway.json` if there is none yet. */
+export async function catalogState(deps: CatalogEditing): Promise<CatalogState> {
+  const { kv, clock, fileContents } = deps;
+  const nowMs = clock.nowMs();
+  const head = await readHead(kv) ?? (await seedCatalog(kv, fileContents, nowMs)).head;
+  const { version } = inForce(head, nowMs);
+  const contents = await readVersionContents(kv, version);
+  if (!isObject(contents)) throw new Error(`catalogue version ${version} is damaged`);
+  const fileDigest = await catalogDigest(catalogText(fileContents));
+  return {
+    head,
+    version,
+    contents,
+    isFilePassedOver: isPassedOver(head, fileDigest, nowMs),
+  };
+}
+
+function isObject(contents: unknown): contents is JsonObject {
+  return typeof contents === "object" && contents !== null && !Array.isArray(contents);
+}
+
+/** Checks contents and compares them with the version in force. */
+export function previewCatalog(
+  { read }: Pick<CatalogEditing, "read">,
+  before: JsonObject,
+  wanted: unknown,
+): CatalogPreview {
+  const reading = read(wanted, "catalogue");
+  if (!reading.ok) return { ok: false, problems: reading.problems };
+  // What is a catalogue is an object of JSON.
+  const after = isObject(wanted) ? wanted : {};
+  return { ok: true, changes: catalogChanges(before, after), text: catalogText(after) };
+}
+
+/** Makes a version of contents, if they are valid. */
+export async function applyCatalog(
+  deps: CatalogEditing,
+  contents: unknown,
+  { base, reason, effectiveFromMs }: WantedChange,
+  author: Actor,
+): Promise<ChangeResult> {
+  const reading = deps.read(contents, "catalogue");
+  if (!reading.ok) return { ok: false, reason: "invalid", problems: reading.problems };
+  const text = catalogText(contents);
+  const isFile = text === catalogText(deps.fileContents);
+  const fileDigest = isFile ? await catalogDigest(text) : undefined;
+  const act = { author, reason, base, nowMs: deps.clock.nowMs() };
+  const result = await addVersion(
+    deps.kv,
+    { text, effectiveFromMs, ...defined({ fileDigest }) },
+    act,
+  );
+  if (result.ok) await deps.refresh();
+  return result;
+}
+
+/** Makes a version with the contents of an older one, if this process can still serve those. */
+export async function rollBackCatalog(
+  deps: CatalogEditing,
+  to: number,
+  { base, reason, effectiveFromMs }: WantedChange,
+  author: Actor,
+): Promise<ChangeResult> {
+  const contents = await readVersionContents(deps.kv, to);
+  if (contents === undefined) return { ok: false, reason: "missing" };
+  const reading = deps.read(contents, `catalogue version ${to}`);
+  if (!reading.ok) return { ok: false, reason: "invalid", problems: reading.problems };
+  const act = { author, reason, base, nowMs: deps.clock.nowMs() };
+  const result = await rollBack(deps.kv, { to, effectiveFromMs }, act);
+  if (result.ok) await deps.refresh();
+  return result;
+}
+
+/** Takes back the version that waits for its moment. */
+export async function withdrawCatalog(
+  deps: CatalogEditing,
+  { base, reason }: WantedChange,
+  author: Actor,
+): Promise<"done" | "conflict" | "missing"> {
+  const act = { author, reason, base, nowMs: deps.clock.nowMs() };
+  const result = await withdrawScheduled(deps.kv, act);
+  if (result === "done") await deps.refresh();
+  return result;
+}
+
+/** Keeps the store's catalogue although `gateway.json` differs. */
+export async function keepStoreCatalog(
+  { kv, clock, fileContents }: CatalogEditing,
+  { base, reason }: WantedChange,
+  author: Actor,
+): Promise<"done" | "conflict" | "missing"> {
+  const fileDigest = await catalogDigest(catalogText(fileContents));
+  return await declineFile(kv, fileDigest, { author, reason, base, nowMs: clock.nowMs() });
+}
+
+/** Compares a version with the one that it replaced; `undefined` if the contents of either are no longer kept. */
+export async function changesOfVersion(
+  kv: KeyValueStore,
+  version: number,
+): Promise<readonly CatalogChange[] | undefined> {
+  const row = await readVersion(kv, version);
+  const after = await readVersionContents(kv, version);
+  if (row === undefined || !isObject(after)) return undefined;
+  if (row.parent === undefined) return [];
+  const before = await readVersionContents(kv, row.parent);
+  return isObject(before) ? catalogChanges(before, after) : undefined;
+}
