@@ -1,6 +1,7 @@
 /** The pages for operators and clients name every variable, metric and path; the admin app serves every command. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { openTestGateway, testConfig } from "../support/gateways/gateway_in_process.ts";
+import { editingOf } from "../../routes/operator/catalog/editing_of.ts";
 import { createAdminApp } from "../../routes/operator/cli/app.ts";
 import { commandForms } from "../../routes/operator/cli/command_forms.ts";
 import { createApp } from "../../routes/app.ts";
@@ -59,7 +60,9 @@ Deno.test("each command of the operator is served", async () => {
   await using gateway = await openTestGateway();
   const { kv, masterKeys, assembled: { gateway: { clock, control, wallet } } } = gateway;
   const receivingAccounts = testConfig().topup.receivingAccounts;
-  const app = createAdminApp({ kv, masterKeys, clock, control, wallet, receivingAccounts });
+  const editing = editingOf(gateway.assembled.gateway);
+  const deps = { kv, masterKeys, clock, control, wallet, receivingAccounts, editing };
+  const app = createAdminApp(deps);
   for (const { words, operands, request } of commandForms) {
     const { method, path } = request(operands.map(() => "x"), {});
     const isServed = app.routes.some((route) =>
