@@ -26,9 +26,11 @@ import playgroundMediaScript from "./static/playground/media.js" with { type: "t
 import playgroundPicturesScript from "./static/playground/pictures.js" with { type: "text" };
 import playgroundReplyScript from "./static/playground/reply.js" with { type: "text" };
 import playgroundCss from "./static/playground.css" with { type: "text" };
+import logScript from "./static/log.js" with { type: "text" };
 import connectScript from "./static/connect.js" with { type: "text" };
 import componentsCss from "./static/components.css" with { type: "text" };
 import darkThemeCss from "./static/dark_theme.css" with { type: "text" };
+import logCss from "./static/log.css" with { type: "text" };
 import layoutCss from "./static/layout.css" with { type: "text" };
 import publicCss from "./static/public.css" with { type: "text" };
 import docsCss from "./static/docs.css" with { type: "text" };
@@ -78,9 +80,10 @@ const playgroundScript = joined(
 const sources = {
   "app.css": {
     type: css,
-    text: [pico, themeCss, darkThemeCss, darkBySystem, layoutCss, componentsCss, walletCss].join(
-      "\n",
-    ),
+    text: [pico, themeCss, darkThemeCss, darkBySystem, layoutCss, componentsCss, logCss, walletCss]
+      .join(
+        "\n",
+      ),
   },
   "app.js": { type: script, text: appScript },
   "htmx.js": { type: script, text: htmxScript },
@@ -88,6 +91,7 @@ const sources = {
   "public.css": { type: css, text: publicCss },
   "chart.css": { type: css, text: uplotCss },
   "chart.js": { type: script, text: [uplotScript, axisLabelsScript, chartScript].join("\n") },
+  "log.js": { type: script, text: logScript },
   "connect.js": { type: script, text: connectScript },
   "playground.js": { type: script, text: playgroundScript },
   "playground.css": { type: css, text: playgroundCss },

@@ -59,3 +59,29 @@ export function formatDate(atMs: number, locale: Locale): string {
     year: "numeric",
   }).format(atMs);
 }
+
+/** Formats what one bar of a chart stands for: `14:00` or `20 Nov` on an axis, with the day and the year in full. */
+export function formatBucket(
+  fromMs: number,
+  grain: "hour" | "day" | "month",
+  locale: Locale,
+  form: "short" | "long",
+): string {
+  const month = locale === "en" ? "short" : "2-digit";
+  const part = (options: Intl.DateTimeFormatOptions) =>
+    new Intl.DateTimeFormat(tags[locale], { timeZone: displayTimeZone, ...options }).format(fromMs);
+  const year = form === "long" ? { year: "numeric" as const } : {};
+  if (grain === "month") return part({ month, year: "numeric" });
+  const day = () => part({ day: "numeric", month, ...year });
+  if (grain === "day") return day();
+  const hour = part({ hour: "2-digit", minute: "2-digit", hourCycle: "h23" });
+  if (form === "long") return `${day()}, ${hour}`;
+  // Midnight is where the day is said.
+  return hour === "00:00" ? day() : hour;
+}
+
+/** Formats a part of a whole: `0.4 %` in English and `0,4 %` in Vietnamese, a whole percent from 10 % on. */
+export function formatPercent(part: number, locale: Locale): string {
+  const percent = part * 100;
+  return `${formatDecimal(percent.toFixed(percent >= 10 || percent === 0 ? 0 : 1), locale)}\u00a0%`;
+}

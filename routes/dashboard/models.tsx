@@ -254,6 +254,7 @@ export const modelPage: PageDeclaration<DashboardDeps> = {
   navigation: {
     href: "/models",
     icon: "models",
+    group: "manage",
     label: { en: "Models and prices", vi: "Mô hình và giá" },
     publicLink: { label: { en: "Models", vi: "Mô hình" } },
   },

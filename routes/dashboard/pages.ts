@@ -10,6 +10,7 @@ import { modelPage } from "./models.tsx";
 import { oneModelPage } from "./model/mod.tsx";
 import type { PageDeclaration } from "./page.ts";
 import { playgroundPages } from "./playground/mod.tsx";
+import { searchPages } from "./search/mod.tsx";
 import { mailLinkPages } from "./sign_in/mail_link.tsx";
 import { openIdPages } from "./sign_in/openid.tsx";
 import { resetPages } from "./sign_in/reset.tsx";
@@ -26,6 +27,7 @@ export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   homePage,
   keyPages,
   usagePages,
+  searchPages,
   walletPages,
   invoicePages,
   modelPage,

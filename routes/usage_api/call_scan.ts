@@ -1,6 +1,7 @@
 /** Reads the calls of an account, newest first: those with a receipt, and those that were refused before. */
 import { failureCodeOf } from "../../core/billing/call_failure.ts";
 import type { RequestId } from "../../core/lib/ids.ts";
+import { maxCallMs } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 import {
   listAllRefusedCalls,
@@ -71,7 +72,7 @@ function fitsStatus(call: Call, status: string): boolean {
   }
 }
 
-function matchesCall(call: Call, filter: CallFilter): boolean {
+function matchesCall(call: Call, filter: CallsOfAllFilter): boolean {
   const fits = call.kind === "receipt"
     ? matchesReceipt(call.receipt, filter)
     : matchesRefused(call.refused, filter);
@@ -84,7 +85,7 @@ function endedAs(call: Call, { status, error }: ErrorFilter): boolean {
     (error === undefined || errorOf(call) === error);
 }
 
-function matchesRefused(call: RefusedCall, filter: CallFilter): boolean {
+function matchesRefused(call: RefusedCall, filter: CallsOfAllFilter): boolean {
   return call.atMs >= filter.fromMs && call.atMs < filter.untilMs &&
     fitsCell({ keyId: call.keyId, model: call.model }, filter);
 }
@@ -170,28 +171,40 @@ export async function takeCalls(
   return await takeCallPage(steps, (call) => matchesCall(call, filter), count);
 }
 
-async function* allReceiptCalls(kv: KeyValueStore, before?: RequestId): CallSteps {
-  for await (const receipt of listAllReceipts(kv, before)) {
+/** The calls of all accounts to read. */
+export type CallsOfAllFilter = Omit<CallFilter, "accountId">;
+
+/** Where a list of all calls begins. */
+function topOf({ before, untilMs }: CallsOfAllFilter): RequestId {
+  const top = firstIdAt(untilMs + maxCallMs);
+  return before !== undefined && before < top ? before : top;
+}
+
+async function* allReceiptCalls(kv: KeyValueStore, filter: CallsOfAllFilter): CallSteps {
+  const bottom = firstIdAt(filter.fromMs - maxCallMs);
+  for await (const receipt of listAllReceipts(kv, topOf(filter))) {
+    if (receipt.requestId < bottom) return;
     yield { requestId: receipt.requestId, item: answeredCall(receipt), cost: 1 };
   }
 }
 
-async function* allRefusedCalls(kv: KeyValueStore, before?: RequestId): CallSteps {
-  for await (const refused of listAllRefusedCalls(kv, before)) {
+async function* allRefusedCalls(kv: KeyValueStore, filter: CallsOfAllFilter): CallSteps {
+  for await (const refused of listAllRefusedCalls(kv, topOf(filter))) {
     const { requestId } = refused;
+    if (refused.atMs < filter.fromMs) return;
     yield { requestId, item: { kind: "refused", requestId, refused }, cost: 1 };
   }
 }
 
-/** Reads up to `count` calls of all accounts that ended as the filter asks, starting before `before` if given. */
+/** Reads up to `count` calls of all accounts that match the filter. */
 export async function takeCallsOfAll(
   kv: KeyValueStore,
-  filter: ErrorFilter & { readonly before?: RequestId | undefined },
+  filter: CallsOfAllFilter,
   count: number,
 ): Promise<CallPage> {
-  const refused = allRefusedCalls(kv, filter.before);
+  const refused = allRefusedCalls(kv, filter);
   const steps = filter.status === "refused"
     ? refused
-    : newestFirst(allReceiptCalls(kv, filter.before), refused);
-  return await takeCallPage(steps, (call) => endedAs(call, filter), count);
+    : newestFirst(allReceiptCalls(kv, filter), refused);
+  return await takeCallPage(steps, (call) => matchesCall(call, filter), count);
 }

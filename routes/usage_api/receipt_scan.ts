@@ -142,7 +142,10 @@ export async function* scanReceipts(
 }
 
 /** Whether a receipt fits a filter. */
-export function matchesReceipt(receipt: Receipt, filter: ReceiptFilter): boolean {
+export function matchesReceipt(
+  receipt: Receipt,
+  filter: Omit<ReceiptFilter, "accountId">,
+): boolean {
   return receipt.startedAtMs >= filter.fromMs && receipt.startedAtMs < filter.untilMs &&
     fitsCell(receipt, filter);
 }

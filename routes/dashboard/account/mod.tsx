@@ -122,6 +122,7 @@ export const accountPages: PageDeclaration<DashboardDeps> = {
   navigation: {
     href: "/account",
     icon: "account",
+    group: "account",
     label: { en: "Account", vi: "Tài khoản" },
   },
   routes: createAccountPages,

@@ -1,10 +1,173 @@
-/** A chart with one bar per day, drawn by `chart.js`; without script the table below it shows the same figures. */
-import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
-import { formatDate, formatMoney, formatMoneyShort } from "../format.ts";
+/**
+ * A chart of bars or lines, drawn by `chart.js`. Below it the legend, and a table with the same figures, which works
+ * without script.
+ */
+import { type Bucket, bucketRange, type Grain } from "../../usage_api/period.ts";
+import { type Metric, type Series, totalsOf } from "../../usage_api/series.ts";
+import { formatBucket, formatCount, formatDuration, formatMoneyShort } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import { DataTable } from "./data_table.tsx";
 
-/** One bar of a chart. */
+const texts = defineTexts({
+  en: {
+    table: "Show as a table",
+    time: "Time",
+    sum: "Sum",
+    before: "Period before",
+    other: "others",
+    noCall: "–",
+  },
+  vi: {
+    table: "Xem dạng bảng",
+    time: "Thời gian",
+    sum: "Tổng",
+    before: "Kỳ trước",
+    other: "khác",
+    noCall: "–",
+  },
+});
+
+/** The assets that a page with a chart needs. */
+export const chartAssets = { scripts: ["chart.js"], styles: ["chart.css"] } as const;
+
+export interface ChartProps {
+  readonly series: Series;
+  readonly grain: Grain;
+  /** The sums of the period before, bar by bar. */
+  readonly before?: readonly (number | undefined)[] | undefined;
+  /** What the chart shows, for screen readers. */
+  readonly label: string;
+  /** Names parts for people; absent: they are shown as they are. */
+  readonly nameOf?: ((part: string) => string) | undefined;
+  /** The address that a bar leads to. */
+  readonly linkOf?: ((bucket: Bucket) => string) | undefined;
+  readonly locale: Locale;
+}
+
+/** Formats a figure of a chart. Sums of money are shortened; their exact form is in lists and receipts. */
+export function formatFigure(metric: Metric, value: number, locale: Locale): string {
+  switch (metric) {
+    case "cost":
+      return formatMoneyShort(microVndOf(value), locale);
+    case "first":
+    case "duration":
+      return value < 0 ? texts[locale].noCall : formatDuration(value, locale);
+    default:
+      return formatCount(Math.round(value), locale);
+  }
+}
+
+function microVndOf(vnd: number): bigint {
+  return BigInt(Math.round(vnd * 1e6));
+}
+
+/** What `chart.js` reads. */
+function drawn({ series, grain, before, linkOf, nameOf, locale }: ChartProps) {
+  const t = texts[locale];
+  const name = nameOf ?? ((part: string) => part);
+  return {
+    metric: series.metric,
+    locale: locale === "vi" ? "vi-VN" : "en-GB",
+    short: series.buckets.map(({ fromMs }) => formatBucket(fromMs, grain, locale, "short")),
+    long: series.buckets.map(({ fromMs }) => formatBucket(fromMs, grain, locale, "long")),
+    stacks: series.stacks.map((stack) => ({
+      name: stack.name === "" ? t.other : name(stack.name),
+      values: stack.values,
+    })),
+    before: before?.map((value) => value ?? null),
+    beforeName: t.before,
+    sum: t.sum,
+    links: linkOf === undefined ? undefined : series.buckets.map(linkOf),
+  };
+}
+
+const isTimes = ({ metric }: Series) => metric === "first" || metric === "duration";
+
+/** The chart with its legend and its table. */
+export function SeriesChart(props: ChartProps) {
+  const { series, before, label, nameOf = (part) => part, locale } = props;
+  const t = texts[locale];
+  return (
+    <figure class="chart-figure">
+      <div class="chart" role="img" aria-label={label} data-chart={JSON.stringify(drawn(props))}>
+      </div>
+      <figcaption class="chart-legend">
+        {series.stacks.map(({ name, values }, at) => (
+          <span>
+            <i class={`chart-key chart-key-${at + 1}`} aria-hidden="true"></i>
+            {name === "" ? t.other : nameOf(name)}
+            {!isTimes(series) && (
+              <span class="muted">
+                {formatFigure(series.metric, values.reduce((sum, one) => sum + one, 0), locale)}
+              </span>
+            )}
+          </span>
+        ))}
+        {before !== undefined && (
+          <span>
+            <i class="chart-key chart-key-before" aria-hidden="true"></i>
+            {t.before}
+            <span class="muted">
+              {formatFigure(
+                series.metric,
+                before.reduce((sum: number, one) => sum + (one ?? 0), 0),
+                locale,
+              )}
+            </span>
+          </span>
+        )}
+      </figcaption>
+      <details>
+        <summary>{t.table}</summary>
+        <FigureTable {...props} />
+      </details>
+    </figure>
+  );
+}
+
+function FigureTable({ series, grain, before, label, nameOf, linkOf, locale }: ChartProps) {
+  const t = texts[locale];
+  const totals = totalsOf(series);
+  const rows = series.buckets.map((bucket, at) => ({ bucket, at }))
+    .filter(({ at }) => series.stacks.some(({ values }) => values[at]! > 0))
+    .reverse();
+  const figure = (value: number) => formatFigure(series.metric, value, locale);
+  return (
+    <DataTable
+      label={label}
+      rows={rows}
+      columns={[
+        {
+          head: t.time,
+          kind: "one-line",
+          cell: ({ bucket }) => {
+            const text = formatBucket(bucket.fromMs, grain, locale, "long");
+            return linkOf === undefined ? text : <a href={linkOf(bucket)}>{text}</a>;
+          },
+        },
+        ...isTimes(series) ? [] : [{
+          head: t.sum,
+          kind: "number" as const,
+          cell: ({ at }: { at: number }) => figure(totals[at]!),
+        }],
+        ...series.stacks.map(({ name, values }) => ({
+          head: name === "" ? t.other : nameOf?.(name) ?? name,
+          kind: "number" as const,
+          wideOnly: !isTimes(series),
+          cell: ({ at }: { at: number }) => figure(values[at]!),
+        })),
+        ...before === undefined ? [] : [{
+          head: t.before,
+          kind: "number" as const,
+          wideOnly: true,
+          cell: ({ at }: { at: number }) => figure(before[at] ?? 0),
+        }],
+      ]}
+    />
+  );
+}
+
+/** One bar of a chart of days. */
 export interface DayBar {
   /** `YYYY-MM-DD` */
   readonly day: string;
@@ -12,48 +175,17 @@ export interface DayBar {
   readonly calls: number;
 }
 
-const texts = defineTexts({
-  en: { table: "Show as a table", day: "Day", cost: "Cost", calls: "Calls" },
-  vi: { table: "Xem dạng bảng", day: "Ngày", cost: "Chi phí", calls: "Lượt gọi" },
-});
-
-/** The assets that a page with a chart needs. */
-export const chartAssets = { scripts: ["chart.js"], styles: ["chart.css"] } as const;
-
-/** A bar chart of costs per day, with its table. */
+/** A chart of costs per day. */
 export function DayChart({ bars, label, locale }: {
   bars: readonly DayBar[];
   label: string;
   locale: Locale;
 }) {
-  const t = texts[locale];
-  const drawn = {
-    // Only for the height of bars; the exact sums are in the labels.
-    days: bars.map(({ day }) => Date.parse(`${day}T00:00:00Z`) / 1000),
-    values: bars.map(({ costMicroVnd }) => Number(costMicroVnd) / 1e6),
-    labels: bars.map(({ costMicroVnd }) => formatMoneyShort(costMicroVnd, locale)),
-    locale: locale === "vi" ? "vi-VN" : "en-GB",
-    cost: t.cost,
+  const values = bars.map(({ costMicroVnd }) => Number(costMicroVnd) / 1e6);
+  const series: Series = {
+    metric: "cost",
+    buckets: bars.flatMap(({ day }) => bucketRange(day) ?? []),
+    stacks: [{ name: label, values }],
   };
-  return (
-    <figure class="chart-figure">
-      <div class="chart" role="img" aria-label={label} data-chart={JSON.stringify(drawn)}></div>
-      <details>
-        <summary>{t.table}</summary>
-        <DataTable
-          label={label}
-          rows={bars.filter(({ calls }) => calls > 0)}
-          columns={[
-            { head: t.day, cell: ({ day }) => formatDate(vietnamDayStartMs(day), locale) },
-            { head: t.calls, kind: "number", cell: ({ calls }) => calls },
-            {
-              head: t.cost,
-              kind: "number",
-              cell: ({ costMicroVnd }) => formatMoney(costMicroVnd, locale),
-            },
-          ]}
-        />
-      </details>
-    </figure>
-  );
+  return <SeriesChart series={series} grain="day" label={label} locale={locale} />;
 }

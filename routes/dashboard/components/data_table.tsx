@@ -14,6 +14,8 @@ export interface Column<Row> {
   readonly wideOnly?: boolean;
   /** The heading is for screen readers only, since the buttons below it name their acts. */
   readonly hiddenHead?: boolean;
+  /** The head sorts the rows of the page, by `log.js`: by the value of a `<data>`, the time, or the text of a cell. */
+  readonly sortable?: true;
   readonly cell: (row: Row, at: number) => Child;
 }
 
@@ -24,6 +26,8 @@ export interface DataTableProps<Row> {
   readonly rows: readonly Row[];
   /** The content if there are no rows. */
   readonly empty?: Child;
+  /** Attributes of a row, for scripts. */
+  readonly rowAttributes?: (row: Row) => Readonly<Record<`data-${string}`, string>>;
 }
 
 const headClasses = {
@@ -47,8 +51,17 @@ function classOf<Row>(
   return words.length === 0 ? undefined : words.join(" ");
 }
 
+function Head<Row>({ head, hiddenHead, sortable }: Column<Row>) {
+  if (hiddenHead === true) return <span class="visually-hidden">{head}</span>;
+  return sortable === true
+    ? <button type="button" class="sort" data-sort>{head}</button>
+    : <>{head}</>;
+}
+
 /** A table with its columns, or a message if there are no rows. */
-export function DataTable<Row>({ label, columns, rows, empty }: DataTableProps<Row>) {
+export function DataTable<Row>(
+  { label, columns, rows, empty, rowAttributes }: DataTableProps<Row>,
+) {
   if (rows.length === 0 && empty !== undefined) return <>{empty}</>;
   return (
     <TableFrame label={label}>
@@ -57,16 +70,14 @@ export function DataTable<Row>({ label, columns, rows, empty }: DataTableProps<R
           <tr>
             {columns.map((column) => (
               <th scope="col" class={classOf(column, headClasses)}>
-                {column.hiddenHead === true
-                  ? <span class="visually-hidden">{column.head}</span>
-                  : column.head}
+                <Head {...column} />
               </th>
             ))}
           </tr>
         </thead>
         <tbody>
           {rows.map((row, at) => (
-            <tr>
+            <tr {...rowAttributes?.(row)}>
               {columns.map((column) => (
                 <td class={classOf(column, cellClasses)}>{column.cell(row, at)}</td>
               ))}

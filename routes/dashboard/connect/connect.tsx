@@ -129,6 +129,7 @@ export const connectPage: PageDeclaration<DashboardDeps> = {
   navigation: {
     href: "/connect",
     icon: "connect",
+    group: "build",
     label: { en: "Connect", vi: "Kết nối" },
     publicLink: { label: { en: "Connect", vi: "Kết nối" }, wideOnly: true },
   },

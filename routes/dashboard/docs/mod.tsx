@@ -149,6 +149,7 @@ export const docsPages: PageDeclaration<DashboardDeps> = {
   navigation: {
     href: "/docs",
     icon: "docs",
+    group: "build",
     label: { en: "Documentation", vi: "Tài liệu" },
     publicLink: { label: { en: "Docs", vi: "Tài liệu" }, wideOnly: true },
   },

@@ -3,7 +3,7 @@ import { CsrfField } from "../components/form.tsx";
 import { Icon, Mark } from "../components/icons.tsx";
 import type { Visitor } from "../visitor/visitor.ts";
 import { layoutTexts } from "./layout_texts.ts";
-import type { Navigation, NavigationEntry } from "./navigation.ts";
+import { type Navigation, type NavigationEntry, navigationGroups } from "./navigation.ts";
 
 /** The navigation and the entry of the page that is shown. */
 export interface NavigationLinks {
@@ -16,22 +16,52 @@ interface LinkProps {
   readonly links: NavigationLinks;
 }
 
-/** The links of the navigation that the visitor may see. */
+/** The links of the navigation that the visitor may see, in their groups. */
 export function NavLinks({ visitor, links: { navigation, current } }: LinkProps) {
+  const t = layoutTexts[visitor.locale];
   const isOperator = visitor.signedIn?.isOperator === true;
   const entries = navigation.items.map(({ entry }) => entry)
     .filter(({ operatorsOnly }) => operatorsOnly !== true || isOperator);
+  const groups = navigationGroups.map((group) => ({
+    group,
+    entries: entries.filter((entry) => (entry.group ?? navigationGroups[0]) === group),
+  }));
   return (
     <ul>
-      {entries.map((entry) => (
-        <li>
-          <a href={entry.href} aria-current={entry === current ? "page" : undefined}>
-            <Icon name={entry.icon} />
-            <span>{entry.label[visitor.locale]}</span>
-          </a>
-        </li>
+      {groups.filter(({ entries }) => entries.length > 0).map(({ group, entries }) => (
+        <>
+          <li class="nav-group" role="presentation">{t.groups[group]}</li>
+          {entries.map((entry) => (
+            <li>
+              <a href={entry.href} aria-current={entry === current ? "page" : undefined}>
+                <Icon name={entry.icon} />
+                <span>{entry.label[visitor.locale]}</span>
+              </a>
+            </li>
+          ))}
+        </>
       ))}
     </ul>
+  );
+}
+
+/** The search of every page: for a request id, or a page, model or key by its name. `/` leads to it. */
+function TopSearch({ visitor }: { visitor: Visitor }) {
+  const t = layoutTexts[visitor.locale];
+  return (
+    <form method="get" action="/search" class="top-search" role="search">
+      <input
+        type="search"
+        name="q"
+        id="top-search"
+        maxlength={80}
+        placeholder={t.searchHint}
+        aria-label={t.search}
+        aria-keyshortcuts="/"
+        autocomplete="off"
+      />
+      <kbd aria-hidden="true">/</kbd>
+    </form>
   );
 }
 
@@ -44,6 +74,10 @@ export function TopBar({ visitor, links, app }: LinkProps & { readonly app: bool
         <Mark />
         <span>{t.brand}</span>
       </a>
+      {app && visitor.sandbox && (
+        <a href="/docs" class="sandbox-mark" title={t.sandbox}>{t.sandboxMark}</a>
+      )}
+      {app && <TopSearch visitor={visitor} />}
       {app
         ? (
           <div class="top-end">

@@ -98,7 +98,6 @@ function Page(props: PageProps) {
             {visitor.announcements.map((announcement) =>
               AnnouncementNotice({ announcement, locale: visitor.locale })
             )}
-            {visitor.sandbox && app && <Notice tone="info">{t.sandbox}</Notice>}
             {props.bare !== true && (
               <div class="page-head">
                 <div>

@@ -23,6 +23,16 @@ export const layoutTexts = defineTexts({
     cancel: "Cancel",
     confirm: "Confirm",
     maintenance: "Maintenance: API calls are refused for now.",
+    search: "Search: a request id, a page, a model or a key",
+    searchHint: "Search or request id",
+    groups: {
+      build: "Build",
+      observe: "Observe",
+      manage: "Manage",
+      money: "Money",
+      account: "Account",
+    },
+    sandboxMark: "Sandbox",
     sandbox:
       "This gateway runs on its built-in test models and play money. No real provider is called.",
   },
@@ -47,6 +57,16 @@ export const layoutTexts = defineTexts({
     cancel: "Huỷ",
     confirm: "Xác nhận",
     maintenance: "Bảo trì: tạm thời API không nhận lượt gọi.",
+    search: "Tìm: mã lượt gọi, trang, mô hình hoặc khoá API",
+    searchHint: "Tìm, hoặc mã lượt gọi",
+    groups: {
+      build: "Xây dựng",
+      observe: "Theo dõi",
+      manage: "Quản lý",
+      money: "Tiền",
+      account: "Tài khoản",
+    },
+    sandboxMark: "Thử nghiệm",
     sandbox:
       "Cổng đang chạy với mô hình thử nghiệm có sẵn và tiền thử. Không gọi nhà cung cấp thật nào.",
   },

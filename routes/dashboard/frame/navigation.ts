@@ -8,9 +8,16 @@ export interface PageLink {
   readonly label: Readonly<Record<Locale, string>>;
 }
 
+/** The groups of the dashboard's navigation, in the order in which they are shown. */
+export const navigationGroups = ["build", "observe", "manage", "money", "account"] as const;
+
+export type NavigationGroup = typeof navigationGroups[number];
+
 /** An entry of the dashboard's own navigation. */
 export interface NavigationEntry extends PageLink {
   readonly icon: IconName;
+  /** Absent: with the first group. */
+  readonly group?: NavigationGroup;
   /** Shown to operators only. */
   readonly operatorsOnly?: true;
   /** The entry at the top of pages that need no account; absent: there is none. */

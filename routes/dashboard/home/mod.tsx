@@ -8,42 +8,20 @@
  */
 import { type Context, Hono } from "hono";
 import type { AccountId } from "../../../core/lib/ids.ts";
-import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
-import { type ApiKeyRecord, isActive, listApiKeys } from "../../../kv/api_keys/api_keys.ts";
-import type { Receipt } from "../../../core/billing/receipt.ts";
-import { listReceipts } from "../../../kv/receipts/receipts.ts";
-import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
-import type { Balance } from "../../../kv/wallet/mod.ts";
-import { netCostMicroVnd, readUsage, type UsageRow } from "../../../kv/receipts/usage.ts";
-import { Card, chartAssets, DayChart, Icon, Money, Stat, Stats } from "../components/mod.ts";
+import { isActive } from "../../../kv/api_keys/api_keys.ts";
+import { Card, chartAssets, Icon } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
-import { formatCount, formatMoney } from "../format.ts";
 import { defineTexts, type Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
-import { shiftDay } from "../../usage_api/days.ts";
 import { PublicHistory } from "../status/public_history.ts";
-import { answeredCall } from "../../usage_api/call_scan.ts";
-import { CallTable } from "../usage/call_table.tsx";
-import { dayBars, totalUsage, usageSince } from "../../usage_api/summary.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { landingPage } from "./landing.tsx";
+import { Activity, Figures, loadOverview, type Overview } from "./overview.tsx";
 import type { PageDeclaration } from "../page.ts";
-
-const latestCalls = 6;
 
 const texts = defineTexts({
   en: {
     title: "Overview",
-    balance: "Balance",
-    reserved: (amount: string) => `${amount} held by running calls`,
-    topUp: "Top up",
-    today: "Today",
-    week: "Last 7 days",
-    month: "Last 30 days",
-    calls: (count: number) => `${formatCount(count, "en")} ${count === 1 ? "call" : "calls"}`,
-    perDay: "Cost per day, last 30 days",
-    latest: "Latest calls",
-    allCalls: "All calls",
     start: "Three steps to your first answer",
     steps: {
       topUp: "Fill your wallet",
@@ -59,16 +37,6 @@ const texts = defineTexts({
   },
   vi: {
     title: "Tổng quan",
-    balance: "Số dư",
-    reserved: (amount) => `${amount} đang giữ cho lượt gọi đang chạy`,
-    topUp: "Nạp tiền",
-    today: "Hôm nay",
-    week: "7 ngày qua",
-    month: "30 ngày qua",
-    calls: (count) => `${formatCount(count, "vi")} lượt gọi`,
-    perDay: "Chi phí theo ngày, 30 ngày qua",
-    latest: "Lượt gọi gần đây",
-    allCalls: "Mọi lượt gọi",
     start: "Ba bước đến câu trả lời đầu tiên",
     steps: {
       topUp: "Nạp tiền vào ví",
@@ -83,41 +51,6 @@ const texts = defineTexts({
     done: "xong",
   },
 });
-
-interface Overview {
-  readonly balance: Balance;
-  readonly rows: readonly UsageRow[];
-  readonly receipts: readonly Receipt[];
-  readonly refunds: Awaited<ReturnType<typeof readRefundsOf>>;
-  readonly keys: readonly ApiKeyRecord[];
-  readonly today: string;
-}
-
-async function loadOverview(deps: DashboardDeps, accountId: AccountId): Promise<Overview> {
-  const today = vietnamDay(deps.clock.nowMs());
-  const [balance, rows, page, keys] = await Promise.all([
-    deps.wallet.balance(accountId),
-    readUsage(deps.kv, accountId, { fromDay: shiftDay(today, -29), toDay: today }),
-    listReceipts(deps.kv, accountId, { limit: latestCalls }),
-    listApiKeys(deps.kv, accountId),
-  ]);
-  const { receipts } = page;
-  return { balance, rows, receipts, refunds: await readRefundsOf(deps.kv, receipts), keys, today };
-}
-
-function SpendStat({ label, rows, locale }: {
-  label: string;
-  rows: readonly UsageRow[];
-  locale: Locale;
-}) {
-  const usage = totalUsage(rows);
-  const t = texts[locale];
-  return (
-    <Stat label={label} note={t.calls(usage.calls)}>
-      <Money microVnd={netCostMicroVnd(usage)} locale={locale} short />
-    </Stat>
-  );
-}
 
 function Step({ done, href, title, text, doneText }: {
   done: boolean;
@@ -161,7 +94,7 @@ function FirstSteps({ overview, deps, locale }: {
 }) {
   const t = texts[locale];
   const nowMs = deps.clock.nowMs();
-  const called = overview.receipts.length > 0;
+  const called = overview.calls.length > 0;
   return (
     <Card title={t.start}>
       <ol class="steps">
@@ -191,50 +124,21 @@ function FirstSteps({ overview, deps, locale }: {
   );
 }
 
-function Figures({ overview, locale }: { overview: Overview; locale: Locale }) {
-  const t = texts[locale];
-  const { balance, rows, today } = overview;
-  const held = balance.reservedMicroVnd === 0n
-    ? undefined
-    : t.reserved(formatMoney(balance.reservedMicroVnd, locale));
-  return (
-    <Stats>
-      <Stat label={t.balance} note={held ?? <a href="/wallet">{t.topUp}</a>}>
-        <Money microVnd={balance.totalMicroVnd} locale={locale} short />
-      </Stat>
-      <SpendStat label={t.today} rows={usageSince(rows, today)} locale={locale} />
-      <SpendStat label={t.week} rows={usageSince(rows, shiftDay(today, -6))} locale={locale} />
-      <SpendStat label={t.month} rows={rows} locale={locale} />
-    </Stats>
-  );
-}
-
 async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accountId: AccountId) {
   const { locale } = c.get("visitor");
-  const t = texts[locale];
   const overview = await loadOverview(deps, accountId);
-  const { rows, receipts, refunds, keys, today } = overview;
-  const bars = dayBars(rows, { fromDay: shiftDay(today, -29), toDay: today });
   return await renderPage(
     c,
-    { title: t.title, ...chartAssets },
+    {
+      title: texts[locale].title,
+      scripts: [...chartAssets.scripts, "log.js"],
+      styles: chartAssets.styles,
+    },
     <>
       <Figures overview={overview} locale={locale} />
-      {receipts.length === 0 ? <FirstSteps overview={overview} deps={deps} locale={locale} /> : (
-        <>
-          <Card title={t.perDay}>
-            <DayChart bars={bars} label={t.perDay} locale={locale} />
-          </Card>
-          <Card title={t.latest} actions={<a href="/usage">{t.allCalls}</a>}>
-            <CallTable
-              calls={receipts.map(answeredCall)}
-              refunds={refunds}
-              keyNames={new Map(keys.map((key) => [key.id, key.name]))}
-              locale={locale}
-            />
-          </Card>
-        </>
-      )}
+      {overview.calls.length === 0
+        ? <FirstSteps overview={overview} deps={deps} locale={locale} />
+        : await Activity({ c, deps, overview, locale })}
     </>,
   );
 }
@@ -253,6 +157,7 @@ export const homePage: PageDeclaration<DashboardDeps> = {
   navigation: {
     href: "/",
     icon: "home",
+    group: "build",
     label: { en: "Overview", vi: "Tổng quan" },
   },
   routes: createHomePage,

@@ -230,6 +230,7 @@ export const invoicePages: PageDeclaration<InvoiceDeps> = {
   navigation: {
     href: "/invoices",
     icon: "invoice",
+    group: "money",
     label: { en: "Invoices", vi: "Hoá đơn" },
   },
   routes: createInvoicePages,

@@ -286,6 +286,7 @@ export const keyPages: PageDeclaration<DashboardDeps> = {
   navigation: {
     href: "/keys",
     icon: "key",
+    group: "manage",
     label: { en: "API keys", vi: "Khoá API" },
   },
   routes: createKeyPages,

@@ -126,6 +126,7 @@ export const playgroundPages: PageDeclaration<DashboardDeps> = {
   navigation: {
     href: "/playground",
     icon: "playground",
+    group: "build",
     label: { en: "Playground", vi: "Chạy thử" },
   },
   routes: createPlayground,

@@ -94,5 +94,18 @@ document.addEventListener("keydown", (event) => {
   menu?.querySelector("summary").focus();
 });
 
+/* The search of the top bar. */
+document.addEventListener("keydown", (event) => {
+  const isTyping = event.target.closest?.("input, textarea, select, [contenteditable]") !== null;
+  const isSlash = event.key === "/" && !isTyping && !event.ctrlKey && !event.metaKey &&
+    !event.altKey;
+  const isControlK = event.key === "k" && (event.ctrlKey || event.metaKey);
+  const field = document.getElementById("top-search");
+  if (field === null || !(isSlash || isControlK)) return;
+  event.preventDefault();
+  field.focus();
+  field.select();
+});
+
 takeTokenFromFragment();
 globalThis.addEventListener("hashchange", takeTokenFromFragment);

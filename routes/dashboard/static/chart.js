@@ -1,17 +1,93 @@
 /* Draws the charts of a page with uPlot, in the colours of the theme. */
 "use strict";
 
-const halfDaySeconds = 43_200;
+const chartHeight = 220;
+
+/* Times as people read them: seconds from one second on. */
+function durationText(ms, locale) {
+  if (ms < 1000) return `${Math.round(ms)}\u00a0ms`;
+  const seconds = new Intl.NumberFormat(locale, { maximumFractionDigits: ms < 10_000 ? 2 : 1 });
+  return `${seconds.format(ms / 1000)}\u00a0s`;
+}
+
+function moneyText(vnd, locale) {
+  const text = new Intl.NumberFormat(locale, {
+    maximumFractionDigits: Math.abs(vnd) >= 100 ? 0 : Math.abs(vnd) >= 1 ? 2 : 6,
+  }).format(vnd);
+  return locale === "vi-VN" ? `${text}\u00a0₫` : `₫${text}`;
+}
+
+function figureText({ metric, locale }, value) {
+  if (metric === "cost") return moneyText(value, locale);
+  if (metric === "first" || metric === "duration") {
+    return value < 0 ? "–" : durationText(value, locale);
+  }
+  return new Intl.NumberFormat(locale).format(value);
+}
+
+function axisTexts({ metric, locale }, splits, step) {
+  if (metric === "first" || metric === "duration") {
+    return splits.map((ms) => ms === 0 ? "0" : durationText(ms, locale));
+  }
+  return axisLabels(splits, step, locale);
+}
+
+/* Bars that stand on one another are drawn from the tallest sum down, so each covers the lower part of the one before. */
+function stackedData(stacks) {
+  const sums = [];
+  let below = stacks[0]?.values.map(() => 0) ?? [];
+  for (const { values } of stacks) {
+    below = below.map((sum, at) => sum + values[at]);
+    sums.push(below);
+  }
+  return sums.reverse();
+}
+
+function seriesOf(drawn, colour) {
+  const isTimes = drawn.metric === "first" || drawn.metric === "duration";
+  const bars = uPlot.paths.bars({ size: [0.72, 40], radius: 0.12 });
+  const parts = drawn.stacks.map(({ name }, at) =>
+    isTimes
+      ? {
+        label: name,
+        stroke: colour(`--chart-${at + 1}`),
+        width: 2,
+        spanGaps: true,
+        points: { size: 4 },
+      }
+      : {
+        label: name,
+        fill: colour(`--chart-${at + 1}`),
+        width: 0,
+        points: { show: false },
+        paths: bars,
+      }
+  );
+  const before = drawn.before === undefined ? [] : [{
+    label: drawn.beforeName,
+    stroke: colour("--pico-muted-color"),
+    width: 1.25,
+    dash: [4, 3],
+    points: { show: false },
+  }];
+  const data = isTimes
+    ? drawn.stacks.map(({ values }) => values.map((ms) => ms < 0 ? null : ms))
+    : stackedData(drawn.stacks);
+  return {
+    series: [{}, ...isTimes ? parts : parts.reverse(), ...before],
+    data: [
+      drawn.short.map((_, at) => at),
+      ...data,
+      ...drawn.before === undefined ? [] : [drawn.before],
+    ],
+  };
+}
 
 function drawChart(place) {
-  const { days, values, labels, locale, cost } = JSON.parse(place.dataset.chart);
+  const drawn = JSON.parse(place.dataset.chart);
   const style = getComputedStyle(place);
   const colour = (name) => style.getPropertyValue(name).trim();
-  const day = new Intl.DateTimeFormat(locale, {
-    day: "numeric",
-    month: "numeric",
-    timeZone: "UTC",
-  });
+  const { series, data } = seriesOf(drawn, colour);
   const axis = {
     stroke: colour("--pico-muted-color"),
     font: `12px ${style.fontFamily}`,
@@ -19,47 +95,58 @@ function drawChart(place) {
     ticks: { show: false },
   };
   place.replaceChildren();
-  return new uPlot(
+  place.classList.toggle("has-links", drawn.links !== undefined);
+  const chart = new uPlot(
     {
       width: place.clientWidth,
-      height: 200,
+      height: chartHeight,
       legend: { show: false },
       cursor: { y: false, points: { show: false }, drag: { x: false, y: false } },
       padding: [12, 8, 0, 0],
-      tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), "UTC"),
       scales: {
-        x: { range: (_, min, max) => [min - halfDaySeconds, max + halfDaySeconds] },
-        y: { range: (_, __, max) => [0, max > 0 ? max * 1.1 : 1] },
+        x: { time: false, range: () => [-0.6, drawn.short.length - 0.4] },
+        y: { range: (_, __, max) => [0, max > 0 ? max * 1.08 : 1] },
       },
       axes: [
         {
           ...axis,
           grid: { show: false },
-          space: 56,
-          values: (_, splits) => splits.map((at) => day.format(at * 1000)),
+          size: 28,
+          space: 64,
+          incrs: [1, 2, 3, 4, 6, 7, 12, 14, 24, 48],
+          values: (_, splits) => splits.map((at) => drawn.short[at] ?? ""),
         },
         {
           ...axis,
-          size: 64,
-          values: (_, splits, __, ___, step) => axisLabels(splits, step, locale),
+          size: 68,
+          values: (_, splits, __, ___, step) => axisTexts(drawn, splits, step),
         },
       ],
-      series: [{}, {
-        label: cost,
-        fill: colour("--pico-primary-background"),
-        width: 0,
-        points: { show: false },
-        paths: uPlot.paths.bars({ size: [0.62, 34], radius: 0.15 }),
-      }],
-      hooks: { setCursor: [(chart) => showLabel(place, chart, days, labels, day)] },
+      series,
+      hooks: { setCursor: [(chart) => showLabel(place, chart, drawn)] },
     },
-    [days, values],
+    data,
     place,
   );
+  chart.over.addEventListener("click", () => {
+    const at = chart.cursor.idx;
+    if (drawn.links?.[at] !== undefined) location.assign(drawn.links[at]);
+  });
 }
 
-/* The exact figure under the pointer. */
-function showLabel(place, chart, days, labels, format) {
+function tipLine(text, key) {
+  const line = document.createElement("div");
+  if (key !== undefined) {
+    const mark = document.createElement("i");
+    mark.className = `chart-key ${key}`;
+    line.append(mark);
+  }
+  line.append(text);
+  return line;
+}
+
+/* The figures under the pointer. */
+function showLabel(place, chart, drawn) {
   let tip = place.querySelector(".chart-tip");
   if (tip === null) {
     tip = document.createElement("div");
@@ -67,11 +154,30 @@ function showLabel(place, chart, days, labels, format) {
     chart.over.append(tip);
   }
   const at = chart.cursor.idx;
-  tip.hidden = at === null || at === undefined;
+  tip.hidden = at === null || at === undefined || drawn.long[at] === undefined;
   if (tip.hidden) return;
-  tip.textContent = `${format.format(days[at] * 1000)}: ${labels[at]}`;
-  const left = chart.valToPos(days[at], "x");
-  tip.style.left = `${Math.min(Math.max(left, 40), chart.over.clientWidth - 60)}px`;
+  const isTimes = drawn.metric === "first" || drawn.metric === "duration";
+  const sum = drawn.stacks.reduce((all, { values }) => all + values[at], 0);
+  const parts = drawn.stacks.map(({ name, values }, part) => ({ name, value: values[at], part }))
+    .filter(({ value }) => value > 0);
+  const heading = document.createElement("strong");
+  heading.textContent = drawn.long[at];
+  tip.replaceChildren(
+    heading,
+    ...isTimes ? [] : [tipLine(`${drawn.sum}: ${figureText(drawn, sum)}`)],
+    ...parts.length > 1 || isTimes
+      ? parts.map(({ name, value, part }) =>
+        tipLine(`${name}: ${figureText(drawn, value)}`, `chart-key-${part + 1}`)
+      )
+      : [],
+    ...typeof drawn.before?.[at] === "number"
+      ? [tipLine(`${drawn.beforeName}: ${figureText(drawn, drawn.before[at])}`, "chart-key-before")]
+      : [],
+  );
+  const left = chart.valToPos(at, "x");
+  const half = tip.offsetWidth / 2;
+  const right = Math.max(half, chart.over.clientWidth - half);
+  tip.style.left = `${Math.min(Math.max(left, half), right)}px`;
 }
 
 function drawAll() {
@@ -81,6 +187,7 @@ function drawAll() {
 drawAll();
 /* Charts in parts of the page that were loaded later. */
 document.addEventListener("htmx:after:swap", drawAll);
+document.addEventListener("figures:renewed", drawAll);
 let pending;
 globalThis.addEventListener("resize", () => {
   clearTimeout(pending);

@@ -163,6 +163,7 @@ export const statusPages: PageDeclaration<DashboardDeps> = {
   navigation: {
     href: "/status",
     icon: "status",
+    group: "observe",
     label: { en: "Status", vi: "Trạng thái" },
   },
   routes: createStatusPage,

@@ -39,7 +39,15 @@ function Amount({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
 /** The result of a call: of its receipt, or that it was refused, and how many others like it have no row. */
 export function CallResult({ call, locale }: { call: Call; locale: Locale }) {
   const t = usageTexts[locale];
-  if (call.kind === "receipt") return <OutcomeBadge receipt={call.receipt} locale={locale} />;
+  if (call.kind === "receipt") {
+    const { receipt } = call;
+    return (
+      <>
+        <OutcomeBadge receipt={receipt} locale={locale} />{" "}
+        {receipt.status >= 400 && <code>{receipt.status}</code>}
+      </>
+    );
+  }
   const { status, leftOut = 0 } = call.refused;
   return (
     <>
@@ -47,6 +55,29 @@ export function CallResult({ call, locale }: { call: Call; locale: Locale }) {
       {leftOut > 0 && <small class="muted">{t.leftOut(formatCount(leftOut, locale))}</small>}
     </>
   );
+}
+
+/** Attributes by which `log.js` finds the row of a call. Its first link leads to the call, which opens beside the list. */
+export function callRowAttributes(requestId: RequestId) {
+  return { "data-call": requestId };
+}
+
+/** Status and code of a call that failed, with our words for it in the title. */
+function ErrorLine({ call, locale }: { call: Call; locale: Locale }) {
+  const code = errorOf(call);
+  if (code === undefined) return null;
+  const message = call.kind === "refused" ? call.refused.message : reasonOf(code, locale);
+  return (
+    <small class="error-line" title={message}>
+      <code>{code}</code> <span class="muted wide-only">{message}</span>
+    </small>
+  );
+}
+
+/** Our words for a code; one without words is shown as it is. */
+export function reasonOf(code: string, locale: Locale): string {
+  const { reasons } = usageTexts[locale];
+  return (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? code;
 }
 
 /** The table of calls. */
@@ -60,10 +91,12 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
   return (
     <DataTable
       label={t.calls}
-      rows={calls.map((call) => ({ call, ...sharedOf(call), error: errorOf(call) }))}
+      rows={calls.map((call) => ({ call, ...sharedOf(call) }))}
+      rowAttributes={({ call }) => callRowAttributes(call.requestId)}
       columns={[
         {
           head: t.time,
+          sortable: true,
           kind: "one-line",
           cell: ({ call, atMs }) => (
             <a href={`/receipts/${call.requestId}`}>
@@ -73,21 +106,18 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
         },
         {
           head: t.model,
-          cell: ({ model, error }) => (
+          sortable: true,
+          cell: ({ call, model }) => (
             <>
               {model ?? "–"}
-              {error !== undefined && (
-                <>
-                  <br />
-                  <code>{error}</code>
-                </>
-              )}
+              <ErrorLine call={call} locale={locale} />
             </>
           ),
         },
         { head: t.key, wideOnly: true, cell: ({ keyId }) => keyNames.get(keyId) ?? t.unknownKey },
         {
           head: t.outcome,
+          sortable: true,
           wideOnly: true,
           cell: ({ call }) => <CallResult call={call} locale={locale} />,
         },
@@ -105,12 +135,16 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
         },
         {
           head: t.latency,
+          sortable: true,
           kind: "number",
           wideOnly: true,
-          cell: ({ latencyMs }) => formatDuration(latencyMs, locale),
+          cell: ({ latencyMs }) => (
+            <data value={String(latencyMs)}>{formatDuration(latencyMs, locale)}</data>
+          ),
         },
         {
           head: t.cost,
+          sortable: true,
           kind: "number",
           cell: ({ call }) => (
             <>
@@ -130,6 +164,6 @@ export function CallTable({ calls, refunds, keyNames, locale }: {
 /** What both kinds of calls have. */
 export function sharedOf(call: Call) {
   if (call.kind === "refused") return call.refused;
-  const { startedAtMs: atMs, model, keyId, latencyMs } = call.receipt;
-  return { atMs, model, keyId, latencyMs };
+  const { startedAtMs: atMs, model, keyId, latencyMs, status } = call.receipt;
+  return { atMs, model, keyId, latencyMs, status };
 }

@@ -6,7 +6,6 @@ import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import type { LedgerEntry } from "../../../kv/ledger/ledger.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
 import { csvDownloadHeaders } from "../../http/csv_download.ts";
-import { rangeMs } from "../../usage_api/range.ts";
 import { receiptCells, receiptColumns, receiptJson } from "../../usage_api/receipt_json.ts";
 import { scanReceipts } from "../../usage_api/receipt_scan.ts";
 import type { DashboardDeps } from "../deps.ts";
@@ -104,16 +103,17 @@ export async function exportFile(
   form: FileForm,
 ): Promise<Response> {
   const { account } = c.get("signedIn");
-  const { range, keyId, model } = readUsageFilter(c, deps.clock.nowMs());
+  const { period, keyId, model } = readUsageFilter(c, deps.clock.nowMs());
   const keys = await listApiKeys(deps.kv, account.id);
   const keyNames = new Map<string, string>(keys.map((key) => [key.id, key.name]));
   const receipts = scanReceipts(deps.kv, {
     accountId: account.id,
-    ...rangeMs(range),
+    fromMs: period.fromMs,
+    untilMs: period.untilMs,
     keyId,
     model,
   });
   const text = ReadableStream.from(fileText(deps.kv, receipts, keyNames, form));
-  const name = `calls-${range.fromDay}-to-${range.toDay}.${form.extension}`;
+  const name = `calls-${period.range.fromDay}-to-${period.range.toDay}.${form.extension}`;
   return c.body(text.pipeThrough(new TextEncoderStream()), 200, form.headers(name));
 }

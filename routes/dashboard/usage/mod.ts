@@ -12,7 +12,7 @@ import { requireAccount } from "../visitor/identify.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { csvForm, exportFile, jsonForm } from "./export.ts";
 import { findCall, receiptPage } from "./receipt_page.tsx";
-import { usagePage } from "./usage_page.tsx";
+import { liveCalls, usagePage } from "./usage_page.tsx";
 import type { PageDeclaration } from "../page.ts";
 
 function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
@@ -21,6 +21,7 @@ function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
     .use("/receipts/*", requireAccount)
     .use("/receipts", requireAccount)
     .get("/usage", (c) => usagePage(c, deps))
+    .get("/usage/live", (c) => liveCalls(c, deps))
     .get("/usage/export.csv", (c) => exportFile(c, deps, csvForm))
     .get("/usage/export.json", (c) => exportFile(c, deps, jsonForm))
     .get("/receipts", (c) => findCall(c))
@@ -31,7 +32,8 @@ export const usagePages: PageDeclaration<DashboardDeps> = {
   navigation: {
     href: "/usage",
     icon: "usage",
-    label: { en: "Usage", vi: "Mức sử dụng" },
+    group: "observe",
+    label: { en: "Requests", vi: "Lượt gọi" },
   },
   routes: createUsagePages,
 };

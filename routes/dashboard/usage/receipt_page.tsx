@@ -1,5 +1,6 @@
 /** `/receipts/:id`: all data of one call, as a page or as a fragment for the playground. */
 import type { Context } from "hono";
+import { failureOf } from "../../../core/billing/call_failure.ts";
 import { parseId } from "../../../core/lib/ids.ts";
 import { answeringRegion, type AppliedPrice, type Receipt } from "../../../core/billing/receipt.ts";
 import { getApiKey } from "../../../kv/api_keys/api_keys.ts";
@@ -15,7 +16,8 @@ import type { Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
 import type { DashboardEnv } from "../visitor/visitor.ts";
 import { hostedToolNames } from "../model_prices.ts";
-import { OutcomeBadge } from "./call_table.tsx";
+import { OutcomeBadge, reasonOf } from "./call_table.tsx";
+import { Drawer } from "./drawer.tsx";
 import { refusedPage } from "./refused_page.tsx";
 import { usageTexts } from "./texts.ts";
 import { Timing } from "./timing.tsx";
@@ -51,7 +53,17 @@ export async function receiptPage(
   const keyName = key?.name ?? t.unknownKey;
   const refund = (await readRefundsOf(deps.kv, [receipt])).get(receipt.requestId);
   const facts = { receipt, keyName, refund, locale };
-  if (c.req.query("fragment") !== undefined) return await c.html(<ReceiptFacts {...facts} />);
+  const fragment = c.req.query("fragment");
+  if (fragment === "drawer") {
+    return await c.html(
+      <Drawer title={t.receipt} href={`/receipts/${receipt.requestId}`} locale={locale}>
+        <ReceiptFacts {...facts} />
+        <h3>{t.timing}</h3>
+        <Timing receipt={receipt} locale={locale} />
+      </Drawer>,
+    );
+  }
+  if (fragment !== undefined) return await c.html(<ReceiptFacts {...facts} />);
   return await renderPage(
     c,
     { title: t.receipt, lead: t.receiptLead },
@@ -85,12 +97,6 @@ function regionText(region: string, answeredIn: string | undefined): string {
   return answeredIn === undefined || answeredIn === region ? region : `${region} → ${answeredIn}`;
 }
 
-/** The text for a failure; a code without a text is shown as it is. */
-function reasonOf({ attempts }: Receipt, reasons: Readonly<Record<string, string>>): string {
-  const code = attempts.at(-1)?.outcome ?? "no_route";
-  return (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? code;
-}
-
 /** All data of a receipt but its route, which is known to the operator alone. */
 export function ReceiptFacts({ receipt, keyName, refund, locale }: {
   receipt: Receipt;
@@ -108,7 +114,7 @@ export function ReceiptFacts({ receipt, keyName, refund, locale }: {
       <Fact name={t.outcome}>
         <OutcomeBadge receipt={receipt} locale={locale} /> <code>{receipt.status}</code>
       </Fact>
-      {receipt.outcome === "failed" && <Fact name={t.reason}>{reasonOf(receipt, t.reasons)}</Fact>}
+      <FailureFacts receipt={receipt} locale={locale} />
       <Fact name={t.cost}>
         <strong>
           <Money microVnd={receipt.costMicroVnd} locale={locale} />
@@ -158,6 +164,22 @@ export function ReceiptFacts({ receipt, keyName, refund, locale }: {
       <Fact name={t.style}>{receipt.style}</Fact>
       <Fact name={t.stream}>{receipt.stream ? t.yes : t.no}</Fact>
     </dl>
+  );
+}
+
+/** Why a call failed, in the language of the page: receipts keep codes and no messages. */
+function FailureFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+  const t = usageTexts[locale];
+  const failure = failureOf(receipt);
+  if (failure === undefined) return null;
+  const { code, type } = failure;
+  return (
+    <>
+      <Fact name={t.error}>
+        <code>{code}</code> {type !== code && <span class="muted">{type}</span>}
+      </Fact>
+      <Fact name={t.reason}>{reasonOf(code, locale)}</Fact>
+    </>
   );
 }
 

@@ -9,6 +9,7 @@ import { formatCount, formatDuration } from "../format.ts";
 import { renderPage } from "../frame/layout.tsx";
 import type { Locale } from "../i18n.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
+import { Drawer } from "./drawer.tsx";
 import { usageTexts } from "./texts.ts";
 
 /** Shows a refused call to its owner. */
@@ -21,7 +22,16 @@ export async function refusedPage(
   const t = usageTexts[locale];
   const key = await getApiKey(kv, call.accountId, call.keyId);
   const facts = <RefusedFacts call={call} keyName={key?.name ?? t.unknownKey} locale={locale} />;
-  if (c.req.query("fragment") !== undefined) return await c.html(facts);
+  const fragment = c.req.query("fragment");
+  if (fragment === "drawer") {
+    return await c.html(
+      <Drawer title={t.refusedTitle} href={`/receipts/${call.requestId}`} locale={locale}>
+        <p class="muted">{t.refusedLead}</p>
+        {facts}
+      </Drawer>,
+    );
+  }
+  if (fragment !== undefined) return await c.html(facts);
   return await renderPage(
     c,
     { title: t.refusedTitle, lead: t.refusedLead },

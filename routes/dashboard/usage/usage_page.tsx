@@ -1,221 +1,193 @@
-/** `/usage`: totals, chart and calls of a range of days. */
+/** `/usage`: figures, chart and log of the calls of a period. */
 import type { Context } from "hono";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { readRefundsOf } from "../../../kv/ledger/refunds.ts";
-import { netCostMicroVnd, readUsage, type Usage } from "../../../kv/receipts/usage.ts";
-import { maxUsageDays } from "../../usage_api/range.ts";
+import { netCostMicroVnd, readUsage } from "../../../kv/receipts/usage.ts";
 import { takeCalls } from "../../usage_api/call_scan.ts";
-import { billedTokens, dayBars, totalUsage, usageBy } from "../../usage_api/summary.ts";
-import {
-  Card,
-  chartAssets,
-  DataTable,
-  DayChart,
-  Empty,
-  Icon,
-  Money,
-  Notice,
-  Pager,
-  Stat,
-  Stats,
-} from "../components/mod.ts";
+import { maxUsageDays } from "../../usage_api/range.ts";
+import { billedTokens, totalUsage } from "../../usage_api/summary.ts";
+import { Card, chartAssets, Empty, Icon, Money, Notice, Stat, Stats } from "../components/mod.ts";
 import type { DashboardDeps } from "../deps.ts";
 import { formatCount, formatMoney } from "../format.ts";
-import type { Locale } from "../i18n.ts";
 import { renderPage } from "../frame/layout.tsx";
+import type { Locale } from "../i18n.ts";
 import { LimitTable } from "../rate_limits/limit_table.tsx";
 import { limitsInUse } from "../rate_limits/rate_view.ts";
 import { rateTexts } from "../rate_limits/texts.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
-import { callFilter, fitsFilter, readUsageFilter, type UsageFilter, usageQuery } from "./filter.ts";
 import { CallTable } from "./call_table.tsx";
-import { FilterForm, FindCall } from "./filter_form.tsx";
+import { callFilter, fitsFilter, readUsageFilter, type UsageFilter, usageQuery } from "./filter.ts";
+import { FilterBar } from "./filter_bar.tsx";
+import { CallPager, LeftOutNotice, LiveNote } from "./log_parts.tsx";
 import { usageTexts } from "./texts.ts";
+import { readChart, UsageChart } from "./usage_chart.tsx";
 
 /** Calls on one page of the dashboard. */
 const callsPerPage = 50;
 
-async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps) {
+async function loadCalls(c: Context<DashboardEnv>, deps: DashboardDeps, filter: UsageFilter) {
   const { account } = c.get("signedIn");
-  const filter = readUsageFilter(c, deps.clock.nowMs());
-  const { range } = filter;
-  const [all, keys, page] = await Promise.all([
-    readUsage(deps.kv, account.id, range),
+  const [keys, page] = await Promise.all([
     listApiKeys(deps.kv, account.id),
     takeCalls(deps.kv, callFilter(filter, account.id), callsPerPage),
   ]);
+  const receipts = page.calls.flatMap((call) => call.kind === "receipt" ? [call.receipt] : []);
   return {
-    filter,
+    ...page,
+    keyNames: new Map<string, string>(keys.map((key) => [key.id, key.name])),
+    refunds: await readRefundsOf(deps.kv, receipts),
+  };
+}
+
+async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps, filter: UsageFilter) {
+  const { account } = c.get("signedIn");
+  const [all, figures, log] = await Promise.all([
+    readUsage(deps.kv, account.id, filter.period.range),
+    readChart(deps.kv, filter, account.id),
+    loadCalls(c, deps, filter),
+  ]);
+  return {
     rows: all.filter((row) => fitsFilter(row, filter)),
     models: [...new Set(all.map((row) => row.model))].sort(),
-    keyNames: new Map<string, string>(keys.map((key) => [key.id, key.name])),
-    refunds: await readRefundsOf(
-      deps.kv,
-      page.calls.flatMap((call) => call.kind === "receipt" ? [call.receipt] : []),
-    ),
-    ...page,
+    figures,
+    log,
   };
 }
 
 type Loaded = Awaited<ReturnType<typeof loadUsagePage>>;
+type Log = Awaited<ReturnType<typeof loadCalls>>;
 
-/** Shows usage and calls, or only the part that a poll refreshes. */
+/** Shows usage and calls. */
 export async function usagePage(
   c: Context<DashboardEnv>,
   deps: DashboardDeps,
 ): Promise<Response> {
   const { locale } = c.get("visitor");
   const t = usageTexts[locale];
-  const loaded = await loadUsagePage(c, deps);
-  const { filter, rows, calls, refunds, next, keyNames, models } = loaded;
-  const mark = usageMark(loaded);
-  // A poll without changes gets no content, so that what the reader has opened stays open.
-  if (c.req.query("seen") === mark) return c.body(null, 204);
+  const filter = readUsageFilter(c, deps.clock.nowMs());
+  const loaded = await loadUsagePage(c, deps, filter);
+  const { models, figures, log } = loaded;
   const limits = await limitsInUse(deps.rates, { account: c.get("signedIn").account });
   return await renderPage(
     c,
-    { title: t.title, lead: t.lead, ...chartAssets },
+    {
+      title: t.title,
+      actions: <ExportLinks filter={filter} locale={locale} />,
+      scripts: [...chartAssets.scripts, "log.js"],
+      styles: chartAssets.styles,
+    },
     <>
-      <FilterForm filter={filter} keyNames={keyNames} models={models} locale={locale} />
-      <Card>
-        <FindCall action="/receipts" locale={locale} />
-      </Card>
+      <FilterBar
+        path="/usage"
+        filter={filter}
+        keyNames={log.keyNames}
+        models={models}
+        locale={locale}
+      />
       {limits.length > 0 && (
         <Card title={rateTexts[locale].title}>
           <p class="muted">{rateTexts[locale].now}</p>
           <LimitTable limits={limits} locale={locale} />
         </Card>
       )}
-      <div id="usage-figures" {...polling(filter, mark)}>
-        {filter.cut && <Notice tone="warning">{t.tooLong(maxUsageDays)}</Notice>}
-        <Totals loaded={loaded} locale={locale} />
-        {rows.length > 0 && (
-          <div class="columns">
-            <Breakdown
-              title={t.byModel}
-              what={t.model}
-              sums={usageBy(rows, (row) => row.model)}
-              locale={locale}
-            />
-            <Breakdown
-              title={t.byKey}
-              what={t.key}
-              sums={usageBy(rows, (row) => keyNames.get(row.keyId) ?? t.unknownKey)}
-              locale={locale}
-            />
-          </div>
-        )}
-        <Card title={t.latestCalls} actions={<ExportLinks filter={filter} locale={locale} />}>
-          {calls.length === 0
-            ? (
-              <Empty title={t.noCalls}>
-                <p>{t.noCallsHint}</p>
-                <a href="/connect" class="button outline small">{t.connect}</a>
-              </Empty>
-            )
-            : (
-              <CallTable
-                calls={calls}
-                refunds={refunds}
-                keyNames={keyNames}
-                locale={locale}
-              />
-            )}
-          <Pager
-            previous={filter.before === undefined ? undefined : `/usage?${usageQuery(filter)}`}
-            next={next === undefined ? undefined : `/usage?${usageQuery(filter, next)}`}
-            locale={locale}
-          />
-        </Card>
+      {filter.period.cut && <Notice tone="warning">{t.tooLong(maxUsageDays)}</Notice>}
+      <div id="usage-figures">
+        <Totals loaded={loaded} filter={filter} locale={locale} />
+        <UsageChart
+          path="/usage"
+          filter={filter}
+          figures={figures}
+          keyNames={log.keyNames}
+          locale={locale}
+        />
       </div>
+      <Card
+        title={t.latestCalls}
+        id="calls"
+        actions={filter.before === undefined &&
+          <LiveNote href={`/usage?${usageQuery(filter)}`} locale={locale} />}
+      >
+        <LogOf log={log} filter={filter} locale={locale} />
+      </Card>
     </>,
   );
 }
 
-/** A text that changes whenever a figure of the page does. */
-function usageMark({ rows, calls: listed }: Loaded): string {
-  const { calls, costMicroVnd, refundedMicroVnd } = totalUsage(rows);
-  return [calls, costMicroVnd, refundedMicroVnd, listed[0]?.requestId ?? ""].join("-");
-}
-
-/** Interval in which an open page polls for new calls. */
-const pollEvery = "every 10s";
-
-/** Returns the attributes by which the figures refresh themselves; older pages of the list do not change. */
-function polling(filter: UsageFilter, mark: string): Record<string, string> {
-  if (filter.before !== undefined) return {};
-  return {
-    "hx-get": `/usage?${usageQuery(filter)}&seen=${mark}`,
-    "hx-trigger": pollEvery,
-    "hx-select": "#usage-figures",
-    "hx-swap": "outerHTML",
-    "hx-status:4xx": "swap:none",
-    "hx-status:5xx": "swap:none",
-  };
-}
-
-function Totals({ loaded, locale }: { loaded: Loaded; locale: Locale }) {
+function LogOf({ log, filter, locale }: { log: Log; filter: UsageFilter; locale: Locale }) {
   const t = usageTexts[locale];
-  const { rows, filter } = loaded;
-  const total = totalUsage(rows);
-  const bars = dayBars(rows, filter.range);
+  const { calls, next, refunds, keyNames } = log;
+  const path = `/usage?${usageQuery(filter)}`;
   return (
-    <>
-      <Stats>
-        <Stat
-          label={t.cost}
-          note={total.refundedMicroVnd > 0n
-            ? t.afterRefunds(formatMoney(total.refundedMicroVnd, locale))
-            : undefined}
-        >
-          <Money microVnd={netCostMicroVnd(total)} locale={locale} short />
-        </Stat>
-        <Stat label={t.calls}>{formatCount(total.calls, locale)}</Stat>
-        <Stat label={t.tokens}>{formatCount(billedTokens(total), locale)}</Stat>
-        <Stat label={t.failed} note={t.failedNote}>{formatCount(total.failedCalls, locale)}</Stat>
-      </Stats>
-      {total.calls > 0 && (
-        <Card title={t.perDay}>
-          <DayChart bars={bars} label={t.perDay} locale={locale} />
-        </Card>
-      )}
-    </>
+    <div
+      class="log"
+      data-log={filter.before === undefined ? `/usage/live?${usageQuery(filter)}` : undefined}
+      data-mark={callsMark(log)}
+    >
+      <LeftOutNotice calls={calls} locale={locale} />
+      {calls.length === 0 && next === undefined
+        ? (
+          <Empty title={t.noCalls}>
+            <p>{t.noCallsHint}</p>
+            <a href="/connect" class="button outline small">{t.connect}</a>
+          </Empty>
+        )
+        : <CallTable calls={calls} refunds={refunds} keyNames={keyNames} locale={locale} />}
+      <CallPager
+        page={log}
+        isFull={calls.length >= callsPerPage}
+        newer={filter.before === undefined ? undefined : path}
+        older={next === undefined ? undefined : `/usage?${usageQuery(filter, { before: next })}`}
+        locale={locale}
+      />
+    </div>
   );
 }
 
-function Breakdown({ title, what, sums, locale }: {
-  title: string;
-  what: string;
-  sums: readonly (readonly [string, Usage])[];
+/** A text that changes whenever the list does. */
+function callsMark({ calls, refunds }: Pick<Log, "calls" | "refunds">): string {
+  const [first, last] = [calls[0]?.requestId ?? "", calls.at(-1)?.requestId ?? ""];
+  return [first.slice(-20), last.slice(-20), calls.length, refunds.size].join("-");
+}
+
+/**
+ * `/usage/live`: the newest calls of the list for an open page, which puts those that it lacks on top. Without changes
+ * since `seen` it is 204.
+ */
+export async function liveCalls(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const filter = readUsageFilter(c, deps.clock.nowMs());
+  const log = await loadCalls(c, deps, { ...filter, before: undefined });
+  const mark = callsMark(log);
+  if (c.req.query("seen") === mark) return c.body(null, 204);
+  return await c.html(
+    <LogOf log={log} filter={{ ...filter, before: undefined }} locale={locale} />,
+  );
+}
+
+function Totals({ loaded, filter, locale }: {
+  loaded: Loaded;
+  filter: UsageFilter;
   locale: Locale;
 }) {
   const t = usageTexts[locale];
+  const { rows } = loaded;
+  const total = totalUsage(rows);
+  // Presets of hours have the sums of whole days, which would be more than they say.
+  if (filter.period.preset === "1h" || filter.period.preset === "24h") return null;
   return (
-    <Card title={title}>
-      <DataTable
-        label={title}
-        rows={sums}
-        columns={[
-          { head: what, cell: ([name]) => name },
-          {
-            head: t.calls,
-            kind: "number",
-            cell: ([, usage]) => formatCount(usage.calls, locale),
-          },
-          {
-            head: t.tokens,
-            kind: "number",
-            wideOnly: true,
-            cell: ([, usage]) => formatCount(billedTokens(usage), locale),
-          },
-          {
-            head: t.cost,
-            kind: "number",
-            cell: ([, usage]) => <Money microVnd={netCostMicroVnd(usage)} locale={locale} short />,
-          },
-        ]}
-      />
-    </Card>
+    <Stats>
+      <Stat
+        label={t.cost}
+        note={total.refundedMicroVnd > 0n
+          ? t.afterRefunds(formatMoney(total.refundedMicroVnd, locale))
+          : undefined}
+      >
+        <Money microVnd={netCostMicroVnd(total)} locale={locale} short />
+      </Stat>
+      <Stat label={t.calls}>{formatCount(total.calls, locale)}</Stat>
+      <Stat label={t.tokens}>{formatCount(billedTokens(total), locale)}</Stat>
+      <Stat label={t.failed} note={t.failedNote}>{formatCount(total.failedCalls, locale)}</Stat>
+    </Stats>
   );
 }
 

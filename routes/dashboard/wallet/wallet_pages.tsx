@@ -282,6 +282,7 @@ export const walletPages: PageDeclaration<WalletDeps> = {
   navigation: {
     href: "/wallet",
     icon: "wallet",
+    group: "money",
     label: { en: "Wallet", vi: "Ví" },
   },
   routes: createWalletPages,

@@ -2,7 +2,7 @@
 import type { Context } from "hono";
 import type { Child } from "hono/jsx";
 import { Notice } from "../../dashboard/components/mod.ts";
-import { renderPage } from "../../dashboard/frame/layout.tsx";
+import { type PageOptions, renderPage } from "../../dashboard/frame/layout.tsx";
 import { currentEntry } from "../../dashboard/frame/navigation.ts";
 import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
 import type { Operator } from "../../../kv/operators/operator_audit.ts";
@@ -33,7 +33,7 @@ export async function renderOperatorPage(
     readonly problem?: string | undefined;
     /** The status of a page that shows its problem elsewhere than at its top. */
     readonly status?: 400;
-  },
+  } & Pick<PageOptions, "scripts" | "styles">,
   body: Child,
 ) {
   const { locale } = c.get("visitor");
@@ -46,7 +46,12 @@ export async function renderOperatorPage(
     {
       title: options.title ?? current?.label[locale] ?? "",
       status: options.status ?? (options.problem === undefined ? 200 : 400),
-      ...defined({ lead: options.lead, actions: options.actions }),
+      ...defined({
+        lead: options.lead,
+        actions: options.actions,
+        scripts: options.scripts,
+        styles: options.styles,
+      }),
     },
     <>
       <nav class="subnav" aria-label={t.navigation}>

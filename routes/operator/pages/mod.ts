@@ -72,6 +72,7 @@ export const operatorPages: PageDeclaration<OperatorDeps> = {
   navigation: {
     href: "/operator",
     icon: "operator",
+    group: "account",
     label: { en: "Operator", vi: "Vận hành" },
     operatorsOnly: true,
   },

@@ -2,6 +2,7 @@
 import type { AccountId, ApiKeyId, RequestId } from "../../../core/lib/ids.ts";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { livePath } from "../../support/browser/live_log.ts";
 import {
   type DashboardWorld,
   openDashboardWorld,
@@ -140,8 +141,7 @@ Deno.test("an open page shows a refused call by itself", async () => {
   await using world = await openDashboardWorld();
   const ann = await customer(world);
   await answer(world, ann, world.time.nowMs() - 2_000);
-  const { text } = await ann.browser.get("/usage");
-  const poll = /hx-get="([^"]+)"/.exec(text)?.[1]?.replaceAll("&amp;", "&") ?? "";
+  const poll = await livePath(ann.browser, "/usage");
   assertEquals((await ann.browser.get(poll)).status, 204);
   const call = await refuse(world.kv, { ...ann, atMs: world.time.nowMs() - 1_000 });
   assertStringIncludes((await ann.browser.get(poll)).text, `/receipts/${call.requestId}`);

@@ -1,4 +1,5 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
+import { livePath } from "../../support/browser/live_log.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../../core/lib/ids.ts";
 import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { refundCall } from "../../../kv/ledger/refunds.ts";
@@ -185,8 +186,8 @@ Deno.test("a refunded call is marked wherever its cost is shown, and sums are wi
   assertStringIncludes(home.text, "Refunded");
   assertEquals(
     [...home.text.matchAll(/<data[^>]*>₫3,000<\/data>/g)].length,
-    5,
-    "three sums, two calls",
+    6,
+    "three sums, a model, two calls",
   );
   const usage = await browser.get("/usage");
   assertStringIncludes(usage.text, "after ₫3,000 of refunds");
@@ -221,16 +222,18 @@ Deno.test("an open usage page polls, and gets content only when something is new
   await using world = await openDashboardWorld();
   const { browser, account, keyId } = await customer(world);
   await call(world, account.id, keyId, { agoMs: 2_000 });
-  const page = await browser.get("/usage");
-  const pollOf = (text: string) => /hx-get="([^"]+)"/.exec(text)![1]!.replaceAll("&amp;", "&");
-  const asked = pollOf(page.text);
-  assertEquals((await browser.get(asked)).status, 204);
+  const live = await livePath(browser, "/usage");
+  assertEquals((await browser.get(live)).status, 204);
   const requestId = await call(world, account.id, keyId, { agoMs: 1_000 });
   await world.wallet.indexOnce();
-  const newer = await browser.get(asked);
+  const newer = await browser.get(live);
   assertEquals(newer.status, 200);
   assertStringIncludes(newer.text, `/receipts/${requestId}`);
-  assertEquals((await browser.get(pollOf(newer.text))).status, 204, "it names the new state");
+  assert(!newer.text.includes("<html"), "rows, and no page around them");
+  const mark = /data-mark="([^"]+)"/.exec(newer.text)?.[1] ?? "";
+  const seen = live.replace(/seen=.*/, `seen=${mark}`);
+  assertEquals((await browser.get(seen)).status, 204, "it names the new state");
+  assertEquals((await world.browser().get(live)).status, 303, "only for its account");
 });
 
 Deno.test("the receipt of a failed call explains the failure, and no receipt why there is none", async () => {

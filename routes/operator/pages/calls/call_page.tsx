@@ -7,6 +7,7 @@ import { readReceipt } from "../../../../kv/receipts/receipts.ts";
 import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
 import { Card, Fact } from "../../../dashboard/components/mod.ts";
 import { noReceiptPage } from "../../../dashboard/frame/error_pages.tsx";
+import { Drawer } from "../../../dashboard/usage/drawer.tsx";
 import { ReceiptFacts } from "../../../dashboard/usage/receipt_page.tsx";
 import { RefusedFacts } from "../../../dashboard/usage/refused_page.tsx";
 import { usageTexts } from "../../../dashboard/usage/texts.ts";
@@ -40,38 +41,49 @@ export async function callPage(c: OperatorContext, { kv }: OperatorDeps) {
   const refund = call.kind === "receipt"
     ? (await readRefundsOf(kv, [call.receipt])).get(call.requestId)
     : undefined;
+  const facts = (
+    <>
+      <dl class="facts">
+        <Fact name={frameTexts[locale].account}>
+          <a href={`/operator/accounts/${accountId}`}>{accountId}</a>
+        </Fact>
+        {call.kind === "receipt" && call.receipt.route !== undefined && (
+          <Fact name={t.route}>{call.receipt.route}</Fact>
+        )}
+      </dl>
+      {call.kind === "refused"
+        ? <RefusedFacts call={call.refused} keyName={keyName} locale={locale} />
+        : (
+          <ReceiptFacts
+            receipt={call.receipt}
+            keyName={keyName}
+            refund={refund}
+            locale={locale}
+          />
+        )}
+    </>
+  );
+  const timing = call.kind === "receipt" && (
+    <Timing receipt={call.receipt} locale={locale} namesRoutes />
+  );
+  if (c.req.query("fragment") === "drawer") {
+    return await c.html(
+      <Drawer title={t.call} href={`/operator/calls/${call.requestId}`} locale={locale}>
+        {facts}
+        {timing !== false && <h3>{usageTexts[locale].timing}</h3>}
+        {timing}
+      </Drawer>,
+    );
+  }
   return await renderOperatorPage(
     c,
     { title: t.call },
     <>
-      <Card>
-        <dl class="facts">
-          <Fact name={frameTexts[locale].account}>
-            <a href={`/operator/accounts/${accountId}`}>{accountId}</a>
-          </Fact>
-          {call.kind === "receipt" && call.receipt.route !== undefined && (
-            <Fact name={t.route}>{call.receipt.route}</Fact>
-          )}
-        </dl>
-        {call.kind === "refused"
-          ? <RefusedFacts call={call.refused} keyName={keyName} locale={locale} />
-          : (
-            <ReceiptFacts
-              receipt={call.receipt}
-              keyName={keyName}
-              refund={refund}
-              locale={locale}
-            />
-          )}
-      </Card>
+      <Card>{facts}</Card>
       {call.kind === "receipt" && call.receipt.providerCost !== undefined && (
         <CallCost receipt={call.receipt} refund={refund} locale={locale} />
       )}
-      {call.kind === "receipt" && (
-        <Card title={usageTexts[locale].timing}>
-          <Timing receipt={call.receipt} locale={locale} namesRoutes />
-        </Card>
-      )}
+      {timing !== false && <Card title={usageTexts[locale].timing}>{timing}</Card>}
     </>,
   );
 }

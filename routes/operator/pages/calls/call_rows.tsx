@@ -2,7 +2,7 @@
 import { DataTable, Empty, Money, Time } from "../../../dashboard/components/mod.ts";
 import { formatDuration } from "../../../dashboard/format.ts";
 import type { Locale } from "../../../dashboard/i18n.ts";
-import { CallResult, sharedOf } from "../../../dashboard/usage/call_table.tsx";
+import { CallResult, callRowAttributes, sharedOf } from "../../../dashboard/usage/call_table.tsx";
 import { usageTexts } from "../../../dashboard/usage/texts.ts";
 import { type Call, errorOf } from "../../../usage_api/call_scan.ts";
 import { frameTexts } from "../texts.ts";
@@ -21,6 +21,7 @@ export function OperatorCallTable({ calls, locale }: { calls: readonly Call[]; l
     <DataTable
       label={callsLabel[locale]}
       rows={calls}
+      rowAttributes={({ requestId }) => callRowAttributes(requestId)}
       empty={
         <Empty title={t.none}>
           <p>{t.noneText}</p>
@@ -29,6 +30,7 @@ export function OperatorCallTable({ calls, locale }: { calls: readonly Call[]; l
       columns={[
         {
           head: frameTexts[locale].when,
+          sortable: true,
           kind: "one-line",
           cell: (call) => (
             <a href={`/operator/calls/${call.requestId}`}>
@@ -47,6 +49,7 @@ export function OperatorCallTable({ calls, locale }: { calls: readonly Call[]; l
         },
         {
           head: usage.model,
+          sortable: true,
           cell: (call) => {
             const error = errorOf(call);
             return (
@@ -74,12 +77,17 @@ export function OperatorCallTable({ calls, locale }: { calls: readonly Call[]; l
         },
         {
           head: usage.latency,
+          sortable: true,
           kind: "number",
           wideOnly: true,
-          cell: (call) => formatDuration(sharedOf(call).latencyMs, locale),
+          cell: (call) => {
+            const { latencyMs } = sharedOf(call);
+            return <data value={String(latencyMs)}>{formatDuration(latencyMs, locale)}</data>;
+          },
         },
         {
           head: usage.cost,
+          sortable: true,
           kind: "number",
           wideOnly: true,
           cell: (call) => (

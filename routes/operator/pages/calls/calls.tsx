@@ -1,8 +1,8 @@
 /**
- * `/operator/calls`: the calls of all customers or of one, and one call by its id.
+ * `/operator/calls`: traffic, errors and times of all customers or of one, their calls, and one call by its id.
  *
  * - Folder `routes/operator/pages/calls/`: the operator's log of calls.
- * - In: a request id, a customer, how calls ended.
+ * - In: a request id, a customer, a period, how calls ended.
  * - Out: HTML with the metadata of calls, routes included.
  * - Never: shows a prompt or an answer, which are not stored, or changes anything.
  */
@@ -10,11 +10,22 @@ import { Hono } from "hono";
 import { normaliseEmail } from "../../../../core/accounts/email_address.ts";
 import { type AccountId, parseId } from "../../../../core/lib/ids.ts";
 import { findAccountByEmail } from "../../../../kv/accounts/accounts.ts";
-import { Card, Notice, Pager, TextField } from "../../../dashboard/components/mod.ts";
-import { ErrorFields, FindCall } from "../../../dashboard/usage/filter_form.tsx";
+import { readUsage } from "../../../../kv/receipts/usage.ts";
+import { Card, chartAssets, Notice, TextField } from "../../../dashboard/components/mod.ts";
+import {
+  callFilter,
+  callsOfAllFilter,
+  readUsageFilter,
+  type UsageFilter,
+  usageParameters,
+  usageQuery,
+} from "../../../dashboard/usage/filter.ts";
+import { FilterBar } from "../../../dashboard/usage/filter_bar.tsx";
+import { CallPager, LeftOutNotice, LiveNote } from "../../../dashboard/usage/log_parts.tsx";
+import { type ChartFigures, readChart, UsageChart } from "../../../dashboard/usage/usage_chart.tsx";
 import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
-import type { ErrorFilter } from "../../../usage_api/call_filter.ts";
-import { takeCalls, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
+import { type CallPage, takeCalls, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
+import { keptFor } from "../../../usage_api/kept_for.ts";
 import type { OperatorDeps } from "../deps.ts";
 import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
 import type { OperatorPage } from "../page.ts";
@@ -25,6 +36,12 @@ import { callsLabel, callTexts } from "./texts.ts";
 
 /** Calls on one page. */
 const callsPerPage = 50;
+
+/** Milliseconds for which a chart of all customers is kept, which reads the rows of all of them. */
+const chartKeptMs = 60_000;
+
+/** Charts that are kept at once. */
+const maxChartsKept = 50;
 
 function given(text: string | undefined): string | undefined {
   const trimmed = text?.trim().slice(0, 256);
@@ -39,77 +56,178 @@ async function accountIdOf({ kv }: OperatorDeps, text: string): Promise<AccountI
   return email === undefined ? undefined : (await findAccountByEmail(kv, email))?.id;
 }
 
-function queryOf(account: string | undefined, filter: ErrorFilter, before?: string): string {
-  const query = new URLSearchParams();
-  for (const [name, value] of Object.entries({ account, ...filter, before })) {
-    if (value !== undefined) query.set(name, value);
-  }
-  return query.toString();
+/** What the page is about. */
+interface Asked {
+  readonly filter: UsageFilter;
+  /** The customer, as typed. */
+  readonly account: string | undefined;
+  readonly accountId: AccountId | undefined;
 }
+
+const nothing: CallPage = { calls: [], next: undefined };
 
 /** Reads a page of calls; none for a customer who does not exist. */
-async function readCalls(
-  { kv, clock }: OperatorDeps,
-  accountId: AccountId | undefined,
-  filter: ErrorFilter & { readonly before: ReturnType<typeof beforeOf> },
-) {
-  if (accountId === undefined) return await takeCallsOfAll(kv, filter, callsPerPage);
-  const all = { accountId, fromMs: 0, untilMs: clock.nowMs() + 1 };
-  return await takeCalls(kv, { ...filter, ...all }, callsPerPage);
+async function readCalls({ kv }: OperatorDeps, { filter, account, accountId }: Asked) {
+  if (account === undefined) {
+    return await takeCallsOfAll(kv, callsOfAllFilter(filter), callsPerPage);
+  }
+  return accountId === undefined
+    ? nothing
+    : await takeCalls(kv, callFilter(filter, accountId), callsPerPage);
 }
 
-const beforeOf = (c: OperatorContext) => parseId("request", c.req.query("before") ?? "");
+async function readAsked(c: OperatorContext, deps: OperatorDeps): Promise<Asked> {
+  const account = given(c.req.query("account"));
+  return {
+    filter: readUsageFilter(c, deps.clock.nowMs(), account === undefined ? "24h" : "30d"),
+    account,
+    accountId: account === undefined ? undefined : await accountIdOf(deps, account),
+  };
+}
 
-async function callListPage(c: OperatorContext, deps: OperatorDeps) {
+/** The models that one may choose: those of the customer, or those in the chart. */
+async function modelsOf(
+  { kv }: OperatorDeps,
+  { filter, accountId }: Asked,
+  { series }: ChartFigures,
+): Promise<string[]> {
+  const names = accountId === undefined
+    ? filter.by === "model" && filter.metric !== "errors"
+      ? series.stacks.map(({ name }) => name).filter((name) => name !== "")
+      : []
+    : (await readUsage(kv, accountId, filter.period.range)).map(({ model }) => model);
+  return [...new Set(names)].sort();
+}
+
+/** Reads the chart of the page. */
+type ChartOf = (asked: Asked) => Promise<ChartFigures>;
+
+function chartsOf({ kv, clock }: OperatorDeps): ChartOf {
+  const ofAll = keptFor<ChartFigures>({ clock, keptMs: chartKeptMs, most: maxChartsKept });
+  return (asked) => {
+    const { filter, account, accountId } = asked;
+    if (account !== undefined) return readChart(kv, filter, accountId);
+    const { period: { range, preset, grain }, metric, by, model } = filter;
+    const name = JSON.stringify([range, preset, grain, metric, by, model]);
+    return ofAll(name, () => readChart(kv, filter, undefined));
+  };
+}
+
+async function callListPage(c: OperatorContext, deps: OperatorDeps, chartOf: ChartOf) {
   const { locale } = c.get("visitor");
   const t = callTexts[locale];
-  const asked = parseId("request", given(c.req.query("id")) ?? "");
-  if (asked !== undefined) return c.redirect(`/operator/calls/${asked}`, 303);
-  const account = given(c.req.query("account"));
-  const accountId = account === undefined ? undefined : await accountIdOf(deps, account);
+  const wanted = parseId("request", given(c.req.query("id")) ?? "");
+  if (wanted !== undefined) return c.redirect(`/operator/calls/${wanted}`, 303);
+  const asked = await readAsked(c, deps);
+  const { filter, account, accountId } = asked;
   const isUnknown = account !== undefined && accountId === undefined;
-  const filter: ErrorFilter = {
-    status: given(c.req.query("status")),
-    error: given(c.req.query("error")),
-  };
-  const before = beforeOf(c);
-  const { calls, next } = isUnknown
-    ? { calls: [], next: undefined }
-    : await readCalls(deps, accountId, { ...filter, before });
+  const [page, figures] = await Promise.all([readCalls(deps, asked), chartOf(asked)]);
+  const also: Record<string, string> = account === undefined ? {} : { account };
+  const models = await modelsOf(deps, asked, figures);
   return await renderOperatorPage(
     c,
-    { lead: t.lead },
+    {
+      lead: t.lead,
+      scripts: [...chartAssets.scripts, "log.js"],
+      styles: chartAssets.styles,
+    },
     <>
-      <Card>
-        <FindCall action="/operator/calls" locale={locale} />
-        {given(c.req.query("id")) !== undefined && <Notice tone="warning">{t.noCall}</Notice>}
-      </Card>
-      <Card>
-        <form method="get" class="inline-form" data-autosubmit>
-          <TextField name="account" type="search" label={t.account} value={account} />
-          <ErrorFields filter={filter} locale={locale} />
-          <button type="submit" class="outline secondary">{frameTexts[locale].show}</button>
-        </form>
-        {isUnknown && <Notice tone="warning">{t.notFound}</Notice>}
-        <OperatorCallTable calls={calls} locale={locale} />
-        <Pager
-          previous={before === undefined
-            ? undefined
-            : `/operator/calls?${queryOf(account, filter)}`}
-          next={next === undefined
-            ? undefined
-            : `/operator/calls?${queryOf(account, filter, next)}`}
-          locale={locale}
-        />
+      <CustomerForm filter={filter} account={account} locale={locale} />
+      {given(c.req.query("id")) !== undefined && <Notice tone="warning">{t.noCall}</Notice>}
+      {isUnknown && <Notice tone="warning">{t.notFound}</Notice>}
+      <FilterBar
+        path="/operator/calls"
+        filter={filter}
+        models={models}
+        also={also}
+        locale={locale}
+      />
+      {!isUnknown && (
+        <div id="usage-figures">
+          <UsageChart
+            path="/operator/calls"
+            filter={filter}
+            figures={figures}
+            also={also}
+            locale={locale}
+          />
+        </div>
+      )}
+      <Card
+        id="calls"
+        title={callsLabel[locale]}
+        actions={filter.before === undefined && (
+          <LiveNote href={`/operator/calls?${usageQuery(filter, also)}`} locale={locale} />
+        )}
+      >
+        <Log asked={asked} page={page} locale={locale} />
       </Card>
     </>,
   );
 }
 
+function CustomerForm({ filter, account, locale }: {
+  filter: UsageFilter;
+  account: string | undefined;
+  locale: "en" | "vi";
+}) {
+  return (
+    <form method="get" action="/operator/calls" class="inline-form before-form">
+      {Object.entries(usageParameters(filter)).map(([name, value]) => (
+        <input type="hidden" name={name} value={value} />
+      ))}
+      <TextField name="account" type="search" label={callTexts[locale].account} value={account} />
+      <button type="submit" class="outline secondary">{frameTexts[locale].show}</button>
+    </form>
+  );
+}
+
+function Log({ asked: { filter, account }, page, locale }: {
+  asked: Asked;
+  page: CallPage;
+  locale: "en" | "vi";
+}) {
+  const { calls, next } = page;
+  const also: Record<string, string> = account === undefined ? {} : { account };
+  const href = (path: string, before?: string) =>
+    `${path}?${usageQuery(filter, { ...also, ...before !== undefined && { before } })}`;
+  return (
+    <div
+      class="log"
+      data-log={filter.before === undefined ? href("/operator/calls/live") : undefined}
+      data-mark={markOf(page)}
+    >
+      <LeftOutNotice calls={calls} locale={locale} />
+      <OperatorCallTable calls={calls} locale={locale} />
+      <CallPager
+        page={page}
+        isFull={calls.length >= callsPerPage}
+        newer={filter.before === undefined ? undefined : href("/operator/calls")}
+        older={next === undefined ? undefined : href("/operator/calls", next)}
+        locale={locale}
+      />
+    </div>
+  );
+}
+
+function markOf({ calls }: CallPage): string {
+  return [calls[0]?.requestId ?? "", calls.at(-1)?.requestId ?? "", calls.length].join("-");
+}
+
+/** `/operator/calls/live`: the newest calls, for an open page; 204 if they are those that it has seen. */
+async function liveCalls(c: OperatorContext, deps: OperatorDeps) {
+  const asked = await readAsked(c, deps);
+  const page = await readCalls(deps, asked);
+  if (c.req.query("seen") === markOf(page)) return c.body(null, 204);
+  return await c.html(<Log asked={asked} page={page} locale={c.get("visitor").locale} />);
+}
+
 /** Registers the pages of calls. */
 function createCallPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const chartOf = chartsOf(deps);
   return new Hono<DashboardEnv>()
-    .get("/operator/calls", (c) => callListPage(c, deps))
+    .get("/operator/calls", (c) => callListPage(c, deps, chartOf))
+    .get("/operator/calls/live", (c) => liveCalls(c, deps))
     .get("/operator/calls/:id", (c) => callPage(c, deps));
 }
 

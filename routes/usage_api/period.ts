@@ -1,0 +1,157 @@
+/** The period that a page of usage shows: a preset or days, and the grain of its chart. */
+import {
+  vietnamDay,
+  vietnamDayStartMs,
+  vietnamOffsetMs,
+} from "../../core/lib/time/vietnam_time.ts";
+import type { DayRange } from "../../kv/receipts/day_sums.ts";
+import { hourSumsDays } from "../../kv/receipts/hour_sums.ts";
+import { daysBetween, shiftDay } from "./days.ts";
+import { boundedRange, dayRange } from "./range.ts";
+
+/** Periods that one click chooses. */
+export const presets = ["1h", "24h", "7d", "30d", "month"] as const;
+
+export type Preset = typeof presets[number];
+
+/** What one bar of a chart stands for. */
+export type Grain = "hour" | "day" | "month";
+
+/** A period. Its days contain it; its moments are exact. */
+export interface Period {
+  readonly preset: Preset | "custom";
+  readonly range: DayRange;
+  readonly fromMs: number;
+  /** First moment after it. */
+  readonly untilMs: number;
+  readonly grain: Grain;
+  /** The grains that one may choose. */
+  readonly grains: readonly Grain[];
+  /** The asked days were cut to the longest possible range. */
+  readonly cut: boolean;
+}
+
+const hourMs = 3_600_000;
+const dayMs = 24 * hourMs;
+
+/** Days with a bar per hour: 168 bars are as many as one can point at. */
+const mostHourDays = 8;
+
+/** Days with a bar per day, if no other grain is asked for. */
+const mostDayBars = 62;
+
+function parsePreset(text: string | undefined): Preset | undefined {
+  return presets.find((preset) => preset === text);
+}
+
+function presetDays(preset: Exclude<Preset, "1h" | "24h">, today: string): DayRange {
+  const firstOfMonth = `${today.slice(0, 8)}01`;
+  const fromDay = preset === "month" ? firstOfMonth : shiftDay(today, preset === "7d" ? -6 : -29);
+  return { fromDay, toDay: today };
+}
+
+function grainsOf({ fromDay, toDay }: DayRange, today: string): readonly Grain[] {
+  const days = daysBetween(fromDay, toDay).length;
+  const hasHours = days <= mostHourDays && fromDay >= shiftDay(today, -hourSumsDays);
+  return [
+    ...hasHours ? ["hour" as const] : [],
+    ...days > 1 ? ["day" as const] : [],
+    ...days > 28 ? ["month" as const] : [],
+  ];
+}
+
+function grainOf(asked: string | undefined, grains: readonly Grain[], range: DayRange): Grain {
+  const found = grains.find((grain) => grain === asked);
+  if (found !== undefined) return found;
+  const days = daysBetween(range.fromDay, range.toDay).length;
+  if (days <= 2 && grains.includes("hour")) return "hour";
+  return days > mostDayBars ? "month" : "day";
+}
+
+/** Reads the period of a query: `period`, or `from` and `to`; without them `usual`. */
+export function readPeriod(
+  asked: {
+    readonly period?: string | undefined;
+    readonly from?: string | undefined;
+    readonly to?: string | undefined;
+    readonly grain?: string | undefined;
+  },
+  nowMs: number,
+  usual: Preset = "30d",
+): Period {
+  const today = vietnamDay(nowMs);
+  const isCustom = asked.period === undefined && (asked.from ?? asked.to ?? "") !== "";
+  const preset = isCustom ? "custom" : parsePreset(asked.period) ?? usual;
+  if (preset === "1h" || preset === "24h") {
+    const untilMs = nowMs + 1;
+    const fromMs = nowMs - (preset === "1h" ? hourMs : dayMs);
+    const range = { fromDay: vietnamDay(fromMs), toDay: today };
+    return { preset, range, fromMs, untilMs, grain: "hour", grains: ["hour"], cut: false };
+  }
+  const { range, cut } = preset === "custom"
+    ? boundedRange(dayRange(asked, today))
+    : { range: presetDays(preset, today), cut: false };
+  const grains = grainsOf(range, today);
+  return {
+    preset,
+    range,
+    fromMs: vietnamDayStartMs(range.fromDay),
+    untilMs: vietnamDayStartMs(shiftDay(range.toDay, 1)),
+    grain: grainOf(asked.grain, grains, range),
+    grains,
+    cut,
+  };
+}
+
+/** Returns the period of the same length before another. */
+export function periodBefore(period: Period): Period {
+  const lengthMs = period.untilMs - period.fromMs;
+  const [fromMs, untilMs] = [period.fromMs - lengthMs, period.fromMs];
+  const range = { fromDay: vietnamDay(fromMs), toDay: vietnamDay(untilMs - 1) };
+  return { ...period, range, fromMs, untilMs };
+}
+
+/** One bar of a chart. */
+export interface Bucket {
+  /** As {@linkcode bucketRange} reads it: `2026-11`, `2026-11-20` or `2026-11-20T14`. */
+  readonly id: string;
+  readonly fromMs: number;
+  readonly untilMs: number;
+}
+
+/** Writes the hour of a moment in Vietnam: `2026-11-20T14`. */
+function hourId(atMs: number): string {
+  return new Date(atMs + vietnamOffsetMs).toISOString().slice(0, 13);
+}
+
+function nextMonth(month: string): string {
+  return shiftDay(`${month}-01`, 31).slice(0, 7);
+}
+
+/** Returns the moments that a bar stands for; `undefined` if the text names none. */
+export function bucketRange(id: string): Bucket | undefined {
+  const [, month = "", day, hour] = /^(\d{4}-\d\d)(?:-(\d\d))?(?:T(\d\d))?$/.exec(id) ?? [];
+  const fromMs = day === undefined
+    ? vietnamDayStartMs(`${month}-01`)
+    : vietnamDayStartMs(`${month}-${day}`) + Number(hour ?? 0) * hourMs;
+  if (!Number.isFinite(fromMs) || (day === undefined && hour !== undefined)) return undefined;
+  const untilMs = day === undefined
+    ? vietnamDayStartMs(`${nextMonth(month)}-01`)
+    : fromMs + (hour === undefined ? dayMs : hourMs);
+  return { id, fromMs, untilMs };
+}
+
+/** Lists the bars of a period, oldest first. */
+export function bucketsOf({ grain, range, fromMs, untilMs }: Period): Bucket[] {
+  if (grain === "hour") {
+    const first = fromMs - fromMs % hourMs;
+    const count = Math.ceil((untilMs - first) / hourMs);
+    return Array.from({ length: count }, (_, at) => {
+      const atMs = first + at * hourMs;
+      return { id: hourId(atMs), fromMs: atMs, untilMs: atMs + hourMs };
+    });
+  }
+  const days = daysBetween(range.fromDay, range.toDay);
+  const ids = grain === "day" ? days : [...new Set(days.map((day) => day.slice(0, 7)))];
+  return ids.flatMap((id) => bucketRange(id) ?? []);
+}

@@ -1,0 +1,236 @@
+/** Builds the figures of a chart: bars of a period, stacked by model, key or kind of error, for one account or for all. */
+import type { AccountId } from "../../core/lib/ids.ts";
+import { addHistogram, quantileMs } from "../../core/lib/log_histogram.ts";
+import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
+import { readRefusedHours } from "../../kv/calls/refused_hours.ts";
+import type { HourRow } from "../../kv/receipts/hour_history.ts";
+import { readHours } from "../../kv/receipts/hour_history.ts";
+import { netCostMicroVnd, readUsage, type UsageRow } from "../../kv/receipts/usage.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { fitsCell } from "./call_filter.ts";
+import { daysBetween } from "./days.ts";
+import { type Bucket, bucketsOf, type Period } from "./period.ts";
+import { billedTokens } from "./summary.ts";
+
+/** What a chart may show. */
+export const metrics = ["cost", "calls", "tokens", "errors", "first", "duration"] as const;
+
+export type Metric = typeof metrics[number];
+
+/** By what the bars are stacked. Errors are stacked by their kind. */
+export type StackBy = "model" | "key";
+
+/** The figures to build. */
+export interface SeriesQuery {
+  /** Absent: all accounts, whose figures are by hour only. */
+  readonly accountId?: AccountId | undefined;
+  readonly period: Period;
+  readonly metric: Metric;
+  readonly by: StackBy;
+  readonly keyId?: string | undefined;
+  readonly model?: string | undefined;
+}
+
+/** One part of the bars; its values are in the order of the bars. */
+export interface Stack {
+  /** A model, the id of a key, a kind of error, or `p50` and `p95`. */
+  readonly name: string;
+  readonly values: readonly number[];
+}
+
+/** The figures of a chart. */
+export interface Series {
+  readonly metric: Metric;
+  readonly buckets: readonly Bucket[];
+  /** The largest first. Sums of money are in VND, times in milliseconds; a time of −1 stands for no call. */
+  readonly stacks: readonly Stack[];
+}
+
+/** Parts that have a colour of their own; the rest is one part, `""`. */
+const mostStacks = 7;
+
+const hourMs = 3_600_000;
+
+/** Numbers by part and bar. */
+class Bars {
+  readonly buckets: readonly Bucket[];
+  readonly #parts = new Map<string, number[]>();
+
+  constructor(period: Period) {
+    this.buckets = bucketsOf(period);
+  }
+
+  add(name: string, atMs: number, value: number): void {
+    const at = this.indexOf(atMs);
+    if (at < 0 || value === 0) return;
+    const values = this.#parts.get(name) ?? this.buckets.map(() => 0);
+    this.#parts.set(name, values);
+    values[at]! += value;
+  }
+
+  /** The bar of a moment; −1 if there is none. Bars follow one another without gaps. */
+  indexOf(atMs: number): number {
+    let [low, high] = [0, this.buckets.length - 1];
+    while (low <= high) {
+      const middle = (low + high) >> 1;
+      const { fromMs, untilMs } = this.buckets[middle]!;
+      if (atMs < fromMs) high = middle - 1;
+      else if (atMs >= untilMs) low = middle + 1;
+      else return middle;
+    }
+    return -1;
+  }
+
+  stacks(): Stack[] {
+    const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
+    const sorted = [...this.#parts].sort(([, one], [, other]) => sum(other) - sum(one));
+    const shown = sorted.slice(0, mostStacks).map(([name, values]) => ({ name, values }));
+    const rest = sorted.slice(mostStacks);
+    if (rest.length === 0) return shown;
+    const values = this.buckets.map((_, at) => rest.reduce((all, [, one]) => all + one[at]!, 0));
+    return [...shown, { name: "", values }];
+  }
+}
+
+/** Rows of all accounts that one chart reads: a second or two. */
+const maxRowsOfAll = 60_000;
+
+/** The rows of hours of a period that fit, each with its first moment. */
+async function* hoursIn(
+  kv: KeyValueStore,
+  { accountId, period: { range }, ...cell }: SeriesQuery,
+): AsyncGenerator<HourRow & { readonly dayMs: number }, void, void> {
+  const days = daysBetween(range.fromDay, range.toDay);
+  // The days of one account are read side by side: each is a small list of its own.
+  const reading = accountId === undefined
+    ? undefined
+    : days.map((day) => Array.fromAsync(readHours(kv, day, accountId)));
+  let rows = 0;
+  for (const [at, day] of days.entries()) {
+    const dayMs = vietnamDayStartMs(day);
+    for await (const row of await reading?.[at] ?? readHours(kv, day)) {
+      if (accountId === undefined && ++rows > maxRowsOfAll) return;
+      if (fitsCell(row.cell, cell)) yield { ...row, dayMs };
+    }
+  }
+}
+
+function valueOfRow(metric: Metric, { usage }: UsageRow): number {
+  if (metric === "cost") return Number(netCostMicroVnd(usage)) / 1e6;
+  return metric === "calls" ? usage.calls : billedTokens(usage);
+}
+
+async function daySeries(kv: KeyValueStore, query: SeriesQuery, accountId: AccountId) {
+  const { period, metric, by } = query;
+  const bars = new Bars(period);
+  for (const row of await readUsage(kv, accountId, period.range)) {
+    if (!fitsCell(row, query)) continue;
+    bars.add(
+      by === "model" ? row.model : row.keyId,
+      vietnamDayStartMs(row.day),
+      valueOfRow(metric, row),
+    );
+  }
+  return bars;
+}
+
+async function hourSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Bars> {
+  const { period, metric, by } = query;
+  const bars = new Bars(period);
+  for await (const { cell, sums, dayMs } of hoursIn(kv, query)) {
+    const name = by === "model" ? cell.model : cell.keyId;
+    for (const [hour, sum] of sums.hours) {
+      const value = metric === "cost"
+        ? Number(sum.costMicroVnd) / 1e6
+        : metric === "calls"
+        ? sum.calls
+        : sum.inputTokens + sum.outputTokens;
+      bars.add(name, dayMs + hour * hourMs, value);
+    }
+  }
+  return bars;
+}
+
+/** Failed and refused calls by `status code`. */
+async function errorSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Bars> {
+  const { accountId, period } = query;
+  const bars = new Bars(period);
+  for await (const { sums, dayMs } of hoursIn(kv, query)) {
+    for (const [hour, { errors }] of sums.hours) {
+      for (const [kind, count] of errors) bars.add(kind, dayMs + hour * hourMs, count);
+    }
+  }
+  for (const day of daysBetween(period.range.fromDay, period.range.toDay)) {
+    const dayMs = vietnamDayStartMs(day);
+    for await (const { cell, hours } of readRefusedHours(kv, day, accountId)) {
+      if (!fitsCell(cell, query)) continue;
+      for (const [hour, errors] of hours) {
+        for (const [kind, count] of errors) bars.add(kind, dayMs + hour * hourMs, count);
+      }
+    }
+  }
+  return bars;
+}
+
+async function timeSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Series> {
+  const { metric, period } = query;
+  const bars = new Bars(period);
+  const histograms = bars.buckets.map((): number[] => []);
+  for await (const { sums, dayMs } of hoursIn(kv, query)) {
+    for (const [hour, sum] of sums.hours) {
+      const counts = histograms[bars.indexOf(dayMs + hour * hourMs)];
+      if (counts !== undefined) {
+        addHistogram(counts, metric === "first" ? sum.firstOutput : sum.latency);
+      }
+    }
+  }
+  const at = (share: number) =>
+    histograms.map((counts) => Math.round(quantileMs(counts, share) ?? -1));
+  return {
+    metric,
+    buckets: bars.buckets,
+    stacks: [{ name: "p50", values: at(0.5) }, { name: "p95", values: at(0.95) }],
+  };
+}
+
+/** Builds the figures. Those by hour lack the calls of the last second. */
+export async function readSeries(kv: KeyValueStore, query: SeriesQuery): Promise<Series> {
+  const { accountId, period, metric } = query;
+  if (metric === "first" || metric === "duration") return await timeSeries(kv, query);
+  const bars = metric === "errors"
+    ? await errorSeries(kv, query)
+    : accountId === undefined || period.grain === "hour"
+    ? await hourSeries(kv, query)
+    : await daySeries(kv, query, accountId);
+  return { metric, buckets: bars.buckets, stacks: bars.stacks() };
+}
+
+/** Adds up the parts of each bar. */
+export function totalsOf({ buckets, stacks }: Series): number[] {
+  return buckets.map((_, at) => stacks.reduce((sum, { values }) => sum + values[at]!, 0));
+}
+
+/** Whether a figure says that there were no calls. */
+function isEmpty({ stacks }: Series, at: number): boolean {
+  return stacks.every(({ values }) => values[at]! <= 0);
+}
+
+/**
+ * Cuts empty bars off both ends, but leaves a few, so that one bar alone is not taken for the whole period.
+ *
+ * @returns the rest, and how many bars were cut off its begin
+ */
+export function withoutEmptyEdges(
+  series: Series,
+  least: number,
+): { readonly series: Series; readonly cutBars: number } {
+  let [first, end] = [0, series.buckets.length];
+  while (end - first > least && isEmpty(series, first)) first++;
+  while (end - first > least && isEmpty(series, end - 1)) end--;
+  const stacks = series.stacks.map(({ name, values }) => ({
+    name,
+    values: values.slice(first, end),
+  }));
+  const cut = { ...series, buckets: series.buckets.slice(first, end), stacks };
+  return { series: cut, cutBars: first };
+}

@@ -1,0 +1,137 @@
+/** The figures of charts: exact where sums are, by hour and by day, with refused calls among the errors. */
+import type { Receipt } from "../../../core/billing/receipt.ts";
+import { newId } from "../../../core/lib/ids.ts";
+import { RefusedCallRecorder } from "../../../kv/calls/refused_call_recorder.ts";
+import { chunkGroups, groupReceipts } from "../../../kv/receipts/day_sum_group.ts";
+import { writeIndex } from "../../../kv/receipts/index_write.ts";
+import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import { errorRate, readHealth } from "../../../routes/usage_api/day_health.ts";
+import { readPeriod } from "../../../routes/usage_api/period.ts";
+import {
+  type Metric,
+  readSeries,
+  totalsOf,
+  withoutEmptyEdges,
+} from "../../../routes/usage_api/series.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import {
+  newAccount,
+  receiptOf,
+  storeReceipts,
+  testKeyId,
+} from "../../support/worlds/money_world.ts";
+
+const hourMs = 3_600_000;
+const nowMs = Date.UTC(2026, 10, 20, 3, 20);
+const [ann, bob] = [newAccount(), newAccount()];
+
+const call = (account: typeof ann, agoMs: number, some: Partial<Receipt> = {}) =>
+  receiptOf(account, {
+    requestId: newId("request", nowMs - agoMs),
+    startedAtMs: nowMs - agoMs,
+    model: "premium-1",
+    costMicroVnd: 2_000_000n,
+    latencyMs: 1_000,
+    ...some,
+  });
+
+const failure: Partial<Receipt> = {
+  outcome: "failed",
+  status: 504,
+  costMicroVnd: 0n,
+  attempts: [{ route: "a/m", outcome: "upstream_timeout", ms: 9 }],
+};
+
+async function fill(kv: KeyValueStore): Promise<void> {
+  const receipts = [
+    call(ann, 90 * 60_000),
+    call(ann, 80 * 60_000, { model: "image-1", costMicroVnd: 4_200n }),
+    call(ann, 5 * hourMs, failure),
+    call(ann, 30 * hourMs),
+    call(bob, 3 * hourMs, { latencyMs: 9_000 }),
+  ];
+  await storeReceipts(kv, receipts);
+  for (const chunk of chunkGroups(groupReceipts(receipts))) {
+    await writeIndex(kv, chunk, { bounded: (answer) => answer });
+  }
+  const time = new ManualTime(nowMs);
+  const recorder = new RefusedCallRecorder({
+    kv,
+    clock: time,
+    timer: time,
+    keptDays: 30,
+    onFailure: (error) => {
+      throw error;
+    },
+  });
+  for (let n = 0; n < 500; n++) {
+    recorder.add({
+      requestId: newId("request", nowMs),
+      accountId: ann,
+      keyId: testKeyId,
+      atMs: nowMs - 2 * hourMs,
+      latencyMs: 1,
+      status: 402,
+      code: "insufficient_balance",
+      message: "no",
+    });
+  }
+  await recorder.close();
+}
+
+const series = (
+  kv: KeyValueStore,
+  metric: Metric,
+  period: string,
+  accountId: typeof ann | undefined,
+) => readSeries(kv, { accountId, period: readPeriod({ period }, nowMs), metric, by: "model" });
+
+const sum = (values: readonly number[]) => values.reduce((all, one) => all + one, 0);
+
+Deno.test("sums by hour and by day are those of the receipts, by model", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await fill(kv);
+  const hours = await series(kv, "cost", "24h", ann);
+  assertEquals(hours.stacks.map(({ name, values }) => [name, sum(values)]), [
+    ["premium-1", 2],
+    ["image-1", 0.0042],
+  ]);
+  const days = await series(kv, "cost", "7d", ann);
+  assertEquals(sum(totalsOf(days)), 4.0042);
+  assertEquals(sum(totalsOf(await series(kv, "calls", "7d", ann))), 4);
+  assertEquals(sum(totalsOf(await series(kv, "calls", "24h", undefined))), 4, "all accounts");
+});
+
+Deno.test("errors are those of receipts and every refused call, by kind", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await fill(kv);
+  const errors = await series(kv, "errors", "24h", ann);
+  assertEquals(errors.stacks.map(({ name, values }) => [name, sum(values)]), [
+    ["402 insufficient_balance", 500],
+    ["504 upstream_timeout", 1],
+  ]);
+  const health = await readHealth(kv, { fromMs: nowMs - 24 * hourMs, untilMs: nowMs });
+  assertEquals([health.calls.calls, health.calls.failed, health.refused], [4, 1, 500]);
+  assertEquals(errorRate(health), 501 / 504);
+  assertEquals(health.accounts.get(bob)?.calls, 1);
+});
+
+Deno.test("times are percentiles of all calls of a bar, and absent without a call", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await fill(kv);
+  const times = await series(kv, "duration", "24h", bob);
+  const [p50, p95] = times.stacks.map(({ values }) => values.filter((value) => value >= 0));
+  assertEquals(p50?.length, 1);
+  assert(Math.abs((p50?.[0] ?? 0) - 9_000) < 900, `${p50}`);
+  assert((p95?.[0] ?? 0) >= (p50?.[0] ?? 0));
+});
+
+Deno.test("empty edges are cut, but not down to a single bar", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await fill(kv);
+  const whole = await series(kv, "calls", "30d", ann);
+  const { series: cut, cutBars } = withoutEmptyEdges(whole, 8);
+  assertEquals([whole.buckets.length, cut.buckets.length, cutBars], [30, 8, 22]);
+  assertEquals(sum(totalsOf(cut)), sum(totalsOf(whole)));
+});
