@@ -65,7 +65,7 @@ export interface Campaign extends CampaignTerms {
 export type CampaignRefusal = "approval" | "paused" | "not_yet" | "over" | "budget";
 
 /** Returns the most that one grant of a campaign can be. */
-function largestGift({ gift }: Pick<CampaignTerms, "gift">): bigint {
+export function largestGift({ gift }: Pick<CampaignTerms, "gift">): bigint {
   return gift.kind === "amount" ? gift.amountMicroVnd : gift.capMicroVnd;
 }
 

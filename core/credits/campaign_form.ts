@@ -9,7 +9,7 @@ import { parseTypedAmount } from "../payments/typed_amount.ts";
 import { campaignKinds, type CampaignTerms, type Gift } from "./campaign.ts";
 
 /** Characters of a name: it is a line of a statement. */
-const maxCampaignNameChars = 80;
+export const maxCampaignNameChars = 80;
 
 /** The most of one grant, in VND: more is a top-up. */
 const mostGiftVnd = 10_000_000n;

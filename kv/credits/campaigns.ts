@@ -154,6 +154,14 @@ async function change(
   return outcome === "conflict" ? "busy" : outcome.done;
 }
 
+/** Reads a campaign; `undefined` if there is none. */
+export async function getCampaign(
+  kv: KeyValueStore,
+  id: CampaignId,
+): Promise<Campaign | undefined> {
+  return (await kv.get<Campaign>(campaignKey(id))).value ?? undefined;
+}
+
 /** Lists the newest campaigns, newest first. */
 export async function listCampaigns(kv: KeyValueStore): Promise<Campaign[]> {
   const rows = kv.list<Campaign>({ prefix: campaignsPrefix() }, {

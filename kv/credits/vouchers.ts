@@ -21,10 +21,10 @@ import type { CampaignAct } from "./campaigns.ts";
 import { giveCredit, type GiveRefusal, type GiveResult } from "./grants.ts";
 
 /** Codes of one request: some 8 MB of rows, and a file that a mail can carry. */
-const mostCodesAtOnce = 10_000;
+export const mostCodesAtOnce = 10_000;
 
 /** Uses of one code. */
-const mostUsesOfCode = 1_000_000;
+export const mostUsesOfCode = 1_000_000;
 
 /** Rows of one commit; the store takes 1,000. */
 const codesPerCommit = 500;

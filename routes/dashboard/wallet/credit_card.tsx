@@ -53,6 +53,7 @@ function GrantTable({ grants, locale }: { grants: readonly BookGrant[]; locale: 
         {
           head: t.given,
           kind: "number",
+          wideOnly: true,
           cell: ({ amountMicroVnd }) => <Money microVnd={amountMicroVnd} locale={locale} short />,
         },
         {

@@ -15,6 +15,7 @@ import { accountsPages } from "./accounts/accounts.ts";
 import { announcementPages } from "./announcements.tsx";
 import { approvalPages } from "./approvals.tsx";
 import { auditPages } from "./audit_log.tsx";
+import { campaignPages } from "./campaigns/campaigns.tsx";
 import { callPages } from "./calls/calls.tsx";
 import { claimsPages } from "./claims.tsx";
 import type { OperatorDeps } from "./deps.ts";
@@ -38,6 +39,7 @@ const pages: readonly OperatorPage[] = [
   callPages,
   approvalPages,
   operatorInvoicePages,
+  campaignPages,
   marginPages,
   claimsPages,
   servicePages,

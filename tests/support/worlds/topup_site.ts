@@ -14,9 +14,11 @@ import { createTopupOrder, type TopupOrder } from "../../../kv/payments/topups.t
 import { mountPage } from "../../../routes/dashboard/page.ts";
 import { operatorPages } from "../../../routes/operator/pages/mod.ts";
 import { type DashboardWorld, openDashboardWorld } from "./dashboard_world.ts";
+import type { Campaign } from "../../../core/credits/campaign.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { costedCatalog, makeCostedCalls } from "./costed_calls.ts";
 import { refuse } from "./refused_calls.ts";
+import { campaign, creditStartMs, give } from "./credit_world.ts";
 import { codeFor, secretOn } from "./operator_world.ts";
 import { notice, receivingAccount } from "./topup_world.ts";
 
@@ -137,6 +139,25 @@ export async function openTopupSite(): Promise<TopupSite> {
   };
 }
 
+/** Gives the customer credit that expires soon and some that does not; returns its campaign of codes. */
+async function giveSomeCredit({ world: { kv, time }, customer }: TopupSite): Promise<Campaign> {
+  const nowMs = time.nowMs();
+  const [soon, codes] = [
+    await campaign(kv, { name: "Chào mừng", kind: "signup", expiresAfterDays: 5 }),
+    await campaign(kv, {
+      name: "Tết Nguyên đán 2027",
+      gift: { kind: "amount", amountMicroVnd: fromVnd(50_000) },
+      budgetMicroVnd: fromVnd(10_000_000),
+      endsAtMs: nowMs + 90 * 86_400_000,
+    }),
+  ];
+  for (const { id } of [soon, codes]) {
+    const given = await give(kv, id, customer.id, { nowMs, causedAtMs: creditStartMs });
+    if (!given.ok) throw new Error(given.why);
+  }
+  return codes;
+}
+
 /** Fills the site with examples of everything. Returns the paths to test. */
 export async function seedTopups(
   site: TopupSite,
@@ -196,6 +217,7 @@ export async function seedTopups(
     nowMs: time.nowMs(),
     calls: 60,
   });
+  const campaign = await giveSomeCredit(site);
   const refused = await refuse(kv, {
     accountId: site.customer.id,
     keyId: newId("apiKey", time.nowMs()),
@@ -223,6 +245,8 @@ export async function seedTopups(
       "operator-approvals": "/operator/approvals",
       "operator-invoices": "/operator/invoices",
       "operator-invoice": `/operator/invoices/${made.invoice.id}`,
+      "operator-campaigns": "/operator/campaigns",
+      "operator-campaign": `/operator/campaigns/${campaign.id}`,
       "operator-service": "/operator/service",
       "operator-service-search": "/operator/service?q=general-0",
       "operator-announcements": "/operator/announcements",

@@ -1,0 +1,251 @@
+/**
+ * `/operator/campaigns`: credit for customers.
+ *
+ * - Folder `routes/operator/pages/campaigns/`: campaigns: their list, terms, figures and voucher codes.
+ * - In: forms of operators.
+ * - Out: HTML, voucher codes as CSV, campaigns with their audit lines.
+ * - Never: gives credit itself, or shows a code twice.
+ */
+import { Hono } from "hono";
+import { type Campaign, mostGiven } from "../../../../core/credits/campaign.ts";
+import {
+  campaignFieldNames,
+  type CampaignFields,
+  noCampaignFields,
+  readCampaign,
+} from "../../../../core/credits/campaign_form.ts";
+import { csvFile } from "../../../../core/lib/csv.ts";
+import { parseId } from "../../../../core/lib/ids.ts";
+import { readCampaignFigures } from "../../../../kv/credits/campaign_figures.ts";
+import {
+  approveCampaign,
+  getCampaign,
+  listCampaigns,
+  makeCampaign,
+  pauseCampaign,
+} from "../../../../kv/credits/campaigns.ts";
+import { makeVouchers, mostCodesAtOnce, mostUsesOfCode } from "../../../../kv/credits/vouchers.ts";
+import {
+  Card,
+  Notice,
+  PostForm,
+  SubmitButton,
+  TextField,
+} from "../../../dashboard/components/mod.ts";
+import { readForm } from "../../../dashboard/form_data.ts";
+import { formatMoney } from "../../../dashboard/format.ts";
+import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
+import type { DashboardEnv, Visitor } from "../../../dashboard/visitor/visitor.ts";
+import { csvDownloadHeaders } from "../../../http/csv_download.ts";
+import { balanceIn, type OperatorDeps } from "../deps.ts";
+import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
+import type { OperatorPage } from "../page.ts";
+import { CampaignForm } from "./campaign_form.tsx";
+import { campaignTexts } from "./campaign_texts.ts";
+import {
+  CampaignFiguresView,
+  CampaignTable,
+  GrantList,
+  StateBadge,
+  TermsCard,
+} from "./campaign_views.tsx";
+
+const path = "/operator/campaigns";
+
+const label = { en: "Credit", vi: "Tiền tặng" };
+
+const emptyForm: CampaignFields = { ...noCampaignFields, kind: "voucher" };
+
+async function campaignsPage(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  form: { readonly typed: CampaignFields; readonly wrong?: keyof CampaignFields } = {
+    typed: emptyForm,
+  },
+) {
+  const visitor = c.get("visitor");
+  const t = campaignTexts[visitor.locale];
+  const { typed, wrong } = form;
+  const campaigns = await listCampaigns(deps.kv);
+  const problem = wrong === undefined ? undefined : t.wrong(t.fields[wrong]);
+  return await renderOperatorPage(
+    c,
+    { lead: t.lead, problem },
+    <>
+      <Card title={t.list}>
+        <CampaignTable
+          campaigns={campaigns}
+          path={path}
+          nowMs={deps.clock.nowMs()}
+          locale={visitor.locale}
+        />
+      </Card>
+      <CampaignForm visitor={visitor} typed={typed} wrong={wrong} action={path} />
+    </>,
+  );
+}
+
+async function create(c: OperatorContext, deps: OperatorDeps) {
+  const form = await readForm(c);
+  const entries = campaignFieldNames.map((name) => [name, form.text(name)] as const);
+  const typed: CampaignFields = { ...noCampaignFields, ...Object.fromEntries(entries) };
+  const nowMs = deps.clock.nowMs();
+  const read = readCampaign(typed, nowMs);
+  if (!read.ok) return await campaignsPage(c, deps, { typed, wrong: read.field });
+  const { id } = await makeCampaign(deps.kv, read.terms, {
+    operator: operatorOf(c),
+    nowMs,
+    limitMicroVnd: deps.topup.approvalAboveMicroVnd,
+  });
+  return doneAt(c, `${path}/${id}`, "resolved");
+}
+
+async function campaignOf(c: OperatorContext, deps: OperatorDeps): Promise<Campaign | undefined> {
+  const id = parseId("campaign", c.req.param("id") ?? "");
+  return id === undefined ? undefined : await getCampaign(deps.kv, id);
+}
+
+function waitsForApproval({ needsApproval, approvedBy }: Campaign): boolean {
+  return needsApproval === true && approvedBy === undefined;
+}
+
+function Acts({ campaign, visitor }: { campaign: Campaign; visitor: Visitor }) {
+  const t = campaignTexts[visitor.locale];
+  const of = `${path}/${campaign.id}`;
+  const isWaiting = waitsForApproval(campaign);
+  const isPaused = campaign.pausedAtMs !== undefined;
+  const amount = formatMoney(mostGiven(campaign), visitor.locale);
+  return (
+    <div class="table-actions">
+      {isWaiting && (
+        <PostForm visitor={visitor} action={`${of}/approve`} confirm={t.approveConfirm(amount)}>
+          <SubmitButton small>{t.approve}</SubmitButton>
+        </PostForm>
+      )}
+      <PostForm visitor={visitor} action={`${of}/${isPaused ? "resume" : "pause"}`}>
+        <SubmitButton small tone="plain">{isPaused ? t.resume : t.pause}</SubmitButton>
+      </PostForm>
+    </div>
+  );
+}
+
+function CodesCard({ campaign, visitor, isWrong }: {
+  campaign: Campaign;
+  visitor: Visitor;
+  isWrong: boolean;
+}) {
+  const t = campaignTexts[visitor.locale];
+  return (
+    <Card title={t.codes} id="codes">
+      <p>{t.codesText}</p>
+      <PostForm visitor={visitor} action={`${path}/${campaign.id}/codes.csv`} class="inline-form">
+        <TextField
+          name="count"
+          label={t.count}
+          type="number"
+          min="1"
+          value="100"
+          required
+          error={isWrong ? t.badCount : undefined}
+        />
+        <TextField name="uses" label={t.uses} type="number" min="1" value="1" required />
+        <SubmitButton tone="plain">{t.download}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+async function campaignPage(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  options: { readonly problem?: string; readonly isWrongCount?: boolean } = {},
+) {
+  const campaign = await campaignOf(c, deps);
+  if (campaign === undefined) return await notFoundPage(c);
+  const visitor = c.get("visitor");
+  const { locale } = visitor;
+  const figures = await readCampaignFigures(deps.kv, campaign, balanceIn(deps));
+  const { problem, isWrongCount = false } = options;
+  const nowMs = deps.clock.nowMs();
+  return await renderOperatorPage(
+    c,
+    {
+      title: campaign.name,
+      under: path,
+      actions: (
+        <>
+          <span>
+            <StateBadge campaign={campaign} nowMs={nowMs} locale={locale} />
+          </span>
+          <Acts campaign={campaign} visitor={visitor} />
+        </>
+      ),
+      problem,
+      ...(isWrongCount && { status: 400 }),
+    },
+    <>
+      {waitsForApproval(campaign) && (
+        <Notice tone="warning">{campaignTexts[locale].approvalText}</Notice>
+      )}
+      <CampaignFiguresView campaign={campaign} figures={figures} locale={locale} />
+      {campaign.kind === "voucher" && (
+        <CodesCard campaign={campaign} visitor={visitor} isWrong={isWrongCount} />
+      )}
+      <TermsCard campaign={campaign} locale={locale} />
+      <GrantList figures={figures} locale={locale} />
+    </>,
+  );
+}
+
+async function act(c: OperatorContext, deps: OperatorDeps, what: "pause" | "resume" | "approve") {
+  const campaign = await campaignOf(c, deps);
+  if (campaign === undefined) return await notFoundPage(c);
+  const { id } = campaign;
+  const by = { operator: operatorOf(c), nowMs: deps.clock.nowMs() };
+  const result = what === "approve"
+    ? await approveCampaign(deps.kv, id, by)
+    : await pauseCampaign(deps.kv, id, what === "pause", by);
+  if (result === "done") return doneAt(c, `${path}/${id}`, "resolved");
+  const problem = campaignTexts[c.get("visitor").locale].refusals[result];
+  return await campaignPage(c, deps, { problem });
+}
+
+function numberIn(text: string, most: number): number | undefined {
+  const value = /^\d{1,7}$/.test(text) ? Number(text) : 0;
+  return value >= 1 && value <= most ? value : undefined;
+}
+
+/** Makes codes and sends them, the only time that they are shown. */
+async function makeCodes(c: OperatorContext, deps: OperatorDeps) {
+  const campaign = await campaignOf(c, deps);
+  if (campaign === undefined) return await notFoundPage(c);
+  const form = await readForm(c);
+  const count = numberIn(form.text("count"), mostCodesAtOnce);
+  const maxUses = numberIn(form.text("uses"), mostUsesOfCode);
+  if (count === undefined || maxUses === undefined) {
+    return await campaignPage(c, deps, { isWrongCount: true });
+  }
+  const made = await makeVouchers(deps.kv, { campaignId: campaign.id, count, maxUses }, {
+    operator: operatorOf(c),
+    nowMs: deps.clock.nowMs(),
+  });
+  if (!made.ok) return await campaignPage(c, deps, { isWrongCount: true });
+  const text = csvFile([["code"], ...made.codes.map((code) => [code])]);
+  return c.body(text, 200, csvDownloadHeaders(`vouchers-${campaign.id}.csv`));
+}
+
+function createCampaignPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>()
+    .get(path, (c) => campaignsPage(c, deps))
+    .post(path, (c) => create(c, deps))
+    .get(`${path}/:id`, (c) => campaignPage(c, deps))
+    .post(`${path}/:id/pause`, (c) => act(c, deps, "pause"))
+    .post(`${path}/:id/resume`, (c) => act(c, deps, "resume"))
+    .post(`${path}/:id/approve`, (c) => act(c, deps, "approve"))
+    .post(`${path}/:id/codes.csv`, (c) => makeCodes(c, deps));
+}
+
+export const campaignPages: OperatorPage = {
+  link: { href: path, label },
+  routes: createCampaignPages,
+};
