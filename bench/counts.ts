@@ -1,44 +1,64 @@
 /**
  * Counts what one small call takes: system calls, operations of the runtime, timers, promises, garbage and rows of the store.
- * Times depend on the machine and on its other work; counts do not.
+ * Then the same, without the rows, for an event of a paced stream. Times depend on the machine and on its other work; counts
+ * do not.
  *
  * `deno task bench -- --counts`. System calls need `strace`.
  */
 import { cores, denoCommand, Server } from "./child.ts";
 import { BenchGateway } from "./gateway.ts";
 import { countCalls, openInProcessGateway } from "./in_process_gateway.ts";
-import type { LoadResult } from "./load_job.ts";
-import { runJob, wholeCalls } from "./measure.ts";
+import { type JobShape, runJob, wholeCalls } from "./measure.ts";
 import { print } from "./print.ts";
 
+/** What is counted, and for each of what. */
+interface Counted {
+  readonly shape: JobShape;
+  readonly each: "call" | "event";
+  readonly seconds: number;
+}
+
+const calls: Counted = { shape: wholeCalls, each: "call", seconds: 2 };
+/** A two-hundredth of a stream's call is in the count of an event. Long enough for several collections. */
+const events: Counted = {
+  shape: { ...wholeCalls, scenario: "bench-paced", connections: 50 },
+  each: "event",
+  seconds: 12,
+};
+
 const warmSeconds = 4;
-const seconds = 2;
 
 type Counts = ReadonlyMap<string, number>;
 
-function printCounts(what: string, counts: Counts, calls: number): void {
+function printCounts(what: string, counts: Counts, times: number, each: Counted["each"]): void {
   const all = [...counts.values()].reduce((sum, count) => sum + count, 0);
-  print(`\n${what}: ${(all / calls).toFixed(2)} per call`);
+  print(`\n${what}: ${(all / times).toFixed(2)} per ${each}`);
   const most = [...counts].sort(([, one], [, other]) => other - one);
   for (const [name, count] of most) {
-    if (count / calls >= leastShown) print(`  ${(count / calls).toFixed(2).padStart(7)}  ${name}`);
+    if (count / times >= leastShown) print(`  ${(count / times).toFixed(2).padStart(7)}  ${name}`);
   }
 }
 
 /** Fewer per call are work of the process, not of calls. */
 const leastShown = 0.02;
 
-function load(gateway: BenchGateway, durationSeconds: number): Promise<LoadResult> {
-  return runJob({
-    ...wholeCalls,
-    target: gateway.target,
-    seconds: durationSeconds,
-    warmSeconds: 0,
-  });
+/** Loads the gateway; returns how many calls or events there were. */
+async function load(
+  gateway: BenchGateway,
+  { shape, each }: Counted,
+  durationSeconds: number,
+): Promise<number> {
+  const { target } = gateway;
+  const result = await runJob({ ...shape, target, seconds: durationSeconds, warmSeconds: 0 });
+  return each === "call" ? result.calls : result.events;
 }
 
 /** System calls of all threads of the process. */
-async function systemCalls(gateway: BenchGateway, directory: string): Promise<void> {
+async function systemCalls(
+  gateway: BenchGateway,
+  directory: string,
+  counted: Counted,
+): Promise<void> {
   const file = `${directory}/strace`;
   const args = ["-c", "-f", "-p", String(gateway.target.pid), "-o", file];
   let strace: Deno.ChildProcess;
@@ -47,7 +67,7 @@ async function systemCalls(gateway: BenchGateway, directory: string): Promise<vo
   } catch {
     return print("\nsystem calls: strace is not installed");
   }
-  const { calls } = await load(gateway, seconds);
+  const times = await load(gateway, counted, counted.seconds);
   strace.kill("SIGINT");
   await strace.status;
   const counts = new Map<string, number>();
@@ -56,7 +76,7 @@ async function systemCalls(gateway: BenchGateway, directory: string): Promise<vo
     const [, count, name] = /^ *[\d.]+ +[\d.]+ +\d+ +(\d+) +(?:\d+ +)?(\w+)$/.exec(line) ?? [];
     if (name !== undefined && name !== "total") counts.set(name, Number(count));
   }
-  printCounts("system calls", counts, calls);
+  printCounts("system calls", counts, times, counted.each);
 }
 
 /** Sums the bytes that were allocated between two collections. */
@@ -71,23 +91,24 @@ function allocatedBytes(trace: string): number {
 }
 
 /** Operations of the runtime and bytes of garbage, from the traces that the runtime writes. */
-async function operations(mockPort: number, directory: string): Promise<void> {
-  const trace = `${directory}/trace`;
+async function operations(mockPort: number, directory: string, counted: Counted): Promise<void> {
+  const trace = `${directory}/trace-${counted.each}`;
   await using gateway = await BenchGateway.prepare(mockPort, { trace });
   await gateway.start();
-  await load(gateway, warmSeconds);
+  await load(gateway, counted, warmSeconds);
   const [opsBefore, outputBefore] = await traces(trace);
-  const { calls } = await load(gateway, seconds);
+  const times = await load(gateway, counted, counted.seconds);
   const [ops, output] = await traces(trace);
   const counts = new Map<string, number>();
   for (const [, name = ""] of ops.slice(opsBefore.length).matchAll(/\] (\w+) *: Dispatched/g)) {
     counts.set(name, (counts.get(name) ?? 0) + 1);
   }
-  printCounts("operations", counts, calls);
+  const { each } = counted;
+  printCounts("operations", counts, times, each);
   const timers = [...counts].filter(([name]) => name.startsWith("op_timer_schedule"));
-  printCounts("timers", new Map(timers), calls);
+  printCounts("timers", new Map(timers), times, each);
   const bytes = allocatedBytes(output.slice(outputBefore.length));
-  print(`\nbytes allocated on the heap: ${Math.round(bytes / calls)} per call`);
+  print(`\nbytes allocated on the heap: ${Math.round(bytes / times)} per ${each}`);
 }
 
 function traces(trace: string): Promise<[string, string]> {
@@ -95,20 +116,20 @@ function traces(trace: string): Promise<[string, string]> {
 }
 
 /** Promises of the serving thread, those of its runtime included. */
-async function promises(mockPort: number): Promise<void> {
+async function promises(mockPort: number, counted: Counted): Promise<void> {
   await using gateway = await BenchGateway.prepare(mockPort, { watch: "promise_watch.ts" });
   await gateway.start();
-  await load(gateway, warmSeconds);
+  await load(gateway, counted, warmSeconds);
   const last = () => Number(gateway.watched().at(-1));
   // Two reports, so that what comes before the load is counted before it.
   await new Promise((resolve) => setTimeout(resolve, 500));
   const before = last();
-  const { calls } = await load(gateway, seconds);
+  const times = await load(gateway, counted, counted.seconds);
   await new Promise((resolve) => setTimeout(resolve, 500));
   const created = last() - before;
   print(
     created > 0
-      ? `\npromises: ${(created / calls).toFixed(1)} per call`
+      ? `\npromises: ${(created / times).toFixed(1)} per ${counted.each}`
       : "\npromises: this runtime does not count them",
   );
 }
@@ -138,7 +159,7 @@ async function storeRows(mockPort: number): Promise<void> {
   await rounds();
   counts.clear();
   await rounds();
-  printCounts("store (commits, and rows in them)", counts, callsAtOnce * callsEach);
+  printCounts("store (commits, and rows in them)", counts, callsAtOnce * callsEach, "call");
 }
 
 /** Prints all counts. */
@@ -152,11 +173,15 @@ export async function printCallCounts(): Promise<void> {
     {
       await using gateway = await BenchGateway.prepare(mock.port);
       await gateway.start();
-      await load(gateway, warmSeconds);
-      await systemCalls(gateway, directory);
+      for (const counted of [calls, events]) {
+        await load(gateway, counted, warmSeconds);
+        await systemCalls(gateway, directory, counted);
+      }
     }
-    await operations(mock.port, directory);
-    await promises(mock.port);
+    for (const counted of [calls, events]) {
+      await operations(mock.port, directory, counted);
+      await promises(mock.port, counted);
+    }
     await storeRows(mock.port);
   } finally {
     await Deno.remove(directory, { recursive: true });
