@@ -6,7 +6,7 @@ import { docsPages } from "./docs/mod.tsx";
 import { homePage } from "./home/mod.tsx";
 import { invoicePages } from "./invoices/invoices_pages.tsx";
 import { keyPages } from "./keys/mod.tsx";
-import { modelPage } from "./models.tsx";
+import { modelPage } from "./models/mod.tsx";
 import { oneModelPage } from "./model/mod.tsx";
 import type { PageDeclaration } from "./page.ts";
 import { playgroundPages } from "./playground/mod.tsx";

@@ -1,41 +1,7 @@
-/** What a visitor does before there is an account: prices, a model, the documentation; with script, without it, by weight. */
-import type { BrowserContext } from "playwright-core";
-import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
+/** What a visitor does before there is an account: prices, a model, the documentation; with script, without it. */
+import { assert, assertStringIncludes } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { openSeededDashboard } from "../support/worlds/seeded_dashboard.ts";
-
-/** Bytes that a first visit to a page may transfer, with all its styles and scripts. */
-const mostBytes = 150 * 1024;
-
-/** Returns the bytes that a page transfers to a browser that has nothing of it. */
-async function transferredBytes(context: BrowserContext, url: string): Promise<number> {
-  const page = await context.newPage();
-  const session = await context.newCDPSession(page);
-  let bytes = 0;
-  session.on("Network.loadingFinished", ({ encodedDataLength }) => bytes += encodedDataLength);
-  await session.send("Network.enable");
-  await page.goto(url, { waitUntil: "networkidle" });
-  await page.close();
-  return bytes;
-}
-
-await browserTest(
-  "pages for everybody transfer at most 150 KB at the first visit",
-  async (browser) => {
-    await using seeded = await openSeededDashboard();
-    const heavy: string[] = [];
-    for (
-      const path of ["/", "/models", "/models/premium-1", "/status", "/connect", "/docs/api/chat"]
-    ) {
-      const context = await browser.newContext();
-      const bytes = await transferredBytes(context, seeded.address + path);
-      await context.close();
-      assert(bytes > 10_000, `${path}: ${bytes} bytes were seen`);
-      if (bytes > mostBytes) heavy.push(`${path}: ${bytes} bytes`);
-    }
-    assertEquals(heavy, []);
-  },
-);
 
 await browserTest(
   "a visitor counts a price, reads of a model and fills a key in",

@@ -114,7 +114,9 @@ export function Calculator({ c, catalog, locale }: {
           <TextField name="in" label={t.input} value={String(input)} inputmode="numeric" />
           <TextField name="out" label={t.output} value={String(output)} inputmode="numeric" />
           <TextField name="calls" label={t.calls} value={String(calls)} inputmode="numeric" />
-          <button type="submit" class="outline secondary">{t.count}</button>
+          <noscript>
+            <button type="submit" class="outline secondary">{t.count}</button>
+          </noscript>
         </div>
         <div class="calculator-cost" id="cost" aria-live="polite">
           <p>

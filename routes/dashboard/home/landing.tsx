@@ -14,6 +14,7 @@ import type { DashboardEnv } from "../visitor/visitor.ts";
 import { Calculator } from "./calculator.tsx";
 import { type CodeTab, CodeTabs } from "./code_tabs.tsx";
 import { landingTexts } from "./landing_texts.ts";
+import { MoneyPath } from "./money_path.tsx";
 
 /** Models in the table of prices: the first of each family, so many of them. */
 const shownModels = 8;
@@ -148,15 +149,6 @@ function Prices({ deps, locale }: PartProps) {
   );
 }
 
-function stepItem(step: { readonly title: string; readonly text: string }) {
-  return (
-    <li>
-      <h3>{step.title}</h3>
-      <p>{step.text}</p>
-    </li>
-  );
-}
-
 function faqItem({ question, answer }: { readonly question: string; readonly answer: string }) {
   return (
     <details>
@@ -185,7 +177,7 @@ export async function landingPage(
       <Calculator c={c} catalog={deps.catalog} locale={locale} />
       <section class="landing-section">
         <h2>{t.path}</h2>
-        <ol class="money-path">{t.steps.map(stepItem)}</ol>
+        <MoneyPath catalog={deps.catalog} locale={locale} />
       </section>
       {days.some(({ sum }) => sum !== undefined) && (
         <section class="landing-section">

@@ -45,10 +45,26 @@ export const landingTexts = defineTexts({
     allModels: "All models and prices",
     path: "The path of a đồng",
     steps: [
-      { title: "Top up", text: "It is in the wallet when the bank reports it, whole." },
-      { title: "Reserve", text: "A call reserves the most that it can cost, never more." },
-      { title: "Receipt", text: "It ends with its exact price. The rest is free again." },
-      { title: "Check", text: "Statement, receipts and exports agree to the last fraction." },
+      {
+        title: "1. Top up",
+        sum: "Wallet",
+        text: "It is in the wallet when the bank reports it, whole.",
+      },
+      {
+        title: "2. Hold",
+        sum: "Held",
+        text: "A call holds the most that it can cost, never more.",
+      },
+      {
+        title: "3. Receipt",
+        sum: "Paid",
+        text: "It ends with its exact price. The rest is free again.",
+      },
+      {
+        title: "4. Invoice",
+        sum: "Left",
+        text: "Statement, receipts and invoices agree to the last fraction.",
+      },
     ],
     availability: "Answered calls, 30 days",
     questions: "Questions and answers",
@@ -118,10 +134,26 @@ export const landingTexts = defineTexts({
     allModels: "Mọi mô hình và giá",
     path: "Đường đi của một đồng",
     steps: [
-      { title: "Nạp", text: "Ngân hàng báo là có trong ví, đủ từng đồng." },
-      { title: "Tạm giữ", text: "Lượt gọi tạm giữ mức cao nhất có thể tốn, không hơn." },
-      { title: "Biên nhận", text: "Kết thúc với đúng giá của nó. Phần còn lại được trả về." },
-      { title: "Đối chiếu", text: "Sao kê, biên nhận và bản xuất khớp đến phần lẻ cuối cùng." },
+      {
+        title: "1. Nạp tiền",
+        sum: "Trong ví",
+        text: "Ngân hàng báo là có trong ví, đủ từng đồng.",
+      },
+      {
+        title: "2. Tạm giữ",
+        sum: "Đang giữ",
+        text: "Lượt gọi tạm giữ mức cao nhất có thể tốn, không hơn.",
+      },
+      {
+        title: "3. Biên nhận",
+        sum: "Đã trả",
+        text: "Kết thúc với đúng giá của nó. Phần còn lại được trả về.",
+      },
+      {
+        title: "4. Hoá đơn",
+        sum: "Còn lại",
+        text: "Sao kê, biên nhận và hoá đơn khớp đến phần lẻ cuối cùng.",
+      },
     ],
     availability: "Lượt gọi được trả lời, 30 ngày",
     questions: "Hỏi và đáp",

@@ -28,6 +28,7 @@ import { renderPage } from "../frame/layout.tsx";
 import { formatCount, formatDuration } from "../format.ts";
 import type { Locale } from "../i18n.ts";
 import type { PageDeclaration } from "../page.ts";
+import { playgroundKinds } from "../playground/models.ts";
 import { HistoryStrip } from "../status/history_strip.tsx";
 import { historyOf, PublicHistory } from "../status/public_history.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
@@ -136,7 +137,11 @@ async function modelPage(c: Context<DashboardEnv>, deps: DashboardDeps, history:
       ),
       actions: signedIn === undefined
         ? <a class="button" href="/sign-up">{t.start}</a>
-        : model.kind === "chat" && <a class="button" href="/playground">{t.tryIt}</a>,
+        : playgroundKinds.some((kind) => kind === model.kind) && (
+          <a class="button" href={`/playground?${new URLSearchParams({ model: model.id })}`}>
+            {t.tryIt}
+          </a>
+        ),
       styles: ["public.css"],
     },
     <>

@@ -46,7 +46,7 @@ export const modelTexts = defineTexts({
     prices: "Prices",
     rate: "Rate",
     context: "Context",
-    maxOutput: "Maximum output",
+    maxOutput: "Max output",
     tokens: "tokens",
     speed: "First output",
     speedNote: (p95: string) => `95 % within ${p95}`,

@@ -72,3 +72,31 @@ Deno.test("the operator's entry shows to operators only", async () => {
   assertStringIncludes((await boss.get("/")).text, 'href="/operator"');
   assert(!(await ann.get("/")).text.includes('href="/operator"'));
 });
+
+Deno.test("models are ordered by price, context and speed, as a table or as cards", async () => {
+  await using world = await openDashboardWorld();
+  const { models } = world.deps.catalog;
+  const browser = world.browser();
+  const ids = async (query: string) =>
+    [...(await browser.get(`/models${query}`)).text.matchAll(/href="\/models\/([^"]+)"/g)]
+      .map(([, id]) => decodeURIComponent(id!));
+  const inOrder = models.map(({ id }) => id);
+  assertEquals(await ids(""), inOrder);
+  assertEquals(await ids("?sort=nonsense"), inOrder);
+  const prices = (await ids("?sort=price&kind=chat"))
+    .map((id) => world.deps.catalog.find(id)?.price);
+  const byToken = prices.findLastIndex((price) => price?.unit === "token") + 1;
+  const cheapFirst = prices.slice(0, byToken).map((price) => {
+    assert(price?.unit === "token", "units are mixed");
+    return Number(price.vndPerMtok) + Number(price.outputVndPerMtok ?? price.vndPerMtok);
+  });
+  assertEquals(cheapFirst, cheapFirst.toSorted((one, other) => one - other));
+  assert(new Set(cheapFirst).size > 1);
+  const contexts = (await ids("?sort=context&kind=chat"))
+    .map((id) => world.deps.catalog.find(id)?.contextWindow ?? 0);
+  assertEquals(contexts, contexts.toSorted((one, other) => other - one));
+  assertEquals((await ids("?sort=speed")).toSorted(), inOrder.toSorted());
+  const cards = await browser.get("/models?view=cards&q=premium");
+  assertEquals(cards.text.match(/<li class="card">/g)?.length, 3);
+  assert(!cards.text.includes("<table"));
+});
