@@ -142,7 +142,7 @@ async function callAndRead({ address }: Journey, page: Page, apiKey: string): Pr
     messages: [{ role: "user", content: "Hello!" }],
   });
   assert(answer.choices[0]?.message.content);
-  await page.getByRole("link", { name: "Usage", exact: true }).click();
+  await page.getByRole("link", { name: "Requests", exact: true }).click();
   await page.getByRole("row", { name: /premium-1.*laptop/ }).getByRole("link").click();
   await page.getByRole("heading", { name: "Receipt" }).waitFor();
   assertEquals(page.url(), `${address}/receipts/${answer._request_id}`);

@@ -30,7 +30,7 @@ export function NavLinks({ visitor, links: { navigation, current } }: LinkProps)
     <ul>
       {groups.filter(({ entries }) => entries.length > 0).map(({ group, entries }) => (
         <>
-          <li class="nav-group" role="presentation">{t.groups[group]}</li>
+          <li class="nav-group">{t.groups[group]}</li>
           {entries.map((entry) => (
             <li>
               <a href={entry.href} aria-current={entry === current ? "page" : undefined}>
