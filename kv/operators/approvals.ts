@@ -168,6 +168,14 @@ function subjectOf(act: PendingAct): string {
   return act.kind === "adjust" ? act.accountId : `${act.ref.source}:${act.ref.id}`;
 }
 
+/** Reads a request. */
+export async function getApproval(
+  kv: KeyValueStore,
+  id: ApprovalId,
+): Promise<Approval | undefined> {
+  return (await kv.get<Approval>(approvalKey(id))).value ?? undefined;
+}
+
 /** Lists requests, newest first. */
 export async function listApprovals(kv: KeyValueStore, count: number): Promise<Approval[]> {
   const rows = kv.list<Approval>({ prefix: approvalsPrefix() }, { limit: count, reverse: true });
@@ -176,7 +184,8 @@ export async function listApprovals(kv: KeyValueStore, count: number): Promise<A
 
 /**
  * The result of a decision. `self`: the requesting operator cannot approve, under no address.
- * `beneficiary`: the money would go to one of the two. `decided`: another operator was faster.
+ * `beneficiary`: the money would go to one of the two. `decided`: another operator was faster. `changed`: the facts are
+ * not those that the operator has seen.
  * Others: as for adjusting a wallet or assigning a notice.
  */
 export type DecisionResult =
@@ -193,7 +202,8 @@ export type DecisionResult =
       | "taken"
       | "beneficiary"
       | "limit"
-      | "busy";
+      | "busy"
+      | "changed";
   };
 
 /** Approves or refuses a request; approving carries out the act in the same commit. */
@@ -201,7 +211,7 @@ export async function decideApproval(
   kv: KeyValueStore,
   id: ApprovalId,
   verdict: "approve" | "refuse",
-  context: Pick<AssignmentContext, "operator" | "nowMs" | "onCredited" | "balanceOf">,
+  context: Pick<AssignmentContext, "operator" | "nowMs" | "onCredited" | "balanceOf" | "seen">,
 ): Promise<DecisionResult> {
   const entry = await kv.get<Approval>(approvalKey(id));
   if (entry.value === null) return { ok: false, why: "missing" };

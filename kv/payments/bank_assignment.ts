@@ -18,6 +18,7 @@ import { compareAndSet } from "../store/cas.ts";
 import { accountKey } from "../schema/keys.ts";
 import { credit } from "../ledger/ledger.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "../operators/operator_audit.ts";
+import { isAsSeen } from "../operators/act_facts.ts";
 import { type Authority, authorize } from "../operators/operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
@@ -38,13 +39,21 @@ export interface Assignment {
  * The result of an act on a notice. `state`: the state of the notice does not allow it (decided
  * meanwhile?). `target`: there is no such order or account, or it is closed. `taken`: another sum,
  * or another wallet, was credited by hand under the id of the notice. `beneficiary`, `limit`: see
- * `authorize`. `busy`: the rows kept changing; look again.
+ * `authorize`. `busy`: the rows kept changing; look again. `changed`: the facts are not those that the operator has seen.
  */
 export type AssignmentResult =
   | { readonly ok: true; readonly state: BankNoticeState }
   | {
     readonly ok: false;
-    readonly why: "missing" | "state" | "target" | "taken" | "beneficiary" | "limit" | "busy";
+    readonly why:
+      | "missing"
+      | "state"
+      | "target"
+      | "taken"
+      | "beneficiary"
+      | "limit"
+      | "busy"
+      | "changed";
   };
 
 /** Reads the balance of an account, including money that running servers have leased. */
@@ -56,6 +65,8 @@ export interface AssignmentContext {
   readonly nowMs: number;
   readonly authority: Authority;
   readonly balanceOf: BalanceOf;
+  /** The mark of the facts that the operator has seen; see `act_facts.ts`. */
+  readonly seen?: string | undefined;
   readonly onCredited?: (operation: AtomicWrite, credited: CreditedTransfer) => void;
 }
 
@@ -124,6 +135,13 @@ async function tryToAssign(
   }
   const target = await findTarget(kv, assignment.target);
   if (target === undefined) return refused("target");
+  const facts = {
+    amountMicroVnd: event.amountMicroVnd,
+    account: target.account.value,
+    order: target.order?.value,
+    notice: entry.value,
+  };
+  if (!isAsSeen(context.seen, facts)) return refused("changed");
   const allowed = await authorize(kv, authority, {
     operator,
     account: target.account.value,

@@ -7,6 +7,7 @@ import { compareAndSet } from "../store/cas.ts";
 import { accountKey, approvalOfFormKey, ledgerOperationKey } from "../schema/keys.ts";
 import { credit, debit, type MovementResult } from "../ledger/ledger.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "../operators/operator_audit.ts";
+import { isAsSeen } from "../operators/act_facts.ts";
 import { type Authority, authorize } from "../operators/operator_authority.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
@@ -27,18 +28,27 @@ export interface AdjustmentContext {
   readonly caseId: string;
   readonly authority: Authority;
   readonly balanceOf: BalanceOf;
+  /** The mark of the facts that the operator has seen; see `act_facts.ts`. */
+  readonly seen?: string | undefined;
 }
 
 /**
  * The result of an adjustment. `target`: the account is gone. `insufficient`: the wallet has too
  * little. `state`: the form has moved something else. `beneficiary`, `limit`: see `authorize`.
- * `busy`: the rows kept changing.
+ * `busy`: the rows kept changing. `changed`: the facts are not those that the operator has seen.
  */
 export type AdjustmentResult =
   | { readonly ok: true }
   | {
     readonly ok: false;
-    readonly why: "target" | "insufficient" | "state" | "beneficiary" | "limit" | "busy";
+    readonly why:
+      | "target"
+      | "insufficient"
+      | "state"
+      | "beneficiary"
+      | "limit"
+      | "busy"
+      | "changed";
   };
 
 /** Returns the operation id under which a case moves money. */
@@ -73,7 +83,7 @@ async function tryToAdjust(
   adjustment: Adjustment,
   context: AdjustmentContext,
 ): Promise<Attempt> {
-  const { operator, nowMs, caseId, authority } = context;
+  const { operator, nowMs, caseId, authority, seen } = context;
   const { accountId, amountMicroVnd } = adjustment;
   const refused = (why: Refusal) => ({ done: { ok: false, why } as const });
   const [account, earlier, asked] = await kv.getMany<[Account, unknown, unknown]>([
@@ -85,6 +95,7 @@ async function tryToAdjust(
   if (earlier.value !== null) return attemptOf(await move(kv, adjustment, context, () => {}));
   if (account.value === null) return refused("target");
   if (amountMicroVnd > 0n && account.value.deletedAtMs !== undefined) return refused("target");
+  if (!isAsSeen(seen, { amountMicroVnd, account: account.value })) return refused("changed");
   // The form has requested a second operator, so it must not move the money alone later.
   if (authority.kind === "alone" && asked.value !== null) return refused("limit");
   const allowed = await authorize(kv, authority, {
@@ -95,8 +106,8 @@ async function tryToAdjust(
   });
   if (!allowed.ok) return refused(allowed.why);
   const result = await move(kv, adjustment, context, (operation, money) => {
-    // If the account is deleted in between, the attempt is repeated.
-    if (amountMicroVnd > 0n) operation.check(account);
+    // If the account is deleted or changed in between, the attempt is repeated.
+    if (amountMicroVnd > 0n || seen !== undefined) operation.check(account);
     allowed.attach(operation);
     if (authority.kind === "approved") authority.attach(operation, money);
     else operation.check(asked);

@@ -42,7 +42,7 @@ for (const look of looks) {
       const warning = page.locator(".notice.warning").filter({ hasText: "premium-1" });
       assert((await warning.first().textContent())?.includes("output"));
       await page.getByRole("link", { name: t.customer, exact: true }).click();
-      await page.locator("td a", { hasText: "lan.nguyen@example.com" }).waitFor();
+      await page.locator("td a", { hasText: "minh.tran@example.com" }).waitFor();
 
       await page.getByRole("link", { name: t.sheet, exact: true }).click();
       await page.locator("select[name=provider]").selectOption("sandbox");

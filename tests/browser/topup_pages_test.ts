@@ -94,7 +94,7 @@ await browserTest(
 );
 
 await browserTest(
-  "the dialog before an approval shows sender, recipient and evidence",
+  "an approval is decided on a page that shows sender, recipient, evidence and what is unusual",
   async (browser) => {
     await using site = await openTopupSite();
     await seedTopups(site);
@@ -102,20 +102,23 @@ await browserTest(
     const context = await openWindow(browser, look, site.address, site.operatorToken);
     const page = await context.newPage();
     await page.goto(`${site.address}/operator/approvals`);
-    await page.getByRole("button", { name: "Approve" }).click();
-    const dialog = page.locator("#confirm");
-    const text = (await dialog.innerText()).replaceAll("\u00a0", " ");
+    await page.getByRole("link", { name: "Look and decide" }).click();
+    await page.getByText("Look twice").waitFor();
+    const text = (await page.locator("main").innerText()).replaceAll("\u00a0", " ");
     for (
       const line of [
-        "Amount: ₫350,000",
-        "From: NGUYEN VAN BINH, 0987654321, VCB",
-        "To: lan.nguyen@example.com",
-        "Memo: NGUYEN VAN B chuyen tien",
-        "Balance: ₫1,500,000 → ₫1,850,000",
+        "NGUYEN VAN BINH, 0987654321, VCB",
+        "lan.nguyen@example.com",
+        "NGUYEN VAN B chuyen tien",
+        "₫1,500,000 → ₫1,850,000",
+        "The order asks for another amount.",
+        "2 orders, ₫1,500,000 in all, largest ₫1,000,000",
+        "Khách gọi điện, gửi ảnh chụp biên lai",
       ]
     ) assertStringIncludes(text, line);
-    await page.screenshot({ path: new URL("approval-dialog.png", folder).pathname });
-    await dialog.getByRole("button", { name: "Confirm" }).click();
+    assertEquals(await problemsOf(page, "approval"), []);
+    await page.screenshot({ path: new URL("approval.png", folder).pathname, fullPage: true });
+    await page.getByRole("button", { name: "Approve ₫350,000" }).click();
     await page.getByText("Approved and carried out.").waitFor();
     await page.goto(`${site.address}/operator/audit`);
     await page.getByText("₫1,500,000 → ₫1,850,000").first().waitFor();

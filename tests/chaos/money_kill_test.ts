@@ -120,8 +120,8 @@ Deno.test(
       const approve = async (gateway: StartedGateway) => {
         const browser = await new OperatorBrowser(gateway, second).ready();
         const { text } = await browser.get("/operator/approvals");
-        return [...text.matchAll(/action="(\/operator\/approvals\/[^"]+\/approve)"/g)]
-          .map(([, path]) => () => browser.act(path!, {}));
+        return [...text.matchAll(/href="(\/operator\/approvals\/[^"]+)"/g)]
+          .map(([, path]) => () => browser.approve(path!));
       };
       for (const [act, answers] of [[assign, 9], [assign, Infinity], [approve, 5]] as const) {
         const done = await killedLife(folder, answers, act, env);

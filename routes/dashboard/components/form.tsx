@@ -7,12 +7,15 @@ export function CsrfField({ visitor }: { visitor: Visitor }) {
   return <input type="hidden" name="csrf" value={visitor.csrfToken} />;
 }
 
+/** The name of the field of {@linkcode FormIdField}. */
+export const formIdField = "form";
+
 /**
  * The hidden id of a form, for acts that must happen once even if the form is sent twice, by a double click or a
  * reload. Read by `PostedForm.formId`.
  */
 export function FormIdField() {
-  return <input type="hidden" name="form" value={crypto.randomUUID()} />;
+  return <input type="hidden" name={formIdField} value={crypto.randomUUID()} />;
 }
 
 export interface FormProps {

@@ -1,12 +1,17 @@
-/** `/operator/approvals`: requests that wait for a second operator, and those that were decided. */
+/**
+ * `/operator/approvals`: requests that wait for a second operator, and those that were decided; each is decided on a page
+ * of its own, which shows its dossier.
+ */
 import { Hono } from "hono";
 import { parseId } from "../../../core/lib/ids.ts";
 import {
   type Approval,
   decideApproval,
+  getApproval,
   listApprovals,
   moneyOfApproval,
 } from "../../../kv/operators/approvals.ts";
+import { readDossier } from "../../../kv/operators/dossier.ts";
 import type { Operator } from "../../../kv/operators/operator_audit.ts";
 import { isSamePerson } from "../../../kv/operators/operator_authority.ts";
 import { followCredited } from "../../../kv/payments/credited_transfers.ts";
@@ -19,6 +24,7 @@ import {
   SubmitButton,
   Time,
 } from "../../dashboard/components/mod.ts";
+import { readForm } from "../../dashboard/form_data.ts";
 import { formatMoney } from "../../dashboard/format.ts";
 import type { Locale } from "../../dashboard/i18n.ts";
 import type { DashboardEnv, Visitor } from "../../dashboard/visitor/visitor.ts";
@@ -26,7 +32,9 @@ import { accountTexts } from "./accounts/account_texts.ts";
 import { balanceIn, type OperatorDeps } from "./deps.ts";
 import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "./frame.tsx";
 import { NothingHere } from "./list_parts.tsx";
-import { lookUpMoney, MoneyFacts, moneyLines, type ShownMoney } from "./moved_money.tsx";
+import { DossierView, seenField } from "./dossier/dossier_view.tsx";
+import { dossierTexts } from "./dossier/texts.ts";
+import { lookUpMoney, MoneyFacts, type ShownMoney } from "./moved_money.tsx";
 import { noticePath } from "./payments/notice_views.tsx";
 import { frameTexts } from "./texts.ts";
 import type { OperatorPage } from "./page.ts";
@@ -63,12 +71,7 @@ async function approvalsPage(c: OperatorContext, deps: OperatorDeps, problem?: s
         </Card>
       )}
       {waiting.map((one) => (
-        <WaitingCard
-          key={one.approval.id}
-          {...one}
-          me={me}
-          visitor={visitor}
-        />
+        <WaitingCard key={one.approval.id} {...one} me={me} locale={visitor.locale} />
       ))}
       {decided.length > 0 && (
         <Card title={t.decided}>
@@ -90,19 +93,12 @@ function hindrance(
   return isSamePerson(me, whose) ? "beneficiary" : undefined;
 }
 
-function WaitingCard({ approval, money, me, visitor }: ShownApproval & {
+function WaitingCard({ approval, money, me, locale }: ShownApproval & {
   me: Operator;
-  visitor: Visitor;
+  locale: Locale;
 }) {
-  const { locale } = visitor;
   const t = accountTexts[locale];
-  const path = `/operator/approvals/${approval.id}`;
   const hindered = hindrance({ approval, money }, me);
-  const question = money === undefined
-    ? t.approveConfirm
-    : `${t.approveConfirm}\n\n${moneyLines(money, locale)}\n${
-      frameTexts[locale].reason
-    }: ${approval.act.reason}`;
   return (
     <Card
       title={<SubjectLink approval={approval} locale={locale} />}
@@ -110,29 +106,27 @@ function WaitingCard({ approval, money, me, visitor }: ShownApproval & {
     >
       <ApprovalFacts approval={approval} money={money} locale={locale} />
       {hindered !== undefined && <p class="muted">{t.cannotDecide[hindered]}</p>}
-      <div class="table-actions">
-        {hindered === undefined && (
-          <PostForm visitor={visitor} action={`${path}/approve`} confirm={question}>
-            <SubmitButton small>{t.approve}</SubmitButton>
-          </PostForm>
-        )}
-        <PostForm visitor={visitor} action={`${path}/refuse`}>
-          <SubmitButton small tone="plain">{t.refuse}</SubmitButton>
-        </PostForm>
-      </div>
+      <p>
+        <a href={`/operator/approvals/${approval.id}`}>{dossierTexts[locale].open}</a>
+      </p>
     </Card>
   );
 }
 
-function ApprovalFacts({ approval, money, locale }: ShownApproval & { locale: Locale }) {
-  const t = accountTexts[locale];
+/** Who asked, when and why. */
+function askedFacts({ act, requestedBy, requestedAtMs }: Approval, locale: Locale) {
   const frame = frameTexts[locale];
-  const { act, requestedBy } = approval;
-  const asked = [
+  return [
     [frame.reason, act.reason],
-    [t.askedBy, requestedBy.email],
-    [frame.when, <Time key="asked-at" atMs={approval.requestedAtMs} locale={locale} />],
+    [accountTexts[locale].askedBy, requestedBy.email],
+    [frame.when, <Time key="asked-at" atMs={requestedAtMs} locale={locale} />],
   ] as const;
+}
+
+function ApprovalFacts({ approval, money, locale }: ShownApproval & { locale: Locale }) {
+  const frame = frameTexts[locale];
+  const { act } = approval;
+  const asked = askedFacts(approval, locale);
   if (money !== undefined) {
     const { requestedBy: _, ...unnamed } = money;
     return <MoneyFacts money={unnamed} locale={locale} more={asked} />;
@@ -187,17 +181,110 @@ function SubjectLink({ approval, locale }: { approval: Approval; locale: Locale 
   return <a href={href}>{t[act.kind]}</a>;
 }
 
+/** Shows one request as a dossier, with the forms that decide it while it waits. */
+async function approvalPage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
+  const visitor = c.get("visitor");
+  const { locale } = visitor;
+  const id = parseId("approval", c.req.param("id") ?? "");
+  const approval = id === undefined ? undefined : await getApproval(deps.kv, id);
+  if (approval === undefined) {
+    return await approvalsPage(c, deps, frameTexts[locale].problems.missing);
+  }
+  const me = operatorOf(c);
+  const nowMs = deps.clock.nowMs();
+  const dossier = approval.state === "pending"
+    ? await readDossier(deps.kv, approval.act, {
+      operator: me,
+      nowMs,
+      balanceOf: balanceIn(deps),
+      approval,
+    })
+    : undefined;
+  const shown = await showApproval(deps, approval);
+  const t = dossierTexts[locale];
+  return await renderOperatorPage(
+    c,
+    {
+      title: t.title,
+      under: "/operator/approvals",
+      problem,
+      actions: (
+        <Badge tone={tones[approval.state]}>
+          {accountTexts[locale].approvalStates[approval.state]}
+        </Badge>
+      ),
+    },
+    dossier === undefined
+      ? (
+        <Card title={<SubjectLink approval={approval} locale={locale} />}>
+          <ApprovalFacts {...shown} locale={locale} />
+          {approval.state === "pending" && (
+            <Verdicts approval={approval} money={shown.money} me={me} visitor={visitor} />
+          )}
+        </Card>
+      )
+      : (
+        <DossierView
+          dossier={dossier}
+          asked={askedFacts(approval, locale)}
+          nowMs={nowMs}
+          locale={locale}
+        >
+          <Verdicts
+            approval={approval}
+            money={shown.money}
+            mark={dossier.mark}
+            me={me}
+            visitor={visitor}
+          />
+        </DossierView>
+      ),
+  );
+}
+
+/** The forms that decide. Approving is bound to the mark of the facts that are shown. */
+function Verdicts({ approval, money, mark, me, visitor }: ShownApproval & {
+  /** Absent if the target is gone: then there is nothing to approve. */
+  mark?: string;
+  me: Operator;
+  visitor: Visitor;
+}) {
+  const t = accountTexts[visitor.locale];
+  const path = `/operator/approvals/${approval.id}`;
+  const hindered = hindrance({ approval, money }, me);
+  const amount = formatMoney(approval.act.amountMicroVnd, visitor.locale);
+  return (
+    <>
+      {hindered !== undefined && <p class="muted">{t.cannotDecide[hindered]}</p>}
+      <div class="actions">
+        {hindered === undefined && mark !== undefined && (
+          <PostForm visitor={visitor} action={`${path}/approve`}>
+            <input type="hidden" name={seenField} value={mark} />
+            <SubmitButton>{dossierTexts[visitor.locale].approve(amount)}</SubmitButton>
+          </PostForm>
+        )}
+        <PostForm visitor={visitor} action={`${path}/refuse`}>
+          <SubmitButton tone="plain">{t.refuse}</SubmitButton>
+        </PostForm>
+      </div>
+    </>
+  );
+}
+
 async function decide(c: OperatorContext, deps: OperatorDeps, verdict: "approve" | "refuse") {
   const t = frameTexts[c.get("visitor").locale];
   const id = parseId("approval", c.req.param("id") ?? "");
   if (id === undefined) return await approvalsPage(c, deps, t.problems.missing);
+  // A form without the mark was not made from a dossier.
+  const seen = (await readForm(c)).text(seenField);
   const result = await decideApproval(deps.kv, id, verdict, {
     operator: operatorOf(c),
     nowMs: deps.clock.nowMs(),
     balanceOf: balanceIn(deps),
     onCredited: followCredited,
+    seen,
   });
-  if (!result.ok) return await approvalsPage(c, deps, t.problems[result.why]);
+  if (!result.ok) return await approvalPage(c, deps, t.problems[result.why]);
   deps.hintMail();
   return doneAt(c, "/operator/approvals", verdict === "approve" ? "approved" : "refused");
 }
@@ -206,6 +293,7 @@ async function decide(c: OperatorContext, deps: OperatorDeps, verdict: "approve"
 function createApprovalPages(deps: OperatorDeps): Hono<DashboardEnv> {
   const app = new Hono<DashboardEnv>();
   app.get("/operator/approvals", (c) => approvalsPage(c, deps));
+  app.get("/operator/approvals/:id", (c) => approvalPage(c, deps));
   app.post("/operator/approvals/:id/approve", (c) => decide(c, deps, "approve"));
   app.post("/operator/approvals/:id/refuse", (c) => decide(c, deps, "refuse"));
   return app;

@@ -92,11 +92,6 @@ function factsOf(money: ShownMoney, locale: Locale): readonly (readonly [string,
   return facts.filter(([, text]) => text !== "");
 }
 
-/** Formats the facts as lines of text, for the dialog before the money moves. */
-export function moneyLines(money: ShownMoney, locale: Locale): string {
-  return factsOf(money, locale).map(([name, text]) => `${name}: ${text}`).join("\n");
-}
-
 /** The facts as a list, with links to the account and the notice. */
 export function MoneyFacts({ money, locale, more = [] }: {
   money: ShownMoney;

@@ -27,6 +27,7 @@ export const frameTexts = defineTexts({
       not_same:
         "It cannot be the same movement: name another notice with the same amount and receiving account that is not a duplicate itself.",
       busy: "It has just changed. Please try again.",
+      changed: "What you saw has changed meanwhile. Nothing was moved: look again and decide.",
       self: "The operator who asked cannot approve. A second operator must.",
       beneficiary: "Neither the requester nor the approver may own the wallet that changes.",
       limit: "The amount needs a second operator.",
@@ -93,6 +94,8 @@ export const frameTexts = defineTexts({
       not_same:
         "Không thể là cùng một giao dịch: hãy nêu một thông báo khác, tiền vào cùng số tiền, cùng tài khoản nhận, và bản thân không bị đánh dấu trùng.",
       busy: "Dữ liệu vừa thay đổi. Hãy thử lại.",
+      changed:
+        "Những gì bạn thấy vừa thay đổi. Chưa có khoản tiền nào được chuyển: hãy xem lại rồi quyết định.",
       self: "Người yêu cầu không được tự duyệt. Cần người vận hành thứ hai.",
       beneficiary: "Người yêu cầu hoặc người duyệt không được là chủ của ví thay đổi.",
       limit: "Số tiền này cần người vận hành thứ hai.",

@@ -13,6 +13,7 @@ import {
   startGateway,
   type StartOptions,
 } from "../gateways/started_gateway.ts";
+import { markOn } from "../browser/confirmed.ts";
 import { TestBrowser } from "../browser/test_browser.ts";
 import { receivingAccount } from "./topup_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
@@ -120,15 +121,31 @@ export class OperatorBrowser extends TestBrowser {
     return token;
   }
 
-  /** Posts an operator's form; `true` where it was done (and not shown again with a problem). */
+  /**
+   * Posts an operator's form, and confirms it if the page that comes shows what would move; `true` where it was done (and
+   * not shown again with a problem).
+   */
   async act(path: string, fields: Readonly<Record<string, string | File>>): Promise<boolean> {
+    const first = await this.#post(path, fields);
+    const seen = first.status === 200 ? markOn(first) : undefined;
+    return seen === undefined
+      ? first.status === 303
+      : (await this.#post(path, { ...fields, seen })).status === 303;
+  }
+
+  /** Approves a request, as its page at `path` shows it. */
+  async approve(path: string): Promise<boolean> {
+    const seen = markOn(await this.get(path));
+    return seen !== undefined && await this.act(`${path}/approve`, { seen });
+  }
+
+  async #post(path: string, fields: Readonly<Record<string, string | File>>) {
     this.#csrf ??= await this.#token();
     const body = new FormData();
     body.set("csrf", this.#csrf);
     for (const [name, value] of Object.entries(fields)) body.set(name, value);
     const headers = { "sec-fetch-site": "same-origin" };
-    const { status } = await this.send(path, { method: "POST", body, headers });
-    return status === 303;
+    return await this.send(path, { method: "POST", body, headers });
   }
 
   /** Gets the token of forms now, so that later acts begin with their own request. */

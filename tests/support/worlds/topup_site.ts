@@ -16,6 +16,7 @@ import { operatorPages } from "../../../routes/operator/pages/mod.ts";
 import { type DashboardWorld, openDashboardWorld } from "./dashboard_world.ts";
 import type { Campaign } from "../../../core/credits/campaign.ts";
 import { newId } from "../../../core/lib/ids.ts";
+import { topUp } from "./money_world.ts";
 import { costedCatalog, makeCostedCalls } from "./costed_calls.ts";
 import { refuse } from "./refused_calls.ts";
 import { campaign, creditStartMs, give } from "./credit_world.ts";
@@ -209,10 +210,12 @@ export async function seedTopups(
     },
   );
   if (!asked.ok) throw new Error(asked.why);
+  const caller = await createAccount(kv, { nowMs: time.nowMs(), email: "minh.tran@example.com" });
+  await topUp(kv, caller.id, fromVnd(1_000_000));
   await makeCostedCalls({
     wallet,
     catalog: deps.catalog,
-    accountId: site.customer.id,
+    accountId: caller.id,
     keyId: newId("apiKey", time.nowMs()),
     nowMs: time.nowMs(),
     calls: 60,
@@ -243,6 +246,7 @@ export async function seedTopups(
       "operator-calls": "/operator/calls",
       "operator-call": `/operator/calls/${refused.requestId}`,
       "operator-approvals": "/operator/approvals",
+      "operator-approval": `/operator/approvals/${asked.approval.id}`,
       "operator-invoices": "/operator/invoices",
       "operator-invoice": `/operator/invoices/${made.invoice.id}`,
       "operator-campaigns": "/operator/campaigns",

@@ -6,10 +6,13 @@ import { setBlocked } from "../../../../kv/accounts/account_blocking.ts";
 import { requestApproval } from "../../../../kv/operators/approvals.ts";
 import { type Adjustment, adjustWallet } from "../../../../kv/wallet/wallet_adjustment.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
+import { formIdField } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/form_data.ts";
 import { accountOf, accountPage } from "./account_page.tsx";
 import { aloneIn, balanceIn, type OperatorDeps } from "../deps.ts";
 import { doneAt, type OperatorContext, operatorOf } from "../frame.tsx";
+import { confirmAct } from "../dossier/confirmation.tsx";
+import { seenField } from "../dossier/dossier_view.tsx";
 import { frameTexts } from "../texts.ts";
 import { readRateForm } from "./rate_form.ts";
 import { rateCardTexts } from "./rate_texts.ts";
@@ -42,10 +45,23 @@ export async function adjust(c: OperatorContext, deps: OperatorDeps) {
   const formId = form.formId();
   if (formId === undefined) return await accountPage(c, deps, account, t.problems.busy);
   const adjustment: Adjustment = { accountId: account.id, amountMicroVnd, reason };
+  const seen = form.text(seenField);
+  const act = { kind: "adjust", ...adjustment } as const;
+  const confirm = async (problem?: string) =>
+    await confirmAct(c, deps, act, {
+      action: `/operator/accounts/${account.id}/adjust`,
+      fields: { amount: form.text("amount"), reason, [formIdField]: formId },
+      back: `/operator/accounts/${account.id}`,
+      under: "/operator/accounts",
+      problem,
+      gone: () => accountPage(c, deps, account, t.problems.target),
+    });
+  if (seen === "") return await confirm();
   const context = {
     operator: operatorOf(c),
     nowMs: deps.clock.nowMs(),
     balanceOf: balanceIn(deps),
+    seen,
   };
   const result = await adjustWallet(deps.kv, adjustment, {
     ...context,
@@ -53,8 +69,8 @@ export async function adjust(c: OperatorContext, deps: OperatorDeps) {
     authority: aloneIn(deps),
   });
   if (result.ok) return doneAt(c, `/operator/accounts/${account.id}`, "adjusted");
+  if (result.why === "changed") return await confirm(t.problems.changed);
   if (result.why !== "limit") return await accountPage(c, deps, account, t.problems[result.why]);
-  const act = { kind: "adjust", ...adjustment } as const;
   const asked = await requestApproval(deps.kv, act, { ...context, formId });
   if (!asked.ok) return await accountPage(c, deps, account, t.problems[asked.why]);
   return doneAt(c, "/operator/approvals", "asked");

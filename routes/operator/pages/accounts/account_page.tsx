@@ -129,7 +129,6 @@ function AdjustCard({ account, deps, visitor }: {
       <PostForm
         visitor={visitor}
         action={`/operator/accounts/${account.id}/adjust`}
-        confirm={t.adjustConfirm}
       >
         {/* A form that is sent twice moves money once. */}
         <FormIdField />

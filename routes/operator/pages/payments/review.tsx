@@ -31,6 +31,8 @@ import { findLikelyOrders } from "./likely_orders.ts";
 import { SearchForm } from "../list_parts.tsx";
 import { NoticeFacts, noticePath, NoticeTable } from "./notice_views.tsx";
 import { AssignCard, LikelyCard, VerdictCard } from "./review_forms.tsx";
+import { confirmAct } from "../dossier/confirmation.tsx";
+import { seenField } from "../dossier/dossier_view.tsx";
 import { frameTexts } from "../texts.ts";
 import { createUnreadablePages, unreadablePath } from "./unreadable.tsx";
 import type { OperatorPage } from "../page.ts";
@@ -134,10 +136,24 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
   if (target === undefined) return await noticePage(c, deps, t.problems.target);
   if (reason === "") return await noticePage(c, deps, t.problems.reason);
   const assignment = { ref, target, reason };
+  const { amountMicroVnd } = row.event;
+  const act = { kind: "assign", amountMicroVnd, ...assignment } as const;
+  const seen = form.text(seenField);
+  const confirm = async (problem?: string) =>
+    await confirmAct(c, deps, act, {
+      action: `${noticePath(ref)}/assign`,
+      fields: { target: form.text("target"), reason },
+      back: noticePath(ref),
+      under: "/operator/review",
+      problem,
+      gone: () => noticePage(c, deps, t.problems.target),
+    });
+  if (seen === "") return await confirm();
   const context = {
     operator: operatorOf(c),
     nowMs: deps.clock.nowMs(),
     balanceOf: balanceIn(deps),
+    seen,
   };
   const result = await assignBankNotice(deps.kv, assignment, {
     ...context,
@@ -148,8 +164,8 @@ async function assign(c: OperatorContext, deps: OperatorDeps) {
     deps.hintMail();
     return doneAt(c, noticePath(ref), "assigned");
   }
+  if (result.why === "changed") return await confirm(t.problems.changed);
   if (result.why !== "limit") return await noticePage(c, deps, t.problems[result.why]);
-  const act = { kind: "assign", amountMicroVnd: row.event.amountMicroVnd, ...assignment } as const;
   const asked = await requestApproval(deps.kv, act, context);
   if (!asked.ok) return await noticePage(c, deps, t.problems[asked.why]);
   return doneAt(c, "/operator/approvals", "asked");

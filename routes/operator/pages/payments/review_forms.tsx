@@ -11,7 +11,6 @@ import {
   TextField,
   Time,
 } from "../../../dashboard/components/mod.ts";
-import { formatMoney } from "../../../dashboard/format.ts";
 import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
 import { bankTexts } from "./bank_texts.ts";
 import type { LikelyOrder } from "./likely_orders.ts";
@@ -27,7 +26,7 @@ interface FormProps {
 
 /** The suggested orders, each with its button. */
 export function LikelyCard(
-  { row, visitor, action, likely }: FormProps & { readonly likely: readonly LikelyOrder[] },
+  { visitor, action, likely }: Omit<FormProps, "row"> & { readonly likely: readonly LikelyOrder[] },
 ) {
   const { locale } = visitor;
   const t = bankTexts[locale];
@@ -38,7 +37,6 @@ export function LikelyCard(
       </Card>
     );
   }
-  const amount = formatMoney(row.event.amountMicroVnd, locale);
   return (
     <Card title={t.near}>
       <p>{t.nearText}</p>
@@ -77,7 +75,6 @@ export function LikelyCard(
               <PostForm
                 visitor={visitor}
                 action={`${action}/assign`}
-                confirm={t.assignConfirm(amount, order.code)}
               >
                 <input type="hidden" name="target" value={order.code} />
                 <input type="hidden" name="reason" value={nearCode ? t.slip : t.sameAmount} />
@@ -92,15 +89,13 @@ export function LikelyCard(
 }
 
 /** The form that credits any order or account, with a reason. */
-export function AssignCard({ row, visitor, action }: FormProps) {
+export function AssignCard({ visitor, action }: Omit<FormProps, "row">) {
   const t = bankTexts[visitor.locale];
-  const amount = formatMoney(row.event.amountMicroVnd, visitor.locale);
   return (
     <Card title={t.assign}>
       <PostForm
         visitor={visitor}
         action={`${action}/assign`}
-        confirm={`${t.credit}: ${amount}?`}
         class="inline-form"
       >
         <TextField name="target" label={t.target} required maxlength={254} />

@@ -15,6 +15,7 @@ import { claimDue } from "../../../../kv/outbox/outbox_claims.ts";
 import { getTopupOrder } from "../../../../kv/payments/topups.ts";
 import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
 import { verifyStore } from "../../../../kv/verify/verify.ts";
+import { approve, confirmed } from "../../../support/browser/confirmed.ts";
 import { operatorWorld } from "../../../support/worlds/operator_world.ts";
 import { reportOf } from "../../../support/route_reports.ts";
 import { notice, receivingAccount } from "../../../support/worlds/topup_world.ts";
@@ -79,8 +80,8 @@ Deno.test("a near miss is credited with one click, mailed, audited, and only onc
     assertStringIncludes(page.text, "one typing error, same amount");
     const fields = { target: order.code, reason: "one typing error" };
     const both = await Promise.all([
-      staff.post(`${path}/assign`, fields),
-      staff.post(`${path}/assign`, fields),
+      confirmed(staff, `${path}/assign`, fields),
+      confirmed(staff, `${path}/assign`, fields),
     ]);
     assertEquals(both.map(({ status }) => status).toSorted(), [303, 400]);
     assertEquals(await world.balanceVnd(ann.id), 200_000);
@@ -118,14 +119,20 @@ Deno.test("an account is found by e-mail for a notice; nonsense and missing reas
     const path = `/operator/notices/sepay/${event.id}`;
     for (const [target, reason] of [["nobody@example.com", "r"], ["ST7K2M9QXJ", "r"], ["", "r"]]) {
       assertEquals(
-        (await staff.post(`${path}/assign`, { target: target!, reason: reason! })).status,
+        (await confirmed(staff, `${path}/assign`, { target: target!, reason: reason! })).status,
         400,
       );
     }
-    const noReason = await staff.post(`${path}/assign`, { target: "ann@example.com", reason: "" });
+    const noReason = await confirmed(staff, `${path}/assign`, {
+      target: "ann@example.com",
+      reason: "",
+    });
     assertStringIncludes(noReason.text, "Give a reason");
     assertEquals(await world.balanceVnd(ann.id), 0);
-    const done = await staff.post(`${path}/assign`, { target: "ANN@example.com", reason: "phone" });
+    const done = await confirmed(staff, `${path}/assign`, {
+      target: "ANN@example.com",
+      reason: "phone",
+    });
     assertEquals(done.location, `${path}?done=assigned`);
     assertStringIncludes((await staff.get(done.location!)).text, "has been credited");
     assertEquals(await world.balanceVnd(ann.id), 200_000);
@@ -156,25 +163,28 @@ Deno.test("above the limit nothing moves until a second operator approves", () =
     const event = notice("nap tien", { amountVnd: 5_000_001 });
     await world.intake.take(event, "{}");
     const [staff, second] = [await operator("staff"), await operator("second")];
-    const asked = await staff.post(`/operator/notices/sepay/${event.id}/assign`, {
+    const asked = await confirmed(staff, `/operator/notices/sepay/${event.id}/assign`, {
       target: ann.id,
       reason: "contract",
     });
     assertEquals(asked.location, "/operator/approvals?done=asked");
     const adjustment = { amount: "6.000.000", reason: "gift", form: crypto.randomUUID() };
     for (let time = 0; time < 2; time++) {
-      const sent = await staff.post(`/operator/accounts/${ann.id}/adjust`, adjustment);
+      const sent = await confirmed(staff, `/operator/accounts/${ann.id}/adjust`, adjustment);
       assertEquals(sent.location, "/operator/approvals?done=asked");
     }
     const other = { ...adjustment, amount: "7.000.000" };
-    assertEquals((await staff.post(`/operator/accounts/${ann.id}/adjust`, other)).status, 400);
+    assertEquals(
+      (await confirmed(staff, `/operator/accounts/${ann.id}/adjust`, other)).status,
+      400,
+    );
     const [gift, credit, ...more] = await listApprovals(world.kv, 9);
     assertEquals(more, []);
     assertEquals(await world.balanceVnd(ann.id), 0);
-    assertEquals((await staff.post(`/operator/approvals/${credit!.id}/approve`)).status, 400);
+    assertEquals((await approve(staff, credit!.id)).status, 400);
     assert(!(await staff.get("/operator/approvals")).text.includes(`${credit!.id}/approve`));
-    assertEquals((await second.post(`/operator/approvals/${credit!.id}/approve`)).status, 303);
-    assertEquals((await second.post(`/operator/approvals/${credit!.id}/approve`)).status, 400);
+    assertEquals((await approve(second, credit!.id)).status, 303);
+    assertEquals((await approve(second, credit!.id)).status, 400);
     assertEquals(await world.balanceVnd(ann.id), 5_000_001);
     assertEquals((await second.post(`/operator/approvals/${gift!.id}/refuse`)).status, 303);
     assertEquals(await world.balanceVnd(ann.id), 5_000_001);
@@ -187,7 +197,7 @@ Deno.test("above the limit nothing moves until a second operator approves", () =
     assertEquals(await world.findings(), []);
   }));
 
-Deno.test("the approver sees from, to, memo, order, balance and evidence: in list, dialog and log", () =>
+Deno.test("the approver sees from, to, memo, order, balance and evidence: in list, dossier and log", () =>
   operatorWorld(async ({ world, operator }) => {
     const ann = await world.customer("ann");
     const order = await world.order(ann, 9_000_000);
@@ -195,7 +205,7 @@ Deno.test("the approver sees from, to, memo, order, balance and evidence: in lis
     const event = notice("tien nha <thang 11>", { amountVnd: 9_000_000, payer });
     await world.intake.take(event, "{}");
     const staff = await operator("staff");
-    await staff.post(`/operator/notices/sepay/${event.id}/assign`, {
+    await confirmed(staff, `/operator/notices/sepay/${event.id}/assign`, {
       target: order.code,
       reason: "contract 12",
     });
@@ -214,14 +224,13 @@ Deno.test("the approver sees from, to, memo, order, balance and evidence: in lis
     const english = [...facts, "₫0 → ₫9,000,000", ">From<", ">Memo<", ">Evidence<"];
     const vietnamese = [...facts, "0 ₫ → 9.000.000 ₫", ">Từ<", ">Nội dung<", ">Chứng cứ<"];
     const list = await secondSees("/operator/approvals");
-    const dialog = /data-confirm="([^"]+)"/.exec(list)?.[1] ?? "";
-    for (const text of facts) assertStringIncludes(dialog, text);
-    assertStringIncludes(dialog, "contract 12");
-    assertStringIncludes(dialog, "Số dư: 0 ₫ → 9.000.000 ₫");
+    const [waiting] = await listApprovals(world.kv, 1);
+    const dossier = await secondSees(`/operator/approvals/${waiting!.id}`);
+    for (const text of [...vietnamese, "contract 12"]) assertStringIncludes(dossier, text);
     for (const text of vietnamese) assertStringIncludes(list, text);
     for (const text of english) assertStringIncludes(await staffSees("/operator/approvals"), text);
     const [approval] = await listApprovals(world.kv, 1);
-    assertEquals((await second.post(`/operator/approvals/${approval!.id}/approve`)).status, 303);
+    assertEquals((await approve(second, approval!.id)).status, 303);
     for (const text of vietnamese) assertStringIncludes(await secondSees("/operator/audit"), text);
     for (const text of english) assertStringIncludes(await staffSees("/operator/audit"), text);
     for (const text of english) assertStringIncludes(await staffSees("/operator/approvals"), text);
@@ -232,7 +241,7 @@ Deno.test("small amounts count together on the pages, and no operator credits th
     const ann = await world.customer("ann");
     const [staff, second] = [await operator("staff"), await operator("second")];
     const adjust = (browser: typeof staff, accountId: string) =>
-      browser.post(`/operator/accounts/${accountId}/adjust`, {
+      confirmed(browser, `/operator/accounts/${accountId}/adjust`, {
         amount: "4.000.000",
         reason: "r",
         form: crypto.randomUUID(),
@@ -257,6 +266,7 @@ Deno.test("small amounts count together on the pages, and no operator credits th
     assert(!list.includes(path));
     assertStringIncludes(list, "The wallet is your own");
     assertEquals((await staff.post(path)).status, 400);
+    assertEquals((await approve(staff, approval!.id)).status, 400);
     assertEquals(await world.balanceVnd(own.id), 4_000_000);
   }));
 
@@ -292,7 +302,11 @@ Deno.test("wallets are credited and debited with a reason, once per form, never 
     const path = `/operator/accounts/${ann.id}/adjust`;
     const caseId = crypto.randomUUID();
     for (let time = 0; time < 2; time++) {
-      const done = await staff.post(path, { amount: "50,000", reason: "sorry", form: caseId });
+      const done = await confirmed(staff, path, {
+        amount: "50,000",
+        reason: "sorry",
+        form: caseId,
+      });
       assertEquals(done.status, 303);
     }
     assertEquals(await world.balanceVnd(ann.id), 50_000);
@@ -301,10 +315,11 @@ Deno.test("wallets are credited and debited with a reason, once per form, never 
       "r",
     ], ["5", ""]];
     for (const [amount, reason] of refused) {
-      const page = await staff.post(path, { amount, reason, form: crypto.randomUUID() });
-      assertEquals(page.status, 400, amount);
+      const fields = { amount, reason, form: crypto.randomUUID() };
+      assertEquals((await confirmed(staff, path, fields)).status, 400, amount);
     }
-    await staff.post(path, { amount: "-20000", reason: "back", form: crypto.randomUUID() });
+    const back = { amount: "-20000", reason: "back", form: crypto.randomUUID() };
+    await confirmed(staff, path, back);
     assertEquals(await world.balanceVnd(ann.id), 30_000);
     assertEquals(await acts(world.kv), ["wallet_adjusted", "wallet_adjusted"]);
     assert((await verifyStore(world.kv)).ok);

@@ -1,0 +1,214 @@
+/**
+ * Shows a dossier: what would move, from whom, to whom, by which evidence, what was decided before, and what is unusual.
+ *
+ * - Folder `routes/operator/pages/dossier/`: decisions about money, shown before they are made.
+ * - In: a dossier, and a form that decides.
+ * - Out: HTML; a form with the mark of the facts that were shown.
+ * - Never: offers a decision without the facts, or reads an amount from the form that decides.
+ */
+import type { Child } from "hono/jsx";
+import type { Dossier, DossierWarning } from "../../../../kv/operators/dossier.ts";
+import { Badge, Card, DataTable, Money, Notice, Time } from "../../../dashboard/components/mod.ts";
+import { formatCount, formatMoney } from "../../../dashboard/format.ts";
+import type { Locale } from "../../../dashboard/i18n.ts";
+import { walletTexts } from "../../../dashboard/wallet/wallet_texts.ts";
+import { accountTexts } from "../accounts/account_texts.ts";
+import { MoneyFacts, type ShownMoney } from "../moved_money.tsx";
+import { bankTexts } from "../payments/bank_texts.ts";
+import { noticePath } from "../payments/notice_views.tsx";
+import { dossierTexts } from "./texts.ts";
+
+/** The name of the form field that has the mark of what was shown. */
+export const seenField = "seen";
+
+const hourMs = 3_600_000;
+const dayMs = 86_400_000;
+
+/** Formats the age of an account: hours in its first two days, days later. */
+function ageText(ageMs: number, locale: Locale): string {
+  const t = dossierTexts[locale];
+  return ageMs < 2 * dayMs
+    ? t.hours(formatCount(Math.floor(ageMs / hourMs), locale))
+    : t.days(formatCount(Math.floor(ageMs / dayMs), locale));
+}
+
+/** Warnings that forbid the decision are shown as dangers. */
+const forbidden: ReadonlySet<DossierWarning> = new Set<DossierWarning>([
+  "own_account",
+  "same_operator",
+]);
+
+function Warnings({ warnings, locale }: { warnings: readonly DossierWarning[]; locale: Locale }) {
+  if (warnings.length === 0) return null;
+  const t = dossierTexts[locale];
+  const tone = warnings.some((warning) => forbidden.has(warning)) ? "danger" : "warning";
+  return (
+    <Notice tone={tone} title={t.warnings}>
+      <ul>
+        {warnings.map((warning) => <li key={warning}>{t.warning[warning]}</li>)}
+      </ul>
+    </Notice>
+  );
+}
+
+function shownMoney({ money, account, order, notice }: Dossier): ShownMoney {
+  return { ...money, account, order, event: notice?.event, importedBy: notice?.importedBy?.email };
+}
+
+/** Facts beyond those of the movement: the account, its earlier top-ups, the notice. */
+function moreFacts(
+  { account, topups, notice }: Dossier,
+  nowMs: number,
+  locale: Locale,
+): (readonly [string, Child])[] {
+  const t = dossierTexts[locale];
+  const facts: (readonly [string, Child])[] = [
+    [
+      t.account,
+      <span key="age">
+        {t.since(ageText(nowMs - account.createdAtMs, locale))}
+        {account.blockedAtMs !== undefined && (
+          <>
+            {" "}
+            <Badge tone="bad">{t.blocked}</Badge>
+          </>
+        )}
+      </span>,
+    ],
+    [
+      t.topups,
+      topups.count === 0 ? t.noTopups : t.topupSum(
+        formatCount(topups.count, locale),
+        formatMoney(topups.sumMicroVnd, locale),
+        formatMoney(topups.largestMicroVnd, locale),
+      ),
+    ],
+  ];
+  if (topups.lastAtMs !== undefined) {
+    facts.push([t.lastTopup, <Time key="last" atMs={topups.lastAtMs} locale={locale} />]);
+  }
+  if (notice !== undefined) {
+    const { event, state } = notice;
+    const { atMs, precision } = event.time;
+    facts.push([
+      t.bankTime,
+      <Time key="bank" atMs={atMs} locale={locale} dateOnly={precision === "day"} />,
+    ]);
+    facts.push([t.receiving, event.account]);
+    facts.push([
+      t.noticeState,
+      <span key="state">
+        {bankTexts[locale].states[state.kind]}
+        {state.kind === "review" && state.about !== undefined && (
+          <>
+            {" "}(<a href={noticePath(state.about)}>{t.seeOther}</a>)
+          </>
+        )}
+      </span>,
+    ]);
+  }
+  return facts;
+}
+
+/** Everything about an act. */
+export function DossierView({ dossier, asked = [], nowMs, locale, children }: {
+  dossier: Dossier;
+  /** Who asked, when and why. */
+  asked?: readonly (readonly [string, Child])[];
+  nowMs: number;
+  locale: Locale;
+  /** The form that decides. */
+  children?: Child;
+}) {
+  const t = dossierTexts[locale];
+  const { ledger, decisions, requests } = dossier;
+  return (
+    <>
+      <Warnings warnings={dossier.warnings} locale={locale} />
+      <Card>
+        <MoneyFacts
+          money={shownMoney(dossier)}
+          locale={locale}
+          more={[...moreFacts(dossier, nowMs, locale), ...asked]}
+        />
+        {children}
+      </Card>
+      <Card title={t.ledger}>
+        <DataTable
+          label={t.ledger}
+          rows={ledger}
+          empty={<p class="muted">{t.none}</p>}
+          columns={[
+            {
+              head: t.when,
+              kind: "one-line",
+              cell: ({ atMs }) => <Time atMs={atMs} locale={locale} />,
+            },
+            { head: t.kind, cell: ({ kind }) => walletTexts[locale].kinds[kind] },
+            {
+              head: t.amount,
+              kind: "number",
+              cell: ({ amountMicroVnd }) => <Money microVnd={amountMicroVnd} locale={locale} />,
+            },
+            { head: t.reason, kind: "long", cell: ({ reason }) => reason },
+          ]}
+        />
+      </Card>
+      <Card title={t.decisions}>
+        <DataTable
+          label={t.decisions}
+          rows={decisions}
+          empty={<p class="muted">{t.none}</p>}
+          columns={[
+            {
+              head: t.when,
+              kind: "one-line",
+              cell: ({ atMs }) => <Time atMs={atMs} locale={locale} />,
+            },
+            { head: t.by, kind: "long", cell: ({ operatorEmail }) => operatorEmail },
+            { head: t.act, cell: ({ act }) => accountTexts[locale].acts[act] },
+            {
+              head: t.amount,
+              kind: "number",
+              cell: ({ money }) =>
+                money === undefined
+                  ? ""
+                  : <Money microVnd={money.amountMicroVnd} locale={locale} />,
+            },
+            { head: t.reason, kind: "long", cell: ({ detail }) => detail },
+          ]}
+        />
+      </Card>
+      {requests.length > 0 && (
+        <Card title={t.requests}>
+          <DataTable
+            label={t.requests}
+            rows={requests}
+            columns={[
+              {
+                head: t.when,
+                kind: "one-line",
+                cell: ({ requestedAtMs }) => <Time atMs={requestedAtMs} locale={locale} />,
+              },
+              { head: t.by, kind: "long", cell: ({ requestedBy }) => requestedBy.email },
+              {
+                head: t.amount,
+                kind: "number",
+                cell: ({ act }) => <Money microVnd={act.amountMicroVnd} locale={locale} />,
+              },
+              { head: t.reason, kind: "long", cell: ({ act }) => act.reason },
+              {
+                head: t.state,
+                cell: ({ id, state }) => (
+                  <a href={`/operator/approvals/${id}`}>
+                    {accountTexts[locale].approvalStates[state]}
+                  </a>
+                ),
+              },
+            ]}
+          />
+        </Card>
+      )}
+    </>
+  );
+}
