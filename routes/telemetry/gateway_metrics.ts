@@ -114,6 +114,18 @@ export function createGatewayMetrics(
     ["route"],
     formatVnd,
   );
+  const providerCost = registry.exactCounter(
+    "gateway_provider_cost_vnd_total",
+    "VND that providers charge for calls whose cost is known.",
+    ["model", "provider"],
+    formatVnd,
+  );
+  const costedRevenue = registry.exactCounter(
+    "gateway_costed_revenue_vnd_total",
+    "VND debited for the same calls.",
+    ["model", "provider"],
+    formatVnd,
+  );
   const attempts = registry.counter("gateway_attempts_total", "Tries of routes.", [
     "route",
     "result",
@@ -147,6 +159,11 @@ export function createGatewayMetrics(
       if (receipt.shortfallMicroVnd > 0n) shortfall.add([model], receipt.shortfallMicroVnd);
       if (receipt.claimMicroVnd !== undefined) {
         claims.add([receipt.route ?? ""], receipt.claimMicroVnd);
+      }
+      if (receipt.providerCost?.kind === "known") {
+        const provider = receipt.route?.split("/", 1)[0] ?? "";
+        providerCost.add([model, provider], receipt.providerCost.costMicroVnd);
+        costedRevenue.add([model, provider], receipt.costMicroVnd);
       }
       for (const { route, outcome } of receipt.attempts) attempts.add([route, outcome], 1);
       if (receipt.stream && receipt.firstOutputMs !== undefined) {

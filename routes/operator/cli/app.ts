@@ -14,6 +14,7 @@ import { addBackupRoutes } from "./backups.ts";
 import { addBookRoutes } from "./books.ts";
 import { addCampaignRoutes } from "./campaigns.ts";
 import { addCatalogRoutes } from "./catalog.ts";
+import { addCostRoutes } from "./costs.ts";
 import { addKeyRoutes } from "./keys.ts";
 import { addNoticeRoutes } from "./notices.ts";
 import { addOutboxRoutes } from "./outbox.ts";
@@ -43,6 +44,7 @@ export function createAdminApp(deps: AdminDeps): Hono {
   addOutboxRoutes(app, deps);
   addBackupRoutes(app, deps);
   addCatalogRoutes(app, deps.editing);
+  addCostRoutes(app, deps);
 
   app.post("/maintenance", async (context) => {
     const { on, message } = maintenanceBody.parse(await context.req.json());

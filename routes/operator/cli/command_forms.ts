@@ -183,6 +183,32 @@ export const commandForms: readonly CommandForm[] = [
     },
   },
   {
+    words: ["margins"],
+    operands: [],
+    options: [
+      { name: "by", value: "GROUP" },
+      { name: "from", value: "DAY" },
+      { name: "to", value: "DAY" },
+    ],
+    about: "what calls earned and cost, by default of this month by model;\n" +
+      "GROUP: model, route, account, key or day",
+    request: (_, options) => ({ method: "GET", path: `/margins?${new URLSearchParams(options)}` }),
+  },
+  {
+    words: ["provider-sheet"],
+    operands: [],
+    options: [
+      { name: "from", value: "DAY", needed: true },
+      { name: "to", value: "DAY" },
+      { name: "provider", value: "P" },
+    ],
+    about: "units, rates and sums of UTC days, to hold against a provider's invoice",
+    request: (_, options) => ({
+      method: "GET",
+      path: `/provider-sheet?${new URLSearchParams(options)}`,
+    }),
+  },
+  {
     words: ["reseal"],
     operands: ["DAY"],
     options: [],
