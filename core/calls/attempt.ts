@@ -10,7 +10,7 @@ import { maxErrorBodyBytes } from "./limits.ts";
 import { maxAnswerBytes } from "../wire/limits.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
-import { type GrowingCounter, readBeginning, readWhole } from "./read_whole.ts";
+import { arrivedWhole, type GrowingCounter, readBeginning, readWhole } from "./read_whole.ts";
 import { retryAfterSeconds } from "./retry_after.ts";
 import { decodeUtf8 } from "../lib/bytes/decode_utf8.ts";
 import { defined } from "../lib/defined.ts";
@@ -160,19 +160,28 @@ export async function answered(
   time: AttemptTime,
 ): Promise<UpstreamResponse> {
   const response = await handlers.exchange.response;
-  const isRefused = response.status >= 400;
-  handlers.onStatus?.(
-    response.status,
-    isRefused ? retryAfterSeconds(response.header, time.clock) : undefined,
-  );
-  if (response.status < 200 || response.status > 299) {
-    throw await refusal(response, handlers, time);
-  }
+  if (!isSuccess(response, handlers, time)) throw await refusal(response, handlers, time);
+  return response;
+}
+
+/**
+ * Judges the head of an answer; `false` for a refusal.
+ *
+ * @throws {GatewayError} for a compressed answer
+ */
+function isSuccess(
+  response: UpstreamResponse,
+  { onStatus }: HeadHandlers,
+  time: AttemptTime,
+): boolean {
+  const { status } = response;
+  onStatus?.(status, status >= 400 ? retryAfterSeconds(response.header, time.clock) : undefined);
+  if (status < 200 || status > 299) return false;
   // The request says `accept-encoding: identity`. An answer that is compressed all the same cannot be read or passed
   // on.
   const encoding = response.header("content-encoding")?.trim().toLowerCase() ?? "";
   if (encoding !== "" && encoding !== "identity") throw failed("sent a compressed answer");
-  return response;
+  return true;
 }
 
 function parseObject(bytes: Uint8Array, isExact = true): JsonObject | undefined {
@@ -200,8 +209,10 @@ export async function attemptAnswer(
     readonly counter?: GrowingCounter | undefined;
   } = {},
 ): Promise<WholeAnswer> {
-  const response = await answered(handlers, time);
-  const bytes = await readWhole(response, maxBytes, counter);
+  // Not by `answered` and `readWhole` alone: each function that is awaited costs a call as much as reading a header.
+  const response = await handlers.exchange.response;
+  if (!isSuccess(response, handlers, time)) throw await refusal(response, handlers, time);
+  const bytes = arrivedWhole(response, maxBytes) ?? await readWhole(response, maxBytes, counter);
   const value = parseObject(bytes, handlers.isNative !== true);
   if (value === undefined) throw failed("sent no JSON");
   const reading = handlers.readAnswer(value);

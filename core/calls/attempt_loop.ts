@@ -223,13 +223,8 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
     timer.arm(hedge.afterMs);
   }
 
-  /** Waits for the end of one of the attempts. */
+  /** Waits for the end of one of the attempts that run beside each other. */
   async #nextEnd(): Promise<EndedAttempt<Begun, Result>> {
-    const routeAttempt = this.#alone;
-    if (routeAttempt !== undefined) {
-      this.#alone = undefined;
-      return { routeAttempt, outcome: await routeAttempt.outcome };
-    }
     for (;;) {
       const ended = this.#ended.shift();
       if (ended !== undefined) return ended;
@@ -264,7 +259,11 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
         }
         if (begins) this.#armHedge();
       }
-      const { routeAttempt, outcome } = await this.#nextEnd();
+      const alone = this.#alone;
+      this.#alone = undefined;
+      const { routeAttempt, outcome } = alone === undefined
+        ? await this.#nextEnd()
+        : { routeAttempt: alone, outcome: await alone.outcome };
       this.#hedgeTimer?.disarm();
       this.#note(routeAttempt);
       if (outcome.ok || !this.#goesOn(outcome)) {

@@ -58,6 +58,14 @@ function declaredBytes(response: Pick<UpstreamResponse, "header">): number {
   return /^\d{1,15}$/.test(declared) ? Number(declared) : 0;
 }
 
+/** Takes a small body that arrived with its head, as most do; it costs no promise then. */
+export function arrivedWhole(
+  { body }: Pick<UpstreamResponse, "body">,
+  maxBytes: number,
+): Uint8Array | undefined {
+  return body.arrived?.(Math.min(maxBytes, uncountedBodyBytes));
+}
+
 /**
  * Reads a body to its end. Above `uncountedBodyBytes` it asks `counter` before it takes memory, once if the length is
  * declared.
@@ -70,6 +78,8 @@ export async function readWhole(
   maxBytes: number,
   counter?: GrowingCounter,
 ): Promise<Uint8Array> {
+  const arrived = arrivedWhole(response, maxBytes);
+  if (arrived !== undefined) return arrived;
   const gathering = new Gathering();
   let counted = 0;
   for (;;) {

@@ -69,6 +69,11 @@ export interface ByteReader {
    * be called before this returns. Absent where a driver has only promises.
    */
   readTo?(receiver: PieceReceiver): void;
+  /**
+   * Takes a copy of the rest of the body, without a promise, if all of it has arrived and it has at most `maxBytes`.
+   * Absent where a driver cannot say.
+   */
+  arrived?(maxBytes: number): Uint8Array | undefined;
 }
 
 /** The reason of an {@linkcode UpstreamFailure}. */

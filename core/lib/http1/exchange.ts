@@ -22,6 +22,9 @@ const cut = (why: string, cause?: unknown) =>
 
 const ignore = () => {};
 
+/** Microtasks within which the promise of a write is settled that has ended. */
+const settlingMicrotasks = 8;
+
 /** An exchange over HTTP/1.1; reads the body of its own answer. */
 export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
   readonly #setting: ExchangeSetting;
@@ -41,6 +44,9 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
   /** Whether the last byte of the body was decoded. The reader may still hold it. */
   #bodyComplete = false;
   #head: ResponseHead | undefined;
+  /** Up to where what has arrived holds no end of the head. */
+  #searchedTo = 0;
+  #interims = 0;
   #remainingBytes = 0;
   #decoder: ChunkedDecoder | undefined;
   #receiver: PieceReceiver | undefined;
@@ -68,6 +74,21 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     );
   }
 
+  arrived(maxBytes: number): Uint8Array | undefined {
+    const link = this.#link;
+    const bytes = this.#remainingBytes;
+    const isWhole = this.#head?.framing.kind === "length" && this.#failure === undefined &&
+      !this.#waiting && bytes <= maxBytes;
+    if (!isWhole || link === undefined || link.end - link.start < bytes) return undefined;
+    // Copied before the pool gets the link, which reads into its buffer at once.
+    const whole = link.buffer.slice(link.start, link.start + bytes);
+    link.start += bytes;
+    this.#remainingBytes = 0;
+    this.#bodyComplete = true;
+    this.#release();
+    return whole;
+  }
+
   async read(): Promise<Uint8Array | null> {
     if (this.#failure) throw this.#failure;
     if (this.#ended) return null;
@@ -80,7 +101,6 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
           this.#release();
           return null;
         }
-        // Like `#fill`, but without a promise of its own: this runs once per event of a stream.
         const link = this.#needLink();
         link.recycle();
         link.arm(this.#setting.bounds.idleMs);
@@ -152,26 +172,43 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     link.read().then(this.#onRead, this.#onReadFailed);
   }
 
+  /** One function for all steps of a usual exchange: each further one would cost a promise. */
   async #run(request: UpstreamRequest): Promise<UpstreamResponse> {
     const { pool, counts, destination: destinationOf, bounds, buffers } = this.#setting;
     try {
       const destination = destinationOf(request.url);
       const message = encodeRequest(request, destination, bounds.singleWriteBytes, buffers);
-      const pooled = isRepeatable(request)
+      let pooled = isRepeatable(request)
         ? pool.take(destination.origin)
         : await this.#takeProven(destination.origin);
-      if (pooled !== undefined) {
-        counts.reused++;
+      for (;;) {
+        if (pooled !== undefined) counts.reused++;
         try {
-          return await this.#converse(this.#adopt(pooled), message);
+          const link = pooled === undefined
+            ? await this.#connect(destination)
+            : this.#adopt(pooled);
+          this.#send(link, message);
+          for (;;) {
+            const head = this.#takeHead(link);
+            if (head !== undefined) return this.#begin(link, message, head);
+            link.arm(bounds.headMs);
+            this.#waiting = true;
+            const byteCount = await link.read();
+            this.#waiting = false;
+            if (this.#failure) throw this.#failure;
+            if (byteCount === null) throw cut("the connection ended before the head");
+            link.took(byteCount);
+          }
         } catch (error) {
-          if (this.#failure !== undefined || !await maySendAgain(request, pooled)) throw error;
+          this.#waiting = false;
+          if (pooled === undefined || this.#failure !== undefined) throw error;
+          if (!await maySendAgain(request, pooled)) throw error;
           if (this.#failure !== undefined) throw this.#failure;
           pooled.close();
           counts.retried++;
+          pooled = undefined;
         }
       }
-      return await this.#converse(await this.#connect(destination), message);
     } catch (error) {
       throw this.#fail(error);
     }
@@ -190,13 +227,18 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     return pool.takeProven(origin);
   }
 
-  /** Sends the request and reads the head of the answer. */
-  async #converse(link: Link, message: RequestMessage): Promise<UpstreamResponse> {
-    const { bounds, buffers } = this.#setting;
+  #send(link: Link, message: RequestMessage): void {
+    const { headMs } = this.#setting.bounds;
+    this.#searchedTo = link.start;
+    this.#interims = 0;
     link.send(message, () => {
-      if (this.#link === link && !this.#headDone) link.arm(bounds.headMs);
+      if (this.#link === link && !this.#headDone) link.arm(headMs);
     });
-    const head = await this.#readHead(link);
+  }
+
+  /** Begins the answer whose head has arrived. */
+  #begin(link: Link, message: RequestMessage, head: ResponseHead): UpstreamResponse {
+    const { bounds, buffers } = this.#setting;
     this.#head = head;
     this.#headDone = true;
     // From here on it is not sent again, and bytes that are written are not read any more.
@@ -212,48 +254,31 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
     return { status: head.status, header: (name) => head.header(name), body: this };
   }
 
-  async #readHead(link: Link): Promise<ResponseHead> {
-    const { headMs, headBytes, interimResponses } = this.#setting.bounds;
-    let searched = link.start;
-    for (let interims = 0;;) {
-      const headEnd = findHeadEnd(link.buffer, searched, link.end);
+  /** Takes the final head from what has arrived; `undefined`, with room for more, while it is not complete. */
+  #takeHead(link: Link): ResponseHead | undefined {
+    const { headBytes, interimResponses } = this.#setting.bounds;
+    for (;;) {
+      const headEnd = findHeadEnd(link.buffer, this.#searchedTo, link.end);
       if ((headEnd === -1 ? link.end : headEnd) - link.start > headBytes) {
         throw new UpstreamFailure("too_large", "The head of the answer is too long");
       }
-      if (headEnd !== -1) {
-        const head = parseResponseHead(link.buffer.subarray(link.start, headEnd));
-        link.start = headEnd;
-        searched = headEnd;
-        if (head.status >= 200) return head;
-        // No protocol change was requested, so 101 ends here too.
-        if (head.status === 101 || ++interims > interimResponses) {
-          throw new UpstreamFailure("protocol", "Unexpected interim answers");
-        }
-        continue;
+      if (headEnd === -1) break;
+      const head = parseResponseHead(link.buffer.subarray(link.start, headEnd));
+      link.start = headEnd;
+      this.#searchedTo = headEnd;
+      if (head.status >= 200) return head;
+      // No protocol change was requested, so 101 ends here too.
+      if (head.status === 101 || ++this.#interims > interimResponses) {
+        throw new UpstreamFailure("protocol", "Unexpected interim answers");
       }
-      if (link.end - link.start >= 5 && !startsLikeHttp(link)) {
-        throw new UpstreamFailure("protocol", "The peer does not speak HTTP/1.1");
-      }
-      if (link.start === link.end) link.recycle();
-      else link.extend();
-      searched = link.end;
-      if (!await this.#fill(link, headMs)) throw cut("the connection ended before the head");
     }
-  }
-
-  /** Waits for bytes; returns false when the peer has ended its side. */
-  async #fill(link: Link, silenceMs: number): Promise<boolean> {
-    link.arm(silenceMs);
-    this.#waiting = true;
-    try {
-      const byteCount = await link.read();
-      if (this.#failure) throw this.#failure;
-      if (byteCount === null) return false;
-      link.took(byteCount);
-      return true;
-    } finally {
-      this.#waiting = false;
+    if (link.end - link.start >= 5 && !startsLikeHttp(link)) {
+      throw new UpstreamFailure("protocol", "The peer does not speak HTTP/1.1");
     }
+    if (link.start === link.end) link.recycle();
+    else link.extend();
+    this.#searchedTo = link.end;
+    return undefined;
   }
 
   /** Returns the next part of the body that has already arrived. */
@@ -320,12 +345,23 @@ export class Http1Exchange implements UpstreamExchange, ByteReader, LinkOwner {
   /** Gives the link to the pool after the clean end of the body. */
   #release(): void {
     const link = this.#needLink();
-    const head = this.#head;
     this.#ended = true;
     this.#link = undefined;
+    if (link.requestWritten || link.writeFailed) this.#keep(link);
+    else void this.#keepOnceWritten(link);
+  }
+
+  #keep(link: Link): void {
+    const head = this.#head;
     if (!head?.keepAlive || !link.isClean) return link.close();
     const seconds = head.keepAliveSeconds;
     this.#setting.pool.put(link, seconds === undefined ? undefined : seconds * 1_000);
+  }
+
+  /** The write may have ended in this turn of the event loop, too, and its promise not be settled yet. */
+  async #keepOnceWritten(link: Link): Promise<void> {
+    for (let turn = 0; turn < settlingMicrotasks && !link.requestWritten; turn++) await undefined;
+    this.#keep(link);
   }
 
   #needLink(): Link {

@@ -47,6 +47,7 @@ export class Link {
   #restMs = 0;
   #closed = false;
   #pendingRead: Promise<number | null> | undefined;
+  #onDisturbed: ((link: Link) => void) | undefined;
   #lastReadFilledBuffer = false;
 
   constructor(options: LinkOptions) {
@@ -87,21 +88,30 @@ export class Link {
   send(message: RequestMessage, onProgress: () => void): void {
     this.answered = false;
     this.#unwritten = true;
-    this.#writeAll(message, onProgress).then(
-      () => {
-        this.#unwritten = false;
-      },
-      () => {
-        this.writeFailed = true;
-        if (!this.#closed) this.#deadline.arm(writeFailedGraceMs);
-      },
-    );
+    const { first } = message;
+    this.#connection.write(first).then((written) => {
+      if (written === first.length && message.rest.length === 0) this.#unwritten = false;
+      else this.#writeRest(message, written, onProgress).then(this.#onWritten, this.#onWriteFailed);
+    }, this.#onWriteFailed);
   }
 
-  async #writeAll({ first, rest }: RequestMessage, onProgress: () => void): Promise<void> {
+  readonly #onWritten = (): void => {
+    this.#unwritten = false;
+  };
+
+  readonly #onWriteFailed = (): void => {
+    this.writeFailed = true;
+    if (!this.#closed) this.#deadline.arm(writeFailedGraceMs);
+  };
+
+  /** Writes what a first write of `written` bytes has left. */
+  async #writeRest(
+    { first, rest }: RequestMessage,
+    written: number,
+    onProgress: () => void,
+  ): Promise<void> {
     let piece: Uint8Array = first;
     for (let next = 0;; next++) {
-      let written = await this.#connection.write(piece);
       while (written < piece.length) {
         onProgress();
         written += await this.#connection.write(piece.subarray(written));
@@ -109,6 +119,7 @@ export class Link {
       const following = rest[next];
       if (following === undefined) return;
       piece = following;
+      written = await this.#connection.write(piece);
     }
   }
 
@@ -166,15 +177,17 @@ export class Link {
     this.end = 0;
     this.#lastReadFilledBuffer = false;
     if (this.buffer.length !== this.#readBytes) this.buffer = new Uint8Array(this.#readBytes);
-    const read = this.#startRead();
-    this.#pendingRead = read;
-    const settled = () => {
-      if (this.#pendingRead === read) onDisturbed(this);
-    };
-    read.then(settled, settled);
+    this.#onDisturbed = onDisturbed;
+    this.#pendingRead = this.#startRead();
+    this.#pendingRead.then(this.#onRestEnded, this.#onRestEnded);
     this.#restMs = restMs;
     this.arm(restMs);
   }
+
+  /** The read of a rest has ended. One that an exchange has taken over is not pending here any more. */
+  readonly #onRestEnded = (): void => {
+    if (this.#pendingRead !== undefined) this.#onDisturbed?.(this);
+  };
 
   /** How long the link has been idle, to within two ticks of the deadlines. */
   get restedMs(): number {

@@ -141,6 +141,7 @@ Deno.test("an answer before the end of the request is returned, and its connecti
   connection.writeGate = new Promise(() => {});
   const answer = await call(network.transport, { url, body: new Uint8Array(5_000) });
   assertEquals([answer.status, decode(answer.body)], [413, "big"]);
+  await settle();
   assertEquals([connection.closed, network.transport.counts().idle], [true, 0]);
 });
 
