@@ -215,12 +215,12 @@ function roundedUp(tokenRates: bigint): bigint {
  * more
  */
 export function costOfTokens(price: AppliedPrice, usage: TokenUsage): bigint {
-  invariant(price.unit === "token", `Cannot price tokens per ${price.unit}`);
+  invariant(price.unit === "token", () => `Cannot price tokens per ${price.unit}`);
   const { input, cacheRead, cacheWrite, cacheWriteHour = 0, output } = usage;
   for (const count of [input, cacheRead, cacheWrite, cacheWriteHour, output]) {
     invariant(
       Number.isSafeInteger(count) && count >= 0 && count <= maxReportedTokens,
-      `A token count is out of bounds: ${count}`,
+      () => `A token count is out of bounds: ${count}`,
     );
   }
   invariant(cacheWriteHour <= cacheWrite, "A part of the cache writes is larger than all of them");
@@ -256,7 +256,7 @@ function ratesAt(price: TokenPrice, inputTokens: number): TokenRates {
 /** Computes the cost of `units` calls, images, videos, seconds or searches. */
 export function costOfUnits(price: AppliedPrice, units: number): bigint {
   invariant(price.unit !== "token", "Cannot price units per token");
-  invariant(Number.isSafeInteger(units) && units >= 0, `Units are out of bounds: ${units}`);
+  invariant(Number.isSafeInteger(units) && units >= 0, () => `Units are out of bounds: ${units}`);
   return BigInt(units) * price.perUnitMicroVnd;
 }
 

@@ -15,8 +15,14 @@ export class InvariantError extends Error {
  * invariant(remainingMicroVnd >= 0n, "a lease is never negative");
  * ```
  *
+ * @param message a function where it is put together from values and calls pass here: that would cost each of them more
+ * than the assertion
+ *
  * @throws {InvariantError} if `condition` is false
  */
-export function invariant(condition: boolean, message: string): asserts condition {
-  if (!condition) throw new InvariantError(message);
+export function invariant(
+  condition: boolean,
+  message: string | (() => string),
+): asserts condition {
+  if (!condition) throw new InvariantError(typeof message === "string" ? message : message());
 }

@@ -111,7 +111,7 @@ export class ProviderAccess {
   of(route: Route, pinned?: string): RouteAccess {
     const { clock } = this.#options;
     const provider = this.#of(route);
-    invariant(provider !== undefined, `No provider ${route.provider}`);
+    invariant(provider !== undefined, () => `No provider ${route.provider}`);
     const { entry, credentials } = provider;
     const secret = pinned ?? credentials.take(clock.monotonicMs());
     let refused = false;

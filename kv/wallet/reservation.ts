@@ -1,14 +1,8 @@
-/** The reservation of a call, and protection against settling a call twice. */
+/** The reservation of a call. */
 import { invariant } from "../../core/lib/assert.ts";
-import type { AccountId, RequestId } from "../../core/lib/ids.ts";
+import type { AccountId } from "../../core/lib/ids.ts";
 import type { Lease } from "./lease_book.ts";
 import type { Reservation } from "./types.ts";
-
-/**
- * Ids of settled calls in each of the two remembered generations: a program error that settles a call twice
- * does so soon.
- */
-const recentIdsPerGeneration = 10_000;
 
 /** A reservation on a lease. It is open until it is settled or released, once. */
 export class LeaseReservation implements Reservation {
@@ -49,25 +43,10 @@ export class LeaseReservation implements Reservation {
   }
 
   end(state: "settled" | "released"): void {
-    invariant(this.#state === "open", `a reservation cannot be ${state}: it is ${this.#state}`);
+    invariant(
+      this.#state === "open",
+      () => `a reservation cannot be ${state}: it is ${this.#state}`,
+    );
     this.#state = state;
-  }
-}
-
-/**
- * Remembers recent request ids, so that a bug cannot charge a request twice. Two generations bound
- * the memory.
- */
-export class RecentIds {
-  #young = new Set<RequestId>();
-  #old = new Set<RequestId>();
-
-  add(id: RequestId): void {
-    invariant(!this.#young.has(id) && !this.#old.has(id), `request ${id} was settled before`);
-    if (this.#young.size >= recentIdsPerGeneration) {
-      this.#old = this.#young;
-      this.#young = new Set();
-    }
-    this.#young.add(id);
   }
 }

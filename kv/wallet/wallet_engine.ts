@@ -22,7 +22,8 @@ import { Housekeeping } from "./housekeeping.ts";
 import { Backoff } from "./backoff.ts";
 import { Pipeline } from "./pipeline.ts";
 import { unavailable } from "./refusals.ts";
-import { LeaseReservation, RecentIds } from "./reservation.ts";
+import { RecentIds } from "./recent_ids.ts";
+import { LeaseReservation } from "./reservation.ts";
 import { Reserving } from "./reserving.ts";
 import type { LaneRules } from "./settlement_lanes.ts";
 import { attachedRows, type Finished } from "./settlements.ts";
@@ -150,43 +151,59 @@ export class LiveWalletEngine implements WalletEngine {
     return this.#reserving.extend(reservation, amountMicroVnd, waitMs);
   }
 
-  async settle(
+  settle(
     reservation: Reservation,
     draft: ReceiptDraft,
     attach?: Attachment,
     withheld?: () => WithheldAnswer | undefined,
   ): Promise<Receipt> {
+    return new Promise((resolve, reject) => {
+      const own = this.#checked(reservation, draft);
+      const rows = attachedRows(attach);
+      // The id is checked first: if it was used before, the reservation stays open and can be
+      // released.
+      this.#settledIds.add(draft.requestId);
+      own.end("settled");
+      if (this.#pipeline.failure !== undefined) throw this.#pipeline.failure;
+      this.#unsettled++;
+      let isOver = false;
+      const over = () => {
+        if (!isOver) this.#unsettled--;
+        isOver = true;
+      };
+      const { accountId, lease, amountMicroVnd } = own;
+      const finished: Finished = {
+        accountId,
+        draft,
+        rows,
+        withheld,
+        resolve: (receipt) => {
+          over();
+          resolve(receipt);
+        },
+        reject: (error) => {
+          over();
+          reject(error);
+        },
+        lease,
+        chargeMicroVnd: 0n,
+      };
+      try {
+        if (lease.alive) this.#charging.admit(finished, amountMicroVnd);
+        else this.#charging.begin(finished);
+      } catch (error) {
+        finished.reject(error);
+      }
+    });
+  }
+
+  #checked(reservation: Reservation, { priceMicroVnd }: ReceiptDraft): LeaseReservation {
     invariant(
       reservation instanceof LeaseReservation,
       "only reservations of this wallet engine are settled",
     );
-    invariant(draft.priceMicroVnd >= 0n, "a price is not negative");
-    const rows = attachedRows(attach);
-    // The id is checked first: if it was used before, the reservation stays open and can be
-    // released.
-    this.#settledIds.add(draft.requestId);
-    reservation.end("settled");
-    if (this.#pipeline.failure !== undefined) throw this.#pipeline.failure;
-    this.#unsettled++;
-    try {
-      return await new Promise<Receipt>((resolve, reject) => {
-        const { accountId, lease, amountMicroVnd } = reservation;
-        const finished: Finished = {
-          accountId,
-          draft,
-          rows,
-          withheld,
-          resolve,
-          reject,
-          lease,
-          chargeMicroVnd: 0n,
-        };
-        if (lease.alive) this.#charging.admit(finished, amountMicroVnd);
-        else this.#charging.begin(finished);
-      });
-    } finally {
-      this.#unsettled--;
-    }
+    invariant(priceMicroVnd >= 0n, "a price is not negative");
+    return reservation;
   }
 
   release(reservation: Reservation): void {

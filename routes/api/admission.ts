@@ -123,20 +123,39 @@ export interface ReservationRequest {
 }
 
 /**
- * Reserves the money that a call needs to begin.
+ * Reserves the money that a call needs to begin; without a promise while the lease has room.
  *
- * @throws {GatewayError} 402 naming the needed and the available amount; 429 if calls in flight still hold it after a
+ * @throws {GatewayError} (rejects with it) 402 naming the needed and the available amount; 429 if calls in flight still hold it after a
  * wait; 503 if the ledger cannot be reached
  */
-export async function reserve(
+export function reserve(
   wallet: KeyedWalletEngine,
   principal: Principal,
-  { amountMicroVnd, startedAtMs, rated, localError }: ReservationRequest,
+  request: ReservationRequest,
+): Reservation | Promise<Reservation> {
+  const { amountMicroVnd, startedAtMs, rated } = request;
+  let outcome: ReturnType<KeyedWalletEngine["reserveFor"]>;
+  try {
+    outcome = wallet.reserveFor(principal.key, amountMicroVnd, startedAtMs);
+  } catch (error) {
+    rated?.end(unused);
+    throw error;
+  }
+  return !(outcome instanceof Promise) && outcome.ok
+    ? outcome.reservation
+    : reservationOf(outcome, request);
+}
+
+/** What a call used of its rates that did not begin. */
+const unused = { tokens: 0, isCounted: false } as const;
+
+async function reservationOf(
+  outcome: ReturnType<KeyedWalletEngine["reserveFor"]>,
+  { amountMicroVnd, rated, localError }: ReservationRequest,
 ): Promise<Reservation> {
   let isReserved = false;
   try {
-    const outcome = wallet.reserveFor(principal.key, amountMicroVnd, startedAtMs);
-    const result = outcome instanceof Promise ? await outcome : outcome;
+    const result = await outcome;
     if (result.ok) {
       isReserved = true;
       return result.reservation;
@@ -144,7 +163,7 @@ export async function reserve(
     const unpaid = unpaidError(result, amountMicroVnd);
     throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
   } finally {
-    if (!isReserved) rated?.end({ tokens: 0, isCounted: false });
+    if (!isReserved) rated?.end(unused);
   }
 }
 

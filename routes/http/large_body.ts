@@ -68,14 +68,14 @@ class Pace {
 /** The body so far. Its buffer grows as bytes arrive, so that memory is used for received bytes only. */
 class GrowingBody {
   readonly #expectedBytes: number;
-  #buffer: Uint8Array;
+  /** Made for the first piece: most of a body of some 100 KB comes with its second. */
+  #buffer: Uint8Array = new Uint8Array(0);
   #length = 0;
   #countedBytes = 0;
 
   /** @param expectedBytes the length that it may grow to */
   constructor(expectedBytes: number) {
     this.#expectedBytes = expectedBytes;
-    this.#buffer = new Uint8Array(Math.min(expectedBytes, uncountedBodyBytes));
   }
 
   get length(): number {

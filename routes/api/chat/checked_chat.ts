@@ -35,9 +35,9 @@ export function checkChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-  { bytes, principal, start, path }: {
+  { body: bytes, principal, start, path }: {
     readonly path?: GeminiPath | undefined;
-    readonly bytes: Uint8Array;
+    readonly body: Uint8Array;
     readonly principal: Principal;
     readonly start: CallStart;
   },

@@ -3,6 +3,7 @@
  * left. As one body it would stay in the server for as long as a client does not read.
  */
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
+import { type ByteParts, joined, lengthOf, piecesOf } from "../../../core/lib/bytes/byte_parts.ts";
 import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_source.ts";
 import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
@@ -20,12 +21,11 @@ export const unreadAnswerMs = 120_000;
 class BufferedSource implements ByteSource {
   readonly #over = Promise.withResolvers<void>();
   readonly #deadlines: Deadlines;
-  #bytes: Uint8Array | undefined;
+  #parts: Uint8Array[];
   #unread: Deadline | undefined;
-  #at = 0;
 
-  constructor(bytes: Uint8Array, buffered: BufferedAnswer, deadlines: Deadlines) {
-    this.#bytes = bytes;
+  constructor(bytes: ByteParts, buffered: BufferedAnswer, deadlines: Deadlines) {
+    this.#parts = piecesOf(bytes).filter(({ length }) => length > 0);
     this.#deadlines = deadlines;
     buffered.keepUntil(this.#over.promise);
   }
@@ -39,13 +39,14 @@ class BufferedSource implements ByteSource {
   }
 
   pull(sink: ByteSink): void {
-    const bytes = this.#bytes;
-    if (bytes === undefined) return;
-    const piece = bytes.subarray(this.#at, this.#at + bufferedBodyPieceBytes);
-    this.#at += piece.length;
+    const [part] = this.#parts;
+    if (part === undefined) return;
+    const piece = part.subarray(0, bufferedBodyPieceBytes);
+    if (piece.length < part.length) this.#parts[0] = part.subarray(piece.length);
+    else this.#parts.shift();
     sink.enqueue(piece);
     this.#unread?.arm(unreadAnswerMs);
-    if (this.#at < bytes.length) return;
+    if (this.#parts.length > 0) return;
     this.#end();
     sink.close();
   }
@@ -56,7 +57,7 @@ class BufferedSource implements ByteSource {
 
   #end(): void {
     this.#unread?.disarm();
-    this.#bytes = undefined;
+    this.#parts = [];
     this.#over.resolve();
   }
 }
@@ -66,18 +67,18 @@ class BufferedSource implements ByteSource {
  * has stopped reading.
  */
 export function wholeAnswer(
-  bytes: Uint8Array,
+  bytes: ByteParts,
   headers: readonly [string, string][],
   buffered: BufferedAnswer | undefined,
   deadlines: Deadlines,
   contentType = "application/json",
 ): Reply {
   if (buffered === undefined || buffered.bytes === 0) {
-    return answerOf(bytes, contentType, headers);
+    return answerOf(joined(bytes), contentType, headers);
   }
   const body = new BufferedSource(bytes, buffered, deadlines);
   return answerOf(body, contentType, [
     ...headers,
-    ["content-length", String(bytes.length)],
+    ["content-length", String(lengthOf(bytes))],
   ]);
 }
