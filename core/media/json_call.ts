@@ -2,10 +2,11 @@
 import { withFields } from "../calls/request/changed_body.ts";
 import type { JsonBody, Span } from "../calls/request/json_body.ts";
 import { providerRequest } from "../calls/request/provider_request.ts";
-import { type GrowingCounter, readWhole, uncountedBodyBytes } from "../calls/read_whole.ts";
+import { readWhole, uncountedBodyBytes } from "../calls/read_whole.ts";
 import type { RouteStyle } from "../catalog/catalog.ts";
 import { GatewayError } from "../errors.ts";
-import { joined } from "../lib/bytes/byte_parts.ts";
+import { type ByteParts, joined, withFewPieces } from "../lib/bytes/byte_parts.ts";
+import { singleWriteBytes } from "../lib/http1/limits.ts";
 import type { JsonKey } from "../lib/json/json_cursor.ts";
 import { readProviderError } from "../wire/errors/provider_error.ts";
 import type { MediaExchange, MediaWork } from "./exchange.ts";
@@ -32,7 +33,7 @@ export interface JsonCall {
 
 /** A whole answer, as it goes to the client. */
 export interface JsonAnswer extends ListAnswer {
-  readonly bytes: Uint8Array;
+  readonly bytes: ByteParts;
 }
 
 /** Describes such a call for its routes. */
@@ -71,21 +72,17 @@ async function receive(call: JsonCall, asked: MediaExchange): Promise<JsonAnswer
     );
   }
   const { model } = call.request;
-  return { ...reading, bytes: await withModel(bytes, reading.model, model, asked.counter) };
+  return { ...reading, bytes: withModel(bytes, reading.model, model) };
 }
 
-/** Replaces the provider's name of the model by the client's. */
-async function withModel(
-  bytes: Uint8Array,
-  place: Span | undefined,
-  model: string,
-  counter: GrowingCounter,
-): Promise<Uint8Array> {
+/** Replaces the provider's name of the model by the client's. A large answer is not copied for that. */
+function withModel(bytes: Uint8Array, place: Span | undefined, model: string): ByteParts {
   if (place === undefined) return bytes;
   const name = new TextEncoder().encode(JSON.stringify(model));
   const told = bytes.subarray(place.start, place.end);
   if (told.length === name.length && told.every((byte, i) => byte === name[i])) return bytes;
-  // The changed answer is a copy.
-  if (bytes.length > uncountedBodyBytes) await counter.grow(bytes.length);
-  return joined([bytes.subarray(0, place.start), name, bytes.subarray(place.end)]);
+  const pieces = [bytes.subarray(0, place.start), name, bytes.subarray(place.end)];
+  return bytes.length > uncountedBodyBytes
+    ? withFewPieces(pieces, singleWriteBytes)
+    : joined(pieces);
 }

@@ -1,4 +1,5 @@
 import type { Json } from "./json.ts";
+import { NumberLists } from "./number_lists.ts";
 
 const decoder = new TextDecoder();
 const encoder = new TextEncoder();
@@ -10,6 +11,9 @@ export type JsonKey = Uint8Array;
 export function jsonKey(name: string): JsonKey {
   return encoder.encode(name);
 }
+
+/** Bytes from which lists of numbers are looked for, to skip them as a whole: more than an answer in words has. */
+const manyBytes = 32 * 1024;
 
 /**
  * The error for bytes that cannot be JSON. The cursor does not validate: what it skips may still be
@@ -47,6 +51,7 @@ export class JsonCursor {
   #keyStart = 0;
   #keyEnd = 0;
   #keyEscapes = 0;
+  #lists: NumberLists | undefined;
   /**
    * Offset of the next byte; on a value after {@linkcode nextMember} and {@linkcode nextElement}.
    */
@@ -57,6 +62,7 @@ export class JsonCursor {
     this.#bytes = bytes;
     this.#end = end;
     this.at = start;
+    this.#lists = undefined;
     this.#space();
   }
 
@@ -211,6 +217,14 @@ export class JsonCursor {
         this.at = at;
         this.#string();
         at = this.at - 1;
+      } else if (byte === 0x5b && end - at >= manyBytes) {
+        const close = (this.#lists ??= new NumberLists(bytes, end)).endOf(at);
+        if (close === -1) depth++;
+        else if (depth > 0) at = close;
+        else {
+          this.at = close + 1;
+          return;
+        }
       } else if (byte === 0x7b || byte === 0x5b) depth++;
       else if ((byte === 0x7d || byte === 0x5d) && --depth === 0) {
         this.at = at + 1;
