@@ -33,6 +33,8 @@ const shortageRetrySeconds = 1;
 /** A whole answer as the provider sent it. */
 export interface ProviderAnswer {
   readonly bytes: Uint8Array;
+  /** The same, decoded. */
+  readonly text: string;
   readonly value: JsonObject;
 }
 
@@ -184,11 +186,11 @@ function isSuccess(
   return true;
 }
 
-function parseObject(bytes: Uint8Array, isExact = true): JsonObject | undefined {
+function parsed(bytes: Uint8Array, isExact = true): Omit<ProviderAnswer, "bytes"> | undefined {
   try {
     const text = decodeUtf8(bytes);
     const value: Json = isExact ? parseExactly(text) : JSON.parse(text);
-    return isJsonObject(value) ? value : undefined;
+    return isJsonObject(value) ? { text, value } : undefined;
   } catch {
     return undefined;
   }
@@ -213,16 +215,17 @@ export async function attemptAnswer(
   const response = await handlers.exchange.response;
   if (!isSuccess(response, handlers, time)) throw await refusal(response, handlers, time);
   const bytes = arrivedWhole(response, maxBytes) ?? await readWhole(response, maxBytes, counter);
-  const value = parseObject(bytes, handlers.isNative !== true);
-  if (value === undefined) throw failed("sent no JSON");
+  const answer = parsed(bytes, handlers.isNative !== true);
+  if (answer === undefined) throw failed("sent no JSON");
+  const { text, value } = answer;
   const reading = handlers.readAnswer(value);
   if (reading.error !== undefined) {
     // The members of an error go to the client, with exact numbers.
-    throw handlers.readAnswer(parseObject(bytes) ?? value).error ?? reading.error;
+    throw handlers.readAnswer((parsed(bytes) ?? answer).value).error ?? reading.error;
   }
   // Converted before the route is committed: an answer that cannot be delivered is a failure of this route, not
   // charged.
-  return { kind: "answer", clientBytes: handlers.toClient({ bytes, value }), reading };
+  return { kind: "answer", clientBytes: handlers.toClient({ bytes, text, value }), reading };
 }
 
 /** The error for a stream request that was answered by a page, an error object or a whole answer. */
@@ -230,8 +233,8 @@ async function notAStream(
   response: UpstreamResponse,
   handlers: AttemptHandlers,
 ): Promise<GatewayError> {
-  const value = parseObject(await readBeginning(response.body, maxErrorBodyBytes));
-  return (value && handlers.readAnswer(value).error) ?? failed("sent no event stream");
+  const answer = parsed(await readBeginning(response.body, maxErrorBodyBytes));
+  return (answer && handlers.readAnswer(answer.value).error) ?? failed("sent no event stream");
 }
 
 /**

@@ -241,11 +241,12 @@ function startNative(
       ),
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
-    toClient: ({ bytes, value }) => {
+    toClient: (answer) => {
       const { name, key } = style === "gemini" ? geminiModelMember : modelMember;
-      return value[name] === request.model
-        ? bytes
-        : ClientModel.of(request.model).inAnswer(bytes, key);
+      if (answer.value[name] === request.model) return answer.bytes;
+      const model = ClientModel.of(request.model);
+      return (typeof answer.value[name] === "string" && model.inOnlyMember(answer, name)) ||
+        model.inAnswer(answer.bytes, key);
     },
     dropped,
   };
