@@ -8,6 +8,9 @@ import { rateTexts } from "./texts.ts";
 /** Shares of a limit above which its bar warns. */
 const highShare = 0.8;
 
+/** A limit of whole calls or tokens is used up from here on: the bar is red then. */
+const wholeUse = 0.5;
+
 function whose({ scope, model }: LimitInUse, locale: Locale): string {
   const t = rateTexts[locale];
   return model === undefined ? t.scopes[scope] : t.ofModel(model);
@@ -43,7 +46,7 @@ export function LimitTable({ limits, locale }: {
               min={0}
               max={limit}
               low={limit * highShare}
-              high={limit}
+              high={limit - wholeUse}
               optimum={0}
               value={Math.min(used, limit)}
             />

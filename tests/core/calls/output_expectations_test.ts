@@ -19,6 +19,18 @@ const shown = (outputBytes: number) => ({
   outputBytes,
 });
 
+Deno.test("the average output of a key's calls follows the latest, counted by us where no report came", () => {
+  const expectations = new OutputExpectations();
+  assertEquals(expectations.averageTokens(model, one), undefined);
+  expectations.note(model, one, shown(4_000));
+  assertEquals(expectations.averageTokens(model, one), 1_000);
+  expectations.note(model, one, shown(8_000));
+  assertEquals(expectations.averageTokens(model, one), 1_200);
+  assertEquals(expectations.averageTokens(model, two), undefined);
+  expectations.note(model, two, { outputTokens: 0, reasoningTokens: 0, outputBytes: 400 });
+  assertEquals(expectations.averageTokens(model, two), 100);
+});
+
 Deno.test("the output of a key's calls is expected of its next ones, and decays as they produce less", () => {
   const expectations = new OutputExpectations();
   assertEquals(expectations.tokens(model, one), 2_048);

@@ -6,6 +6,7 @@ import { setRateLimits } from "../../../kv/accounts/account_rate_limits.ts";
 import { listRefusedCalls } from "../../../kv/calls/refused_calls.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
+import { mockProvider } from "./media/media_world.ts";
 import { openTestGateway, type TestGateway } from "../../support/gateways/gateway_in_process.ts";
 
 type Change = (file: Record<string, unknown>) => Record<string, unknown>;
@@ -88,6 +89,77 @@ Deno.test("without limits no answer has headers of limits", async () => {
     await response.body?.cancel();
     assertEquals(rateHeadersOf(response), {});
   }
+});
+
+Deno.test("a provider's headers of limits do not reach the caller", async () => {
+  const limits = {
+    "x-ratelimit-limit-requests": "77",
+    "x-ratelimit-remaining-tokens": "78",
+    "anthropic-ratelimit-requests-limit": "79",
+    "anthropic-ratelimit-tokens-reset": "2026-01-01T00:00:00Z",
+  };
+  await using provider = mockProvider((request) => {
+    if (request.path.endsWith("/audio/speech")) {
+      return new Response("audio", { headers: { "content-type": "audio/mpeg", ...limits } });
+    }
+    const { stream } = request.json();
+    const status = JSON.stringify(request.json()).includes("refused") ? 400 : 200;
+    const chunk = {
+      object: "chat.completion.chunk",
+      id: "c",
+      choices: [{ index: 0, delta: { content: "Hi" }, finish_reason: "stop" }],
+    };
+    if (stream === true) {
+      return new Response(`data: ${JSON.stringify(chunk)}\n\ndata: [DONE]\n\n`, {
+        headers: { "content-type": "text/event-stream", ...limits },
+      });
+    }
+    return Response.json({
+      choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+      usage: { prompt_tokens: 3, completion_tokens: 1, total_tokens: 4 },
+    }, { status, headers: limits });
+  });
+  await using test = await openTestGateway({
+    env: { PROVIDER_KEY: "provider-secret-1234567890" },
+    file: () => ({
+      defaultModel: "m",
+      providers: {
+        p: {
+          kind: "http",
+          baseUrl: `http://127.0.0.1:${provider.port}`,
+          apiKeyEnv: "PROVIDER_KEY",
+        },
+      },
+      models: [{
+        id: "m",
+        kind: "chat",
+        family: "test",
+        price: { unit: "token", vndPerMtok: 8_300 },
+        routes: [{ provider: "p", style: "chat" }],
+      }, {
+        id: "voice",
+        kind: "speech",
+        family: "test",
+        price: { unit: "request", vnd: 10 },
+        routes: [{ provider: "p", style: "speech" }],
+      }],
+    }),
+  });
+  const { key } = await test.customer(1_000);
+  for (const style of ["chat", "messages", "responses"] as const) {
+    for (const more of [{}, { stream: true }, { text: "refused" }]) {
+      const response = await send(test, key, style, { model: "m", ...more });
+      await response.text();
+      assertEquals(rateHeadersOf(response), {}, `${style} ${response.status}`);
+    }
+  }
+  const speech = await post(test, key, "/v1/audio/speech", {
+    model: "voice",
+    input: "Hello",
+    voice: "alloy",
+  });
+  assertEquals([speech.status, rateHeadersOf(speech)], [200, {}]);
+  await speech.body?.cancel();
 });
 
 Deno.test("answers and refusals of each style tell the limits as its vendor does", async () => {

@@ -13,7 +13,11 @@ import { requestInvoice } from "../../../kv/invoices/invoices.ts";
 import { createTopupOrder, type TopupOrder } from "../../../kv/payments/topups.ts";
 import { mountPage } from "../../../routes/dashboard/page.ts";
 import { operatorPages } from "../../../routes/operator/pages/mod.ts";
-import { type DashboardWorld, openDashboardWorld } from "./dashboard_world.ts";
+import {
+  type DashboardWorld,
+  type DashboardWorldOptions,
+  openDashboardWorld,
+} from "./dashboard_world.ts";
 import type { Campaign } from "../../../core/credits/campaign.ts";
 import { newId } from "../../../core/lib/ids.ts";
 import { topUp } from "./money_world.ts";
@@ -63,7 +67,9 @@ function reportsOf(catalog: Catalog, switches: Switches): RouteReport[] {
   );
 }
 
-export async function openTopupSite(): Promise<TopupSite> {
+export async function openTopupSite(
+  options: Pick<DashboardWorldOptions, "rates"> = {},
+): Promise<TopupSite> {
   const ready = Promise.withResolvers<DashboardWorld>();
   const server = Deno.serve(
     { port: 0, hostname: "127.0.0.1", onListen: () => {} },
@@ -82,6 +88,7 @@ export async function openTopupSite(): Promise<TopupSite> {
     operators: ["van.hanh@example.com"],
     catalog: costedCatalog(),
     topup,
+    ...options,
     more(deps) {
       const intake = createBankIntake({
         kv: deps.kv,
