@@ -32,7 +32,7 @@ const pageExpireMs = 120_000;
 /** Subjects on a page, at about 100 bytes each: below the 64 KiB of a value. */
 const subjectsPerPage = 400;
 
-/** Pages of an instance. Subjects beyond them count at this instance alone. */
+/** Pages of an instance. Beyond them, those that were not used for the longest time count at this instance alone. */
 const mostPages = 10;
 
 /** A page as it is stored. */
@@ -130,8 +130,8 @@ export class RateExchange {
 
   async #write(): Promise<void> {
     const { kv, book } = this.#options;
-    const told = book.tell();
-    const pages = Math.min(Math.ceil(told.length / subjectsPerPage), mostPages);
+    const told = book.tell().slice(-mostPages * subjectsPerPage);
+    const pages = Math.ceil(told.length / subjectsPerPage);
     this.#beat++;
     for (let page = 0; page < pages; page++) {
       const uses = told.slice(page * subjectsPerPage, (page + 1) * subjectsPerPage);

@@ -89,10 +89,10 @@ export function ratedTokens(usage: TokenUsage | undefined): number {
   return usage === undefined ? 0 : usage.input + usage.cacheWrite + usage.output;
 }
 
-const unitOf: Record<RateLimitName, string> = {
-  requestsPerMinute: "requests per minute",
-  tokensPerMinute: "tokens per minute",
-  callsAtOnce: "calls at once",
+const unitOf: Record<RateLimitName, readonly [one: string, more: string]> = {
+  requestsPerMinute: ["request per minute", "requests per minute"],
+  tokensPerMinute: ["token per minute", "tokens per minute"],
+  callsAtOnce: ["call at once", "calls at once"],
 };
 
 function subjectInWords(scope: RateScope, { id }: Model): string {
@@ -111,7 +111,8 @@ function subjectInWords(scope: RateScope, { id }: Model): string {
 /** The error of a refused call: which limit, its value, and when to try again. */
 function refusalError(refusal: RateRefusal, model: Model): GatewayError {
   const { scope, limitName, limit, tokens, retryAfterMs } = refusal;
-  const rule = `${counted(limit)} ${unitOf[limitName]} for ${subjectInWords(scope, model)}`;
+  const unit = unitOf[limitName][limit === 1 ? 0 : 1];
+  const rule = `${counted(limit)} ${unit} for ${subjectInWords(scope, model)}`;
   if (retryAfterMs === undefined) {
     return new GatewayError(
       "rate_limit_reached",

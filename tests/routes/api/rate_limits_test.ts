@@ -262,7 +262,7 @@ Deno.test("calls at once are released on every path", async () => {
   assertEquals([meanwhile.status, await running()], [429, 1]);
   assertMatch(
     (await meanwhile.json()).error.message,
-    /^Rate limit reached: 1 calls at once for this account\. Try again when one of them has ended$/,
+    /^Rate limit reached: 1 call at once for this account\. Try again when one of them has ended$/,
   );
   assertEquals(meanwhile.headers.get("retry-after"), "1");
   await stream.text();
@@ -390,5 +390,5 @@ Deno.test("owners of keys set lower limits than the operator's, not higher ones"
     (await send(test, key, "chat")).headers.get("x-ratelimit-limit-requests");
   assertEquals([await limitOf(low.key), await limitOf(high.key)], ["1", "2"]);
   const refused = await send(test, low.key, "messages");
-  assertMatch((await refused.json()).error.message, /1 requests per minute for this API key/);
+  assertMatch((await refused.json()).error.message, /1 request per minute for this API key/);
 });

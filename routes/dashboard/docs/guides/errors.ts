@@ -33,6 +33,13 @@ export const errors: Guide = {
           table: [["Status", "Codes", "Retry"], ...statusRows()],
         },
         {
+          title: "Rate limits",
+          text: [
+            "A service may limit calls and tokens per minute, and calls at once, of an account, a key or a model; you can set lower limits on your own keys. Answers then say what is left: `x-ratelimit-remaining-requests` and `x-ratelimit-remaining-tokens`, or `anthropic-ratelimit-…` on Messages.",
+            "A call beyond a limit gets 429 with the code `rate_limit_reached` and `retry-after`: the official SDKs wait and send it again.",
+          ],
+        },
+        {
           title: "Errors are free",
           text: [
             "An error in place of an answer is never charged. A stream that breaks later is charged for what arrived.",
@@ -64,6 +71,13 @@ export const errors: Guide = {
             "Nội dung lỗi có loại, mã, lời giải thích và thường có cả trường bị sai. `retry-after` cho biết khi nào nên thử lại, `x-should-retry` cho biết có nên không; các SDK chính thức theo cả hai.",
           ],
           table: [["Trạng thái", "Mã lỗi", "Thử lại"], ...statusRows()],
+        },
+        {
+          title: "Giới hạn tốc độ",
+          text: [
+            "Dịch vụ có thể giới hạn số lượt gọi và token mỗi phút, và số lượt gọi cùng lúc, của một tài khoản, khoá API hay mô hình; bạn có thể đặt giới hạn thấp hơn cho khoá API của mình. Khi đó câu trả lời cho biết còn bao nhiêu: `x-ratelimit-remaining-requests` và `x-ratelimit-remaining-tokens`, hoặc `anthropic-ratelimit-…` ở kiểu Messages.",
+            "Lượt gọi vượt giới hạn nhận lỗi 429 với mã `rate_limit_reached` và `retry-after`: các SDK chính thức tự đợi rồi gửi lại.",
+          ],
         },
         {
           title: "Lỗi không mất tiền",
