@@ -3,7 +3,7 @@
  * so the sums are approximate on a live store.
  */
 import { listBatchRows } from "../store/whole_kind.ts";
-import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { type BankNoticeRow, getBankNotice } from "../payments/bank_notices.ts";
 import {
   accountOfKey,
@@ -38,7 +38,8 @@ export interface OperatorFigures {
   /** Cost of calls less refunds, today and in the last 30 days including today. */
   readonly revenueTodayMicroVnd: bigint;
   readonly revenueMonthMicroVnd: bigint;
-  /** Top-ups credited in the last 30 days. */
+  /** Top-ups credited of the notices that arrived today, and of those of the last 30 days. */
+  readonly creditedTodayMicroVnd: bigint;
   readonly creditedMonthMicroVnd: bigint;
   /** Set if there were more rows than the bound: the sums are too low. */
   readonly partial: boolean;
@@ -53,12 +54,13 @@ export async function readOperatorFigures(
 ): Promise<OperatorFigures> {
   const liability = await readLiability(kv);
   const revenue = await readRevenue(kv, nowMs);
-  const credited = await readCredited(kv, nowMs - monthMs);
+  const credited = await readCredited(kv, nowMs);
   return {
     liabilityMicroVnd: liability.sum,
     wallets: liability.wallets,
     revenueTodayMicroVnd: revenue.today,
     revenueMonthMicroVnd: revenue.month,
+    creditedTodayMicroVnd: credited.today,
     creditedMonthMicroVnd: credited.sum,
     partial: liability.partial || revenue.partial || credited.partial,
   };
@@ -120,14 +122,18 @@ async function sumOfDays(
   return { today, month, partial: rows >= maxScanRows };
 }
 
-async function readCredited(kv: KeyValueStore, sinceMs: number) {
-  const rows = kv.list(bankNoticesSince(sinceMs), { limit: maxScanEvents });
+async function readCredited(kv: KeyValueStore, nowMs: number) {
+  const todayMs = vietnamDayStartMs(vietnamDay(nowMs));
+  const rows = kv.list(bankNoticesSince(nowMs - monthMs), { limit: maxScanEvents });
   let sum = 0n;
+  let today = 0n;
   let count = 0;
   for await (const { key } of rows) {
     count++;
     const row: BankNoticeRow | null = (await getBankNotice(kv, noticeOfKey(key))).value;
-    if (row?.state.kind === "credited") sum += row.event.amountMicroVnd;
+    if (row?.state.kind !== "credited") continue;
+    sum += row.event.amountMicroVnd;
+    if (row.receivedAtMs >= todayMs) today += row.event.amountMicroVnd;
   }
-  return { sum, partial: count >= maxScanEvents };
+  return { sum, today, partial: count >= maxScanEvents };
 }

@@ -17,7 +17,12 @@ interface LinkProps {
 }
 
 /** The links of the navigation that the visitor may see, in their groups. */
-export function NavLinks({ visitor, links: { navigation, current } }: LinkProps) {
+export function NavLinks(
+  { visitor, links: { navigation, current }, within }: LinkProps & {
+    /** Where the links are, for ids that are unique on the page. */
+    readonly within: "side" | "menu";
+  },
+) {
   const t = layoutTexts[visitor.locale];
   const isOperator = visitor.signedIn?.isOperator === true;
   const entries = navigation.items.map(({ entry }) => entry)
@@ -27,21 +32,23 @@ export function NavLinks({ visitor, links: { navigation, current } }: LinkProps)
     entries: entries.filter((entry) => (entry.group ?? navigationGroups[0]) === group),
   }));
   return (
-    <ul>
+    <div class="nav-groups">
       {groups.filter(({ entries }) => entries.length > 0).map(({ group, entries }) => (
         <>
-          <li class="nav-group">{t.groups[group]}</li>
-          {entries.map((entry) => (
-            <li>
-              <a href={entry.href} aria-current={entry === current ? "page" : undefined}>
-                <Icon name={entry.icon} />
-                <span>{entry.label[visitor.locale]}</span>
-              </a>
-            </li>
-          ))}
+          <p class="nav-group" id={`${within}-${group}`}>{t.groups[group]}</p>
+          <ul aria-labelledby={`${within}-${group}`}>
+            {entries.map((entry) => (
+              <li>
+                <a href={entry.href} aria-current={entry === current ? "page" : undefined}>
+                  <Icon name={entry.icon} />
+                  <span>{entry.label[visitor.locale]}</span>
+                </a>
+              </li>
+            ))}
+          </ul>
         </>
       ))}
-    </ul>
+    </div>
   );
 }
 
@@ -94,7 +101,7 @@ export function TopBar({ visitor, links, app }: LinkProps & { readonly app: bool
                 <Icon name="menu" />
               </summary>
               <nav aria-label={t.navigation}>
-                <NavLinks visitor={visitor} links={links} />
+                <NavLinks visitor={visitor} links={links} within="menu" />
               </nav>
             </details>
           </div>

@@ -86,7 +86,7 @@ function Page(props: PageProps) {
         <div class="frame">
           {app && (
             <nav class="side" aria-label={t.navigation}>
-              <NavLinks visitor={visitor} links={links} />
+              <NavLinks visitor={visitor} links={links} within="side" />
             </nav>
           )}
           <main id="main" class={props.narrow === true ? "narrow" : undefined} tabindex={-1}>

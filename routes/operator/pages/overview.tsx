@@ -22,11 +22,13 @@ import {
 import { formatCount } from "../../dashboard/format.ts";
 import type { Locale } from "../../dashboard/i18n.ts";
 import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
+import { keptFor } from "../../usage_api/kept_for.ts";
 import type { OperatorDeps } from "./deps.ts";
 import { type OperatorContext, renderOperatorPage } from "./frame.tsx";
 import { type KnownPriceWarnings, PriceWarnings, readPriceWarnings } from "./margins/warnings.tsx";
 import { serviceTexts } from "./service/service_texts.ts";
 import type { OperatorPage } from "./page.ts";
+import { readTraffic, type Traffic, TrafficCards } from "./traffic.tsx";
 
 /** Milliseconds for which the overview's figures are kept. */
 const operatorFiguresMs = 60_000;
@@ -34,28 +36,27 @@ const operatorFiguresMs = 60_000;
 /** More than this many of anything is shown as "100+". */
 const countedRows = 100;
 
-/** Caches the figures, which cost a scan: several operators share one. */
-type FiguresOf = () => Promise<{
+/** What costs a scan, and is kept for a while: several operators share one. */
+interface Scanned {
   readonly figures: OperatorFigures;
+  readonly traffic: Traffic;
   readonly warnings: KnownPriceWarnings;
-}>;
+}
+
+type FiguresOf = () => Promise<Scanned>;
 
 function cachedFigures(deps: OperatorDeps): FiguresOf {
-  let known: { readonly atMs: number; readonly figures: ReturnType<FiguresOf> } | undefined;
-  return () => {
-    const nowMs = deps.clock.nowMs();
-    if (known === undefined || nowMs - known.atMs > operatorFiguresMs) {
-      const read = async () => ({
-        figures: await readOperatorFigures(deps.kv, nowMs),
-        warnings: await readPriceWarnings(deps),
-      });
-      const figures = read();
-      known = { atMs: nowMs, figures };
-      // A failed scan is not cached.
-      figures.catch(() => known = undefined);
-    }
-    return known.figures;
-  };
+  const kept = keptFor<Scanned>({ clock: deps.clock, keptMs: operatorFiguresMs, most: 1 });
+  return () =>
+    kept("figures", async () => {
+      const nowMs = deps.clock.nowMs();
+      const [figures, traffic, warnings] = await Promise.all([
+        readOperatorFigures(deps.kv, nowMs),
+        readTraffic(deps, nowMs),
+        readPriceWarnings(deps),
+      ]);
+      return { figures, traffic, warnings };
+    });
 }
 
 interface Todo {
@@ -110,7 +111,7 @@ async function overviewPage(
 ) {
   const visitor = c.get("visitor");
   const t = serviceTexts[visitor.locale];
-  const [{ figures, warnings }, waiting] = await Promise.all([
+  const [{ figures, traffic, warnings }, waiting] = await Promise.all([
     figuresOf(),
     todos(deps, visitor.locale),
   ]);
@@ -122,6 +123,7 @@ async function overviewPage(
       {figures.partial && <Notice tone="warning">{t.partial}</Notice>}
       <PriceWarnings known={warnings} locale={visitor.locale} />
       <Figures figures={figures} locale={visitor.locale} />
+      <TrafficCards traffic={traffic} locale={visitor.locale} />
       <Card title={t.todo}>
         {waiting.length === 0 ? <p class="muted">{t.nothing}</p> : (
           <ul>
@@ -149,6 +151,9 @@ function Figures({ figures, locale }: { figures: OperatorFigures; locale: Locale
     <Stats>
       <Stat label={t.liability} note={t.liabilityNote(formatCount(figures.wallets, locale))}>
         <Money microVnd={figures.liabilityMicroVnd} locale={locale} short />
+      </Stat>
+      <Stat label={t.creditedToday}>
+        <Money microVnd={figures.creditedTodayMicroVnd} locale={locale} short />
       </Stat>
       <Stat label={t.revenueToday}>
         <Money microVnd={figures.revenueTodayMicroVnd} locale={locale} short />

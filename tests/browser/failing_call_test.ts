@@ -1,0 +1,147 @@
+/**
+ * A failing call is looked for: by its customer in the log and by its id, and by the operator. New calls appear by
+ * themselves, a call opens beside the list, and all of it but the chart works without script.
+ */
+import type { Page } from "playwright-core";
+import { newId } from "../../core/lib/ids.ts";
+import { assert, assertEquals } from "../support/assert.ts";
+import { browserTest } from "../support/browser/chromium.ts";
+import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
+import { draftOf, mustReserve } from "../support/worlds/money_world.ts";
+import { requestIdAt } from "../support/worlds/dashboard_world.ts";
+import { refuse } from "../support/worlds/refused_calls.ts";
+import { openTopupSite, seedTopups, type TopupSite } from "../support/worlds/topup_site.ts";
+
+const words = {
+  en: {
+    why: "The provider did not answer in time.",
+    status: "Status",
+    search: "Search",
+    show: "Show",
+  },
+  vi: { why: "Nhà cung cấp không trả lời kịp.", status: "Trạng thái", search: "Tìm", show: "Xem" },
+} as const;
+
+/** A call that failed at its provider, and one that answered. */
+async function makeCalls({ world, customer }: TopupSite): Promise<string> {
+  const nowMs = world.time.nowMs();
+  const keyId = newId("apiKey", 0);
+  const settle = async (agoMs: number, isFailed: boolean) => {
+    const requestId = requestIdAt(nowMs - agoMs);
+    const draft = draftOf(isFailed ? 0n : 1_000_000n, {
+      requestId,
+      keyId,
+      startedAtMs: nowMs - agoMs,
+      ...isFailed && {
+        outcome: "failed" as const,
+        status: 504,
+        attempts: [{ route: "secret-vendor/x", outcome: "upstream_timeout", ms: 30_000 }],
+      },
+    });
+    await world.wallet.settle(
+      await mustReserve(world.wallet, customer.id, draft.priceMicroVnd),
+      draft,
+    );
+    return requestId;
+  };
+  for (let at = 2; at < 9; at++) await settle(at * 60_000, false);
+  const failed = await settle(10 * 60_000, true);
+  await world.wallet.indexOnce();
+  return failed;
+}
+
+const isOpen = (page: Page) => page.locator("#drawer[open]").count();
+
+async function customerLooks(site: TopupSite, page: Page, look: Look, failed: string) {
+  const t = words[look.locale];
+  await page.goto(`${site.address}/usage?period=24h`);
+  await page.getByLabel(t.status, { exact: true }).selectOption("error");
+  await page.waitForURL(/status=error/);
+  const row = page.locator("tr[data-call]").filter({ hasText: "upstream_timeout" });
+  await row.click();
+  const drawer = page.locator("#drawer");
+  await drawer.getByText(t.why).waitFor();
+  assert((await drawer.textContent() ?? "").includes(failed));
+  assert(
+    !(await drawer.textContent() ?? "").includes("secret-vendor"),
+    "routes are the operator's",
+  );
+  assert(page.url().endsWith(`/receipts/${failed}`), page.url());
+  assertEquals(await problemsOf(page, "the drawer"), []);
+  await page.keyboard.press("Escape");
+  await page.waitForURL(/status=error/);
+  assertEquals(await isOpen(page), 0);
+  // A refusal that comes now is on top by itself, and nothing else of the page has changed.
+  const refused = await refuse(site.world.kv, {
+    accountId: site.customer.id,
+    keyId: newId("apiKey", 0),
+    atMs: site.world.time.nowMs() - 1_000,
+  });
+  await page.locator(`tr[data-call="${refused.requestId}"]`).waitFor({ timeout: 20_000 });
+  assertEquals(await page.getByLabel(t.status, { exact: true }).inputValue(), "error");
+  await page.keyboard.press("/");
+  await page.keyboard.type(failed);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/receipts/${failed}`);
+  await page.getByText(t.why).waitFor();
+}
+
+async function operatorLooks(site: TopupSite, page: Page, failed: string) {
+  await page.goto(`${site.address}/operator/calls?status=error`);
+  await page.locator(`tr[data-call="${failed}"]`).click();
+  await page.locator("#drawer").getByText("secret-vendor/x").first().waitFor();
+  assertEquals(await problemsOf(page, "the operator's drawer"), []);
+  await page.goto(`${site.address}/operator`);
+  await page.keyboard.press("/");
+  await page.keyboard.type(failed);
+  await page.keyboard.press("Enter");
+  await page.waitForURL(`**/operator/calls/${failed}`);
+}
+
+const looks: readonly Look[] = [
+  { locale: "en", theme: "light", width: 1280 },
+  { locale: "vi", theme: "dark", width: 390 },
+];
+
+for (const look of looks) {
+  await browserTest(
+    `a failing call is found by customer and operator: ${look.locale}, ${look.theme}, ${look.width} px`,
+    async (browser) => {
+      await using site = await openTopupSite();
+      await seedTopups(site);
+      const failed = await makeCalls(site);
+      const customer = await openWindow(browser, look, site.address, site.customerToken);
+      await customerLooks(site, await customer.newPage(), look, failed);
+      await customer.close();
+      const operator = await openWindow(browser, look, site.address, site.operatorToken);
+      await operatorLooks(site, await operator.newPage(), failed);
+      await operator.close();
+    },
+  );
+}
+
+await browserTest(
+  "without script the log is filtered by a button, and a row is a link",
+  async (browser) => {
+    await using site = await openTopupSite();
+    await seedTopups(site);
+    const failed = await makeCalls(site);
+    const context = await browser.newContext({ javaScriptEnabled: false, locale: "en-US" });
+    await context.addCookies([
+      { name: "locale", value: "en", url: site.address },
+      { name: "session", value: site.customerToken, url: site.address },
+    ]);
+    const page = await context.newPage();
+    await page.goto(`${site.address}/usage?period=24h`);
+    await page.getByLabel("Error", { exact: true }).selectOption("upstream_timeout");
+    await page.locator(".chip-form").getByRole("button", { name: words.en.show }).click();
+    await page.waitForURL(/error=upstream_timeout/);
+    assertEquals(await page.locator("tr[data-call]").count(), 1);
+    assert(await page.getByRole("link", { name: "Load new calls" }).isVisible());
+    await page.locator("summary", { hasText: "Show as a table" }).click();
+    assert(await page.locator(".chart-figure table").isVisible(), "the figures of the chart");
+    await page.locator("tr[data-call] td a").first().click();
+    await page.waitForURL(`**/receipts/${failed}`);
+    await context.close();
+  },
+);
