@@ -159,7 +159,7 @@ export function TrafficCards({ traffic, locale }: { traffic: Traffic; locale: Lo
         >
           {errors.length === 0 && <p class="muted">{t.noErrors}</p>}
           <ul class="ranking">
-            {errors.map((call) => <ErrorLine call={call} locale={locale} />)}
+            {errors.map((call) => <ErrorLine key={call.requestId} call={call} locale={locale} />)}
           </ul>
         </Card>
       </div>
