@@ -72,12 +72,13 @@ export async function* listRefusedCalls(
   kv: KeyValueStore,
   accountId: AccountId,
   before?: RequestId,
+  options?: Deno.KvListOptions,
 ): AsyncGenerator<RefusedCall, void, void> {
   const prefix = refusedCallsPrefix(accountId);
   const selector = before === undefined
     ? { prefix }
     : { prefix, end: refusedCallKey(accountId, before) };
-  for await (const { key, value } of kv.list<Row>(selector, { reverse: true })) {
+  for await (const { key, value } of kv.list<Row>(selector, { ...options, reverse: true })) {
     yield { ...value, requestId: refusedCallOf(key), accountId };
   }
 }

@@ -158,15 +158,25 @@ function decodeHour(line: string): HourSum {
   const [, calls, failed, input, output, cost, latency = "", first = "", errors = ""] = line.split(
     "|",
   );
+  // Most readers need one of these three, and a month has thousands of them.
+  let latencyCounts: number[] | undefined;
+  let firstCounts: number[] | undefined;
+  let errorCounts: Map<string, number> | undefined;
   return {
     calls: Number(calls),
     failed: Number(failed),
     inputTokens: Number(input),
     outputTokens: Number(output),
     costMicroVnd: BigInt(cost ?? "0"),
-    latency: decodeHistogram(latency),
-    firstOutput: decodeHistogram(first),
-    errors: decodeErrors(errors),
+    get latency() {
+      return latencyCounts ??= decodeHistogram(latency);
+    },
+    get firstOutput() {
+      return firstCounts ??= decodeHistogram(first);
+    },
+    get errors() {
+      return errorCounts ??= decodeErrors(errors);
+    },
   };
 }
 

@@ -75,15 +75,26 @@ export function listIndexed(
   kv: KeyValueStore,
   accountId: AccountId,
   before?: RequestId,
+  options?: Deno.KvListOptions,
 ): AsyncGenerator<RequestId> {
-  return listPages(
-    kv,
-    indexPagesPrefix(accountId),
-    before === undefined ? undefined : {
-      before,
-      end: indexPageKey(accountId, bucketOf(before) + bucketEnd),
-    },
-  );
+  const bound = before === undefined ? undefined : {
+    before,
+    end: indexPageKey(accountId, bucketOf(before) + bucketEnd),
+  };
+  return listPages(kv, indexPagesPrefix(accountId), bound, options);
+}
+
+/** Pages that are read to find one call: those of a bucket are nearly always fewer. */
+const pagesPerPeek = 3;
+
+/** Returns the latest indexed call before another. */
+export async function latestIndexed(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  before: RequestId,
+): Promise<RequestId | undefined> {
+  for await (const id of listIndexed(kv, accountId, before, { batchSize: pagesPerPeek })) return id;
+  return undefined;
 }
 
 /** The same for the failed calls with a receipt. Those of days before their index was kept are missing. */
@@ -106,6 +117,7 @@ async function* listPages(
   kv: KeyValueStore,
   prefix: Deno.KvKey,
   bound: { readonly before: RequestId; readonly end: Deno.KvKey } | undefined,
+  options?: Deno.KvListOptions,
 ): AsyncGenerator<RequestId> {
   const before = bound?.before;
   const selector = bound === undefined ? { prefix } : { prefix, end: bound.end };
@@ -118,7 +130,7 @@ async function* listPages(
     ids = [];
     return sorted;
   };
-  for await (const entry of kv.list<unknown>(selector, { reverse: true })) {
+  for await (const entry of kv.list<unknown>(selector, { ...options, reverse: true })) {
     const page = pageIds(entry);
     const next = bucketOf(newestOnIndexPage(entry.key));
     if (next !== bucket) yield* inOrder();

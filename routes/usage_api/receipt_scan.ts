@@ -1,20 +1,20 @@
 /** Reads an account's receipts in a time range, newest first, filtered and paged. */
-import { idTimeMs, type RequestId } from "../../core/lib/ids.ts";
+import { type AccountId, idTimeMs, type RequestId } from "../../core/lib/ids.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { maxCallMs } from "../../core/limits.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import { listFailed, listIndexed } from "../../kv/receipts/receipt_index.ts";
+import { latestIndexed, listFailed, listIndexed } from "../../kv/receipts/receipt_index.ts";
 import { readReceipts, readTail } from "../../kv/receipts/receipts.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 import { CallDays } from "./call_days.ts";
 import { type CallFilter, fitsCell, type ReceiptFilter } from "./call_filter.ts";
 import { firstIdAt } from "./id_bounds.ts";
 
-/** Calls searched for one page when few of them match a filter: about a tenth of a second of reading. */
-export const maxScanRows = 1_500;
+/** Calls searched for one page when few of them match a filter: well under a tenth of a second of reading. */
+export const maxScanRows = 600;
 
 /** What passing over hours costs in calls: a few small reads. */
-const passingCost = 15;
+const passingCost = 8;
 
 /** Receipts that are read at once: first about a page, then more, since few of them match. */
 const firstRead = 64;
@@ -50,6 +50,24 @@ function boundsOf({ fromMs, untilMs, before }: ReceiptFilter): Bounds {
   };
 }
 
+/** Failed calls of other hours that are passed over in one step, by their ids alone. */
+const failedPerStep = 200;
+
+/** Yields the failed calls of a day that may fit. */
+async function* failedSteps(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { top, bottom }: Bounds,
+  days: CallDays,
+): AsyncGenerator<Step<true>, void, void> {
+  let passed = 0;
+  for await (const requestId of listFailed(kv, accountId, top)) {
+    if (requestId < bottom) return;
+    if (await days.mayHaveReceipt(requestId)) yield { requestId, item: true, cost: 1 };
+    else if (++passed % failedPerStep === 0) yield { requestId, cost: passingCost };
+  }
+}
+
 /** Yields the indexed calls that may fit, and the points to which others were passed over. */
 async function* indexedSteps(
   kv: KeyValueStore,
@@ -57,30 +75,38 @@ async function* indexedSteps(
   { top, bottom }: Bounds,
   days: CallDays,
 ): AsyncGenerator<Step<true>, void, void> {
-  let before: RequestId | undefined = top;
-  while (before !== undefined) {
-    const from: RequestId = before;
-    before = undefined;
-    for await (const requestId of listIndexed(kv, accountId, from)) {
-      if (requestId < bottom) return;
-      const day = vietnamDay(idTimeMs("request", requestId));
-      if (await days.areFailures(day)) {
-        const begin = startOfDay(day);
-        for await (const failed of listFailed(kv, accountId, from)) {
-          if (failed < begin || failed < bottom) break;
-          yield { requestId: failed, item: true, cost: 1 };
-        }
-        before = begin;
-      } else if (!await days.mayHaveReceipt(requestId)) {
-        before = await days.receiptsBelow(requestId);
-      } else {
-        yield { requestId, item: true, cost: 1 };
-        continue;
-      }
-      yield { requestId: before, cost: passingCost };
-      break;
-    }
+  let before = top;
+  for (;;) {
+    const latest = await latestIndexed(kv, accountId, before);
+    if (latest === undefined || latest < bottom) return;
+    const day = vietnamDay(idTimeMs("request", latest));
+    if (await days.areFailures(day)) {
+      const begin = startOfDay(day);
+      const lowest = begin < bottom ? bottom : begin;
+      yield* failedSteps(kv, accountId, { top: before, bottom: lowest }, days);
+      before = begin;
+    } else if (await days.mayHaveReceipt(latest)) {
+      const other = yield* fittingSteps(kv, accountId, { top: before, bottom }, days);
+      if (other === undefined) return;
+      before = await days.receiptsBelow(other);
+    } else before = await days.receiptsBelow(latest);
+    yield { requestId: before, cost: passingCost };
   }
+}
+
+/** Yields the indexed calls up to the first that cannot fit, which it returns. */
+async function* fittingSteps(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { top, bottom }: Bounds,
+  days: CallDays,
+): AsyncGenerator<Step<true>, RequestId | undefined, void> {
+  for await (const requestId of listIndexed(kv, accountId, top)) {
+    if (requestId < bottom) return undefined;
+    if (!await days.mayHaveReceipt(requestId)) return requestId;
+    yield { requestId, item: true, cost: 1 };
+  }
+  return undefined;
 }
 
 /** Merges calls that were settled this second, and may not be in the index yet, into those of the index. */
