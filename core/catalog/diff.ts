@@ -151,7 +151,7 @@ export function catalogChanges(before: JsonObject, after: JsonObject): CatalogCh
 const maxValueChars = 200;
 
 /** A value as it is shown: texts and numbers as they are, the rest as JSON. */
-function shownValue(value: Json | undefined): string {
+export function shownValue(value: Json | undefined): string {
   if (value === undefined) return "";
   const text = typeof value === "string" ? value : JSON.stringify(value);
   return text.length > maxValueChars ? `${text.slice(0, maxValueChars)}…` : text;

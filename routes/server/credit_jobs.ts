@@ -10,8 +10,7 @@ const expiryEveryMs = 60_000;
 const bonusEveryMs = 10_000;
 
 /** The jobs about credit. What they do is loaded when there is something to do. */
-export function creditJobs({ kv, clock, log, config }: Gateway): Job[] {
-  const { spendGranted } = config.catalog.wallet;
+export function creditJobs({ kv, clock, log, catalog }: Gateway): Job[] {
   return [
     {
       name: "expire credit",
@@ -29,6 +28,7 @@ export function creditJobs({ kv, clock, log, config }: Gateway): Job[] {
         const first = await kv.list({ prefix: bonusDuePrefix() }, { limit: 1 }).next();
         if (first.done === true) return;
         const { giveDueBonuses } = await import("../../kv/credits/topup_bonus.ts");
+        const { spendGranted } = catalog.current.wallet;
         const { given } = await giveDueBonuses(kv, { nowMs: clock.nowMs(), spendGranted });
         if (given > 0) log.event("info", "bonuses given", { given });
       },

@@ -14,6 +14,7 @@ import {
 import { mountPage } from "../dashboard/page.ts";
 import type { RateView } from "../dashboard/rate_limits/rate_view.ts";
 import { readSuppliedPages, type SuppliedPages } from "../dashboard/site/supplied_pages.ts";
+import { editingOf } from "../operator/catalog/editing_of.ts";
 import { operatorPages } from "../operator/pages/mod.ts";
 import type { MoneyIn } from "./money_in.ts";
 import { openingCreditOf } from "./opening_credit.ts";
@@ -74,7 +75,9 @@ export function createPages(
     masterKeys,
     intake,
     control,
-    currentCatalog: () => config.catalog,
+    currentCatalog: () => gateway.catalog.current,
+    refusedCatalog: () => gateway.catalog.refused,
+    editing: editingOf(gateway),
     routes,
     poll,
     hintMail,

@@ -7,11 +7,14 @@ const mostPriceWarnings = 20;
 
 /** Logs the routes that charge more than their model's customers pay. Without costs nothing is loaded. */
 export async function warnOfPrices(
-  { config, log }: Pick<Gateway, "config" | "log">,
+  { catalog, log }: {
+    readonly catalog: Pick<Gateway["catalog"], "current">;
+    readonly log: Gateway["log"];
+  },
 ): Promise<void> {
-  if (!config.catalog.hasCosts) return;
+  if (!catalog.current.hasCosts) return;
   const { underpricedRoutes } = await import("../../core/catalog/underpriced.ts");
-  const found = underpricedRoutes(config.catalog);
+  const found = underpricedRoutes(catalog.current);
   for (
     const { model, route, bucket, priceMicroVnd, costMicroVnd, rates } of found.slice(
       0,

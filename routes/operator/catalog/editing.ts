@@ -17,6 +17,7 @@ import {
   addVersion,
   type CatalogChangeResult,
   type CatalogHead,
+  declineFile,
   inForce,
   readHead,
   readVersion,
@@ -153,6 +154,16 @@ export async function withdrawCatalog(
   const result = await withdrawScheduled(deps.kv, act);
   if (result === "done") await deps.refresh();
   return result;
+}
+
+/** Keeps the store's catalogue although `gateway.json` differs. */
+export async function keepStoreCatalog(
+  { kv, clock, fileContents }: CatalogEditing,
+  { base, reason }: WantedChange,
+  author: Actor,
+): Promise<"done" | "conflict" | "missing"> {
+  const fileDigest = await catalogDigest(catalogText(fileContents));
+  return await declineFile(kv, fileDigest, { author, reason, base, nowMs: clock.nowMs() });
 }
 
 /** Compares a version with the one that it replaced; `undefined` if the contents of either are no longer kept. */

@@ -5,10 +5,12 @@ import type { RouteReport } from "../../../core/routing/router.ts";
 import type { TopupSettings } from "../../../core/payments/settings.ts";
 import type { BalanceOf } from "../../../kv/payments/bank_assignment.ts";
 import type { BankIntake } from "../../../kv/payments/bank_intake.ts";
+import type { RefusedVersion } from "../../../kv/catalog/live_catalog.ts";
 import type { Control } from "../../../kv/operators/control.ts";
 import type { Authority } from "../../../kv/operators/operator_authority.ts";
 import type { WalletEngine } from "../../../kv/wallet/mod.ts";
 import type { RateView } from "../../dashboard/rate_limits/rate_view.ts";
+import type { CatalogEditing } from "../catalog/editing.ts";
 import type { PageDeps } from "../../dashboard/page_deps.ts";
 import type { SepayPollResult } from "../../payments/sepay_poll.ts";
 
@@ -25,6 +27,10 @@ export interface OperatorDeps extends PageDeps {
   readonly routes: () => readonly RouteReport[];
   /** Rate limits and their use; absent: none are shown. */
   readonly rates?: RateView | undefined;
+  /** What changing the catalogue needs. */
+  readonly editing: CatalogEditing;
+  /** The version that this process cannot serve, if there is one. */
+  readonly refusedCatalog?: () => RefusedVersion | undefined;
   /** Reads the provider's list of movements now. Absent: no token is set. */
   readonly poll?: (() => Promise<SepayPollResult>) | undefined;
   /** Called after a mail was added to the queue. */

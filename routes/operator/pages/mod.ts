@@ -17,6 +17,7 @@ import { approvalPages } from "./approvals.tsx";
 import { auditPages } from "./audit_log.tsx";
 import { campaignPages } from "./campaigns/campaigns.tsx";
 import { callPages } from "./calls/calls.tsx";
+import { cataloguePages } from "./catalogue/catalogue.tsx";
 import { claimsPages } from "./claims.tsx";
 import type { OperatorDeps } from "./deps.ts";
 import { createOperatorGate } from "./gate.tsx";
@@ -43,6 +44,7 @@ const pages: readonly OperatorPage[] = [
   marginPages,
   claimsPages,
   servicePages,
+  cataloguePages,
   announcementPages,
   auditPages,
 ];

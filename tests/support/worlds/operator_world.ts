@@ -13,6 +13,7 @@ import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import type { DashboardEnv } from "../../../routes/dashboard/visitor/visitor.ts";
 import { createOperatorPages, type OperatorDeps } from "../../../routes/operator/pages/mod.ts";
 import { pageApp, type PageVisitor, visit } from "../browser/page_visitor.ts";
+import { testEditing } from "./catalog_editing.ts";
 import { receivingAccount, type TopupWorld, topupWorld } from "./topup_world.ts";
 import type { AtomicWrite } from "../../../kv/store/key_value_store.ts";
 
@@ -86,6 +87,7 @@ export async function operatorWorld(
     control,
     currentCatalog: () => change.catalog ?? defaultCatalog(),
     routes: () => change.routes ?? [],
+    editing: testEditing(kv, clock),
     poll: change.poll,
     rates: change.rates,
     hintMail: () => void hints++,

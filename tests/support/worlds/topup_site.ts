@@ -1,4 +1,5 @@
 /** Wallet, invoices and the operator's pages behind a real socket, with a customer and an operator signed in. */
+import { testEditing } from "./catalog_editing.ts";
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { healthOf } from "../route_reports.ts";
@@ -105,6 +106,7 @@ export async function openTopupSite(
         mountPage(operatorPages, {
           ...deps,
           currentCatalog: () => deps.catalog,
+          editing: testEditing(deps.kv, deps.clock),
           intake,
           control,
           routes,
@@ -260,6 +262,13 @@ export async function seedTopups(
       "operator-campaign": `/operator/campaigns/${campaign.id}`,
       "operator-service": "/operator/service",
       "operator-service-search": "/operator/service?q=general-0",
+      "operator-catalogue": "/operator/catalogue",
+      "operator-catalogue-model": "/operator/catalogue/model?id=premium-1",
+      "operator-catalogue-new": "/operator/catalogue/model",
+      "operator-catalogue-provider": "/operator/catalogue/provider?name=sandbox",
+      "operator-catalogue-settings": "/operator/catalogue/settings",
+      "operator-catalogue-history": "/operator/catalogue/versions",
+      "operator-catalogue-version": "/operator/catalogue/versions/1",
       "operator-announcements": "/operator/announcements",
       "operator-audit": "/operator/audit",
       "operator-claims": "/operator/claims",

@@ -80,7 +80,7 @@ const actsVi: Acts = {
   days_resealed: "Niêm phong lại các ngày",
   rate_limits_changed: "Đổi giới hạn tốc độ",
   catalog_applied: "Thay đổi danh mục",
-  catalog_withdrawn: "Hủy danh mục đã hẹn giờ",
+  catalog_withdrawn: "Huỷ danh mục đã hẹn giờ",
   catalog_file_declined: "Từ chối gateway.json",
   route_changed: "Đổi tuyến",
   second_factor_enrolled: "Đăng ký bước hai",

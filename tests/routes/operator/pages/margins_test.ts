@@ -121,8 +121,7 @@ Deno.test("prices below their cost are warned of on the overview, on the margins
       call: () => {},
       event: (...line: unknown[]) => void lines.push(line),
     };
-    const config = { catalog } as Parameters<typeof warnOfPrices>[0]["config"];
-    await warnOfPrices({ config, log });
+    await warnOfPrices({ catalog: { current: catalog }, log });
     assertEquals(lines, [["warn", "a price is below its cost", {
       model: "premium-1",
       route: "sandbox/premium-1",

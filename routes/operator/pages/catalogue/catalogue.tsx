@@ -1,0 +1,333 @@
+/**
+ * `/operator/catalogue`: the catalogue in force, its entries, changes with a preview, and the history.
+ *
+ * - Folder `routes/operator/pages/catalogue/`: pages on which operators change models, prices, routes and providers.
+ * - In: forms of operators, each with the version that its author saw.
+ * - Out: HTML, versions of the catalogue with their audit lines.
+ * - Never: applies a change that was not shown as a difference before, but for a rollback.
+ */
+import { Hono } from "hono";
+import { type CatalogEdit, editedCatalog } from "../../../../core/catalog/edit.ts";
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
+import {
+  listVersions,
+  maxCatalogReasonChars,
+  readVersion,
+  versionsPerPage,
+} from "../../../../kv/catalog/versions.ts";
+import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
+import { type PostedForm, readForm } from "../../../dashboard/form_data.ts";
+import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
+import {
+  applyCatalog,
+  type CatalogState,
+  catalogState,
+  type ChangeResult,
+  changesOfVersion,
+  keepStoreCatalog,
+  previewCatalog,
+  rollBackCatalog,
+  withdrawCatalog,
+} from "../../catalog/editing.ts";
+import { effectiveMomentMs } from "../../catalog/moment.ts";
+import type { OperatorDeps } from "../deps.ts";
+import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
+import type { OperatorPage } from "../page.ts";
+import { modelEntry, parsedEntry, providerEntries, readEdit, settingsEntry } from "./entry_form.ts";
+import { ModelForm, ProviderForm, SettingsForm } from "./forms.tsx";
+import { HistoryPage, VersionPage, versionStates } from "./history_page.tsx";
+import { ListPage } from "./list_page.tsx";
+import {
+  applyPath,
+  cataloguePath,
+  declinePath,
+  historyPath,
+  previewPath,
+  rollbackPath,
+  withdrawPath,
+} from "./paths.ts";
+import { PreviewPage } from "./preview_page.tsx";
+import { catalogueTexts } from "./texts.ts";
+
+const label = { en: "Catalogue", vi: "Danh mục" };
+
+/** The entry of a new model, as far as most have it. */
+const newModel: JsonObject = { kind: "chat", price: {}, routes: [] };
+
+async function listPage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
+  const visitor = c.get("visitor");
+  const t = catalogueTexts[visitor.locale];
+  const { editing } = deps;
+  const state = await catalogState(editing);
+  return await renderOperatorPage(
+    c,
+    {
+      lead: t.lead,
+      problem,
+      under: cataloguePath,
+      actions: <a href={`${cataloguePath}/settings`}>{t.settings}</a>,
+    },
+    <ListPage
+      visitor={visitor}
+      state={state}
+      catalog={deps.currentCatalog()}
+      refused={deps.refusedCatalog?.()}
+      current={await readVersion(deps.kv, state.version)}
+      search={c.req.query("search") ?? ""}
+    />,
+  );
+}
+
+async function modelPage(c: OperatorContext, deps: OperatorDeps) {
+  const visitor = c.get("visitor");
+  const t = catalogueTexts[visitor.locale];
+  const id = c.req.query("id") ?? "";
+  const { head, contents } = await catalogState(deps.editing);
+  const entry = id === "" ? newModel : modelEntry(contents, id);
+  if (entry === undefined) return await notFoundPage(c);
+  return await renderOperatorPage(
+    c,
+    { title: id === "" ? t.add : id },
+    <ModelForm
+      visitor={visitor}
+      base={head.newest}
+      name={id}
+      entry={entry}
+      providers={providerEntries(contents).map(([name]) => name)}
+    />,
+  );
+}
+
+async function providerPage(c: OperatorContext, deps: OperatorDeps) {
+  const visitor = c.get("visitor");
+  const t = catalogueTexts[visitor.locale];
+  const name = c.req.query("name") ?? "";
+  const { head, contents } = await catalogState(deps.editing);
+  const entry = name === "" ? {} : new Map(providerEntries(contents)).get(name);
+  if (entry === undefined) return await notFoundPage(c);
+  return await renderOperatorPage(
+    c,
+    { title: name === "" ? t.addProvider : name },
+    <ProviderForm visitor={visitor} base={head.newest} name={name} entry={entry} />,
+  );
+}
+
+async function settingsPage(c: OperatorContext, deps: OperatorDeps) {
+  const visitor = c.get("visitor");
+  const t = catalogueTexts[visitor.locale];
+  const { editing } = deps;
+  const { head, contents } = await catalogState(editing);
+  return await renderOperatorPage(
+    c,
+    { title: t.settings },
+    <SettingsForm
+      visitor={visitor}
+      base={head.newest}
+      entry={settingsEntry(contents)}
+      models={deps.currentCatalog().models.filter(({ kind }) => kind === "chat").map(({ id }) =>
+        id
+      )}
+    />,
+  );
+}
+
+/** Reads the change of a form; a text is what is wrong with it. */
+function editOf(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  form: PostedForm,
+  { contents }: CatalogState,
+): CatalogEdit | string {
+  const t = catalogueTexts[c.get("visitor").locale];
+  if (form.text("edit") === "file") {
+    const entry = parsedEntry(JSON.stringify(deps.editing.fileContents));
+    return entry === undefined ? t.notJson : { edit: "whole", entry };
+  }
+  const read = readEdit(form, contents);
+  return read === "not_json" ? t.notJson : read === "no_name" ? t.noName : read;
+}
+
+interface Shown {
+  readonly state: CatalogState;
+  readonly change: CatalogEdit;
+  readonly form: PostedForm;
+}
+
+async function showPreview(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  { state, change, form }: Shown,
+  problem?: string,
+) {
+  const visitor = c.get("visitor");
+  const t = catalogueTexts[visitor.locale];
+  const after = editedCatalog(state.contents, change);
+  const preview = previewCatalog(deps.editing, state.contents, after);
+  return await renderOperatorPage(
+    c,
+    {
+      title: t.previewTitle,
+      under: cataloguePath,
+      problem,
+      ...(!preview.ok && { status: 400 as const }),
+    },
+    <PreviewPage
+      visitor={visitor}
+      state={state}
+      change={change}
+      preview={preview}
+      reason={form.text("reason")}
+      from={form.text("from")}
+    />,
+  );
+}
+
+async function previewChange(c: OperatorContext, deps: OperatorDeps) {
+  const form = await readForm(c);
+  const state = await catalogState(deps.editing);
+  const change = editOf(c, deps, form, state);
+  if (typeof change === "string") return await listPage(c, deps, change);
+  const isOld = Number(form.text("base")) !== state.head.newest;
+  const problem = isOld ? await conflictText(c, deps, state.head.newest) : undefined;
+  return await showPreview(c, deps, { state, change, form }, problem);
+}
+
+async function conflictText(c: OperatorContext, deps: OperatorDeps, newest: number) {
+  const t = catalogueTexts[c.get("visitor").locale];
+  const row = await readVersion(deps.kv, newest);
+  return row === undefined ? t.conflictPlain : t.conflict(row.author, row.version);
+}
+
+/** Reads a moment in Vietnam time; `null` if it is none. */
+function momentOf(text: string, nowMs: number): number | undefined | null {
+  return text === "" ? undefined : effectiveMomentMs(`${text}+07:00`, nowMs) ?? null;
+}
+
+async function applyChange(c: OperatorContext, deps: OperatorDeps) {
+  const t = catalogueTexts[c.get("visitor").locale];
+  const { editing } = deps;
+  const form = await readForm(c);
+  const state = await catalogState(editing);
+  const change = editOf(c, deps, form, state);
+  if (typeof change === "string") return await listPage(c, deps, change);
+  const shown = { state, change, form };
+  const reason = form.text("reason").slice(0, maxCatalogReasonChars);
+  const effectiveFromMs = momentOf(form.text("from"), deps.clock.nowMs());
+  if (reason === "") return await showPreview(c, deps, shown, t.noReason);
+  if (effectiveFromMs === null) return await showPreview(c, deps, shown, t.badMoment);
+  const base = Number(form.text("base"));
+  if (base !== state.head.newest) {
+    return await showPreview(c, deps, shown, await conflictText(c, deps, state.head.newest));
+  }
+  const after = editedCatalog(state.contents, change);
+  const wanted = { base, reason, effectiveFromMs };
+  const result = await applyCatalog(editing, after, wanted, operatorOf(c));
+  if (result.ok) return doneAt(c, cataloguePath, "switched");
+  if (result.reason === "invalid" || result.reason === "unchanged") {
+    return await showPreview(c, deps, shown);
+  }
+  const newer = await catalogState(editing);
+  const problem = await conflictText(c, deps, newer.head.newest);
+  return await showPreview(c, deps, { ...shown, state: newer }, problem);
+}
+
+async function refusedChange(
+  c: OperatorContext,
+  deps: OperatorDeps,
+  result: Extract<ChangeResult, { ok: false }>,
+) {
+  const t = catalogueTexts[c.get("visitor").locale];
+  switch (result.reason) {
+    case "invalid":
+      return await listPage(c, deps, result.problems.join("; "));
+    case "unchanged":
+      return await listPage(c, deps, t.nothing);
+    case "missing":
+      return await listPage(c, deps, t.missing);
+    case "conflict":
+      return await listPage(c, deps, t.conflictPlain);
+  }
+}
+
+async function rollBackChange(c: OperatorContext, deps: OperatorDeps) {
+  const t = catalogueTexts[c.get("visitor").locale];
+  const form = await readForm(c);
+  const version = Number(form.text("version"));
+  const wanted = { base: Number(form.text("base")), reason: t.rollBackReason(version) };
+  const result = await rollBackCatalog(deps.editing, version, wanted, operatorOf(c));
+  return result.ok ? doneAt(c, cataloguePath, "switched") : await refusedChange(c, deps, result);
+}
+
+async function withdrawChange(c: OperatorContext, deps: OperatorDeps) {
+  const t = catalogueTexts[c.get("visitor").locale];
+  const base = Number((await readForm(c)).text("base"));
+  const wanted = { base, reason: t.withdrawReason(base) };
+  const result = await withdrawCatalog(deps.editing, wanted, operatorOf(c));
+  if (result === "done") return doneAt(c, cataloguePath, "switched");
+  return await listPage(c, deps, t.conflictPlain);
+}
+
+async function declineChange(c: OperatorContext, deps: OperatorDeps) {
+  const t = catalogueTexts[c.get("visitor").locale];
+  const base = Number((await readForm(c)).text("base"));
+  const wanted = { base, reason: t.fileKeepReason };
+  const result = await keepStoreCatalog(deps.editing, wanted, operatorOf(c));
+  if (result === "done") return doneAt(c, cataloguePath, "resolved");
+  return await listPage(c, deps, t.conflictPlain);
+}
+
+async function historyPage(c: OperatorContext, deps: OperatorDeps) {
+  const visitor = c.get("visitor");
+  const t = catalogueTexts[visitor.locale];
+  const state = await catalogState(deps.editing);
+  const before = Number(c.req.query("before") ?? "");
+  const rows = await listVersions(deps.kv, before > 0 ? { before } : {});
+  return await renderOperatorPage(
+    c,
+    { title: t.history, under: cataloguePath },
+    <HistoryPage
+      visitor={visitor}
+      state={state}
+      rows={rows}
+      states={versionStates(rows, state, deps.clock.nowMs())}
+      hasOlder={rows.length === versionsPerPage && (rows.at(-1)?.version ?? 1) > 1}
+    />,
+  );
+}
+
+async function versionPage(c: OperatorContext, deps: OperatorDeps) {
+  const visitor = c.get("visitor");
+  const t = catalogueTexts[visitor.locale];
+  const row = await readVersion(deps.kv, Number(c.req.param("version")));
+  if (row === undefined) return await notFoundPage(c);
+  return await renderOperatorPage(
+    c,
+    { title: t.version(row.version), under: cataloguePath },
+    <VersionPage
+      visitor={visitor}
+      state={await catalogState(deps.editing)}
+      row={row}
+      changes={await changesOfVersion(deps.kv, row.version)}
+    />,
+  );
+}
+
+function createCataloguePages(deps: OperatorDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>()
+    .get(cataloguePath, (c) => listPage(c, deps))
+    .get(`${cataloguePath}/model`, (c) => modelPage(c, deps))
+    .get(`${cataloguePath}/provider`, (c) => providerPage(c, deps))
+    .get(`${cataloguePath}/settings`, (c) => settingsPage(c, deps))
+    .post(previewPath, (c) => previewChange(c, deps))
+    .post(applyPath, (c) => applyChange(c, deps))
+    .post(rollbackPath, (c) => rollBackChange(c, deps))
+    .post(withdrawPath, (c) => withdrawChange(c, deps))
+    .post(declinePath, (c) => declineChange(c, deps))
+    .get(historyPath, (c) => historyPage(c, deps))
+    .get(`${historyPath}/:version{[0-9]{1,9}}`, (c) => versionPage(c, deps));
+}
+
+export const cataloguePages: OperatorPage = {
+  link: { href: cataloguePath, label },
+  routes: createCataloguePages,
+};

@@ -1,0 +1,71 @@
+/** The difference between two catalogues as a table. */
+import { type CatalogChange, shownValue } from "../../../../core/catalog/diff.ts";
+import { formatDecimal } from "../../../../core/billing/display.ts";
+import type { Json } from "../../../../core/lib/json/json.ts";
+import { Badge, type BadgeTone, DataTable } from "../../../dashboard/components/mod.ts";
+import type { Locale } from "../../../dashboard/i18n.ts";
+import { type CatalogueTexts, catalogueTexts } from "./texts.ts";
+
+const tones: Readonly<Record<CatalogChange["kind"], BadgeTone>> = {
+  added: "good",
+  removed: "bad",
+  changed: "busy",
+};
+
+/** The last part of a path in words, where it is a price. */
+function memberOf(path: string, t: CatalogueTexts): string | undefined {
+  const prices: Readonly<Record<string, string>> = t.prices;
+  const field = /^price\.(\w+)$/.exec(path)?.[1];
+  return field !== undefined && Object.hasOwn(prices, field) ? prices[field] : undefined;
+}
+
+function valueText(value: Json | undefined, locale: Locale): string {
+  return typeof value === "number" ? formatDecimal(String(value), locale) : shownValue(value);
+}
+
+function subject(change: CatalogChange, t: CatalogueTexts): string {
+  return change.part === "settings" ? t.settings : change.name;
+}
+
+/** Lists the changes, one a row. */
+export function ChangeTable({ changes, locale }: {
+  readonly changes: readonly CatalogChange[];
+  readonly locale: Locale;
+}) {
+  const t = catalogueTexts[locale];
+  return (
+    <DataTable
+      label={t.change}
+      rows={changes}
+      columns={[
+        {
+          head: t.change,
+          kind: "long",
+          cell: (change) => (
+            <>
+              <strong>{subject(change, t)}</strong>{" "}
+              <Badge tone={tones[change.kind]}>{t[change.kind]}</Badge>
+              {change.path !== "" && (
+                <>
+                  <br />
+                  {memberOf(change.path, t) ?? <code>{change.path}</code>}
+                </>
+              )}
+            </>
+          ),
+        },
+        {
+          head: `${t.before} → ${t.after}`,
+          kind: "long",
+          cell: ({ before, after }) => (
+            <>
+              {before !== undefined && <del class="muted">{valueText(before, locale)}</del>}
+              {before !== undefined && after !== undefined && " → "}
+              {after !== undefined && <strong>{valueText(after, locale)}</strong>}
+            </>
+          ),
+        },
+      ]}
+    />
+  );
+}

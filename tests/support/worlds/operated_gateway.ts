@@ -1,0 +1,66 @@
+/** A whole gateway behind a socket, with an operator whose session has passed the second factor. */
+import { createAccount } from "../../../kv/accounts/accounts.ts";
+import {
+  getSecondFactor,
+  offerSecondFactor,
+  passSecondFactor,
+} from "../../../kv/accounts/second_factor.ts";
+import { openSession } from "../../../kv/accounts/sessions.ts";
+import { createApp } from "../../../routes/app.ts";
+import { openCustomerApp } from "../../../routes/server/customer_app.ts";
+import { openTestGateway, type TestGateway } from "../gateways/gateway_in_process.ts";
+
+/** The operator's address. */
+export const operatorEmail = "van.hanh@example.com";
+
+export interface OperatedGateway extends AsyncDisposable {
+  readonly gateway: TestGateway;
+  readonly address: string;
+  /** Cookie of the operator's browser. */
+  readonly operatorToken: string;
+}
+
+async function operatorSession({ kv, assembled: { gateway: { clock } } }: TestGateway) {
+  const nowMs = clock.nowMs();
+  const { id } = await createAccount(kv, { nowMs, email: operatorEmail });
+  const { token, session } = await openSession(kv, {
+    accountId: id,
+    nowMs,
+    method: "password",
+    device: "test",
+    address: "127.0.0.1",
+  });
+  await offerSecondFactor(kv, id, "sealed", nowMs);
+  const operator = { accountId: id, email: operatorEmail };
+  const passed = { operator, sessionId: session.id, step: 1, nowMs };
+  const factor = await getSecondFactor(kv, id);
+  if (factor.value === null || !await passSecondFactor(kv, factor, passed)) {
+    throw new Error("the second factor was not passed");
+  }
+  return token;
+}
+
+export async function openOperatedGateway(): Promise<OperatedGateway> {
+  const gateway = await openTestGateway({ env: { GATEWAY_OPERATORS: operatorEmail } });
+  const ready = Promise.withResolvers<ReturnType<typeof createApp>>();
+  const server = Deno.serve(
+    { port: 0, hostname: "127.0.0.1", onListen: () => {} },
+    async (request) => await (await ready.promise).fetch(request, { clientAddress: "127.0.0.1" }),
+  );
+  const address = `http://127.0.0.1:${server.addr.port}`;
+  const customerApp = openCustomerApp(gateway.assembled.gateway, {
+    masterKeys: gateway.masterKeys,
+    baseUrl: address,
+    write: () => {},
+  });
+  ready.resolve(createApp(gateway.assembled.gateway, { stopping: () => false, customerApp }));
+  return {
+    gateway,
+    address,
+    operatorToken: await operatorSession(gateway),
+    async [Symbol.asyncDispose]() {
+      await server.shutdown();
+      await gateway[Symbol.asyncDispose]();
+    },
+  };
+}
