@@ -85,7 +85,7 @@ function RefusedNotice({ visitor, refused }: ListPageProps) {
   return (
     <Notice tone="danger" title={t.refused(refused.version)}>
       <ul>
-        {refused.problems.map((problem) => <li>{problem}</li>)}
+        {refused.problems.map((problem) => <li key={problem}>{problem}</li>)}
       </ul>
       <p>{t.refusedText}</p>
     </Notice>
@@ -179,7 +179,7 @@ function ModelList({ visitor, catalog, search }: ListPageProps) {
                   routes.map(({ provider, upstreamModel }) => `${provider}/${upstreamModel}`),
                 ),
               ]
-                .map((route) => <div>{route}</div>),
+                .map((route) => <div key={route}>{route}</div>),
           },
         ]}
       />

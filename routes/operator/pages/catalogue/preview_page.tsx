@@ -40,7 +40,7 @@ function Problems({ visitor, state, change, problems }: PreviewPageProps & {
     <>
       <Notice tone="danger" title={t.problems}>
         <ul>
-          {problems.map((problem) => <li>{problem}</li>)}
+          {problems.map((problem) => <li key={problem}>{problem}</li>)}
         </ul>
       </Notice>
       {change.entry !== null && (
