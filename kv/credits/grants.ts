@@ -89,7 +89,11 @@ type Attempt = { readonly done: GiveResult } | "again";
  */
 export async function giveCredit(kv: KeyValueStore, request: GiveRequest): Promise<GiveResult> {
   const outcome = await compareAndSet(() => tryToGive(kv, request), { attempts: giveAttempts });
-  return outcome === "conflict" ? { ok: false, why: "busy" } : outcome.done;
+  const result = outcome === "conflict" ? { ok: false, why: "busy" } as const : outcome.done;
+  if (result.ok) return result;
+  // The same request, sent twice, may have been granted between two reads of this one.
+  const { value: entry } = await kv.get<LedgerEntry>(ledgerOperationKey(request.operationId));
+  return entry?.accountId === request.accountId ? { ok: true, entry, isRepeated: true } : result;
 }
 
 function refused(why: GiveRefusal): Attempt {

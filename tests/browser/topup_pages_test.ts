@@ -110,7 +110,7 @@ await browserTest(
         "NGUYEN VAN BINH, 0987654321, VCB",
         "lan.nguyen@example.com",
         "NGUYEN VAN B chuyen tien",
-        "₫1,500,000 → ₫1,850,000",
+        "₫1,570,000 → ₫1,920,000",
         "The order asks for another amount.",
         "2 orders, ₫1,500,000 in all, largest ₫1,000,000",
         "Khách gọi điện, gửi ảnh chụp biên lai",
@@ -121,7 +121,7 @@ await browserTest(
     await page.getByRole("button", { name: "Approve ₫350,000" }).click();
     await page.getByText("Approved and carried out.").waitFor();
     await page.goto(`${site.address}/operator/audit`);
-    await page.getByText("₫1,500,000 → ₫1,850,000").first().waitFor();
+    await page.getByText("₫1,570,000 → ₫1,920,000").first().waitFor();
     const hidden = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)";
     const frame = 'document.querySelector(".table-frame")';
     assertEquals(await page.evaluate<number>(`${hidden}(${frame})`), 0, "pixels cut off");

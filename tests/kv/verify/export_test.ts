@@ -45,6 +45,7 @@ const staying: readonly string[] = [
   "operator_moved",
   "operator_session",
   "rate_limit",
+  "rate_use",
   "refused_call_by_id",
   "refused_hours",
   "receipts_of",
