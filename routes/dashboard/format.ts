@@ -36,9 +36,23 @@ export function formatDuration(ms: number, locale: Locale): string {
   return `${formatDecimal((ms / 1000).toFixed(ms < 10_000 ? 2 : 1), locale)}\u00a0s`;
 }
 
+const dateFormats = new Map<string, Intl.DateTimeFormat>();
+
+/** Returns a format of dates. Making one takes as long as a hundred uses of it, and pages have hundreds of dates. */
+function dateFormat(locale: Locale, options: Intl.DateTimeFormatOptions): Intl.DateTimeFormat {
+  // The options are those of this file: a dozen formats.
+  const name = locale + JSON.stringify(options);
+  let format = dateFormats.get(name);
+  if (format === undefined) {
+    format = new Intl.DateTimeFormat(tags[locale], options);
+    dateFormats.set(name, format);
+  }
+  return format;
+}
+
 /** Formats day and time to the second in {@linkcode displayTimeZone}. */
 export function formatDateTime(atMs: number, locale: Locale): string {
-  return new Intl.DateTimeFormat(tags[locale], {
+  return dateFormat(locale, {
     timeZone: displayTimeZone,
     day: "2-digit",
     month: locale === "en" ? "short" : "2-digit",
@@ -52,7 +66,7 @@ export function formatDateTime(atMs: number, locale: Locale): string {
 
 /** Formats a day in {@linkcode displayTimeZone}. */
 export function formatDate(atMs: number, locale: Locale): string {
-  return new Intl.DateTimeFormat(tags[locale], {
+  return dateFormat(locale, {
     timeZone: displayTimeZone,
     day: "2-digit",
     month: locale === "en" ? "short" : "2-digit",
@@ -69,7 +83,7 @@ export function formatBucket(
 ): string {
   const month = locale === "en" ? "short" : "2-digit";
   const part = (options: Intl.DateTimeFormatOptions) =>
-    new Intl.DateTimeFormat(tags[locale], { timeZone: displayTimeZone, ...options }).format(fromMs);
+    dateFormat(locale, { timeZone: displayTimeZone, ...options }).format(fromMs);
   const year = form === "long" ? { year: "numeric" as const } : {};
   if (grain === "month") return part({ month, year: "numeric" });
   const day = () => part({ day: "numeric", month, ...year });
