@@ -175,7 +175,7 @@ export async function readMargins(
     const routes = sumsByRoute(usage);
     const sum = sumOfRow(usage, routes);
     add(total, sum);
-    for (const [name, of] of namesOf(cell)) add(groupOf(by, of, name), sum);
+    for (const [name, group] of namesOf(cell)) add(groupOf(by, group, name), sum);
     for (const [route, part] of routes) {
       add(groupOf(by, "route", `${cell.model} ${route}`), part);
     }
@@ -183,7 +183,7 @@ export async function readMargins(
   const refunds = await addRefunds(kv, range, known, (cell, refundedMicroVnd) => {
     const refund = { ...noMargin, refundedMicroVnd };
     add(total, refund);
-    for (const [name, of] of namesOf(cell)) add(groupOf(by, of, name), refund);
+    for (const [name, group] of namesOf(cell)) add(groupOf(by, group, name), refund);
   });
   return { total, by, isPartial: rows >= maxMarginRows || refunds >= maxRefundRows };
 }

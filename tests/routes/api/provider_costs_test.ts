@@ -6,6 +6,7 @@ import { marginMicroVnd, readMargins, unknownCalls } from "../../../kv/costs/mar
 import { readRateCards } from "../../../kv/costs/rate_cards.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { rebuildDaySums } from "../../../kv/receipts/rebuild_sums.ts";
+import { verifyBooks } from "../../../kv/verify/verify_books.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { createUsageApi } from "../../../routes/usage_api/mod.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
@@ -171,9 +172,9 @@ Deno.test("margins add up to the receipts, and calls without a known cost have n
     "per-call p/per-call",
     "uncosted p/uncosted",
   ]);
-  for (const  of of["model", "account", "key", "day"] as const) {
-    const sum = [...by[of].values()].reduce((cost, one) => cost + one.costMicroVnd, 0n);
-    assertEquals(sum, total.costMicroVnd, of);
+  for (const group of ["model", "account", "key", "day"] as const) {
+    const sum = [...by[group].values()].reduce((cost, one) => cost + one.costMicroVnd, 0n);
+    assertEquals(sum, total.costMicroVnd, group);
   }
   assertEquals((await rebuildDaySums(gateway.kv, accountId, Date.now())).corrected, 0);
 });
@@ -194,6 +195,8 @@ Deno.test("verification finds a wrong, a missing and a surplus copy of a day sum
   await kv.set(["usage_by_day", "2020-01-01", ...first!.key.slice(2)], first!.value);
   const report = await verifyStore(kv);
   assertEquals(report.problems.map(({ kind }) => kind), ["rollup", "rollup", "rollup"]);
+  const books = await verifyBooks(kv, { masterKeys: world.gateway.masterKeys, nowMs: Date.now() });
+  assertEquals(books.problems.map(({ kind }) => kind), ["rollup", "rollup", "rollup"], "by day");
   await kv.delete(["usage_by_day", "2020-01-01", ...first!.key.slice(2)]);
   assertEquals((await rebuildDaySums(kv, accountId, Date.now())).corrected, 2);
   assert((await verifyStore(kv)).ok);
