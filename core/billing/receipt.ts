@@ -133,7 +133,10 @@ export interface Receipt {
   readonly serviceTier?: string;
   /** Fees of hosted tools, which `costMicroVnd` contains. Absent: none were charged. */
   readonly toolCharges?: readonly ToolCharge[];
-  /** The version of the catalogue whose price and routes the call had; absent on receipts of earlier releases. */
+  /**
+   * The version of the catalogue whose price and routes the call had; absent on receipts of earlier releases, and
+   * without an attempt.
+   */
   readonly catalogVersion?: number;
   /** The amount that was debited. */
   readonly costMicroVnd: bigint;

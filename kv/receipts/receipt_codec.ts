@@ -7,7 +7,7 @@ import { defined } from "../../core/lib/defined.ts";
 import { invariant } from "../../core/lib/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../core/lib/ids.ts";
 import { toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
-import type { Attempt, Outcome, ProviderCost, Receipt } from "../../core/billing/receipt.ts";
+import type { Attempt, Outcome, Receipt } from "../../core/billing/receipt.ts";
 import { appliedPrice, type StoredPrice, storedPrice, storedTier } from "./stored_price.ts";
 import { providerCostOf, type StoredCost, storedCost } from "./stored_cost.ts";
 import { type StoredUsage, storedUsage, tokenUsage, toolChargesOf } from "./stored_usage.ts";
@@ -47,9 +47,8 @@ type Stored = [
   shortfall: string,
   /** With regions of the route and of the gateway only where there are any: earlier releases read three elements. */
   attempts: StoredAttempt[],
-  /** Null if there is none, but more members follow. */
-  claim?: string | null,
-  catalogVersion?: number,
+  /** Only if there is a claim. */
+  claim?: string,
 ];
 
 type StoredAttempt =
@@ -60,17 +59,24 @@ type StoredAttempt =
     ms: number,
     region: string | null,
     from: string | null,
-    /** Only of the first attempt, if the call has a cost: earlier releases read five elements. */
-    cost?: StoredCost,
+    /** These two are about the call, and only in its first attempt: earlier releases read five elements. */
+    cost?: StoredCost | null,
+    catalogVersion?: number,
   ];
+
+const noCallMembers = {};
 
 function storedAttempt(
   { route, outcome, ms, region }: Attempt,
   from: string | undefined,
-  cost?: ProviderCost,
+  { providerCost, catalogVersion }: Pick<Receipt, "providerCost" | "catalogVersion">,
 ): StoredAttempt {
-  if (cost !== undefined) {
-    return [route, outcome, ms, region ?? null, from ?? null, storedCost(cost)];
+  if (catalogVersion !== undefined || providerCost !== undefined) {
+    const cost = providerCost === undefined ? null : storedCost(providerCost);
+    const end: [StoredCost | null, number?] = catalogVersion === undefined
+      ? [cost]
+      : [cost, catalogVersion];
+    return [route, outcome, ms, region ?? null, from ?? null, ...end];
   }
   return region === undefined && from === undefined
     ? [route, outcome, ms]
@@ -108,13 +114,10 @@ export function encodeReceipt(receipt: Receipt): string {
     receipt.costMicroVnd.toString(),
     receipt.shortfallMicroVnd.toString(),
     receipt.attempts.map((attempt, at) =>
-      storedAttempt(attempt, receipt.region, at === 0 ? receipt.providerCost : undefined)
+      storedAttempt(attempt, receipt.region, at === 0 ? receipt : noCallMembers)
     ),
   ];
-  const { claimMicroVnd, catalogVersion } = receipt;
-  if (catalogVersion !== undefined) {
-    stored.push(claimMicroVnd?.toString() ?? null, catalogVersion);
-  } else if (claimMicroVnd !== undefined) stored.push(claimMicroVnd.toString());
+  if (receipt.claimMicroVnd !== undefined) stored.push(receipt.claimMicroVnd.toString());
   return JSON.stringify(stored);
 }
 
@@ -141,12 +144,13 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     ...rest
   ] = stored;
   const [firstOutputMs, status, stream, outcome, usage, estimated, units, price, ...end] = rest;
-  const [cost, shortfall, attempts, claim = null, catalogVersion] = end;
+  const [cost, shortfall, attempts, claim] = end;
   const region = attempts[0]?.[4];
-  const providerCost = providerCostOf(attempts[0]?.[5]);
+  const providerCost = providerCostOf(attempts[0]?.[5] ?? undefined);
+  const catalogVersion = attempts[0]?.[6];
   const costMicroVnd = BigInt(cost);
   const shortfallMicroVnd = BigInt(shortfall);
-  const claimMicroVnd = claim === null ? undefined : BigInt(claim);
+  const claimMicroVnd = claim === undefined ? undefined : BigInt(claim);
   invariant(
     costMicroVnd >= 0n && shortfallMicroVnd >= 0n && (claimMicroVnd ?? 1n) > 0n,
     `receipt ${requestId}: negative`,

@@ -1,9 +1,13 @@
 /** Every CSV download keeps one convention: names of columns, days, times, the time zone, amounts, quoting. */
 import { assert, assertEquals, assertMatch } from "../support/assert.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
+import { newId } from "../../core/lib/ids.ts";
 import { parseCsv } from "../../core/lib/csv.ts";
 import { credit } from "../../kv/ledger/ledger.ts";
 import { requestInvoice } from "../../kv/invoices/invoices.ts";
+import { openWalletEngine } from "../../kv/wallet/mod.ts";
+import { costedCatalog, makeCostedCalls } from "../support/worlds/costed_calls.ts";
+import { campaign } from "../support/worlds/credit_world.ts";
 import { openDashboardWorld, requestIdAt } from "../support/worlds/dashboard_world.ts";
 import { draftOf, mustReserve, topUp } from "../support/worlds/money_world.ts";
 import { operatorWorld } from "../support/worlds/operator_world.ts";
@@ -60,6 +64,8 @@ function downloadsOf(routes: readonly { readonly path: string }[]): string[] {
   const paths = routes.map(({ path }) => path).filter((path) => /csv|export|download/.test(path));
   return [...new Set(paths)].sort();
 }
+
+const catalog = costedCatalog();
 
 // Half past midnight in Vietnam: in UTC the day before.
 const atMs = Date.UTC(2026, 10, 19, 17, 30, 5, 7);
@@ -120,10 +126,16 @@ Deno.test("CSV files of customers keep the convention, in either language", asyn
 });
 
 Deno.test("CSV files of operators keep the convention, in either language", () =>
-  operatorWorld(async ({ world, app, operator }) => {
+  operatorWorld(async ({ world, app, deps, operator }) => {
     assertEquals(
       downloadsOf(app.routes),
-      ["/operator/bank/topups.csv", "/operator/invoices/export"],
+      [
+        "/operator/bank/topups.csv",
+        "/operator/campaigns/:id/codes.csv",
+        "/operator/invoices/export",
+        "/operator/margins/export.csv",
+        "/operator/margins/sheet.csv",
+      ],
       "a new download belongs into this test",
     );
     const ann = await world.customer("ann");
@@ -162,4 +174,28 @@ Deno.test("CSV files of operators keep the convention, in either language", () =
       ["2026-11-20", 'Công ty "A", Hà Nội', "200000"],
     );
     assertEquals((await vietnamese.post(queue, { format: "csv" })).text, invoices.text);
-  }));
+
+    const wallet = await openWalletEngine(world.kv, { clock: deps.clock });
+    await makeCostedCalls({
+      wallet,
+      catalog,
+      accountId: ann.id,
+      keyId: newId("apiKey", world.nowMs),
+      nowMs: world.nowMs,
+      calls: 4,
+    });
+    await wallet.close();
+    for (
+      const path of ["export.csv?period=30d&by=model", "export.csv?period=30d&by=day", "sheet.csv"]
+    ) {
+      const whole = `/operator/margins/${path}`;
+      const costs = await english.get(whole);
+      rowsOf(whole, costs);
+      assertEquals((await vietnamese.get(whole)).text, costs.text, whole);
+    }
+
+    const { id } = await campaign(world.kv);
+    const codes = `/operator/campaigns/${id}/codes.csv`;
+    const vouchers = rowsOf(codes, await english.post(codes, { count: "3", uses: "1" }));
+    assertEquals(vouchers.length, 3);
+  }, { catalog }));

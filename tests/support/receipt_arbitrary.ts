@@ -129,11 +129,12 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     "shortfallMicroVnd",
     "attempts",
   ],
-}).map(({ region, toolCharges, serviceTier, ...receipt }) => ({
+}).map(({ region, toolCharges, serviceTier, catalogVersion, ...receipt }) => ({
   ...receipt,
   ...(serviceTier !== undefined && receipt.price.unit === "token" && { serviceTier }),
-  // The gateway's region is kept with the attempts, and fees of tools with the tokens.
+  // The gateway's region and the version are kept with the attempts, and fees of tools with the tokens.
   ...(region !== undefined && receipt.attempts.length > 0 && { region }),
+  ...(catalogVersion !== undefined && receipt.attempts.length > 0 && { catalogVersion }),
   ...(toolCharges !== undefined && receipt.usage !== undefined && {
     toolCharges,
     costMicroVnd: receipt.costMicroVnd + toolChargesMicroVnd(toolCharges),

@@ -70,6 +70,7 @@ Deno.test("verification finds a receipt with a version that does not exist", asy
   const settle = async (catalogVersion: number) =>
     await wallet.settle(await mustReserve(wallet, account, 50n), {
       ...draftOf(40n),
+      attempts: [{ route: "sandbox/m", outcome: "ok", ms: 1 }],
       catalogVersion,
     });
   await settle(3);
