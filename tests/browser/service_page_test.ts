@@ -34,7 +34,7 @@ for (const look of looks) {
       assertEquals(await page.locator("details[open].route-group").count(), 1);
       await picture("service");
 
-      await page.locator("input[name=q]").first().fill("general-07");
+      await page.locator("main input[type=search]").fill("general-07");
       await page.locator(".route-group").first().filter({ hasText: "general-07" }).waitFor();
       assertEquals(await problemsOf(page, "search"), []);
 
