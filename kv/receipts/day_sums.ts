@@ -154,16 +154,29 @@ export function sameUsage(one: UsageSum, other: UsageSum): boolean {
     sameProviderSums(one.providers, other.providers);
 }
 
+/** A day sum as it is stored. */
+export interface StoredSum extends UsageSum {
+  /** Whether the row of its hours was written with it. An indexer of an earlier release leaves this out. */
+  readonly hasHours: boolean;
+}
+
 /**
  * Validates a stored sum.
  *
  * @throws {InvariantError} if the row is not a sum
  */
 export function usageSum(value: unknown): UsageSum {
+  const { hasHours: _hasHours, ...sum } = storedSum(value);
+  return sum;
+}
+
+/** Validates a stored sum and says whether its hours are as new as it. Throws like {@linkcode usageSum}. */
+export function storedSum(value: unknown): StoredSum {
   invariant(
     typeof value === "object" && value !== null && "costMicroVnd" in value &&
       typeof value.costMicroVnd === "bigint" && value.costMicroVnd >= 0n,
     "not a day sum",
   );
-  return { ...noUsage, ...value, costMicroVnd: value.costMicroVnd };
+  const hasHours = "hasHours" in value && value.hasHours === true;
+  return { ...noUsage, ...value, costMicroVnd: value.costMicroVnd, hasHours };
 }

@@ -42,7 +42,7 @@ export interface HourSum {
 
 /** The hours of a day sum, by hour of the day in Vietnam. */
 export interface HourSums {
-  /** Calls of the day sum that the hours lack: those before an upgrade, until the sums are rebuilt. */
+  /** Calls of the day sum that the hours lack: those that an earlier release indexed, until the sums are rebuilt. */
   readonly missingCalls: number;
   readonly hours: ReadonlyMap<number, HourSum>;
 }
@@ -206,7 +206,7 @@ export function decodeHourSums(value: unknown): HourSums {
  * Returns the text of a row with hours added.
  *
  * @param text the stored text; `undefined` if there is none yet
- * @param callsBefore the calls of the day sum before these, which a new row lacks
+ * @param callsBefore the calls of the day sum before these: those of them that the row does not have are missing
  */
 export function addHoursToText(
   text: string | undefined,
@@ -215,6 +215,9 @@ export function addHoursToText(
 ): string {
   if (text === undefined) return encodeHourSums({ missingCalls: callsBefore, hours: added });
   const lines = text.split("\n");
+  let countedCalls = 0;
+  for (const line of lines.slice(1)) countedCalls += Number(line.split("|", 2)[1]);
+  lines[0] = String(Math.max(0, callsBefore - countedCalls));
   for (const [hour, sum] of added) {
     const at = lines.findIndex((line, at) => at > 0 && line.startsWith(`${hour}|`));
     if (at < 0) {

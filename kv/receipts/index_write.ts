@@ -3,7 +3,8 @@
  *
  * The index page, the day sum of a receipt and the hours of that sum change in one atomic write that
  * checks the version of the day sum. The hours need no check of their own: nothing writes them
- * without their day sum. A process that adds a receipt reads the day sum first and the index second. If
+ * without their day sum. An indexer of an earlier release, during a rolling update, writes the sum
+ * without them: then the sum lacks its mark, and the next commit counts what the hours lack. A process that adds a receipt reads the day sum first and the index second. If
  * another process has indexed the receipt, this one either finds it in the index and skips it, or
  * its check fails. So no lock is needed, and any number of processes may try at once.
  */
@@ -26,6 +27,7 @@ import {
   type DaySumCell,
   daySumCellKey,
   noUsage,
+  type StoredSum,
   type UsageSum,
   usageSum,
 } from "./day_sums.ts";
@@ -160,7 +162,8 @@ async function commitIndex(
     const key = daySumCellKey(cell);
     const sum = addUsage(known.sum, added);
     const hours = addHoursToText(known.hours, addedHours, known.sum.calls);
-    op.check({ key, versionstamp: known.versionstamp }).set(key, sum);
+    const stored: StoredSum = { ...sum, hasHours: true };
+    op.check({ key, versionstamp: known.versionstamp }).set(key, stored);
     if (sum.providers !== undefined) op.set(dayCopyKey(cell), sum);
     op.set(hourCellKey(cell), hours, { expireIn: hourSumsKeptMs });
     written.set(id, { sum, hours });

@@ -19,6 +19,7 @@ import {
   daySumCellKey,
   noUsage,
   sameUsage,
+  type StoredSum,
   type UsageSum,
   usageSum,
 } from "./day_sums.ts";
@@ -196,7 +197,7 @@ async function correctRow(
   const key = daySumCellKey(cell);
   const op = kv.atomic().check({ key, versionstamp: stored?.versionstamp ?? null });
   // The sum is written even if only its hours are wrong: indexers remember both by the version of the sum.
-  if (right) op.set(key, right.usage);
+  if (right) op.set(key, { ...right.usage, hasHours: hours !== undefined } satisfies StoredSum);
   else op.delete(key);
   const copy = dayCopyKey(cell);
   if (right?.usage.providers !== undefined) op.set(copy, right.usage);

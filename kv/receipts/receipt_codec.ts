@@ -71,13 +71,10 @@ function storedAttempt(
   from: string | undefined,
   { providerCost, catalogVersion }: Pick<Receipt, "providerCost" | "catalogVersion">,
 ): StoredAttempt {
-  if (catalogVersion !== undefined || providerCost !== undefined) {
-    const cost = providerCost === undefined ? null : storedCost(providerCost);
-    const end: [StoredCost | null, number?] = catalogVersion === undefined
-      ? [cost]
-      : [cost, catalogVersion];
-    return [route, outcome, ms, region ?? null, from ?? null, ...end];
-  }
+  const whole = [route, outcome, ms, region ?? null, from ?? null] as const;
+  const cost = providerCost === undefined ? null : storedCost(providerCost);
+  if (catalogVersion !== undefined) return [...whole, cost, catalogVersion];
+  if (cost !== null) return [...whole, cost];
   return region === undefined && from === undefined
     ? [route, outcome, ms]
     : [route, outcome, ms, region ?? null, from ?? null];

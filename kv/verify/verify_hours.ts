@@ -1,7 +1,7 @@
 /** Checks that the hours of day sums add up to their day: both are written in one commit, so any reading shows both. */
 import type { AccountId } from "../../core/lib/ids.ts";
 import type { TimeSlices } from "../../core/lib/time/time_slices.ts";
-import { type DaySumCell, daySumCellKey, noUsage, usageSum } from "../receipts/day_sums.ts";
+import { type DaySumCell, daySumCellKey, noUsage, storedSum } from "../receipts/day_sums.ts";
 import { addHour, decodeHourSums, emptyHour } from "../receipts/hour_sums.ts";
 import { hourCellKey } from "../receipts/index_write.ts";
 import { hourCellOf, hourSumsOfDayPrefix, hourSumsPrefix } from "../schema/keys.ts";
@@ -56,10 +56,12 @@ async function compared(kv: KeyValueStore, cells: readonly DaySumCell[]): Promis
 }
 
 function addsUp(day: unknown, row: unknown): boolean {
-  const sum = day === null ? noUsage : usageSum(day);
+  const { hasHours, ...sum } = day === null ? { ...noUsage, hasHours: true } : storedSum(day);
   const { missingCalls, hours } = decodeHourSums(row);
   const total = emptyHour();
   for (const hour of hours.values()) addHour(total, hour);
+  // Indexed by an earlier release since; the next commit counts these calls as missing.
+  if (!hasHours) return total.calls + missingCalls <= sum.calls;
   if (total.calls + missingCalls !== sum.calls) return false;
   return missingCalls > 0 || total.costMicroVnd === sum.costMicroVnd &&
       total.outputTokens === sum.outputTokens;

@@ -3,6 +3,7 @@ import { newId, type RequestId } from "../../../core/lib/ids.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { chunkGroups, groupReceipts } from "../../../kv/receipts/day_sum_group.ts";
+import type { StoredSum } from "../../../kv/receipts/day_sums.ts";
 import { readHours } from "../../../kv/receipts/hour_history.ts";
 import {
   addHoursToText,
@@ -15,9 +16,10 @@ import {
 import { writeIndex } from "../../../kv/receipts/index_write.ts";
 import { rebuildDaySums } from "../../../kv/receipts/rebuild_sums.ts";
 import { listFailed } from "../../../kv/receipts/receipt_index.ts";
+import { daySumsOfPrefix } from "../../../kv/schema/keys.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 import { wrongHours } from "../../../kv/verify/verify_hours.ts";
-import { assertEquals } from "../../support/assert.ts";
+import { assert, assertEquals } from "../../support/assert.ts";
 import { anyReceipt } from "../../support/receipt_arbitrary.ts";
 import { newAccount, receiptOf, storeReceipts } from "../../support/worlds/money_world.ts";
 
@@ -61,7 +63,8 @@ Deno.test("hours come out of their text as they went in, in one step or in many"
     const whole = encodeHourSums({ missingCalls: 0, hours: hoursOf(receipts) });
     assertEquals(decodeHourSums(whole), { missingCalls: 0, hours: hoursOf(receipts) });
     const first = addHoursToText(undefined, hoursOf(receipts.slice(0, cut)), 0);
-    const text = addHoursToText(first, hoursOf(receipts.slice(cut)), 5);
+    const text = addHoursToText(first, hoursOf(receipts.slice(cut)), receipts.slice(0, cut).length);
+    assertEquals(decodeHourSums(text).missingCalls, 0);
     const sorted = (hours: ReadonlyMap<number, HourSum>) => [...hours].sort(([a], [b]) => a - b);
     assertEquals(sorted(decodeHourSums(text).hours), sorted(hoursOf(receipts)));
   }));
@@ -129,6 +132,22 @@ Deno.test("a store without hours gets them with the next call, and says what the
   assertEquals([row?.sums.missingCalls, row?.sums.hours.get(0)?.calls], [0, 2]);
   assertEquals((await Array.fromAsync(listFailed(kv, account))).length, 1);
   assertEquals(await rebuildDaySums(kv, account, nowMs), { corrected: 0, isMoving: false });
+});
+
+Deno.test("an earlier release that indexes beside this one leaves hours that say what they lack", async () => {
+  using kv = await Deno.openKv(":memory:");
+  await index(kv, [plain(dayStartMs + 1)]);
+  // An earlier release adds three calls to the sum, and knows neither the hours nor the mark.
+  const [entry] = await Array.fromAsync(kv.list<StoredSum>({ prefix: daySumsOfPrefix(account) }));
+  const { hasHours, ...sum } = entry!.value;
+  assert(hasHours);
+  await kv.set(entry!.key, { ...sum, calls: sum.calls + 3 });
+  assertEquals(await problems(kv), 0);
+  await index(kv, [plain(dayStartMs + 2)]);
+  assertEquals((await rowsOf(kv))[0]?.sums.missingCalls, 3);
+  assertEquals(await problems(kv), 0);
+  await kv.set(entry!.key, { ...sum, calls: 1 });
+  assertEquals(await problems(kv), 1);
 });
 
 Deno.test("verification finds hours that do not add up, and rebuilding corrects them", async () => {
