@@ -151,59 +151,43 @@ export class LiveWalletEngine implements WalletEngine {
     return this.#reserving.extend(reservation, amountMicroVnd, waitMs);
   }
 
-  settle(
+  async settle(
     reservation: Reservation,
     draft: ReceiptDraft,
     attach?: Attachment,
     withheld?: () => WithheldAnswer | undefined,
   ): Promise<Receipt> {
-    return new Promise((resolve, reject) => {
-      const own = this.#checked(reservation, draft);
-      const rows = attachedRows(attach);
-      // The id is checked first: if it was used before, the reservation stays open and can be
-      // released.
-      this.#settledIds.add(draft.requestId);
-      own.end("settled");
-      if (this.#pipeline.failure !== undefined) throw this.#pipeline.failure;
-      this.#unsettled++;
-      let isOver = false;
-      const over = () => {
-        if (!isOver) this.#unsettled--;
-        isOver = true;
-      };
-      const { accountId, lease, amountMicroVnd } = own;
-      const finished: Finished = {
-        accountId,
-        draft,
-        rows,
-        withheld,
-        resolve: (receipt) => {
-          over();
-          resolve(receipt);
-        },
-        reject: (error) => {
-          over();
-          reject(error);
-        },
-        lease,
-        chargeMicroVnd: 0n,
-      };
-      try {
-        if (lease.alive) this.#charging.admit(finished, amountMicroVnd);
-        else this.#charging.begin(finished);
-      } catch (error) {
-        finished.reject(error);
-      }
-    });
-  }
-
-  #checked(reservation: Reservation, { priceMicroVnd }: ReceiptDraft): LeaseReservation {
     invariant(
       reservation instanceof LeaseReservation,
       "only reservations of this wallet engine are settled",
     );
-    invariant(priceMicroVnd >= 0n, "a price is not negative");
-    return reservation;
+    invariant(draft.priceMicroVnd >= 0n, "a price is not negative");
+    const rows = attachedRows(attach);
+    // The id is checked first: if it was used before, the reservation stays open and can be
+    // released.
+    this.#settledIds.add(draft.requestId);
+    reservation.end("settled");
+    if (this.#pipeline.failure !== undefined) throw this.#pipeline.failure;
+    this.#unsettled++;
+    try {
+      return await new Promise<Receipt>((resolve, reject) => {
+        const { accountId, lease, amountMicroVnd } = reservation;
+        const finished: Finished = {
+          accountId,
+          draft,
+          rows,
+          withheld,
+          resolve,
+          reject,
+          lease,
+          chargeMicroVnd: 0n,
+        };
+        if (lease.alive) this.#charging.admit(finished, amountMicroVnd);
+        else this.#charging.begin(finished);
+      });
+    } finally {
+      this.#unsettled--;
+    }
   }
 
   release(reservation: Reservation): void {

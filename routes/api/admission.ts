@@ -123,39 +123,20 @@ export interface ReservationRequest {
 }
 
 /**
- * Reserves the money that a call needs to begin; without a promise while the lease has room.
+ * Reserves the money that a call needs to begin.
  *
- * @throws {GatewayError} (rejects with it) 402 naming the needed and the available amount; 429 if calls in flight still hold it after a
+ * @throws {GatewayError} 402 naming the needed and the available amount; 429 if calls in flight still hold it after a
  * wait; 503 if the ledger cannot be reached
  */
-export function reserve(
+export async function reserve(
   wallet: KeyedWalletEngine,
   principal: Principal,
-  request: ReservationRequest,
-): Reservation | Promise<Reservation> {
-  const { amountMicroVnd, startedAtMs, rated } = request;
-  let outcome: ReturnType<KeyedWalletEngine["reserveFor"]>;
-  try {
-    outcome = wallet.reserveFor(principal.key, amountMicroVnd, startedAtMs);
-  } catch (error) {
-    rated?.end(unused);
-    throw error;
-  }
-  return !(outcome instanceof Promise) && outcome.ok
-    ? outcome.reservation
-    : reservationOf(outcome, request);
-}
-
-/** What a call used of its rates that did not begin. */
-const unused = { tokens: 0, isCounted: false } as const;
-
-async function reservationOf(
-  outcome: ReturnType<KeyedWalletEngine["reserveFor"]>,
-  { amountMicroVnd, rated, localError }: ReservationRequest,
+  { amountMicroVnd, startedAtMs, rated, localError }: ReservationRequest,
 ): Promise<Reservation> {
   let isReserved = false;
   try {
-    const result = await outcome;
+    const outcome = wallet.reserveFor(principal.key, amountMicroVnd, startedAtMs);
+    const result = outcome instanceof Promise ? await outcome : outcome;
     if (result.ok) {
       isReserved = true;
       return result.reservation;
@@ -163,7 +144,7 @@ async function reservationOf(
     const unpaid = unpaidError(result, amountMicroVnd);
     throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
   } finally {
-    if (!isReserved) rated?.end(unused);
+    if (!isReserved) rated?.end({ tokens: 0, isCounted: false });
   }
 }
 

@@ -171,58 +171,56 @@ export class CallSettlement {
    * @throws {LateReceiptError} if the store does not confirm it in time; the settlement goes on
    * @throws if the ledger was closed meanwhile: the client sees a broken connection and the reservation is released
    */
-  settle(end: CallEnd, charge: CallCharge, options: SettleOptions = {}): Promise<Receipt> {
-    const gateway = this.#gateway;
+  async settle(end: CallEnd, charge: CallCharge, options: SettleOptions = {}): Promise<Receipt> {
     const { reservation, keyedCall, requestId, running } = this.call;
     this.#hasEnded = true;
-    const settleStartedMs = gateway.clock.monotonicMs();
+    const settleStartedMs = this.#gateway.clock.monotonicMs();
     const draft = this.#draft(end, charge, settleStartedMs);
     const lateCharge = this.call.stream || options.attach !== undefined ? "kept" : "forgone";
     let isWithheld = false;
-    const card = draft.providerCost === undefined ? undefined : end.route?.rateCard;
-    const over = () => {
+    const withheld = () => isWithheld ? this.#withheldAnswer(draft) : undefined;
+    const settle = async (): Promise<Receipt> => {
+      try {
+        const charged = options.attach ?? keyedCall?.rows(draft);
+        const card = draft.providerCost === undefined ? undefined : end.route?.rateCard;
+        const rows = card === undefined ? charged : this.#gateway.rateCards.attach(card, charged);
+        const receipt = await this.#gateway.wallet.settle(reservation, draft, rows, withheld);
+        if (card !== undefined && !isWithheld) this.#gateway.rateCards.noteStored(card);
+        this.#report(receipt, settleStartedMs, options.stopReason);
+        if (isWithheld && receipt.costMicroVnd > 0n) {
+          this.#gateway.withheldRefunds.add(receipt, keyedCall);
+        }
+        return receipt;
+      } catch (error) {
+        this.#gateway.log.event("error", "a call was not settled", {
+          request_id: requestId,
+          error: errorName(error),
+        });
+        throw error;
+      }
+    };
+    try {
+      return await receiptInTime(settle(), {
+        deadlines: this.#gateway.deadlines,
+        waitMs: this.#gateway.config.receiptWaitMs,
+        charge: lateCharge,
+        onLate: () => {
+          isWithheld = lateCharge === "forgone";
+          keyedCall?.withhold();
+          this.#gateway.log.event("warn", "a receipt is late", {
+            request_id: requestId,
+            charge: lateCharge,
+          });
+        },
+      });
+    } finally {
       running.end();
       // A call that reached no provider does not count.
       this.call.rated?.end({
         tokens: ratedTokens(charge.usage),
         isCounted: end.attempts.length > 0,
       });
-    };
-    const settle = (): Promise<Receipt> => {
-      try {
-        const charged = options.attach ?? keyedCall?.rows(draft);
-        const rows = card === undefined ? charged : gateway.rateCards.attach(card, charged);
-        const withheld = () => isWithheld ? this.#withheldAnswer(draft) : undefined;
-        return gateway.wallet.settle(reservation, draft, rows, withheld);
-      } catch (error) {
-        return Promise.reject(error);
-      }
-    };
-    return receiptInTime(settle(), {
-      deadlines: gateway.deadlines,
-      waitMs: gateway.config.receiptWaitMs,
-      charge: lateCharge,
-      onLate: () => {
-        isWithheld = lateCharge === "forgone";
-        keyedCall?.withhold();
-        const fields = { request_id: requestId, charge: lateCharge };
-        gateway.log.event("warn", "a receipt is late", fields);
-        over();
-      },
-      onReceipt: (receipt) => {
-        over();
-        if (card !== undefined && !isWithheld) gateway.rateCards.noteStored(card);
-        this.#report(receipt, settleStartedMs, options.stopReason);
-        if (isWithheld && receipt.costMicroVnd > 0n) {
-          gateway.withheldRefunds.add(receipt, keyedCall);
-        }
-      },
-      onFailure: (error) => {
-        over();
-        const fields = { request_id: requestId, error: errorName(error) };
-        gateway.log.event("error", "a call was not settled", fields);
-      },
-    });
+    }
   }
 
   /** What is settled instead for an answer that the client was refused. */

@@ -62,68 +62,29 @@ interface AdmissionOptions {
  * Authenticates the caller before a body is kept, so that requests without a valid key cannot hold 20 MB each. The
  * body of a refused request is read and discarded, since with an unread one the server would reset the connection.
  *
- * @returns a promise only where something has to be waited for: the body or the key is not here yet
- * @throws {GatewayError} (or rejects with it) `maintenance`, `request_too_large`, `invalid_api_key`,
- * `unsupported_media_type`, `busy` …
+ * @throws {GatewayError} `maintenance`, `request_too_large`, `invalid_api_key`, `unsupported_media_type`, `busy` …
  */
-export function admitRequest(
+export async function admitRequest(
   gateway: Gateway,
   incoming: Incoming,
-  options: AdmissionOptions = {},
-): AuthenticatedRequest | Promise<AuthenticatedRequest> {
-  let admitted: Principal | Promise<Principal>;
-  try {
-    admitted = admitCaller(gateway, incoming);
-    if (!(admitted instanceof Promise)) requirePlainBody(incoming.request.headers);
-  } catch (error) {
-    return discarded(gateway, incoming, error);
-  }
-  return admitted instanceof Promise
-    ? admitLate(gateway, incoming, admitted, options)
-    : readAdmitted(gateway, incoming, admitted, options);
-}
-
-async function admitLate(
-  gateway: Gateway,
-  incoming: Incoming,
-  admitting: Promise<Principal>,
-  options: AdmissionOptions,
+  { charging = "paid", maxBytes = maxRequestBodyBytes }: AdmissionOptions = {},
 ): Promise<AuthenticatedRequest> {
+  const { request } = incoming;
   let principal: Principal;
   try {
-    principal = await admitting;
-    requirePlainBody(incoming.request.headers);
+    const admitted = admitCaller(gateway, incoming);
+    incoming.principal = principal = admitted instanceof Promise ? await admitted : admitted;
+    requirePlainBody(request.headers);
   } catch (error) {
-    return await discarded(gateway, incoming, error);
+    await gateway.refusedBodies.discard(request, incoming.clientAddress);
+    throw error;
   }
-  return await readAdmitted(gateway, incoming, principal, options);
-}
-
-/** Refuses a request whose body was not read. */
-async function discarded(
-  { refusedBodies }: Gateway,
-  { request, clientAddress }: Incoming,
-  error: unknown,
-): Promise<never> {
-  await refusedBodies.discard(request, clientAddress);
-  throw error;
-}
-
-function readAdmitted(
-  gateway: Gateway,
-  incoming: Incoming,
-  principal: Principal,
-  { charging = "paid", maxBytes = maxRequestBodyBytes }: AdmissionOptions,
-): AuthenticatedRequest | Promise<AuthenticatedRequest> {
-  incoming.principal = principal;
-  const reading = readRequestBody(incoming.request, gateway.deadlines, {
+  const body = await readRequestBody(request, gateway.deadlines, {
     maxBytes,
     admission: new LargeBodyAdmission(gateway, incoming, principal, charging),
     isReadWidely: incoming.isFirstOfConnection,
   });
-  return reading instanceof Promise
-    ? reading.then((body) => ({ body, principal }))
-    : { body: reading, principal };
+  return { body, principal };
 }
 
 /**

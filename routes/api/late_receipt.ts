@@ -37,45 +37,33 @@ export class LateReceiptError extends GatewayError {
   }
 }
 
-/** What waits for a receipt. */
-export interface ReceiptWait {
-  readonly deadlines: Deadlines;
-  readonly waitMs: number;
-  readonly charge: LateCharge;
-  /** Called before the wait is given up. */
-  readonly onLate: () => void;
-  /** Called with the receipt, in time or late. */
-  readonly onReceipt: (receipt: Receipt) => void;
-  /** Called when there will be no receipt, in time or late. */
-  readonly onFailure: (error: unknown) => void;
-}
-
 /**
- * Resolves with the receipt, or rejects after `waitMs`. With callbacks, since each promise in between would cost a call
- * as much as its log line.
+ * Resolves with the receipt, or rejects after `waitMs`.
  *
+ * @param onLate called before it rejects
  * @throws {LateReceiptError} if the settlement goes on
  */
-export function receiptInTime(settling: Promise<Receipt>, wait: ReceiptWait): Promise<Receipt> {
+export function receiptInTime(
+  settling: Promise<Receipt>,
+  { deadlines, waitMs, charge, onLate }: {
+    readonly deadlines: Deadlines;
+    readonly waitMs: number;
+    readonly charge: LateCharge;
+    readonly onLate: () => void;
+  },
+): Promise<Receipt> {
   return new Promise((resolve, reject) => {
-    const deadline = wait.deadlines.create(() => {
-      wait.onLate();
-      reject(new LateReceiptError(wait.charge, settling));
+    const deadline = deadlines.create(() => {
+      onLate();
+      reject(new LateReceiptError(charge, settling));
     });
-    deadline.arm(wait.waitMs);
-    const fail = (error: unknown) => {
-      deadline.disarm();
-      wait.onFailure(error);
-      reject(error);
-    };
+    deadline.arm(waitMs);
     settling.then((receipt) => {
       deadline.disarm();
-      try {
-        wait.onReceipt(receipt);
-      } catch (error) {
-        return fail(error);
-      }
       resolve(receipt);
-    }, fail);
+    }, (error) => {
+      deadline.disarm();
+      reject(error);
+    });
   });
 }

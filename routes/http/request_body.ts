@@ -27,7 +27,7 @@ export interface BodyBounds {
 }
 
 /**
- * Reads the body of a request; without a promise if it has arrived.
+ * Reads the body of a request.
  *
  * @throws {GatewayError} `request_too_large` above `maxBytes` (also for chunked bodies), `request_timeout` when the
  * client sends too slowly, `invalid_request` when it breaks off, and any error of the admission
@@ -36,10 +36,12 @@ export function readRequestBody(
   request: HttpRequest,
   deadlines: Deadlines,
   { maxBytes = maxRequestBodyBytes, admission, isReadWidely = false }: BodyBounds = {},
-): Uint8Array | Promise<Uint8Array> {
+): Promise<Uint8Array> {
   const arrived = request.arrivedBody?.();
   if (arrived !== undefined) {
-    return arrived.length <= maxBytes ? arrived : Promise.reject(tooLarge(maxBytes));
+    return arrived.length <= maxBytes
+      ? Promise.resolve(arrived)
+      : Promise.reject(tooLarge(maxBytes));
   }
   const declared = request.headers.get("content-length");
   const declaredBytes = /^\d{1,15}$/.test(declared ?? "") ? Number(declared) : undefined;

@@ -20,7 +20,7 @@ import {
   type InitialReservation,
   initialReservation,
 } from "../../../core/calls/bounds/initial_reservation.ts";
-import { type AttemptLoopResult, runAttempts } from "../../../core/calls/attempt_loop.ts";
+import { runAttempts } from "../../../core/calls/attempt_loop.ts";
 import {
   type ChatCall,
   type ChatExchange,
@@ -39,13 +39,7 @@ import type { RatedCall } from "../../../core/rate_limits/rate_book.ts";
 import type { Reservation } from "../../../kv/wallet/mod.ts";
 import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
 import { reserve } from "../admission.ts";
-import {
-  answerReply,
-  deliverEarly,
-  deliverStream,
-  type Delivery,
-  settleAnswer,
-} from "./chat_delivery.ts";
+import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
 import { type CallStart, startCall } from "../call_settlement.ts";
 import { reportResult } from "../route_result.ts";
@@ -57,24 +51,21 @@ import type { Gateway } from "../gateway.ts";
 import { admitRequest, type AuthenticatedRequest, type Incoming } from "../incoming.ts";
 
 /**
- * Serves one chat call. Nothing in the usual call waits before its request is sent, and what does not wait is no
- * promise: each costs as much as looking up a header.
+ * Serves one chat call.
  *
  * @param path what the path of a Gemini request says
  *
- * @throws {GatewayError} (or rejects with it) the client's error; nothing is charged then
+ * @throws {GatewayError} the client's error; nothing is charged then
  */
-export function serveChat(
+export async function serveChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
   path?: GeminiPath,
 ): Promise<Reply | Response> {
   const start = startCall(gateway);
-  const admitted = admitRequest(gateway, incoming);
-  const serve = (request: AuthenticatedRequest) =>
-    serveAdmittedChat(gateway, style, incoming, { ...request, start, path });
-  return admitted instanceof Promise ? admitted.then(serve) : serve(admitted);
+  const { body, principal } = await admitRequest(gateway, incoming);
+  return await serveAdmittedChat(gateway, style, incoming, { body, principal, start, path });
 }
 
 /** A chat request whose body was read. */
@@ -87,77 +78,40 @@ interface AdmittedChat extends AuthenticatedRequest {
 /**
  * Serves a chat call whose body was read.
  *
- * @throws {GatewayError} (or rejects with it) the client's error; nothing is charged then
+ * @throws {GatewayError} the client's error; nothing is charged then
  */
-export function serveAdmittedChat(
+export async function serveAdmittedChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-  request: AdmittedChat,
+  { body: bytes, principal, start, path }: AdmittedChat,
 ): Promise<Reply | Response> {
-  if (style === "responses" || hasIdempotencyKey(incoming)) {
-    return serveRemembered(gateway, style, incoming, request);
-  }
-  return begin(gateway, incoming, checkChat(gateway, style, incoming, request));
-}
-
-/** Serves a call for which something is looked up first: items of earlier answers, or a former answer. */
-async function serveRemembered(
-  gateway: Gateway,
-  style: Style,
-  incoming: Incoming,
-  request: AdmittedChat,
-): Promise<Reply | Response> {
-  const { principal, body: bytes } = request;
   if (style === "responses") await fetchPeersItems(gateway, principal.accountId, bytes);
-  const checked = checkChat(gateway, style, incoming, request);
+  const checked = checkChat(gateway, style, incoming, { bytes, principal, start, path });
   if (hasIdempotencyKey(incoming)) {
     const body = { kind: "json", json: checked.call.body } as const;
     const known = await knownAnswer(gateway, incoming, principal, body);
     if (known !== undefined) return known;
   }
-  return await begin(gateway, incoming, checked);
-}
-
-/** Waits for the rates of the caller where there are some, then runs a checked call. */
-function begin(
-  gateway: Gateway,
-  incoming: Incoming,
-  checked: CheckedCall,
-): Promise<Reply | Response> {
-  const { bounds, call: { model }, principal } = checked;
-  if (!isRateLimited(gateway, principal, model)) return run(gateway, incoming, checked, undefined);
-  const expected = {
-    input: bounds.estimatedInputTokens,
-    output: expectedOutput(gateway, principal, model, bounds.outputTokens),
-  };
-  return beginRated(gateway, incoming, principal, model, expected)
-    .then((rated) => run(gateway, incoming, checked, rated));
-}
-
-/** Reserves the money for a call, and delivers its answer. */
-function run(
-  gateway: Gateway,
-  incoming: Incoming,
-  checked: CheckedCall,
-  rated: RatedCall | undefined,
-): Promise<Reply | Response> {
-  const { bounds, call, principal, start } = checked;
+  const { bounds, call } = checked;
+  const rated = isRateLimited(gateway, principal, call.model)
+    ? await beginRated(gateway, incoming, principal, call.model, {
+      input: bounds.estimatedInputTokens,
+      output: expectedOutput(gateway, principal, call.model, bounds.outputTokens),
+    })
+    : undefined;
   const initial = initialReservation(bounds, bounds.reservedPrice, {
     stream: call.request.stream,
     expectedTokens: gateway.expectations.tokens(call.model, principal.key.id),
   });
-  const reserved = reserve(gateway.wallet, principal, {
+  const reservation = await reserve(gateway.wallet, principal, {
     amountMicroVnd: initial.costMicroVnd,
     startedAtMs: start.startedAtMs,
     rated,
     localError: () => localError(gateway, checked),
   });
-  const admitted = (reservation: Reservation) => {
-    incoming.isAdmitted = true;
-    return deliver(gateway, incoming, checked, { initial, reservation, rated });
-  };
-  return reserved instanceof Promise ? reserved.then(admitted) : admitted(reserved);
+  incoming.isAdmitted = true;
+  return await deliver(gateway, incoming, checked, { initial, reservation, rated });
 }
 
 /** Tries the routes for a call whose reservation is made, and settles it. */
@@ -190,6 +144,12 @@ async function deliver(
     keyedCall: incoming.keyedCall,
   });
   try {
+    // A call that is not streamed runs to its end when its client leaves: the provider would finish and charge it
+    // anyway. Reading the signal makes the server watch the connection, which costs as much as parsing the body, so
+    // it is done while the provider works.
+    const onSent = () => {
+      if (request.stream) control.watchClient(incoming.request.signal);
+    };
     if (!request.stream) incoming.answer = gateway.answers.open(principal.accountId);
     const { bufferedBody, answer: bufferedAnswer } = incoming;
     const { media: { fetchDocument }, bodies } = gateway;
@@ -209,18 +169,7 @@ async function deliver(
       bufferedAnswer,
       dropped: new Set(),
     };
-    if (request.stream) {
-      // A call that is not streamed runs to its end when its client leaves: the provider would finish and charge it
-      // anyway. Reading the signal makes the server watch the connection, which costs as much as parsing the body,
-      // so it is done while the provider works.
-      return await answerStream(delivery, () => control.watchClient(incoming.request.signal));
-    }
-    const tried = tryRoutes(delivery);
-    const found = concluded(delivery, tried, await tried.loop);
-    if (!found.ok) return await failed(delivery, found, undefined);
-    invariant(found.result.kind === "answer", "no stream was asked for");
-    const receipt = await settleAnswer(delivery, found, found.result);
-    return answerReply(delivery, found, found.result, receipt);
+    return await answer(delivery, onSent);
   } catch (error) {
     settlement.abandon();
     throw error;
@@ -238,12 +187,17 @@ function localError(
 }
 
 /**
- * Finds a route and delivers its stream. `onSent` is called when the request was sent to the first route, or could not
- * be.
+ * Finds a route and delivers its answer. `onSent` is called when the request was sent to the first route, or could
+ * not be.
  */
-async function answerStream(delivery: Delivery, onSent: () => void): Promise<Reply> {
+async function answer(delivery: Delivery, onSent: () => void): Promise<Reply | Response> {
+  if (!delivery.call.request.stream) {
+    const found = await find(delivery, () => undefined);
+    invariant(found.result.kind === "answer", "no stream was asked for");
+    return await deliverAnswer(delivery, found, found.result);
+  }
   let statusSent: number | undefined;
-  const finding = findStream(delivery, () => statusSent);
+  const finding = find(delivery, () => statusSent);
   onSent();
   if (await isLate(delivery.gateway.deadlines, finding)) {
     statusSent = 200;
@@ -252,18 +206,6 @@ async function answerStream(delivery: Delivery, onSent: () => void): Promise<Rep
   const found = await finding;
   invariant(found.result.kind === "stream", "a stream was asked for");
   return deliverStream(delivery, found, found.result);
-}
-
-/**
- * Tries the routes until one produces output.
- *
- * @param statusSent the status that the client already has, if it has one
- * @throws {GatewayError} when no route did; the call is settled then
- */
-async function findStream(delivery: Delivery, statusSent: () => number | undefined) {
-  const tried = tryRoutes(delivery);
-  const found = concluded(delivery, tried, await tried.loop);
-  return found.ok ? found : await failed(delivery, found, statusSent());
 }
 
 /** Refuses URLs that would lead a provider into an internal network; `undefined` if no name has to be resolved. */
@@ -276,17 +218,13 @@ function vetted(
   return refuseInternalNames(urls, (host) => media.names.isPublic(host));
 }
 
-type Found = AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>;
-
-/** The routes of a call that are being tried. */
-interface TriedRoutes {
-  readonly loop: Promise<Found>;
-  /** How many there are. */
-  readonly candidates: number;
-}
-
-/** Tries the routes until one produces output. */
-function tryRoutes(delivery: Delivery): TriedRoutes {
+/**
+ * Tries the routes until one produces output.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ * @throws {GatewayError} when no route did; the call is settled then
+ */
+async function find(delivery: Delivery, statusSent: () => number | undefined) {
   const { gateway, catalog, call, settlement, control } = delivery;
   const { request, model } = call;
   const { router } = gateway;
@@ -302,7 +240,7 @@ function tryRoutes(delivery: Delivery): TriedRoutes {
     former,
     customer,
   });
-  const loop = runAttempts<ChatExchange, StartedStream | WholeAnswer>({
+  const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
     candidates,
     start: (route, onSentAgain) => {
       const access = { ...router.begin(route, operation), onSentAgain };
@@ -338,41 +276,20 @@ function tryRoutes(delivery: Delivery): TriedRoutes {
     },
     onBug: settlement.onBug,
   });
-  return { loop, candidates: candidates.length };
-}
-
-/** Reports the end of the attempts. A failure has the error that the client gets. */
-function concluded(
-  { gateway, call, settlement, control, documents }: Delivery,
-  { candidates }: TriedRoutes,
-  loop: Found,
-): Found {
-  documents?.release();
-  const { model, request } = call;
-  const operation = request.stream ? "chat_stream" : "chat";
-  const { customer } = settlement;
-  const found = reportResult(gateway, { model, operation, customer, candidates, control }, loop);
-  if (found.ok) settlement.noteRoute(found.route);
-  return found;
-}
-
-/**
- * Settles a call that no route answered.
- *
- * @param statusSent the status that the client already has, if it has one
- * @throws {GatewayError} the client's error
- */
-async function failed(
-  { call: { request }, settlement, control }: Delivery,
-  { error, attempts }: Extract<Found, { readonly ok: false }>,
-  statusSent: number | undefined,
-): Promise<never> {
+  delivery.documents?.release();
+  const routed = { model, operation, customer, candidates: candidates.length, control } as const;
+  const found = reportResult(gateway, routed, loop);
+  if (found.ok) {
+    settlement.noteRoute(found.route);
+    return found;
+  }
+  const { error } = found;
   await settlement.settle({
     outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
-    status: statusSent ?? wireStatus(error, request.style === "messages" ? "messages" : "chat"),
+    status: statusSent() ?? wireStatus(error, request.style === "messages" ? "messages" : "chat"),
     reading: undefined,
     route: undefined,
-    attempts,
+    attempts: found.attempts,
   });
   throw error;
 }

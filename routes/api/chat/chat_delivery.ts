@@ -16,7 +16,6 @@ import type { Catalog } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
 import type { GatewayError } from "../../../core/errors.ts";
-import type { Receipt } from "../../../core/billing/receipt.ts";
 import { idleMs } from "../../../core/routing/timeouts.ts";
 import { encodeSseEvent, keepAliveComment } from "../../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../../http/bytes_leave.ts";
@@ -76,28 +75,20 @@ function headersOf(delivery: Delivery, dropped: readonly string[]): [string, str
   });
 }
 
-/** Settles a whole answer; it may be sent when this resolves. */
-export function settleAnswer(
-  { settlement }: Delivery,
-  { route, attempts }: Found,
-  { reading }: WholeAnswer,
-): Promise<Receipt> {
-  return settlement.settle({
+/** Delivers a whole answer, after settling it. */
+export async function deliverAnswer(
+  delivery: Delivery,
+  found: Found,
+  answer: WholeAnswer,
+): Promise<Reply> {
+  const { reading, clientBytes } = answer;
+  const receipt = await delivery.settlement.settle({
     outcome: reading.empty && reading.usage === undefined ? "empty" : "completed",
     status: 200,
     reading: { ...reading, sawOutput: !reading.empty },
-    route,
-    attempts,
+    route: found.route,
+    attempts: found.attempts,
   });
-}
-
-/** Makes the reply with a whole answer that is settled. */
-export function answerReply(
-  delivery: Delivery,
-  found: Found,
-  { clientBytes }: WholeAnswer,
-  receipt: Receipt,
-): Reply {
   const headers = [...headersOf(delivery, found.begun.dropped), ...costHeaders(receipt)];
   return wholeAnswer(clientBytes, headers, delivery.bufferedAnswer, delivery.gateway.deadlines);
 }

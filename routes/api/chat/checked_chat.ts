@@ -35,9 +35,9 @@ export function checkChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-  { body: bytes, principal, start, path }: {
+  { bytes, principal, start, path }: {
     readonly path?: GeminiPath | undefined;
-    readonly body: Uint8Array;
+    readonly bytes: Uint8Array;
     readonly principal: Principal;
     readonly start: CallStart;
   },

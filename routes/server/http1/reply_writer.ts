@@ -99,28 +99,12 @@ export class ReplyWriter {
     if (joined !== null) buffer.set(joined, head.length);
     const { socket } = this.#host;
     const onWrite = this.#onWholeWrite;
-    onWrite();
-    return socket.write(buffer).then((written) => {
-      // Most answers are one write.
-      if (written === length && rest === undefined) {
-        writeBuffers.give(buffer);
-        return isKept;
-      }
-      return this.#writeRest(buffer, written, rest).then(() => isKept);
+    const written = writeAll(socket, buffer, onWrite).then(() => {
+      writeBuffers.give(buffer);
+      return isKept;
     });
-  }
-
-  /** Writes what a first write of `written` bytes has left. */
-  async #writeRest(
-    buffer: Uint8Array<ArrayBuffer>,
-    written: number,
-    rest: Uint8Array | undefined,
-  ): Promise<void> {
-    const { socket } = this.#host;
-    const onWrite = this.#onWholeWrite;
-    if (written < buffer.length) await writeAll(socket, buffer.subarray(written), onWrite);
-    writeBuffers.give(buffer);
-    if (rest !== undefined) await writeAll(socket, rest, onWrite);
+    if (rest === undefined) return written;
+    return written.then(() => writeAll(socket, rest, onWrite)).then(() => isKept);
   }
 }
 

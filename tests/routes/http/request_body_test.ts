@@ -3,10 +3,8 @@ import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { uncountedBodyBytes } from "../../../core/calls/read_whole.ts";
-import { readRequestBody as readBody } from "../../../routes/http/request_body.ts";
+import { readRequestBody } from "../../../routes/http/request_body.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-
-const readRequestBody = async (...args: Parameters<typeof readBody>) => await readBody(...args);
 
 /** A body in pieces of 1,000 bytes at most, with its length in the head or without. */
 function requestOf(length: number, isDeclared: boolean) {

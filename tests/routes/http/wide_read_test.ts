@@ -2,10 +2,8 @@ import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
-import { readRequestBody as readBody } from "../../../routes/http/request_body.ts";
+import { readRequestBody } from "../../../routes/http/request_body.ts";
 import { widelyReadBodyBytes } from "../../../routes/http/small_body.ts";
-
-const readRequestBody = async (...args: Parameters<typeof readBody>) => await readBody(...args);
 
 const encoder = new TextEncoder();
 
