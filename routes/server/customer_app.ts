@@ -6,7 +6,7 @@ import type { BackgroundWorker } from "../api/background_worker.ts";
 import type { Gateway } from "../api/gateway.ts";
 import type { DashboardEnv, Dispatch } from "../dashboard/mod.ts";
 import { createUsageApi } from "../usage_api/mod.ts";
-import { creditJobs } from "./credit_jobs.ts";
+import { openCreditWork } from "./credit_jobs.ts";
 import type { Job } from "./jobs.ts";
 import { lowBalanceJob, type MailOptions, startMailWorker } from "./mails.ts";
 import { openMoneyIn } from "./money_in.ts";
@@ -31,7 +31,11 @@ export interface CustomerAppOptions extends MailOptions {
 export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): CustomerApp {
   const { kv, clock, directory, wallet, media } = gateway;
   const hintMail = () => media.wakeUp.nudge(mailQueue.name);
-  const moneyIn = openMoneyIn(gateway, hintMail);
+  const creditWork = openCreditWork(gateway);
+  const moneyIn = openMoneyIn(gateway, () => {
+    hintMail();
+    creditWork.topUpCredited();
+  });
   return {
     hooks: moneyIn.hooks,
     usageApi: createUsageApi({ kv, clock, directory, wallet }),
@@ -39,7 +43,7 @@ export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): 
       const { createPages } = await import("./pages.ts");
       return createPages(gateway, { ...options, moneyIn, hintMail, dispatch });
     },
-    jobs: [...moneyIn.jobs, lowBalanceJob(gateway, hintMail), ...creditJobs(gateway)],
+    jobs: [...moneyIn.jobs, lowBalanceJob(gateway, hintMail), ...creditWork.jobs],
     startWorkers: () => startMailWorker(gateway, options),
   };
 }

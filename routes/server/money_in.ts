@@ -41,7 +41,7 @@ export interface MoneyIn {
   readonly jobs: readonly Job[];
 }
 
-function intakeOf(gateway: Gateway, hintMail: () => void): BankIntake {
+function intakeOf(gateway: Gateway, afterCredit: () => void): BankIntake {
   const { config: { topup }, kv, clock, log } = gateway;
   return createBankIntake({
     kv,
@@ -52,7 +52,7 @@ function intakeOf(gateway: Gateway, hintMail: () => void): BankIntake {
     onCredited(operation, credited) {
       followCredited(operation, credited);
       // The hint comes after the commit; without it the worker would look within a second.
-      queueMicrotask(hintMail);
+      queueMicrotask(afterCredit);
     },
     report: ({ what, source, id, error }) =>
       log.event("warn", "bank notice", {
@@ -119,10 +119,10 @@ function jobsOf(gateway: Gateway, intake: BankIntake, poll: MoneyIn["poll"]): Jo
 /**
  * Creates the intake of bank notices with everything that feeds it.
  *
- * @param hintMail is called after a mail was added to the queue
+ * @param onCredited is called after a transfer was credited and its mail added to the queue
  */
-export function openMoneyIn(gateway: Gateway, hintMail: () => void): MoneyIn {
-  const intake = intakeOf(gateway, hintMail);
+export function openMoneyIn(gateway: Gateway, onCredited: () => void): MoneyIn {
+  const intake = intakeOf(gateway, onCredited);
   const poll = pollOf(gateway, intake);
   return {
     intake,
