@@ -47,6 +47,9 @@ interface World {
 
 const accountId = newAccount();
 
+/** Loads until all lanes are open: a load that opens none would be a defect. */
+const mostLoads = 5;
+
 async function laned(kv: KeyValueStore): Promise<World> {
   const time = new ManualTime();
   const lanes = { maxLanes: 3, farStoreMs: -1 };
@@ -59,7 +62,10 @@ Deno.test("lanes open with the load and close when they are idle", async () => {
   using kv = await Deno.openKv(":memory:");
   const { wallet, time } = await laned(kv);
   assertEquals(await instances(kv), 1);
-  await during(time, settleMany(wallet, 200));
+  // A lane opens by commits of the real store: on a busy machine one load may end before the last has opened.
+  for (let load = 0; load < mostLoads && await instances(kv) < 4; load++) {
+    await during(time, settleMany(wallet, 200));
+  }
   assertEquals(await instances(kv), 4);
   for (let waited = 0; waited < 4; waited++) await pass(time, 15_000);
   await pass(time, 0);
