@@ -1,6 +1,6 @@
 /**
  * Admits calls under rate limits and counts them. One book serves all threads of a process; sums of other instances are
- * added to it as they are told.
+ * added to it when they report it.
  *
  * With one instance no limit is ever exceeded. With several, each may add an equal share of what is left between two
  * exchanges of sums (docs/adr/ has the bound).
@@ -151,7 +151,7 @@ export class ProcessRateBook implements RateBook {
     });
   }
 
-  /** What other instances are told: all subjects that calls of this instance use. */
+  /** What this instance reports to others: all subjects that its calls use. */
   tell(): [id: string, use: SharedUse][] {
     const nowMs = this.#monotonicMs();
     const told: [string, SharedUse][] = [];
@@ -166,7 +166,7 @@ export class ProcessRateBook implements RateBook {
    * Counts what another instance tells beyond what it told before.
    *
    * @param told `undefined`: nothing of it counts any more
-   * @param isRecent whether `former` is of the last minute; otherwise only the minute that was told counts
+   * @param isRecent whether `former` is of the last minute; otherwise only the reported minute counts
    */
   adopt(
     id: string,

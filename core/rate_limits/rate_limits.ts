@@ -2,7 +2,7 @@
  * What a rate limit is: calls and tokens per minute, and calls at once, of an account, a key or a model.
  *
  * - Folder `core/rate_limits/`: the rate limits of customers: who is limited, how much of a minute is used, what a
- *   refused caller is told.
+ *   refused caller reads.
  * - In: limits of the operator and of owners of keys, calls that begin and end.
  * - Out: admissions and refusals, figures for headers and pages, sums for other instances.
  * - Never: waits for a store, or costs a call without limits anything.

@@ -77,7 +77,7 @@ export class SubjectUse {
       this.tokens.sum(nowMs) === 0;
   }
 
-  /** Returns what other instances are told, who know it from now on; `undefined` if this instance uses nothing. */
+  /** Returns the use to report to other instances, and counts it as reported; `undefined` if there is none. */
   tell(nowMs: number): SharedUse | undefined {
     this.requests.untold = 0;
     this.tokens.untold = 0;
