@@ -9,7 +9,12 @@ import { type StartedGateway, startGateway } from "../support/gateways/started_g
 const full = Deno.env.get("GATEWAY_MEMORY_TEST") === "full";
 const size = full
   ? { downloads: 200, downloadMegabytes: 50, uploads: 9, uploadMegabytes: 19 }
-  : { downloads: 24, downloadMegabytes: 30, uploads: 8, uploadMegabytes: 19 };
+  : { downloads: 24, downloadMegabytes: 60, uploads: 8, uploadMegabytes: 19 };
+/**
+ * What downloads may add to the memory at rest, whatever their number and length. It is what the engine has not yet
+ * collected of the pieces that passed: 80 to 120 MB were seen on two idle cores, 161 MB on a busy machine.
+ */
+const uncollectedMegabytes = 300;
 const megabyte = 1024 * 1024;
 
 /** Reads to the end and discards the bytes. */
@@ -89,8 +94,8 @@ Deno.test("memory stays flat while many clients download and upload", {
     const moved = size.downloads * size.downloadMegabytes;
     const report = `idle ${idle} MB, peak ${peak} MB while ${moved} MB went out`;
     if (full) Deno.stderr.writeSync(new TextEncoder().encode(`${report}\n`));
-    // Buffers of sockets and streams grow with the number of clients, never with the length of the file.
-    assert(peak - idle < 100 + 1.5 * size.downloads, report);
+    assert(moved > 4 * uncollectedMegabytes, "a buffered download could not be told from none");
+    assert(peak - idle < uncollectedMegabytes, report);
   });
 
   await t.step("uploads are held once, and let go", async () => {
