@@ -14,5 +14,10 @@ export interface HttpRequest extends Pick<Request, "method" | "url" | "body" | "
 export interface Pieces {
   /** The next piece; `undefined` at the end, and possibly after `cancel`. Valid until the next read. */
   read(): Promise<Uint8Array | undefined>;
+  /**
+   * Reads what comes next into `view`, without a piece in between: how many bytes, or `undefined` at the end. Absent
+   * where the length is not known or a server cannot.
+   */
+  readonly readInto?: (view: Uint8Array<ArrayBuffer>) => Promise<number | undefined>;
   cancel(): Promise<void>;
 }

@@ -27,6 +27,9 @@ const paceWindowMs = 20_000;
  */
 const aheadFactor = 4;
 
+/** Bytes of the buffer of a body that nothing has arrived of: most of those that are read in place need no other. */
+const firstBytes = 128 * 1024;
+
 /** Grants memory to a body above `uncountedBodyBytes`. */
 export interface BodyAdmission {
   /** Called once, before anything beyond that is read. Throws or rejects if the caller may not send so much. */
@@ -152,6 +155,38 @@ async function readPieces(
   return body.bytes();
 }
 
+/** Reads a body of known length to where it stays, each part only when there is memory for it. */
+async function readInPlace(
+  readInto: NonNullable<Pieces["readInto"]>,
+  pace: Pace,
+  declaredBytes: number,
+  admission: BodyAdmission | undefined,
+): Promise<Uint8Array> {
+  let body = new Uint8Array(0);
+  let length = 0;
+  pace.begin();
+  while (length < declaredBytes) {
+    if (length === body.length) {
+      const size = Math.min(declaredBytes, Math.max(firstBytes, length * aheadFactor));
+      const waiting = admission?.grow(size - length);
+      if (waiting !== undefined) {
+        pace.end();
+        await waiting;
+        pace.begin();
+      }
+      const larger = new Uint8Array(size);
+      larger.set(body);
+      body = larger;
+    }
+    const count = await readInto(length === 0 ? body : body.subarray(length));
+    if (count === undefined) break; // cancelled
+    pace.came(count);
+    length += count;
+  }
+  admission?.whole();
+  return body.subarray(0, length);
+}
+
 /** Reads a body piece by piece. */
 export async function readSlowly(
   request: HttpRequest,
@@ -169,7 +204,11 @@ export async function readSlowly(
   const pace = new Pace(deadlines, cutOff);
   deadline.arm(requestBodyMs);
   try {
-    const bytes = await readPieces(pieces, pace, options);
+    const { readInto } = pieces;
+    const { declaredBytes, admission } = options;
+    const bytes = readInto === undefined || declaredBytes === undefined
+      ? await readPieces(pieces, pace, options)
+      : await readInPlace(readInto, pace, declaredBytes, admission);
     // A cancelled reader ends like a complete body.
     if (timedOut) throw tooSlow();
     return bytes;

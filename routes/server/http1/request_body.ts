@@ -1,4 +1,5 @@
 /** Reads the body of one request from its connection: framing, pace, and `100 Continue`. */
+import { invariant } from "../../../core/lib/assert.ts";
 import { ChunkedDecoder } from "../../../core/lib/http1/chunked.ts";
 import type { RequestHead } from "../../../core/lib/http1/server/request_head.ts";
 import type { ServerBounds } from "./bounds.ts";
@@ -83,6 +84,30 @@ export class RequestBody {
   }
 
   /**
+   * Reads what comes next of a body whose length is known into `view`, from the connection itself if nothing has
+   * arrived yet.
+   *
+   * @returns how many bytes; `undefined` at the end
+   * @throws as {@linkcode read}
+   */
+  async readInto(view: Uint8Array<ArrayBuffer>): Promise<number | undefined> {
+    invariant(this.#decoder === undefined, "the length of the body is known");
+    const { reader } = this.#host;
+    for (;;) {
+      if (this.#failure !== undefined) throw this.#failure;
+      if (this.#isComplete) return undefined;
+      if (reader.length > 0) return this.#placed(this.#copyInto(view));
+      const bytes = reader.isIdle
+        ? await this.#waiting(() => reader.moreInto(view.subarray(0, this.#unreadBytes)))
+        : await this.#more()
+        ? 0
+        : undefined;
+      if (bytes === undefined) throw this.#fail(new Error("The request ended early"));
+      if (bytes > 0) return this.#placed(bytes);
+    }
+  }
+
+  /**
    * Watches for the end of the client once the body was read, while its answer is being made. No piece is valid any
    * more then.
    */
@@ -126,18 +151,44 @@ export class RequestBody {
     this.#host.armBody(this.#host.bounds.bodyWindowMs);
   }
 
-  async #more(): Promise<boolean> {
+  #more(): Promise<boolean> {
     const { reader } = this.#host;
-    if (this.#isAwaited && reader.length === 0) this.#host.sendContinue();
-    this.#isAwaited = false;
     reader.expect(this.#decoder === undefined ? this.#unreadBytes : reader.buffer.length);
+    return this.#waiting(() => reader.more());
+  }
+
+  /** Waits for the client, whose pace counts meanwhile. */
+  async #waiting<Result>(read: () => Promise<Result>): Promise<Result> {
+    if (this.#isAwaited && this.#host.reader.length === 0) this.#host.sendContinue();
+    this.#isAwaited = false;
     this.#isWaiting = true;
     this.#pace();
     try {
-      return await reader.more();
+      return await read();
     } finally {
       this.#isWaiting = false;
     }
+  }
+
+  /** Copies what has arrived. */
+  #copyInto(view: Uint8Array<ArrayBuffer>): number {
+    const { reader } = this.#host;
+    const bytes = Math.min(this.#unreadBytes, reader.length, view.length);
+    view.set(reader.buffer.subarray(reader.start, reader.start + bytes));
+    reader.start += bytes;
+    this.#isAwaited = false;
+    return bytes;
+  }
+
+  /** Counts bytes that their reader owns already. */
+  #placed(bytes: number): number {
+    this.#windowBytes += bytes;
+    this.#unreadBytes -= bytes;
+    if (this.#unreadBytes === 0) {
+      this.#isComplete = this.#isDone = true;
+      this.watch();
+    }
+    return bytes;
   }
 
   /** The next part that has already arrived. */

@@ -57,6 +57,9 @@ export class ServedRequest implements HttpRequest {
     const body = this.#body;
     return {
       read: async () => await body.read() ?? undefined,
+      ...(this.headers.body === "chunked" ? {} : {
+        readInto: (view: Uint8Array<ArrayBuffer>) => body.readInto(view),
+      }),
       cancel: () => Promise.resolve(body.cancel()),
     };
   }
@@ -65,7 +68,8 @@ export class ServedRequest implements HttpRequest {
     const arrived = this.#body.takeArrived();
     if (arrived !== undefined) return arrived;
     const { body: declared } = this.headers;
-    let whole = new Uint8Array(declared === "chunked" ? 0 : Math.min(declared, aheadBytes));
+    if (declared !== "chunked" && declared <= aheadBytes) return await this.#inPlace(declared);
+    let whole = new Uint8Array(declared === "chunked" ? 0 : aheadBytes);
     let length = 0;
     for (;;) {
       const piece = await this.#body.read();
@@ -78,6 +82,15 @@ export class ServedRequest implements HttpRequest {
       whole.set(piece, length);
       length += piece.length;
     }
+  }
+
+  async #inPlace(declaredBytes: number): Promise<Uint8Array<ArrayBuffer>> {
+    const whole = new Uint8Array(declaredBytes);
+    let length = 0;
+    while (length < whole.length) {
+      length += await this.#body.readInto(whole.subarray(length)) ?? 0;
+    }
+    return whole;
   }
 
   /** Takes what has arrived of a body that nobody reads. */

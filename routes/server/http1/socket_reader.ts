@@ -32,6 +32,8 @@ export class SocketReader {
   start = 0;
   end = 0;
   #isReading = false;
+  /** How many bytes the last read into a place of its caller's brought. */
+  #placedBytes = 0;
   #hasEnded = false;
   #failure: unknown;
   #waiter: Waiter | undefined;
@@ -78,6 +80,26 @@ export class SocketReader {
       this.#read();
     }
     return new Promise((resolve, reject) => this.#waiter = { resolve, reject });
+  }
+
+  /** Whether {@linkcode moreInto} may be called: nothing is unread, and no read is under way. */
+  get isIdle(): boolean {
+    return this.start === this.end && !this.#isReading && !this.isOver;
+  }
+
+  /**
+   * Waits for bytes that go straight into `view`, which an interrupted read may still write to.
+   *
+   * @returns how many came; `undefined` when the client has ended its side
+   * @throws when the connection breaks, or what {@linkcode interrupt} was called with
+   */
+  async moreInto(view: Uint8Array<ArrayBuffer>): Promise<number | undefined> {
+    this.#isReading = true;
+    this.#socket.read(view).then(this.#onPlaced, this.#onFailure);
+    const isMore = await new Promise<boolean>((resolve, reject) => {
+      this.#waiter = { resolve, reject };
+    });
+    return isMore ? this.#placedBytes : undefined;
   }
 
   /** Makes who waits for bytes fail. The bytes are kept when they come. */
@@ -127,9 +149,18 @@ export class SocketReader {
   }
 
   readonly #onRead = (byteCount: number | null): void => {
+    this.end += byteCount ?? 0;
+    this.#settle(byteCount);
+  };
+
+  readonly #onPlaced = (byteCount: number | null): void => {
+    this.#placedBytes = byteCount ?? 0;
+    this.#settle(byteCount);
+  };
+
+  #settle(byteCount: number | null): void {
     this.#isReading = false;
     if (byteCount === null) this.#hasEnded = true;
-    else this.end += byteCount;
     const waiter = this.#waiter;
     if (waiter !== undefined) {
       this.#waiter = undefined;
@@ -137,7 +168,7 @@ export class SocketReader {
     }
     if (byteCount === null) this.#onGone();
     else this.watch();
-  };
+  }
 
   readonly #onFailure = (failure: unknown): void => {
     this.#isReading = false;
