@@ -27,8 +27,11 @@ const paceWindowMs = 20_000;
  */
 const aheadFactor = 4;
 
-/** Bytes of the buffer of a body that nothing has arrived of: most of those that are read in place need no other. */
-const firstBytes = 128 * 1024;
+/** Bytes of the buffer of a body that is read in place, once something of it has arrived: most need no other. */
+const placeBytes = 128 * 1024;
+
+/** Bytes of the first read of such a body: as much as has arrived with a head. */
+const firstReadBytes = 4 * 1024;
 
 /** Grants memory to a body above `uncountedBodyBytes`. */
 export interface BodyAdmission {
@@ -162,26 +165,28 @@ async function readInPlace(
   declaredBytes: number,
   admission: BodyAdmission | undefined,
 ): Promise<Uint8Array> {
-  let body = new Uint8Array(0);
+  let body = new Uint8Array(Math.min(declaredBytes, firstReadBytes));
   let length = 0;
+  let countedBytes = 0;
   pace.begin();
   while (length < declaredBytes) {
-    if (length === body.length) {
-      const size = Math.min(declaredBytes, Math.max(firstBytes, length * aheadFactor));
-      const waiting = admission?.grow(size - length);
-      if (waiting !== undefined) {
-        pace.end();
-        await waiting;
-        pace.begin();
-      }
-      const larger = new Uint8Array(size);
-      larger.set(body);
-      body = larger;
-    }
-    const count = await readInto(length === 0 ? body : body.subarray(length));
+    const count = await readInto(body.subarray(length));
     if (count === undefined) break; // cancelled
     pace.came(count);
     length += count;
+    if (countedBytes > 0 && length < body.length) continue;
+    const size = Math.min(declaredBytes, Math.max(placeBytes, length * aheadFactor));
+    if (size === countedBytes) continue;
+    const waiting = admission?.grow(size - countedBytes);
+    if (waiting !== undefined) {
+      pace.end();
+      await waiting;
+      pace.begin();
+    }
+    countedBytes = size;
+    const larger = new Uint8Array(size);
+    larger.set(body.subarray(0, length));
+    body = larger;
   }
   admission?.whole();
   return body.subarray(0, length);

@@ -16,20 +16,20 @@ const amount: JsonObject = { type: "string", pattern: "^\\d+(\\.\\d+)?$" };
 function rateComponents(): JsonObject {
   const { messages, others } = rateHeaders;
   const components: JsonObject = {};
-  for (const  of of["requests", "tokens"] as const) {
-    const unit = of === "requests" ? "Calls" : "Tokens";
-    for (const names of [messages[of], others[of]]) {
+  for (const counted of ["requests", "tokens"] as const) {
+    const unit = counted === "requests" ? "Calls" : "Tokens";
+    for (const names of [messages[counted], others[counted]]) {
       components[names.limit] = text(
         `${unit} per minute that the strictest rate limit allows.`,
         digits,
       );
       components[names.remaining] = text(`${unit} that are left of it.`, digits);
     }
-    components[messages[of].reset] = text(`When all of them are there again.`, {
+    components[messages[counted].reset] = text(`When all of them are there again.`, {
       type: "string",
       format: "date-time",
     });
-    components[others[of].reset] = text("The time until all of them are there again.", {
+    components[others[counted].reset] = text("The time until all of them are there again.", {
       type: "string",
       pattern: "^(\\d+ms|(\\d+m)?\\d+(\\.\\d+)?s)$",
     });

@@ -1,7 +1,7 @@
 /**
  * Bounds the memory of large request bodies.
  *
- * Bytes count as they arrive, so a length that a client only declares blocks no other account.
+ * Memory counts once bytes arrive for it, so a length that a client only declares blocks no other account.
  * Within one account the declared lengths count as well, so that many bodies at once arrive whole
  * one after the other rather than all in part.
  */
