@@ -137,34 +137,45 @@ Deno.test(
     }),
 );
 
+/** Lives of the test below: in one of them the kill comes before the import is over, however busy the machine is. */
+const mostImports = 5;
+
+/** Kills the gateway while it imports a statement, and imports it again; `false` if the kill came too late. */
+const importedAmid = () =>
+  withStoreFolder(async (folder) => {
+    const orders = await onStore(folder, (kv) => seedOrders(kv, 80));
+    const [session = ""] = await onStore(folder, seedOperators);
+    const rows = orders.map(({ code, askedMicroVnd }, i) =>
+      `20/11/2026 14:${10 + i % 50},FT${i},${askedMicroVnd / 1_000_000n},,${code} nap tien`
+    );
+    const csv = ["Ngày,Số tham chiếu,Ghi có,Ghi nợ,Nội dung", ...rows].join("\n");
+    const upload = {
+      account: "0123456789",
+      statement: new File([csv], "statement.csv", { type: "text/csv" }),
+    };
+    const gateway = await startMoneyGateway(folder);
+    const browser = await new OperatorBrowser(gateway, session).passSecondFactor();
+    const importing = browser.act("/operator/bank/import", upload).catch(() => {});
+    while (await balanceVnd(gateway, orders[8]!.accountId) === "0");
+    await gateway.end("SIGKILL");
+    await importing;
+    const paid = await countPaid(folder, orders);
+    assert(paid > 0, "something was paid before the kill");
+    await using again = await startMoneyGateway(folder);
+    await new OperatorBrowser(again, session).act("/operator/bank/import", upload);
+    await again.end("SIGTERM");
+    assertEquals(await countPaid(folder, orders), orders.length);
+    return paid < orders.length;
+  });
+
 Deno.test(
   "kill -9 in the middle of a statement import: imported again, each row counts once",
   processes,
-  () =>
-    withStoreFolder(async (folder) => {
-      const orders = await onStore(folder, (kv) => seedOrders(kv, 80));
-      const [session = ""] = await onStore(folder, seedOperators);
-      const rows = orders.map(({ code, askedMicroVnd }, i) =>
-        `20/11/2026 14:${10 + i % 50},FT${i},${askedMicroVnd / 1_000_000n},,${code} nap tien`
-      );
-      const csv = ["Ngày,Số tham chiếu,Ghi có,Ghi nợ,Nội dung", ...rows].join("\n");
-      const upload = {
-        account: "0123456789",
-        statement: new File([csv], "statement.csv", { type: "text/csv" }),
-      };
-      const gateway = await startMoneyGateway(folder);
-      const browser = await new OperatorBrowser(gateway, session).passSecondFactor();
-      const importing = browser.act("/operator/bank/import", upload).catch(() => {});
-      while (await balanceVnd(gateway, orders[8]!.accountId) === "0");
-      await gateway.end("SIGKILL");
-      await importing;
-      const paid = await countPaid(folder, orders);
-      assert(paid > 0 && paid < orders.length, `${paid} are paid: the kill was not in the middle`);
-      await using again = await startMoneyGateway(folder);
-      await new OperatorBrowser(again, session).act("/operator/bank/import", upload);
-      await again.end("SIGTERM");
-      assertEquals(await countPaid(folder, orders), orders.length);
-    }),
+  async () => {
+    for (let imports = 1; !await importedAmid(); imports++) {
+      assert(imports < mostImports, "no kill was in the middle");
+    }
+  },
 );
 
 Deno.test(

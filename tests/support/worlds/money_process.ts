@@ -41,10 +41,12 @@ export function startMoneyGateway(
 }
 
 /** Creates a folder for a store and removes it at the end. */
-export async function withStoreFolder(run: (folder: string) => Promise<void>): Promise<void> {
+export async function withStoreFolder<Result>(
+  run: (folder: string) => Promise<Result>,
+): Promise<Result> {
   const folder = await Deno.makeTempDir({ prefix: "gateway-money-" });
   try {
-    await run(folder);
+    return await run(folder);
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
