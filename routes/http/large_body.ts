@@ -165,7 +165,7 @@ async function readInPlace(
   declaredBytes: number,
   admission: BodyAdmission | undefined,
 ): Promise<Uint8Array> {
-  let body = new Uint8Array(Math.min(declaredBytes, firstReadBytes));
+  let body = new Uint8Array(firstReadBytes);
   let length = 0;
   let countedBytes = 0;
   pace.begin();
@@ -174,9 +174,8 @@ async function readInPlace(
     if (count === undefined) break; // cancelled
     pace.came(count);
     length += count;
-    if (countedBytes > 0 && length < body.length) continue;
+    if (length < countedBytes || length === declaredBytes) continue;
     const size = Math.min(declaredBytes, Math.max(placeBytes, length * aheadFactor));
-    if (size === countedBytes) continue;
     const waiting = admission?.grow(size - countedBytes);
     if (waiting !== undefined) {
       pace.end();

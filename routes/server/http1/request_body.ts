@@ -59,8 +59,8 @@ export class RequestBody {
     const whole = reader.buffer.slice(reader.start, reader.start + bytes);
     reader.start += bytes;
     this.#unreadBytes = 0;
-    this.#isComplete = this.#isDone = true;
-    this.watch();
+    this.#isComplete = true;
+    this.#done();
     return whole;
   }
 
@@ -75,11 +75,10 @@ export class RequestBody {
       const piece = this.#isComplete ? null : this.#take();
       if (piece !== null) return piece;
       if (this.#isComplete) {
-        this.#isDone = true;
-        this.watch();
+        this.#done();
         return null;
       }
-      if (!await this.#more()) throw this.#fail(new Error("The request ended early"));
+      if (!await this.#more()) throw this.#endedEarly();
     }
   }
 
@@ -96,15 +95,31 @@ export class RequestBody {
     for (;;) {
       if (this.#failure !== undefined) throw this.#failure;
       if (this.#isComplete) return undefined;
-      if (reader.length > 0) return this.#placed(this.#copyInto(view));
-      const bytes = reader.isIdle
-        ? await this.#waiting(() => reader.moreInto(view.subarray(0, this.#unreadBytes)))
-        : await this.#more()
-        ? 0
-        : undefined;
-      if (bytes === undefined) throw this.#fail(new Error("The request ended early"));
-      if (bytes > 0) return this.#placed(bytes);
+      const piece = this.#take(view.length);
+      if (piece !== null) {
+        view.set(piece);
+        if (this.#isComplete) this.#done();
+        return piece.length;
+      }
+      if (reader.isIdle) return await this.#readFromSocket(view.subarray(0, this.#unreadBytes));
+      if (!await this.#more()) throw this.#endedEarly();
     }
+  }
+
+  async #readFromSocket(view: Uint8Array<ArrayBuffer>): Promise<number> {
+    const bytes = await this.#waiting(() => this.#host.reader.moreInto(view));
+    if (bytes === null) throw this.#endedEarly();
+    this.#windowBytes += bytes;
+    this.#unreadBytes -= bytes;
+    this.#isComplete = this.#unreadBytes === 0;
+    if (this.#isComplete) this.#done();
+    return bytes;
+  }
+
+  /** Notes that the reader has every byte and holds no piece any more. */
+  #done(): void {
+    this.#isDone = true;
+    this.watch();
   }
 
   /**
@@ -170,36 +185,15 @@ export class RequestBody {
     }
   }
 
-  /** Copies what has arrived. */
-  #copyInto(view: Uint8Array<ArrayBuffer>): number {
-    const { reader } = this.#host;
-    const bytes = Math.min(this.#unreadBytes, reader.length, view.length);
-    view.set(reader.buffer.subarray(reader.start, reader.start + bytes));
-    reader.start += bytes;
-    this.#isAwaited = false;
-    return bytes;
-  }
-
-  /** Counts bytes that their reader owns already. */
-  #placed(bytes: number): number {
-    this.#windowBytes += bytes;
-    this.#unreadBytes -= bytes;
-    if (this.#unreadBytes === 0) {
-      this.#isComplete = this.#isDone = true;
-      this.watch();
-    }
-    return bytes;
-  }
-
-  /** The next part that has already arrived. */
-  #take(): Uint8Array | null {
+  /** The next part that has already arrived; of a body whose length is known at most `mostBytes`. */
+  #take(mostBytes = Infinity): Uint8Array | null {
     const { reader } = this.#host;
     const { buffer, start, end } = reader;
     if (start === end) return null;
     const decoder = this.#decoder;
     this.#isAwaited = false;
     if (decoder === undefined) {
-      const bytes = Math.min(this.#unreadBytes, end - start);
+      const bytes = Math.min(this.#unreadBytes, end - start, mostBytes);
       this.#unreadBytes -= bytes;
       return this.#took(start, start + bytes, this.#unreadBytes === 0);
     }
@@ -224,6 +218,10 @@ export class RequestBody {
     reader.start = end;
     if (isLast) this.#isComplete = true;
     return piece;
+  }
+
+  #endedEarly(): unknown {
+    return this.#fail(new Error("The request ended early"));
   }
 
   #fail(failure: unknown): unknown {

@@ -88,7 +88,10 @@ export class ServedRequest implements HttpRequest {
     const whole = new Uint8Array(declaredBytes);
     let length = 0;
     while (length < whole.length) {
-      length += await this.#body.readInto(whole.subarray(length)) ?? 0;
+      const bytes = await this.#body.readInto(whole.subarray(length));
+      // A part of it was read before.
+      if (bytes === undefined) return whole.slice(0, length);
+      length += bytes;
     }
     return whole;
   }

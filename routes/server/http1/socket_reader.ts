@@ -2,7 +2,8 @@
 import type { Connection } from "../../../core/upstream/connection.ts";
 
 interface Waiter {
-  readonly resolve: (isMore: boolean) => void;
+  /** Called with how many bytes came; `null` when the client has ended its side. */
+  readonly resolve: (byteCount: number | null) => void;
   readonly reject: (reason: unknown) => void;
 }
 
@@ -32,8 +33,6 @@ export class SocketReader {
   start = 0;
   end = 0;
   #isReading = false;
-  /** How many bytes the last read into a place of its caller's brought. */
-  #placedBytes = 0;
   #hasEnded = false;
   #failure: unknown;
   #waiter: Waiter | undefined;
@@ -79,7 +78,9 @@ export class SocketReader {
       if (!this.#hasRoom()) this.#replace(this.buffer.length * 2);
       this.#read();
     }
-    return new Promise((resolve, reject) => this.#waiter = { resolve, reject });
+    return new Promise((resolve, reject) => {
+      this.#waiter = { resolve: (byteCount) => resolve(byteCount !== null), reject };
+    });
   }
 
   /** Whether {@linkcode moreInto} may be called: nothing is unread, and no read is under way. */
@@ -90,16 +91,13 @@ export class SocketReader {
   /**
    * Waits for bytes that go straight into `view`, which an interrupted read may still write to.
    *
-   * @returns how many came; `undefined` when the client has ended its side
+   * @returns how many came; `null` when the client has ended its side
    * @throws when the connection breaks, or what {@linkcode interrupt} was called with
    */
-  async moreInto(view: Uint8Array<ArrayBuffer>): Promise<number | undefined> {
+  moreInto(view: Uint8Array<ArrayBuffer>): Promise<number | null> {
     this.#isReading = true;
-    this.#socket.read(view).then(this.#onPlaced, this.#onFailure);
-    const isMore = await new Promise<boolean>((resolve, reject) => {
-      this.#waiter = { resolve, reject };
-    });
-    return isMore ? this.#placedBytes : undefined;
+    this.#socket.read(view).then(this.#onReadEnded, this.#onFailure);
+    return new Promise((resolve, reject) => this.#waiter = { resolve, reject });
   }
 
   /** Makes who waits for bytes fail. The bytes are kept when they come. */
@@ -150,25 +148,20 @@ export class SocketReader {
 
   readonly #onRead = (byteCount: number | null): void => {
     this.end += byteCount ?? 0;
-    this.#settle(byteCount);
+    this.#onReadEnded(byteCount);
   };
 
-  readonly #onPlaced = (byteCount: number | null): void => {
-    this.#placedBytes = byteCount ?? 0;
-    this.#settle(byteCount);
-  };
-
-  #settle(byteCount: number | null): void {
+  readonly #onReadEnded = (byteCount: number | null): void => {
     this.#isReading = false;
     if (byteCount === null) this.#hasEnded = true;
     const waiter = this.#waiter;
     if (waiter !== undefined) {
       this.#waiter = undefined;
-      return waiter.resolve(byteCount !== null);
+      return waiter.resolve(byteCount);
     }
     if (byteCount === null) this.#onGone();
     else this.watch();
-  }
+  };
 
   readonly #onFailure = (failure: unknown): void => {
     this.#isReading = false;

@@ -162,3 +162,21 @@ Deno.test("a body that comes too slowly into its place is cut off", async () => 
   await over;
   assertEquals([test.bodies, test.taken.at(-1)], [["invalid_request"], -1]);
 });
+
+Deno.test("a body of which a part was read before gives the rest, and ends", async () => {
+  const body = text(20_000);
+  const { client, over } = serve(async (request) => {
+    const piece = await request.pieces()?.read();
+    const taken = piece?.length ?? 0;
+    const rest = await request.bytes();
+    assert(taken > 0 && sameBytes(rest, body.subarray(taken)), `${taken} + ${rest.length}`);
+    return new Reply(200, [], latin1("read"));
+  });
+  client.send(head(body.length));
+  client.send(body.subarray(0, 1_000));
+  await settled();
+  client.send(body.subarray(1_000));
+  client.end();
+  await over;
+  assert(client.received.endsWith("read"), client.received);
+});
