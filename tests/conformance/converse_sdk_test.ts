@@ -5,7 +5,7 @@ import {
   type ConverseCommandInput,
   ConverseStreamCommand,
 } from "@aws-sdk/client-bedrock-runtime";
-import fc from "fast-check";
+import * as fc from "../support/property.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { convertRequest, type Style, withoutPathMembers } from "../../core/wire/mod.ts";
 import { assert, assertEquals } from "../support/assert.ts";

@@ -2,7 +2,7 @@
  * A large request in outline gives the same facts as the whole value: what is refused and why, models and bounds,
  * pictures, addresses, billable features, and what a native body has to leave out.
  */
-import fc from "fast-check";
+import * as fc from "../support/property.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { inputBound } from "../../core/calls/bounds/input_bound.ts";
 import { roughInputTokens } from "../../core/billing/tokens/rough_estimate.ts";

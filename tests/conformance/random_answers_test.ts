@@ -3,7 +3,7 @@
  * style in the same form as whole answers.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../support/property.ts";
 import type { ProviderStyle, StreamReading, Style } from "../../core/wire/contract.ts";
 import type { Answer } from "../../core/wire/conversation/mod.ts";
 import { convertAnswer } from "../../core/wire/convert.ts";

@@ -1,5 +1,5 @@
 /** Random Chat requests. */
-import fc from "fast-check";
+import * as fc from "../support/property.ts";
 import type { Json, JsonObject } from "../../core/lib/json/json.ts";
 import {
   closedSchema,

@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-stream-deviations.
  */
-import fc from "fast-check";
+import * as fc from "../support/property.ts";
 import type { Answer, AnswerBlock } from "../../core/wire/conversation/mod.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { noTokens } from "../../core/billing/token_usage.ts";

@@ -1,6 +1,6 @@
 /** Random requests of each style convert to what a vendor of every other style accepts, on every kind of route. */
 import { assertEquals } from "../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../support/property.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { convertRequest } from "../../core/wire/convert.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";

@@ -2,7 +2,7 @@
  * The elements of random requests of all styles: everything that a client may send and the other styles can carry,
  * including the unusual forms of known clients.
  */
-import fc from "fast-check";
+import * as fc from "../support/property.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 
 const word = fc.constantFrom("alpha", "be ta", "tiếng Việt", "名前", 'quo"te', "li\nne", "😀");

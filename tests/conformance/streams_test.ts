@@ -3,7 +3,7 @@
  * and to the same answer as its content does in one piece.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../support/property.ts";
 import { convertAnswer } from "../../core/wire/convert.ts";
 import { context, essence, readStream, readWhole } from "./clients.ts";
 import { contentOf, convertStream } from "./converted_stream.ts";

@@ -1,6 +1,6 @@
 /** A form passes to the provider unchanged, so both sides must read the same names of its parts. */
 import { assertEquals, assertThrows } from "../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../support/property.ts";
 import { GatewayError } from "../../core/errors.ts";
 import { fieldsOfForm } from "../../core/media/fields.ts";
 import { readForm, writeForm } from "../../core/media/multipart.ts";

@@ -2,7 +2,7 @@
  * Random answers for property tests, and the events of a stream with the same answer: text in random pieces, parallel
  * calls interleaved, ends as soon as a decoder would know them.
  */
-import fc from "fast-check";
+import * as fc from "./property.ts";
 import type {
   Answer,
   AnswerBlock,

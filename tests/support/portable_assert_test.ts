@@ -1,5 +1,5 @@
 import { deepStrictEqual } from "node:assert/strict";
-import fc from "fast-check";
+import * as fc from "./property.ts";
 import { assert, assertEquals } from "./assert.ts";
 import { isDeepEqual } from "./portable_assert.ts";
 

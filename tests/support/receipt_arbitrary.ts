@@ -1,5 +1,5 @@
 /** Receipts for property tests. */
-import fc from "fast-check";
+import * as fc from "./property.ts";
 import { newId } from "../../core/lib/ids.ts";
 import { countedTools, toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
 import { partsWithin } from "../../core/billing/media_parts.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { believableUsage, type UsageEvidence } from "../../../core/billing/believable_usage.ts";
 import { type BoundedCall, tokenBounds } from "../../../core/billing/token_bounds.ts";
 import {

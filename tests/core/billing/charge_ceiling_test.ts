@@ -1,6 +1,6 @@
 /** Whatever a provider reports or sends, the charge stays within a multiple of the worst case that was reserved. */
 import { assert, assertEquals } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import { chargeForEndedChat, type EndedReading } from "../../../core/calls/bounds/chat_charge.ts";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";

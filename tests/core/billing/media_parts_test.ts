@@ -1,5 +1,5 @@
 /** Tokens of sound and pictures: read in each style, priced apart, within what was reserved. */
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { withinCeiling } from "../../../core/billing/charge_ceiling.ts";
 import { partsWithin } from "../../../core/billing/media_parts.ts";

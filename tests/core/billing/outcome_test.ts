@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { chargeForChat, type ChatEnd } from "../../../core/billing/outcome.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import { billedInputTokens, type TokenUsage } from "../../../core/billing/token_usage.ts";

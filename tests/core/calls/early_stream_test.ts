@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { attemptStream } from "../../../core/calls/attempt.ts";
 import { CallControl } from "../../../core/calls/call_control.ts";
 import { type Arrival, earlyStream } from "../../../core/calls/early_stream.ts";

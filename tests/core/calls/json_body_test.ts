@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { joined, piecesOf } from "../../../core/lib/bytes/byte_parts.ts";
 import { withFields } from "../../../core/calls/request/changed_body.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { itemKeptMs, RecentItems } from "../../../core/calls/request/recent_items.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";

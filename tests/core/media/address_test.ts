@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { parseIpAddress } from "../../../core/lib/net/ip_address.ts";
 import { isPublicAddress } from "../../../core/media/address.ts";
 import { parseRemoteUrl } from "../../../core/media/remote_url.ts";

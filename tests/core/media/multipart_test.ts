@@ -1,6 +1,6 @@
 import { joined } from "../../../core/lib/bytes/byte_parts.ts";
 import { assert, assertEquals, assertMatch, assertThrows } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { fieldsOfForm, fieldsOfJson, referenceField } from "../../../core/media/fields.ts";
 import {

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { cassoHook, readCassoNotice } from "../../../core/payments/casso.ts";
 import { readSepayNotice, readSepayPage, sepayHook } from "../../../core/payments/sepay.ts";
 import { amountOfJson } from "../../../core/payments/bank_notice.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { codesOfTexts, extractOrderCodes } from "../../../core/payments/memo_codes.ts";
 import { nearCodes, withinOneEdit } from "../../../core/payments/near_codes.ts";

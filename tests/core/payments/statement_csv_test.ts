@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { parseBankTime, sameBankTime } from "../../../core/payments/bank_time.ts";
 import { csvCell, csvFile, parseCsv } from "../../../core/lib/csv.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { assertEquals, assertThrows } from "../../support/assert.ts";
 import { crc16 } from "../../../core/payments/crc16.ts";
 import { parseOrderCode } from "../../../core/payments/order_code.ts";

@@ -1,5 +1,5 @@
 /** Tests that limits are kept in every minute, that room comes back, and what a refused caller is told. */
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { ProcessRateBook, type RateAdmission } from "../../../core/rate_limits/rate_book.ts";
 import type { RateLimits, RateSubject } from "../../../core/rate_limits/rate_limits.ts";
 import { assert, assertEquals } from "../../support/assert.ts";

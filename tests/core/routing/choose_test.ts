@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import { type Choice, formerFirst, orderRoutes } from "../../../core/routing/choose.ts";
 

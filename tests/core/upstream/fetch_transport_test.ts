@@ -1,5 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { createFetchTransport } from "../../../core/upstream/fetch_transport.ts";

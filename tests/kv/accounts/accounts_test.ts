@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { normaliseEmail } from "../../../core/accounts/email_address.ts";

@@ -1,5 +1,5 @@
 /** Tests which refused calls get rows, and that none waits, is lost or is counted twice. */
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import type { ErrorCode } from "../../../core/errors.ts";
 import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids.ts";
 import { RefusedCallRecorder } from "../../../kv/calls/refused_call_recorder.ts";

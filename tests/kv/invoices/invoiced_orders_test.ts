@@ -1,5 +1,5 @@
 /** The money of one order is spread over its invoices. */
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Invoice } from "../../../core/invoices/invoice.ts";
 import { getInvoice, listInvoices } from "../../../kv/invoices/invoices.ts";

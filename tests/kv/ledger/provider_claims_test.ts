@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { claimsPrefix } from "../../../kv/schema/keys.ts";
 import { readClaims } from "../../../kv/ledger/provider_claims.ts";
 import { readReceipt } from "../../../kv/receipts/receipts.ts";

@@ -2,7 +2,7 @@
  * Stress tests of top-ups: floods, crashes between any two steps, and random mixtures, each checked
  * against the sums.
  */
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { BankNotice } from "../../../core/payments/bank_notice.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";

@@ -1,5 +1,5 @@
 /** Tests rate limits over several instances on one store: how far they can be exceeded, and what it costs the store. */
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { ProcessRateBook } from "../../../core/rate_limits/rate_book.ts";
 import type { RateLimits } from "../../../core/rate_limits/rate_limits.ts";
 import { RateExchange } from "../../../kv/rate_limits/rate_exchange.ts";

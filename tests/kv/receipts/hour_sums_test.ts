@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { newId, type RequestId } from "../../../core/lib/ids.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";

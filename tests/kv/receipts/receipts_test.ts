@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { assertEquals, assertThrows } from "../../support/assert.ts";
 import { InvariantError } from "../../../core/lib/assert.ts";
 import { newId, type RequestId } from "../../../core/lib/ids.ts";

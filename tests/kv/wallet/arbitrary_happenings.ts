@@ -1,5 +1,5 @@
 /** Random programs for `chaos_world.ts`. */
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import type { Happening } from "./chaos_world.ts";
 
 const index = fc.nat({ max: 7 });

@@ -1,7 +1,7 @@
 /** Debts of accounts: bounded, exact, and paid by the next income. */
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { credit, debit } from "../../../kv/ledger/ledger.ts";
 import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";

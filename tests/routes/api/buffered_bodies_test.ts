@@ -1,5 +1,5 @@
 /** The common bound of the bodies that calls hold: refused beyond it in the caller's style, given back on every path. */
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { BodyBudget, bodyWaitMs } from "../../../core/lib/bytes/body_budget.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";

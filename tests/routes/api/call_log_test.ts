@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { assertEquals } from "../../support/assert.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import { newMasterKey, readMasterKeys, seal } from "../../../core/api_keys/seal.ts";
 import { createAccount } from "../../../kv/accounts/accounts.ts";
 import { updateApiKey } from "../../../kv/api_keys/api_key_changes.ts";

@@ -1,5 +1,5 @@
 /** A search that passes over hours finds what a search of every call finds, on pages of any size. */
-import fc from "fast-check";
+import * as fc from "../../support/property.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { type ApiKeyId, newId, type RequestId } from "../../../core/lib/ids.ts";
 import { RefusedCallRecorder } from "../../../kv/calls/refused_call_recorder.ts";

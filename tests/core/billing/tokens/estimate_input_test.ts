@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { estimateInputTokens } from "../../../../core/billing/tokens/estimate_input.ts";
 import { tokensOfUnseenImage } from "../../../../core/billing/tokens/media_tokens.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { AnswerBudget, answerWaitMs } from "../../../../core/lib/bytes/answer_budget.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { type BufferedBytes, ByteBudget } from "../../../../core/lib/bytes/byte_budget.ts";
 import { GatewayError } from "../../../../core/errors.ts";

@@ -1,6 +1,6 @@
 /** The decoder against the encoder of the vendor's own SDK. */
 import { EventStreamCodec } from "@smithy/eventstream-codec";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import { crc32 } from "../../../../core/lib/eventstream/crc32.ts";
 import { EventStreamDecoder, EventStreamFault } from "../../../../core/lib/eventstream/decoder.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { ChunkedDecoder, type ChunkedLimits } from "../../../../core/lib/http1/chunked.ts";
 import { UpstreamFailure } from "../../../../core/upstream/transport.ts";
 import { concat, splitAt } from "./bytes.ts";

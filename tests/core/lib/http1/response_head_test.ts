@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { findHeadEnd, parseResponseHead } from "../../../../core/lib/http1/response_head.ts";
 import { UpstreamFailure } from "../../../../core/upstream/transport.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { UpstreamRequest } from "../../../../core/upstream/transport.ts";
 import { provenRestMs } from "../../../../core/lib/http1/transport.ts";
 import { splitAt } from "./bytes.ts";

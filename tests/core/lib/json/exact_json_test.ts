@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
 import { stringifyExactly } from "../../../../core/lib/runtime/mod.ts";
 import { maxExactNumbers, maxJsonDepth } from "../../../../core/lib/json/limits.ts";

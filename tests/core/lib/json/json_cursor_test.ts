@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../../../core/lib/json/json_cursor.ts";
 
 const encoder = new TextEncoder();

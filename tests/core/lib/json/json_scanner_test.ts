@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { assertEquals } from "../../../support/assert.ts";
 import { parseExactly } from "../../../../core/lib/json/exact_json.ts";
 import { JsonScanner, token } from "../../../../core/lib/json/json_scanner.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import {
   decodeBase64,
   decodeBase64Url,

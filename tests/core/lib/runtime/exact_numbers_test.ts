@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import {
   exactNumber,
   isExactNumber,

@@ -1,5 +1,5 @@
 import { assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import { Deadlines, type Timer } from "../../../../core/lib/time/deadlines.ts";
 

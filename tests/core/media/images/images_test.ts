@@ -1,6 +1,6 @@
 import { joined } from "../../../../core/lib/bytes/byte_parts.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import { readImageAnswer } from "../../../../core/media/images/answer.ts";
 import { answerAsStream } from "../../../../core/media/images/answer_as_stream.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { AccountId, ApiKeyId, RequestId, VideoId } from "../../../../core/lib/ids.ts";
 import { videoDeleted, videoList, videoObject } from "../../../../core/media/video/object.ts";
 import { specVideoRules, videoPriceProblems } from "../../../../core/media/video/rules.ts";

@@ -1,5 +1,5 @@
 /** Random answers of both styles, each as a whole body and as a stream of the same content. */
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { chatFrames, chunk, messagesFrames } from "./streaming.ts";
 

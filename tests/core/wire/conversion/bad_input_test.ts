@@ -1,6 +1,6 @@
 /** Whatever comes in, conversion ends in a result or in an error of ours that names a field: never in a bug. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { convertAnswer, convertRequest } from "../../../../core/wire/convert.ts";
 import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";
 import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";

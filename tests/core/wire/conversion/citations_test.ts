@@ -1,6 +1,6 @@
 /** Web sources keep their place, their title and their address through every conversion, whole and streamed. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { withoutForeignBlocks } from "../../../../core/wire/messages/foreign_blocks.ts";
 
 import type { Style } from "../../../../core/wire/contract.ts";

@@ -1,5 +1,5 @@
 /** Streams of the Web are converted as the pipe converts their bytes, and end whatever the upstream does. */
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import { convertStream } from "../../../../core/wire/mod.ts";
 import { chatAnswer, messagesAnswer } from "./arbitrary_answers.ts";

@@ -1,6 +1,6 @@
 /** Ids and names change by pure functions (docs/internals/WIRE_FORMATS.md#ids-and-names). */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { CallIds } from "../../../../core/wire/answer_ids.ts";
 import { hashBase62, hashHex } from "../../../../core/wire/tools/short_hash.ts";
 import { toolIdFor, wordId } from "../../../../core/wire/tools/tool_ids.ts";

@@ -1,6 +1,6 @@
 /** Chat and Responses are one vendor's: what both have survives the way there and back, requests, answers and streams. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { Style } from "../../../../core/wire/contract.ts";
 import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
 import { errorBody } from "../../../../core/errors.ts";

@@ -1,6 +1,6 @@
 /** Reasoning keeps its proof byte for byte, and the proof goes back only to who made it. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { ReasoningProof } from "../../../../core/wire/conversation/mod.ts";
 import { withoutForeignBlocks } from "../../../../core/wire/messages/foreign_blocks.ts";
 import { sealPrefix, sealProof, unsealProof } from "../../../../core/wire/reasoning_seal.ts";

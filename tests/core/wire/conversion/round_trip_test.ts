@@ -1,6 +1,6 @@
 /** What the tables call lossless survives the way there and back. */
 import { assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted } from "./converting.ts";
 

@@ -1,6 +1,6 @@
 /** A stream converts to what the whole answer of the same content converts to, however it is split and mixed. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { readAnswer } from "../../../../core/wire/mod.ts";
 import { chatAnswer, messagesAnswer } from "./arbitrary_answers.ts";

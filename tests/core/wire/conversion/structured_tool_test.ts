@@ -3,7 +3,7 @@
  * streamed as whole.
  */
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { ConversionMemory } from "../../../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";
 import { GatewayError } from "../../../../core/errors.ts";

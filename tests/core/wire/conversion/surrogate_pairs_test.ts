@@ -1,6 +1,6 @@
 /** A character that a provider split over two pieces reaches the client whole, in every converted stream. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { joiningSink } from "../../../../core/wire/fields/surrogate_pairs.ts";
 import { chatFrames, chunk, messagesFrames, streamed } from "./streaming.ts";

@@ -1,6 +1,6 @@
 /** `<think>…</think>` in the text of an answer becomes reasoning where the route says so, in any pieces. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { ConversionMemory, ThinkTags } from "../../../../core/wire/contract.ts";
 import { restoreAnswer } from "../../../../core/wire/stream/answer_restoration.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";

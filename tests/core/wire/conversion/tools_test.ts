@@ -1,6 +1,6 @@
 /** What is done to tools on the way there is undone on the way back; capabilities and schemas keep their rules. */
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { restoreAnswer } from "../../../../core/wire/stream/answer_restoration.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { budgetOf, effortOf, nearestEffort } from "../../../../core/wire/fields/effort.ts";

@@ -1,6 +1,6 @@
 /** Usage in disjoint buckets, whatever way it is reported (docs/internals/WIRE_FORMATS.md#usage). */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { billedInputTokens } from "../../../../core/billing/token_usage.ts";
 import { readAnswer } from "../../../../core/wire/mod.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { assertSplitMakesNoDifference, chatStream, pipeText } from "./piping.ts";
 
 const chunk = (delta: object, rest: object = {}, choiceRest: object = {}) => ({

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { ClientModel } from "../../../../core/wire/stream/client_model.ts";
 import type { BodyStyle } from "../../../support/body_style.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { GatewayError } from "../../../../core/errors.ts";
 import { maxAnswerBytes, maxToolCallsPerAnswer } from "../../../../core/wire/limits.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";

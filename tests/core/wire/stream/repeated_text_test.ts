@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import type { ConversionMemory, Style } from "../../../../core/wire/contract.ts";
 import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";
 

@@ -1,5 +1,5 @@
 /** What every engine of the store must do. Each engine's test file runs it over stores that it opens. */
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { encodeKey } from "../../../../kv/store/tuple_key.ts";
 import { sleep } from "../../../../core/lib/time/sleep.ts";

@@ -1,4 +1,4 @@
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { errorOf, mockProvider, openMediaWorld } from "./media_world.ts";
 

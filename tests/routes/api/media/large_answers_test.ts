@@ -1,5 +1,5 @@
 /** The common bound of the whole answers that calls hold: who finds no room waits, and all is given back on every path. */
-import fc from "fast-check";
+import * as fc from "../../../support/property.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { answerWaitMs } from "../../../../core/lib/bytes/answer_budget.ts";
