@@ -156,6 +156,11 @@ export interface GatewayErrorOptions extends ErrorOptions {
   readonly retry?: boolean;
   /** Members of the provider's error object, free of secrets, where the caller speaks the provider's style. */
   readonly vendorMembers?: JsonObject;
+  /**
+   * Set to `false` if the request itself may have caused the error: another route may succeed, but no
+   * route is marked, because one caller could take it from all others.
+   */
+  readonly isRoutesFault?: boolean;
 }
 
 /**
@@ -178,6 +183,7 @@ export class GatewayError extends Error {
   readonly status: number;
   readonly retry: boolean;
   readonly vendorMembers: JsonObject | undefined;
+  readonly isRoutesFault: boolean;
 
   constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
     super(message, options);
@@ -189,15 +195,18 @@ export class GatewayError extends Error {
     this.status = options.status ?? row.status;
     this.retry = options.retry ?? row.retry;
     this.vendorMembers = options.vendorMembers;
+    this.isRoutesFault = options.isRoutesFault ?? true;
   }
 
   /** Copies the error with another message, or with members of the provider's error object. */
   reworded(message: string, vendorMembers = this.vendorMembers): GatewayError {
-    const { code, cause, param, providerCode, retryAfterSeconds, status, retry } = this;
+    const { code, cause, param, providerCode, retryAfterSeconds, status, retry, isRoutesFault } =
+      this;
     return new GatewayError(code, message, {
       cause,
       status,
       retry,
+      isRoutesFault,
       ...defined({ param, providerCode, retryAfterSeconds, vendorMembers }),
     });
   }

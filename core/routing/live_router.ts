@@ -48,9 +48,12 @@ export interface LiveRouterOptions extends ProviderAccessOptions {
   readonly isJudge?: boolean;
 }
 
-/** An `internal_error` is a defect of ours: one strange request must not take routes out for everybody. */
+/**
+ * An `internal_error` is a defect of ours, and some failures depend on the request: one strange request must not take
+ * routes out for everybody.
+ */
 function harmsHealth(error: GatewayError): boolean {
-  return isRouteFault(error) && error.code !== "internal_error";
+  return isRouteFault(error) && error.isRoutesFault && error.code !== "internal_error";
 }
 
 /** Shown to operators as the reason why a route rests. */

@@ -23,7 +23,7 @@ export type ThinkTags = "pair" | "close";
  * What a pipe has read of a stream so far. The pipe mutates it in place: one object per stream, shared with its readers.
  */
 export interface StreamReading {
-  /** Usage in disjoint buckets: the last report wins, reports are never added. */
+  /** Usage in disjoint buckets: each counter of the largest report, never added. */
   usage: ReportedUsage | undefined;
   /** A report was present but absurd (negative, not a whole number, beyond limits) and was ignored. */
   usageRejected: boolean;

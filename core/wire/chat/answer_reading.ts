@@ -3,6 +3,7 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
+import { stopFailure } from "../fields/stop_words.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import { readBaseResp } from "./base_resp.ts";
 import { countReportedUses, ToolUseCount } from "../tools/tool_uses.ts";
@@ -16,8 +17,9 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
     usageRejected: false,
   };
   const groq = body["x_groq"];
-  if (isJsonObject(groq)) enterReport(counts, readChatUsage(groq["usage"]));
-  enterReport(counts, readChatUsage(body["usage"]));
+  const report = readChatUsage(body["usage"]);
+  const isElsewhere = report.kind === "none" && isJsonObject(groq);
+  enterReport(counts, isElsewhere ? readChatUsage(groq["usage"]) : report);
   const toolUses = new ToolUseCount(false);
   countReportedUses(toolUses, body["usage"]);
   let empty = true;
@@ -43,6 +45,9 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
     outputBytes += bytes;
   }
   const failed = isError(body) ? body : readBaseResp(body) ?? failedChoice(choices);
+  const reasons = Array.isArray(choices)
+    ? choices.map((choice) => isJsonObject(choice) ? choice["finish_reason"] : undefined)
+    : [];
   return {
     ...counts,
     toolUses: toolUses.uses,
@@ -50,7 +55,7 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
     empty,
     outputBytes,
     stopReason,
-    error: failed === undefined ? undefined : readProviderError(failed),
+    error: failed === undefined ? stopFailure(reasons, !empty) : readProviderError(failed),
   };
 }
 

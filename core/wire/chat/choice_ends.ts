@@ -18,6 +18,8 @@ export class ChoiceEnds {
   /** One bit per choice. */
   #begun = 0;
   #ended = 0;
+  /** The finish reasons of the choices that have ended: at most one for each. */
+  readonly reasons: string[] = [];
   /** The finish reason of the choice that ended last. */
   last: string | undefined;
 
@@ -26,6 +28,7 @@ export class ChoiceEnds {
     const bit = index < maxChoices ? 1 << index : 0;
     this.#begun |= bit;
     if (reason === undefined) return;
+    if (bit !== 0 && (this.#ended & bit) === 0) this.reasons.push(reason);
     this.#ended |= bit;
     this.last = reason;
   }

@@ -43,6 +43,7 @@ noneUnhandled<
   Exclude<
     keyof Stop,
     | "reason"
+    | "name"
     | "explanation"
     // The style has no member for it.
     | "sequence"

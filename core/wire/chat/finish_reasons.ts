@@ -5,36 +5,25 @@
  */
 import type { Json } from "../../lib/json/json.ts";
 import type { Stop, StopReason } from "../conversation/mod.ts";
-
-const meanings: ReadonlyMap<string, StopReason> = new Map([
-  ["stop", "end"],
-  ["length", "length"],
-  ["max_tokens", "length"],
-  ["tool_calls", "tool_calls"],
-  ["function_call", "tool_calls"],
-  ["content_filter", "refusal"],
-]);
+import { readStop } from "../fields/stop_words.ts";
 
 /**
- * Reads a finish reason. Unknown, empty and absent ones mean the plain end. If the answer has calls, a plain end becomes
- * `tool_calls`, whatever the server sent.
+ * Reads a finish reason. An absent one means the plain end. If the answer has calls, a plain end becomes `tool_calls`,
+ * whatever the server sent; with a refusal of the model it is a refusal.
  */
 export function readFinishReason(
   reason: Json | undefined,
   hasCalls: boolean,
   refusal: string,
 ): Stop {
-  const known = typeof reason === "string" ? meanings.get(reason.toLowerCase()) : undefined;
-  if (refusal !== "" && (known ?? "end") === "end") {
-    return { reason: "refusal", explanation: refusal };
-  }
-  if ((known ?? "end") === "end" && hasCalls) return { reason: "tool_calls" };
-  // A server that says `tool_calls` without any has nothing to wait for.
-  if (known === "tool_calls" && !hasCalls) return { reason: "end" };
-  return { reason: known ?? "end", ...(refusal === "" ? {} : { explanation: refusal }) };
+  const stop = readStop(reason, hasCalls);
+  if (refusal === "") return stop;
+  const { reason: kind } = stop;
+  const isRefusal = kind === "end" || kind === "tool_calls";
+  return { ...stop, ...(isRefusal ? { reason: "refusal" } : {}), explanation: refusal };
 }
 
-const words: Readonly<Record<StopReason, string>> = {
+const words: Readonly<Record<Exclude<StopReason, "unknown">, string>> = {
   end: "stop",
   length: "length",
   stop_sequence: "stop",
@@ -49,5 +38,6 @@ export function writeFinishReason(
   shape: { readonly legacyFunctions: boolean; readonly refusalText: boolean },
 ): string {
   if (stop.reason === "tool_calls" && shape.legacyFunctions) return "function_call";
+  if (stop.reason === "unknown") return stop.name ?? stop.reason;
   return stop.reason === "refusal" && shape.refusalText ? "stop" : words[stop.reason];
 }

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import type { GatewayError } from "../../errors.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { FrameEdits } from "../../lib/sse/frame_edits.ts";
 import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
@@ -6,6 +7,7 @@ import type { Writable } from "../../lib/writable.ts";
 import { type ClientModel, modelKey } from "../stream/client_model.ts";
 import { frameJson } from "../stream/frame_json.ts";
 import { nativeStreamError } from "../errors/errors.ts";
+import { stopFailure } from "../fields/stop_words.ts";
 import { LoneText } from "../stream/lone_text.ts";
 import {
   enterReport,
@@ -111,14 +113,23 @@ export class ChatMeter implements StreamMeter {
     if (this.#sawChoices) this.#shared ??= this.#sharedMembers(frame);
     if (this.#sawError) return this.#fail(frameJson(frame));
     if (isJsonObject(this.#choiceError)) return this.#fail({ error: this.#choiceError });
+    // With several choices, an answer of which one is good is used.
+    if (this.#ends.reason !== undefined) {
+      const failure = stopFailure(this.#ends.reasons, this.reading.sawOutput);
+      if (failure !== undefined) return this.#failed(failure);
+    }
     if (!this.#sawChoices && !this.#sawUsage) return this.#foreign(frameJson(frame));
     const isUsageAlone = this.#sawUsage && this.#sawChoices && this.#choiceCount === 0;
     return this.#hideUsage && isUsageAlone ? "drop" : "pass";
   }
 
   #fail(body: Json): FrameFate {
+    return this.#failed(nativeStreamError(body));
+  }
+
+  #failed(error: GatewayError): FrameFate {
     this.reading.state = "error";
-    this.reading.error = nativeStreamError(body);
+    this.reading.error = error;
     return "drop";
   }
 

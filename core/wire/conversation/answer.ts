@@ -65,11 +65,15 @@ export type StopReason =
   /** The model or a filter refused. */
   | "refusal"
   /** A hosted tool loop paused; the client may send the answer back to continue it. */
-  | "pause";
+  | "pause"
+  /** The provider gave a reason that the gateway does not know; it must not look like a regular end. */
+  | "unknown";
 
 /** The end of an answer, with its details. */
 export interface Stop {
   readonly reason: StopReason;
+  /** The provider's word for an `unknown` reason. */
+  readonly name?: string;
   /** The stop sequence that was reached, if the style reports it. */
   readonly sequence?: string;
   /** Why it was refused, in the vendor's words. */

@@ -4,7 +4,7 @@ import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
-import { failureOf, isRefusal } from "./stop_reasons.ts";
+import { isRefusal, stopFailure } from "../fields/stop_words.ts";
 import { readConverseUsage } from "./usage.ts";
 
 /** Reads a whole answer of Converse. */
@@ -28,7 +28,7 @@ export function readConverseAnswer(body: JsonObject): AnswerReading {
     outputBytes,
     serviceTier: isJsonObject(tier) && typeof tier["type"] === "string" ? tier["type"] : undefined,
     stopReason: typeof reason === "string" ? reason : undefined,
-    error: isJsonObject(body["error"]) ? readProviderError(body) : failureOf(reason),
+    error: isJsonObject(body["error"]) ? readProviderError(body) : stopFailure([reason], isOutput),
   };
 }
 

@@ -13,7 +13,7 @@ import { readProviderError } from "../errors/provider_error.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
 import { eventJson } from "../stream/frame_json.ts";
 import { bedrock, readCitation, readServiceTier } from "./decode_answer.ts";
-import { failureOf, readConverseStop } from "./stop_reasons.ts";
+import { readConverseStop } from "./stop_reasons.ts";
 import { readConverseUsage } from "./usage.ts";
 
 /** A block of the stream that has not ended. */
@@ -172,11 +172,6 @@ export class ConverseStreamDecoder implements StreamDecoder {
   }
 
   #stop({ stopReason }: JsonObject): void {
-    const failure = failureOf(stopReason);
-    if (failure !== undefined) {
-      this.#finished = true;
-      return this.#emit({ type: "error", error: failure });
-    }
     for (const index of [...this.#open.keys()]) this.#end(index);
     this.#stopped = typeof stopReason === "string" ? stopReason : "";
     this.#tellStop();

@@ -4,7 +4,8 @@ import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
-import { isRefusal, readBlockedPrompt } from "./stop_reasons.ts";
+import { isRefusal, stopFailure } from "../fields/stop_words.ts";
+import { readBlockedPrompt } from "./stop_reasons.ts";
 import { ToolUseCount } from "../tools/tool_uses.ts";
 import { countCandidateUses } from "./tool_uses.ts";
 import { readGeminiTier, readGeminiUsage } from "./usage.ts";
@@ -19,11 +20,13 @@ export function readGeminiAnswer(body: JsonObject): AnswerReading {
   const blocked = readBlockedPrompt(body["promptFeedback"]);
   const toolUses = new ToolUseCount(true);
   let stopReason = blocked;
+  const reasons: (Json | undefined)[] = [];
   let isOutput = blocked !== undefined;
   let outputBytes = 0;
   for (const candidate of candidatesOf(body)) {
     const reason = candidate["finishReason"];
     if (typeof reason === "string") stopReason ??= reason;
+    reasons.push(reason);
     const read = readParts(candidate["content"]);
     countCandidateUses(toolUses, candidate);
     isOutput ||= read.isOutput || isRefusal(reason);
@@ -36,7 +39,7 @@ export function readGeminiAnswer(body: JsonObject): AnswerReading {
     empty: !isOutput,
     outputBytes,
     stopReason,
-    error: isJsonObject(body["error"]) ? readProviderError(body) : undefined,
+    error: isJsonObject(body["error"]) ? readProviderError(body) : stopFailure(reasons, isOutput),
   };
 }
 

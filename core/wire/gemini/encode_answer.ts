@@ -54,6 +54,7 @@ noneUnhandled<
   Exclude<
     keyof Stop,
     | "reason"
+    | "name"
     | "explanation"
     // The style has no member for it.
     | "sequence"

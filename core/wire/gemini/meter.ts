@@ -1,3 +1,4 @@
+import type { GatewayError } from "../../errors.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { FrameEdits } from "../../lib/sse/frame_edits.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
@@ -12,7 +13,8 @@ import {
   type StreamMeter,
 } from "../stream/reading.ts";
 import { candidatesOf, readParts } from "./answer_reading.ts";
-import { isRefusal, readBlockedPrompt } from "./stop_reasons.ts";
+import { isRefusal, stopFailure } from "../fields/stop_words.ts";
+import { readBlockedPrompt } from "./stop_reasons.ts";
 import { ToolUseCount } from "../tools/tool_uses.ts";
 import { countCandidateUses } from "./tool_uses.ts";
 import { readGeminiTier, readGeminiUsage } from "./usage.ts";
@@ -49,21 +51,29 @@ export class GeminiMeter implements StreamMeter {
     if (frame.payloadIs("[DONE]")) return "pass";
     const chunk = frameJson(frame);
     if (frame.event === "error" || (isJsonObject(chunk) && isJsonObject(chunk["error"]))) {
-      this.reading.state = "error";
-      this.reading.error = nativeStreamError(chunk);
-      return "drop";
+      return this.#fail(nativeStreamError(chunk));
     }
     if (!isJsonObject(chunk)) throw new JsonScanError("Not an object");
     this.#rename(frame);
-    return this.#chunk(chunk) ? "hold" : "pass";
+    const isLast = this.#chunk(chunk);
+    const failure = stopFailure(
+      candidatesOf(chunk).map((candidate) => candidate["finishReason"]),
+      this.reading.sawOutput,
+    );
+    if (failure !== undefined) return this.#fail(failure);
+    return isLast ? "hold" : "pass";
   }
 
   /** Reads an error that came by itself, without `data:`, as the vendor sends it. */
   #bare(text: string | undefined): FrameFate {
     const error = text === undefined ? undefined : parsed(text);
     if (!isJsonObject(error) || !isJsonObject(error["error"])) return "pass";
+    return this.#fail(nativeStreamError(error));
+  }
+
+  #fail(error: GatewayError): FrameFate {
     this.reading.state = "error";
-    this.reading.error = nativeStreamError(error);
+    this.reading.error = error;
     return "drop";
   }
 

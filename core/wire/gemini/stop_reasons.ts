@@ -6,39 +6,18 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxRefusalChars } from "../limits.ts";
 import type { Stop, StopReason } from "../conversation/mod.ts";
+import { readStop } from "../fields/stop_words.ts";
 
-const refusals: ReadonlySet<string> = new Set([
-  "SAFETY",
-  "RECITATION",
-  "BLOCKLIST",
-  "PROHIBITED_CONTENT",
-  "SPII",
-  "IMAGE_SAFETY",
-  "IMAGE_PROHIBITED_CONTENT",
-  "IMAGE_RECITATION",
-]);
-
-/** Whether a finish reason means that the model or a filter refused; such an answer may have no parts. */
-export function isRefusal(reason: Json | undefined): boolean {
-  return typeof reason === "string" && refusals.has(reason);
-}
-
-/**
- * Reads a finish reason. Unknown and absent ones mean the plain end; if the answer has calls, the plain end waits for
- * their results.
- */
+/** Reads a finish reason; a refusal has the vendor's message, or the name of the filter, as its explanation. */
 export function readGeminiStop(
   reason: string | undefined,
   message: Json | undefined,
   hasCalls: boolean,
 ): Stop {
-  // The vendor can continue such an answer by a token of its own, which other styles have no place for.
-  if (reason === "MAX_TOKENS" || reason === "CONTINUATION") return { reason: "length" };
-  if (reason !== undefined && isRefusal(reason)) {
-    const explanation = typeof message === "string" && message !== "" ? message : reason;
-    return { reason: "refusal", explanation: explanation.slice(0, maxRefusalChars) };
-  }
-  return { reason: hasCalls ? "tool_calls" : "end" };
+  const stop = readStop(reason, hasCalls);
+  if (stop.reason !== "refusal" || reason === undefined) return stop;
+  const explanation = typeof message === "string" && message !== "" ? message : reason;
+  return { ...stop, explanation: explanation.slice(0, maxRefusalChars) };
 }
 
 /** Reads why a prompt was blocked; `undefined` if it was not. */
@@ -64,12 +43,15 @@ const words: Readonly<Record<StopReason, string>> = {
   tool_calls: "STOP",
   pause: "OTHER",
   refusal: "SAFETY",
+  // The vendor's libraries know a list of reasons, so that the name of another is told beside it.
+  unknown: "OTHER",
 };
 
 /** Writes the members of a candidate for the stop reason. */
-export function writeGeminiStop({ reason, explanation }: Stop): JsonObject {
+export function writeGeminiStop({ reason, explanation, name }: Stop): JsonObject {
+  const finishMessage = explanation ?? name;
   return {
     finishReason: words[reason],
-    ...(explanation === undefined ? {} : { finishMessage: explanation }),
+    ...(finishMessage === undefined ? {} : { finishMessage }),
   };
 }

@@ -3,6 +3,7 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
+import { isRefusal, stopFailure } from "../fields/stop_words.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import { countReportedUses, ToolUseCount } from "../tools/tool_uses.ts";
 import { countBlockUse } from "./tool_uses.ts";
@@ -18,7 +19,7 @@ export function readMessagesAnswer(body: JsonObject): AnswerReading {
   const toolUses = new ToolUseCount(true);
   countReportedUses(toolUses, body["usage"]);
   const stopReason = body["stop_reason"];
-  let empty = stopReason !== "refusal";
+  let empty = !isRefusal(stopReason);
   let outputBytes = 0;
   const content = body["content"];
   for (const block of Array.isArray(content) ? content : []) {
@@ -38,7 +39,7 @@ export function readMessagesAnswer(body: JsonObject): AnswerReading {
     empty,
     outputBytes,
     stopReason: typeof stopReason === "string" ? stopReason : undefined,
-    error: isError ? readProviderError(body) : undefined,
+    error: isError ? readProviderError(body) : stopFailure([stopReason], !empty),
   };
 }
 

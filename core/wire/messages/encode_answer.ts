@@ -51,7 +51,7 @@ noneUnhandled<
     | "logprobs"
   >
 >();
-noneUnhandled<Exclude<keyof Stop, "reason" | "explanation" | "sequence">>();
+noneUnhandled<Exclude<keyof Stop, "reason" | "name" | "explanation" | "sequence">>();
 
 /** Writes a whole Messages answer. */
 export function encodeMessagesAnswer(answer: Answer, context: PipeContext): JsonObject {

@@ -1,4 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { GatewayError } from "../../errors.ts";
 import { maxToolCallsPerAnswer } from "../limits.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { FrameEdits } from "../../lib/sse/frame_edits.ts";
@@ -6,6 +7,7 @@ import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.t
 import { type ClientModel, modelKey } from "../stream/client_model.ts";
 import { frameJson } from "../stream/frame_json.ts";
 import { nativeStreamError } from "../errors/errors.ts";
+import { isRefusal, stopFailure } from "../fields/stop_words.ts";
 import { LoneText } from "../stream/lone_text.ts";
 import {
   enterReport,
@@ -83,12 +85,16 @@ export class MessagesMeter implements StreamMeter {
         this.reading.state = "completed";
         return "last";
       case "error":
-        this.reading.state = "error";
-        this.reading.error = nativeStreamError(frameJson(frame));
-        return "drop";
+        return this.#fail(nativeStreamError(frameJson(frame)));
       default:
         return "pass";
     }
+  }
+
+  #fail(error: GatewayError): FrameFate {
+    this.reading.state = "error";
+    this.reading.error = error;
+    return "drop";
   }
 
   #typeOf(frame: SseFrame): string {
@@ -189,9 +195,12 @@ export class MessagesMeter implements StreamMeter {
     this.#usage(event["usage"]);
     const delta = event["delta"];
     if (isJsonObject(delta) && typeof delta["stop_reason"] === "string") {
-      this.reading.stopReason = delta["stop_reason"];
+      const reason = delta["stop_reason"];
+      const failure = stopFailure([reason], this.reading.sawOutput);
+      if (failure !== undefined) return this.#fail(failure);
+      this.reading.stopReason = reason;
       // A refusal without any block is output too.
-      if (delta["stop_reason"] === "refusal") this.reading.sawOutput = true;
+      if (isRefusal(reason)) this.reading.sawOutput = true;
     }
     return "pass";
   }

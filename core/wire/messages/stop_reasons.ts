@@ -5,22 +5,9 @@
  */
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import type { Stop, StopReason } from "../conversation/mod.ts";
+import { readStop } from "../fields/stop_words.ts";
 
-const meanings: ReadonlyMap<string, StopReason> = new Map([
-  ["end_turn", "end"],
-  ["max_tokens", "length"],
-  ["model_context_window_exceeded", "length"],
-  ["stop_sequence", "stop_sequence"],
-  ["tool_use", "tool_calls"],
-  ["pause_turn", "pause"],
-  ["compaction", "pause"],
-  ["refusal", "refusal"],
-]);
-
-/**
- * Reads the stop reason and its details. Unknown and absent reasons mean the plain end. Whether the answer waits for
- * results of calls depends on whether it has calls, whatever the server sent.
- */
+/** Reads the stop reason and its details. */
 export function readMessagesStop(
   from: {
     readonly stop_reason?: Json;
@@ -30,18 +17,15 @@ export function readMessagesStop(
   hasCalls: boolean,
 ): Stop {
   const { stop_reason, stop_sequence, stop_details } = from;
-  const known = typeof stop_reason === "string" ? meanings.get(stop_reason) : undefined;
-  const said = known === undefined || known === "tool_calls" ? "end" : known;
-  const reason = said === "end" && hasCalls ? "tool_calls" : said;
   const explanation = isJsonObject(stop_details) ? stop_details.explanation : undefined;
   return {
-    reason,
+    ...readStop(stop_reason, hasCalls),
     ...(typeof stop_sequence === "string" ? { sequence: stop_sequence } : {}),
     ...(typeof explanation === "string" ? { explanation } : {}),
   };
 }
 
-const words: Readonly<Record<StopReason, string>> = {
+const words: Readonly<Record<Exclude<StopReason, "unknown">, string>> = {
   end: "end_turn",
   length: "max_tokens",
   stop_sequence: "stop_sequence",
@@ -57,7 +41,7 @@ export function writeMessagesStop(stop: Stop): {
   readonly stop_details: { type: "refusal"; category: null; explanation: string | null } | null;
 } {
   return {
-    stop_reason: words[stop.reason],
+    stop_reason: stop.reason === "unknown" ? stop.name ?? stop.reason : words[stop.reason],
     stop_sequence: stop.sequence ?? null,
     stop_details: stop.reason === "refusal"
       ? { type: "refusal", category: null, explanation: stop.explanation ?? null }

@@ -1,9 +1,11 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
+import { stopFailure } from "../fields/stop_words.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import { countReportedUses } from "../tools/tool_uses.ts";
+import { responseEnd } from "./stop_reasons.ts";
 import { ItemUses } from "./tool_uses.ts";
 import { readResponsesUsage } from "./usage.ts";
 
@@ -44,8 +46,7 @@ export function readResponsesAnswer(body: JsonObject): AnswerReading {
     uses.item(item);
   }
   const tier = body["service_tier"];
-  const details = body["incomplete_details"];
-  const reason = isJsonObject(details) ? details["reason"] : body["status"];
+  const reason = responseEnd(body);
   return {
     ...counts,
     toolUses: uses.count.uses,
@@ -53,7 +54,7 @@ export function readResponsesAnswer(body: JsonObject): AnswerReading {
     empty,
     outputBytes,
     stopReason: typeof reason === "string" ? reason : undefined,
-    error: failed(body) ? readProviderError(errorOf(body)) : undefined,
+    error: failed(body) ? readProviderError(errorOf(body)) : stopFailure([reason], !empty),
   };
 }
 

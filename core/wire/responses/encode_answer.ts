@@ -44,6 +44,7 @@ noneUnhandled<
   Exclude<
     keyof Stop,
     | "reason"
+    | "name"
     | "explanation"
     // The style has no stop sequences.
     | "sequence"
@@ -57,7 +58,8 @@ export function encodeResponsesAnswer(
   memory: ConversionMemory,
 ): JsonObject {
   const wroteRefusal = answer.blocks.some((block) => block.type === "text" && block.refusal);
-  const writer = new OutputWriter(context, memory, answer.stop.reason === "length");
+  const isCut = answer.stop.reason === "length" || answer.stop.reason === "unknown";
+  const writer = new OutputWriter(context, memory, isCut);
   for (const block of answer.blocks) {
     switch (block.type) {
       case "text":

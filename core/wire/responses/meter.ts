@@ -1,10 +1,12 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import type { GatewayError } from "../../errors.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { FrameEdits } from "../../lib/sse/frame_edits.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
 import type { Writable } from "../../lib/writable.ts";
 import { type ClientModel, modelKey } from "../stream/client_model.ts";
 import { frameJson } from "../stream/frame_json.ts";
+import { stopFailure } from "../fields/stop_words.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import {
   enterReport,
@@ -15,6 +17,7 @@ import {
 import { readResponsesItem } from "./answer_reading.ts";
 import { KeptOutput } from "./kept_output.ts";
 import { countReportedUses } from "../tools/tool_uses.ts";
+import { type EndedResponse, responseEnd } from "./stop_reasons.ts";
 import { ItemUses } from "./tool_uses.ts";
 import { readResponsesUsage } from "./usage.ts";
 
@@ -80,11 +83,15 @@ export class ResponsesMeter implements StreamMeter {
         this.#created(frame);
         return "pass";
       case "response.completed":
-      case "response.incomplete":
+      case "response.incomplete": {
         this.#closing(frame);
+        const failure = stopFailure([this.reading.stopReason], this.reading.sawOutput);
+        if (failure !== undefined) return this.#failed(failure);
         this.reading.state = "completed";
         return "last";
+      }
       case "response.failed":
+      case "response.cancelled":
         return this.#fail(this.#closing(frame));
       case "error":
         return this.#fail(objectOrText(frame));
@@ -121,8 +128,12 @@ export class ResponsesMeter implements StreamMeter {
   }
 
   #fail(body: Json): FrameFate {
+    return this.#failed(readProviderError(body));
+  }
+
+  #failed(error: GatewayError): FrameFate {
     this.reading.state = "error";
-    this.reading.error = readProviderError(body);
+    this.reading.error = error;
     return "drop";
   }
 
@@ -177,7 +188,7 @@ export class ResponsesMeter implements StreamMeter {
     cursor.reset(frame.payload, frame.payloadStart, frame.payloadEnd);
     cursor.enterObject();
     let error: Json = null;
-    let reason: Json | undefined;
+    const ended: Writable<EndedResponse> = {};
     while (cursor.nextMember()) {
       if (!cursor.keyIs(keys.response) || !cursor.enterObject()) {
         cursor.skip();
@@ -189,13 +200,12 @@ export class ResponsesMeter implements StreamMeter {
           enterReport(this.reading, readResponsesUsage(usage));
           countReportedUses(this.#uses.count, usage);
         } else if (cursor.keyIs(keys.status)) {
-          reason ??= cursor.takeValue();
+          ended.status = cursor.takeValue();
         } else if (cursor.keyIs(keys.serviceTier)) {
           const tier = cursor.takeValue();
           if (typeof tier === "string") this.reading.serviceTier = tier;
         } else if (cursor.keyIs(keys.incompleteDetails)) {
-          const details = cursor.takeValue();
-          if (isJsonObject(details)) reason = details["reason"];
+          ended.incomplete_details = cursor.takeValue();
         } else if (cursor.keyIs(keys.error)) {
           error = cursor.takeValue();
         } else {
@@ -203,6 +213,7 @@ export class ResponsesMeter implements StreamMeter {
         }
       }
     }
+    const reason = responseEnd(ended);
     if (typeof reason === "string") this.reading.stopReason = reason;
     this.reading.toolUses = this.#uses.count.uses;
     return error;

@@ -12,7 +12,7 @@ import { readModeration } from "../fields/moderation.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { readAnnotation } from "./decode_answer.ts";
 import { summaryBreak } from "./reasoning_item.ts";
-import { readResponsesStop } from "./stop_reasons.ts";
+import { readResponsesStop, responseEnd } from "./stop_reasons.ts";
 import type { StreamedItem } from "./streamed_item.ts";
 import { StreamedItems } from "./streamed_items.ts";
 import { countReportedUses } from "../tools/tool_uses.ts";
@@ -56,6 +56,7 @@ export class ResponsesStreamDecoder implements StreamDecoder {
       case "response.incomplete":
         return this.#close(body, emit);
       case "response.failed":
+      case "response.cancelled":
         return this.#fail(responseOf(body), emit);
       case "response.output_item.added":
         this.#open(place, body["item"], emit);
@@ -131,12 +132,13 @@ export class ResponsesStreamDecoder implements StreamDecoder {
     countReportedUses(this.#uses.count, response["usage"]);
     if (report.kind === "counts") emit({ type: "usage", usage: report.usage });
     if (report.kind === "absurd") emit({ type: "usage_rejected" });
-    const { status, service_tier: tier } = response;
+    const { service_tier: tier } = response;
+    const end = responseEnd(response);
     const { hasCalls, refusal } = this.#items;
     emit({
       type: "stop",
       stop: readResponsesStop(response, { calls: hasCalls, refusal }),
-      ...(typeof status === "string" ? { raw: status } : {}),
+      ...(typeof end === "string" ? { raw: end } : {}),
       ...(typeof tier === "string" && tier !== "" ? { serviceTier: tier } : {}),
       ...readModeration(response["moderation"]),
     });

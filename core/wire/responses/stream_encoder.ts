@@ -219,7 +219,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     const { reason, explanation } = this.#stop;
     const unsaid = reason === "refusal" && !this.#wroteRefusal ? explanation : undefined;
     if (unsaid) this.#message().add(stringifyExactly(unsaid), true);
-    this.#close(reason === "length" ? "incomplete" : "completed");
+    const isCut = reason === "length" || reason === "unknown";
+    this.#close(isCut ? "incomplete" : "completed");
     const stop = writeResponsesStop(this.#stop, this.#wroteRefusal);
     const response = responseObject(this.#context, {
       ...stop,

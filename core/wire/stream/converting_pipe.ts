@@ -21,7 +21,9 @@ import type { EventSink, StreamDecoder, StreamEncoder } from "./dialect.ts";
 import { dialectOf, providerDialectOf } from "./dialects.ts";
 import { literalBytes } from "../../lib/json/json_literal.ts";
 import { newStreamReading } from "./reading.ts";
+import { stopFailure } from "../fields/stop_words.ts";
 import { RepeatedText } from "./repeated_text.ts";
+import { joinReports } from "./usage_reports.ts";
 import { joiningSink } from "../fields/surrogate_pairs.ts";
 import { thinkingSink } from "../fields/think_tags.ts";
 
@@ -227,6 +229,8 @@ class ConvertingPipe implements StreamPipe {
 
   #take(event: StreamEvent): void {
     const { reading } = this;
+    // A decoder goes on after a stop that turned out to be a failure.
+    if (reading.state !== "open") return;
     this.#eventCount++;
     this.#lastEvent = event;
     switch (event.type) {
@@ -245,14 +249,20 @@ class ConvertingPipe implements StreamPipe {
         reading.sawOutput = true;
         if (event.proof.kind === "redacted") reading.outputBytes += event.proof.data.length;
         break;
-      case "usage":
-        reading.usage = event.usage;
+      case "usage": {
+        const usage = joinReports(reading.usage, event.usage);
+        reading.usage = usage;
         reading.usageRejected = false;
-        break;
+        return this.#write({ type: "usage", usage });
+      }
       case "usage_rejected":
         reading.usageRejected = true;
         break;
       case "stop":
+        if (event.stop.reason === "unknown") {
+          const failure = stopFailure([event.raw], reading.sawOutput);
+          if (failure !== undefined) return this.#take({ type: "error", error: failure });
+        }
         if (event.raw !== undefined) reading.stopReason = event.raw;
         if (event.serviceTier !== undefined) reading.serviceTier = event.serviceTier;
         // A refusal without any block is output too.

