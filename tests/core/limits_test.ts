@@ -4,12 +4,19 @@ import { sourcesIn, sourceText } from "../repository/source_files.ts";
 
 const files = ["core", "kv", "routes", "sandbox"].flatMap((folder) => [...sourcesIn(folder)]);
 
+/** The source files that have each word. */
+const filesOfWord = Map.groupBy(
+  files.flatMap((file) =>
+    [...new Set(sourceText(file).match(/\w+/gu))].map((word) => ({ word, file }))
+  ),
+  ({ word }) => word,
+);
+
 /** The source files that name each constant of one `limits.ts`. */
 function usersOf(limits: string): { readonly name: string; readonly users: readonly string[] }[] {
-  const others = files.filter((file) => file !== limits);
   return [...sourceText(limits).matchAll(/^export const (\w+)/gmu)].map(([, name = ""]) => ({
     name,
-    users: others.filter((file) => new RegExp(`\\b${name}\\b`, "u").test(sourceText(file))),
+    users: (filesOfWord.get(name) ?? []).map(({ file }) => file).filter((file) => file !== limits),
   }));
 }
 

@@ -26,7 +26,8 @@ const environment = (name: string): string | undefined =>
     name,
   );
 
-function casesOf(asked: number): number {
+/** Cases that a property which asks for `asked` gets in this run, for tests that count what happened in them. */
+export function casesOf(asked: number): number {
   if (environment("PROPERTY_CASES") !== "tenth") return asked;
   return Math.min(asked, Math.max(minCases, Math.ceil(asked / 10)));
 }

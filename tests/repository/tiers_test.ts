@@ -1,0 +1,37 @@
+/** Each test file runs in one way, and no table of the tiers names a file that is missing. */
+import { suitesOf, testFilesIn } from "../run/plan.ts";
+import { aloneFiles, fastProcesses, longUnits, processFolders, unitFolders } from "../run/tiers.ts";
+import { assertEquals } from "../support/assert.ts";
+
+const all = testFilesIn(["tests"]);
+const others = ["tests/agents", "tests/cluster"];
+
+Deno.test("each test file is in one folder of the tiers", () => {
+  const folders = [...unitFolders, ...processFolders, ...others];
+  const homes = (file: string) => folders.filter((folder) => file.startsWith(`${folder}/`)).length;
+  assertEquals(all.filter((file) => homes(file) !== 1), []);
+});
+
+Deno.test("the tables of the tiers name files that exist, each with a reason", () => {
+  for (const table of [fastProcesses, longUnits, aloneFiles]) {
+    for (const [file, reason] of Object.entries(table)) {
+      assertEquals([all.includes(file), reason.length > 5], [true, true], file);
+    }
+  }
+});
+
+Deno.test("both tiers together run every test file", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const named = (["fast", "long"] as const).flatMap((tier) => {
+      const own = `${folder}/${tier}`;
+      Deno.mkdirSync(own);
+      const jobs = [...suitesOf(tier, { seed: 1, folder: own }).values()].flat();
+      return jobs.flatMap(({ args }) => args)
+        .map((path) => path.startsWith(own) ? Deno.readTextFileSync(path) : path);
+    }).join("\n");
+    assertEquals(all.filter((file) => !named.includes(file)), []);
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});

@@ -1,0 +1,48 @@
+/** Processes of a run: all end and are counted, whatever one of them does. */
+import { assert, assertEquals } from "../support/assert.ts";
+import { type Job, type JobResult, runJobs } from "./job.ts";
+import { summaryLines } from "./summary.ts";
+
+const sources = {
+  passing: 'Deno.test("passes", () => {}); Deno.test.ignore("waits", () => {});',
+  failing: 'Deno.test("fails <here>", () => { throw new Error("as expected"); });',
+  exiting: 'Deno.test("leaves", () => Deno.exit(0));',
+  unloadable: 'throw new Error("does not load");',
+  empty: "export {};",
+};
+
+Deno.test("a process that fails, leaves or does not load hides no other, and the count is last", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const jobs = Object.entries(sources).map(([name, source]): Job => {
+      Deno.writeTextFileSync(`${folder}/${name}_test.ts`, source);
+      const args = [
+        "test",
+        "--no-config",
+        "--no-lock",
+        "--no-check",
+        "-A",
+        `${folder}/${name}_test.ts`,
+      ];
+      return { name, args, cores: name === "failing" ? "all" : 1, reports: "junit" };
+    });
+    const program = `${folder}/program.ts`;
+    Deno.writeTextFileSync(program, "Deno.exit(3);");
+    const run: Job = { name: "program", args: ["run", program], cores: 1, reports: "exit" };
+    const results: JobResult[] = [];
+    await runJobs([...jobs, run], 2, folder, (result) => results.push(result));
+    assertEquals(
+      results.map(({ job }) => job.name).sort(),
+      [...Object.keys(sources), "program"].sort(),
+    );
+    const lines = summaryLines(results, 7);
+    const failed = lines.filter((line) => line.startsWith("FAILED"));
+    assertEquals(failed.length, 5, lines.join("\n"));
+    assert(failed.some((line) => line.includes("fails <here>") && line.endsWith("(failing)")));
+    assert(lines.includes("To repeat this run: SEED=7"));
+    assertEquals(lines.at(-1), "1 passed, 5 failed, 1 skipped");
+    assert(results.some(({ failureText }) => failureText.includes("as expected")));
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
