@@ -1,7 +1,7 @@
 /** Gateways die at random under load. */
 import { assert } from "../support/assert.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
-import { seededRandom } from "./random.ts";
+import { seededRandom } from "../support/random.ts";
 import { clusterTest, rounds } from "./scenario.ts";
 import { startTraffic } from "./traffic.ts";
 

@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { startKvConnectProxy } from "../support/servers/kv_connect_proxy.ts";
 import { startTcpProxy } from "../support/servers/tcp_proxy.ts";
-import { seededRandom } from "./random.ts";
+import { seededRandom } from "../support/random.ts";
 import { clusterTest, isLong } from "./scenario.ts";
 import { startTraffic } from "./traffic.ts";
 

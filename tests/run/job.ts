@@ -15,12 +15,16 @@ export interface Job {
    * with an exit code other than 0.
    */
   readonly reports: "junit" | "exit";
+  /** Run in its place if the process ends without a report: one file that does not load hides no other. */
+  readonly parts?: readonly Job[];
 }
 
 /** The end of a job. */
 export interface JobResult {
   readonly job: Job;
   readonly cases: readonly TestCase[];
+  /** Whether the process itself reported its tests. */
+  readonly isReported: boolean;
   readonly seconds: number;
   /** What a reader needs to understand its failures; empty without one. */
   readonly failureText: string;
@@ -95,6 +99,7 @@ export async function runJob(job: Job, folder: string): Promise<JobResult> {
   return {
     job,
     cases,
+    isReported: cases.some(({ file }) => file !== job.name) || job.reports === "exit",
     seconds: (performance.now() - startedMs) / 1_000,
     failureText: hasFailed ? failureTextOf(`${stderr}\n${stdout}`) : "",
   };
@@ -122,7 +127,8 @@ export async function runJobs(
     const ended = runJob(job, folder).then((result) => {
       running.delete(ended);
       free += coresOf(job, cores);
-      onEnd(result);
+      if (result.isReported || job.parts === undefined) onEnd(result);
+      else waiting.unshift(...job.parts);
     });
     running.add(ended);
   }

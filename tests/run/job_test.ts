@@ -11,6 +11,34 @@ const sources = {
   empty: "export {};",
 };
 
+const testArgs = ["test", "--no-config", "--no-lock", "--no-check", "-A"];
+
+Deno.test("a file that does not load hides no other of its group", async () => {
+  const folder = await Deno.makeTempDir();
+  try {
+    const file = (name: "passing" | "unloadable"): Job => {
+      Deno.writeTextFileSync(`${folder}/${name}_test.ts`, sources[name]);
+      return { name, args: [...testArgs, `${folder}/${name}_test.ts`], cores: 1, reports: "junit" };
+    };
+    const parts = [file("unloadable"), file("passing")];
+    const group = `${folder}/group_test.ts`;
+    Deno.writeTextFileSync(group, 'import "./unloadable_test.ts"; import "./passing_test.ts";');
+    const job: Job = {
+      name: "group",
+      args: [...testArgs, group],
+      cores: 1,
+      reports: "junit",
+      parts,
+    };
+    const results: JobResult[] = [];
+    await runJobs([job], 2, folder, (result) => results.push(result));
+    assertEquals(results.map(({ job }) => job.name).sort(), ["passing", "unloadable"]);
+    assertEquals(summaryLines(results, 7).at(-1), "1 passed, 1 failed, 1 skipped");
+  } finally {
+    await Deno.remove(folder, { recursive: true });
+  }
+});
+
 Deno.test("a process that fails, leaves or does not load hides no other, and the count is last", async () => {
   const folder = await Deno.makeTempDir();
   try {

@@ -40,9 +40,9 @@ export function testFilesIn(folders: readonly string[]): string[] {
   return folders.flatMap((folder) => [...sourcesIn(folder)]).filter(isTest).sort();
 }
 
-function testArgs({ seed }: RunOptions, files: readonly string[]): string[] {
+function testArgs({ seed }: RunOptions, file: string): string[] {
   const options = ["--config", "tests/deno.json", "--no-check", "--allow-all"];
-  return ["test", ...options, `--shuffle=${seed}`, ...files];
+  return ["test", ...options, `--shuffle=${seed}`, file];
 }
 
 function environment(tier: Tier, { seed }: RunOptions): Record<string, string> {
@@ -60,25 +60,31 @@ export function unitJobs(
   const isAlone = (file: string) => Object.hasOwn(aloneFiles, file);
   const shared = files.filter((file) => !isAlone(file));
   const count = Math.ceil(shared.length / groupFiles);
-  const groups = Array.from({ length: count }, (_, i) => {
+  const groups = Array.from({ length: count }, (_, i): Job => {
     const members = shared.slice(i * groupFiles, (i + 1) * groupFiles);
     const path = `${options.folder}/${name}_${i + 1}_test.ts`;
     const imports = members.map((file) => `import ${JSON.stringify(new URL(file, root).href)};`);
     Deno.writeTextFileSync(path, imports.join("\n"));
-    return { name: `${name} ${i + 1} of ${count}`, path, cores: 1 as const };
+    const parts = processJobs(members, tier, options, env);
+    return { ...jobOf(`${name} ${i + 1} of ${count}`, path, tier, options, env), parts };
   });
-  const alone = files.filter(isAlone).map((file) => ({
-    name: file,
-    path: file,
-    cores: "all" as const,
-  }));
-  return [...groups, ...alone].map(({ name, path, cores }) => ({
+  return [...groups, ...processJobs(files.filter(isAlone), tier, options, env)];
+}
+
+function jobOf(
+  name: string,
+  path: string,
+  tier: Tier,
+  options: RunOptions,
+  env: Readonly<Record<string, string>>,
+): Job {
+  return {
     name,
-    args: testArgs(options, [path]),
+    args: testArgs(options, path),
     env: { ...environment(tier, options), ...env },
-    cores,
+    cores: Object.hasOwn(aloneFiles, path) ? "all" : 1,
     reports: "junit",
-  }));
+  };
 }
 
 /** Jobs of files that each have a process of their own. */
@@ -88,13 +94,10 @@ function processJobs(
   options: RunOptions,
   env: Readonly<Record<string, string>> = {},
 ): Job[] {
-  return files.map((file) => ({
-    name: env.TEST_HTTP_SERVER === undefined ? file : `${file} (${env.TEST_HTTP_SERVER})`,
-    args: testArgs(options, [file]),
-    env: { ...environment(tier, options), ...env },
-    cores: Object.hasOwn(aloneFiles, file) ? "all" : 1,
-    reports: "junit",
-  }));
+  const { TEST_HTTP_SERVER: server } = env;
+  return files.map((file) =>
+    jobOf(server === undefined ? file : `${file} (${server})`, file, tier, options, env)
+  );
 }
 
 /** Test files that import one of the modules, directly or not. */

@@ -11,6 +11,7 @@ import {
   type IRawProperty,
   type Parameters,
 } from "fast-check";
+import { environment, runRandom, runSeed } from "./random.ts";
 
 export * from "fast-check";
 
@@ -20,22 +21,26 @@ const defaultCases = 100;
 /** Cases that a property has at least, unless it asks for fewer. */
 const minCases = 5;
 
-/** The environment of Deno; other runtimes have none, and run all cases. */
-const environment = (name: string): string | undefined =>
-  (globalThis as { Deno?: { env?: { get(name: string): string | undefined } } }).Deno?.env?.get(
-    name,
-  );
-
 /** Cases that a property which asks for `asked` gets in this run, for tests that count what happened in them. */
 export function casesOf(asked: number): number {
   if (environment("PROPERTY_CASES") !== "tenth") return asked;
   return Math.min(asked, Math.max(minCases, Math.ceil(asked / 10)));
 }
 
+/**
+ * The cases of a long table that this run tries: all, or in the fast tier a tenth that its seed chooses. Each call
+ * chooses for itself.
+ */
+export function drawn<Case>(cases: readonly Case[]): readonly Case[] {
+  if (environment("PROPERTY_CASES") !== "tenth") return cases;
+  const count = Math.max(1, Math.ceil(cases.length / 10));
+  return Array.from({ length: count }, () => cases[Math.floor(runRandom() * cases.length)] as Case);
+}
+
 function withRun<Ts>(params: Parameters<Ts> = {}): Parameters<Ts> {
-  const seed = environment("SEED");
+  const seed = runSeed();
   const run = { ...params, numRuns: casesOf(params.numRuns ?? defaultCases) };
-  return seed === undefined || seed === "" ? run : { seed: Number(seed), ...run };
+  return seed === undefined ? run : { seed, ...run };
 }
 
 /** Like fast-check's `assert`, with the seed and the number of cases of the run. */

@@ -24,6 +24,9 @@ export const awsKey = { accessKeyId: "AKIDEXAMPLE00000001", secretAccessKey: "aw
 export const workloadRole = "arn:aws:iam::123456789012:role/gateway";
 export const entraSecret = "entra~Secret.Value";
 
+/** The keys of every cloud of this process: to make them costs a second of a processor. */
+let signingKeys: Promise<GenerateKeyPairResult> | undefined;
+
 export class FakeCloud implements AsyncDisposable {
   readonly #server: Deno.HttpServer<Deno.NetAddr>;
   readonly #keys: GenerateKeyPairResult;
@@ -54,7 +57,7 @@ export class FakeCloud implements AsyncDisposable {
   }
 
   static async start(): Promise<FakeCloud> {
-    const keys = await generateKeyPair("RS256", { extractable: true });
+    const keys = await (signingKeys ??= generateKeyPair("RS256", { extractable: true }));
     return new FakeCloud(keys, await exportPKCS8(keys.privateKey));
   }
 

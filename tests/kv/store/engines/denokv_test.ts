@@ -2,7 +2,7 @@ import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { KvConnectStore } from "../../../../kv/store/kv_connect/kv_connect_store.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { denokvProgram, startDenokv } from "../../../support/servers/denokv_server.ts";
-import { testEngine } from "./conformance.ts";
+import { testEngine, testExpiry } from "./conformance.ts";
 
 const program = await denokvProgram();
 const processes = { sanitizeOps: false, sanitizeResources: false };
@@ -14,8 +14,7 @@ if (program === undefined) {
     fn() {},
   });
 } else {
-  // The server sweeps once a minute.
-  testEngine("denokv", { expiryLagMs: 100_000 }, async () => {
+  const open = async () => {
     const server = await startDenokv(program);
     const clients = await Promise.all(
       [1, 2, 3].map(() => KvConnectStore.open({ ...server, clock: systemClock })),
@@ -27,7 +26,9 @@ if (program === undefined) {
         await server[Symbol.asyncDispose]();
       },
     };
-  }, processes);
+  };
+  testEngine("denokv", open, processes);
+  testExpiry("denokv", 600_000, open, processes);
 
   Deno.test("rows of the runtime's client and of ours are read by both", processes, async () => {
     await using server = await startDenokv(program);

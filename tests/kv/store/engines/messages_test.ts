@@ -30,8 +30,7 @@ function clientsOf(kv: KeyValueStore, count: number): Disposable & {
   };
 }
 
-// The runtime sweeps once a minute.
-testEngine("embedded engine by messages", { expiryLagMs: 100_000 }, async () => {
+testEngine("embedded engine by messages", async () => {
   const kv = await Deno.openKv(":memory:");
   const { clients, [Symbol.dispose]: end } = clientsOf(kv, 3);
   return {

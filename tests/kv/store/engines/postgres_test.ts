@@ -1,7 +1,7 @@
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { openPostgres } from "../../../../kv/store/postgres/open_postgres.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
-import { testEngine } from "./conformance.ts";
+import { testEngine, testExpiry } from "./conformance.ts";
 
 const programs = await postgresPrograms();
 
@@ -14,7 +14,7 @@ if (programs === undefined) {
 } else {
   const server = await startPostgres(programs);
   Deno.test.afterAll(async () => await server[Symbol.asyncDispose]());
-  testEngine("PostgreSQL", { expiryLagMs: 5_000 }, async () => {
+  const open = async () => {
     const url = await server.makeDatabase();
     const opened = await Promise.all(
       [1, 2, 3].map(() => openPostgres({ url, clock: systemClock, announcedKinds: new Set() })),
@@ -26,6 +26,9 @@ if (programs === undefined) {
         for (const kv of clients) await kv.end();
       },
     };
-    // The driver's timers outlive a connection by some milliseconds.
-  }, { sanitizeOps: false, sanitizeResources: false });
+  };
+  // The driver's timers outlive a connection by some milliseconds.
+  const processes = { sanitizeOps: false, sanitizeResources: false };
+  testEngine("PostgreSQL", open, processes);
+  testExpiry("PostgreSQL", 60_000, open, processes);
 }
