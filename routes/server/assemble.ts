@@ -7,7 +7,7 @@ import { OutputExpectations } from "../../core/calls/bounds/output_expectations.
 import { type Clock, oncePerMillisecond } from "../../core/lib/time/clock.ts";
 import type { Config } from "../../core/config/config.ts";
 import { memoryBounds } from "../../core/config/memory_bounds.ts";
-import { Deadlines, systemTimer } from "../../core/lib/time/deadlines.ts";
+import { Deadlines, systemTimer, type Timer } from "../../core/lib/time/deadlines.ts";
 import { atMost } from "../../core/lib/time/sleep.ts";
 import { unforeseen } from "../../core/lib/error_line.ts";
 import { fromVnd } from "../../core/billing/micro_vnd.ts";
@@ -57,6 +57,8 @@ export interface Assembled {
 /** What a gateway needs of its environment: time, randomness, and the output for log lines. */
 export interface Surroundings {
   readonly clock: Clock;
+  /** Runs time-outs, pauses and periodic work; the machine's by default. */
+  readonly timer?: Timer;
   /** 0 ≤ x < 1. */
   readonly random: () => number;
   /** Gets the log lines. */
@@ -68,18 +70,23 @@ export interface Surroundings {
 }
 
 /** Waits for running calls up to the deadline, then ends them; resolves when all are settled. */
-async function drain(calls: CallsInFlight, drainMs: number, hurry?: AbortSignal): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
+async function drain(
+  calls: CallsInFlight,
+  timer: Timer,
+  drainMs: number,
+  hurry?: AbortSignal,
+): Promise<void> {
+  let cancel = () => {};
   const late = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, hurry?.aborted === true ? 0 : drainMs);
+    cancel = timer.start(resolve, hurry?.aborted === true ? 0 : drainMs);
     hurry?.addEventListener("abort", () => resolve(), { once: true });
   });
   await Promise.race([calls.idle(), late]);
-  clearTimeout(timer);
+  cancel();
   calls.stopAll();
-  const timeout = new Promise<void>((resolve) => timer = setTimeout(resolve, stopMs));
+  const timeout = new Promise<void>((resolve) => cancel = timer.start(resolve, stopMs));
   await Promise.race([calls.idle(), timeout]);
-  clearTimeout(timer);
+  cancel();
 }
 
 /** Loaded only if it is configured, so that other calls do not pay for it. */
@@ -131,19 +138,20 @@ function measureDistances(
 export async function assemble(
   config: Config,
   kv: KeyValueStore,
-  { clock: exactClock, random, write, notices, thread }: Surroundings,
+  { clock: exactClock, timer = systemTimer, random, write, notices, thread }: Surroundings,
 ): Promise<Assembled> {
   const clock = oncePerMillisecond(exactClock);
   // The cached time of `clock` may be up to a millisecond old; with it a deadline could end early.
-  const deadlines = new Deadlines({ clock: exactClock });
+  const deadlines = new Deadlines({ clock: exactClock, timer });
   const worker = thread?.role === "worker" ? thread : undefined;
   // The leases of dead instances return to their wallets before the first balance is read.
   // The process that has a local file open is the only one: every other instance in it is dead, whatever its time.
   const isAlone = config.store.kind === "file";
   if (worker === undefined) await reapExpiredInstances(kv, clock.nowMs(), { all: isAlone });
   const isLocal = isAlone || config.store.kind === "memory";
-  const live = openLiveCatalog(config, kv, clock, write);
+  const live = openLiveCatalog(config, kv, { clock, timer, write });
   const control = await openControl(kv, clock, {
+    timer,
     isTold: notices !== undefined,
     followCatalog: (head) => live.follow(head),
   });
@@ -156,6 +164,7 @@ export async function assemble(
   const wallet = withKeyLimits(
     await openWalletEngine(kv, {
       clock,
+      timer,
       random,
       debt: debtRules(live),
       isShared: !isLocal || thread !== undefined,
@@ -167,12 +176,13 @@ export async function assemble(
   const rates: OpenRates = worker === undefined
     ? openRates(kv, {
       clock,
+      timer,
       isAlone: isLocal,
       onFailure: (error) =>
         log.event("warn", "use of rate limits was not exchanged", unforeseen(error)),
     })
     : { book: worker.rates, close: async () => {} };
-  const transports = await openTransports(live.current, clock, deadlines);
+  const transports = await openTransports(live.current, { clock, timer, deadlines });
   const calls = new CallsInFlight(deadlines);
   const bounds = memoryBounds(config.memoryMb, thread?.workers);
   const bodies = new BodyBudget(deadlines, bounds?.bodies);
@@ -236,7 +246,7 @@ export async function assemble(
     refusedCalls: new RefusedCallRecorder({
       kv,
       clock,
-      timer: systemTimer,
+      timer,
       keptDays: config.refusedCallDays,
       onFailure: (error) => log.event("warn", "refused calls were not kept", unforeseen(error)),
     }),
@@ -256,14 +266,14 @@ export async function assemble(
     control,
     directory: gateway.directory,
     calls,
-    timer: systemTimer,
+    timer,
     onFailure: (error) =>
       log.event("warn", "keys of running streams were not read", unforeseen(error)),
   });
   return {
     gateway,
     async close(hurry) {
-      await drain(calls, config.drainMs, hurry);
+      await drain(calls, timer, config.drainMs, hurry);
       await wallet.close();
       await atMost(stopMs, rates.close());
       await gateway.withheldRefunds.rest(stopMs);

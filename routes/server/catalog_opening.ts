@@ -6,6 +6,7 @@ import {
 } from "../../core/config/catalog_reading.ts";
 import type { Config } from "../../core/config/config.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
+import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { catalogDigest, catalogText } from "../../kv/catalog/contents.ts";
 import { LiveCatalog } from "../../kv/catalog/live_catalog.ts";
 import { seedCatalog } from "../../kv/catalog/seed.ts";
@@ -90,8 +91,11 @@ export async function openOwnersCatalog(
 export function openLiveCatalog(
   config: Config,
   kv: KeyValueStore,
-  clock: Clock,
-  write: (line: string) => void,
+  { clock, timer, write }: {
+    readonly clock: Clock;
+    readonly timer: Timer;
+    readonly write: (line: string) => void;
+  },
 ): LiveCatalog {
   const { catalog, providerKeys, fileContents, readCatalog, mode } = config;
   const log = (level: "info" | "error", message: string, fields: Record<string, unknown>) =>
@@ -99,6 +103,7 @@ export function openLiveCatalog(
   return new LiveCatalog({
     kv,
     clock,
+    timer,
     initial: { catalog, providerKeys },
     fileContents,
     read: readCatalogIn(mode, readCatalog),

@@ -1,6 +1,6 @@
 /** Opens the book of rate limits of a process, which instances on one store share. */
 import type { Clock } from "../../core/lib/time/clock.ts";
-import { systemTimer } from "../../core/lib/time/deadlines.ts";
+import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { ProcessRateBook, type RateBook } from "../../core/rate_limits/rate_book.ts";
 import type { RateExchange } from "../../kv/rate_limits/rate_exchange.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
@@ -19,8 +19,9 @@ export interface OpenRates {
  *
  * @param options.isAlone whether no other instance uses the store
  */
-export function openRates(kv: KeyValueStore, { clock, isAlone, onFailure }: {
+export function openRates(kv: KeyValueStore, { clock, timer, isAlone, onFailure }: {
   readonly clock: Clock;
+  readonly timer: Timer;
   readonly isAlone: boolean;
   readonly onFailure: (error: unknown) => void;
 }): OpenRates {
@@ -38,7 +39,7 @@ export function openRates(kv: KeyValueStore, { clock, isAlone, onFailure }: {
       kv,
       book,
       clock,
-      timer: systemTimer,
+      timer,
       assumedInstances,
       onFailure,
     });

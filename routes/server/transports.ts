@@ -5,7 +5,7 @@
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { ProviderEntry } from "../../core/catalog/schema.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import type { Deadlines } from "../../core/lib/time/deadlines.ts";
+import type { Deadlines, Timer } from "../../core/lib/time/deadlines.ts";
 import { defined } from "../../core/lib/defined.ts";
 import { invariant } from "../../core/lib/assert.ts";
 import { maxCallMs } from "../../core/limits.ts";
@@ -46,25 +46,32 @@ interface OpenTransport {
 
 type OpenTransports = ReadonlyMap<string, OpenTransport>;
 
+/** The time of all transports. */
+interface TransportTime {
+  readonly clock: Clock;
+  readonly timer: Timer;
+  readonly deadlines: Deadlines;
+}
+
 /** Opens the sandbox, which is loaded only where it is configured. */
-async function openSandbox(clock: Clock, isStrict: boolean): Promise<Transport> {
+async function openSandbox({ clock, timer }: TransportTime, isStrict: boolean): Promise<Transport> {
   const [{ createSandboxTransport }, { timerDelay }, validators] = await Promise.all([
     import("../../sandbox/provider/transport.ts"),
     import("../../sandbox/provider/delay.ts"),
     isStrict ? import("../../sandbox/vendor_validators/mod.ts") : undefined,
   ]);
   const validate = validators?.validateRequest;
-  return createSandboxTransport({ clock, delay: timerDelay(), ...defined({ validate }) });
+  return createSandboxTransport({ clock, delay: timerDelay(timer), ...defined({ validate }) });
 }
 
 /** Opens the transport of one provider. */
 async function openTransport(
   provider: ProviderEntry,
-  clock: Clock,
-  deadlines: Deadlines,
+  time: TransportTime,
 ): Promise<OpenTransport> {
+  const { clock, deadlines } = time;
   if (provider.kind === "sandbox") {
-    const transport = await openSandbox(clock, provider.strict);
+    const transport = await openSandbox(time, provider.strict);
     return { entry: provider, transport, close() {} };
   }
   if (provider.driver === "fetch") {
@@ -94,16 +101,14 @@ async function openTransport(
 
 /** Holds the open transports, and closes them when no call needs them. */
 class ProviderTransports implements Transports {
-  readonly #clock: Clock;
-  readonly #deadlines: Deadlines;
+  readonly #time: TransportTime;
   #open: OpenTransports = new Map();
   #prepared: OpenTransports | undefined;
   /** Transports of removed providers, which calls may still use. Bounded by the changes of a quarter of an hour. */
   readonly #retired = new Set<OpenTransport>();
 
-  constructor(clock: Clock, deadlines: Deadlines) {
-    this.#clock = clock;
-    this.#deadlines = deadlines;
+  constructor(time: TransportTime) {
+    this.#time = time;
   }
 
   of(provider: string): Transport {
@@ -124,9 +129,7 @@ class ProviderTransports implements Transports {
     const next = new Map<string, OpenTransport>();
     for (const [name, entry] of Object.entries(providers)) {
       const open = this.#open.get(name);
-      const kept = open?.entry === entry
-        ? open
-        : await openTransport(entry, this.#clock, this.#deadlines);
+      const kept = open?.entry === entry ? open : await openTransport(entry, this.#time);
       next.set(name, kept);
     }
     this.#drop(this.#prepared);
@@ -143,7 +146,7 @@ class ProviderTransports implements Transports {
 
   #retire(one: OpenTransport): void {
     this.#retired.add(one);
-    this.#deadlines.create(() => {
+    this.#time.deadlines.create(() => {
       this.#retired.delete(one);
       one.close();
     }).arm(retiredMs);
@@ -165,10 +168,9 @@ class ProviderTransports implements Transports {
 /** Opens the transports of all providers of a catalogue. */
 export async function openTransports(
   catalog: Catalog,
-  clock: Clock,
-  deadlines: Deadlines,
+  time: TransportTime,
 ): Promise<Transports> {
-  const transports = new ProviderTransports(clock, deadlines);
+  const transports = new ProviderTransports(time);
   (await transports.prepare(catalog))();
   return transports;
 }

@@ -7,12 +7,13 @@ import {
   type UpstreamFailureCode,
   type UpstreamResponse,
 } from "../../../core/upstream/transport.ts";
+import { passTurns } from "../../support/turns.ts";
 
 const encoder = new TextEncoder();
 
 /** Lets everything run that waits for nothing but its turn. */
-export async function settled(): Promise<void> {
-  for (let i = 0; i < 3; i++) await new Promise((resolve) => setTimeout(resolve, 0));
+export function settled(): Promise<void> {
+  return passTurns(3);
 }
 
 export class FakeExchange implements UpstreamExchange, ByteReader {

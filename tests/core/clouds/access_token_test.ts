@@ -5,6 +5,7 @@ import {
   type IssuedToken,
 } from "../../../core/clouds/credentials/authorizer.ts";
 import { ManualTime } from "../../support/manual_time.ts";
+import { nextTurn } from "../../support/turns.ts";
 
 const hour = 3600;
 
@@ -30,7 +31,6 @@ function newToken() {
 }
 
 /** Lets a renewal that was answered come to its end. */
-const settle = () => new Promise((resolve) => setTimeout(resolve, 0));
 
 Deno.test("one request serves all who ask meanwhile, and later ones until the token is old", async () => {
   const { time, asked, token, grant } = newToken();
@@ -51,7 +51,7 @@ Deno.test("before it expires, the token is renewed beside the calls that use it"
   assertEquals([await token.get(), await token.get()], ["a", "a"]);
   assertEquals(asked.length, 2);
   grant("b");
-  await settle();
+  await nextTurn();
   assertEquals(await token.get(), "b");
 });
 
@@ -63,7 +63,7 @@ Deno.test("a failed renewal is reported, paused, and only an expired token fails
   time.advance(56 * 60_000);
   assertEquals(await token.get(), "a");
   refuse();
-  await settle();
+  await nextTurn();
   assertEquals(renewals, [undefined, "token_refused: x"]);
   assertEquals(await token.get(), "a");
   assertEquals(asked.length, 2, "not again at once");

@@ -10,6 +10,7 @@ import { concat, splitAt } from "../lib/http1/bytes.ts";
 import { failureCode } from "../lib/http1/fake_connection.ts";
 import { call, readWhole } from "../lib/http1/read_whole.ts";
 import { RawPeer, type Script } from "./raw_peer.ts";
+import { nextTurn } from "../../support/turns.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
@@ -73,7 +74,7 @@ Deno.test("both drivers read the same from any valid answer", async () => {
       await peer.request();
       for (const piece of pieces) {
         await peer.say(piece);
-        await new Promise((resolve) => setTimeout(resolve, 0));
+        await nextTurn();
       }
     });
     await fc.assert(

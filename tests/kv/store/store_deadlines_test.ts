@@ -1,11 +1,10 @@
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { sleep } from "../../../core/lib/time/sleep.ts";
 import { kvCallMs, StoreTimeoutError, withDeadlines } from "../../../kv/store/store_deadlines.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import { nextTurn } from "../../support/turns.ts";
 
-const untilNextTurn = () => sleep(0);
 const silence = () => new Promise<never>(() => {});
 
 /** A store that never answers: neither a call, nor the second row of a list. */
@@ -80,9 +79,9 @@ for (const [name, call] of Object.entries(calls)) {
       StoreTimeoutError,
       "The store does not answer at the moment; try again",
     );
-    await untilNextTurn();
+    await nextTurn();
     time.advance(kvCallMs - 1);
-    await untilNextTurn();
+    await nextTurn();
     assertEquals(isOver, false);
     time.advance(1_000);
     await given;

@@ -7,6 +7,7 @@ import { createApp } from "../../../routes/app.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { until } from "../../support/until.ts";
+import { passTurns } from "../../support/turns.ts";
 
 const kilobyte = 1024;
 /** Two of these fit. */
@@ -100,7 +101,7 @@ for (const framing of ["declared", "chunked"] as const) {
     await until(() => bodies.usedBytes >= (2 + beyond.length) * bodyBytes, "one more is held");
     for (const style of ["messages", "chat"] as const) {
       const refusing = send(calls[style](""), framing);
-      for (let turn = 0; turn < 20; turn++) await new Promise((next) => setTimeout(next, 0));
+      await passTurns(20);
       time.advance(bodyWaitMs + 1_000);
       const refused = await refusing;
       assertEquals(refused.status, 503);
@@ -182,7 +183,7 @@ Deno.test("the declared lengths of stalled senders keep no other account out", a
     Array.from({ length: 20 }, () => stalledRequest("/v1/messages", key, 20 * 1024 * kilobyte))
   );
   const answers = stalled.map(({ request }) => app.fetch(request, { clientAddress: "192.0.2.1" }));
-  for (let turn = 0; turn < 20; turn++) await new Promise((next) => setTimeout(next, 0));
+  await passTurns(20);
   const served = await send(calls.chat(""));
   assertEquals(served.status, 200, await served.text());
   for (const { breakOff } of stalled) breakOff();

@@ -176,7 +176,7 @@ Deno.test("margins add up to the receipts, and calls without a known cost have n
     const sum = [...by[group].values()].reduce((cost, one) => cost + one.costMicroVnd, 0n);
     assertEquals(sum, total.costMicroVnd, group);
   }
-  assertEquals((await rebuildDaySums(gateway.kv, accountId, Date.now())).corrected, 0);
+  assertEquals((await rebuildDaySums(gateway.kv, accountId, gateway.time.nowMs())).corrected, 0);
 });
 
 Deno.test("verification finds a wrong, a missing and a surplus copy of a day sum, and rebuilding mends them", async () => {
@@ -195,10 +195,13 @@ Deno.test("verification finds a wrong, a missing and a surplus copy of a day sum
   await kv.set(["usage_by_day", "2020-01-01", ...first!.key.slice(2)], first!.value);
   const report = await verifyStore(kv);
   assertEquals(report.problems.map(({ kind }) => kind), ["rollup", "rollup", "rollup"]);
-  const books = await verifyBooks(kv, { masterKeys: world.gateway.masterKeys, nowMs: Date.now() });
+  const books = await verifyBooks(kv, {
+    masterKeys: world.gateway.masterKeys,
+    nowMs: world.gateway.time.nowMs(),
+  });
   assertEquals(books.problems.map(({ kind }) => kind), ["rollup", "rollup", "rollup"], "by day");
   await kv.delete(["usage_by_day", "2020-01-01", ...first!.key.slice(2)]);
-  assertEquals((await rebuildDaySums(kv, accountId, Date.now())).corrected, 2);
+  assertEquals((await rebuildDaySums(kv, accountId, world.gateway.time.nowMs())).corrected, 2);
   assert((await verifyStore(kv)).ok);
 });
 

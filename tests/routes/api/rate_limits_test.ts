@@ -75,7 +75,7 @@ async function setAccount(test: TestGateway, accountId: AccountId, limits: Accou
   await setRateLimits(test.kv, accountId, limits, {
     operator: { accountId, email: "staff@example.com" },
     reason: "test",
-    nowMs: Date.now(),
+    nowMs: test.time.nowMs(),
   });
   await test.assembled.gateway.control.refresh();
 }

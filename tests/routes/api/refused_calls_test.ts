@@ -75,7 +75,7 @@ Deno.test("a flood of refusals of one kind does not hide those of another", asyn
   };
   for (let i = 0; i < 500; i++) await send("sk-unknown");
   const flood = test.log.length;
-  assert(flood <= 61, `${flood} lines`);
+  assertEquals(flood, 60, "as many lines as a kind may have in a minute");
   await send(key);
   assertEquals(test.log.length, flood + 1);
 });
@@ -91,7 +91,7 @@ Deno.test("every refused call of a known key can be read by its id, as the clien
   const capped = await test.customer(1_000, { dailyLimitMicroVnd: 1n });
   const [revokedKey] = await listApiKeys(kv, revoked.accountId);
   assert(revokedKey !== undefined);
-  const nowMs = Date.now();
+  const nowMs = test.time.nowMs();
   await revokeApiKey(kv, revoked.accountId, revokedKey.id, nowMs);
   await block(kv, blocked.accountId);
   await gateway.control.refresh();

@@ -2,6 +2,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { RefusedBodies, refusedBodiesPerAddress } from "../../../routes/http/refused_bodies.ts";
 import { ManualTime } from "../../support/manual_time.ts";
+import { nextTurn } from "../../support/turns.ts";
 
 /** A refused request whose client sends one byte and then nothing, until the test says so. */
 function stalled() {
@@ -29,16 +30,14 @@ function open() {
   return { time, deadlines, bodies: new RefusedBodies(deadlines) };
 }
 
-const turn = () => new Promise((next) => setTimeout(next, 0));
-
 Deno.test("a refused client that stalls is answered within seconds; one that sends on may finish", async () => {
   const { time, deadlines, bodies } = open();
   const [silent, busy] = [stalled(), stalled()];
   const discarded = [silent, busy].map(({ request }) => bodies.discard(request, "192.0.2.1"));
   for (let second = 0; second < 10; second++) {
-    await turn();
+    await nextTurn();
     busy.send();
-    await turn();
+    await nextTurn();
     time.advance(1_000);
   }
   assertEquals([silent.state.isClosed, busy.state.isClosed], [true, false]);
@@ -52,16 +51,16 @@ Deno.test("an address has a bounded number of stalled sockets; others are not to
   const { time, bodies } = open();
   const senders = Array.from({ length: refusedBodiesPerAddress }, stalled);
   const waiting = senders.map(({ request }) => bodies.discard(request, "192.0.2.1"));
-  await turn();
+  await nextTurn();
   const [tooMany, other] = [stalled(), stalled()];
   await bodies.discard(tooMany.request, "192.0.2.1");
   assert(tooMany.state.isClosed, "let be at once");
   const polite = bodies.discard(other.request, "198.51.100.7");
-  await turn();
+  await nextTurn();
   assert(!other.state.isClosed);
   other.end();
   await polite;
-  await turn();
+  await nextTurn();
   time.advance(5_000);
   await Promise.all(waiting);
   assert(senders.every(({ state }) => state.isClosed));

@@ -5,6 +5,7 @@ import { GatewayError } from "../../../core/errors.ts";
 import { uncountedBodyBytes } from "../../../core/calls/read_whole.ts";
 import { readRequestBody } from "../../../routes/http/request_body.ts";
 import { ManualTime } from "../../support/manual_time.ts";
+import { nextTurn } from "../../support/turns.ts";
 
 /** A body in pieces of 1,000 bytes at most, with its length in the head or without. */
 function requestOf(length: number, isDeclared: boolean) {
@@ -103,18 +104,16 @@ function slowly(declared: number | undefined) {
   };
 }
 
-const turn = () => new Promise((resolve) => setTimeout(resolve, 0));
-
 for (const declared of [1_000_000, undefined]) {
   const framing = declared === undefined ? "undeclared" : "declared";
 
   Deno.test(`of a ${framing} body only what arrived is counted, after its sender was asked for`, async () => {
     using test = slowly(declared);
     await test.send(1);
-    await turn();
+    await nextTurn();
     assertEquals(test.asked, declared === undefined ? [] : ["begin 1000000"]);
     await test.send(150_000);
-    await turn();
+    await nextTurn();
     assertEquals(test.asked, [`begin ${declared}`, 196_608]);
     await test.end();
     assert(await test.body instanceof Uint8Array);
@@ -126,7 +125,7 @@ for (const declared of [1_000_000, undefined]) {
     await test.send(500_000);
     for (let seconds = 0; seconds < 60; seconds++) {
       await test.send(1_000);
-      await turn();
+      await nextTurn();
       test.time.advance(1_000);
     }
     const refusal = await test.body;
@@ -139,10 +138,10 @@ for (const declared of [1_000_000, undefined]) {
     const free = Promise.withResolvers<void>();
     test.waitFor(free.promise);
     await test.send(100_000);
-    await turn();
+    await nextTurn();
     test.time.advance(100_000);
     free.resolve();
-    await turn();
+    await nextTurn();
     await test.end();
     const bytes = await test.body;
     assert(bytes instanceof Uint8Array, String(bytes));

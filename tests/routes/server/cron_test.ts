@@ -5,6 +5,7 @@ import { FreezeWatch, frozenAfterMs } from "../../../routes/server/freeze_watch.
 import { type Job, type Jobs, startJobs } from "../../../routes/server/jobs.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";
+import { nextTurn } from "../../support/turns.ts";
 
 const minuteMs = 60_000;
 const [minute, tenMinutes, sixHours] = cronSchedules.map(({ everyMs }) => everyMs);
@@ -89,7 +90,7 @@ Deno.test("cron waits for the gateway, and the end of the gateway for cron", asy
     await gate.promise;
     done.push(`ended ${name}`);
   });
-  await new Promise((resolve) => setTimeout(resolve, 0));
+  await nextTurn();
   assertEquals(done, ["began work of a minute"]);
   const end = cron.end().then(() => done.push("stopped"));
   await cron.handle(cronSchedules[1]!);

@@ -1,8 +1,6 @@
 import { assertEquals } from "../../support/assert.ts";
-import { sleep } from "../../../core/lib/time/sleep.ts";
 import { keepServing, listenAgainMs, type Server } from "../../../routes/server/keep_serving.ts";
-
-const untilNextTurn = () => sleep(0);
+import { nextTurn } from "../../support/turns.ts";
 
 /** A server that ends when the test says so, and what was asked of it. */
 class TestServer implements Server {
@@ -56,9 +54,9 @@ function served(steps: readonly (TestServer | Error)[]) {
       return listened;
     },
     async endPause() {
-      await untilNextTurn();
+      await nextTurn();
       pauses.pop()?.end();
-      await untilNextTurn();
+      await nextTurn();
     },
   };
 }
@@ -67,7 +65,7 @@ Deno.test("a server that cannot accept is replaced after a pause, and serves its
   const second = new TestServer();
   const world = served([second]);
   world.first.fail(new Error("no descriptor is left"));
-  await untilNextTurn();
+  await nextTurn();
   assertEquals(world.told, ["Error: no descriptor is left"]);
   assertEquals(world.pauses.map(({ delayMs }) => delayMs), [listenAgainMs]);
   assertEquals([world.first.isAsked, world.listened], [false, 0]);
@@ -77,7 +75,7 @@ Deno.test("a server that cannot accept is replaced after a pause, and serves its
   let isOver = false;
   const over = world.kept.shutdown().then(() => isOver = true);
   second.answerLast();
-  await untilNextTurn();
+  await nextTurn();
   assertEquals([second.isAsked, isOver], [true, false]);
   world.first.answerLast();
   await over;
@@ -110,7 +108,7 @@ Deno.test("a server that ends unasked, without an error, is replaced too", async
 Deno.test("stopped in the pause, it does not listen again", async () => {
   const world = served([new TestServer()]);
   world.first.fail(new Error("gone"));
-  await untilNextTurn();
+  await nextTurn();
   const over = world.kept.shutdown();
   world.first.answerLast();
   await world.endPause();
@@ -128,11 +126,11 @@ Deno.test("stopped while it begins to listen, it closes the new server", async (
     pause: () => Promise.resolve(),
   });
   first.fail(new Error("gone"));
-  await untilNextTurn();
+  await nextTurn();
   const over = kept.shutdown();
   first.answerLast();
   listening.resolve(late);
-  await untilNextTurn();
+  await nextTurn();
   assertEquals(late.isAsked, true);
   late.answerLast();
   await over;

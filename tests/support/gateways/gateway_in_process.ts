@@ -1,5 +1,4 @@
 /** A complete gateway in this process, on a store in memory, for tests that need no socket. */
-import { systemClock } from "../../../core/lib/time/clock.ts";
 import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { type Config, readConfig } from "../../../core/config/config.ts";
@@ -13,11 +12,17 @@ import { credit } from "../../../kv/ledger/ledger.ts";
 import { createApp } from "../../../routes/app.ts";
 import { assemble, type Assembled } from "../../../routes/server/assemble.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import { defined } from "../../../core/lib/defined.ts";
+import type { Timer } from "../../../core/lib/time/deadlines.ts";
+import { ManualTime } from "../manual_time.ts";
+import { seededRandom } from "../random.ts";
 
 export interface TestGateway extends AsyncDisposable {
   readonly assembled: Assembled;
   readonly kv: KeyValueStore;
   readonly masterKeys: MasterKeys;
+  /** The clock of the gateway; it stands still until the test advances it. */
+  readonly time: ManualTime;
   /** Log lines so far. */
   readonly log: string[];
   /** Serves one request, as if it came over a socket. */
@@ -36,6 +41,13 @@ export interface TestGatewayOptions {
   /** A store that is shared with another gateway; it is not closed at the end. */
   readonly kv?: KeyValueStore;
   readonly masterKeys?: MasterKeys;
+  /** A clock that is shared with other parts of the test. */
+  readonly time?: ManualTime;
+  /**
+   * Runs pauses, time-outs and periodic work. By default the machine does, and finds how much time has passed on the
+   * clock of the test: what is periodic runs, and nothing times out. A test that times such work passes its `time`.
+   */
+  readonly timer?: Timer;
 }
 
 const defaultFile = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
@@ -60,14 +72,19 @@ export function testConfig(options: TestGatewayOptions = {}): Config {
   return read.config;
 }
 
+/** In the middle of a minute, an hour and a day of Vietnam, so that no test meets their ends unless it goes there. */
+const startMs = Date.UTC(2026, 10, 20, 5, 30, 30);
+
 /** Opens a gateway; dispose of it at the end. */
 export async function openTestGateway(options: TestGatewayOptions = {}): Promise<TestGateway> {
   const kv = options.kv ?? await Deno.openKv(":memory:");
   const masterKeys = options.masterKeys ?? await readMasterKeys(newMasterKey());
+  const time = options.time ?? new ManualTime(startMs);
   const log: string[] = [];
   const assembled = await assemble(testConfig(options), kv, {
-    clock: systemClock,
-    random: Math.random,
+    clock: time,
+    ...defined({ timer: options.timer }),
+    random: seededRandom(1),
     write: (line) => log.push(line),
   });
   const app = createApp(assembled.gateway, { stopping: () => false });
@@ -76,6 +93,7 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
     assembled,
     kv,
     masterKeys,
+    time,
     log,
     async fetch(request) {
       return await app.fetch(request, { clientAddress: "127.0.0.1" });

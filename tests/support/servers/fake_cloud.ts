@@ -3,6 +3,7 @@
  */
 import { Sha256 } from "@aws-crypto/sha256-js";
 import { SignatureV4 } from "@smithy/signature-v4";
+import { type Clock, systemClock } from "../../../core/lib/time/clock.ts";
 import { exportPKCS8, generateKeyPair, type GenerateKeyPairResult, jwtVerify, SignJWT } from "jose";
 
 /** A request that arrived, with its body read. */
@@ -47,7 +48,15 @@ export class FakeCloud implements AsyncDisposable {
   aheadSeconds = 0;
   readonly requests: CloudRequest[] = [];
 
-  private constructor(keys: GenerateKeyPairResult, pem: string) {
+  /** What its clock is set by: the machine's, unless the test has another. */
+  readonly #clock: Pick<Clock, "nowMs">;
+
+  private constructor(
+    keys: GenerateKeyPairResult,
+    pem: string,
+    clock: Pick<Clock, "nowMs">,
+  ) {
+    this.#clock = clock;
     this.#keys = keys;
     this.#pem = pem;
     this.#server = Deno.serve(
@@ -56,9 +65,9 @@ export class FakeCloud implements AsyncDisposable {
     );
   }
 
-  static async start(): Promise<FakeCloud> {
+  static async start(clock: Pick<Clock, "nowMs"> = systemClock): Promise<FakeCloud> {
     const keys = await (signingKeys ??= generateKeyPair("RS256", { extractable: true }));
-    return new FakeCloud(keys, await exportPKCS8(keys.privateKey));
+    return new FakeCloud(keys, await exportPKCS8(keys.privateKey), clock);
   }
 
   get origin(): string {
@@ -79,7 +88,7 @@ export class FakeCloud implements AsyncDisposable {
   }
 
   #now(): Date {
-    return new Date(Date.now() + this.aheadSeconds * 1000);
+    return new Date(this.#clock.nowMs() + this.aheadSeconds * 1000);
   }
 
   async #serve(request: Request): Promise<Response> {
@@ -95,13 +104,17 @@ export class FakeCloud implements AsyncDisposable {
 
   /** A token that the platform of a workload signs, as in its file. */
   async workloadToken(subject = "system:serviceaccount:gateway"): Promise<string> {
+    const now = this.#now();
     return await new SignJWT({ sub: subject }).setProtectedHeader({ alg: "RS256" })
-      .setIssuedAt().setExpirationTime("1h").sign(this.#keys.privateKey);
+      .setIssuedAt(now).setExpirationTime(new Date(now.getTime() + 3_600_000))
+      .sign(this.#keys.privateKey);
   }
 
   async #isWorkload(token: string | null): Promise<boolean> {
     try {
-      const { payload } = await jwtVerify(token ?? "", this.#keys.publicKey);
+      const { payload } = await jwtVerify(token ?? "", this.#keys.publicKey, {
+        currentDate: this.#now(),
+      });
       return payload.sub === "system:serviceaccount:gateway";
     } catch {
       return false;

@@ -10,6 +10,7 @@ import { denoConnect } from "../../../../routes/upstream/deno_connect.ts";
 import { RawPeer, type Script } from "../../upstream/raw_peer.ts";
 import { failureCode } from "./fake_connection.ts";
 import { call, readWhole } from "./read_whole.ts";
+import { nextTurn } from "../../../support/turns.ts";
 
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
@@ -144,7 +145,7 @@ Deno.test("sockets: a trickle of single bytes", async () => {
       await peer.request();
       for (const byte of whole) {
         await peer.say(byte);
-        await new Promise((resolve) => setTimeout(resolve, 0));
+        await nextTurn();
       }
       await peer.clientGone();
     },
@@ -263,7 +264,7 @@ Deno.test("sockets: none of 50 exchanges cancelled at many points returns to the
         await peer.say("HTTP/1.1 200 OK\r\ntransfer-encoding: chunked\r\n\r\n");
         for (let event = 0; event < 20; event++) {
           if (!await peer.say("5\r\nevent\r\n")) return;
-          await new Promise((resolve) => setTimeout(resolve, 0));
+          await nextTurn();
         }
         if (!await peer.say("0\r\n\r\n")) return;
       }

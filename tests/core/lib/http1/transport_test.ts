@@ -5,6 +5,7 @@ import { provenRestMs } from "../../../../core/lib/http1/transport.ts";
 import { splitAt } from "./bytes.ts";
 import { failureCode, fakeNetwork, settle } from "./fake_connection.ts";
 import { call, readWhole } from "./read_whole.ts";
+import { nextTurn } from "../../../support/turns.ts";
 
 const url = "http://provider.example/v1/messages";
 const request: UpstreamRequest = {
@@ -16,7 +17,6 @@ const request: UpstreamRequest = {
 };
 const encode = (text: string) => new TextEncoder().encode(text);
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
-const turn = () => new Promise<void>((resolve) => setTimeout(resolve, 0));
 const ok = (body: string) => `HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`;
 
 Deno.test("a request goes out in one write, head and body together", async () => {
@@ -223,8 +223,8 @@ for (const ending of [null, new Error("reset")]) {
       let told = 0;
       const more = isRepeatable ? { onSentAgain: () => void told++ } : {};
       const answered = call(network.transport, { ...once, ...more });
-      await turn();
-      await turn();
+      await nextTurn();
+      await nextTurn();
       assert(connection.sent.endsWith("order"), "the peer has it");
       connection.push(ending);
       if (isRepeatable) assertEquals(decode((await answered).body), "2");
@@ -244,8 +244,8 @@ for (const ending of [null, new Error("reset")]) {
       let told = 0;
       const more = isRepeatable ? { onSentAgain: () => void told++ } : {};
       const answered = call(network.transport, { ...once, ...more });
-      await turn();
-      await turn();
+      await nextTurn();
+      await nextTurn();
       assertEquals(connection.writeCount, 2, "the first was for another request");
       connection.push(ending);
       assertEquals(decode((await answered).body), "2");
@@ -271,10 +271,10 @@ Deno.test("a write that ends in the same moment as the connection counts as whol
   const written = Promise.withResolvers<void>();
   connection.writeGate = written.promise;
   const answered = failureCode(call(network.transport, once));
-  await turn();
-  await turn();
+  await nextTurn();
+  await nextTurn();
   connection.push(null);
-  setTimeout(written.resolve, 0);
+  nextTurn().then(written.resolve);
   assertEquals(await answered, "cut");
   assertEquals(network.connections.length, 1);
 });
@@ -301,8 +301,8 @@ Deno.test("a POST that must not be made twice takes the connection that its peer
   assertEquals([old.writeCount, young.writeCount, third.writeCount], [1, 1, 1], "all too young");
   await network.passMs(provenRestMs + 300);
   const answered = call(network.transport, once);
-  await turn();
-  await turn();
+  await nextTurn();
+  await nextTurn();
   old.push(ok("3"));
   assertEquals(decode((await answered).body), "3");
   assertEquals(network.transport.counts(), { opened: 3, reused: 1, retried: 0, idle: 3 });
@@ -314,7 +314,7 @@ Deno.test("cancel during the search for stale connections leaves the pool unchan
   const exchange = network.transport.open({ ...request, onSentAgain: undefined });
   exchange.cancel();
   assertEquals(await failureCode(exchange.response), "cancelled");
-  await turn();
+  await nextTurn();
   assertEquals(network.transport.counts(), { opened: 1, reused: 0, retried: 0, idle: 1 });
   network.transport.close();
 });

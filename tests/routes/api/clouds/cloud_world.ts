@@ -1,5 +1,6 @@
 /** A gateway whose model is at a fake cloud, with a second route at the sandbox where a test wants one. */
 import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
+import { ManualTime } from "../../../support/manual_time.ts";
 import { FakeCloud } from "../../../support/servers/fake_cloud.ts";
 
 export interface CloudWorld extends AsyncDisposable {
@@ -27,10 +28,12 @@ export interface CloudWorldOptions {
 }
 
 export async function openCloudWorld(options: CloudWorldOptions): Promise<CloudWorld> {
-  const cloud = await FakeCloud.start();
+  const time = new ManualTime();
+  const cloud = await FakeCloud.start(time);
   const secrets = options.secrets(cloud);
   const names = secrets.map((_, i) => `CLOUD_KEY_${i}`);
   const gateway = await openTestGateway({
+    time,
     file: () => ({
       defaultModel: "m",
       providers: {

@@ -3,8 +3,10 @@ import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { attemptsPerRoute } from "../../../../core/calls/attempt_loop.ts";
 import { videoSubmitMs } from "../../../../core/routing/timeouts.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
+import { nextTurn } from "../../../support/turns.ts";
 import {
   errorOf,
+  type MediaWorld,
   type MockProvider,
   mockProvider,
   openMediaWorld,
@@ -46,6 +48,20 @@ function hungProvider(): MockProvider & { readonly reached: Promise<void> } {
   };
 }
 
+/** The answer of a call whose provider hangs, once more time has passed than the tests give it. */
+async function outlasting(
+  world: MediaWorld,
+  hung: { readonly reached: Promise<void> },
+  calling: Promise<Response>,
+): Promise<Response> {
+  await hung.reached;
+  world.advance(2 * patienceMs);
+  return await calling;
+}
+
+/** How long the tests wait for a provider that hangs. */
+const patienceMs = 150;
+
 function models(more: Record<string, unknown> = {}) {
   const shared = {
     family: "test",
@@ -79,10 +95,10 @@ for (const [what, [path, body]] of Object.entries(calls)) {
     await using second = mockProvider(good);
     await using world = await openMediaWorld({
       providers: { p1: hung.port, p2: second.port },
-      timeouts: { p1: { firstOutputMs: 150 } },
+      timeouts: { p1: { firstOutputMs: patienceMs } },
       models: models(),
     });
-    const response = await world.post(path, body);
+    const response = await outlasting(world, hung, world.post(path, body));
     assertEquals(response.status, 200, await response.text());
     assertEquals([hung.seen.length, second.seen.length], [1, 1]);
     const receipt = await world.receiptOf(response);
@@ -98,9 +114,9 @@ for (const what of ["a streamed image", "speech", "a video"]) {
     await using second = mockProvider(good);
     await using world = await openMediaWorld({
       providers: { p1: hung.port, p2: second.port },
-      models: models({ slowAfterMs: 150 }),
+      models: models({ slowAfterMs: patienceMs }),
     });
-    const response = await world.post(path, body);
+    const response = await outlasting(world, hung, world.post(path, body));
     assertEquals(response.status, 200, await response.text());
     assertEquals(second.seen.length, 1);
   });
@@ -108,12 +124,14 @@ for (const what of ["a streamed image", "speech", "a video"]) {
 
 Deno.test("when every provider hangs the answer is 504, and costs nothing", async () => {
   await using hung = hungProvider();
+  await using last = hungProvider();
   await using world = await openMediaWorld({
-    providers: { p1: hung.port, p2: hung.port },
-    timeouts: { p1: { firstOutputMs: 150 }, p2: { firstOutputMs: 150 } },
+    providers: { p1: hung.port, p2: last.port },
+    timeouts: { p1: { firstOutputMs: patienceMs }, p2: { firstOutputMs: patienceMs } },
     models: models(),
   });
-  const error = await errorOf(await world.post(...calls["an image"]!));
+  const calling = outlasting(world, hung, world.post(...calls["an image"]!));
+  const error = await errorOf(await outlasting(world, last, calling));
   assertEquals([error.status, error.type], [504, "timeout_error"]);
   assertEquals(await world.balanceVnd(), 1_000_000);
 });
@@ -269,7 +287,7 @@ Deno.test("a streamed image may be silent for as long as the provider's timeout"
   const reader = response.body!.pipeThrough(new TextDecoderStream()).getReader();
   assertEquals((await reader.read()).value, preview);
   const next = reader.read();
-  await new Promise((resolve) => setTimeout(resolve, 20));
+  await nextTurn();
   time.advance(299_000);
   goOn.resolve();
   let rest = "";

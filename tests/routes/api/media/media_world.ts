@@ -136,8 +136,7 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
     env: Object.assign({}, ...names.map((name) => secretsOf(name, options))),
   });
   const { accountId, key } = await test.customer(options.vnd ?? 1_000_000);
-  let offsetMs = 0;
-  const { clock: real, deadlines, media: networked } = test.assembled.gateway;
+  const { clock, deadlines, media: networked } = test.assembled.gateway;
   networked.close();
   // Dialling goes to the port behind the name that was asked for last: one name at a time is enough here.
   let asked = "";
@@ -145,7 +144,7 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
     asked = name;
     return Promise.resolve(name in (options.names ?? {}) ? [publicAddress] : ["127.0.0.1"]);
   };
-  const media = openMediaServices({ clock: real, deadlines }, {
+  const media = openMediaServices({ clock, deadlines }, {
     resolve,
     connect: createGuardedConnect({
       resolve,
@@ -172,10 +171,6 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
         perOwner: options.bufferedAnswerBytes,
       }),
     deadlines: options.deadlines ?? deadlines,
-    clock: {
-      nowMs: () => real.nowMs() + offsetMs,
-      monotonicMs: () => real.monotonicMs() + offsetMs,
-    },
   };
   const app = createApp(gateway, { stopping: () => false });
   const send = async (path: string, init: RequestInit = {}) => {
@@ -189,7 +184,7 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
     test,
     accountId,
     key,
-    advance: (ms) => offsetMs += ms,
+    advance: (ms) => test.time.advance(ms),
     send,
     post: (path, body, headers = {}) =>
       send(path, {

@@ -9,6 +9,7 @@ import { keepAliveMs } from "../../../../core/calls/limits.ts";
 import { chimeMp3Base64 } from "../../../../sandbox/provider/assets/chime_mp3.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { errorOf, mockProvider, openMediaWorld, type SeenRequest } from "./media_world.ts";
+import { nextTurn } from "../../../support/turns.ts";
 
 const audio = new Uint8Array(70_000).map((_, i) => (i * 7) % 256);
 
@@ -237,7 +238,7 @@ Deno.test("events that break off after some speech end with an error, and are fr
       async pull(controller) {
         const part = parts.shift();
         if (part !== undefined) return controller.enqueue(new TextEncoder().encode(part));
-        await new Promise((resolve) => setTimeout(resolve, 20));
+        await nextTurn();
         controller.error(new Error("cut"));
       },
     }, { highWaterMark: 0 });

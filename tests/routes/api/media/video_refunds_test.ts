@@ -24,7 +24,7 @@ async function limitedKey(world: MediaWorld, options: Omit<ApiKeyOptions, "name"
   const { kv, directory, wallet, clock } = world.gateway;
   const made = await createApiKey(kv, world.test.masterKeys, world.accountId, {
     name: "limited",
-    nowMs: Date.now(),
+    nowMs: clock.nowMs(),
     ...options,
   });
   assert(made.ok);

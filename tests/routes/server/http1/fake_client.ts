@@ -8,13 +8,14 @@ import {
   type RequestHandler,
 } from "../../../../routes/server/http1/client_connection.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
+import { nextTurn } from "../../../support/turns.ts";
 
 export const latin1 = (text: string) => Uint8Array.from(text, (char) => char.charCodeAt(0));
 export const textOf = (bytes: Uint8Array) => new TextDecoder("latin1").decode(bytes);
 
 /** Lets everything run that waits for nothing but other code. */
 export function settled(): Promise<void> {
-  return new Promise((resolve) => setTimeout(resolve, 0));
+  return nextTurn();
 }
 
 interface PendingRead {
