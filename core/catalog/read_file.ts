@@ -1,5 +1,8 @@
 /** Reads `gateway.json` and lists everything that is wrong with it, in its shape and beyond. */
 import { z } from "zod";
+import { ambiguousNumbers } from "../billing/read_amount.ts";
+import type { Json } from "../lib/json/json.ts";
+import { ambiguousPrices } from "./ambiguous_prices.ts";
 import { issueLines } from "../config/environment.ts";
 import { buildCatalog, type BuildCatalogOptions, buildModel, type Catalog } from "./catalog.ts";
 import { type CatalogParts, catalogProblems, type UnreadModel } from "./problems.ts";
@@ -88,7 +91,7 @@ function readableParts(raw: unknown): CatalogParts & Pick<ReadGatewayFile, "secr
  * ```
  */
 export function readGatewayFile(text: string, name = "gateway.json"): ReadGatewayFile {
-  let contents: unknown;
+  let contents: Json;
   try {
     contents = JSON.parse(text);
   } catch (error) {
@@ -100,7 +103,11 @@ export function readGatewayFile(text: string, name = "gateway.json"): ReadGatewa
       problems: [`${name}: is not JSON (${why})`],
     };
   }
-  return readContents(contents, name);
+  const read = readContents(contents, name);
+  const problems = [...ambiguousNumbers(text), ...ambiguousPrices(contents)];
+  if (problems.length === 0) return read;
+  const written = problems.map((problem) => `${name} ${problem}`);
+  return { ...read, catalog: undefined, problems: [...read.problems, ...written] };
 }
 
 /** Reads the contents of the file, or of a version of the catalogue in the store. See {@linkcode readGatewayFile}. */

@@ -2,7 +2,7 @@
  * Reads a bank's statement export as notices: the second (or only) source if no webhook has
  * reported a movement.
  */
-import { parseVnd } from "../billing/micro_vnd.ts";
+import { parseWrittenAmount } from "../billing/read_amount.ts";
 import { encodeHex } from "../lib/runtime/mod.ts";
 import { sha256 } from "../lib/sha256.ts";
 import { vietnamDateTime } from "../lib/time/vietnam_time.ts";
@@ -29,26 +29,6 @@ export interface Statement {
 
 /** The rows in which the header is searched: a title, the period and the holder come before it. */
 const headerRows = 50;
-
-/**
- * Parses an amount as people write it in Vietnam: `1,000,000`, `1.000.000`, `1.000.000,00`, `+1 000
- * 000 VND`.
- *
- * A single separator followed by exactly three digits groups thousands: no payment has thousandths
- * of a đồng.
- *
- * @returns µVND, 0 for an empty cell or a dash, `undefined` for anything unreadable
- */
-export function parseWrittenAmount(text: string): bigint | undefined {
-  const plain = text.replace(/VN[DĐ]|₫|đ/gi, "").replace(/[\s\u00a0']/g, "").replace(/^\+/, "");
-  if (plain === "" || plain === "-") return 0n;
-  const match = /^(-?)(\d{1,3}(?:([.,])\d{3})(?:\3\d{3})*|\d+)(?:([.,])(\d{1,2}))?$/.exec(plain);
-  if (match === null) return undefined;
-  const [, sign = "", whole = "", group, decimal, fraction = ""] = match;
-  // "1.000.00" would use one mark for both purposes.
-  if (group !== undefined && group === decimal) return undefined;
-  return parseVnd(`${sign}${whole.replace(/[.,]/g, "")}${fraction === "" ? "" : `.${fraction}`}`);
-}
 
 type Cells = (column: StatementColumn) => string;
 

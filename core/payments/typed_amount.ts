@@ -1,6 +1,6 @@
 /** Parses amounts as people type them on a phone: `500k`, `1tr`, `1,5tr`, `1tr5`. */
 import { fromVnd } from "../billing/micro_vnd.ts";
-import { parseWrittenAmount } from "./statement_csv.ts";
+import { parseWrittenAmount } from "../billing/read_amount.ts";
 
 /** A short amount. With three digits after a mark, the mark might group thousands: such an amount is refused. */
 const shortForm =

@@ -1,12 +1,13 @@
 /** Validates the form of a key and converts it to the stored form. */
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { isAddressRange } from "../../../core/api_keys/address_ranges.ts";
-import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { fromVnd, microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
+import { parseWrittenAmount } from "../../../core/billing/read_amount.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
 import { limitsAnything, type RateLimits } from "../../../core/rate_limits/rate_limits.ts";
 import type { PostedForm } from "../form_data.ts";
-import { parseTypedLimit, typedDigits } from "../typed_numbers.ts";
+import { parseTypedLimit } from "../typed_numbers.ts";
 import { parseDay, shiftDay } from "../../usage_api/days.ts";
 import type { KeyTexts } from "./texts.ts";
 import { defined } from "../../../core/lib/defined.ts";
@@ -53,7 +54,7 @@ export const emptyKeyForm: KeyFormValues = {
 const mostNameChars = 60;
 const mostRanges = 50;
 /** Above any wallet, and small enough for a safe integer. */
-const mostVndDigits = 12;
+const maxLimitMicroVnd = fromVnd(1_000_000_000_000);
 
 function wholeVnd(microVnd: bigint | undefined): string {
   return microVnd === undefined ? "" : (microVnd / 1_000_000n).toString();
@@ -95,8 +96,9 @@ export function isSameKeyForm(one: ApiKeyOptions, other: ApiKeyOptions): boolean
  * @returns `undefined` for anything that is no whole number of VND above 0
  */
 export function parseTypedVnd(text: string): bigint | undefined {
-  const digits = typedDigits(text.replace(/[₫đ]/gi, ""), mostVndDigits);
-  return digits === undefined ? undefined : fromVnd(Number(digits));
+  const amountMicroVnd = parseWrittenAmount(text) ?? 0n;
+  const isWhole = amountMicroVnd > 0n && amountMicroVnd % microVndPerVnd === 0n;
+  return isWhole && amountMicroVnd < maxLimitMicroVnd ? amountMicroVnd : undefined;
 }
 
 /** Models of the key that are no longer in the catalogue: they still limit it, and may return. */

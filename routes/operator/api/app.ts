@@ -7,6 +7,7 @@
  * - Out: JSON, switches that every instance shares.
  * - Never: answers without the operator's key.
  */
+import { ambiguousNumbers } from "../../../core/billing/read_amount.ts";
 import { type Context, type Handler, Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../core/errors.ts";
@@ -76,8 +77,11 @@ export function createOperatorApi(gateway: Gateway): Hono {
   ): Promise<unknown> {
     const bytes = await readRequestBody(context.req.raw, deadlines, { maxBytes });
     if (bytes.length === 0) return {};
+    const text = new TextDecoder().decode(bytes);
+    const problems = ambiguousNumbers(text);
+    if (problems.length > 0) throw new GatewayError("invalid_request", problems.join("; "));
     try {
-      return JSON.parse(new TextDecoder().decode(bytes));
+      return JSON.parse(text);
     } catch {
       throw new GatewayError("invalid_json", "The body is not JSON");
     }

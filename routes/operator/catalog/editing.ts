@@ -6,6 +6,7 @@
  * - Out: what would change, every problem, or a new version with its audit line.
  * - Never: makes a version that this process cannot serve itself.
  */
+import { ambiguousPrices } from "../../../core/catalog/ambiguous_prices.ts";
 import { type CatalogChange, catalogChanges } from "../../../core/catalog/diff.ts";
 import type { ReadCatalog } from "../../../core/config/catalog_reading.ts";
 import { defined } from "../../../core/lib/defined.ts";
@@ -92,12 +93,20 @@ function isObject(contents: unknown): contents is JsonObject {
   return typeof contents === "object" && contents !== null && !Array.isArray(contents);
 }
 
+/** What is wrong with how new contents are written, although they can be read. */
+function writtenProblems(contents: unknown): string[] {
+  if (!isObject(contents)) return [];
+  return ambiguousPrices(contents).map((problem) => `catalogue ${problem}`);
+}
+
 /** Checks contents and compares them with the version in force. */
 export function previewCatalog(
   { read }: Pick<CatalogEditing, "read">,
   before: JsonObject,
   wanted: unknown,
 ): CatalogPreview {
+  const problems = writtenProblems(wanted);
+  if (problems.length > 0) return { ok: false, problems };
   const reading = read(wanted, "catalogue");
   if (!reading.ok) return { ok: false, problems: reading.problems };
   // What is a catalogue is an object of JSON.
@@ -112,6 +121,8 @@ export async function applyCatalog(
   { base, reason, effectiveFromMs }: WantedChange,
   author: Actor,
 ): Promise<ChangeResult> {
+  const problems = writtenProblems(contents);
+  if (problems.length > 0) return { ok: false, reason: "invalid", problems };
   const reading = deps.read(contents, "catalogue");
   if (!reading.ok) return { ok: false, reason: "invalid", problems: reading.problems };
   const text = catalogText(contents);

@@ -1,6 +1,6 @@
 /** Reads amounts of the admin command as the pages do, and repeats them in its answer so that a slip is noticed. */
 import { formatVnd, microVndPerVnd } from "../../../core/billing/micro_vnd.ts";
-import { parseWrittenAmount } from "../../../core/payments/statement_csv.ts";
+import { parseWrittenAmount } from "../../../core/billing/read_amount.ts";
 
 /**
  * Parses an amount in whole VND as an operator types it: `50.000` means what it means in the operator's forms.

@@ -8,6 +8,7 @@
  * - Never: opens a local store that a running server has open: it asks the server through its
  *   socket.
  */
+import { ambiguousNumbers } from "../../../core/billing/read_amount.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { readCatalogIn } from "../../../core/config/catalog_reading.ts";
@@ -78,7 +79,13 @@ async function withCatalogFile(
   const { catalogFile, body } = request;
   if (catalogFile === undefined) return request;
   try {
-    const catalog: unknown = JSON.parse(await Deno.readTextFile(catalogFile));
+    const text = await Deno.readTextFile(catalogFile);
+    const catalog: unknown = JSON.parse(text);
+    const problems = ambiguousNumbers(text);
+    if (problems.length > 0) {
+      error(problems.map((problem) => `${catalogFile}: ${problem}\n`).join(""));
+      return undefined;
+    }
     return { ...request, body: { ...(typeof body === "object" && body), catalog } };
   } catch (failure) {
     error(`${catalogFile}: ${errorLine(failure)}\n`);

@@ -2,7 +2,7 @@ import * as fc from "../../support/property.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { parseBankTime, sameBankTime } from "../../../core/payments/bank_time.ts";
 import { csvCell, csvFile, parseCsv } from "../../../core/lib/csv.ts";
-import { parseStatement, parseWrittenAmount } from "../../../core/payments/statement_csv.ts";
+import { parseStatement } from "../../../core/payments/statement_csv.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 
 const statement = [
@@ -116,30 +116,6 @@ Deno.test("parseStatement() names the lines it cannot read and keeps the others"
     (await parseStatement("hello\nworld", "1")).problems[0]?.what,
     "no header row was found",
   );
-});
-
-Deno.test("parseWrittenAmount() reads what people write and refuses what is unclear", () => {
-  const cases: readonly [string, bigint | undefined][] = [
-    ["1,000,000", 1_000_000_000_000n],
-    ["1.000.000", 1_000_000_000_000n],
-    ["1.000.000,50", 1_000_000_500_000n],
-    ["1,000,000.5", 1_000_000_500_000n],
-    ["1000000", 1_000_000_000_000n],
-    ["1 000 000 đ", 1_000_000_000_000n],
-    ["+1,000 VND", 1_000_000_000n],
-    ["-1.000", -1_000_000_000n],
-    ["1000.00", 1_000_000_000n],
-    ["", 0n],
-    ["-", 0n],
-    ["1,000.000", undefined],
-    ["1.00.000", undefined],
-    ["12,34,567", undefined],
-    ["1.000.00", undefined],
-    ["abc", undefined],
-    ["1e6", undefined],
-    ["NaN", undefined],
-  ];
-  for (const [text, expected] of cases) assertEquals(parseWrittenAmount(text), expected, text);
 });
 
 Deno.test("parseCsv() reads back what csvFile() writes", () => {

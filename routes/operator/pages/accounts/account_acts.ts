@@ -1,6 +1,6 @@
 /** Handles the acts on an account: blocking, changes of its wallet, rate limits. */
 import { microVndPerVnd } from "../../../../core/billing/micro_vnd.ts";
-import { parseWrittenAmount } from "../../../../core/payments/statement_csv.ts";
+import { parseWrittenAmount } from "../../../../core/billing/read_amount.ts";
 import { setRateLimits } from "../../../../kv/accounts/account_rate_limits.ts";
 import { setBlocked } from "../../../../kv/accounts/account_blocking.ts";
 import { requestApproval } from "../../../../kv/operators/approvals.ts";

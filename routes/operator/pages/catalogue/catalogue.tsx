@@ -144,7 +144,9 @@ function editOf(
     return entry === undefined ? t.notJson : { edit: "whole", entry };
   }
   const read = readEdit(form, contents);
-  return read === "not_json" ? t.notJson : read === "no_name" ? t.noName : read;
+  if (read === "not_json") return t.notJson;
+  if (read === "no_name") return t.noName;
+  return "ambiguous" in read ? read.ambiguous.join("; ") : read;
 }
 
 interface Shown {

@@ -1,7 +1,10 @@
 /** Turns the fields of forms into entries of the catalogue. What a form has no field for stays as it was. */
+import { formatVnd } from "../../../../core/billing/micro_vnd.ts";
+import { ambiguousNumbers, readAmount } from "../../../../core/billing/read_amount.ts";
 import type { CatalogEdit } from "../../../../core/catalog/edit.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import type { PostedForm } from "../../../dashboard/form_data.ts";
+import { typedDigits } from "../../../dashboard/typed_numbers.ts";
 
 /** Fields of a price that have a place in the form, by unit. The others are edited as JSON. */
 export const priceFields = {
@@ -32,10 +35,25 @@ export function isPriceUnit(text: string): text is PriceUnit {
 /** Most routes that a form shows fields for; the schema's own bound. */
 const mostRoutes = 32;
 
-/** A text as a number, if it looks like one; the schema refuses the rest by name. */
+/** A price as a number; a text that is none, or might be two, stays, and is refused by name. */
 function amount(text: string): Json {
-  const plain = text.replaceAll(/\s/g, "");
-  return /^-?\d+(?:\.\d+)?$/.test(plain) ? Number(plain) : plain;
+  const read = readAmount(text, "price");
+  return read.ok ? Number(formatVnd(read.microVnd)) : text;
+}
+
+/** Digits of the largest whole number of a catalogue. */
+const maxWholeDigits = 12;
+
+/** A whole number, with or without marks between thousands; the schema refuses other texts by name. */
+function whole(text: string): Json {
+  if (/^-?\d+$/.test(text)) return Number(text);
+  const digits = typedDigits(text, maxWholeDigits);
+  return digits === undefined ? text : Number(digits);
+}
+
+/** A number that may have a fraction, which no marks group. */
+function factor(text: string): Json {
+  return /^\d+(?:\.\d+)?$/.test(text) ? Number(text) : text;
 }
 
 /** Sets a member, or removes it where the field is empty. */
@@ -68,12 +86,13 @@ function routesOf(form: PostedForm, before: Json | undefined): JsonObject[] {
     const provider = field("provider");
     if (provider === "" || field("remove") === "yes") continue;
     const styles = listOf(field("style"));
-    const optional = (text: string) => text === "" ? undefined : amount(text);
+    const optional = (read: (text: string) => Json, text: string) =>
+      text === "" ? undefined : read(text);
     let route = put(former[i] ?? {}, "provider", provider);
     route = put(route, "model", field("model"));
     route = put(route, "style", styles.length > 1 ? styles : styles[0]);
-    route = put(route, "priority", optional(field("priority")));
-    routes.push(put(route, "weight", optional(field("weight"))));
+    route = put(route, "priority", optional(whole, field("priority")));
+    routes.push(put(route, "weight", optional(factor, field("weight"))));
   }
   return routes;
 }
@@ -83,7 +102,7 @@ function isObject(value: Json): value is JsonObject {
 }
 
 function modelOf(form: PostedForm, before: JsonObject): JsonObject {
-  const number = (name: string) => form.text(name) === "" ? undefined : amount(form.text(name));
+  const number = (name: string) => form.text(name) === "" ? undefined : whole(form.text(name));
   let entry = put(before, "id", form.text("id"));
   entry = put(entry, "kind", form.text("kind"));
   entry = put(entry, "family", form.text("family"));
@@ -114,7 +133,7 @@ function providerOf(form: PostedForm, before: JsonObject): JsonObject {
 }
 
 function settingsOf(form: PostedForm, before: JsonObject): JsonObject {
-  const entry = put(before, "listRate", form.text("listRate") && amount(form.text("listRate")));
+  const entry = put(before, "listRate", form.text("listRate") && whole(form.text("listRate")));
   return put(entry, "defaultModel", form.text("defaultModel"));
 }
 
@@ -156,12 +175,14 @@ export function parsedEntry(text: string): JsonObject | undefined {
 export function readEdit(
   form: PostedForm,
   contents: JsonObject,
-): CatalogEdit | "not_json" | "no_name" {
+): CatalogEdit | "not_json" | "no_name" | { readonly ambiguous: readonly string[] } {
   const edit = form.text("edit");
   const name = form.text("name");
   const json = form.text("json");
   const written = json === "" ? undefined : parsedEntry(json);
   if (json !== "" && written === undefined) return "not_json";
+  const ambiguous = ambiguousNumbers(json);
+  if (ambiguous.length > 0) return { ambiguous };
   if (edit === "whole") return written === undefined ? "not_json" : { edit, entry: written };
   if (edit === "settings") {
     return { edit, entry: written ?? settingsOf(form, settingsEntry(contents)) };

@@ -1,4 +1,5 @@
 /** The forms of models, providers and settings: fields for what is usual, and the whole entry as JSON. */
+import { priceProblem } from "../../../../core/billing/read_amount.ts";
 import { presetNames } from "../../../../core/catalog/presets/mod.ts";
 import { modelSchema } from "../../../../core/catalog/schema.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
@@ -103,6 +104,11 @@ const allPriceFields: readonly PriceField[] = [
   "vndPerMinute",
 ];
 
+/** A price with a fourth decimal where three could be read as thousands, so that the form takes it back. */
+function clearPrice(text: string): string {
+  return priceProblem(text) === undefined ? text : `${text}0`;
+}
+
 function PriceFields({ price, t }: { price: JsonObject; t: CatalogueTexts }) {
   const unit = textOf(price["unit"]);
   const known: PriceUnit = isPriceUnit(unit) ? unit : "token";
@@ -122,7 +128,7 @@ function PriceFields({ price, t }: { price: JsonObject; t: CatalogueTexts }) {
             name={`price.${field}`}
             label={t.prices[field]}
             inputmode="decimal"
-            value={textOf(price[field])}
+            value={clearPrice(textOf(price[field]))}
           />
         ))}
       </div>

@@ -111,6 +111,30 @@ Deno.test("a change needs a reason and a possible moment, and shows all problems
     assertEquals((await listVersions(kv)).length, 1);
   }));
 
+Deno.test("a price that could be two is refused with both readings, in fields and in JSON", () =>
+  operatorWorld(async ({ operator, deps: { kv } }) => {
+    const staff = await operator("staff");
+    const price = '"price": {"unit": "request", "vnd": ';
+    const changes: readonly (readonly [Record<string, string>, string])[] = [
+      [{ "price.vndPerMtok": "40.000" }, "write 40000 or 40"],
+      [{ "price.outputVndPerMtok": "1,250" }, "write 1250 or 1.25"],
+      [{ "json": `{"id": "premium-1", ${price}40.000}}` }, "write 40000 or 40"],
+      [{ "json": `{"id": "premium-1", ${price}"1.500"}}` }, "write 1500 or 1.5"],
+    ];
+    for (const [fields, both] of changes) {
+      const { preview } = await change(staff, "premium-1", fields);
+      assertEquals(preview.status, 400);
+      assertStringIncludes(preview.text, both);
+    }
+    assertEquals((await listVersions(kv)).length, 1);
+    const { preview } = await change(staff, "premium-1", {
+      "price.vndPerMtok": "40.0000",
+      "contextWindow": "200.000",
+    });
+    assertStringIncludes(preview.text, "40");
+    assertStringIncludes(preview.text, "200000");
+  }));
+
 Deno.test("a change that was prepared on an older version is shown again, and not applied", () =>
   operatorWorld(async ({ operator, deps: { kv, editing } }) => {
     const staff = await operator("staff");
