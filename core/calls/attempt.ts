@@ -7,9 +7,11 @@ import { GatewayError } from "../errors.ts";
 import { parseExactly } from "../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { maxErrorBodyBytes } from "./limits.ts";
-import { maxAnswerBytes } from "../wire/limits.ts";
+import { maxAnswerBytes, maxSseEventBytes } from "../wire/limits.ts";
+import { bodyOf } from "../upstream/given_body.ts";
 import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../upstream/transport.ts";
 import { UpstreamFailure } from "../upstream/transport.ts";
+import { codingOf, decompressed } from "./decompressed.ts";
 import { arrivedWhole, type GrowingCounter, readBeginning, readWhole } from "./read_whole.ts";
 import { retryAfterSeconds } from "./retry_after.ts";
 import { decodeUtf8 } from "../lib/bytes/decode_utf8.ts";
@@ -50,6 +52,13 @@ export interface AttemptHandlers {
    * answer.
    */
   readonly toClient: (answer: ProviderAnswer) => Uint8Array;
+  /** Writes a whole answer as a stream of the provider's style; absent where a route has no streams. */
+  readonly asStream?: (body: JsonObject) => Uint8Array;
+  /**
+   * Collects a whole stream of the provider to an answer for the client. Throws a {@linkcode GatewayError} if it is not
+   * one.
+   */
+  readonly fromStream?: (bytes: Uint8Array) => Omit<WholeAnswer, "kind">;
   /** Converts a refusal of the provider to an error of ours; `waitSeconds` is its `retry-after`. */
   readonly decodeError: (
     status: number,
@@ -155,13 +164,13 @@ async function refusal(
 /**
  * Waits for status and headers of a success.
  *
- * @throws {GatewayError | UpstreamFailure} the provider's refusal, or a compressed answer, which could not be read
+ * @throws {GatewayError | UpstreamFailure} the provider's refusal, or an answer in a coding that cannot be undone
  */
 export async function answered(
   handlers: HeadHandlers,
   time: AttemptTime,
 ): Promise<UpstreamResponse> {
-  const response = await handlers.exchange.response;
+  const response = decompressed(await handlers.exchange.response);
   if (!isSuccess(response, handlers, time)) throw await refusal(response, handlers, time);
   return response;
 }
@@ -169,7 +178,7 @@ export async function answered(
 /**
  * Judges the head of an answer; `false` for a refusal.
  *
- * @throws {GatewayError} for a compressed answer
+ * @throws {GatewayError} for an answer in a coding that cannot be undone
  */
 function isSuccess(
   response: UpstreamResponse,
@@ -179,10 +188,7 @@ function isSuccess(
   const { status } = response;
   onStatus?.(status, status >= 400 ? retryAfterSeconds(response.header, time.clock) : undefined);
   if (status < 200 || status > 299) return false;
-  // The request says `accept-encoding: identity`. An answer that is compressed all the same cannot be read or passed
-  // on.
-  const encoding = response.header("content-encoding")?.trim().toLowerCase() ?? "";
-  if (encoding !== "" && encoding !== "identity") throw failed("sent a compressed answer");
+  if (codingOf(response) !== undefined) throw failed("sent a compressed answer");
   return true;
 }
 
@@ -212,11 +218,16 @@ export async function attemptAnswer(
   } = {},
 ): Promise<WholeAnswer> {
   // Not by `answered` and `readWhole` alone: each function that is awaited costs a call as much as reading a header.
-  const response = await handlers.exchange.response;
+  const response = decompressed(await handlers.exchange.response);
   if (!isSuccess(response, handlers, time)) throw await refusal(response, handlers, time);
   const bytes = arrivedWhole(response, maxBytes) ?? await readWhole(response, maxBytes, counter);
   const answer = parsed(bytes, handlers.isNative !== true);
-  if (answer === undefined) throw failed("sent no JSON");
+  if (answer === undefined) {
+    const { fromStream } = handlers;
+    const isStream = isEventStream(response) || beginsAsEvents(bytes);
+    if (fromStream === undefined || !isStream) throw failed("sent no JSON");
+    return { kind: "answer", ...fromStream(bytes) };
+  }
   const { text, value } = answer;
   const reading = handlers.readAnswer(value);
   if (reading.error !== undefined) {
@@ -228,13 +239,25 @@ export async function attemptAnswer(
   return { kind: "answer", clientBytes: handlers.toClient({ bytes, text, value }), reading };
 }
 
-/** The error for a stream request that was answered by a page, an error object or a whole answer. */
-async function notAStream(
+/**
+ * Makes a stream of the whole answer with which some servers answer a stream request.
+ *
+ * @throws {GatewayError} the error that it holds; `upstream_unreachable` for a page or anything else
+ */
+async function wholeAsStream(
   response: UpstreamResponse,
-  handlers: AttemptHandlers,
-): Promise<GatewayError> {
-  const answer = parsed(await readBeginning(response.body, maxErrorBodyBytes));
-  return (answer && handlers.readAnswer(answer.value).error) ?? failed("sent no event stream");
+  { asStream, readAnswer }: AttemptHandlers,
+): Promise<UpstreamResponse> {
+  // An event holds no more, and most styles repeat the answer in one.
+  const answer = parsed(await readWhole(response, maxSseEventBytes));
+  if (answer === undefined || asStream === undefined) throw failed("sent no event stream");
+  const { error } = readAnswer(answer.value);
+  if (error !== undefined) throw error;
+  return {
+    status: response.status,
+    header: (name) => response.header(name),
+    body: bodyOf(asStream(answer.value)),
+  };
 }
 
 /**
@@ -252,18 +275,27 @@ export async function attemptStream(
   // Created while the provider works, so that it costs no time once the answer arrives.
   const pipe = handlers.createPipe();
   const response = await answered(handlers, time);
-  if (!isEventStream(response)) throw await notAStream(response, handlers);
   onSign?.();
-  return await startStream(handlers.exchange, response, pipe, {
+  const stream = isEventStream(response) ? response : await wholeAsStream(response, handlers);
+  const started = await startStream(handlers.exchange, stream, pipe, {
     sliceBytes: firstSliceBytes,
     onSign,
   });
+  const { sawOutput, stopReason } = pipe.reading;
+  // A regular end without a word of why, and without output, is no answer: some servers send their errors so.
+  if (!sawOutput && stopReason === undefined) throw failed("sent no answer");
+  return started;
 }
 
 /** Whether the answer is an event stream. A missing type counts as one: reading the bytes shows what they are. */
 export function isEventStream(response: UpstreamResponse): boolean {
   const contentType = response.header("content-type") ?? "text/event-stream";
   return /^text\/event-stream\b/i.test(contentType.trim());
+}
+
+/** Whether a body is a stream of events whatever its type: it begins with a field or a comment of one. */
+function beginsAsEvents(bytes: Uint8Array): boolean {
+  return /^\s*(?:data|event|id|retry)?:/.test(new TextDecoder().decode(bytes.subarray(0, 64)));
 }
 
 /**

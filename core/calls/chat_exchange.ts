@@ -4,7 +4,15 @@ import type { Model, Route } from "../catalog/catalog.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import { readAnswer } from "../wire/answer_reading.ts";
 import { ClientModel, inClientTerms, modelKey } from "../wire/stream/client_model.ts";
-import type { AnswerReading, PipeContext, ProviderStyle, Style } from "../wire/contract.ts";
+import type {
+  AnswerReading,
+  ConversionMemory,
+  PipeContext,
+  ProviderStyle,
+  Style,
+} from "../wire/contract.ts";
+import { answerFrames } from "../wire/stream/answer_frames.ts";
+import { collectAnswer } from "../wire/stream/collected_answer.ts";
 import { convertAnswer, convertRequest } from "../wire/convert.ts";
 import { createConvertingPipe } from "../wire/stream/converting_pipe.ts";
 import { sortBetas, type SortedBetas } from "../wire/billable_features/betas.ts";
@@ -19,7 +27,7 @@ import { jsonKey } from "../lib/json/json_cursor.ts";
 import { stringifyExactly } from "../lib/runtime/mod.ts";
 import { hasPathMembers, withoutPathMembers } from "../wire/mod.ts";
 import type { Transport } from "../upstream/transport.ts";
-import type { AttemptHandlers } from "./attempt.ts";
+import type { AttemptHandlers, WholeAnswer } from "./attempt.ts";
 import { ArrayStream } from "./request/array_stream.ts";
 import type { ChatRequest } from "./request/chat_request.ts";
 import {
@@ -79,6 +87,8 @@ export interface ChatExchange extends AttemptHandlers {
   readonly dropped: readonly string[];
 }
 
+const encoder = new TextEncoder();
+
 /** The member of a whole answer that names its model. */
 const modelMember = { name: "model", key: modelKey } as const;
 const geminiModelMember = { name: "modelVersion", key: jsonKey("modelVersion") } as const;
@@ -113,6 +123,18 @@ function errorOptions(waitSeconds: number | undefined, native: boolean): Provide
 function clientReading(reading: AnswerReading, context: PipeContext): AnswerReading {
   const { error } = reading;
   return error === undefined ? reading : { ...reading, error: inClientTerms(error, context) };
+}
+
+/** Collects a stream to the whole answer that the client asked for. */
+function collected(
+  style: ProviderStyle,
+  clientStyle: Style,
+  bytes: Uint8Array,
+  context: PipeContext,
+  memory: ConversionMemory,
+): Omit<WholeAnswer, "kind"> {
+  const { body, reading } = collectAnswer(style, clientStyle, bytes, context, memory);
+  return { clientBytes: encoder.encode(stringifyExactly(body)), reading };
 }
 
 /** Selects the client's betas that a route of the Messages style gets. */
@@ -234,6 +256,8 @@ function startNative(
     createPipe: () => createNativePipe(style, { ...context, injectedUsage }),
     readAnswer: (body) => clientReading(readAnswer(style, body), context),
     isNative: true,
+    asStream: (body) => encoder.encode(answerFrames(style, body)),
+    fromStream: (bytes) => collected(style, style, bytes, context, {}),
     decodeError: (status, body, waitSeconds) =>
       inClientTerms(
         decodeProviderError(style, status, body, errorOptions(waitSeconds, true)),
@@ -285,13 +309,15 @@ function startConverted(
   for (const field of [...leftOut, ...cloud?.removed ?? []]) delete body[field];
   Object.assign(body, cloud?.added);
   const context = pipeContext(call, route);
-  const bytes = new TextEncoder().encode(
+  const bytes = encoder.encode(
     stringifyExactly(hasPathMembers(style) ? withoutPathMembers(body) : body),
   );
   return {
     exchange: open(call, route, style, access, { body: bytes, betas }),
     createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
     readAnswer: (answer) => clientReading(readAnswer(style, answer), context),
+    asStream: (body) => encoder.encode(answerFrames(style, body)),
+    fromStream: (bytes) => collected(style, clientStyle, bytes, context, memory),
     decodeError: (status, text, waitSeconds) =>
       inClientTerms(
         decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
@@ -300,7 +326,7 @@ function startConverted(
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
     toClient: (answer) =>
-      new TextEncoder().encode(
+      encoder.encode(
         stringifyExactly(convertAnswer(style, clientStyle, answer.value, context, memory)),
       ),
     dropped,
@@ -338,7 +364,19 @@ export function startChatExchange(
   return call.onItem === undefined ? exchange : tapped(exchange, call.onItem);
 }
 
+function visited(
+  fromStream: NonNullable<ChatExchange["fromStream"]>,
+  visit: ItemVisitor,
+): NonNullable<ChatExchange["fromStream"]> {
+  return (bytes) => {
+    const answer = fromStream(bytes);
+    visitItems(answer.clientBytes, visit);
+    return answer;
+  };
+}
+
 function tapped(exchange: ChatExchange, visit: ItemVisitor): ChatExchange {
+  const { fromStream } = exchange;
   return {
     ...exchange,
     createPipe: () => new ItemTap(exchange.createPipe(), visit),
@@ -347,5 +385,6 @@ function tapped(exchange: ChatExchange, visit: ItemVisitor): ChatExchange {
       visitItems(bytes, visit);
       return bytes;
     },
+    ...defined({ fromStream: fromStream && visited(fromStream, visit) }),
   };
 }

@@ -1,10 +1,11 @@
 /** A transport that adds a cloud's credential to requests and brings its answers into the plain form of a style. */
 import type { Cloud } from "../catalog/cloud_schema.ts";
 import { maxErrorBodyBytes } from "../calls/limits.ts";
+import { decompressed } from "../calls/decompressed.ts";
 import { readBeginning, readWhole } from "../calls/read_whole.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
+import { bodyOf } from "../upstream/given_body.ts";
 import {
-  type ByteReader,
   type Transport,
   type UpstreamExchange,
   UpstreamFailure,
@@ -82,8 +83,9 @@ class CloudExchange implements UpstreamExchange {
     return this.#inner.response;
   }
 
-  async #plain(request: UpstreamRequest, response: UpstreamResponse): Promise<UpstreamResponse> {
+  async #plain(request: UpstreamRequest, received: UpstreamResponse): Promise<UpstreamResponse> {
     const { cloud } = this.#options;
+    const response = decompressed(received);
     if (cloud === undefined) return response;
     if (response.status >= 400) return await this.#refusal(cloud, response);
     if (cloud.name !== "bedrock") return response;
@@ -124,17 +126,6 @@ function headOf(
       if (contentType === undefined) return response.header(name);
       if (name === "content-type") return contentType;
       return name === "content-length" ? undefined : response.header(name);
-    },
-  };
-}
-
-function bodyOf(bytes: Uint8Array): ByteReader {
-  let rest: Uint8Array | null = bytes.length === 0 ? null : bytes;
-  return {
-    read() {
-      const read = rest;
-      rest = null;
-      return Promise.resolve(read);
     },
   };
 }

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
-import { readProviderError } from "../errors/provider_error.ts";
+import { readNoAnswer, readProviderError } from "../errors/provider_error.ts";
 import { stopFailure } from "../fields/stop_words.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import { readBaseResp } from "./base_resp.ts";
@@ -48,6 +48,7 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
   const reasons = Array.isArray(choices)
     ? choices.map((choice) => isJsonObject(choice) ? choice["finish_reason"] : undefined)
     : [];
+  const isAnswer = !empty || stopReason !== undefined;
   return {
     ...counts,
     toolUses: toolUses.uses,
@@ -55,7 +56,9 @@ export function readChatAnswer(body: JsonObject): AnswerReading {
     empty,
     outputBytes,
     stopReason,
-    error: failed === undefined ? stopFailure(reasons, !empty) : readProviderError(failed),
+    error: failed === undefined
+      ? stopFailure(reasons, !empty) ?? (isAnswer ? undefined : readNoAnswer(body))
+      : readProviderError(failed),
   };
 }
 

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
-import { readProviderError } from "../errors/provider_error.ts";
+import { readNoAnswer, readProviderError } from "../errors/provider_error.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import { isRefusal, stopFailure } from "../fields/stop_words.ts";
 import { readConverseUsage } from "./usage.ts";
@@ -22,13 +22,17 @@ export function readConverseAnswer(body: JsonObject): AnswerReading {
     outputBytes += bytesOf(block);
     isOutput ||= block["text"] === undefined || block["text"] !== "";
   }
+  const isAnswer = isJsonObject(body["output"]) && (isOutput || typeof reason === "string");
   return {
     ...counts,
     empty: !isOutput,
     outputBytes,
     serviceTier: isJsonObject(tier) && typeof tier["type"] === "string" ? tier["type"] : undefined,
     stopReason: typeof reason === "string" ? reason : undefined,
-    error: isJsonObject(body["error"]) ? readProviderError(body) : stopFailure([reason], isOutput),
+    error: isJsonObject(body["error"])
+      ? readProviderError(body)
+      : stopFailure([reason], isOutput) ??
+        (isAnswer ? undefined : readNoAnswer(body)),
   };
 }
 

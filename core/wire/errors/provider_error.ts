@@ -129,6 +129,17 @@ export function readProviderError(body: Json | undefined, status?: number): Gate
     : new GatewayError("upstream_unreachable", fields.message || generic);
 }
 
+/**
+ * The error of a body with a success status that holds no answer of its style. Only a code shows that waiting, or another
+ * request, would help.
+ */
+export function readNoAnswer(body: JsonObject): GatewayError {
+  const said = readProviderError(body);
+  return said.code === "upstream_unreachable"
+    ? new GatewayError("upstream_unreachable", "The provider of this model sent no answer")
+    : said;
+}
+
 /** Most characters of a provider's code that are passed on. */
 const codeChars = 64;
 
@@ -153,7 +164,7 @@ export function readErrorFields(body: Json | undefined): ErrorFields {
     return fieldsOf(nested, nested["message"] ?? nested["error"]);
   }
   if (typeof nested === "string" && nested !== "") return fieldsOf(body, nested);
-  return fieldsOf(body, body["message"] ?? body["detail"]);
+  return fieldsOf(body, body["message"] ?? body["detail"] ?? body["msg"]);
 }
 
 function fieldsOf(object: JsonObject, said: Json | undefined): ErrorFields {

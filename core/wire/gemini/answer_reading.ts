@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
-import { readProviderError } from "../errors/provider_error.ts";
+import { readNoAnswer, readProviderError } from "../errors/provider_error.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import { isRefusal, stopFailure } from "../fields/stop_words.ts";
 import { readBlockedPrompt } from "./stop_reasons.ts";
@@ -39,7 +39,8 @@ export function readGeminiAnswer(body: JsonObject): AnswerReading {
     empty: !isOutput,
     outputBytes,
     stopReason,
-    error: isJsonObject(body["error"]) ? readProviderError(body) : stopFailure(reasons, isOutput),
+    error: isJsonObject(body["error"]) ? readProviderError(body) : stopFailure(reasons, isOutput) ??
+      (isOutput || stopReason !== undefined ? undefined : readNoAnswer(body)),
   };
 }
 

@@ -2,7 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
-import { readProviderError } from "../errors/provider_error.ts";
+import { readNoAnswer, readProviderError } from "../errors/provider_error.ts";
 import { isRefusal, stopFailure } from "../fields/stop_words.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import { countReportedUses, ToolUseCount } from "../tools/tool_uses.ts";
@@ -30,6 +30,7 @@ export function readMessagesAnswer(body: JsonObject): AnswerReading {
     const mayBeEmpty = block["type"] === "text" || block["type"] === "thinking";
     if (bytes > 0 || !mayBeEmpty) empty = false;
   }
+  const isAnswer = Array.isArray(content) && (!empty || typeof stopReason === "string");
   const isError = body["type"] === "error" || isJsonObject(body["error"]) ||
     (typeof body["error"] === "string" && body["error"] !== "");
   return {
@@ -39,7 +40,8 @@ export function readMessagesAnswer(body: JsonObject): AnswerReading {
     empty,
     outputBytes,
     stopReason: typeof stopReason === "string" ? stopReason : undefined,
-    error: isError ? readProviderError(body) : stopFailure([stopReason], !empty),
+    error: isError ? readProviderError(body) : stopFailure([stopReason], !empty) ??
+      (isAnswer ? undefined : readNoAnswer(body)),
   };
 }
 

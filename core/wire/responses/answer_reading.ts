@@ -1,6 +1,6 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { AnswerReading } from "../contract.ts";
-import { readProviderError } from "../errors/provider_error.ts";
+import { readNoAnswer, readProviderError } from "../errors/provider_error.ts";
 import { stopFailure } from "../fields/stop_words.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
@@ -47,6 +47,7 @@ export function readResponsesAnswer(body: JsonObject): AnswerReading {
   }
   const tier = body["service_tier"];
   const reason = responseEnd(body);
+  const isAnswer = Array.isArray(output) && (!empty || reason !== null);
   return {
     ...counts,
     toolUses: uses.count.uses,
@@ -54,7 +55,8 @@ export function readResponsesAnswer(body: JsonObject): AnswerReading {
     empty,
     outputBytes,
     stopReason: typeof reason === "string" ? reason : undefined,
-    error: failed(body) ? readProviderError(errorOf(body)) : stopFailure([reason], !empty),
+    error: failed(body) ? readProviderError(errorOf(body)) : stopFailure([reason], !empty) ??
+      (isAnswer ? undefined : readNoAnswer(body)),
   };
 }
 

@@ -53,11 +53,19 @@ export function createConvertingPipe(
   context: PipeContext,
   memory: ConversionMemory,
 ): StreamPipe {
-  return new ConvertingPipe(
-    providerDialectOf(upstreamStyle).createStreamDecoder(memory),
-    dialectOf(clientStyle).createStreamEncoder(context, memory),
-    { memory, context },
-  );
+  const encoder = dialectOf(clientStyle).createStreamEncoder(context, memory);
+  return pipeTo(encoder, upstreamStyle, context, memory);
+}
+
+/** Creates a pipe from an upstream to any encoder. */
+export function pipeTo(
+  encoder: StreamEncoder,
+  upstreamStyle: ProviderStyle,
+  context: PipeContext,
+  memory: ConversionMemory,
+): StreamPipe {
+  const decoder = providerDialectOf(upstreamStyle).createStreamDecoder(memory);
+  return new ConvertingPipe(decoder, encoder, { memory, context });
 }
 
 class ConvertingPipe implements StreamPipe {

@@ -104,9 +104,12 @@ const beforeOutput: Record<string, (exchange: FakeExchange) => void> = {
     x.head(200, { "content-type": "text/html" }).send("<html>Sorry</html>").end(),
   "answers 200 with a page and no type": (x) => x.head(200, {}).send("<html>Sorry</html>").end(),
   "answers 200 with a whole answer": (x) => x.head(200, json).send(wholeAnswer).end(),
-  "packs its answer": (x) =>
+  "packs its answer in a way that cannot be undone": (x) =>
+    x.head(200, { "content-type": "text/event-stream", "content-encoding": "zstd" })
+      .send(new Uint8Array([0x28, 0xb5, 0x2f, 0xfd])),
+  "packs its answer badly": (x) =>
     x.head(200, { "content-type": "text/event-stream", "content-encoding": "gzip" })
-      .send(new Uint8Array([0x1f, 0x8b, 8])),
+      .send(new Uint8Array([0x1f, 0x8b, 8])).end(),
   "answers 500": (x) => x.head(500, json).send("{}").end(),
   "answers 503 with a page": (x) => x.head(503, { "content-type": "text/html" }).send("<p>").end(),
   "answers 429": (x) => x.head(429, json).send("{}").end(),
