@@ -23,6 +23,8 @@ export const exclusions: Readonly<Record<string, string>> = {
 /** Files of tests that cannot be bundled, with the reason. */
 const excludedFiles: Readonly<Record<string, string>> = {
   "tests/conformance/converse_sdk_test.ts": "a vendor's library that does not bundle for browsers",
+  "tests/core/lib/json/number_list_steps_test.ts": "counts steps through V8's inspector",
+  "tests/core/wire/conversion/request_steps_test.ts": "counts steps through V8's inspector",
 };
 
 const recordingsPath = "/recordings";

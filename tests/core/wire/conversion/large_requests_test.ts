@@ -8,60 +8,8 @@ import { dialectOf } from "../../../../core/wire/stream/dialects.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const options = { capabilities: { mid_system: true }, upstreamModel: "m", maxOutputTokens: 1_000 };
-const count = 40_000;
-
-const times = <T>(make: (i: number) => T): T[] => Array.from({ length: count }, (_, i) => make(i));
 const said = (role: string, content: Json = "x"): JsonObject => ({ role, content });
 const hello = said("user");
-
-/** Calls in one assistant message, and results with `resultId`. */
-function calling(callId: (i: number) => string, resultId: (i: number) => string): JsonObject[] {
-  const calls = times((i) => ({
-    id: callId(i),
-    type: "function",
-    function: { name: "n", arguments: "{}" },
-  }));
-  const results = times((i) => ({ role: "tool", tool_call_id: resultId(i), content: "x" }));
-  return [hello, { role: "assistant", content: null, tool_calls: calls }, ...results];
-}
-
-const manyParts = times(() => ({ type: "text", text: "x" }));
-const oneCall = [{ id: "a", type: "function", function: { name: "n", arguments: "{}" } }];
-
-const shapes: Readonly<Record<string, readonly JsonObject[]>> = {
-  "neighbours of one role": times(() => hello),
-  "one id for all calls": calling(() => "a", () => "a"),
-  "results in the opposite order": calling((i) => `c${i}`, (i) => `c${count - 1 - i}`),
-  "results of other calls": calling((i) => `c${i}`, (i) => `d${i}`),
-  "one id in every turn": [
-    hello,
-    ...times((i) =>
-      i % 2 === 0
-        ? { role: "assistant", content: null, tool_calls: oneCall }
-        : { role: "tool", tool_call_id: "a", content: "x" }
-    ),
-  ],
-  "instructions behind a long turn with a call": [
-    hello,
-    { role: "assistant", content: manyParts, tool_calls: oneCall },
-    ...times(() => said("system")),
-  ],
-  "instructions between": times((i) => said(["user", "system", "assistant", "system"][i % 4]!)),
-};
-
-for (const [name, messages] of Object.entries(shapes)) {
-  for (const to of ["messages", "responses"] as const) {
-    Deno.test(`a large request is converted from chat to ${to} in one go: ${name}`, () => {
-      const body = { model: "m", max_tokens: 1, messages: [...messages] };
-      const startedMs = performance.now();
-      const converted = convertRequest("chat", to, body, options);
-      const ms = performance.now() - startedMs;
-      assert(converted.ok, converted.ok ? "" : converted.error.message);
-      // Half a second when the machine has nothing else to do; what is quadratic takes ten and more.
-      assert(ms < 5_000, `${ms} ms`);
-    });
-  }
-}
 
 Deno.test("equal ids are numbered, past those that are taken", () => {
   const names = ["a", "a_2", "a", "a", "b", "a_4", "a"];
