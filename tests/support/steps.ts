@@ -3,15 +3,22 @@
 /** Computations by name, each of any size, as a module exports them under the name `cases`. */
 export type Cases = Readonly<Record<string, (count: number) => unknown>>;
 
+/** How the steps of a case grow. */
+export interface Growth {
+  /** Steps for twice as much, in ratio: four where they grow with the square. */
+  readonly factor: number;
+  /** Steps for each unit of the size. */
+  readonly each: number;
+}
+
 /**
- * Counts the steps of cases of a module, at one size and at twice that. What grows with the square takes four times
- * the steps for twice as much.
+ * Counts the steps of cases of a module, at one size and at twice that.
  */
 export async function growthOfSteps(
   module: URL,
   names: readonly string[],
   count: number,
-): Promise<ReadonlyMap<string, number>> {
+): Promise<ReadonlyMap<string, Growth>> {
   const worker = new Worker(new URL("./step_counter.ts", import.meta.url), { type: "module" });
   try {
     const counted = Promise.withResolvers<readonly number[]>();
@@ -26,7 +33,7 @@ export async function growthOfSteps(
     return new Map(names.map((name, i) => {
       const [once = 0, twice = 0] = steps.slice(2 * i);
       if (once < count) throw new Error(`${name}: ${once} steps are not all`);
-      return [name, twice / once];
+      return [name, { factor: twice / once, each: twice / (2 * count) }];
     }));
   } finally {
     worker.terminate();
