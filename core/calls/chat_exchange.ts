@@ -16,6 +16,7 @@ import { collectAnswer } from "../wire/stream/collected_answer.ts";
 import { convertAnswer, convertRequest } from "../wire/convert.ts";
 import { createConvertingPipe } from "../wire/stream/converting_pipe.ts";
 import { sortBetas, type SortedBetas } from "../wire/billable_features/betas.ts";
+import { resolveCapabilities } from "../wire/capabilities.ts";
 import type { FetchedDocuments } from "../wire/fetched_documents.ts";
 import { decodeProviderError, type ProviderErrorOptions } from "../wire/errors/errors.ts";
 import { createNativePipe } from "../wire/stream/native_pipe.ts";
@@ -41,6 +42,7 @@ import { type CloudBodyChanges, cloudBodyChanges } from "../clouds/request_form.
 import { decisiveFields } from "./request/gemini_body.ts";
 import { ItemTap, type ItemVisitor, visitItems } from "./request/item_tap.ts";
 import type { JsonBody } from "./request/json_body.ts";
+import { loweredLimit } from "./request/lowered_limit.ts";
 import { withoutStore } from "./request/stored_answers.ts";
 import { providerRequest } from "./request/provider_request.ts";
 import { defined } from "../lib/defined.ts";
@@ -55,6 +57,8 @@ export interface ChatCall {
   readonly clientHeader: (name: string) => string | undefined;
   /** `x-gateway-strict: true`: refuse instead of dropping. */
   readonly strict: boolean;
+  /** Most output tokens of one answer that are paid for, if the provider has to get a lower limit than the client's. */
+  readonly outputLimit?: number | undefined;
   /** Documents that were fetched for the route. */
   readonly documents?: FetchedDocuments;
   /** Visits the items of a Responses answer that goes to the client. */
@@ -176,7 +180,12 @@ function nativeBody(
   { replaced, injectUsage, leftOut, unstored, cloud }: NativeChanges,
 ): ByteParts {
   const changes: JsonObject = { ...replaced, ...unstored };
-  if (call.request.style === "gemini") Object.assign(changes, decisiveFields(call.body));
+  const { request: { style }, outputLimit } = call;
+  if (style === "gemini") Object.assign(changes, decisiveFields(call.body));
+  if (outputLimit !== undefined) {
+    const { max_tokens_field: field } = resolveCapabilities(style, route.capabilities);
+    Object.assign(changes, loweredLimit(style, call.body.outline, outputLimit, field));
+  }
   for (const field of leftOut) changes[field] = null;
   // The Gemini style has it in the path.
   if (call.request.style !== "gemini" && route.upstreamModel !== call.request.model) {
@@ -291,7 +300,12 @@ function startConverted(
   ) {
     fieldsLeftOut({ model, route, sent: asked, asked });
   }
-  const converted = convertRequest(clientStyle, style, call.body.value, {
+  const { outputLimit } = call;
+  const value = outputLimit === undefined ? call.body.value : {
+    ...call.body.value,
+    ...loweredLimit(clientStyle, call.body.outline, outputLimit),
+  };
+  const converted = convertRequest(clientStyle, style, value, {
     capabilities: route.capabilities,
     upstreamModel: route.upstreamModel,
     maxOutputTokens: model.maxOutputTokens,

@@ -8,7 +8,7 @@
  * like its receipt, however late it is admitted or ends; a refund counts in the period of its call.
  */
 import { invariant } from "../../core/lib/assert.ts";
-import type { LimitedKey, Periods } from "./key_spending.ts";
+import type { LimitedKey, Periods, PeriodSum } from "./key_spending.ts";
 
 /** The refusal of a call that a limit of its key does not allow. */
 export interface LimitRefusal {
@@ -18,6 +18,8 @@ export interface LimitRefusal {
   readonly limitMicroVnd: bigint;
   /** Spent and reserved in that period. */
   readonly spentMicroVnd: bigint;
+  /** The limit would allow the call if no other call had reserved of it, and the call has waited for them. */
+  readonly isHeld?: boolean;
 }
 
 /** What one running call has reserved of the limits of its key. */
@@ -55,8 +57,19 @@ export class KeyLimits {
     }
   }
 
+  /** Whether the limits would allow an amount if no call had reserved of them, and one has. */
+  isHeld(key: LimitedKey, { day, month }: Periods, amountMicroVnd: bigint): boolean {
+    const fits = (limit: bigint | undefined, { settledMicroVnd }: PeriodSum) =>
+      limit === undefined || settledMicroVnd + amountMicroVnd <= limit;
+    return month.reservedMicroVnd > 0n && fits(key.dailyLimitMicroVnd, day) &&
+      fits(key.monthlyLimitMicroVnd, month);
+  }
+
   /** Returns how much of `amountMicroVnd` the limits of a key still allow. */
-  roomMicroVnd({ key, day, month }: KeyReservation, amountMicroVnd: bigint): bigint {
+  roomMicroVnd(
+    { key, day, month }: Pick<KeyReservation, "key" | "day" | "month">,
+    amountMicroVnd: bigint,
+  ): bigint {
     let room = amountMicroVnd;
     for (
       const [limit, { settledMicroVnd, reservedMicroVnd }] of [

@@ -1,10 +1,35 @@
 /** A wallet engine that also enforces the spending limits of keys. Keys without limits cost nothing. */
 import { defined } from "../../core/lib/defined.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import type { Extension, Reservation, ReserveResult, WalletEngine } from "../wallet/mod.ts";
+import {
+  rangeOf,
+  rangeWithin,
+  type ReservationAmount,
+} from "../../core/billing/reservation_range.ts";
+import type {
+  Extension,
+  Refusal,
+  Reservation,
+  ReserveResult,
+  WalletEngine,
+} from "../wallet/mod.ts";
 import type { ApiKeyRecord } from "./api_keys.ts";
 import type { LimitRefusal } from "./key_limits.ts";
 import type { KeyLimitBook, LimitedCall } from "./limit_book.ts";
+
+/** What keeps a call from getting the largest amount of its range. */
+export type AmountBound = "balance" | "key_limit";
+
+/** A reservation for a call with a key. */
+export interface KeyedReservation {
+  readonly ok: true;
+  readonly reservation: Reservation;
+  /** Set if the reservation is smaller than the largest amount. */
+  readonly boundBy?: AmountBound | undefined;
+}
+
+/** The result of a reservation for a call with a key. */
+export type KeyedReserveResult = KeyedReservation | Refusal | LimitRefusal;
 
 /** The result of reserving more for a running call with a key. */
 export type KeyedExtension = Extension | (LimitRefusal & { readonly outcome: "key_limit" });
@@ -25,9 +50,9 @@ export interface KeyedWalletEngine extends WalletEngine {
    */
   reserveFor(
     key: ApiKeyRecord,
-    amountMicroVnd: bigint,
+    amount: ReservationAmount,
     startedAtMs: number,
-  ): ReserveResult | LimitRefusal | Promise<ReserveResult | LimitRefusal>;
+  ): KeyedReserveResult | Promise<KeyedReserveResult>;
 }
 
 function isLimited(key: ApiKeyRecord): boolean {
@@ -40,25 +65,46 @@ export function withKeyLimits(wallet: WalletEngine, book: KeyLimitBook): KeyedWa
 
   async function reserveLimited(
     key: ApiKeyRecord,
-    amountMicroVnd: bigint,
+    amount: ReservationAmount,
     startedAtMs: number,
-  ): Promise<ReserveResult | LimitRefusal> {
+  ): Promise<KeyedReserveResult> {
     const { id, accountId, dailyLimitMicroVnd, monthlyLimitMicroVnd } = key;
     const limited = {
       id,
       accountId,
       ...defined({ dailyLimitMicroVnd, monthlyLimitMicroVnd }),
     };
-    const begun = await book.begin(limited, amountMicroVnd, startedAtMs);
+    const begun = await book.begin(limited, amount, startedAtMs);
     if (!begun.ok) return begun;
+    const { call, amountMicroVnd } = begun;
+    const range = rangeOf(amount);
     let result: ReserveResult | undefined;
     try {
-      result = await wallet.reserve(accountId, amountMicroVnd);
+      result = await wallet.reserve(accountId, rangeWithin(range, amountMicroVnd));
     } finally {
-      if (result?.ok !== true) begun.call.end(0n);
+      if (result?.ok !== true) call.end(0n);
     }
-    if (result.ok) limitedCalls.set(result.reservation, begun.call);
-    return result;
+    if (!result.ok) return result;
+    const { reservation } = result;
+    limitedCalls.set(reservation, call);
+    const reservedMicroVnd = reservation.amountMicroVnd;
+    if (reservedMicroVnd < amountMicroVnd) {
+      call.giveBack(amountMicroVnd - reservedMicroVnd);
+      return { ...result, boundBy: "balance" };
+    }
+    return { ...result, boundBy: amountMicroVnd < range.wantedMicroVnd ? "key_limit" : undefined };
+  }
+
+  function reserveUnlimited(
+    accountId: ApiKeyRecord["accountId"],
+    amount: ReservationAmount,
+  ): KeyedReserveResult | Promise<KeyedReserveResult> {
+    const bounded = (result: ReserveResult): KeyedReserveResult =>
+      result.ok && result.reservation.amountMicroVnd < rangeOf(amount).wantedMicroVnd
+        ? { ...result, boundBy: "balance" }
+        : result;
+    const result = wallet.reserve(accountId, amount);
+    return result instanceof Promise ? result.then(bounded) : bounded(result);
   }
 
   async function extendLimited(
@@ -102,12 +148,11 @@ export function withKeyLimits(wallet: WalletEngine, book: KeyLimitBook): KeyedWa
     get healthy() {
       return wallet.healthy;
     },
-    reserve: (accountId, amountMicroVnd, waitMs) =>
-      wallet.reserve(accountId, amountMicroVnd, waitMs),
-    reserveFor: (key, amountMicroVnd, startedAtMs) =>
+    reserve: (accountId, amount, waitMs) => wallet.reserve(accountId, amount, waitMs),
+    reserveFor: (key, amount, startedAtMs) =>
       isLimited(key)
-        ? reserveLimited(key, amountMicroVnd, startedAtMs)
-        : wallet.reserve(key.accountId, amountMicroVnd),
+        ? reserveLimited(key, amount, startedAtMs)
+        : reserveUnlimited(key.accountId, amount),
     extend: (...args) => wallet.extend(...args),
     extendFor(...args) {
       const call = limitedCalls.get(args[0]);

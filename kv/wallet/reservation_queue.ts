@@ -5,7 +5,8 @@
  */
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
-import type { Lease, LeaseBook } from "./lease_book.ts";
+import { fittingMicroVnd, type ReservationRange } from "../../core/billing/reservation_range.ts";
+import { freeMicroVnd, type Lease, type LeaseBook } from "./lease_book.ts";
 
 /**
  * Calls of one account that may wait at once; further calls are refused as if their wait was over.
@@ -29,14 +30,17 @@ export function recheckDelayMs(attempt: number, isHeldElsewhere: boolean): numbe
   return isHeldElsewhere ? Math.min(firstRecheckMs * 2 ** attempt, recheckMs) : recheckMs;
 }
 
-/**
- * The end of a wait. A lease: the amount is reserved on it and it has one more user. `ask`: ask the
- * store again. `full`: too many calls wait.
- */
-export type ReservationWait = Lease | "ask" | "full";
+/** An amount that is reserved on a lease, which has one more user because of it. */
+export interface ReservedOnLease {
+  readonly lease: Lease;
+  readonly amountMicroVnd: bigint;
+}
+
+/** The end of a wait. `ask`: ask the store again. `full`: too many calls wait. */
+export type ReservationWait = ReservedOnLease | "ask" | "full";
 
 interface WaitingCall {
-  readonly amountMicroVnd: bigint;
+  readonly range: ReservationRange;
   readonly end: (result: ReservationWait) => void;
 }
 
@@ -50,15 +54,20 @@ export class ReservationQueue {
   }
 
   /**
-   * Waits until `amountMicroVnd` is reserved, or `longestMs` have passed and it is time to ask the store again.
+   * Waits until an amount of `range` is reserved that is not below what is expected, or `longestMs` have passed and it
+   * is time to ask the store again.
    */
-  wait(accountId: AccountId, amountMicroVnd: bigint, longestMs: number): Promise<ReservationWait> {
+  wait(
+    accountId: AccountId,
+    range: ReservationRange,
+    longestMs: number,
+  ): Promise<ReservationWait> {
     const calls = this.#waiting.get(accountId) ?? new Set();
     if (calls.size >= waitingCallsPerAccount) return Promise.resolve("full");
     this.#waiting.set(accountId, calls);
     return new Promise((resolve) => {
       const call: WaitingCall = {
-        amountMicroVnd,
+        range,
         end: (result) => {
           stopTimer();
           calls.delete(call);
@@ -75,15 +84,19 @@ export class ReservationQueue {
   freed(book: LeaseBook, lease: Lease, nowMs: number): void {
     if (this.#waiting.size === 0) return;
     for (const call of this.#waiting.get(lease.accountId) ?? []) {
-      if (!book.reserve(lease, call.amountMicroVnd)) return;
-      book.enter(lease, call.amountMicroVnd, nowMs);
-      call.end(lease);
+      const free = freeMicroVnd(lease);
+      const isAlone = lease.reservedMicroVnd === 0n;
+      const money = { ownMicroVnd: free, budgetMicroVnd: free, isAlone };
+      const amountMicroVnd = fittingMicroVnd(call.range, money, false);
+      if (amountMicroVnd === undefined || !book.reserve(lease, amountMicroVnd)) return;
+      book.enter(lease, call.range.wantedMicroVnd, nowMs);
+      call.end({ lease, amountMicroVnd });
     }
   }
 
-  /** Returns the amount that the longest waiting call needs; 0 if none waits. */
+  /** Returns the amount that the longest waiting call waits for; 0 if none waits. */
   nextMicroVnd(accountId: AccountId): bigint {
-    for (const call of this.#waiting.get(accountId) ?? []) return call.amountMicroVnd;
+    for (const { range } of this.#waiting.get(accountId) ?? []) return range.expectedMicroVnd;
     return 0n;
   }
 

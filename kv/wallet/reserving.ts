@@ -5,8 +5,17 @@
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId } from "../../core/lib/ids.ts";
+import {
+  rangeOf,
+  type ReservationAmount,
+  type ReservationRange,
+} from "../../core/billing/reservation_range.ts";
 import { kvCallMs } from "../store/store_deadlines.ts";
-import { recheckDelayMs, type ReservationQueue } from "./reservation_queue.ts";
+import {
+  recheckDelayMs,
+  type ReservationQueue,
+  type ReservedOnLease,
+} from "./reservation_queue.ts";
 import { freeMicroVnd, isOfSmallWallet, type Lease } from "./lease_book.ts";
 import type { Pipeline } from "./pipeline.ts";
 import { unavailable } from "./refusals.ts";
@@ -30,11 +39,18 @@ export interface ReservingOptions extends StoreAccess {
   readonly isShared: boolean;
 }
 
-/** An amount reserved on a lease, which has one more user because of it. */
-interface ReservedAmount {
+/** The answer to a call that got money. */
+interface ReservedAmount extends ReservedOnLease {
   readonly ok: true;
-  readonly lease: Lease;
-  readonly amountMicroVnd: bigint;
+}
+
+/** What is asked of a wallet. */
+interface Asked {
+  readonly range: ReservationRange;
+  /** Takes less than it is expected to need. */
+  readonly takesRest?: boolean;
+  /** Takes any amount up to the wanted one, for a call that runs. */
+  readonly partial?: boolean;
 }
 
 /** Makes and extends reservations. */
@@ -50,18 +66,19 @@ export class Reserving {
   }
 
   /**
-   * Reserves money for a call. Synchronous while the lease has room; otherwise it waits for other
-   * reservations for at most `waitMs`.
+   * Reserves money for a call. Synchronous while the lease has room for the largest amount; otherwise
+   * it waits for other reservations for at most `waitMs`.
    */
   reserve(
     accountId: AccountId,
-    amountMicroVnd: bigint,
+    amount: ReservationAmount,
     waitMs: number,
   ): ReserveResult | Promise<ReserveResult> {
     const { book, transfers } = this.#pipeline;
     const lease = book.lease(accountId);
+    const amountMicroVnd = typeof amount === "bigint" ? amount : amount.wantedMicroVnd;
     if (!this.#mayReserveAtOnce(accountId) || !book.reserve(lease, amountMicroVnd)) {
-      return this.#reserveLater(accountId, amountMicroVnd, waitMs);
+      return this.#reserveLater(accountId, rangeOf(amount), waitMs);
     }
     book.enter(lease, amountMicroVnd, this.#options.clock.nowMs());
     if (isLow(lease)) {
@@ -103,24 +120,30 @@ export class Reserving {
 
   async #reserveLater(
     accountId: AccountId,
-    amountMicroVnd: bigint,
+    range: ReservationRange,
     waitMs: number,
   ): Promise<ReserveResult> {
     // Counts the waits, not the clock: a clock that stops or jumps must not make a call wait
     // forever.
     let leftMs = waitMs;
+    let takesRest = false;
     for (let attempt = 0;; attempt++) {
-      const asked = await this.#ask(accountId, amountMicroVnd, false);
+      const asked = await this.#ask(accountId, { range, takesRest });
+      if (!takesRest && mayTakeRest(asked, range) && (!isHeld(asked) || leftMs <= 0)) {
+        takesRest = true;
+        continue;
+      }
+      takesRest = false;
       const reservedHereMicroVnd = this.#pipeline.book.find(accountId)?.reservedMicroVnd ?? 0n;
       const isHeldElsewhere = !asked.ok && asked.reservedMicroVnd > reservedHereMicroVnd;
       const delayMs = Math.min(recheckDelayMs(attempt, isHeldElsewhere), leftMs);
       const got = asked.ok || asked.reason !== "on_hold"
         ? asked
-        : await this.#waitForReservations(accountId, amountMicroVnd, delayMs, asked);
+        : await this.#waitForReservations(accountId, range, delayMs, asked);
       leftMs -= delayMs;
       if (got === "ask") continue;
       return got.ok
-        ? { ok: true, reservation: new LeaseReservation(got.lease, amountMicroVnd) }
+        ? { ok: true, reservation: new LeaseReservation(got.lease, got.amountMicroVnd) }
         : got;
     }
   }
@@ -128,17 +151,17 @@ export class Reserving {
   /** Waits after a refusal whose only cause is other reservations. */
   async #waitForReservations(
     accountId: AccountId,
-    amountMicroVnd: bigint,
+    range: ReservationRange,
     delayMs: number,
     refused: Refusal,
   ): Promise<ReservedAmount | Refusal | "ask"> {
     const { admits } = this.#options;
     if (delayMs <= 0) return refused;
-    const waited = await this.#queue.wait(accountId, amountMicroVnd, delayMs);
+    const waited = await this.#queue.wait(accountId, range, delayMs);
     if (waited === "full") return refused;
-    if (waited === "ask") return admits() ? "ask" : unavailable(amountMicroVnd);
+    if (waited === "ask") return admits() ? "ask" : unavailable(range.leastMicroVnd);
     // The lease may have been lost between the grant and this turn, which voids what it had.
-    return waited.alive ? { ok: true, lease: waited, amountMicroVnd } : "ask";
+    return waited.lease.alive ? { ok: true, ...waited } : "ask";
   }
 
   async #extendLater(
@@ -153,7 +176,10 @@ export class Reserving {
       // A lost lease voids what the call had reserved, so all of it is requested again.
       const lostMicroVnd = reservation.lease.alive ? 0n : reservation.amountMicroVnd;
       const isWhole = lostMicroVnd > 0n;
-      const asked = await this.#ask(reservation.accountId, amountMicroVnd + lostMicroVnd, !isWhole);
+      const asked = await this.#ask(reservation.accountId, {
+        range: rangeOf(amountMicroVnd + lostMicroVnd),
+        partial: !isWhole,
+      });
       if (!asked.ok && asked.reason === "unavailable") return { outcome: "unavailable" };
       if (asked.ok && asked.amountMicroVnd === 0n) this.#pipeline.book.leave(asked.lease);
       const got = asked.ok && asked.amountMicroVnd > 0n
@@ -175,7 +201,7 @@ export class Reserving {
     const refused = unavailable(amountMicroVnd);
     const got = await this.#waitForReservations(
       reservation.accountId,
-      amountMicroVnd,
+      rangeOf(amountMicroVnd),
       delayMs,
       refused,
     );
@@ -227,9 +253,10 @@ export class Reserving {
    */
   #ask(
     accountId: AccountId,
-    amountMicroVnd: bigint,
-    partial: boolean,
+    { range, takesRest = false, partial = false }: Asked,
   ): Promise<ReservedAmount | Refusal> {
+    const { wantedMicroVnd: amountMicroVnd, leastMicroVnd } = range;
+    const waiterRange = leastMicroVnd < amountMicroVnd ? { ...range, takesRest } : undefined;
     return new Promise((resolve) => {
       let waiter: Waiter | undefined;
       let lease: Lease | undefined;
@@ -240,7 +267,7 @@ export class Reserving {
       };
       const stopTimer = this.#options.timer.start(() => {
         if (waiter) waiter.cancelled = true;
-        end(unavailable(amountMicroVnd));
+        end(unavailable(leastMicroVnd));
       }, kvCallMs);
       const ask = () => {
         const { book, transfers } = this.#pipeline;
@@ -249,16 +276,26 @@ export class Reserving {
         const done = (granted: Granted) => {
           if (granted.outcome === "lost") ask();
           else if (granted.outcome === "refused") end(granted.refusal);
-          else if (granted.outcome === "stopped") end(unavailable(amountMicroVnd));
+          else if (granted.outcome === "stopped") end(unavailable(leastMicroVnd));
           else end({ ok: true, lease: mine, amountMicroVnd: granted.amountMicroVnd });
         };
-        waiter = { amountMicroVnd, partial, cancelled: false, done };
+        waiter = { amountMicroVnd, partial, range: waiterRange, cancelled: false, done };
         transfers.wait(mine, waiter);
         this.#pipeline.kick();
       };
       ask();
     });
   }
+}
+
+/** Whether a call that was refused could begin with less than it is expected to need. */
+function mayTakeRest(asked: ReservedAmount | Refusal, range: ReservationRange): boolean {
+  return !asked.ok && asked.reason === "on_hold" && range.leastMicroVnd < range.expectedMicroVnd;
+}
+
+/** Whether other calls hold money, which the call could wait for. */
+function isHeld(asked: ReservedAmount | Refusal): boolean {
+  return !asked.ok && asked.reservedMicroVnd > 0n;
 }
 
 /**

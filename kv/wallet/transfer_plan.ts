@@ -1,4 +1,5 @@
 /** Computes how much money moves between a wallet and a lease. Pure: reads and writes nothing. */
+import { fittingMicroVnd, type ReservationRange } from "../../core/billing/reservation_range.ts";
 import { freeMicroVnd, isSmall, type Lease } from "./lease_book.ts";
 
 /** Multiple of what is needed that a draw ahead takes. */
@@ -13,6 +14,12 @@ const frequentDrawMs = 2_000;
  */
 export type GiveBack = "idle" | "spare";
 
+/** The amounts with which a call can begin, of which `amountMicroVnd` is the largest. */
+export interface WaiterRange extends ReservationRange {
+  /** Takes less than it is expected to need. */
+  readonly takesRest: boolean;
+}
+
 /** The requests for money of one wallet. */
 export interface TransferRequest {
   readonly lease: Lease;
@@ -20,6 +27,8 @@ export interface TransferRequest {
     readonly amountMicroVnd: bigint;
     /** Accepts less if the wallet has no more. */
     readonly partial: boolean;
+    /** Set for a call that can begin with less than `amountMicroVnd`. */
+    readonly range?: WaiterRange | undefined;
   }[];
   readonly giveBack: GiveBack | undefined;
   /** What should be free beside the waiters' amounts; drawn only if the wallet has all of it. */
@@ -61,9 +70,17 @@ export function planTransfer(
   // from the lease either.
   let budget = freeMicroVnd(lease) + largest(availableMicroVnd + debtLimitMicroVnd, 0n);
   let granted = 0n;
-  const grants = waiters.map(({ amountMicroVnd, partial }) => {
-    if (amountMicroVnd > budget && !partial) return undefined;
-    const grant = amountMicroVnd < budget ? amountMicroVnd : budget;
+  const grants = waiters.map(({ amountMicroVnd, partial, range }) => {
+    const most = amountMicroVnd < budget ? amountMicroVnd : budget;
+    const own = largest(budget - debtLimitMicroVnd, 0n);
+    const isAlone = lease.reservedMicroVnd + granted === 0n;
+    const free = { ownMicroVnd: own, budgetMicroVnd: budget, isAlone };
+    const grant = range !== undefined
+      ? fittingMicroVnd(range, free, range.takesRest)
+      : most === amountMicroVnd || partial
+      ? most
+      : undefined;
+    if (grant === undefined) return undefined;
     budget -= grant;
     granted += grant;
     return grant;

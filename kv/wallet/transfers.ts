@@ -20,7 +20,13 @@ import {
 } from "./lease_book.ts";
 import type { ReservationQueue } from "./reservation_queue.ts";
 import { onItsWay, refusal, unavailable } from "./refusals.ts";
-import { aheadMicroVnd, type GiveBack, planTransfer, type TransferPlan } from "./transfer_plan.ts";
+import {
+  aheadMicroVnd,
+  type GiveBack,
+  planTransfer,
+  type TransferPlan,
+  type WaiterRange,
+} from "./transfer_plan.ts";
 import type { Refusal } from "./types.ts";
 import { keysPerRead, type KeyValueStore } from "../store/key_value_store.ts";
 
@@ -44,6 +50,8 @@ export interface Waiter {
   readonly amountMicroVnd: bigint;
   /** Accepts less if the wallet has no more: for calls that cost more than they reserved. */
   readonly partial: boolean;
+  /** The amounts with which a call can begin, of which `amountMicroVnd` is the largest. */
+  readonly range?: WaiterRange | undefined;
   /** Called once. */
   readonly done: (granted: Granted) => void;
   cancelled: boolean;
@@ -281,7 +289,7 @@ export class Transfers {
     const debtLimit = debtLimitMicroVnd(wallet, this.#deps.debt);
     const elsewhereMicroVnd = await leasedElsewhereMicroVnd(this.#deps, lease);
     const known = { elsewhereMicroVnd, debtLimitMicroVnd: debtLimit };
-    const refusals = waiters.map(({ amountMicroVnd }) => refusal(amountMicroVnd, lease, known));
+    const refusals = waiters.map((waiter) => refusal(leastOf(waiter), lease, known));
     const isMoving = this.#deps.isShared &&
       refusals.some(({ reason }) => reason === "insufficient") &&
       await hasMoved(this.#deps, lease, elsewhereMicroVnd);
@@ -323,10 +331,15 @@ export class Transfers {
         this.#requests.delete(request.lease.accountId);
         for (const waiter of request.waiters) {
           if (!waiter.cancelled) {
-            waiter.done({ outcome: "refused", refusal: unavailable(waiter.amountMicroVnd) });
+            waiter.done({ outcome: "refused", refusal: unavailable(leastOf(waiter)) });
           }
         }
       }
     }
   }
+}
+
+/** The least that a call needs to begin. */
+function leastOf({ amountMicroVnd, range }: Waiter): bigint {
+  return range?.leastMicroVnd ?? amountMicroVnd;
 }

@@ -1,6 +1,7 @@
 /** The interface of the wallet engine. */
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
+import type { ReservationAmount } from "../../core/billing/reservation_range.ts";
 
 /** Money reserved for one call. Settle or release it exactly once. */
 export interface Reservation {
@@ -109,11 +110,12 @@ export interface WalletEngine {
    * Reserves money for a call before it is sent to a provider. Synchronous while the lease has
    * room, which is the usual case; otherwise it draws from the wallet, and refuses only after
    * reading the wallet. If other reservations alone prevent it, it waits for them, for at most
-   * `waitMs` if given.
+   * `waitMs` if given. Of a range, it reserves the largest amount if there is that much, and otherwise
+   * what `fittingMicroVnd` says.
    */
   reserve(
     accountId: AccountId,
-    amountMicroVnd: bigint,
+    amount: ReservationAmount,
     waitMs?: number,
   ): ReserveResult | Promise<ReserveResult>;
 

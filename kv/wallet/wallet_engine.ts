@@ -7,6 +7,7 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
+import type { ReservationAmount } from "../../core/billing/reservation_range.ts";
 import { retireInstance } from "./reaper.ts";
 import { readBalance } from "./balance.ts";
 import { Charging } from "./charging.ts";
@@ -123,15 +124,16 @@ export class LiveWalletEngine implements WalletEngine {
 
   reserve(
     accountId: AccountId,
-    amountMicroVnd: bigint,
+    amount: ReservationAmount,
     waitMs = this.#options.reservationWaitMs,
   ): ReserveResult | Promise<ReserveResult> {
-    invariant(amountMicroVnd >= 0n, "a reservation is not negative");
+    const leastMicroVnd = typeof amount === "bigint" ? amount : amount.leastMicroVnd;
+    invariant(leastMicroVnd >= 0n, "a reservation is not negative");
     if (!this.#admits()) {
       this.#housekeeping.probe();
-      return unavailable(amountMicroVnd);
+      return unavailable(leastMicroVnd);
     }
-    return this.#reserving.reserve(accountId, amountMicroVnd, waitMs);
+    return this.#reserving.reserve(accountId, amount, waitMs);
   }
 
   extend(

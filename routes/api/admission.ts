@@ -8,7 +8,8 @@ import type { RatedCall } from "../../core/rate_limits/rate_book.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
 import type { LimitRefusal } from "../../kv/api_keys/key_limits.ts";
-import type { KeyedWalletEngine } from "../../kv/api_keys/keyed_wallet.ts";
+import { rangeOf, type ReservationRange } from "../../core/billing/reservation_range.ts";
+import type { KeyedReservation, KeyedWalletEngine } from "../../kv/api_keys/keyed_wallet.ts";
 import type { Refusal, Reservation } from "../../kv/wallet/mod.ts";
 
 const endpointOfKind: Record<ModelKind, string> = {
@@ -111,7 +112,7 @@ export function refuseFreeChoices(model: Model, request: ChatRequest, body: Outl
 /** Seconds after which a call that failed because of other calls' reservations may be sent again. */
 const reservationRetrySeconds = 5;
 
-/** The reservation that a call needs. */
+/** The reservation of a call that needs an exact amount. */
 export interface ReservationRequest {
   /** The amount that must be free for the call to begin. */
   readonly amountMicroVnd: bigint;
@@ -120,6 +121,13 @@ export interface ReservationRequest {
   readonly rated?: RatedCall | undefined;
   /** Finds the error of a request that would be refused whatever the balance; called only before a 402 is sent. */
   readonly localError: () => Promise<GatewayError | undefined>;
+}
+
+/** The reservation of a call that can begin with less than it may cost. */
+export interface RangeRequest extends Omit<ReservationRequest, "amountMicroVnd"> {
+  readonly range: ReservationRange;
+  /** Reserved instead if the money does not suffice for `range`. */
+  readonly otherwise?: ReservationRange | undefined;
 }
 
 /**
@@ -131,17 +139,39 @@ export interface ReservationRequest {
 export async function reserve(
   wallet: KeyedWalletEngine,
   principal: Principal,
-  { amountMicroVnd, startedAtMs, rated, localError }: ReservationRequest,
+  { amountMicroVnd, ...request }: ReservationRequest,
 ): Promise<Reservation> {
+  const range = rangeOf(amountMicroVnd);
+  const { reservation } = await reserveWithin(wallet, principal, { range, ...request });
+  return reservation;
+}
+
+/**
+ * Reserves as much of a range as a call can have.
+ *
+ * @throws {GatewayError} as {@linkcode reserve} does, naming the least amount of the range
+ */
+export async function reserveWithin(
+  wallet: KeyedWalletEngine,
+  principal: Principal,
+  { range, otherwise, startedAtMs, rated, localError }: RangeRequest,
+): Promise<KeyedReservation> {
   let isReserved = false;
   try {
-    const outcome = wallet.reserveFor(principal.key, amountMicroVnd, startedAtMs);
-    const result = outcome instanceof Promise ? await outcome : outcome;
+    const reserved = (some: ReservationRange) =>
+      wallet.reserveFor(principal.key, some, startedAtMs);
+    const outcome = reserved(range);
+    let result = outcome instanceof Promise ? await outcome : outcome;
+    let asked = range;
+    if (!result.ok && result.reason !== "unavailable" && otherwise !== undefined) {
+      asked = otherwise;
+      result = await reserved(otherwise);
+    }
     if (result.ok) {
       isReserved = true;
-      return result.reservation;
+      return result;
     }
-    const unpaid = unpaidError(result, amountMicroVnd);
+    const unpaid = unpaidError(result, asked.leastMicroVnd);
     throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
   } finally {
     if (!isReserved) rated?.end({ tokens: 0, isCounted: false });
@@ -154,6 +184,15 @@ export function unpaidError(
   amountMicroVnd: bigint,
 ): GatewayError {
   if (result.reason === "key_limit") {
+    if (result.isHeld === true) {
+      return new GatewayError(
+        "balance_on_hold",
+        `The limit of this API key is held by calls in flight: this call needs ${
+          formatVnd(amountMicroVnd)
+        } VND to begin. Try again when they end`,
+        { retryAfterSeconds: reservationRetrySeconds },
+      );
+    }
     return new GatewayError(
       "spending_limit_reached",
       `The ${result.period === "day" ? "daily" : "monthly"} limit of this API key is ${

@@ -4,6 +4,7 @@ import { Reply } from "../../core/lib/http1/server/reply.ts";
 import type { Model } from "../../core/catalog/catalog.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
+import type { AmountBound } from "../../kv/api_keys/keyed_wallet.ts";
 import type { ChosenModel } from "./admission.ts";
 import { applyPrice } from "../../core/billing/price.ts";
 import type { AppliedPrice, Receipt } from "../../core/billing/receipt.ts";
@@ -17,6 +18,14 @@ export interface CallHeadersInput {
   readonly price: AppliedPrice;
   /** Request fields that the route could not carry. */
   readonly dropped: readonly string[];
+  readonly outputLimit?: OutputLimitNotice | undefined;
+}
+
+/** A limit of output that the provider got because no more was paid for. */
+export interface OutputLimitNotice {
+  /** Output tokens of one answer. */
+  readonly tokens: number;
+  readonly reason: AmountBound;
 }
 
 /**
@@ -62,7 +71,13 @@ export function callHeaders(input: CallHeadersInput): [string, string][] {
       headerSafe(value.length > conversionChars ? `${value.slice(0, conversionChars)}…` : value),
     ]);
   }
+  if (input.outputLimit !== undefined) headers.push(outputLimitHeader(input.outputLimit));
   return headers;
+}
+
+/** Makes the header that names a lowered limit of output. */
+export function outputLimitHeader({ tokens, reason }: OutputLimitNotice): [string, string] {
+  return [answerHeaders.outputLimit, `tokens=${tokens}; reason=${reason}`];
 }
 
 /** Makes the headers of an answer whose cost is known, because it is not streamed. */

@@ -18,6 +18,8 @@ export const answerHeaders = {
   mappedFrom: "x-gateway-model-mapped-from",
   /** Fields of the request that the route could not carry. */
   conversion: "x-gateway-conversion",
+  /** The limit of output that the provider got instead of the client's, and why. */
+  outputLimit: "x-gateway-output-limit",
   /** `true` where the gateway has counted tokens itself. */
   estimate: "x-gateway-estimate",
   inputTokens: "x-gateway-input-tokens",

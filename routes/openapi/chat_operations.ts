@@ -72,7 +72,7 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       parameters: chatParameters,
       body: {
         schema: ref("ChatCompletionRequest"),
-        example: { model: models.chat, messages: hello() },
+        example: { model: models.chat, max_tokens: 1024, messages: hello() },
       },
       answers: [chatAnswer("ChatCompletion")],
       errorStyle: "chat",
@@ -88,7 +88,10 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
         "Answers in the Responses style. No state is kept: send the whole conversation instead of " +
         "`previous_response_id`.",
       parameters: chatParameters,
-      body: { schema: ref("ResponsesRequest"), example: { model: models.chat, input: "Hello!" } },
+      body: {
+        schema: ref("ResponsesRequest"),
+        example: { model: models.chat, max_output_tokens: 1024, input: "Hello!" },
+      },
       answers: [chatAnswer("Response")],
       errorStyle: "chat",
       errors: chatErrors,
@@ -125,7 +128,10 @@ function geminiOperations(models: ExampleModels): readonly Operation[] {
     tag: "Chat",
     method: "post",
     errorStyle: "gemini",
-    body: { schema: ref("GenerateContentRequest"), example: { contents } },
+    body: {
+      schema: ref("GenerateContentRequest"),
+      example: { contents, generationConfig: { maxOutputTokens: 1024 } },
+    },
   } as const;
   return [
     {
@@ -164,6 +170,7 @@ function geminiOperations(models: ExampleModels): readonly Operation[] {
     },
     {
       ...common,
+      body: { schema: ref("GenerateContentRequest"), example: { contents } },
       id: "countContentTokens",
       path: "/v1beta/models/{model}:countTokens",
       summary: "Count tokens, Gemini",

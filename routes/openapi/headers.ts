@@ -57,6 +57,9 @@ export const headerComponents: JsonObject = {
   [answerHeaders.model]: text("Id of the model that answered."),
   [answerHeaders.mappedFrom]: text("The name that was sent, where no model has it."),
   [answerHeaders.conversion]: text("Fields of the request that the model could not carry."),
+  [answerHeaders.outputLimit]: text(
+    "A lower limit of output than the request's, because no more is paid for, and why: `tokens=5947; reason=balance` or `key_limit`.",
+  ),
   [answerHeaders.estimate]: text("`true` where the gateway has counted tokens itself."),
   [answerHeaders.inputTokens]: text("Tokens of the prompt that were billed.", digits),
   [answerHeaders.outputTokens]: text("Tokens of the answer.", digits),
@@ -72,6 +75,7 @@ export const costHeaderNames: readonly string[] = [
   answerHeaders.outputTokens,
   answerHeaders.mappedFrom,
   answerHeaders.conversion,
+  answerHeaders.outputLimit,
   answerHeaders.replayed,
 ];
 

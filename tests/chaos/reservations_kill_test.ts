@@ -1,5 +1,5 @@
 /**
- * 200 parallel streams on a wallet that can pay for three, with `kill -9` in between: all processes together never
+ * 200 parallel calls, streamed or whole, on a wallet that can pay for three, with `kill -9` in between: all processes together never
  * spend more than the wallet has and may owe.
  */
 import { assert, assertEquals } from "../support/assert.ts";
@@ -34,14 +34,19 @@ async function writeConfig(folder: string): Promise<string> {
   return path;
 }
 
-function rush(gateway: StartedGateway, { key }: Payer, text: string): (() => Promise<void>)[] {
+function rush(
+  gateway: StartedGateway,
+  { key }: Payer,
+  stream: boolean,
+  text: string,
+): (() => Promise<void>)[] {
   return Array.from({ length: calls }, () => async () => {
     const response = await fetch(`${gateway.address}/v1/chat/completions`, {
       method: "POST",
       headers: { "x-api-key": key, "content-type": "application/json" },
       body: JSON.stringify({
         model: "premium-1",
-        stream: true,
+        stream,
         messages: [{ role: "user", content: text }],
       }),
     });
@@ -50,47 +55,50 @@ function rush(gateway: StartedGateway, { key }: Payer, text: string): (() => Pro
   });
 }
 
-Deno.test(
-  "200 streams at once and kill -9: never more than the wallet has and may owe",
-  processes,
-  () =>
-    withStoreFolder(async (folder) => {
-      const env = { GATEWAY_CONFIG: await writeConfig(folder) };
-      let payer: Payer;
-      {
-        await using first = await startMoneyGateway(folder, env);
-        payer = await newPayer(first);
-      }
-      const { accountId } = payer;
-      await onStore(folder, (kv) =>
-        credit(kv, {
-          accountId,
-          amountMicroVnd: fromVnd(worthVnd),
-          kind: "topup",
-          operationId: "test:rush",
-          reason: "test",
-          atMs: Date.now(),
-        }));
-      const killed = await startMoneyGateway(folder, env);
-      await killAmid(killed, rush(killed, payer, `[[sandbox:pace 1]] ${said}`), 2);
-      await onStore(folder, assertSoundBooks);
-      {
-        await using last = await startMoneyGateway(folder, env);
-        await Promise.all(rush(last, payer, said).map((call) => call()));
-      }
-      await onStore(folder, async (kv) => {
-        await assertSoundBooks(kv);
-        const { receipts } = await listReceipts(kv, accountId, { limit: 500 });
-        const spent = receipts.reduce((sum, { costMicroVnd }) => sum + costMicroVnd, 0n);
-        const produced = receipts.reduce(
-          (sum, { shortfallMicroVnd }) => sum + shortfallMicroVnd,
-          spent,
-        );
-        assert(spent > fromVnd(worthVnd - 25), `the wallet was used: ${spent}`);
-        assert(produced <= fromVnd(worthVnd + debtVnd), `${produced} were given out`);
-        const { availableMicroVnd } = await readWallet(kv, accountId);
-        assertEquals(availableMicroVnd, fromVnd(worthVnd) - spent);
-        assert(availableMicroVnd >= -fromVnd(debtVnd));
-      });
-    }),
-);
+for (const stream of [true, false]) {
+  const name = stream ? "streams" : "whole answers without max_tokens";
+  Deno.test(
+    `200 ${name} at once and kill -9: never more than the wallet has and may owe`,
+    processes,
+    () =>
+      withStoreFolder(async (folder) => {
+        const env = { GATEWAY_CONFIG: await writeConfig(folder) };
+        let payer: Payer;
+        {
+          await using first = await startMoneyGateway(folder, env);
+          payer = await newPayer(first);
+        }
+        const { accountId } = payer;
+        await onStore(folder, (kv) =>
+          credit(kv, {
+            accountId,
+            amountMicroVnd: fromVnd(worthVnd),
+            kind: "topup",
+            operationId: "test:rush",
+            reason: "test",
+            atMs: Date.now(),
+          }));
+        const killed = await startMoneyGateway(folder, env);
+        await killAmid(killed, rush(killed, payer, stream, `[[sandbox:pace 1]] ${said}`), 2);
+        await onStore(folder, assertSoundBooks);
+        {
+          await using last = await startMoneyGateway(folder, env);
+          await Promise.all(rush(last, payer, stream, said).map((call) => call()));
+        }
+        await onStore(folder, async (kv) => {
+          await assertSoundBooks(kv);
+          const { receipts } = await listReceipts(kv, accountId, { limit: 500 });
+          const spent = receipts.reduce((sum, { costMicroVnd }) => sum + costMicroVnd, 0n);
+          const produced = receipts.reduce(
+            (sum, { shortfallMicroVnd }) => sum + shortfallMicroVnd,
+            spent,
+          );
+          assert(spent > fromVnd(worthVnd - 25), `the wallet was used: ${spent}`);
+          assert(produced <= fromVnd(worthVnd + debtVnd), `${produced} were given out`);
+          const { availableMicroVnd } = await readWallet(kv, accountId);
+          assertEquals(availableMicroVnd, fromVnd(worthVnd) - spent);
+          assert(availableMicroVnd >= -fromVnd(debtVnd));
+        });
+      }),
+  );
+}

@@ -50,6 +50,18 @@ export interface ChatBounds {
   readonly costMicroVnd: bigint;
 }
 
+/** Lowers the bounds of a call to fewer output tokens, of all answers together. */
+export function withinOutput(bounds: ChatBounds, outputTokens: number): ChatBounds {
+  const { reservedPrice, input, toolFeesMicroVnd } = bounds;
+  const most = { inputTokens: input.tokens, outputTokens, isText: input.isText };
+  return {
+    ...bounds,
+    outputTokens,
+    wantedOutputTokens: outputTokens,
+    costMicroVnd: worstCaseCost(reservedPrice, most) + toolFeesMicroVnd,
+  };
+}
+
 /**
  * Computes the bounds of a request. Everything that needs the prompt is computed here, so that a stream need not keep
  * the prompt in memory for its settlement.

@@ -10,6 +10,10 @@ import { firstSliceBytes } from "../attempt.ts";
 
 /** Tokens reserved at least, and where nothing is known: some paragraphs, which a fast provider sends in one piece. */
 const leastTokens = firstSliceBytes;
+/** Tokens of an answer where nothing is known: a page. */
+const unknownUsualTokens = 1_024;
+/** Tokens of an answer at least, however short earlier ones were: a paragraph or two. */
+const leastUsualTokens = 256;
 /** Weight of the latest call in the average. */
 const latestWeight = 0.2;
 /** Factor by which a high figure shrinks with each call that stays below it: some dozens of calls forget it. */
@@ -89,6 +93,15 @@ export class OutputExpectations {
     const known = this.#find(entryName(model, keyId));
     if (known === undefined) return leastTokens;
     return known.suspect > 0 ? Infinity : Math.max(known.tokens, leastTokens);
+  }
+
+  /**
+   * Computes the output tokens that a call usually has, hidden ones included: what a call gets at least beside others,
+   * where the money does not suffice for its worst case.
+   */
+  usualTokens(model: Model, keyId: ApiKeyId): number {
+    const known = this.#find(entryName(model, keyId));
+    return known === undefined ? unknownUsualTokens : Math.max(known.tokens, leastUsualTokens);
   }
 
   /** The output tokens that calls of a key to a model had on average of late; `undefined` before the first. */

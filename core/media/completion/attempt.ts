@@ -4,6 +4,7 @@ import { withFields } from "../../calls/request/changed_body.ts";
 import { providerRequest } from "../../calls/request/provider_request.ts";
 import { readWhole } from "../../calls/read_whole.ts";
 import type { Route } from "../../catalog/catalog.ts";
+import { defined } from "../../lib/defined.ts";
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
 import { readChatAnswer } from "../../wire/chat/answer_reading.ts";
@@ -25,6 +26,8 @@ export interface CompletionWorkInput {
   readonly requestId: string;
   readonly nowSeconds: number;
   readonly maxAnswerBytes: number;
+  /** The limit that the provider gets because no more is paid for; known once money is reserved. */
+  readonly outputLimit: () => number | undefined;
 }
 
 /** Whether usage has to be requested for the client, so that a stream reports it. */
@@ -39,6 +42,7 @@ export function completionWork(input: CompletionWorkInput): MediaWork<Completion
     prepare(route) {
       const changes = {
         ...(bounds.model !== route.upstreamModel && { model: route.upstreamModel }),
+        ...defined({ max_tokens: input.outputLimit() }),
         ...(injectsUsage(input.request, route) && {
           stream_options: { ...objectOf(body.value["stream_options"]), include_usage: true },
         }),

@@ -16,9 +16,12 @@ import {
   type StartedStream,
   type WholeAnswer,
 } from "../../../core/calls/attempt.ts";
+import { withinOutput } from "../../../core/calls/bounds/chat_bounds.ts";
 import {
-  type InitialReservation,
   initialReservation,
+  leastOutputTokens,
+  paidLimit,
+  paidOutputTokens,
 } from "../../../core/calls/bounds/initial_reservation.ts";
 import { runAttempts } from "../../../core/calls/attempt_loop.ts";
 import {
@@ -36,9 +39,10 @@ import type { ProviderEntry } from "../../../core/catalog/schema.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../../core/errors.ts";
 import type { RatedCall } from "../../../core/rate_limits/rate_book.ts";
+import type { AmountBound } from "../../../kv/api_keys/keyed_wallet.ts";
 import type { Reservation } from "../../../kv/wallet/mod.ts";
 import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
-import { reserve } from "../admission.ts";
+import { reserveWithin } from "../admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
 import { type CallStart, startCall } from "../call_settlement.ts";
@@ -100,18 +104,43 @@ export async function serveAdmittedChat(
       output: expectedOutput(gateway, principal, call.model, bounds.outputTokens),
     })
     : undefined;
-  const initial = initialReservation(bounds, bounds.reservedPrice, {
+  const keyId = principal.key.id;
+  const initial = initialReservation(bounds, {
     stream: call.request.stream,
-    expectedTokens: gateway.expectations.tokens(call.model, principal.key.id),
+    expectedTokens: gateway.expectations.tokens(call.model, keyId),
+    usualTokens: gateway.expectations.usualTokens(call.model, keyId),
+    leastTokens: leastOutputTokens(call.request, call.body.outline),
   });
-  const reservation = await reserve(gateway.wallet, principal, {
-    amountMicroVnd: initial.costMicroVnd,
+  const { reservation, boundBy } = await reserveWithin(gateway.wallet, principal, {
+    range: initial.range,
+    otherwise: initial.unlimited,
     startedAtMs: start.startedAtMs,
     rated,
     localError: () => localError(gateway, checked),
   });
   incoming.isAdmitted = true;
-  return await deliver(gateway, incoming, checked, { initial, reservation, rated });
+  const paid = boundBy === undefined || initial.isStoppable
+    ? checked
+    : withPaidOutput(checked, reservation.amountMicroVnd, boundBy);
+  return await deliver(gateway, incoming, paid, { reservation, rated });
+}
+
+/** Lowers the limit of a call to what its reservation pays for, if its request allows such a limit. */
+function withPaidOutput(
+  checked: CheckedCall,
+  amountMicroVnd: bigint,
+  reason: AmountBound,
+): CheckedCall {
+  const { bounds, call } = checked;
+  const { request, body } = call;
+  const tokens = paidLimit(bounds, request, body.outline, amountMicroVnd);
+  if (tokens === undefined) return checked;
+  return {
+    ...checked,
+    call: { ...call, request: { ...request, maxTokens: tokens }, outputLimit: tokens },
+    bounds: withinOutput(bounds, tokens * request.choices),
+    outputLimit: { tokens, reason },
+  };
 }
 
 /** Tries the routes for a call whose reservation is made, and settles it. */
@@ -119,8 +148,7 @@ async function deliver(
   gateway: Gateway,
   incoming: Incoming,
   checked: CheckedCall,
-  { initial, reservation, rated }: {
-    readonly initial: InitialReservation;
+  { reservation, rated }: {
     readonly reservation: Reservation;
     readonly rated: RatedCall | undefined;
   },
@@ -162,7 +190,8 @@ async function deliver(
       call,
       settlement,
       control,
-      initial,
+      paidTokens: paidOutputTokens(bounds, reservation.amountMicroVnd),
+      outputLimit: checked.outputLimit,
       bufferedBody,
       documents,
       urls,

@@ -5,7 +5,6 @@ import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
 import type { StartedStream, WholeAnswer } from "../../../core/calls/attempt.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
 import type { CallControl } from "../../../core/calls/call_control.ts";
-import type { InitialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import type { ChatCall, ChatExchange } from "../../../core/calls/chat_exchange.ts";
 import type { FetchedUrl } from "../../../core/calls/request/fetched_urls.ts";
 import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
@@ -21,7 +20,13 @@ import { encodeSseEvent, keepAliveComment } from "../../../core/lib/sse/writer.t
 import { bytesLeave } from "../../http/bytes_leave.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway.ts";
-import { callHeaders, costHeaders, eventStream, streamOf } from "../response_headers.ts";
+import {
+  callHeaders,
+  costHeaders,
+  eventStream,
+  type OutputLimitNotice,
+  streamOf,
+} from "../response_headers.ts";
 import { wholeAnswer } from "./whole_answer.ts";
 
 /**
@@ -46,8 +51,9 @@ export interface Delivery {
   readonly call: ChatCall;
   readonly settlement: ChatSettlement;
   readonly control: CallControl;
-  /** What was reserved when the call began. */
-  readonly initial: InitialReservation;
+  /** Output tokens that were reserved when the call began. */
+  readonly paidTokens: number;
+  readonly outputLimit: OutputLimitNotice | undefined;
   /** The counted memory of the request's body, which is kept as long as routes are tried. */
   readonly bufferedBody: BufferedBody | undefined;
   /** URLs in the request that its provider would fetch. */
@@ -66,12 +72,13 @@ type Found = Extract<
 >;
 
 function headersOf(delivery: Delivery, dropped: readonly string[]): [string, string][] {
-  const { call, settlement } = delivery;
+  const { call, settlement, outputLimit } = delivery;
   return callHeaders({
     model: call.model,
     mappedFrom: settlement.mappedFrom,
     price: settlement.price,
     dropped,
+    outputLimit,
   });
 }
 
@@ -98,7 +105,7 @@ function meteredInput(
   found: Found,
   started: StartedStream,
 ): MeteredStreamInput {
-  const { gateway, catalog, call, settlement, control, initial } = delivery;
+  const { gateway, catalog, call, settlement, control, paidTokens } = delivery;
   const { route, attempts } = found;
   return {
     started,
@@ -106,7 +113,7 @@ function meteredInput(
     idleMs: idleMs(catalog, route),
     deadlines: gateway.deadlines,
     control,
-    bounds: [settlement.outputLimit(route, attempts), settlement.walletBound(initial, route)],
+    bounds: [settlement.outputLimit(route, attempts), settlement.walletBound(paidTokens, route)],
     mostBytes: settlement.mostStreamBytes(route),
     settle: async (outcome) => {
       const { reading } = started.pipe;

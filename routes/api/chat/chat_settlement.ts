@@ -1,5 +1,4 @@
 /** Settles chat calls: computes the charge by the outcome table, and learns from the call for the next ones. */
-import type { InitialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import type { ChatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import {
   chargeForEndedChat,
@@ -177,12 +176,12 @@ export class ChatSettlement {
   }
 
   /** Makes the bound that ends the call's stream when the wallet cannot pay for more. */
-  walletBound(initial: InitialReservation, route: Route): WalletBound {
+  walletBound(paidTokens: number, route: Route): WalletBound {
     const { reservation, bounds } = this.#input;
     return new WalletBound({
       wallet: this.#gateway.wallet,
       reservation,
-      initial,
+      paidTokens,
       tokenMicroVnd: mostPerOutputToken(bounds.reservedPrice, bounds.input.tokens),
       mostTokens: bounds.outputTokens,
       outgrown: this.#input.catalog.wallet.outgrown,

@@ -15,6 +15,7 @@ import { chooseModel, refuseFreeChoices, refuseUnseenImages } from "../admission
 import { requestHeaders } from "../../http/own_headers.ts";
 import type { CallStart } from "../call_settlement.ts";
 import type { Gateway } from "../gateway.ts";
+import type { OutputLimitNotice } from "../response_headers.ts";
 import { checkVersion, type Incoming, requireJson } from "../incoming.ts";
 
 /** A chat call that was read and checked. Nothing is reserved for it yet. */
@@ -28,6 +29,8 @@ export interface CheckedCall {
   readonly price: AppliedPrice;
   readonly bounds: ChatBounds;
   readonly urls: readonly FetchedUrl[];
+  /** Set if the provider gets a lower limit of output than the client's, because no more is paid for. */
+  readonly outputLimit?: OutputLimitNotice | undefined;
 }
 
 /** Parses the body, chooses the model and computes what the call can cost. */

@@ -2,7 +2,6 @@
  * Bounds a stream by its wallet: extends the reservation as output arrives, and ends the stream when the money is
  * used up.
  */
-import type { InitialReservation } from "../../../core/calls/bounds/initial_reservation.ts";
 import type { StreamBound, StreamCut } from "../../../core/calls/stream_bounds.ts";
 import type { StreamReading } from "../../../core/wire/contract.ts";
 import { GatewayError } from "../../../core/errors.ts";
@@ -23,7 +22,8 @@ const askAt = 0.75;
 export interface WalletBoundInput {
   readonly wallet: KeyedWalletEngine;
   readonly reservation: Reservation;
-  readonly initial: InitialReservation;
+  /** Output tokens that were reserved when the call began. */
+  readonly paidTokens: number;
   /** The most that a token of output can cost; 0 where tokens are not paid. */
   readonly tokenMicroVnd: bigint;
   /** Most output tokens of the call: nothing is reserved beyond them. */
@@ -45,9 +45,9 @@ export class WalletBound implements StreamBound {
   #paidTokens: number;
 
   constructor(input: WalletBoundInput) {
-    const { initial, tokenMicroVnd } = input;
+    const { paidTokens, tokenMicroVnd } = input;
     this.#input = input;
-    this.#paidTokens = initial.outputTokens;
+    this.#paidTokens = paidTokens;
     this.#tokenMicroVnd = tokenMicroVnd;
     if (tokenMicroVnd > 0n) this.#askLater(0);
   }

@@ -6,7 +6,16 @@
  * - Out: a completion, whole or streamed, settled, with its receipt.
  * - Never: releases the end of an answer before its debit and receipt are durable.
  */
-import { chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
+import {
+  type ChatBounds,
+  chatBounds,
+  withinOutput,
+} from "../../../core/calls/bounds/chat_bounds.ts";
+import {
+  initialReservation,
+  leastOutputTokens,
+  paidLimit,
+} from "../../../core/calls/bounds/initial_reservation.ts";
 import { mostAnswerBytes } from "../../../core/calls/bounds/output_limit.ts";
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
@@ -18,8 +27,12 @@ import {
   completionAnswer,
   CompletionSource,
 } from "../../../core/media/completion/chat_form.ts";
-import { readCompletionRequest } from "../../../core/media/completion/request.ts";
-import { chooseModel, refuseFreeChoices } from "../admission.ts";
+import {
+  type CompletionRequest,
+  readCompletionRequest,
+} from "../../../core/media/completion/request.ts";
+import { chooseModel, type ChosenModel, refuseFreeChoices } from "../admission.ts";
+import type { Principal } from "../../../kv/api_keys/key_directory.ts";
 import { type CallStart, startCall } from "../call_settlement.ts";
 import { serveAdmittedChat } from "../chat/chat.ts";
 import type { Gateway } from "../gateway.ts";
@@ -33,6 +46,7 @@ import {
 import type { Found } from "../media/event_delivery.ts";
 import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../media/media_call.ts";
 import { expectedOutput } from "../rate_limits.ts";
+import { outputLimitHeader } from "../response_headers.ts";
 import { type CompletionDelivery, deliverCompletion, deliverEarly } from "./completion_delivery.ts";
 
 /**
@@ -80,6 +94,70 @@ async function find(
   return found;
 }
 
+/** Reserves the money and begins the call. */
+async function begin(
+  gateway: Gateway,
+  incoming: Incoming,
+  { request, chosen, principal, start }: {
+    readonly request: CompletionRequest;
+    readonly chosen: ChosenModel;
+    readonly principal: Principal;
+    readonly start: CallStart;
+  },
+): Promise<CompletionDelivery & { readonly call: MediaCall<CompletionResult> }> {
+  const { bounds: asked } = request;
+  const price = applyPrice(chosen.model.price);
+  // Beginnings of prompts are remembered for chats only.
+  let bounds: ChatBounds = {
+    ...chatBounds(asked, request.body, chosen.model, price),
+    prefixes: undefined,
+  };
+  let outputLimit: number | undefined;
+  const work = completionWork({
+    outputLimit: () => outputLimit,
+    request,
+    requestId: incoming.requestId,
+    nowSeconds: Math.floor(start.startedAtMs / 1000),
+    maxAnswerBytes: mostAnswerBytes(bounds.wantedOutputTokens),
+  });
+  const { expectations } = gateway;
+  const initial = initialReservation(bounds, {
+    // The reservation does not follow the stream.
+    stream: false,
+    expectedTokens: bounds.outputTokens,
+    usualTokens: expectations.usualTokens(chosen.model, principal.key.id),
+    leastTokens: leastOutputTokens(asked, request.body.outline),
+  });
+  const call = await beginMediaCall(gateway, {
+    incoming,
+    principal,
+    chosen,
+    style: "completions",
+    operation: "completion",
+    stream: asked.stream,
+    price,
+    worstCaseMicroVnd: bounds.costMicroVnd,
+    range: initial.range,
+    expectedTokens: {
+      input: bounds.estimatedInputTokens,
+      output: expectedOutput(gateway, principal, chosen.model, bounds.outputTokens),
+    },
+    dropped: [],
+    start,
+  }, work);
+  const { amountMicroVnd, boundBy: reason } = call.reserved;
+  if (reason !== undefined) {
+    const tokens = paidLimit(bounds, asked, request.body.outline, amountMicroVnd) ?? 0;
+    outputLimit = tokens;
+    bounds = withinOutput(bounds, tokens * asked.choices);
+    call.headers.push(outputLimitHeader({ tokens, reason }));
+  }
+  return {
+    call,
+    quoted: { model: chosen.model, request: { choices: asked.choices }, price, bounds },
+  };
+}
+
 async function serveNative(
   gateway: Gateway,
   incoming: Incoming,
@@ -96,35 +174,8 @@ async function serveNative(
     const known = await knownAnswer(gateway, incoming, principal, keyed);
     if (known !== undefined) return known;
   }
-  const price = applyPrice(chosen.model.price);
-  // Beginnings of prompts are remembered for chats only.
-  const bounds = { ...chatBounds(asked, request.body, chosen.model, price), prefixes: undefined };
-  const work = completionWork({
-    request,
-    requestId: incoming.requestId,
-    nowSeconds: Math.floor(start.startedAtMs / 1000),
-    maxAnswerBytes: mostAnswerBytes(bounds.wantedOutputTokens),
-  });
-  const call = await beginMediaCall(gateway, {
-    incoming,
-    principal,
-    chosen,
-    style: "completions",
-    operation: "completion",
-    stream: asked.stream,
-    price,
-    worstCaseMicroVnd: bounds.costMicroVnd,
-    expectedTokens: {
-      input: bounds.estimatedInputTokens,
-      output: expectedOutput(gateway, principal, chosen.model, bounds.outputTokens),
-    },
-    dropped: [],
-    start,
-  }, work);
-  const delivery: CompletionDelivery = {
-    call,
-    quoted: { model: chosen.model, request: { choices: asked.choices }, price, bounds },
-  };
+  const delivery = await begin(gateway, incoming, { request, chosen, principal, start });
+  const { call } = delivery;
   try {
     let statusSent: number | undefined;
     const finding = find(call, () => statusSent);

@@ -23,8 +23,10 @@ import { toolsOfCall, withoutFetching } from "../../../core/media/upstream_body.
 import { answerTimeoutMs } from "../../../core/routing/timeouts.ts";
 import type { Operation } from "../../../core/routing/router.ts";
 import type { AppliedPrice, Attempt } from "../../../core/billing/receipt.ts";
+import { rangeOf, type ReservationRange } from "../../../core/billing/reservation_range.ts";
+import type { AmountBound } from "../../../kv/api_keys/keyed_wallet.ts";
 import type { Principal } from "../../../kv/api_keys/key_directory.ts";
-import { type ChosenModel, reserve } from "../admission.ts";
+import { type ChosenModel, reserveWithin } from "../admission.ts";
 import type { RunningCall } from "../calls_in_flight.ts";
 import { CallSettlement, type CallStart } from "../call_settlement.ts";
 import type { Gateway } from "../gateway.ts";
@@ -44,6 +46,8 @@ export interface MediaCallInput {
   readonly price: AppliedPrice;
   /** The most the call can cost. */
   readonly worstCaseMicroVnd: bigint;
+  /** Set if the call can begin with less. */
+  readonly range?: ReservationRange | undefined;
   /** Tokens to count against rate limits; absent for calls that are not paid by tokens. */
   readonly expectedTokens?: ExpectedTokens;
   /** Request fields that are not sent to the provider, for `x-gateway-conversion`. */
@@ -77,6 +81,11 @@ export interface MediaCall<Value = unknown> {
   readonly bufferedAnswer: BufferedAnswer;
   /** Headers of any answer of this call. */
   readonly headers: [string, string][];
+  /** What is reserved, and why it is less than the worst case. */
+  readonly reserved: {
+    readonly amountMicroVnd: bigint;
+    readonly boundBy: AmountBound | undefined;
+  };
 }
 
 /**
@@ -94,8 +103,8 @@ export async function beginMediaCall<Value>(
   const rated = isRateLimited(gateway, principal, chosen.model)
     ? await beginRated(gateway, incoming, principal, chosen.model, input.expectedTokens ?? noTokens)
     : undefined;
-  const reservation = await reserve(gateway.wallet, principal, {
-    amountMicroVnd: input.worstCaseMicroVnd,
+  const { reservation, boundBy } = await reserveWithin(gateway.wallet, principal, {
+    range: input.range ?? rangeOf(input.worstCaseMicroVnd),
     startedAtMs: input.start.startedAtMs,
     rated,
     localError: () => {
@@ -129,7 +138,8 @@ export async function beginMediaCall<Value>(
   });
   const fetched = gateway.bodies.open(principal.accountId);
   const bufferedAnswer = incoming.answer = gateway.answers.open(principal.accountId);
-  return { gateway, input, work, control, settlement, fetched, bufferedAnswer, headers };
+  const reserved = { amountMicroVnd: reservation.amountMicroVnd, boundBy };
+  return { gateway, input, work, control, settlement, fetched, bufferedAnswer, headers, reserved };
 }
 
 function candidatesOf(

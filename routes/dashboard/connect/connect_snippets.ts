@@ -85,6 +85,7 @@ client = OpenAI(
 )
 answer = client.chat.completions.create(
     model="${model}",
+    max_tokens=1024,
     messages=[{"role": "user", "content": "Hello!"}],
 )
 print(answer.choices[0].message.content)`;
@@ -99,6 +100,7 @@ const client = new OpenAI({
 });
 const answer = await client.chat.completions.create({
   model: "${model}",
+  max_tokens: 1024,
   messages: [{ role: "user", content: "Hello!" }],
 });
 console.log(answer.choices[0].message.content);`;
@@ -108,6 +110,6 @@ function chatCurl(baseUrl: string, model: string): string {
   return `curl ${baseUrl}/v1/chat/completions \\
   -H "authorization: Bearer YOUR_KEY" \\
   -H "content-type: application/json" \\
-  -d '{"model": "${model}",
+  -d '{"model": "${model}", "max_tokens": 1024,
        "messages": [{"role": "user", "content": "Hello!"}]}'`;
 }

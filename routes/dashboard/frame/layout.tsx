@@ -101,7 +101,7 @@ function Page(props: PageProps) {
             {props.bare !== true && (
               <div class="page-head">
                 <div>
-                  <h1>{props.title}</h1>
+                  <h1 id="page-title">{props.title}</h1>
                   {props.lead !== undefined && <p class="lead">{props.lead}</p>}
                 </div>
                 {props.actions !== undefined && <div class="page-actions">{props.actions}</div>}

@@ -21,7 +21,7 @@ import type { Locale } from "../i18n.ts";
 import type { PageDeclaration } from "../page.ts";
 import { requireAccount } from "../visitor/identify.ts";
 import type { DashboardEnv } from "../visitor/visitor.ts";
-import { FirstCall } from "./first_call.tsx";
+import { FirstCall, latestCalls, outcomeTitle } from "./first_call.tsx";
 import { welcomeTexts } from "./texts.ts";
 
 /** The key, while it is shown, and what there is to spend. */
@@ -76,10 +76,11 @@ async function welcomePage(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { totalMicroVnd } = await wallet.balance(account.id);
   const { record, secret } = firstKey;
   const facts = { baseUrl, model: catalog.defaultModel.id, key: secret ?? keyPlaceholder };
+  const calls = await latestCalls(c, deps);
   return await renderPage(
     c,
     {
-      title: t.title,
+      title: outcomeTitle(calls, locale) ?? t.title,
       lead: secret === undefined ? t.leadWithoutSecret : t.lead,
       styles: ["public.css"],
       actions: (
@@ -92,7 +93,7 @@ async function welcomePage(c: Context<DashboardEnv>, deps: DashboardDeps) {
     <>
       <KeyCard firstKey={firstKey} balanceMicroVnd={totalMicroVnd} locale={locale} />
       <FirstCode facts={facts} locale={locale} />
-      {await FirstCall({ c, deps, keys: [record], looks: 0 })}
+      <FirstCall calls={calls} keys={[record]} locale={locale} looks={0} />
       <Card title={t.tools}>
         <RecipeList facts={facts} locale={locale} />
       </Card>
@@ -105,14 +106,20 @@ async function callFragment(c: Context<DashboardEnv>, deps: DashboardDeps) {
   const { kv, masterKeys, clock } = deps;
   const { account } = c.get("signedIn");
   const firstKey = await readFirstKey(kv, masterKeys, account.id, clock.nowMs());
-  const looks = Number(c.req.query("looks"));
+  const { locale } = c.get("visitor");
+  const calls = await latestCalls(c, deps);
+  const asked = Number(c.req.query("looks"));
+  const title = outcomeTitle(calls, locale);
   return await c.html(
-    await FirstCall({
-      c,
-      deps,
-      keys: firstKey === undefined ? [] : [firstKey.record],
-      looks: Number.isSafeInteger(looks) ? looks : 0,
-    }),
+    <>
+      <FirstCall
+        calls={calls}
+        keys={firstKey === undefined ? [] : [firstKey.record]}
+        locale={locale}
+        looks={Number.isSafeInteger(asked) ? asked : 0}
+      />
+      {title !== undefined && <h1 id="page-title" hx-swap-oob="true">{title}</h1>}
+    </>,
   );
 }
 

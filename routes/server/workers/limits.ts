@@ -18,13 +18,13 @@ export class WorkerLimits {
       return known;
     };
     return {
-      beginLimited: async ({ key, amountMicroVnd, startedAtMs }) => {
-        const begun = await book.begin(key, amountMicroVnd, startedAtMs);
+      beginLimited: async ({ key, amount, startedAtMs }) => {
+        const begun = await book.begin(key, amount, startedAtMs);
         if (!begun.ok) return begun;
         if (this.#hasEnded) begun.call.end(0n);
         const call = ++this.#last;
         this.#calls.set(call, begun.call);
-        return { ok: true, call };
+        return { ok: true, call, amountMicroVnd: begun.amountMicroVnd };
       },
       extendLimited: async ({ call, amountMicroVnd }) => await callOf(call).extend(amountMicroVnd),
       giveBackLimited: ({ call, amountMicroVnd }) =>
@@ -47,13 +47,14 @@ export class WorkerLimits {
 /** The book of the owner. */
 export function ownersLimits(link: MessageLink<OwnerServices>): KeyLimitBook {
   return {
-    async begin(key, amountMicroVnd, startedAtMs) {
-      const begun = await link.call("beginLimited", { key, amountMicroVnd, startedAtMs });
+    async begin(key, amount, startedAtMs) {
+      const begun = await link.call("beginLimited", { key, amount, startedAtMs });
       if (!begun.ok) return begun;
-      const { call } = begun;
+      const { call, amountMicroVnd } = begun;
       let hasEnded = false;
       return {
         ok: true,
+        amountMicroVnd,
         call: {
           extend: (amountMicroVnd) => link.call("extendLimited", { call, amountMicroVnd }),
           giveBack(amountMicroVnd) {

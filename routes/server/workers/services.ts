@@ -1,5 +1,6 @@
 /** What the threads of a gateway let each other call. */
 import type { ReplayedAnswer } from "../../../core/calls/replayed_answers.ts";
+import type { ReservationAmount } from "../../../core/billing/reservation_range.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import type {
@@ -22,9 +23,11 @@ import type { RegistrySnapshot } from "../../telemetry/registry.ts";
 export type LimitServices = {
   beginLimited(call: {
     readonly key: LimitedKey;
-    readonly amountMicroVnd: bigint;
+    readonly amount: ReservationAmount;
     readonly startedAtMs: number;
-  }): Promise<LimitRefusal | { readonly ok: true; readonly call: number }>;
+  }): Promise<
+    LimitRefusal | { readonly ok: true; readonly call: number; readonly amountMicroVnd: bigint }
+  >;
   extendLimited(
     more: { readonly call: number; readonly amountMicroVnd: bigint },
   ): Promise<LimitGrant | LimitRefusal>;

@@ -20,6 +20,9 @@ export const happening: fc.Arbitrary<Happening> = fc.oneof(
       wallet: index,
       account: index,
       amount: fc.nat({ max: 700 }),
+      least: fc.option(fc.record({ percent: fc.nat({ max: 100 }), takesAll: fc.boolean() }), {
+        nil: undefined,
+      }),
     }),
   },
   {

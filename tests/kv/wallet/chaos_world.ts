@@ -17,6 +17,7 @@ import {
   type WalletEngine,
 } from "../../../kv/wallet/mod.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
+import { rangeOf, type ReservationAmount } from "../../../core/billing/reservation_range.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "../../support/assert.ts";
@@ -33,6 +34,8 @@ export type Happening =
     readonly wallet: number;
     readonly account: number;
     readonly amount: number;
+    /** The call can begin with less, down to this part of the amount; absent: it needs all of it. */
+    readonly least?: { readonly percent: number; readonly takesAll: boolean } | undefined;
   }
   | { readonly do: "settle"; readonly which: number; readonly percent: number }
   | { readonly do: "release"; readonly which: number }
@@ -56,6 +59,15 @@ export type Happening =
   | { readonly do: "pass"; readonly which: number; readonly count: number; readonly fate: Fate };
 
 const dayMs = 86_400_000;
+
+function amountOf({ amount, least }: Happening & { readonly do: "reserve" }): ReservationAmount {
+  const wantedMicroVnd = BigInt(amount);
+  if (least === undefined) return wantedMicroVnd;
+  const leastMicroVnd = wantedMicroVnd * BigInt(least.percent) / 100n;
+  const { takesAll } = least;
+  const expectedMicroVnd = takesAll ? leastMicroVnd : (leastMicroVnd + wantedMicroVnd) / 2n;
+  return { wantedMicroVnd, expectedMicroVnd, leastMicroVnd, takesAll };
+}
 
 /** Accounts of the world have topped up. */
 const chaosDebt = { toppedUpMicroVnd: 150n, othersMicroVnd: 0n };
@@ -170,7 +182,7 @@ export class ChaosWorld {
   #happen(happening: Happening): void {
     switch (happening.do) {
       case "reserve":
-        return this.#reserve(happening.wallet, happening.account, BigInt(happening.amount));
+        return this.#reserve(happening.wallet, happening.account, amountOf(happening));
       case "settle":
         return this.#settle(happening.which, BigInt(happening.percent));
       case "release": {
@@ -234,13 +246,17 @@ export class ChaosWorld {
     await reapExpiredInstances(this.#kv, this.#time.nowMs(), { all: true });
   }
 
-  #reserve(at: number, account: number, amount: bigint): void {
+  #reserve(at: number, account: number, amount: ReservationAmount): void {
     const process = this.#pick(at);
     const accountId = this.#accounts[account % this.#accounts.length];
     if (!process?.wallet || !accountId) return;
     const result = process.wallet.reserve(accountId, amount);
     const keep = (result: Awaited<ReturnType<WalletEngine["reserve"]>> | undefined) => {
-      if (result?.ok) this.#open.push({ process, reservation: result.reservation });
+      if (!result?.ok) return;
+      const { wantedMicroVnd, leastMicroVnd } = rangeOf(amount);
+      const { amountMicroVnd } = result.reservation;
+      assert(amountMicroVnd >= leastMicroVnd && amountMicroVnd <= wantedMicroVnd);
+      this.#open.push({ process, reservation: result.reservation });
     };
     if ("then" in result) this.#track(result, process).then(keep);
     else keep(result);

@@ -1,6 +1,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import { findAccountByEmail } from "../../../kv/accounts/accounts.ts";
+import { writeRefusedCall } from "../../../kv/calls/refused_calls.ts";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import {
   type DashboardWorld,
@@ -106,7 +107,45 @@ Deno.test("the first call appears in place of the line that waits for it", async
   assertStringIncludes(arrived.text, `/receipts/${requestId}`);
   assertStringIncludes(arrived.text, "First key");
   assert(!arrived.text.includes("hx-get"));
+  assertStringIncludes(arrived.text, "Your account works</h1>");
 });
+
+const refusals = [
+  ["insufficient_balance", 402, "Insufficient balance", 'href="/wallet"', "cannot pay"],
+  ["spending_limit_reached", 402, "The daily limit", 'href="/keys/', "spending limit"],
+  ["permission_denied", 403, "may not use", 'href="/keys/', "may not be used"],
+  ["invalid_request", 400, "model: there is none", 'href="/models"', "model: there is none"],
+  ["rate_limit_reached", 429, "Slow down", 'href="/docs/errors"', "Wait a moment"],
+  ["invalid_request", 400, "messages: is required", 'href="/docs/errors"', "messages: is required"],
+] as const;
+
+for (const [code, status, message, link, words] of refusals) {
+  Deno.test(`a first call that was refused (${code}: ${message}) is shown as such with its fix, and the page looks on`, async () => {
+    await using world = await openDashboardWorld();
+    const { browser, account } = await signUp(world);
+    const [key] = await listApiKeys(world.kv, account.id);
+    assert(key !== undefined);
+    const op = world.kv.atomic();
+    const atMs = world.time.nowMs();
+    const requestId = requestIdAt(atMs);
+    const refused = { requestId, accountId: account.id, keyId: key.id, atMs, latencyMs: 1 };
+    writeRefusedCall(op, { ...refused, status, code, message }, 60_000);
+    await op.commit();
+    const part = await browser.get("/welcome/call?looks=4");
+    for (
+      const text of [link, words, "Your first call was refused", 'hx-get="/welcome/call?looks=5"']
+    ) {
+      assertStringIncludes(part.text, text);
+    }
+    assertStringIncludes(
+      part.text,
+      '<h1 id="page-title" hx-swap-oob="true">One step is missing</h1>',
+    );
+    const page = await browser.get("/welcome");
+    assertStringIncludes(page.text, '<h1 id="page-title">One step is missing</h1>');
+    assert(!page.text.includes("Your account is ready</h1>"));
+  });
+}
 
 Deno.test("accounts without a first key are led on", async () => {
   await using world = await openDashboardWorld();

@@ -17,7 +17,7 @@ export const billing: Guide = {
         {
           title: "Before a call",
           text: [
-            "The most that a call can cost is reserved, and the difference comes back when it ends. A 402 says that the wallet cannot pay what the call needs to begin; a 429 `balance_on_hold` that running calls have reserved the balance for now.",
+            "The most that a call can cost is reserved, and the difference comes back when it ends. If the wallet does not cover it, the answer gets a lower limit, named in `x-gateway-output-limit`; a `max_tokens` of your own keeps reservations small. A 402 says that the wallet is used up; a 429 `balance_on_hold` that running calls have reserved the balance for now.",
           ],
         },
         {
@@ -47,7 +47,7 @@ export const billing: Guide = {
         {
           title: "Trước lượt gọi",
           text: [
-            "Số tiền nhiều nhất mà lượt gọi có thể tốn được tạm giữ, phần thừa trả lại khi kết thúc. 402 nghĩa là ví không đủ để bắt đầu; 429 `balance_on_hold` nghĩa là các lượt gọi đang chạy tạm giữ hết số dư.",
+            "Số tiền nhiều nhất mà lượt gọi có thể tốn được tạm giữ, phần thừa trả lại khi kết thúc. Nếu ví không đủ, câu trả lời nhận giới hạn thấp hơn, ghi trong `x-gateway-output-limit`; tự đặt `max_tokens` thì số tiền tạm giữ nhỏ. 402 nghĩa là ví đã hết tiền; 429 `balance_on_hold` nghĩa là các lượt gọi đang chạy tạm giữ hết số dư.",
           ],
         },
         {

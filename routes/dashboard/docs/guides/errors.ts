@@ -14,6 +14,7 @@ function statusRows(): string[][] {
 
 const idempotentCall = `answer = client.chat.completions.create(
     model="…",
+    max_tokens=1024,
     messages=[{"role": "user", "content": "Hello!"}],
     extra_headers={"Idempotency-Key": str(uuid.uuid4())},
 )`;

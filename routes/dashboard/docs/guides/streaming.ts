@@ -11,6 +11,7 @@ export const streaming: Guide = {
 client = OpenAI(base_url="${baseUrl}/v1", api_key="YOUR_KEY")
 stream = client.chat.completions.create(
     model="${model}",
+    max_tokens=1024,
     messages=[{"role": "user", "content": "Tell me a story."}],
     stream=True,
 )

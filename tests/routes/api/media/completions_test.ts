@@ -247,3 +247,21 @@ Deno.test("the next route is tried for what is no completion; a call that fails 
   assertEquals(await world.balanceVnd(), 1_000_000 - 8 * faults.length);
   assertEquals(await alone.balanceVnd(), 1_000_000);
 });
+
+Deno.test("a completion on a wallet below its worst case gets the limit that is paid for", async () => {
+  await using provider = mockProvider(() => json(whole));
+  await using world = await openMediaWorld({
+    providers: { p1: provider.port },
+    models: models("completion", "p1"),
+    vnd: 300,
+  });
+  const response = await world.post("/v1/completions", { model: "write-t", prompt: "a = 1" });
+  const named = response.headers.get("x-gateway-output-limit") ?? "";
+  assertEquals([response.status, await response.text()], [
+    200,
+    whole.replace("write-up", "write-t"),
+  ]);
+  const tokens = Number(/^tokens=(\d+); reason=balance$/.exec(named)?.[1]);
+  assert(tokens > 100 && tokens < 300, named);
+  assertEquals(provider.seen[0]!.json()["max_tokens"], tokens);
+});
