@@ -1,6 +1,7 @@
 /** The Markdown of the playground in a real browser: what models write becomes elements, and never more than that. */
 import { assert, assertEquals } from "../support/assert.ts";
 import type { Browser, Page } from "playwright-core";
+import { until } from "../support/until.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 
 const modules = new URL("../../routes/dashboard/static/playground/", import.meta.url);
@@ -117,9 +118,41 @@ await browserTest("HTML of a model is text, and links lead to the web only", asy
   });
 });
 
+/** Characters of a text whose rendering must not take long. */
+const longTextChars = 60_000;
+
+/**
+ * Times that patterns are tried for each character. Each try is bounded by the pattern, so the work is linear; a
+ * renderer that begins from the start at each mark would try thousands of times.
+ */
+const maxTriesPerChar = 20;
+
+/** Milliseconds for one text on the slowest machine: a pattern that backtracks without end takes hours. */
+const hangMs = 300_000;
+
+/** Counts in the page how often patterns are tried: `test`, `match` and `replace` use `exec` too. */
+const countTries = `(() => {
+  const { exec } = RegExp.prototype;
+  globalThis.tries = 0;
+  RegExp.prototype.exec = function (text) {
+    globalThis.tries++;
+    return exec.call(this, text);
+  };
+})()`;
+
 await browserTest("no text takes long to render", async (browser) => {
-  await withRenderer(browser, async (render) => {
-    const many = (text: string) => text.repeat(Math.ceil(60_000 / text.length));
+  await withRenderer(browser, async (render, page) => {
+    await page.evaluate(countTries);
+    const triesFor = async (text: string) => {
+      await page.evaluate("globalThis.tries = 0");
+      let isRendered = false;
+      const rendering = render(text).then(() => isRendered = true);
+      await until(() => isRendered, `the end of ${JSON.stringify(text.slice(0, 12))} …`, hangMs);
+      await rendering;
+      return await page.evaluate<number>("globalThis.tries");
+    };
+    const many = (text: string) => text.repeat(Math.ceil(longTextChars / text.length));
+    let all = 0;
     for (
       const text of [
         "**",
@@ -137,12 +170,15 @@ await browserTest("no text takes long to render", async (browser) => {
         "a_b*c**",
       ]
     ) {
-      const startedAt = performance.now();
-      await render(many(text));
-      await render(many(`${text}\n`));
-      await render(many(`${text}a`));
-      const ms = performance.now() - startedAt;
-      assert(ms < 6_000, `${JSON.stringify(text)}: ${Math.round(ms)} ms`);
+      for (const long of [many(text), many(`${text}\n`), many(`${text}a`)]) {
+        const tries = await triesFor(long);
+        all += tries;
+        assert(tries < maxTriesPerChar * long.length, `${JSON.stringify(text)}: ${tries} tries`);
+      }
     }
+    assert(
+      all > longTextChars,
+      `the page tried patterns only ${all} times: it does not count them`,
+    );
   });
 });

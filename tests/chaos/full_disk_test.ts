@@ -14,6 +14,7 @@ import {
   startMoneyGateway,
   withStoreFolder,
 } from "../support/worlds/money_process.ts";
+import { until } from "../support/until.ts";
 import { canLimit, limitFileSize } from "../support/gateways/started_gateway.ts";
 
 for (const killed of [false, true]) {
@@ -41,25 +42,37 @@ for (const killed of [false, true]) {
               sendNotice(gateway.address, noticeOfOrder(order, from + i))
             ),
           );
-        const streams = Array.from({ length: 8 }, async (_, i) => {
-          const response = await beginStream(
-            gateway,
-            key,
-            `[[sandbox:pace 700]] rivers, ${i} of 8`,
-          );
-          return {
-            requestId: response.headers.get("x-request-id") ?? "",
-            text: await response.text().catch(() => "killed"),
-          };
-        });
         assertEquals(await tell(0, 2), [200, 200]);
+        const texts: string[] = [];
+        let begun = 0;
+        const streams = Array.from({ length: 8 }, async (_, i) => {
+          const said = `[[sandbox:pace 1500]] rivers, ${i} of 8`;
+          const response = await beginStream(gateway, key, said);
+          begun++;
+          texts[i] = "";
+          try {
+            for await (const piece of response.body!.pipeThrough(new TextDecoderStream())) {
+              texts[i] += piece;
+            }
+          } catch {
+            texts[i] = "killed";
+          }
+          return { requestId: response.headers.get("x-request-id") ?? "", text: texts[i] };
+        });
+        await until(() => begun === 8, "all calls have begun");
         await limitFileSize(gateway, 0);
         assertEquals(await tell(2, 6), [503, 503, 503, 503]);
         const told = await credit().catch((error) => String(error));
         assert(String(told).includes("the store does not answer"), JSON.stringify(told));
-        // Long enough for the streams, of four steps each, to end, and for every job that writes.
-        await sleep(4_000);
+        // The last words of each answer have come, and its receipt cannot be written.
+        const areSaid = () => texts.every((text, i) => text.includes(`${i} of 8"`));
+        await until(areSaid, "all answers are complete but for their ends");
         assertEquals(await Promise.race([...streams, sleep(0)]), undefined, "a call has ended");
+        await until(async () => {
+          const ready = await fetch(`${gateway.address}/readyz`);
+          await ready.body?.cancel();
+          return ready.status === 503;
+        }, "the gateway knows that its store does not write");
         assertEquals((await beginStream(gateway, key, "hello")).status, 503);
         if (killed) {
           await gateway.end("SIGKILL");

@@ -26,6 +26,7 @@ import {
 } from "../support/worlds/money_process.ts";
 import type { StartedGateway } from "../support/gateways/started_gateway.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { until } from "../support/until.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };
 
@@ -156,7 +157,8 @@ const importedAmid = () =>
     const gateway = await startMoneyGateway(folder);
     const browser = await new OperatorBrowser(gateway, session).passSecondFactor();
     const importing = browser.act("/operator/bank/import", upload).catch(() => {});
-    while (await balanceVnd(gateway, orders[8]!.accountId) === "0");
+    const isPaid = async () => await balanceVnd(gateway, orders[8]!.accountId) !== "0";
+    await until(isPaid, "the import has begun");
     await gateway.end("SIGKILL");
     await importing;
     const paid = await countPaid(folder, orders);

@@ -1,9 +1,10 @@
 /** The official Gemini library for Python against the gateway: its own style natively, and models of the others. */
 import { assertEquals } from "../support/assert.ts";
 import { startConvertingGateway } from "../support/gateways/converting_gateway.ts";
-import { installPython } from "./python/installed.ts";
+import { installPython } from "../support/installed_once.ts";
 
-const python = await installPython();
+const pins = await Deno.readTextFile(new URL("./python/requirements.txt", import.meta.url));
+const python = await installPython("gemini-python", pins);
 if ("missing" in python) {
   Deno.test(`skipped: no Python, since ${python.missing}`, { ignore: true }, () => {});
 }
@@ -33,7 +34,7 @@ Deno.test({
 }, async () => {
   if ("missing" in python) return;
   await using gateway = await startConvertingGateway();
-  const { code, stdout, stderr } = await new Deno.Command(python.program, {
+  const { code, stdout, stderr } = await new Deno.Command(`${python.folder}/bin/python`, {
     args: [script, ...models],
     env: {
       ADDRESS: gateway.address,

@@ -2,9 +2,12 @@ import { assert, assertEquals } from "../support/assert.ts";
 import OpenAI from "openai";
 import type { Video } from "openai/resources/videos";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
+import { until } from "../support/until.ts";
 
 const priceVnd = 2_200;
 const startVnd = 100_000;
+/** Milliseconds in which the sandbox has made some dozen videos, even on a busy machine. */
+const videosMs = 120_000;
 
 function client(gateway: StartedGateway): OpenAI {
   return new OpenAI({ baseURL: `${gateway.address}/v1`, apiKey: gateway.key, maxRetries: 0 });
@@ -14,14 +17,29 @@ async function allVideos(openai: OpenAI): Promise<Video[]> {
   return await Array.fromAsync(openai.videos.list({ limit: 100 }));
 }
 
-const pause = (ms: number) => new Promise((resolve) => setTimeout(resolve, ms));
+/** Whether a process that has answered these tasks is to be killed now. */
+type KillAt = (answered: readonly string[], openai: OpenAI) => boolean | Promise<boolean>;
+
+const tasksOfLife = 9;
+
+const hasEnded = ({ status }: Video) => status === "completed" || status === "failed";
+
+/** Processes that are killed while tasks are accepted, and while they are polled and refunded. */
+const lives: readonly KillAt[] = [
+  ({ length }) => length >= 1,
+  ({ length }) => length >= 4,
+  async ({ length }, openai) => length === tasksOfLife && (await allVideos(openai)).some(hasEnded),
+  async ({ length }, openai) =>
+    length === tasksOfLife && (await allVideos(openai)).filter(hasEnded).length > tasksOfLife,
+  ({ length }) => length >= 2,
+];
 
 /** Creates tasks until the process dies; returns the ids that were answered. */
-async function createUntilKilled(gateway: StartedGateway, lifeMs: number): Promise<string[]> {
+async function createUntilKilled(gateway: StartedGateway, killAt: KillAt): Promise<string[]> {
   const openai = client(gateway);
   const answered: string[] = [];
   const callers = Array.from({ length: 3 }, async (_, caller) => {
-    for (let i = 0; i < 3; i++) {
+    for (let i = 0; i < tasksOfLife / 3; i++) {
       const prompt = (caller + i) % 2 === 0 ? "works" : "[[sandbox:video-fail]]";
       try {
         answered.push((await openai.videos.create({ model: "video-c", prompt })).id);
@@ -30,7 +48,7 @@ async function createUntilKilled(gateway: StartedGateway, lifeMs: number): Promi
       }
     }
   });
-  await pause(lifeMs);
+  await until(() => killAt(answered, openai), "the moment of the kill", videosMs);
   await gateway.end("SIGKILL");
   await Promise.all(callers);
   return answered;
@@ -45,18 +63,20 @@ Deno.test(
   async () => {
     const folder = await Deno.makeTempDir({ prefix: "gateway-kill-" });
     const answered: string[] = [];
-    // Processes that are killed while tasks are accepted, and while they are polled and refunded.
-    for (const lifeMs of [15, 40, 2_900, 3_300, 120]) {
+    for (const killAt of lives) {
       const gateway = await startGateway({ folder });
-      answered.push(...await createUntilKilled(gateway, lifeMs));
+      answered.push(...await createUntilKilled(gateway, killAt));
     }
     await using gateway = await startGateway({ folder });
     const openai = client(gateway);
-    let videos = await allVideos(openai);
-    while (videos.some(({ status }) => status === "queued" || status === "in_progress")) {
-      await pause(300);
-      videos = await allVideos(openai);
-    }
+    const videos = await until(
+      async () => {
+        const all = await allVideos(openai);
+        return all.every(hasEnded) && all;
+      },
+      "all tasks end",
+      videosMs,
+    );
     const ids = new Set(videos.map(({ id }) => id));
     assertEquals(ids.size, videos.length, "no task twice");
     for (const id of answered) assert(ids.has(id), `${id} was answered and is not there`);

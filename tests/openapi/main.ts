@@ -7,6 +7,7 @@
  * so and is skipped.
  */
 import { startGateway } from "../support/gateways/started_gateway.ts";
+import { installPython } from "../support/installed_once.ts";
 import { gatewayFileOfAllKinds } from "./sandbox_models.ts";
 
 const version = "4.32.5";
@@ -40,31 +41,9 @@ unexpected-methods = ["GET", "PUT", "POST", "DELETE", "PATCH"]
 /** The money for all calls of a run; the demo account has enough for some hundred. */
 const budgetVnd = "1000000000";
 
-async function run(program: string, args: readonly string[]): Promise<number> {
-  try {
-    const { code } = await new Deno.Command(program, { args: [...args], stdin: "null" }).output();
-    return code;
-  } catch (error) {
-    if (error instanceof Deno.errors.NotFound) return -1;
-    throw error;
-  }
-}
-
-/** Returns the path of the program; `undefined` if it cannot be installed. */
-async function schemathesis(): Promise<string | undefined> {
-  const cache = Deno.env.get("XDG_CACHE_HOME") ?? `${Deno.env.get("HOME") ?? "/tmp"}/.cache`;
-  const folder = `${cache}/gateway-schemathesis-${version}`;
-  const program = `${folder}/bin/schemathesis`;
-  if (await run(program, ["--version"]) === 0) return program;
-  if (await run("python3", ["-m", "venv", folder]) !== 0) return undefined;
-  await run(`${folder}/bin/pip`, ["install", "--quiet", `schemathesis==${version}`]);
-  return await run(program, ["--version"]) === 0 ? program : undefined;
-}
-
-const program = await schemathesis();
-if (program === undefined) {
-  const said =
-    `skipped: schemathesis ${version} cannot be installed (python3 with venv, and pip)\n`;
+const installed = await installPython("schemathesis", `schemathesis==${version}\n`);
+if ("missing" in installed) {
+  const said = `skipped: schemathesis ${version} cannot be installed: ${installed.missing}\n`;
   await Deno.stdout.write(new TextEncoder().encode(said));
   Deno.exit(0);
 }
@@ -80,7 +59,7 @@ const credited = await gateway.admin(
 );
 if (credited.code !== 0) throw new Error(credited.output);
 await Deno.writeTextFile(`${folder}/schemathesis.toml`, settings);
-const { code } = await new Deno.Command(program, {
+const { code } = await new Deno.Command(`${installed.folder}/bin/schemathesis`, {
   args: [
     `--config-file=${folder}/schemathesis.toml`,
     "run",

@@ -2,6 +2,9 @@
  * Starts a gateway as a user does, in a process with a store of its own and a free port, and reads the demo key from
  * the banner.
  */
+import { readConfig } from "../../../core/config/config.ts";
+import { setVariables } from "../../../core/config/environment.ts";
+import { runCommand } from "./admin_command.ts";
 import { testEnvironment } from "./gateway_in_process.ts";
 import { TextLineStream } from "../text_lines.ts";
 
@@ -14,9 +17,12 @@ export interface StartedGateway extends AsyncDisposable {
   /** JSON lines of the log so far. */
   readonly log: readonly string[];
   readonly pid: number;
-  /** Runs `admin …` on the same store and returns what it printed. */
+  /**
+   * Runs `admin …` on the same store, in this process, and returns what it printed. A process of its own costs more than
+   * most commands; {@linkcode adminOn} starts one, as an operator does.
+   */
   admin(...args: string[]): Promise<{ readonly code: number; readonly output: string }>;
-  /** Runs `admin …` on another store. */
+  /** Runs `admin …` on another store, in a process of its own. */
   adminOn(
     kv: string,
     ...args: string[]
@@ -60,6 +66,20 @@ function environment(folder: string, options: StartOptions): Record<string, stri
     ...testEnvironment,
     ...options.env,
   };
+}
+
+async function runAdminHere(
+  env: Record<string, string>,
+  args: readonly string[],
+) {
+  const file = await Deno.readTextFile(env["GATEWAY_CONFIG"] ?? new URL("gateway.json", root));
+  const read = readConfig(setVariables(env), file);
+  if (!read.ok) return { code: 1, output: read.problems.join("\n") };
+  // The runtime reads it when it opens a store, and only there; all servers of tests have the same.
+  const token = env["DENO_KV_ACCESS_TOKEN"];
+  if (token !== undefined) Deno.env.set("DENO_KV_ACCESS_TOKEN", token);
+  const { code, written, errors } = await runCommand(read.config, args);
+  return { code, output: written + errors };
 }
 
 async function runAdmin(env: Record<string, string>, args: readonly string[]) {
@@ -146,7 +166,7 @@ export async function startGateway(options: StartOptions = {}): Promise<StartedG
     storePath: env["GATEWAY_KV"]!,
     log,
     pid: child.pid,
-    admin: (...args) => runAdmin(env, args),
+    admin: (...args) => runAdminHere(env, args),
     adminOn: (kv, ...args) => runAdmin({ ...env, GATEWAY_KV: kv }, args),
     end,
     async [Symbol.asyncDispose]() {

@@ -214,7 +214,8 @@ export async function sendNotice(address: string, transfer: Transfer): Promise<n
 }
 
 /**
- * Starts all acts at once and kills the process when `answers` of them are done.
+ * Acts in parallel and kills the process when `answers` acts are done. At least one act has not begun then, so the kill
+ * is in the middle, however long the machine takes for it.
  *
  * @returns which acts were answered
  */
@@ -224,17 +225,28 @@ export async function killAmid(
   answers: number,
 ): Promise<boolean[]> {
   const done = acts.map(() => false);
+  const waiting = acts.entries();
   let count = 0;
-  await Promise.all(acts.map(async (act, i) => {
-    try {
-      await act();
-    } catch {
-      return; // killed under it
+  const isKilled = () => count >= answers;
+  const lane = async () => {
+    for (const [i, act] of waiting) {
+      try {
+        await act();
+      } catch (error) {
+        if (isKilled()) return;
+        throw error;
+      }
+      done[i] = true;
+      if (++count === answers) await gateway.end("SIGKILL");
+      if (isKilled()) return;
     }
-    done[i] = true;
-    if (++count === answers) await gateway.end("SIGKILL");
-  }));
-  await gateway.end("SIGKILL");
+  };
+  const lanes = Number.isFinite(answers) ? acts.length - answers : acts.length;
+  try {
+    await Promise.all(Array.from({ length: lanes }, lane));
+  } finally {
+    await gateway.end("SIGKILL");
+  }
   return done;
 }
 
