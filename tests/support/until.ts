@@ -1,5 +1,8 @@
 /** Waits for events in another process, behind a socket, or after an answer. */
 
+/** Ten times what the slowest of these events takes on a busy machine: it is only reached where something is broken. */
+const patienceMs = 120_000;
+
 /**
  * Polls until the value is found, however slow the machine is.
  *
@@ -8,7 +11,7 @@
 export async function until<Found>(
   look: () => Found | undefined | false | Promise<Found | undefined | false>,
   what: string,
-  withinMs = 30_000,
+  withinMs = patienceMs,
 ): Promise<Found> {
   const endMs = performance.now() + withinMs;
   while (performance.now() < endMs) {

@@ -9,7 +9,7 @@ import { readStatement } from "../../../kv/ledger/statement.ts";
 import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { netCostMicroVnd, readUsage } from "../../../kv/receipts/usage.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
-import { faultyKv } from "../../support/stores/faulty_kv.ts";
+import { type Fault, faultyKv } from "../../support/stores/faulty_kv.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import {
   draftOf,
@@ -21,6 +21,7 @@ import {
   topUp,
 } from "../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import { nextTurn } from "../../support/turns.ts";
 
 /** 23:30 in Hà Nội, on the last day of a month. */
 const lateMs = Date.parse("2026-11-30T23:30:00+07:00");
@@ -109,12 +110,26 @@ Deno.test("a call is refunded once, whoever tries how often and at the same time
   });
 });
 
-/** Resolves when the work is done, or has made no progress for a moment. */
-async function overOrSilent(work: Promise<unknown>): Promise<void> {
-  let timer: ReturnType<typeof setTimeout> | undefined;
-  const silence = new Promise<void>((resolve) => timer = setTimeout(resolve, 50));
-  await Promise.race([work.then(() => {}, () => {}), silence]);
-  clearTimeout(timer);
+/** Refunds on a store with a fault; resolves when it is done, or hangs in the silence with its call carried out. */
+async function refundWith(
+  kv: KeyValueStore,
+  fault: Fault,
+  at: number,
+  receipt: Receipt,
+): Promise<void> {
+  const silent = Promise.withResolvers<void>();
+  let calls = 0;
+  const faulty = faultyKv(kv, () => {
+    if (++calls !== at) return "none";
+    if (fault.startsWith("silence")) silent.resolve();
+    return fault;
+  });
+  const hung = silent.promise.then(async () => {
+    // The store carries calls out in their order: once it answers one behind the silent one, that has been carried out.
+    await nextTurn();
+    await kv.get(["behind"]);
+  });
+  await Promise.race([refund(faulty, receipt).then(() => {}, () => {}), hung]);
 }
 
 Deno.test("a refund whose store fails, or never answers, is written whole or not at all", async () => {
@@ -123,8 +138,7 @@ Deno.test("a refund whose store fails, or never answers, is written whole or not
       let backMicroVnd = 0n;
       for (let at = 1; at <= 6; at++) {
         const receipt = await paid(3_000n);
-        let calls = 0;
-        await overOrSilent(refund(faultyKv(kv, () => ++calls === at ? fault : "none"), receipt));
+        await refundWith(kv, fault, at, receipt);
         const line = await findMovement(kv, refundOperationId(receipt.requestId));
         const before = backMicroVnd + (line?.amountMicroVnd ?? 0n);
         const used = await readUsageTotal(kv, account, allDays);

@@ -3,26 +3,31 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { addToOutbox, type OutboxQueue } from "../../../kv/outbox/outbox.ts";
 import { startOutboxWorker } from "../../../kv/outbox/outbox_worker.ts";
 import { queueNotices, type QueueStore } from "../../../kv/store/queue_notices.ts";
-import { systemClock } from "../../../core/lib/time/clock.ts";
-import { sleep } from "../../../core/lib/time/sleep.ts";
 import { until } from "../../support/until.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import { runRandom } from "../../support/random.ts";
+import { nextTurn } from "../../support/turns.ts";
 
 /** A queue whose messages meet a fate, in turn: lost, delivered twice, late, or foreign to us. */
-function unreliableQueue(): QueueStore & { close(): void } {
+function unreliableQueue(): QueueStore & { deliverLate(): Promise<void>; close(): void } {
   let handler: (message: unknown) => unknown = () => {};
   const over = Promise.withResolvers<void>();
   let sent = 0;
+  const late: unknown[] = [];
   return {
     async enqueue(message) {
       const fate = sent++ % 4;
       if (fate === 1) { for (let copy = 0; copy < 2; copy++) await handler(message); }
-      if (fate === 2) setTimeout(() => handler(message), 20);
+      if (fate === 2) late.push(message);
       if (fate === 3) await handler({ another: "program" });
       return { ok: true, versionstamp: "0".repeat(20) };
     },
     listenQueue(given) {
       handler = given;
       return over.promise;
+    },
+    async deliverLate() {
+      for (const message of late.splice(0)) await handler(message);
     },
     close: () => over.resolve(),
   };
@@ -43,7 +48,7 @@ Deno.test("whatever the queue does with notices, each row of the outbox is handl
     throw error;
   });
   const handled: number[] = [];
-  const world = { kv, clock: systemClock, random: Math.random };
+  const world = { kv, clock: new ManualTime(), random: runRandom };
   const worker = startOutboxWorker(world, {
     queue: jobs,
     lanes: 4,
@@ -60,21 +65,22 @@ Deno.test("whatever the queue does with notices, each row of the outbox is handl
   const end = notices.listen(() => worker.nudge());
   for (let id = 0; id < 40; id++) {
     const write = kv.atomic();
-    addToOutbox(write, jobs, { id: String(id), payload: id, nowMs: Date.now() });
+    addToOutbox(write, jobs, { id: String(id), payload: id, nowMs: world.clock.nowMs() });
     await write.commit();
     notices.announce?.("outbox");
-    await sleep(2);
+    await nextTurn();
+    if (id % 10 === 9) await queue.deliverLate();
   }
   // What the last notices would have said, a worker finds at its next look.
   worker.nudge();
   await until(() => handled.length === 40, "all are done");
-  await sleep(50);
+  await queue.deliverLate();
+  await worker.stop();
   assertEquals(
     handled.toSorted((one, other) => one - other),
     Array.from({ length: 40 }, (_, i) => i),
   );
   await end();
-  await worker.stop();
   queue.close();
 });
 
@@ -92,7 +98,7 @@ Deno.test("a queue that fails is used no more, and is reported once", async () =
   const end = notices.listen(() => {});
   for (let at = 0; at < 5; at++) {
     notices.announce?.("outbox");
-    await sleep(1);
+    await nextTurn();
   }
   assertEquals(errors.length, 1);
   assert(calls <= 1, `${calls} calls`);

@@ -1,6 +1,4 @@
 import { assert, assertEquals, assertRejects, assertStringIncludes } from "../../support/assert.ts";
-import { systemClock } from "../../../core/lib/time/clock.ts";
-import { sleep } from "../../../core/lib/time/sleep.ts";
 import {
   type Migration,
   prepareStore,
@@ -8,8 +6,10 @@ import {
   readSchemaVersion,
   writeSchemaVersion,
 } from "../../../kv/store/schema_version.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import { nextTurn, passTurns } from "../../support/turns.ts";
 
-const world = { clock: systemClock, sleep: () => sleep(5) };
+const world = { clock: new ManualTime(), sleep: nextTurn };
 
 Deno.test("the first start writes the version of the program, later ones find it", async () => {
   using kv = await Deno.openKv(":memory:");
@@ -41,7 +41,7 @@ Deno.test("instances that start together run each migration of an older store on
   await kv.set(["wallet", "of an older store"], 1);
   const ran: number[] = [];
   const migration = (version: number): Migration => async (store) => {
-    await sleep(20);
+    await passTurns(20);
     ran.push(version);
     await store.set(["control", `migrated ${version}`], true);
   };
@@ -70,12 +70,18 @@ Deno.test("a migration that failed runs again at the next start", async () => {
 });
 
 Deno.test("the lock of an instance that died ends, one of a running instance is waited for", async () => {
+  const time = new ManualTime();
   using kv = await Deno.openKv(":memory:");
   await kv.set(["wallet", "of an older store"], 1);
-  await kv.set(["store", "migration_lock"], { holder: "dead", expiresAtMs: Date.now() + 50 });
+  await kv.set(["store", "migration_lock"], { holder: "dead", expiresAtMs: time.nowMs() + 50 });
   let waits = 0;
-  const options = { ...world, sleep: () => (waits++, sleep(10)) };
+  const sleep = async () => {
+    waits++;
+    time.advance(10);
+    await nextTurn();
+  };
+  const options = { clock: time, sleep };
   const migrations: Migration[] = [() => Promise.resolve()];
   assertEquals(await prepareStore(kv, { ...options, migrations }), { ok: true, version: 2 });
-  assert(waits > 2);
+  assertEquals(waits, 5);
 });

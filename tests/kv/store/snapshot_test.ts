@@ -1,5 +1,4 @@
 import { assert, assertEquals, assertRejects } from "../../support/assert.ts";
-import { sleep } from "../../../core/lib/time/sleep.ts";
 import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
 import {
   type SnapshotRow,
@@ -9,6 +8,8 @@ import {
 } from "../../../kv/store/snapshot.ts";
 import { decodeValue } from "../../../kv/store/stored_value.ts";
 import { trackWrites, WriteTracker } from "../../../kv/store/write_tracker.ts";
+import { runRandom } from "../../support/random.ts";
+import { nextTurn, passTurns } from "../../support/turns.ts";
 
 const wallets = 400;
 const startSum = wallets * 1_000;
@@ -23,8 +24,8 @@ async function fillWallets(kv: KeyValueStore): Promise<void> {
 
 /** Moves money from one wallet to another; each third time it goes by way of a row that is made and deleted. */
 async function move(kv: KeyValueStore, step: number): Promise<void> {
-  const from = ["wallet", Math.floor(Math.random() * wallets)];
-  const to = ["wallet", Math.floor(Math.random() * wallets)];
+  const from = ["wallet", Math.floor(runRandom() * wallets)];
+  const to = ["wallet", Math.floor(runRandom() * wallets)];
   if (from[1] === to[1]) return;
   const [a, b] = await kv.getMany<number[]>([from, to]);
   const operation = kv.atomic().check(a!, b!).set(from, a!.value! - 1);
@@ -58,7 +59,7 @@ async function whileMoving(kv: KeyValueStore, run: () => Promise<void>): Promise
   const movers = Array.from({ length: 8 }, async () => {
     while (!isOver) {
       await move(kv, steps++);
-      await sleep(0);
+      await nextTurn();
     }
   });
   await run();
@@ -90,7 +91,7 @@ async function* slowly(rows: AsyncIterable<SnapshotRow>): AsyncGenerator<Snapsho
   let count = 0;
   for await (const row of rows) {
     yield row;
-    if (++count % 50 === 0) await sleep(2);
+    if (++count % 50 === 0) await passTurns(2);
   }
 }
 
@@ -98,7 +99,7 @@ async function plainSum(kv: KeyValueStore): Promise<number> {
   let sum = 0;
   for await (const { value } of kv.list<number>({ prefix: [] }, { batchSize: 50 })) {
     sum += value;
-    if (Math.random() < 0.05) await sleep(1);
+    if (runRandom() < 0.05) await nextTurn();
   }
   return sum;
 }
@@ -107,12 +108,12 @@ Deno.test("writes wait while they are paused, and those under way end first", as
   const tracker = new WriteTracker();
   const order: string[] = [];
   const slow = tracker.write([["a"]], async () => {
-    await sleep(20);
+    await passTurns(5);
     order.push("under way");
   });
   const paused = tracker.whilePaused(async () => {
     order.push("paused");
-    await sleep(20);
+    await passTurns(5);
     order.push("resumed");
   });
   const late = tracker.write([["b"]], () => Promise.resolve(void order.push("late")));

@@ -1,17 +1,23 @@
 /** Small wallets over several instances: what one of them does not need, the others can reserve. */
 import { assert, assertEquals } from "../../support/assert.ts";
-import { systemClock } from "../../../core/lib/time/clock.ts";
 import { fromVnd } from "../../../core/billing/micro_vnd.ts";
 import type { AccountId } from "../../../core/lib/ids.ts";
 import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
 import { readWallet } from "../../../kv/wallet/wallets.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { draftOf, newAccount, topUp } from "../../support/worlds/money_world.ts";
+import { ManualTime } from "../../support/manual_time.ts";
+import { passTurns } from "../../support/turns.ts";
+import { runRandom } from "../../support/random.ts";
+
+/** Longer than the slowest machine needs: no call of these tests is refused because it waited. */
+const reservationWaitMs = 120_000;
 
 /** Three engines on one store, as three gateways have them. */
 async function threeInstances() {
   const kv = await Deno.openKv(":memory:");
-  const open = () => openWalletEngine(kv, { clock: systemClock });
+  const clock = new ManualTime();
+  const open = () => openWalletEngine(kv, { clock, reservationWaitMs });
   const engines = [await open(), await open(), await open()] as const;
   return {
     kv,
@@ -34,7 +40,7 @@ const costMicroVnd = fromVnd(1) / 8n;
 async function call(engine: WalletEngine, account: AccountId): Promise<string> {
   const reserved = await engine.reserve(account, reservedMicroVnd);
   if (!reserved.ok) return reserved.reason;
-  await new Promise((resolve) => setTimeout(resolve, Math.random() * 4));
+  await passTurns(1 + Math.floor(runRandom() * 4));
   await engine.settle(reserved.reservation, draftOf(costMicroVnd));
   return "ok";
 }

@@ -7,6 +7,7 @@ import { ManualTime } from "../../support/manual_time.ts";
 import { type Fault, faultyKv } from "../../support/stores/faulty_kv.ts";
 import { until } from "../../support/until.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../support/worlds/money_world.ts";
+import { nextTurn } from "../../support/turns.ts";
 
 /** A wallet of 1,000 with a call that reserved 300, on a store that can fail. */
 async function world() {
@@ -36,12 +37,14 @@ async function world() {
     },
     /** Advances the time while `promise` is pending. */
     async pass<T>(promise: Promise<T>): Promise<T> {
-      const tick = setInterval(() => time.advance(500), 1);
-      try {
-        return await promise;
-      } finally {
-        clearInterval(tick);
+      let isOver = false;
+      const end = () => void (isOver = true);
+      promise.then(end, end);
+      while (!isOver) {
+        time.advance(500);
+        await nextTurn();
       }
+      return await promise;
     },
     async available() {
       await this.pass(wallet.close());

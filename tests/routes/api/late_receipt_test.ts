@@ -11,6 +11,7 @@ import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { type Fault, faultyKv } from "../../support/stores/faulty_kv.ts";
 import { until } from "../../support/until.ts";
+import { passTurns } from "../../support/turns.ts";
 
 const chatBody = (stream: boolean) => ({
   model: "premium-1",
@@ -136,7 +137,7 @@ async function late(w: World, answering: Promise<Response>): Promise<[Response, 
   await until(() => w.isDown() || isOver, "the store is needed");
   if (isOver) throw new Error(`answered at once: ${(await whole)[1]}`);
   w.time.advance(19_000);
-  await new Promise((resolve) => setTimeout(resolve, 5));
+  await passTurns(3);
   assertEquals(isOver, false, "it waits as long as it may");
   w.time.advance(2_000);
   return await whole;

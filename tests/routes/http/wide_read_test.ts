@@ -1,9 +1,9 @@
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { sleep } from "../../../core/lib/time/sleep.ts";
 import { readRequestBody } from "../../../routes/http/request_body.ts";
 import { widelyReadBodyBytes } from "../../../routes/http/small_body.ts";
+import { passTurns } from "../../support/turns.ts";
 
 const encoder = new TextEncoder();
 
@@ -43,7 +43,7 @@ async function send(conn: Deno.Conn, text: string, pieceBytes: number): Promise<
   const bytes = encoder.encode(text);
   for (let at = 0; at < bytes.length;) {
     at += await conn.write(bytes.subarray(at, at + pieceBytes));
-    if (at < bytes.length) await sleep(5);
+    if (at < bytes.length) await passTurns(3);
   }
 }
 
@@ -79,9 +79,14 @@ Deno.test("bodies of one connection are read as they were sent, in one packet or
 });
 
 Deno.test("a body that breaks off while it is read widely says so", async () => {
+  const begun = Promise.withResolvers<void>();
   const seen = await connected(async (conn) => {
     await send(conn, requestOf("x".repeat(5_000)).slice(0, 3_000), 100_000);
-    await sleep(50);
+    await begun.promise;
+    await passTurns(3);
+  }, async (request, deadlines) => {
+    begun.resolve();
+    return await readWidely(request, deadlines);
   });
   assertEquals(seen, ["GatewayError: The request body broke off"]);
 });

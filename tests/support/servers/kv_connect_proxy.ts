@@ -10,6 +10,8 @@ export interface KvConnectProxy extends AsyncDisposable {
   readonly port: number;
   /** Asked at every call. */
   fateOf: () => KvConnectFate;
+  /** Resolves when every late call has taken effect. */
+  settled(): Promise<void>;
 }
 
 const lateMs = 700;
@@ -55,6 +57,9 @@ export function startKvConnectProxy(serverPort: number): KvConnectProxy {
   const proxy: KvConnectProxy = {
     port: server.addr.port,
     fateOf: () => "answered",
+    async settled() {
+      await Promise.all(late);
+    },
     async [Symbol.asyncDispose]() {
       await Promise.all(late);
       await server.shutdown();

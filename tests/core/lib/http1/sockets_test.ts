@@ -10,7 +10,7 @@ import { denoConnect } from "../../../../routes/upstream/deno_connect.ts";
 import { RawPeer, type Script } from "../../upstream/raw_peer.ts";
 import { failureCode } from "./fake_connection.ts";
 import { call, readWhole } from "./read_whole.ts";
-import { nextTurn } from "../../../support/turns.ts";
+import { nextTurn, passTurns } from "../../../support/turns.ts";
 
 const decode = (bytes: Uint8Array) => new TextDecoder().decode(bytes);
 
@@ -192,7 +192,7 @@ Deno.test("sockets: a body of 20 MB reaches a peer that reads late", async () =>
   const body = new Uint8Array(20 * 1024 * 1024).map((_, index) => index % 253);
   await withPeer(
     async (peer) => {
-      await new Promise((resolve) => setTimeout(resolve, 20));
+      await passTurns(20);
       const got = await peer.request();
       const isSame = got?.body.every((byte, index) => byte === index % 253);
       await peer.say(`HTTP/1.1 200 OK\r\n\r\n${got?.body.length} ${isSame}`);

@@ -5,6 +5,7 @@
 import { sleep } from "../../../../core/lib/time/sleep.ts";
 import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
+import { runRandom } from "../../../support/random.ts";
 
 /** An empty store that is reached in two ways. */
 export interface FaultyTestStore extends AsyncDisposable {
@@ -50,7 +51,7 @@ async function told(write: ReturnType<KeyValueStore["atomic"]>): Promise<Told> {
 async function insist(step: () => Promise<boolean>): Promise<void> {
   for (let tries = 0; tries < triesMax; tries++) {
     if (await step().catch(() => false)) return;
-    await sleep(Math.random() * pauseMaxMs);
+    await sleep(runRandom() * pauseMaxMs);
   }
   throw new Error(`not done in ${triesMax} tries`);
 }

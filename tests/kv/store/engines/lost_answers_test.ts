@@ -61,9 +61,6 @@ for (const fault of ["before", "after"] satisfies Fault[]) {
 
 const denokv = await denokvProgram();
 
-/** Longer than the proxy delays a late call. */
-const lateEndMs = 1_000;
-
 for (
   const fate of denokv === undefined ? [] : ["lost", "doubled", "late"] satisfies KvConnectFate[]
 ) {
@@ -83,7 +80,7 @@ for (
       begin: () => faults.begin(),
       async end() {
         faults.end();
-        if (fate === "late") await new Promise((resolve) => setTimeout(resolve, lateEndMs));
+        await proxy.settled();
       },
       get faults() {
         return faults.count;

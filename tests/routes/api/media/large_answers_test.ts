@@ -9,6 +9,7 @@ import { sleep } from "../../../../core/lib/time/sleep.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { until } from "../../../support/until.ts";
 import { errorOf, type MediaWorld, mockProvider, openMediaWorld } from "./media_world.ts";
+import { passTurns } from "../../../support/turns.ts";
 
 const kilobyte = 1024;
 /** One fits, a second one is beyond the bound, a third one waits. */
@@ -92,7 +93,7 @@ for (const [path, body] of endpoints) {
       isAnswered = true;
       return response;
     });
-    await sleep(100);
+    await passTurns(20);
     assert(!isAnswered, "answered beyond the bound");
 
     const length = Number(beyond.headers.get("content-length"));

@@ -16,6 +16,7 @@ import {
   type Unruly,
   UnrulyWorld,
 } from "../../../support/worlds/unruly_world.ts";
+import { passTurns } from "../../../support/turns.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 const told = await transcripts();
@@ -287,7 +288,7 @@ async function throughSilence(
   await stage.reached("a");
   for (let i = 0; i < 3; i++) {
     stage.time.advance(keepAliveMs + 20);
-    await new Promise((resolve) => setTimeout(resolve, 20));
+    await passTurns(5);
   }
   await stage.reached("b");
   stage.tell("b", what);
