@@ -118,6 +118,11 @@ export async function seal(keys: MasterKeys, secret: string, owner: string): Pro
   }`;
 }
 
+/** Whether one of the master keys sealed a text, by the id that the text names. */
+export function isSealedByAny(keys: MasterKeys, sealed: string): boolean {
+  return keys.byId.has(sealed.split(".")[1] ?? "");
+}
+
 /**
  * Decrypts a sealed secret; `undefined` if the master key is gone, the text was changed, or it
  * belongs to another owner.

@@ -17,7 +17,8 @@ import {
   readProviderKeys,
   sandboxBesideReal,
 } from "./catalog_reading.ts";
-import { readVariables } from "./config_variables.ts";
+import { readVariables, variableNames } from "./config_variables.ts";
+import { unknownVariables } from "./unknown_variables.ts";
 import { type Environment, issueLines, setVariables } from "./environment.ts";
 import type { MailSettings } from "../mail/mail_url.ts";
 import { isDenoDeploy, withPlatformDefaults } from "./platform.ts";
@@ -25,7 +26,7 @@ import { proxyProblems } from "./proxies.ts";
 import { secretText } from "./secret_text.ts";
 import type { StoreLocation } from "./store_location.ts";
 import type { SupportContact } from "./support.ts";
-import { readTopupSettings, type TopupSettings } from "../payments/settings.ts";
+import { readTopupSettings, type TopupSettings, topupVariableNames } from "../payments/settings.ts";
 
 /** The configuration of the gateway. */
 export interface Config {
@@ -64,6 +65,8 @@ export interface Config {
   readonly readCatalog: ReadCatalog;
   /** `sandbox`: no real provider is configured, so a demo account with play money is offered. */
   readonly mode: "sandbox" | "production";
+  /** What an operator should know at the start, a line each. */
+  readonly warnings: readonly string[];
   /** Secrets of each provider of {@linkcode Config.catalog} by provider name. Never logged. */
   readonly providerKeys: ProviderKeys;
   /** Header in which a trusted proxy names the client's address; undefined = the socket's own address counts. */
@@ -215,6 +218,15 @@ export function readConfig(
       fileContents: contents,
       readCatalog: readCatalogWith(set, { isPublic: onDenoDeploy }),
       mode: isReal ? "production" : "sandbox",
+      warnings: unknownVariables(
+        Object.keys(set),
+        new Set([
+          "GATEWAY_CONFIG",
+          ...variableNames,
+          ...topupVariableNames,
+          ...Object.values(secretNames).flat(),
+        ]),
+      ),
       providerKeys: secrets.keys,
     },
   };

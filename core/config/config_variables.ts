@@ -83,6 +83,9 @@ const variablesSchema = z.object({
   MAIL_URL: mail.default({ kind: "log" }),
 });
 
+/** The names of the variables that the configuration reads. */
+export const variableNames: readonly string[] = Object.keys(variablesSchema.shape);
+
 /** The environment variables of the configuration, parsed. */
 export type Variables = z.infer<typeof variablesSchema>;
 

@@ -75,6 +75,9 @@ const environmentSchema = z.object({
   GATEWAY_INVOICE_ITEM: z.string().min(1).max(200).default("Phí dịch vụ cổng API (trả trước)"),
 });
 
+/** The names of the variables that the settings are read from. */
+export const topupVariableNames: readonly string[] = Object.keys(environmentSchema.shape);
+
 /** The settings, or all problems of the environment. */
 export type TopupSettingsResult =
   | { readonly ok: true; readonly settings: TopupSettings }

@@ -10,8 +10,14 @@
  */
 import type { AccountId, ApiKeyId } from "../../core/lib/ids.ts";
 import type { RateLimits } from "../../core/rate_limits/rate_limits.ts";
-import { type MasterKeys, open } from "../../core/api_keys/seal.ts";
-import { activeApiKeysKey, apiKeyByHashKey, apiKeyKey, apiKeysPrefix } from "../schema/keys.ts";
+import { isSealedByAny, type MasterKeys, open } from "../../core/api_keys/seal.ts";
+import {
+  activeApiKeysKey,
+  allApiKeysPrefix,
+  apiKeyByHashKey,
+  apiKeyKey,
+  apiKeysPrefix,
+} from "../schema/keys.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
 
 /** Most API keys of an account in a list, revoked ones included. Active keys are always listed. */
@@ -55,6 +61,24 @@ export interface ApiKeyRecord extends ApiKeyOptions {
 export interface HashIndex {
   readonly accountId: AccountId;
   readonly keyId: ApiKeyId;
+}
+
+/** Keys that are looked at to see which master key sealed them: one read at the start. */
+const maxSealedSample = 20;
+
+/**
+ * Whether the store has sealed API keys, and the master keys open none of a sample: they are those of another store.
+ */
+export async function areSealedByOthers(
+  kv: KeyValueStore,
+  masterKeys: MasterKeys,
+): Promise<boolean> {
+  const options = { limit: maxSealedSample, batchSize: maxSealedSample };
+  const sealed: string[] = [];
+  for await (const { value } of kv.list<ApiKeyRecord>({ prefix: allApiKeysPrefix() }, options)) {
+    if (value.sealed !== undefined) sealed.push(value.sealed);
+  }
+  return sealed.length > 0 && !sealed.some((one) => isSealedByAny(masterKeys, one));
 }
 
 /** Returns the text that a sealed secret is bound to, so that ciphertexts cannot be swapped. */

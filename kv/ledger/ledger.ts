@@ -85,8 +85,9 @@ export interface Movement {
 
 /** The result of a movement. */
 export type MovementResult =
-  /** `duplicate`: the operation was applied before, and nothing moved now. */
-  | { readonly status: "applied" | "duplicate"; readonly entry: LedgerEntry }
+  | { readonly status: "applied"; readonly entry: LedgerEntry }
+  /** The operation was applied before, and nothing moved now. */
+  | { readonly status: "duplicate"; readonly entry: LedgerEntry }
   /** The operation id was used for another movement. */
   | { readonly status: "mismatch"; readonly entry: LedgerEntry }
   /** The wallet has less than the debit; leased money cannot be debited. */

@@ -49,6 +49,10 @@ export function rateLimitKey(rule: string, subjectHash: string, window: number):
 
 // API keys: the record, the index by hash, and the list of active ids that bounds their number.
 
+export function allApiKeysPrefix(): StoreKey {
+  return ["api_key"];
+}
+
 export function apiKeysPrefix(accountId: AccountId): StoreKey {
   return ["api_key", accountId];
 }

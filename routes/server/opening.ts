@@ -5,6 +5,7 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { prepareStore } from "../../kv/store/schema_version.ts";
+import { areSealedByOthers } from "../../kv/api_keys/api_keys.ts";
 import { openStore, type Store } from "../../kv/store/store.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
@@ -23,6 +24,10 @@ type OpeningResult =
   }
   | { readonly ok: false; readonly problem: string };
 
+const foreignMasterKeys =
+  "GATEWAY_MASTER_KEYS has none of the keys that sealed the API keys of this store: " +
+  "customers cannot see their keys again; see docs/operations.md, Keys at rest";
+
 /** Opens the store and loads the master keys. `write` gets warnings, a line each. */
 export async function openParts(
   config: Config,
@@ -40,13 +45,14 @@ export async function openParts(
     return { ok: false, problem };
   }
   const { store } = opened;
-  for (const warning of store.warnings) write(warning);
+  for (const warning of [...config.warnings, ...store.warnings]) write(warning);
   const prepared = await prepareStore(store.kv, { clock, sleep });
   const loaded = prepared.ok ? await loadMasterKeys(config) : prepared;
   if (!loaded.ok) {
     store[Symbol.dispose]();
     return loaded;
   }
+  if (await areSealedByOthers(store.kv, loaded.masterKeys)) write(foreignMasterKeys);
   const catalogued = await openCatalog(store.kv, config, { clock, write });
   if (!catalogued.ok) {
     store[Symbol.dispose]();

@@ -6,7 +6,7 @@ import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { inVnd } from "../../../core/billing/vnd_json.ts";
 import { createAccount, getAccount, listAccounts } from "../../../kv/accounts/accounts.ts";
 import { isActive, listApiKeys } from "../../../kv/api_keys/api_keys.ts";
-import { credit, debit, isOwnOperationId } from "../../../kv/ledger/ledger.ts";
+import { credit, debit, isOwnOperationId, type MovementResult } from "../../../kv/ledger/ledger.ts";
 import { addAuditLine, commandLine } from "../../../kv/operators/operator_audit.ts";
 import { forgetSecondFactor } from "../../../kv/accounts/second_factor.ts";
 import { requireAccount } from "./account_operand.ts";
@@ -19,22 +19,27 @@ import { defined } from "../../../core/lib/defined.ts";
 const maxAccountsListed = 1_000;
 
 /** Characters of the shortest reason for a correction of a wallet. */
-const minReasonChars = 3;
+export const minReasonChars = 3;
 
 /** Characters of the longest reason, which appears in the statement: a few sentences. */
-const maxReasonChars = 500;
+export const maxReasonChars = 500;
 
 /** Characters of the shortest operation id given by hand: a shorter one would be used again by accident. */
-const minOperationIdChars = 8;
+export const minOperationIdChars = 8;
 
 /** Characters of the longest operation id given by hand. */
-const maxOperationIdChars = 100;
+export const maxOperationIdChars = 100;
+
+function textOf(minChars: number, maxChars: number) {
+  const error = `must have ${minChars} to ${maxChars} characters`;
+  return z.string({ error }).min(minChars, { error }).max(maxChars, { error });
+}
 
 const accountBody = z.strictObject({ email: z.email().optional() });
 const creditBody = z.strictObject({
   vnd: z.string(),
-  reason: z.string().min(minReasonChars).max(maxReasonChars),
-  operationId: z.string().min(minOperationIdChars).max(maxOperationIdChars)
+  reason: textOf(minReasonChars, maxReasonChars),
+  operationId: textOf(minOperationIdChars, maxOperationIdChars)
     .refine(
       (id) => !isOwnOperationId(id),
       "is the gateway's own (a bank notice is credited on the operator's pages); use another",
@@ -88,6 +93,23 @@ export function addAccountRoutes(
   });
 }
 
+function refusalOf(
+  result: Exclude<MovementResult, { readonly status: "applied" | "duplicate" }>,
+): string {
+  switch (result.status) {
+    case "mismatch": {
+      const { amountMicroVnd, reason } = result.entry;
+      return `this operation id was used for ${
+        formatVnd(amountMicroVnd)
+      } VND, "${reason}"; use another`;
+    }
+    case "insufficient":
+      return `the wallet has ${formatVnd(result.availableMicroVnd)} VND that no running call holds`;
+    case "conflict":
+      return "the wallet kept changing; try again";
+  }
+}
+
 /** Adds `POST /accounts/{account}/credit`: credits a wallet or, with a negative amount, debits it. */
 export function addCreditRoute(
   app: Hono,
@@ -123,7 +145,7 @@ export function addCreditRoute(
       ? await credit(kv, { ...movement, amountMicroVnd })
       : await debit(kv, { ...movement, amountMicroVnd: -amountMicroVnd });
     if (result.status !== "applied" && result.status !== "duplicate") {
-      throw new GatewayError("invalid_request", `Nothing was moved: ${result.status}`);
+      throw new GatewayError("invalid_request", `Nothing was moved: ${refusalOf(result)}`);
     }
     const balance = await wallet.balance(accountId);
     const summary = movementSummary(amountMicroVnd, result.status);

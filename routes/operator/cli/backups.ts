@@ -101,15 +101,42 @@ async function* bytesOf({ kv, snapshot }: Store, { clock }: BackupWorld) {
   yield* backupBytes({ kv, snapshot, nowMs: clock.nowMs() });
 }
 
-/** Restores a backup into a store that this process has opened. */
-export function restoreHere(config: Config, world: BackupWorld, { kv }: Store): Promise<number> {
-  return exitCode(world, "Nothing was restored", async () => {
+/** A backup whose every byte was checked. */
+export interface ProvenBackup {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly summary: Awaited<ReturnType<typeof checkBackup>>;
+}
+
+/**
+ * Checks the whole file before a store is opened for it, so that a refused restore leaves no empty store behind.
+ *
+ * @returns `undefined` if it cannot be restored; the reason has been printed
+ */
+export async function proveBackup(
+  config: Config,
+  world: BackupWorld,
+): Promise<ProvenBackup | undefined> {
+  try {
     const bytes = backupFileBytes(world.path, keyOf(config));
+    return { bytes, summary: await checkBackup(bytes) };
+  } catch (error) {
+    world.error(`${notRestored}: ${errorLine(error)}\n`);
+    return undefined;
+  }
+}
+
+const notRestored = "Nothing was restored";
+
+/** Restores a backup into a store that this process has opened. */
+export function restoreHere(
+  { bytes, summary }: ProvenBackup,
+  world: BackupWorld,
+  { kv }: Store,
+): Promise<number> {
+  return exitCode(world, notRestored, async () => {
     if (!await isEmptyStore(kv)) {
       throw new Error("the store is not empty; name an empty one in GATEWAY_KV");
     }
-    // The whole file is proved before anything is written.
-    const summary = await checkBackup(bytes);
     try {
       await restoreBackup(kv, bytes, world.clock.nowMs());
     } catch (error) {

@@ -6,6 +6,7 @@ import type { Campaign } from "../../../core/credits/campaign.ts";
 import {
   campaignFieldNames,
   type CampaignFields,
+  maxCampaignNameChars,
   noCampaignFields,
   readCampaign,
 } from "../../../core/credits/campaign_form.ts";
@@ -18,7 +19,7 @@ import {
   makeCampaign,
   pauseCampaign,
 } from "../../../kv/credits/campaigns.ts";
-import { makeVouchers } from "../../../kv/credits/vouchers.ts";
+import { makeVouchers, mostCodesAtOnce, mostUsesOfCode } from "../../../kv/credits/vouchers.ts";
 import { commandLine } from "../../../kv/operators/operator_audit.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 
@@ -30,6 +31,28 @@ const refusals: Readonly<Record<Exclude<CampaignActResult, "done">, string>> = {
   state: "it is in that state already",
   person: "it needs somebody else",
   busy: "it kept changing; try again",
+};
+
+/** How the command names a field, and what it takes. */
+const fieldForms: Readonly<
+  Record<keyof CampaignFields, { readonly option: string; readonly form: string }>
+> = {
+  kind: { option: "KIND", form: "signup, voucher or bonus" },
+  name: { option: "NAME", form: `1 to ${maxCampaignNameChars} characters` },
+  amount: {
+    option: "--amount",
+    form: "whole VND above 0 and at most 10,000,000, unless --percent is set",
+  },
+  percent: { option: "--percent", form: "1 to 200, for a bonus without --amount" },
+  cap: { option: "--cap", form: "whole VND, and is needed with --percent and only there" },
+  minTopup: { option: "--min-topup", form: "whole VND, for a bonus" },
+  budget: { option: "--budget", form: "whole VND; a campaign needs it or --max-grants" },
+  maxGrants: { option: "--max-grants", form: "1 to 1,000,000" },
+  starts: { option: "--starts", form: "a day such as 2026-12-01, with or without 08:00" },
+  ends: { option: "--ends", form: "a day such as 2026-12-31, after --starts" },
+  expiresAfterDays: { option: "--expires-after-days", form: "1 to 3,650" },
+  perAccount: { option: "--per-account", form: "1 to 100, and 1 for signup" },
+  perNetworkPerDay: { option: "--per-network-per-day", form: "1 to 10,000, for signup" },
 };
 
 function idOf(text: string): CampaignId {
@@ -62,7 +85,8 @@ export function addCampaignRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv"
     const fields: CampaignFields = { ...noCampaignFields, ...typed };
     const read = readCampaign(fields, clock.nowMs());
     if (!read.ok) {
-      throw new GatewayError("invalid_request", `Wrong or missing: ${read.field}`);
+      const { option, form } = fieldForms[read.field];
+      throw new GatewayError("invalid_request", `${option} must be ${form}`);
     }
     // Nobody limits the owner of the store, who may write whatever row.
     return Response.json(
@@ -90,7 +114,7 @@ export function addCampaignRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv"
     if (!made.ok) {
       const why = made.why === "missing"
         ? "there is no such campaign of vouchers"
-        : "not that many";
+        : `COUNT must be 1 to ${mostCodesAtOnce}, and --uses 1 to ${mostUsesOfCode}`;
       throw new GatewayError("invalid_request", `No code was made: ${why}`);
     }
     return context.json({ campaignId, codes: made.codes });

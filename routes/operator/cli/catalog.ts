@@ -30,6 +30,17 @@ const applyBody = z.strictObject({
 
 const rollbackBody = z.strictObject({ version: z.coerce.number().int().min(1), reason, from });
 
+const historyQuery = z.strictObject({
+  before: z.coerce.number("must be the number of a version").int().min(1).optional(),
+});
+
+function noVersion(version: number, newest: number): GatewayError {
+  return new GatewayError(
+    "invalid_request",
+    `There is no version ${version}; the newest is ${newest}`,
+  );
+}
+
 const withdrawBody = z.strictObject({ reason });
 
 function momentOf(text: string | undefined, nowMs: number): number | undefined {
@@ -52,7 +63,7 @@ function answer(context: Context, result: ChangeResult): Response {
     case "unchanged":
       return context.json({ error: "nothing would change" }, 400);
     case "missing":
-      return context.json({ error: "its contents are not kept" }, 400);
+      return context.json({ error: "the contents of that version are no longer kept" }, 400);
     case "conflict":
       return context.json({
         error: "somebody else has changed the catalogue meanwhile",
@@ -76,8 +87,11 @@ export function addCatalogRoutes(app: Hono, editing: CatalogEditing): void {
   });
 
   app.get("/catalog/versions", async (context) => {
-    const before = context.req.query("before");
-    const rows = await listVersions(kv, before === undefined ? {} : { before: Number(before) });
+    const { before } = historyQuery.parse(context.req.query());
+    // A store that no gateway has served from gets its first version here, as `show` gives it one.
+    const { head } = await catalogState(editing);
+    if (before !== undefined && before > head.newest + 1) throw noVersion(before, head.newest);
+    const rows = await listVersions(kv, defined({ before }));
     return context.json({ versions: rows.map(versionJson) });
   });
 
@@ -105,6 +119,7 @@ export function addCatalogRoutes(app: Hono, editing: CatalogEditing): void {
   app.post("/catalog/rollback", async (context) => {
     const body = rollbackBody.parse(await context.req.json());
     const { head } = await catalogState(editing);
+    if (body.version > head.newest) throw noVersion(body.version, head.newest);
     const effectiveFromMs = momentOf(body.from, clock.nowMs());
     const wanted = { base: head.newest, reason: body.reason, effectiveFromMs };
     return answer(context, await rollBackCatalog(editing, body.version, wanted, commandLine));

@@ -22,7 +22,7 @@ import { openWalletEngine } from "../../../kv/wallet/mod.ts";
 import { openOwnersCatalog } from "../../server/catalog_opening.ts";
 import { loadMasterKeys } from "../../server/master_keys.ts";
 import { createAdminApp } from "./app.ts";
-import { backUpHere, type BackupWorld, restoreHere, saveBackup } from "./backups.ts";
+import { backUpHere, type BackupWorld, proveBackup, restoreHere, saveBackup } from "./backups.ts";
 import { readAdminCommand } from "./command.ts";
 import { type AdminRequest, adminUsage } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
@@ -55,14 +55,20 @@ export async function runAdmin(
   }
   const request = await withCatalogFile(read.request, world);
   if (request === undefined) return 1;
+  const { backup } = request;
+  const proven = backup?.act === "restore"
+    ? await proveBackup(config, backupWorld(world, backup.path))
+    : undefined;
+  if (backup?.act === "restore" && proven === undefined) return 1;
   const mustExist = request.makesStore !== true;
   const opened = await openStore(config.store, world.clock, { mustExist });
   if (opened.ok) {
     using store = opened.store;
-    const { backup } = request;
     if (backup === undefined) return await runHere(store.kv, config, request, world);
-    const act = backup.act === "save" ? backUpHere : restoreHere;
-    return await act(config, backupWorld(world, backup.path), store);
+    const files = backupWorld(world, backup.path);
+    return proven === undefined
+      ? await backUpHere(config, files, store)
+      : await restoreHere(proven, files, store);
   }
   if (opened.reason === "unusable") {
     world.error(`${opened.problem}\n`);

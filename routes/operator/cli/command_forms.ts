@@ -1,5 +1,14 @@
 /** The commands of `deno task admin`: syntax, help text, and request to the admin app of each. */
 
+import { maxCatalogReasonChars } from "../../../kv/catalog/versions.ts";
+import {
+  maxOperationIdChars,
+  maxReasonChars,
+  minOperationIdChars,
+  minReasonChars,
+} from "./accounts.ts";
+import { maxKeyNameChars } from "./keys.ts";
+
 /** A request to the admin app. */
 export interface AdminRequest {
   readonly method: "GET" | "POST" | "DELETE";
@@ -75,7 +84,7 @@ export const commandForms: readonly CommandForm[] = [
     words: ["key", "create"],
     operands: ["ACCOUNT"],
     options: [{ name: "name", value: "N" }],
-    about: "make an API key; it is printed once",
+    about: `make an API key; it is printed once. N: 1 to ${maxKeyNameChars} characters`,
     request: ([account], body) => ({ method: "POST", path: accountPath(account, "keys"), body }),
   },
   {
@@ -100,7 +109,8 @@ export const commandForms: readonly CommandForm[] = [
     operands: ["ACCOUNT", "VND"],
     options: [{ name: "reason", value: "R", needed: true }, { name: "operation", value: "ID" }],
     about: "credit (or, with a minus, debit) a wallet with whole VND: 50000, 50.000 and 50,000\n" +
-      "are the same; the same operation id never counts twice",
+      "are the same; the same operation id never counts twice. " +
+      `R: ${minReasonChars} to ${maxReasonChars}\ncharacters; ID: ${minOperationIdChars} to ${maxOperationIdChars}`,
     request([account, vnd], { reason, operation }) {
       const operationId = operation ?? `admin-${crypto.randomUUID()}`;
       const path = accountPath(account, "credit");
@@ -317,14 +327,15 @@ export const commandForms: readonly CommandForm[] = [
     about: "versions with author and reason, newest first",
     request: (_, { before }) => ({
       method: "GET",
-      path: `/catalog/versions${before === undefined ? "" : `?before=${Number(before)}`}`,
+      path: `/catalog/versions${before === undefined ? "" : `?${new URLSearchParams({ before })}`}`,
     }),
   },
   {
     words: ["catalog", "rollback"],
     operands: ["VERSION"],
     options: [{ name: "reason", value: "R", needed: true }, { name: "from", value: "TIME" }],
-    about: "make a version with the contents of an older one",
+    about:
+      `make a version with the contents of an older one; R: 1 to ${maxCatalogReasonChars} characters`,
     request: ([version], body) => ({
       method: "POST",
       path: "/catalog/rollback",

@@ -1,6 +1,7 @@
 /** Commands about what calls cost the operator: margins, and sheets to hold against invoices of providers. */
 import type { Hono } from "hono";
 import { z } from "zod";
+import { GatewayError } from "../../../core/errors.ts";
 import { formatVnd } from "../../../core/billing/micro_vnd.ts";
 import { formatCost, formatRate, rateUnit } from "../../../core/billing/rate_card.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
@@ -20,6 +21,11 @@ const marginsQuery = z.strictObject({
   from: day.optional(),
   to: day.optional(),
 });
+/** @throws {GatewayError} if a range of days ends before it begins */
+function requireOrder(from: string, to: string): void {
+  if (from > to) throw new GatewayError("invalid_request", `--from ${from} is after --to ${to}`);
+}
+
 const sheetQuery = z.strictObject({
   provider: z.string().optional(),
   from: day,
@@ -44,6 +50,7 @@ export function addCostRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv" | "
     const query = marginsQuery.parse(context.req.query());
     const toDay = query.to ?? vietnamDay(clock.nowMs());
     const fromDay = query.from ?? `${toDay.slice(0, 8)}01`;
+    requireOrder(fromDay, toDay);
     const { total, by, isPartial } = await readMargins(kv, { fromDay, toDay });
     const rows = [...by[query.by]].sort(([one], [other]) => one < other ? -1 : 1)
       .map(([name, sum]) => ({ [query.by]: name, ...sumJson(sum) }));
@@ -52,6 +59,7 @@ export function addCostRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv" | "
 
   app.get("/provider-sheet", async (context) => {
     const { provider, from, to = from } = sheetQuery.parse(context.req.query());
+    requireOrder(from, to);
     const sheet = await readProviderSheet(kv, { fromDay: from, toDay: to });
     const isAsked = (one: { readonly provider: string }) =>
       provider === undefined || one.provider === provider;

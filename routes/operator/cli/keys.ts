@@ -8,7 +8,7 @@ import { requireAccount } from "./account_operand.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 
 /** Characters of the name of a key made by the command line: a line of a list. */
-const maxKeyNameChars = 100;
+export const maxKeyNameChars = 100;
 
 const keyBody = z.strictObject({
   name: z.string().min(1).max(maxKeyNameChars).default("admin"),

@@ -86,6 +86,39 @@ Deno.test("a repeated operation reports that nothing moved", () =>
     ]);
   }));
 
+Deno.test("a refused command says what is wrong and what would be right", () =>
+  onStore(async (admin) => {
+    await admin("account", "create", "--email", ann);
+    await admin(...credit("50.000"), "--operation", "receipt-4711");
+    const voucher = JSON.parse(
+      (await admin("campaign", "make", "voucher", "Tet", "--amount", "20000", "--budget", "5tr"))
+        .written,
+    );
+    const refusals: readonly (readonly [readonly string[], string])[] = [
+      [
+        ["margins", "--from", "2026-12-02", "--to", "2026-12-01"],
+        "--from 2026-12-02 is after --to",
+      ],
+      [["provider-sheet", "--from", "2026-12-02", "--to", "2026-12-01"], "is after --to"],
+      [["catalog", "rollback", "99", "--reason", "test"], "no version 99; the newest is 1"],
+      [["catalog", "history", "--before", "99"], "no version 99; the newest is 1"],
+      [["catalog", "history", "--before", "soon"], "must be the number of a version"],
+      [[...credit("60.000"), "--operation", "receipt-4711"], "was used for 50000 VND"],
+      [credit("-60.000"), "the wallet has 50000 VND"],
+      [["credit", ann, "5", "--reason", "x"], "must have 3 to 500 characters"],
+      [[...credit("5"), "--operation", "short"], "must have 8 to 100 characters"],
+      [["campaign", "make", "gift", "Tet"], "KIND must be signup, voucher or bonus"],
+      [["campaign", "make", "signup", "Tet", "--amount", "5"], "--budget must be whole VND"],
+      [["campaign", "codes", voucher.id, "0"], "COUNT must be 1 to 10000"],
+    ];
+    for (const [args, problem] of refusals) {
+      const ran = await admin(...args);
+      assert(ran.code !== 0, args.join(" "));
+      assertStringIncludes(JSON.parse(ran.written).error, problem);
+    }
+    assertEquals(JSON.parse((await admin("account", "show", ann)).written).balanceVnd, "50000");
+  }));
+
 Deno.test("help is given wherever it is asked for, and changes nothing", () =>
   onStore(async (admin) => {
     await admin("account", "create", "--email", ann);
