@@ -101,7 +101,7 @@ for (const framing of ["declared", "chunked"] as const) {
     await until(() => bodies.usedBytes >= (2 + beyond.length) * bodyBytes, "one more is held");
     for (const style of ["messages", "chat"] as const) {
       const refusing = send(calls[style](""), framing);
-      await passTurns(20);
+      await until(() => time.pending > 0, "it waits for room");
       time.advance(bodyWaitMs + 1_000);
       const refused = await refusing;
       assertEquals(refused.status, 503);
@@ -243,19 +243,27 @@ const anyRequest = fc.oneof(
   fc.constant(calls.bad()),
 );
 
+/** A call of the test: what it sends, after how many turns, and whether its client leaves. */
+interface Job {
+  readonly call: TestCall;
+  readonly framing: "declared" | "chunked";
+  readonly afterTurns: number;
+  readonly leaves: boolean;
+}
+
 Deno.test("whatever calls request, however they end, and whenever their clients leave, no memory stays counted", async () => {
   await using world = await open();
   const { send, bodies, time } = world;
-  const job = fc.record({
+  const job = fc.record<Job>({
     call: anyRequest,
     framing: fc.constantFrom("declared", "chunked"),
-    afterMs: fc.nat(80),
+    afterTurns: fc.nat(80),
     leaves: fc.boolean(),
   });
   // Of these slow ones one is too many, whatever else there is; the last comes when they are gone.
   const slow = calls.chat("[[sandbox:slow 30]]");
-  const one = { call: slow, framing: "declared", afterMs: 0, leaves: false } as const;
-  const crowd = [one, one, one, { ...one, call: calls.bad(), afterMs: 90 }];
+  const one: Job = { call: slow, framing: "declared", afterTurns: 0, leaves: false };
+  const last: Job = { ...one, call: calls.bad() };
   const statuses = new Set<number>();
   await fc.assert(
     fc.asyncProperty(
@@ -263,15 +271,21 @@ Deno.test("whatever calls request, however they end, and whenever their clients 
       fc.boolean(),
       async (jobs, isLong) => {
         // The wait for room ends early in some runs; elsewhere all are let in.
-        if (isLong) setTimeout(() => time.advance(bodyWaitMs + 1_000), 15);
-        await Promise.all([...crowd, ...jobs].map(async ({ call, framing, afterMs, leaves }) => {
-          await new Promise((wake) => setTimeout(wake, afterMs));
+        const ending = isLong
+          ? until(() => time.pending > 0, "one waits for room")
+            .then(() => time.advance(bodyWaitMs + 1_000))
+          : undefined;
+        const run = async ({ call, framing, afterTurns, leaves }: Job) => {
+          await passTurns(afterTurns);
           const response = await send(call, framing);
           statuses.add(response.status);
           assert(bodies.usedBytes <= bounds.total + 2 * bodyBytes, "one may go beyond");
           if (leaves) await response.body?.cancel();
           else await response.bytes().catch(() => {}); // some break off on purpose
-        }));
+        };
+        await Promise.all([one, one, one, ...jobs].map(run));
+        await ending;
+        await run(last);
         assertEquals([bodies.usedBytes, bodies.owners], [0, 0]);
       },
     ),

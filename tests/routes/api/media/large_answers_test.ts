@@ -2,10 +2,9 @@
 import * as fc from "../../../support/property.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import { answerWaitMs } from "../../../../core/lib/bytes/answer_budget.ts";
+import { type AnswerBudget, answerWaitMs } from "../../../../core/lib/bytes/answer_budget.ts";
 import { keepAliveMs } from "../../../../core/calls/limits.ts";
 import { unreadAnswerMs } from "../../../../routes/api/chat/whole_answer.ts";
-import { sleep } from "../../../../core/lib/time/sleep.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { until } from "../../../support/until.ts";
 import { errorOf, type MediaWorld, mockProvider, openMediaWorld } from "./media_world.ts";
@@ -79,6 +78,23 @@ async function open(
   };
 }
 
+/** Resolves when an answer that is opened from now on waits for room. */
+function nextWait(answers: AnswerBudget): Promise<void> {
+  const waits = Promise.withResolvers<void>();
+  const { open } = answers;
+  answers.open = (owner) => {
+    const answer = open.call(answers, owner);
+    const { grow } = answer;
+    answer.grow = (bytes) => {
+      const waiting = grow.call(answer, bytes);
+      if (waiting !== undefined) waits.resolve();
+      return waiting;
+    };
+    return answer;
+  };
+  return waits.promise;
+}
+
 const endpoints = [["/v1/images/generations", images], ["/v1/chat/completions", chat]] as const;
 
 for (const [path, body] of endpoints) {
@@ -89,11 +105,13 @@ for (const [path, body] of endpoints) {
     const beyond = await world.post(path, body);
     assert(answers.usedBytes >= 2 * 200 * kilobyte, `${answers.usedBytes} bytes`);
     let isAnswered = false;
+    const waits = nextWait(answers);
     const third = world.post(path, body).then((response) => {
       isAnswered = true;
       return response;
     });
-    await passTurns(20);
+    await waits;
+    await passTurns(5);
     assert(!isAnswered, "answered beyond the bound");
 
     const length = Number(beyond.headers.get("content-length"));
@@ -112,8 +130,9 @@ Deno.test("an answer that gets no memory for a minute is refused and costs nothi
   const [path, body] = endpoints[0];
   const unread = [await world.post(path, body), await world.post(path, body)];
   const before = await world.balanceVnd();
+  const waits = nextWait(world.gateway.answers);
   const refused = world.post(path, body);
-  await sleep(200);
+  await waits;
   world.time.advance(answerWaitMs + 1_000);
   const response = await refused;
   const { status, code } = await errorOf(response);
@@ -160,8 +179,10 @@ const late = [
 
 for (const { what, answer, events, units } of late) {
   Deno.test(`a stream that began before ${what} releases the memory of its answer`, async () => {
+    const reached = Promise.withResolvers<void>();
     const sent = Promise.withResolvers<void>();
     await using world = await open(() => {
+      reached.resolve();
       const body = new ReadableStream({
         async start(controller) {
           await sent.promise;
@@ -172,8 +193,8 @@ for (const { what, answer, events, units } of late) {
       return new Response(body, { headers: { "content-type": "application/json" } });
     });
     const answering = world.post(endpoints[0][0], { ...images, n: 2, stream: true });
-    await until(() => world.gateway.calls.count === 1, "the call runs");
-    await sleep(50);
+    await reached.promise;
+    await passTurns(5);
     world.time.advance(keepAliveMs + 1_000);
     const response = await answering;
     sent.resolve();

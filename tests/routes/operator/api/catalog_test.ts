@@ -111,7 +111,7 @@ Deno.test("a version may wait for its moment, and be withdrawn", async () => {
     w.ask("PUT", "", { base: 1, body: { catalog, reason: "r", effective_from } });
   assertEquals((await at("tomorrow")).status, 400);
   assertEquals((await at("2999-01-01T00:00:00Z")).status, 400);
-  const from = new Date(Date.now() + 3_600_000).toISOString();
+  const from = new Date(w.gateway.time.nowMs() + 3_600_000).toISOString();
   assertEquals((await at(from)).body.effective_from, from);
   const state = await w.ask("GET", "");
   assertEquals([state.body.version, state.body.newest, state.body.scheduled], [1, 2, {
