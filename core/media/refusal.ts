@@ -1,6 +1,7 @@
 /** Reads a provider's error answer to a media call. */
-import { readProviderError } from "../wire/errors/provider_error.ts";
-import { GatewayError } from "../errors.ts";
+import { decodeProviderError } from "../wire/errors/errors.ts";
+import type { GatewayError } from "../errors.ts";
+import { defined } from "../lib/defined.ts";
 import { tryParseExactly } from "../lib/json/exact_json.ts";
 import type { Json } from "../lib/json/json.ts";
 
@@ -14,15 +15,14 @@ export function parseJson(bytes: Uint8Array): Json | undefined {
 }
 
 /**
- * Converts a refusal into an error; `waitSeconds` is the time for which the provider asks not to be
- * called.
+ * Converts a refusal into an error, by the same rules as for chat: media endpoints have the errors of the Chat style.
+ *
+ * @param waitSeconds the time for which the provider asks not to be called
  */
 export function decodeMediaRefusal(
   status: number,
   text: string,
   waitSeconds: number | undefined,
 ): GatewayError {
-  const error = readProviderError(tryParseExactly(text), status);
-  if (waitSeconds === undefined || error.retryAfterSeconds !== undefined) return error;
-  return new GatewayError(error.code, error.message, { retryAfterSeconds: waitSeconds });
+  return decodeProviderError("chat", status, text, defined({ retryAfterSeconds: waitSeconds }));
 }

@@ -1,5 +1,5 @@
 /** Reads providers' answers to submissions and polls. Every value is checked against a bound. */
-import { publicMessage } from "../../wire/errors/provider_error.ts";
+import { publicMessage } from "../../wire/errors/error_fields.ts";
 import { idText, type Json } from "../../lib/json/json.ts";
 import type { VideoAdapter } from "./adapter.ts";
 import { readPointer } from "./json_pointer.ts";

@@ -11,18 +11,18 @@
  */
 import { type ErrorCode, GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { readAnswer } from "../answer_reading.ts";
 import type { ProviderStyle } from "../contract.ts";
+import { concernsAccount } from "./account_errors.ts";
+import { type ErrorFields, readErrorFields } from "./error_fields.ts";
 import {
-  type ErrorFields,
   ownWords,
   providerCode,
-  readErrorFields,
   readProviderError,
+  waitOf,
+  windowError,
 } from "./provider_error.ts";
 import { vendorErrorMembers } from "./vendor_error_body.ts";
-import { saysTooLong, tooLongText } from "./too_long.ts";
 
 /** Properties of a call on which reading a provider's error depends. */
 export interface ProviderErrorOptions {
@@ -103,6 +103,9 @@ function withVendorMembers(error: GatewayError, body: Json | undefined): Gateway
   return members === undefined ? error : error.reworded(error.message, members);
 }
 
+/** Advice to the operator in a rate limit: a customer would take the plan or the balance for his own. */
+const accountTalk = /\b(?:billing|recharge|balance|payment|your (?:current )?(?:plan|quota))\b/i;
+
 function refusal(
   status: number,
   body: Json | undefined,
@@ -110,30 +113,39 @@ function refusal(
 ): GatewayError {
   const said = readProviderError(body);
   const fields = readErrorFields(body);
-  if (isOurs(status, said, body)) return ours(status);
-  if (isTooLong(status, said)) {
-    return new GatewayError(
-      "context_length_exceeded",
-      tooLongText(said.message),
-      field(fields, options),
-    );
+  if (isOurs(status, said, fields, body)) return ours(status);
+  if (mayBeTooLong(status)) {
+    const isCap = said.code === "invalid_request" &&
+      windowError(fields.message, false) !== undefined;
+    // The provider's own words for clients of its style, which may know them.
+    const text = isCap && options.native === true ? fields.message : said.message;
+    if (isCap || said.code === "context_length_exceeded") {
+      return new GatewayError(said.code, text, field(fields, options));
+    }
   }
   if (status < 500 && said.code === "content_policy_violation") return said;
-  const code = codeOf(status, said, body);
+  const code = codeOf(status, said, fields, body);
   // The provider sent no text, or none that may be shown: use the text for the status.
-  const isTheirs = said.message === fields.message || said.code === "context_length_exceeded";
-  const hasText = isTheirs && fields.message !== "" && code !== "model_not_found";
+  const isPrivate = said.code === "upstream_unreachable" && said.message !== fields.message;
+  const isOperators = code === "rate_limit_exceeded" && accountTalk.test(fields.message);
+  const hasText = !isPrivate && !isOperators && fields.message !== "" &&
+    code !== "model_not_found";
   const message = hasText ? fields.message : ownWords[code] ?? said.message;
   return new GatewayError(code, message, {
     cause: `status ${status}`,
     ...(code === "invalid_request" && status !== 400 && status < 500 ? { status } : {}),
     ...(status < 500 ? { ...field(fields, options), ...providerCode(code, fields) } : {}),
-    ...wait(code, options),
+    ...waitOf(code, body, fields, options.retryAfterSeconds),
   });
 }
 
-function codeOf(status: number, said: GatewayError, body: Json | undefined): ErrorCode {
-  if (status === 404 && isAboutModel(body)) return "model_not_found";
+function codeOf(
+  status: number,
+  said: GatewayError,
+  fields: ErrorFields,
+  body: Json | undefined,
+): ErrorCode {
+  if (status === 404 && isAboutModel(fields, body)) return "model_not_found";
   const known = codeOfStatus.get(status);
   if (known !== undefined) return known;
   // Some servers report overload with a 400 or an unusual status.
@@ -151,7 +163,12 @@ function ofSuccess(
   const said = isJsonObject(body) ? readAnswer(style, body).error : undefined;
   if (said === undefined) return ours(status);
   if (said.code === "context_length_exceeded") return said;
-  return new GatewayError(said.code, said.message, wait(said.code, options));
+  const { code, message } = said;
+  return new GatewayError(
+    code,
+    message,
+    waitOf(code, body, readErrorFields(body), options.retryAfterSeconds),
+  );
 }
 
 function ours(status: number): GatewayError {
@@ -159,39 +176,31 @@ function ours(status: number): GatewayError {
   return new GatewayError("upstream_unreachable", message, { cause: `status ${status}` });
 }
 
-/** Returns the time to wait, for codes where waiting helps. */
-function wait(code: ErrorCode, { retryAfterSeconds }: ProviderErrorOptions) {
-  const helps = code === "rate_limit_exceeded" || code === "overloaded" ||
-    code === "service_unavailable";
-  return helps && retryAfterSeconds !== undefined ? { retryAfterSeconds } : {};
-}
-
-const ourWords =
-  /api[ _-]?key|credit balance|insufficient[ _]quota|credit_balance_exhausted|enforced_spend_limit_reached|usage limits?\b|billing|organization has been disabled/i;
-
 /** Whether an error is between operator and provider, so that the caller cannot correct it. */
-function isOurs(status: number, said: GatewayError, body: Json | undefined): boolean {
+function isOurs(
+  status: number,
+  said: GatewayError,
+  fields: ErrorFields,
+  body: Json | undefined,
+): boolean {
   if (status === 401 || status === 402 || status === 407) return true;
   if (status === 403) return said.code !== "content_policy_violation";
-  if (status !== 400 && status !== 429) return false;
-  return ourWords.test(said.message) || ourWords.test(kindOf(body));
+  return status < 500 && status !== 404 && concernsAccount(fields, body);
 }
 
-/** Returns `type` and `code` of the body's error, as text. */
-function kindOf(body: Json | undefined): string {
-  const error = isJsonObject(body) && isJsonObject(body.error) ? body.error : body;
-  if (!isJsonObject(error)) return "";
-  return [error.type, error.code].filter((word) => typeof word !== "object").join(" ");
+/** What providers write first of a model that they do not have: its name follows, or comes before. */
+const aboutModel =
+  /^(?:the )?(?:requested |specified )?(?:models?\b|publisher model\b|deployment\b)|^no (?:allowed |available )?(?:endpoints|providers|models?)\b|^(?:unknown|invalid|unsupported|no such) model\b/i;
+
+/** Whether a 404 is about the model: its code, its field or the beginning of its text says so, or it cannot be read. */
+function isAboutModel({ code, param, message }: ErrorFields, body: Json | undefined): boolean {
+  return body === undefined || code === "model_not_found" || param === "model" ||
+    aboutModel.test(message);
 }
 
-/** Whether a 404 is about the model: the body names one, or cannot be read. */
-function isAboutModel(body: Json | undefined): boolean {
-  return body === undefined || /model/i.test(stringifyExactly(body));
-}
-
-function isTooLong(status: number, said: GatewayError): boolean {
-  if (status !== 400 && status !== 413 && status !== 422) return false;
-  return said.code === "context_length_exceeded" || saysTooLong(said.message);
+/** Whether a status can report a request beyond the context window. */
+function mayBeTooLong(status: number): boolean {
+  return status === 400 || status === 413 || status === 422;
 }
 
 /** Parses the body; `undefined` if it is not JSON: empty, cut, or a page of a proxy. */

@@ -1,12 +1,10 @@
 import { type ErrorCode, GatewayError } from "../../errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { saysTooLong, tooLongText } from "./too_long.ts";
-
-/**
- * Characters of a provider's error text that are passed on: a sentence or two. Some providers put whole
- * prompts or stack traces there.
- */
-export const maxErrorMessageChars = 500;
+import { defined } from "../../lib/defined.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { concernsAccount } from "./account_errors.ts";
+import { bodyWaitSeconds } from "./body_wait.ts";
+import { type ErrorFields, readErrorFields } from "./error_fields.ts";
+import { readWindowExcess } from "./too_long.ts";
 
 /** Providers' names of errors (`code`, `type` or HTTP status), by the gateway's code. */
 const words: readonly (readonly [ErrorCode, readonly string[]])[] = [
@@ -16,23 +14,28 @@ const words: readonly (readonly [ErrorCode, readonly string[]])[] = [
     "server_is_overloaded",
     "over_capacity",
     "engine_overloaded_error",
-    "service_unavailable_error",
-    "service_unavailable",
-    "503",
     "529",
   ]],
+  ["service_unavailable", ["service_unavailable_error", "service_unavailable", "503"]],
   ["rate_limit_exceeded", [
     "rate_limit_error",
     "rate_limit_exceeded",
     "rate_limit_reached_error",
     "too_many_requests",
+    "resource_exhausted",
     "slow_down",
     "requests",
     "tokens",
     "429",
   ]],
   ["upstream_timeout", ["timeout_error", "timeout", "request_timeout", "408", "504"]],
-  ["context_length_exceeded", ["context_length_exceeded"]],
+  ["context_length_exceeded", [
+    "context_length_exceeded",
+    "context_window_exceeded",
+    "exceed_context_size_error",
+    "model_max_prompt_tokens_exceeded",
+    "1261",
+  ]],
   ["content_policy_violation", [
     "content_policy_violation",
     "content_filter",
@@ -54,17 +57,10 @@ const codeOfWord: ReadonlyMap<string, ErrorCode> = new Map(
   words.flatMap(([code, names]) => names.map((name) => [name, code] as const)),
 );
 
-/** Errors between operator and provider: the caller cannot correct them and gets no details. */
+/** Codes, types and statuses of errors that the caller cannot correct, without details for him. */
 const privateWords: ReadonlySet<string> = new Set([
-  "authentication_error",
-  "permission_error",
-  "billing_error",
   "not_found_error",
-  "insufficient_quota",
-  "credit_balance_exhausted",
-  "invalid_api_key",
   "model_not_found",
-  "unsupported_country_region_territory",
   "401",
   "402",
   "403",
@@ -86,16 +82,6 @@ export const ownWords: Partial<Record<ErrorCode, string>> = {
   upstream_unreachable: "The provider of this model failed",
 };
 
-/** An error in the provider's own terms. */
-export interface ErrorFields {
-  readonly type: string;
-  readonly code: string;
-  /** The cleaned text for the client; empty if there is none. */
-  readonly message: string;
-  /** The wrong field of the request, as the provider's style names it. */
-  readonly param: string | undefined;
-}
-
 /**
  * Turns a provider's error of any shape into a `GatewayError`. `body` is the whole JSON of an error answer or of an error
  * event; known shapes are a nested `error`, flat members, `detail` (a text, or a list of faults from validating servers),
@@ -114,19 +100,53 @@ export interface ErrorFields {
  */
 export function readProviderError(body: Json | undefined, status?: number): GatewayError {
   const fields = readErrorFields(body);
+  if (concernsAccount(fields, body)) return new GatewayError("upstream_unreachable", generic);
   for (const name of [fields.code, fields.type, status === undefined ? "" : String(status)]) {
     if (privateWords.has(name)) return new GatewayError("upstream_unreachable", generic);
     const code = codeOfWord.get(name);
     if (code === undefined) continue;
-    const isLong = code === "context_length_exceeded" ||
-      code === "invalid_request" && saysTooLong(fields.message);
     const message = fields.message || (ownWords[code] ?? generic);
-    if (isLong) return new GatewayError("context_length_exceeded", tooLongText(message));
-    return new GatewayError(code, message, providerCode(code, fields));
+    const isCoded = code === "context_length_exceeded";
+    const excess = isCoded || code === "invalid_request"
+      ? windowError(message, isCoded)
+      : undefined;
+    return excess ?? new GatewayError(isCoded ? "invalid_request" : code, message, {
+      ...providerCode(code, fields),
+      ...waitOf(code, body, fields),
+    });
   }
-  return saysTooLong(fields.message)
-    ? new GatewayError("context_length_exceeded", tooLongText(fields.message))
-    : new GatewayError("upstream_unreachable", fields.message || generic);
+  return windowError(fields.message, false) ??
+    new GatewayError("upstream_unreachable", fields.message || generic);
+}
+
+/** The error of a request beyond the context window, if its code or its text reports one. */
+export function windowError(message: string, isCoded: boolean): GatewayError | undefined {
+  const excess = readWindowExcess(message, isCoded);
+  if (excess === undefined) return undefined;
+  const code = excess.kind === "prompt" ? "context_length_exceeded" : "invalid_request";
+  return new GatewayError(code, excess.text);
+}
+
+/** Codes for which a caller may wait. */
+const waitHelps: ReadonlySet<ErrorCode> = new Set<ErrorCode>([
+  "rate_limit_exceeded",
+  "overloaded",
+  "service_unavailable",
+]);
+
+/**
+ * The time to wait, as an object to spread: what the body tells, unless a header told it.
+ *
+ * @param headerSeconds the time of `retry-after`
+ */
+export function waitOf(
+  code: ErrorCode,
+  body: Json | undefined,
+  { message }: ErrorFields,
+  headerSeconds?: number,
+): { readonly retryAfterSeconds?: number } {
+  if (!waitHelps.has(code)) return {};
+  return defined({ retryAfterSeconds: headerSeconds ?? bodyWaitSeconds(body, message) });
 }
 
 /**
@@ -153,77 +173,4 @@ export function providerCode(
 ): { readonly providerCode?: string } {
   if (code !== "invalid_request" || word.length > codeChars) return {};
   return /^[a-z][a-z0-9_]*$/.test(word) ? { providerCode: word } : {};
-}
-
-/** Reads the body of an error of any shape. */
-export function readErrorFields(body: Json | undefined): ErrorFields {
-  if (typeof body === "string") return fieldsOf({}, body);
-  if (!isJsonObject(body)) return fieldsOf({}, undefined);
-  const nested = body["error"];
-  if (isJsonObject(nested)) {
-    return fieldsOf(nested, nested["message"] ?? nested["error"]);
-  }
-  if (typeof nested === "string" && nested !== "") return fieldsOf(body, nested);
-  return fieldsOf(body, body["message"] ?? body["detail"] ?? body["msg"]);
-}
-
-function fieldsOf(object: JsonObject, said: Json | undefined): ErrorFields {
-  const fault = Array.isArray(said) ? said[0] : said;
-  const { text, path } = isJsonObject(fault) ? faultOf(fault) : { text: fault, path: "" };
-  const message = typeof text === "string" ? publicMessage(text) : "";
-  const param = object["param"] ?? path;
-  return {
-    type: word(object["type"]),
-    code: word(object["code"]),
-    message: path === "" || message === "" ? message : `${path}: ${message}`,
-    param: typeof param === "string" && param !== "" && param.length <= paramChars
-      ? param
-      : undefined,
-  };
-}
-
-/** Most characters of a field's name that are passed on. */
-const paramChars = 256;
-
-/** One fault of a list, as validating servers write it: `{"loc":["body","messages",0],"msg":"field required"}`. */
-function faultOf(fault: JsonObject): { readonly text: Json | undefined; readonly path: string } {
-  const { loc } = fault;
-  const steps = Array.isArray(loc) ? loc.slice(loc[0] === "body" ? 1 : 0) : [];
-  const path = publicMessage(steps.join("."));
-  return {
-    text: fault["msg"] ?? fault["message"],
-    path: path.length <= paramChars ? path : "",
-  };
-}
-
-function word(value: Json | undefined): string {
-  if (typeof value === "number") return String(value);
-  return typeof value === "string" ? value.toLowerCase() : "";
-}
-
-const control = /[\p{Cc}&&\p{ASCII}]+/gv;
-const secret = /\b(?:sk|key|pk|gsk|xai|org|proj)[-_](?=[\w-]*\d)[\w-]{6,}|\bBearer\s+\S+/g;
-const url = /\b[a-z][a-z0-9+.-]{0,20}:\/\/\S+/gi;
-const host =
-  /\b[\w-]+(?:\.[\w-]+)*\.(?:com|net|org|io|ai|dev|app|cloud|co|cn|vn|eu|us|internal|local|svc)\b(?::\d+)?\S*/gi;
-const address = /\b\d{1,3}(?:\.\d{1,3}){3}(?::\d+)?\b/g;
-
-/**
- * Cleans a provider's error text for the client.
- *
- * It is cut to {@linkcode maxErrorMessageChars}, without control characters, URLs, host names,
- * addresses and anything that resembles a key or an organisation.
- *
- * @example
- * ```ts
- * import { publicMessage } from "./provider_error.ts";
- * const text = publicMessage("Bad key sk-abc123456 at https://api.example.com/v1");
- * if (text !== "Bad key [removed] at [removed]") throw new Error(text);
- * ```
- */
-export function publicMessage(text: string): string {
-  const cut = text.slice(0, 2 * maxErrorMessageChars).replace(control, " ");
-  const clean = cut.replace(url, "[removed]").replace(host, "[removed]")
-    .replace(address, "[removed]").replace(secret, "[removed]").trim();
-  return clean.length > maxErrorMessageChars ? `${clean.slice(0, maxErrorMessageChars)}…` : clean;
 }

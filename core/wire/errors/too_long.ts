@@ -1,84 +1,143 @@
 /**
- * Prompts beyond a model's context window: how providers report them, and the one wording that clients get.
+ * Requests beyond a model's context window: how providers report them, and the wording that clients get.
  *
  * Agent clients compact their conversation when they read `prompt is too long: N tokens > M maximum`, and some compute
- * from N and M how much to cut. The two numbers are therefore taken only from known wordings, never from other numbers
- * of an error text (an id, an error code, a cap on output).
+ * from N and M how much to cut. They lower `max_tokens` when they read that input and `max_tokens` together exceed the
+ * limit. Errors quote what the client sent, so that only what a text begins with, in a wording of a known vendor, tells
+ * which of the two it is.
  */
 
 /** A count of tokens as providers write it, at most 12 digits. */
 const count = String.raw`\d[\d,]{0,14}`;
 const used = `(?<used>${count})`;
+const cap = `(?<cap>${count})`;
 const most = `(?<most>${count})`;
 
+/** What libraries and vendors write before their texts: `litellm.BadRequestError: OpenAIException - `, `<400> …: `. */
+const lead =
+  /^(?:<\d{3}>\s*)?(?:[A-Za-z_][\w.]*(?:Error|Exception|InvalidParameter)\w*\s*(?::|-)\s*|Invalid request: |Input validation error: |invalid params, |The model returned the following errors: )*/;
+
+/** Begins a pattern at the beginning of a text. */
+const begins = (form: string) => new RegExp(`^(?:the |your )?${form}`, "i");
+
 /** Wordings with both numbers, each with a vendor or server that uses it. */
-const forms: readonly RegExp[] = [
+const promptForms: readonly RegExp[] = [
   // Anthropic, also behind other hosts.
   `prompt is too long: ${used} tokens > ${most} maximum`,
-  // OpenAI, Azure, DeepSeek, vLLM, OpenRouter, SGLang.
-  `maximum context length (?:is|of) ${most} tokens.{0,60}?(?:resulted in|requested(?: about| a total of)?) ${used} tokens`,
-  `exceed the configured limit of ${most} tokens.{0,40}?resulted in ${used} tokens`,
+  // OpenAI, Azure, DeepSeek, vLLM, OpenRouter.
+  `(?:this (?:model|endpoint)'s |model's )?maximum context length (?:is|of) ${most} tokens.{0,60}?(?:resulted in|requested(?: about| a total of)?) ${used} tokens`,
+  `(?:input tokens )?exceed the configured limit of ${most} tokens.{0,40}?resulted in ${used} tokens`,
   // vLLM.
   `You passed ${used} input tokens.{0,200}?maximum input length of ${most} tokens`,
-  `prompt \\(length ${used}\\) is longer than the maximum model length of ${most}`,
+  `(?:decoder )?prompt \\(length ${used}\\) is longer than the maximum model length of ${most}`,
   // SGLang.
+  `requested token count exceeds the model's maximum context length of ${most} tokens\\. You requested a total of ${used} tokens`,
   `input \\(${used} tokens\\) is longer than the model's context length \\(${most} tokens\\)`,
   // Gemini.
   `input token count \\(${used}\\) exceeds the maximum number of tokens allowed \\(${most}\\)`,
+  `unable to submit request because the input token count is ${used} but model only supports up to ${most}`,
   // Mistral.
-  `Prompt contains ${used} tokens.{0,60}?too large for model with ${most} maximum context length`,
+  `prompt contains ${used} tokens.{0,60}?too large for model with ${most} maximum context length`,
   // xAI.
-  `maximum prompt length is ${most} but the request contains ${used} tokens`,
+  `(?:this model's )?maximum prompt length is ${most} but the request contains ${used} tokens`,
   // Fireworks.
   `prompt is too long: ${used}, model maximum context length: ${most}`,
   // Cerebras.
-  `Current length is ${used} while limit is ${most}`,
+  `please reduce the length of the messages or completion\\. Current length is ${used} while limit is ${most}`,
   // GitHub Copilot.
   `prompt token count of ${used} exceeds the limit of ${most}`,
   // Moonshot.
-  `exceeded model token limit: ${most} \\(requested: ${used}\\)`,
+  `request exceeded model token limit: ${most} \\(requested: ${used}\\)`,
   // llama.cpp.
   `request \\(${used} tokens\\) exceeds the available context size \\(${most} tokens\\)`,
   // Text Generation Inference, Together.
   `\`inputs\` must have less than ${most} tokens\\. Given: ${used}`,
-].map((form) => new RegExp(form, "i"));
-
-/** Wordings without both numbers. */
-const words =
-  /prompt is too long|maximum (?:context|prompt) length|context (?:window|length)|available context size|input token count|input tokens exceed|too many input tokens|input is too long for requested model|exceeded model token limit/i;
-
-/** vLLM's wording for a cap on output that does not fit the window: the prompt is not too long. */
-const capTooLarge = /max_(?:completion_)?tokens['"\x60]? is too large/i;
-
-/** Whether an error text reports a prompt beyond the context window. */
-export function saysTooLong(message: string): boolean {
-  if (capTooLarge.test(message)) return false;
-  return words.test(message) || forms.some((form) => form.test(message));
-}
+].map(begins);
 
 /**
- * Returns the text for the client. Without numbers of a known wording the provider's text follows unchanged.
+ * Wordings that tell the prompt from the cap on output, whose sum is beyond the window. The prompt alone may fit.
+ */
+const sumForms: readonly RegExp[] = [
+  // OpenAI, DeepSeek, vLLM, OpenRouter.
+  `(?:this (?:model|endpoint)'s )?maximum context length is ${most} tokens.{0,120}?\\(${used} (?:in the messages|of text input|in your prompt)[^)]{0,120}?${cap} (?:in|for) the (?:completion|output)\\)`,
+  // SGLang.
+  `requested token count exceeds the model's maximum context length of ${most} tokens.{0,60}?${used} tokens from the input messages and ${cap} tokens for the completion`,
+  // vLLM.
+  `(?:['"\`]?max_tokens['"\`]? or )?['"\`]?max_(?:completion_)?tokens['"\`]? is too large: ${cap}\\. This model's maximum context length is ${most} tokens and your request has ${used} input tokens`,
+  `You passed ${used} input tokens and requested ${cap} output tokens.{0,60}?context length is only ${most} tokens`,
+  // Text Generation Inference.
+  `\`inputs\` tokens \\+ \`max_new_tokens\` must be <= ${most}\\. Given: ${used} \`inputs\` tokens and ${cap}`,
+  // Anthropic.
+  `input length and \`max_tokens\` exceed context limit: ${used} \\+ ${cap} > ${most}`,
+].map(begins);
+
+/** The same without numbers, where the cap is the fault. */
+const capWords = begins(
+  String
+    .raw`(?:['"\x60]?max_tokens['"\x60]? or )?['"\x60]?max_(?:completion_|output_)?tokens['"\x60]?:? `,
+);
+
+/** Wordings without both numbers. */
+const promptWords = begins(
+  `(?:prompt is too long|prompt exceeds max length|input is too long|input exceeds the context window|` +
+    `context (?:window|length) exceed|(?:this (?:model|endpoint)'s )?maximum (?:context|prompt) length|` +
+    `range of input length should be|input token count|input tokens exceed|too many input tokens|` +
+    `request \\(?${count} tokens\\)? exceeds|requested token count exceeds|exceeded model token limit|` +
+    `please reduce the length of the messages)`,
+);
+
+/** What a text says of a request beyond the window. */
+export type WindowExcess =
+  /** The prompt alone is too long, in the one wording that clients get. */
+  | { readonly kind: "prompt"; readonly text: string }
+  /** The prompt fits, but not together with the cap on output. */
+  | { readonly kind: "cap"; readonly text: string };
+
+/**
+ * Reads the text of a request beyond the window. Without numbers of a known wording the provider's text follows unchanged.
+ *
+ * @param isCoded whether the error's code says so already, so that any text is one of a window
  *
  * @example
  * ```ts
- * import { tooLongText } from "./too_long.ts";
- * const told = tooLongText("This model's maximum prompt length is 131072 but the request contains 140000 tokens.");
- * if (told !== "prompt is too long: 140000 tokens > 131072 maximum") throw new Error(told);
- * const bare = tooLongText("Request 4f2b-9981: context window exceeded (2013)");
- * if (bare !== "prompt is too long: Request 4f2b-9981: context window exceeded (2013)") throw new Error(bare);
+ * import { readWindowExcess } from "./too_long.ts";
+ * const long = "This model's maximum prompt length is 131072 but the request contains 140000 tokens.";
+ * if (readWindowExcess(long, false)?.text !== "prompt is too long: 140000 tokens > 131072 maximum") throw new Error();
+ * const quoted = "Invalid schema for 'x': missing 'context length'";
+ * if (readWindowExcess(quoted, false) !== undefined) throw new Error("a quoted name decided");
  * ```
  */
-export function tooLongText(message: string): string {
-  for (const form of forms) {
-    const groups = form.exec(message)?.groups;
+export function readWindowExcess(message: string, isCoded: boolean): WindowExcess | undefined {
+  const text = message.replace(lead, "");
+  for (const form of sumForms) {
+    const groups = form.exec(text)?.groups;
     if (groups === undefined) continue;
-    const [prompt, window] = [countOf(groups["used"]), countOf(groups["most"])];
-    // The sum of prompt and cap may exceed the window although the prompt does not.
-    if (prompt > window) return `prompt is too long: ${prompt} tokens > ${window} maximum`;
+    const [prompt, output, window] = [groups["used"], groups["cap"], groups["most"]].map(countOf);
+    if (prompt === undefined || output === undefined || window === undefined) continue;
+    return prompt > window ? tooLong(prompt, window) : {
+      kind: "cap",
+      text: `input length and \`max_tokens\` exceed context limit: ${prompt} + ${output} > ` +
+        `${window}, decrease input length or \`max_tokens\` and try again`,
+    };
   }
-  return /prompt is too long/i.test(message) ? message : `prompt is too long: ${message}`;
+  for (const form of promptForms) {
+    const groups = form.exec(text)?.groups;
+    if (groups === undefined) continue;
+    const [prompt, window] = [groups["used"], groups["most"]].map(countOf);
+    if (prompt !== undefined && window !== undefined && prompt > window) {
+      return tooLong(prompt, window);
+    }
+  }
+  if (capWords.test(text)) return undefined;
+  if (!isCoded && !promptWords.test(text)) return undefined;
+  const isWorded = /^(?:the |your )?prompt is too long/i.test(message);
+  return { kind: "prompt", text: isWorded ? message : `prompt is too long: ${message}` };
 }
 
-function countOf(digits: string | undefined): number {
-  return Number((digits ?? "").replaceAll(",", ""));
+function tooLong(prompt: number, window: number): WindowExcess {
+  return { kind: "prompt", text: `prompt is too long: ${prompt} tokens > ${window} maximum` };
+}
+
+function countOf(digits: string | undefined): number | undefined {
+  return digits === undefined ? undefined : Number(digits.replaceAll(",", ""));
 }

@@ -3,7 +3,7 @@
  * read, without those that reveal the operator's account or the provider.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { publicMessage } from "./provider_error.ts";
+import { publicMessage } from "./error_fields.ts";
 
 /** Most levels of nested details; deeper ones are dropped. Vendors' errors have up to four levels. */
 const maxDepth = 8;

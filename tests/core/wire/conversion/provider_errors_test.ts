@@ -109,7 +109,7 @@ Deno.test("a prompt that is too long says so in the words that agents look for",
       "prompt is too long: 9001 tokens > 8192 maximum",
     ],
     [
-      "This model's maximum context length is 4097 tokens, however you requested 5,000 tokens (4000 in the messages, 1000 in the completion).",
+      "This model's maximum context length is 4097 tokens, however you requested 6,000 tokens (5000 in the messages, 1000 in the completion).",
       "prompt is too long: 5000 tokens > 4097 maximum",
     ],
     [

@@ -146,7 +146,7 @@ Deno.test("an answer without candidates, and one with an error, are none", () =>
   const error = {
     error: { code: 503, message: "The model is overloaded.", status: "UNAVAILABLE" },
   };
-  assertEquals(readAnswer("gemini", error).error?.code, "overloaded");
+  assertEquals(readAnswer("gemini", error).error?.code, "service_unavailable");
   const { text, reading } = streamed("gemini", "chat", frames([error]));
   assertEquals(reading.state, "error");
   assert(text.includes("overloaded"), text);
@@ -192,7 +192,9 @@ Deno.test("what is between operator and vendor is a 502, a prompt too long the o
   const key = error(400, "API key not valid. Please pass a valid API key.", "INVALID_ARGUMENT");
   assertEquals([key.status, key.message.includes("API key")], [502, false]);
   const quota = "You exceeded your current quota, please check your plan and billing details.";
-  assertEquals(error(429, quota, "RESOURCE_EXHAUSTED").status, 502);
+  const perMinute = error(429, quota, "RESOURCE_EXHAUSTED");
+  assertEquals([perMinute.status, perMinute.code], [429, "rate_limit_exceeded"]);
+  assert(!perMinute.message.includes("billing"), perMinute.message);
   assertEquals(
     error(429, "Resource has been exhausted.", "RESOURCE_EXHAUSTED").code,
     "rate_limit_exceeded",
@@ -236,12 +238,12 @@ Deno.test("an error that comes by itself within a stream is the provider's, once
       const bytes = new TextEncoder().encode(begun + bare + end);
       const changes = { clientModel: "mine", upstreamModel: "gemini-3-pro" };
       const { passed, ending, reading } = pipeParts("gemini", [bytes], changes);
-      assertEquals([reading.state, reading.error?.code], ["error", "overloaded"]);
+      assertEquals([reading.state, reading.error?.code], ["error", "service_unavailable"]);
       assertEquals(passed, begun);
       assert(ending.includes("mine is overloaded") && !ending.includes("gemini-3"), ending);
       const converted = streamed("gemini", "messages", begun + bare + end, { sizes: [7] });
-      assertEquals(converted.reading.error?.code, "overloaded");
-      assert(converted.text.includes("overloaded_error"), converted.text);
+      assertEquals(converted.reading.error?.code, "service_unavailable");
+      assert(converted.text.includes("service_unavailable"), converted.text);
     }
   }
   const noise = pipeParts("gemini", [new TextEncoder().encode(`${begun}{"note": 1}\r\n\r\n`)]);

@@ -1,9 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import {
-  maxErrorMessageChars,
-  publicMessage,
-  readProviderError,
-} from "../../../../core/wire/errors/provider_error.ts";
+import { maxErrorMessageChars, publicMessage } from "../../../../core/wire/errors/error_fields.ts";
+import { readProviderError } from "../../../../core/wire/errors/provider_error.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
 
 Deno.test("errors are told apart by code, then type, then status", () => {
@@ -35,7 +32,7 @@ Deno.test("errors are told apart by code, then type, then status", () => {
     [e({ code: "content_filter", message: "x" }), 400, "content_policy_violation"],
     [e({ type: "api_error", message: "x" }), 500, "upstream_unreachable"],
     [{ detail: "x" }, 529, "overloaded"],
-    ["<html>", 503, "overloaded"],
+    ["<html>", 503, "service_unavailable"],
     [null, undefined, "upstream_unreachable"],
   ];
   for (const [body, status, code] of cases) {

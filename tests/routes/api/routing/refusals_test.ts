@@ -57,6 +57,27 @@ Deno.test(
 );
 
 Deno.test(
+  "a caller's own 400 that speaks of billing is tried on one route, and takes none from the others",
+  options,
+  async () => {
+    const message = "Invalid schema for function 'get_billing_portal': array schema missing items.";
+    const refusing: Unruly = async (conversation) =>
+      void await conversation.say(
+        plain(JSON.stringify({ error: { message, type: "invalid_request_error" } }), {
+          status: 400,
+        }),
+      );
+    await using world = await UnrulyWorld.open({ providers: { a: refusing, b: good } });
+    for (let i = 0; i < 6; i++) {
+      const answer = await world.call("chat", true);
+      assertEquals([answer.status, JSON.parse(answer.text).error.message], [400, message]);
+      assertEquals((await world.receiptOf(answer)).attempts.length, 1);
+    }
+    await world.checkBooks(6);
+  },
+);
+
+Deno.test(
   "a provider's 503 is service_unavailable in every style, as in the table of errors",
   options,
   async () => {
