@@ -19,7 +19,7 @@ export interface Isolate extends AsyncDisposable {
   wake(): void;
   kill(): Promise<void>;
   /** Ends it as the platform does; returns the exit code and the milliseconds that it took. */
-  stop(): Promise<{ readonly code: number; readonly tookMs: number }>;
+  stop(): Promise<number>;
   /** Runs every schedule of cron once. */
   cron(): Promise<void>;
 }
@@ -105,11 +105,7 @@ export async function startIsolate(env: Record<string, string>): Promise<Isolate
     wake: () => child.kill("SIGCONT"),
     cron: () => signalled("SIGUSR2", "cron has run"),
     kill: async () => void await end("SIGKILL"),
-    async stop() {
-      const startedAtMs = performance.now();
-      const code = await end("SIGINT");
-      return { code, tookMs: performance.now() - startedAtMs };
-    },
+    stop: () => end("SIGINT"),
     async [Symbol.asyncDispose]() {
       await end("SIGKILL");
     },
