@@ -25,7 +25,15 @@ export const processFolders: readonly string[] = [
 ];
 
 /** Files of process folders that the fast tier has, with what each stands for. */
-export const fastProcesses: Readonly<Record<string, string>> = {};
+export const fastProcesses: Readonly<Record<string, string>> = {
+  "tests/browser/first_day_test.ts": "a customer's journey in a browser, from sign-up to a call",
+  "tests/browser/price_change_test.ts": "an operator's journey in a browser, from price to price",
+  "tests/chaos/costs_kill_test.ts": "kill -9 amid calls, and all books afterwards",
+  "tests/chaos/workers_rates_test.ts": "a gateway on several threads, and a thread that ends",
+  "tests/clients/anthropic_test.ts": "the SDK of Anthropic: whole answers, streams, tools",
+  "tests/clients/gemini_test.ts": "the SDK of Google: whole answers, streams, tools",
+  "tests/clients/openai_test.ts": "the SDK of OpenAI: whole answers, streams, tools",
+};
 
 /** Unit files that only the long tier has, with the reason and with what the fast tier has instead. */
 export const longUnits: Readonly<Record<string, string>> = {
@@ -41,5 +49,13 @@ export const longUnits: Readonly<Record<string, string>> = {
   "tests/kv/wallet/fleet_bill_test.ts": "simulates a fleet; wallet/chaos_test.ts has its rules",
 };
 
+/** A process without a processor to collect on grows: the peak of its memory says little beside other work. */
+const memoryReason = "measures the peak of a process's memory";
+
 /** Files during which nothing else runs, with the reason. */
-export const aloneFiles: Readonly<Record<string, string>> = {};
+export const aloneFiles: Readonly<Record<string, string>> = {
+  "tests/clients/answer_memory_test.ts": memoryReason,
+  "tests/clients/body_memory_test.ts": memoryReason,
+  "tests/clients/bounded_memory_test.ts": memoryReason,
+  "tests/clients/media_memory_test.ts": memoryReason,
+};
