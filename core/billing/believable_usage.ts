@@ -16,7 +16,11 @@ import { billedInputTokens, noTokens, type ReportedUsage, type TokenUsage } from
 export interface EstimateCorrection {
   /** Tokens at the beginning of the prompt that are in the provider's cache. */
   readonly cachedTokens: number;
-  /** Reported tokens for each token of the gateway's own count, at most 1. */
+  /** Reported tokens of the beginning of the prompt; absent if only its instructions are known. */
+  readonly knownTokens?: number;
+  /** The gateway's own count of the same beginning. */
+  readonly knownEstimate?: number;
+  /** Reported tokens for each token of the gateway's own count, at most 1: for what follows the known beginning. */
   readonly inputScale: number;
   readonly outputScale: number;
 }
@@ -120,8 +124,10 @@ const uncorrected: EstimateCorrection = { cachedTokens: 0, inputScale: 1, output
  */
 function counted(evidence: UsageEvidence): TokenUsage {
   const { bounds, estimatedInputTokens, outputBytes, produced, correction } = evidence;
-  const { cachedTokens, inputScale, outputScale } = correction ?? uncorrected;
-  const input = Math.min(Math.ceil(estimatedInputTokens * inputScale), bounds.input);
+  const { cachedTokens, inputScale, outputScale, knownTokens = 0, knownEstimate = 0 } =
+    correction ?? uncorrected;
+  const further = Math.max(estimatedInputTokens - knownEstimate, 0);
+  const input = Math.min(knownTokens + Math.ceil(further * inputScale), bounds.input);
   const cacheRead = Math.min(cachedTokens, input);
   const estimatedOutput = Math.ceil(estimateOutputTokens(outputBytes) * outputScale);
   const mostOutput = Math.min(mostWanted(bounds), bounds.possibleOutput);

@@ -153,6 +153,11 @@ export function chargedRates(price: AppliedPrice, usage: TokenUsage | undefined)
   return { unit: "token", ...rates };
 }
 
+/** Whether input from a provider's cache is cheaper than other input. */
+export function hasCachePrice(price: AppliedPrice): boolean {
+  return price.unit === "token" && price.cacheReadPerMtokMicroVnd < price.inputPerMtokMicroVnd;
+}
+
 /** Returns the fees of a model's hosted tools. */
 export function toolPricesOf(price: CataloguePrice): ToolPrices | undefined {
   return price.unit === "token" || price.unit === "request" ? price.hostedTools : undefined;

@@ -12,7 +12,7 @@ import { askedTier } from "../../wire/billable_features/asked_tier.ts";
 import { askedTools } from "../../wire/billable_features/asked_tools.ts";
 import type { BillableFeature } from "../../wire/billable_features/features.ts";
 import { mostToolFees, type ReservedTool, reservedTools } from "../../billing/hosted_tools.ts";
-import { toolPricesOf, worstCaseCost } from "../../billing/price.ts";
+import { hasCachePrice, toolPricesOf, worstCaseCost } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/receipt.ts";
 import { estimateOutputTokens, roughInputTokens } from "../../billing/tokens/rough_estimate.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
@@ -38,8 +38,8 @@ export interface ChatBounds {
   /** The most that their fees can be; a part of `costMicroVnd`. */
   readonly toolFeesMicroVnd: bigint;
   /**
-   * Hashes of the beginning of the prompt. Only for a stream, which may break after some output; a whole answer
-   * cannot.
+   * Hashes of the beginning of the prompt. For a stream, which may break after some output; and for a whole answer after
+   * which the provider may have the prompt in its cache, at a price of its own.
    */
   readonly prefixes?: PromptPrefixes | undefined;
   /** The tier of service that the request asks for. */
@@ -103,7 +103,8 @@ export function chatBounds(
     tier,
     reservedPrice: reserved,
     toolFeesMicroVnd,
-    prefixes: (request.stream && price.unit === "token") || model.routes.length > 1
+    prefixes: (price.unit === "token" && (request.stream || hasCachePrice(price))) ||
+        model.routes.length > 1
       ? promptPrefixes(model.id, request.style, outline)
       : undefined,
     costMicroVnd:

@@ -9,6 +9,7 @@ import { maxReportedTokens } from "../../billing/limits.ts";
 import type { ToolUses } from "../../billing/hosted_tools.ts";
 import { chargeCeiling } from "../../billing/charge_ceiling.ts";
 import { type Charge, chargeForChat } from "../../billing/outcome.ts";
+import { hasCachePrice } from "../../billing/price.ts";
 import { type ChargedTier, chargedTier } from "../../billing/service_tiers.ts";
 import { tokenBounds } from "../../billing/token_bounds.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
@@ -76,10 +77,6 @@ const allCached: EstimateCorrection = {
   inputScale: 1,
   outputScale: 1,
 };
-
-function hasCachePrice(price: AppliedPrice): boolean {
-  return price.unit === "token" && price.cacheReadPerMtokMicroVnd < price.inputPerMtokMicroVnd;
-}
 
 /** The charge of a chat call, with the price that was applied. */
 export type ChatCharge = Charge & ChargedTier;

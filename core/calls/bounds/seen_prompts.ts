@@ -16,6 +16,13 @@ export interface ReportedCall {
   /** Our own count of its prompt. */
   readonly estimatedInputTokens: number;
   readonly outputBytes: number;
+  /**
+   * The provider may cache prompts by itself, without a report of what it writes: all that it read and wrote can come
+   * from the cache in the next call. Absent: it caches what it reports.
+   */
+  readonly cachesAll?: boolean;
+  /** The same prompt was sent before, so a cache hit of the report is all that the provider caches of it. */
+  readonly wasSent?: boolean;
 }
 
 interface Entry extends EstimateCorrection {
@@ -59,14 +66,22 @@ export class SeenPrompts {
   /** Remembers what a provider reported for a completed call. */
   note(keyId: string, prompt: PromptPrefixes, call: ReportedCall, nowMs: number): void {
     const { usage, estimatedInputTokens, outputBytes } = call;
-    // Tokens that were written to the cache will be read from it next time.
-    const cachedTokens = usage.cacheRead + usage.cacheWrite;
+    const cachedTokens = cachedNextTime(call);
     const scales = {
       inputScale: scale(billedInputTokens(usage), estimatedInputTokens),
       outputScale: scale(usage.output, estimateOutputTokens(outputBytes)),
     };
     if (prompt.whole !== undefined) {
-      this.#enter(idOf(keyId, prompt.whole.hash), { ...scales, cachedTokens, atMs: nowMs });
+      const known = {
+        knownTokens: billedInputTokens(usage),
+        knownEstimate: estimatedInputTokens,
+      };
+      this.#enter(idOf(keyId, prompt.whole.hash), {
+        ...scales,
+        ...known,
+        cachedTokens,
+        atMs: nowMs,
+      });
     }
     if (prompt.head === undefined) return;
     const headTokens = Math.ceil(prompt.head.chars / bytesPerEstimatedToken);
@@ -75,6 +90,26 @@ export class SeenPrompts {
       cachedTokens: Math.min(cachedTokens, headTokens),
       atMs: nowMs,
     });
+  }
+
+  /**
+   * Notes that a provider that may cache prompts by itself has read a prompt, whether or not it will report usage.
+   *
+   * @returns whether the prompt was seen before
+   */
+  noteSent(
+    keyId: string,
+    { whole }: PromptPrefixes,
+    estimatedInputTokens: number,
+    nowMs: number,
+  ): boolean {
+    if (whole === undefined) return false;
+    const id = idOf(keyId, whole.hash);
+    const entry = this.#entries.get(id);
+    const wasSent = entry !== undefined && nowMs - entry.atMs <= rememberedMs;
+    const unreported = { cachedTokens: estimatedInputTokens, inputScale: 1, outputScale: 1 };
+    this.#enter(id, { ...(wasSent ? entry : unreported), atMs: nowMs });
+    return wasSent;
   }
 
   /** Finds what is known of the longest beginning of this prompt that was seen before. */
@@ -103,4 +138,12 @@ function idOf(keyId: string, hash: number): string {
 
 function scale(reported: number, counted: number): number {
   return counted === 0 ? 1 : Math.min(1, Math.max(leastScale, reported / counted));
+}
+
+/** Computes how much of a prompt the provider can read from its cache in the next call that begins with it. */
+function cachedNextTime({ usage, cachesAll, wasSent }: ReportedCall): number {
+  // Tokens that were written to the cache will be read from it next time.
+  const reported = usage.cacheRead + usage.cacheWrite;
+  if (cachesAll !== true || (wasSent === true && usage.cacheRead > 0)) return reported;
+  return billedInputTokens(usage) + usage.output;
 }

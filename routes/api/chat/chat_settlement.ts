@@ -17,6 +17,7 @@ import {
 import { carriesTier } from "../../../core/wire/billable_features/asked_tier.ts";
 import type { AttemptResult } from "../../../core/calls/route_attempt.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
+import type { EstimateCorrection } from "../../../core/billing/believable_usage.ts";
 import type { Implausible } from "../../../core/billing/charge_ceiling.ts";
 import type { Charge } from "../../../core/billing/outcome.ts";
 import { mostPerOutputToken } from "../../../core/billing/price.ts";
@@ -41,11 +42,23 @@ export interface ChatEnd extends CallEnd {
   readonly reading: EndedReading | undefined;
 }
 
+/**
+ * Whether the provider of a route may cache prompts by itself. The Converse style reports usage only at the end of a
+ * stream, and caches what it is asked to; a Messages vendor that does so reports usage at the beginning.
+ */
+function cachesAll({ style }: Route): boolean {
+  return style !== "converse";
+}
+
 /** The settlement of one chat call. */
 export class ChatSettlement {
   readonly #gateway: Gateway;
   readonly #input: ChatSettlementInput;
   readonly #call: CallSettlement;
+  /** What earlier calls say of the prompt, as known when its answer began. */
+  #correction: EstimateCorrection | undefined;
+  /** Whether the same prompt was sent before. */
+  #wasSent = false;
 
   constructor(gateway: Gateway, input: ChatSettlementInput) {
     this.#gateway = gateway;
@@ -110,12 +123,18 @@ export class ChatSettlement {
     return routeAffinity.find(principal.key.id, prefixes, clock.monotonicMs());
   }
 
-  /** Remembers the route that answers this conversation now. */
+  /** Remembers the route that answers this conversation now, and that its provider has read the prompt. */
   noteRoute(route: Route): void {
-    const { principal, model, bounds: { prefixes } } = this.#input;
-    if (prefixes === undefined || model.routes.length < 2) return;
-    const { routeAffinity, clock } = this.#gateway;
-    routeAffinity.note(principal.key.id, prefixes, route.id, clock.monotonicMs());
+    const { principal, model, bounds: { prefixes, estimatedInputTokens } } = this.#input;
+    if (prefixes === undefined) return;
+    const { routeAffinity, seenPrompts, clock } = this.#gateway;
+    const keyId = principal.key.id;
+    const nowMs = clock.monotonicMs();
+    if (model.routes.length > 1) routeAffinity.note(keyId, prefixes, route.id, nowMs);
+    this.#correction = seenPrompts.find(keyId, prefixes, nowMs);
+    if (cachesAll(route)) {
+      this.#wasSent = seenPrompts.noteSent(keyId, prefixes, estimatedInputTokens, nowMs);
+    }
   }
 
   /** Records an attempt that ended at `endedMs`; the first successful one is where output began. */
@@ -156,9 +175,7 @@ export class ChatSettlement {
     const keyId = principal.key.id;
     const nowMs = clock.monotonicMs();
     const isComplete = outcome === "completed";
-    const correction = prefixes === undefined || isComplete
-      ? undefined
-      : seenPrompts.find(keyId, prefixes, nowMs);
+    const correction = isComplete ? undefined : this.#correction;
     const runsTools = this.#runsTools(end.route);
     const charge = chargeForEndedChat(this.#input, {
       outcome,
@@ -170,7 +187,10 @@ export class ChatSettlement {
     if (prefixes !== undefined && isComplete && reading !== undefined && !charge.estimated) {
       const { usage } = charge;
       const { outputBytes } = reading;
-      seenPrompts.note(keyId, prefixes, { usage, estimatedInputTokens, outputBytes }, nowMs);
+      const call = { usage, estimatedInputTokens, outputBytes, wasSent: this.#wasSent };
+      const { route } = end;
+      const caches = route !== undefined && cachesAll(route);
+      seenPrompts.note(keyId, prefixes, { ...call, cachesAll: caches }, nowMs);
     }
     return charge;
   }

@@ -1,10 +1,12 @@
 /** What a stream costs that breaks off: never more than the same call would have cost complete. */
+import * as fc from "../../support/property.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { BodyStyle } from "../../support/body_style.ts";
 import type { Receipt } from "../../../core/billing/receipt.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import { until } from "../../support/until.ts";
 import { mockProvider } from "./media/media_world.ts";
 import { styles } from "./usage_world.ts";
 
@@ -184,6 +186,7 @@ async function openWorld() {
       turns: readonly string[],
       script: string | readonly string[],
       customer: 0 | 1 = 0,
+      leaves = false,
     ) {
       pieces = typeof script === "string" ? [script] : script;
       firstWasRead = Promise.withResolvers();
@@ -204,7 +207,17 @@ async function openWorld() {
           body: JSON.stringify({ ...body, model: style, stream: true }),
         }),
       );
-      for await (const _ of answer.body ?? []) firstWasRead.resolve();
+      if (leaves) {
+        const reader = answer.body?.getReader();
+        await reader?.read();
+        await reader?.cancel();
+        firstWasRead.resolve();
+        const id = answer.headers.get("x-request-id") ?? "";
+        await until(async () => {
+          const { receipts } = await listReceipts(gateway.kv, accountId, { limit: 1 });
+          return receipts[0]?.requestId === id;
+        }, "the receipt of a stream that its client left");
+      } else for await (const _ of answer.body ?? []) firstWasRead.resolve();
       const [receipt] = (await listReceipts(gateway.kv, accountId, { limit: 1 })).receipts;
       assert(receipt !== undefined && receipt.requestId === answer.headers.get("x-request-id"));
       return receipt;
@@ -271,3 +284,89 @@ Deno.test("an error within the provider's stream is free before output; after it
     assert(answered.costMicroVnd > 0n, style);
   }
 });
+
+/** A vendor that caches every prompt by itself, in blocks; it reports what came from the cache, never what it writes. */
+class CachingVendor {
+  readonly #sent: (readonly string[])[] = [];
+  readonly #blockTokens: number;
+
+  constructor(blockTokens: number) {
+    this.#blockTokens = blockTokens;
+  }
+
+  /** Its count, a little above ours. */
+  tokens(turns: readonly string[]): number {
+    return Math.ceil((system.length + turns.join("").length) * 0.27 + 40 * (turns.length + 2));
+  }
+
+  cached(turns: readonly string[]): number {
+    const beginnings = this.#sent
+      .filter((sent) => sent.every((text, at) => text === turns[at]))
+      .map((sent) => this.tokens(sent));
+    const longest = Math.max(0, ...beginnings);
+    return Math.floor(longest / this.#blockTokens) * this.#blockTokens;
+  }
+
+  read(turns: readonly string[]): void {
+    this.#sent.push([...turns]);
+  }
+}
+
+const arbitraryCall = fc.record({
+  /** Whether the conversation goes on, or the same prompt is sent again. */
+  grows: fc.boolean(),
+  ends: fc.constantFrom("completed", "completed", "broken", "left" as const),
+  /** The vendor answers from a machine without the cache. */
+  misses: fc.constantFrom(false, false, false, true),
+  words: fc.integer({ min: 1, max: 60 }),
+});
+
+for (const style of styles) {
+  Deno.test(`${style}: whatever the vendor has cached before, a stream that ends early costs no more than the complete one`, async () => {
+    await using world = await openWorld();
+    const { start, thinks, says, end } = scripts[style];
+    let run = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        fc.constantFrom(1, 128, 1_024),
+        fc.array(arbitraryCall, { minLength: 2, maxLength: 6 }),
+        async (block, calls) => {
+          const vendor = new CachingVendor(block);
+          // Long texts are hashed in part, so conversations differ in a short one.
+          let turns = [`Conversation ${run++}`, "Yes?", question];
+          let hasReport = false;
+          for (const { grows, ends, misses, words } of calls) {
+            if (grows && hasReport) turns = [...turns, answerText, "And then? ".repeat(words)];
+            const text = "word ".repeat(words);
+            const input = vendor.tokens(turns);
+            const cached = misses ? 0 : vendor.cached(turns);
+            const outputTokens = words * 2 + 8;
+            const complete = (input - cached) * 8_000 + cached * 800 + outputTokens * 40_000;
+            vendor.read(turns);
+            const shown = start + thinks + says(text);
+            const script = ends === "completed"
+              ? shown + end(input, cached, outputTokens)
+              : ends === "broken"
+              ? shown
+              : [shown, shown.slice(start.length)];
+            // A prompt that nobody has counted yet, and that its client leaves, is charged by our own count.
+            const kind = ends === "left" && !hasReport ? "broken" : ends;
+            const receipt = await world.ask(
+              style,
+              turns,
+              kind === "broken" ? shown : script,
+              0,
+              kind === "left",
+            );
+            hasReport ||= ends === "completed";
+            assert(
+              Number(receipt.costMicroVnd) <= complete,
+              `${kind}: ${receipt.costMicroVnd} for ${complete}: ${JSON.stringify({ usage: receipt.usage, input, cached, outputTokens })}`,
+            );
+          }
+        },
+      ),
+      { numRuns: 25 },
+    );
+  });
+}
