@@ -117,7 +117,7 @@ function buildRoutes(entry: ModelEntry, providers: Providers, currencies: Curren
       weight: route.weight,
       countTokens: route.countTokens ?? preset?.countTokens ?? false,
       allow: new Set(route.allow ?? pricedFeatures(entry)),
-      capabilities: { ...factsOf(preset, style), ...route.facts },
+      capabilities: { ...factsOf(preset, style), ...(route.capabilities ?? route.facts) },
       ...(card !== undefined && { rateCard: card }),
     }));
   });

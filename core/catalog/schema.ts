@@ -133,6 +133,13 @@ const httpProvider = z.strictObject({
 /** The schema of a provider of `gateway.json`. */
 export const providerSchema = z.discriminatedUnion("kind", [sandboxProvider, httpProvider]);
 
+const writtenCapabilities = routeCapabilitiesSchema.extend({
+  videoAdapter: z.unknown().optional()
+    .describe("How a provider's video endpoints differ from the standard; see docs/media.md."),
+  image_edits: z.enum(["form", "json"]).optional()
+    .describe("How a provider takes the pictures of an edit: as files (default) or as JSON."),
+});
+
 const routeSchema = z.strictObject({
   provider: z.string(),
   model: name.optional().describe("The provider's name of the model; default: the id."),
@@ -154,16 +161,14 @@ const routeSchema = z.strictObject({
       "features are refused. Default: the hosted tools that have a fee.",
   ),
   cost: costSchema.optional(),
-  facts: routeCapabilitiesSchema.extend({
-    videoAdapter: z.unknown().optional()
-      .describe("How a provider's video endpoints differ from the standard; see docs/media.md."),
-    image_edits: z.enum(["form", "json"]).optional()
-      .describe("How a provider takes the pictures of an edit: as files (default) or as JSON."),
-  }).default({})
-    .describe(
-      "What the model behind this route accepts, where it differs from its preset; see docs/conversion.md.",
-    ),
-});
+  capabilities: writtenCapabilities.optional().describe(
+    "What the model behind this route accepts, where it differs from its preset; see docs/conversion.md.",
+  ),
+  facts: writtenCapabilities.optional().describe("The earlier name of `capabilities`."),
+}).refine(
+  ({ capabilities, facts }) => capabilities === undefined || facts === undefined,
+  { path: ["facts"], error: "is the earlier name of capabilities: write one of them" },
+);
 
 /** The schema of a model of `gateway.json`. */
 export const modelSchema = z.strictObject({

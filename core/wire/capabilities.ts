@@ -1,7 +1,7 @@
 /**
  * What conversion must know of one route: which fields its model takes, and in which form.
  *
- * Capabilities are data in `gateway.json` (`routes[].facts`), never branches per vendor. Every capability has a default by style:
+ * Capabilities are data in `gateway.json` (`routes[].capabilities`), never branches per vendor. Every capability has a default by style:
  * what the vendor that defined the style takes today. A route says only where it differs.
  */
 import { z } from "zod";
@@ -26,7 +26,7 @@ const sharedFields = [
 
 const effort = z.enum(["none", "minimal", "low", "medium", "high", "xhigh", "max"]);
 
-/** The schema of `routes[].facts`. Unknown capabilities are refused: a misspelt one would silently do nothing. */
+/** The schema of `routes[].capabilities`. Unknown capabilities are refused: a misspelt one would silently do nothing. */
 export const routeCapabilitiesSchema = z.strictObject({
   /** Chat: the field that caps output. OpenAI and Azure: `max_completion_tokens`; most other servers: `max_tokens`. */
   max_tokens_field: z.enum(["max_completion_tokens", "max_tokens"]),

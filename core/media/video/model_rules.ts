@@ -53,7 +53,7 @@ export function videoModelProblems(model: Model): string[] {
     if (written === undefined) continue;
     const adapter = videoAdapterSchema.safeParse(written);
     if (!adapter.success) {
-      problems.push(...issuesOf(`routes.${index}.facts.videoAdapter`, adapter.error));
+      problems.push(...issuesOf(`routes.${index}.capabilities.videoAdapter`, adapter.error));
     }
   }
   return problems;

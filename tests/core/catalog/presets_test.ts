@@ -178,3 +178,17 @@ Deno.test("the table of docs/providers.md is what `deno task schema` writes", as
   const page = await Deno.readTextFile(new URL("../../../docs/providers.md", import.meta.url));
   assertEquals(page, presetPageText(page));
 });
+
+Deno.test("capabilities of a route have an earlier name, and are written once", () => {
+  const provider = { baseUrl: "https://p.example/v1", apiKeyEnv: "P_KEY" };
+  const of = (route: object) => {
+    const { catalog, problems } = read(provider, { style: "chat", ...route });
+    return catalog?.models[0]?.routes[0]?.capabilities ?? problems;
+  };
+  const given = { thinking: "adaptive" };
+  assertEquals(of({ capabilities: given }), given);
+  assertEquals(of({ facts: given }), given);
+  assertEquals(of({ capabilities: given, facts: given }), [
+    "gateway.json models.0.routes.0.facts: is the earlier name of capabilities: write one of them",
+  ]);
+});

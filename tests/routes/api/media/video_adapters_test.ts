@@ -363,7 +363,7 @@ Deno.test("configuration errors name the wrong rule, price or adapter", () => {
   ]);
   const route = { ...good.routes[0]!, capabilities: { videoAdapter: { submit: {} } } };
   const [adapter] = videoModelProblems({ ...good, routes: [route] });
-  assertStringIncludes(adapter ?? "", "routes.0.facts.videoAdapter");
+  assertStringIncludes(adapter ?? "", "routes.0.capabilities.videoAdapter");
   const chat = defaultCatalog().find("premium-1");
   assert(chat !== undefined);
   assertEquals(videoModelProblems(chat), []);
