@@ -281,7 +281,8 @@ Deno.test("deploy/ready.ts succeeds once /readyz answers 200", async () => {
   assertEquals(await exitCode("30"), 0);
   assertEquals(answers, 3);
   assertEquals(await exitCode("30", "0.3"), 0);
-  assert(answers >= 6, "asks until it has been ready for the time given");
+  // At the beginning of the time and after it; between them as often as the machine finds time for.
+  assert(answers >= 5, "asks until it has been ready for the time given");
 });
 
 Deno.test("docs/operations.md names each file of deploy/", () => {
