@@ -44,7 +44,6 @@ const exceptions: Readonly<Record<string, string>> = {
     "shows that nothing follows a try; a slow machine sees less, and fails nothing",
   "tests/support/gateways/threaded_gateway.ts": process,
   "tests/support/resident_memory.ts": "reads the memory of a process at intervals",
-  "tests/support/servers/deno_deploy/isolate.ts": process,
   "tests/support/servers/deno_deploy/platform.ts": "moves the clock of a platform",
   "tests/support/servers/kv_connect/server.ts": process,
   "tests/support/servers/kv_connect_proxy.ts": "delays a call, and has an event for its end",
@@ -63,7 +62,6 @@ const processSuites: Readonly<Record<string, string>> = {
   "tests/browser/journey_test.ts": "writes the notices of a bank, which have the machine's time",
   "tests/chaos/catalog_test.ts": "spreads kills over a change of the catalogue",
   "tests/chaos/credits_kill_test.ts": process,
-  "tests/chaos/deno_deploy_test.ts": "holds what the platform allows for a stop",
   "tests/chaos/kill_test.ts":
     "sends a second signal, which counts as one with the first if at once",
   "tests/chaos/money_kill_test.ts": process,
