@@ -32,11 +32,16 @@ export function traceFailure(
   // Its receipt and its line describe its end.
   if (isAdmitted === true) return;
   keep(gateway, incoming, called, error);
+  const known = knownError(error);
+  const status = wireStatus(known, called.style);
+  if (called.endpoint !== undefined) {
+    gateway.observer.refused({ endpoint: called.endpoint, status, code: known.code });
+  }
   if (!(error instanceof GatewayError)) return;
   gateway.log.event("info", `call refused: ${error.code}`, {
     request_id: requestId,
     endpoint: called.endpoint,
-    status: wireStatus(error, called.style),
+    status,
     ...(principal && { account_id: principal.accountId, key_id: principal.key.id }),
   });
 }

@@ -142,6 +142,11 @@ export function createGatewayMetrics(
     ["model"],
     durationBounds,
   );
+  const refused = registry.counter(
+    "gateway_refused_calls_total",
+    "Calls that were refused and have no receipt.",
+    ["endpoint", "status", "code"],
+  );
   addGauges(registry, state);
   const observer: CallObserver = {
     begin: () => undefined,
@@ -170,6 +175,9 @@ export function createGatewayMetrics(
         firstOutput.observe([model], receipt.firstOutputMs / 1000);
       }
       duration.observe([model], receipt.latencyMs / 1000);
+    },
+    refused({ endpoint, status, code }) {
+      refused.add([endpoint, String(status), code], 1);
     },
   };
   return { registry, observer };

@@ -9,6 +9,7 @@ import {
   type Attributes,
   type Context,
   context,
+  type Counter,
   type Histogram,
   type Meter,
   metrics,
@@ -21,7 +22,7 @@ import type { Catalog } from "../../core/catalog/catalog.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import type { AttemptTiming, CallObserver, CallTiming } from "./telemetry.ts";
+import type { AttemptTiming, CallObserver, CallTiming, RefusedCallLabels } from "./telemetry.ts";
 import { defined } from "../../core/lib/defined.ts";
 
 const scope = "gateway";
@@ -54,6 +55,7 @@ interface Instruments {
   readonly cost: Histogram;
   readonly shortfall: Histogram;
   readonly claim: Histogram;
+  readonly refused: Counter;
 }
 
 function createInstruments(meter: Meter): Instruments {
@@ -93,6 +95,10 @@ function createInstruments(meter: Meter): Instruments {
     claim: meter.createHistogram("gateway.call.claim", {
       description: "What the provider of a call reported beyond what was charged",
       unit: "{VND}",
+    }),
+    refused: meter.createCounter("gateway.call.refused", {
+      description: "Calls that were refused and have no receipt",
+      unit: "{call}",
     }),
   };
 }
@@ -134,6 +140,14 @@ class OpenTelemetryObserver implements CallObserver {
       this.#origins = originsOf(catalog);
     }
     return this.#origins.get(routeId) ?? this.#formerOrigins.get(routeId);
+  }
+
+  refused({ endpoint, status, code }: RefusedCallLabels): void {
+    this.#instruments.refused.add(1, {
+      "http.route": endpoint,
+      "http.response.status_code": status,
+      "error.type": code,
+    });
   }
 
   begin(): Context {

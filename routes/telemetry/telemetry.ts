@@ -6,6 +6,7 @@
  * - Out: Prometheus text, OpenTelemetry spans and metrics.
  * - Never: takes the label of a metric from a caller.
  */
+import type { ErrorCode } from "../../core/errors.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
 
 /** One attempt on one route, in monotonic time. */
@@ -28,12 +29,22 @@ export interface CallTiming {
   readonly stopReason?: string | undefined;
 }
 
+/** A call that was refused, and has no receipt. */
+export interface RefusedCallLabels {
+  /** The served path. */
+  readonly endpoint: string;
+  readonly status: number;
+  readonly code: ErrorCode;
+}
+
 /** Receives each receipt once, after it is durable. Metadata only: never a prompt, a key or a host. */
 export interface CallObserver {
   /** Returns the current position in a trace when a call begins; `undefined` if nothing traces. */
   begin(): unknown;
   /** Receives an ended call; without `timing` if only the receipt was measured. */
   call(receipt: Receipt, timing?: CallTiming): void;
+  /** Receives a call that was refused. */
+  refused(labels: RefusedCallLabels): void;
 }
 
 /** Joins several observers. The first one that traces gives the origin. */
@@ -50,6 +61,9 @@ export function observers(all: readonly CallObserver[]): CallObserver {
     },
     call(receipt, timing) {
       for (const one of all) one.call(receipt, timing);
+    },
+    refused(labels) {
+      for (const one of all) one.refused(labels);
     },
   };
 }

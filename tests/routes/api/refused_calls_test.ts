@@ -2,6 +2,8 @@ import { type AccountId, parseId, type RequestId } from "../../../core/lib/ids.t
 import { revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../kv/api_keys/api_keys.ts";
 import { listAllRefusedCalls, readRefusedCall } from "../../../kv/calls/refused_calls.ts";
+import { commandLine } from "../../../kv/operators/operator_audit.ts";
+import { setMaintenance } from "../../../kv/operators/switches.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { block } from "../../support/worlds/blocked_account.ts";
@@ -165,4 +167,41 @@ Deno.test("a call with a receipt, and one with an unknown key, have no row of a 
   await gateway.refusedCalls.close();
   assertEquals(await Array.fromAsync(listAllRefusedCalls(kv)), []);
   assertEquals((await listReceipts(kv, accountId, { limit: 10 })).receipts.length, 2);
+});
+
+Deno.test("refused calls are counted by endpoint, status and code, without anything of the caller", async () => {
+  await using test = await openTestGateway();
+  const poor = await test.customer();
+  const rich = await test.customer(1_000);
+  const { metrics, control, clock } = test.assembled.gateway;
+  const send = async (key: string, path: string, init: RequestInit) => {
+    const headers = { "x-api-key": key, "content-type": "application/json", ...init.headers };
+    const request = new Request(`http://gateway.example${path}`, {
+      method: "POST",
+      ...init,
+      headers,
+    });
+    const response = await test.fetch(request);
+    await response.body?.cancel();
+    return response.status;
+  };
+  const body = JSON.stringify({
+    model: "general-01",
+    max_tokens: 9,
+    messages: [{ role: "user", content: prompt }],
+  });
+  assertEquals(await send("sk-unknown", "/v1/messages", { body }), 401);
+  assertEquals(await send(poor.key, "/v1/messages", { body }), 402);
+  const asText = { body, headers: { "content-type": "text/plain" } };
+  assertEquals(await send(rich.key, "/v1/images/edits", asText), 415);
+  await setMaintenance(control, "soon", { operator: commandLine, nowMs: clock.nowMs() });
+  assertEquals(await send(rich.key, "/v1/chat/completions", { body }), 503);
+  const lines = metrics.text().split("\n")
+    .filter((line) => line.startsWith("gateway_refused_calls_total{"));
+  assertEquals(lines.sort(), [
+    'gateway_refused_calls_total{endpoint="/v1/chat/completions",status="503",code="maintenance"} 1',
+    'gateway_refused_calls_total{endpoint="/v1/images/edits",status="415",code="unsupported_media_type"} 1',
+    'gateway_refused_calls_total{endpoint="/v1/messages",status="401",code="invalid_api_key"} 1',
+    'gateway_refused_calls_total{endpoint="/v1/messages",status="402",code="insufficient_balance"} 1',
+  ]);
 });
