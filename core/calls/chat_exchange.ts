@@ -43,6 +43,7 @@ import { decisiveFields } from "./request/gemini_body.ts";
 import { ItemTap, type ItemVisitor, visitItems } from "./request/item_tap.ts";
 import type { JsonBody } from "./request/json_body.ts";
 import { loweredLimit } from "./request/lowered_limit.ts";
+import { withoutIdleEffort } from "./request/idle_effort.ts";
 import { withoutStore } from "./request/stored_answers.ts";
 import { providerRequest } from "./request/provider_request.ts";
 import { defined } from "../lib/defined.ts";
@@ -242,10 +243,12 @@ function startNative(
   const leftOut = fieldsLeftOut({ model: call.model, route, sent: asked, asked });
   const betas = betasFor(call, route, style);
   const unstored = withoutStore(style, call.body.outline, route.capabilities);
+  const effortless = withoutIdleEffort(style, call.body.outline, route.capabilities);
   const replaced = withoutForeignReasoning(style, call.body);
   const dropped = [
     ...leftOut,
     ...unstored.dropped,
+    ...effortless.dropped,
     ...betas.dropped,
     ...droppedReasoningFields(replaced),
   ];
@@ -256,7 +259,7 @@ function startNative(
     replaced,
     injectUsage: injectedUsage,
     leftOut,
-    unstored: unstored.changes,
+    unstored: { ...unstored.changes, ...effortless.changes },
     cloud: cloudChanges(access, style, betas),
   });
   const context = pipeContext(call, route);

@@ -49,6 +49,11 @@ export const routeCapabilitiesSchema = z.strictObject({
   reasoning_field: z.enum(["none", "reasoningConfig", "reasoning_effort", "thinking"]),
   /** Levels of effort that the route takes (`reasoning_effort`, `output_config.effort`). Empty: it has no such field. */
   efforts: z.array(effort),
+  /**
+   * Chat: the field that switches thinking off where no level of effort does: `thinking` (`{"type": "disabled"}`),
+   * `reasoning` (`{"enabled": false}`) or `enable_thinking` (`false`).
+   */
+  thinking_switch: z.enum(["none", "thinking", "reasoning", "enable_thinking"]),
   /** Chat: `none` sends effort `none` whenever tools are sent (GPT-5.4+ refuse both together). */
   effort_with_tools: z.enum(["any", "none"]),
   /** Structured output: by the style's own field, through a forced tool, as any JSON object, or only by an instruction. */
@@ -136,6 +141,7 @@ const common = {
   thinking: "adaptive",
   reasoning_field: "none",
   efforts: ["low", "medium", "high"],
+  thinking_switch: "none",
   effort_with_tools: "any",
   structured: "format",
   strict_tools: true,

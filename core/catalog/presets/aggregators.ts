@@ -8,7 +8,12 @@ export const aggregatorPresets = {
     baseUrl: "https://openrouter.ai/api",
     styles: ["chat", "messages", "responses"],
     facts: {
-      chat: { ...compatibleChat, reasoning_replay: "details", cache_marks: "cache_control" },
+      chat: {
+        ...compatibleChat,
+        reasoning_replay: "details",
+        cache_marks: "cache_control",
+        thinking_switch: "reasoning",
+      },
     },
     source: "https://openrouter.ai/docs/api-reference/overview",
     note: "Comments as keep-alives; errors within streams and within a 200.",

@@ -20,7 +20,12 @@ const glm = {
   styles: ["chat", "messages"],
   paths: { chat: "/api/paas/v4/chat/completions", messages: "/api/anthropic/v1/messages" },
   facts: {
-    chat: { ...reasoningChat, structured: "json_object", tool_choice_required: false },
+    chat: {
+      ...reasoningChat,
+      structured: "json_object",
+      tool_choice_required: false,
+      thinking_switch: "thinking",
+    },
     messages: compatibleMessages,
   },
   source: "https://docs.z.ai/api-reference/llm/chat-completion",
@@ -36,7 +41,7 @@ const qwen = {
     responses: "/compatible-mode/v1/responses",
   },
   facts: {
-    chat: { ...compatibleChat, cache_marks: "cache_control" },
+    chat: { ...compatibleChat, cache_marks: "cache_control", thinking_switch: "enable_thinking" },
     messages: compatibleMessages,
   },
   source: "https://www.alibabacloud.com/help/en/model-studio/anthropic-api-messages",
@@ -59,7 +64,10 @@ const siliconflow = {
   title: "SiliconFlow",
   baseUrl: "https://api.siliconflow.com",
   styles: ["chat", "messages"],
-  facts: { chat: reasoningChat, messages: compatibleMessages },
+  facts: {
+    chat: { ...reasoningChat, thinking_switch: "enable_thinking" },
+    messages: compatibleMessages,
+  },
   source: "https://docs.siliconflow.com/en/api-reference/chat-completions/chat-completions",
 } as const satisfies Preset;
 
@@ -71,7 +79,12 @@ export const asianPresets = {
     styles: ["chat", "messages"],
     paths: { chat: "/chat/completions", messages: "/anthropic/v1/messages" },
     facts: {
-      chat: { ...reasoningChat, structured: "json_object", efforts: ["low", "high", "max"] },
+      chat: {
+        ...reasoningChat,
+        structured: "json_object",
+        efforts: ["low", "high", "max"],
+        thinking_switch: "thinking",
+      },
       messages: { ...compatibleMessages, images: "none" },
     },
     source: "https://api-docs.deepseek.com/guides/anthropic_api",
@@ -96,7 +109,10 @@ export const asianPresets = {
       messages: "/compatible/v1/messages",
       responses: "/v3/responses",
     },
-    facts: { chat: reasoningChat, messages: compatibleMessages },
+    facts: {
+      chat: { ...reasoningChat, thinking_switch: "thinking" },
+      messages: compatibleMessages,
+    },
     source: "https://www.volcengine.com/docs/82379/2160841",
   },
   stepfun: {

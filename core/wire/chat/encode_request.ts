@@ -14,7 +14,12 @@ import {
 import type { ConversionOptions, Style } from "../contract.ts";
 import type { Conversation, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
-import { effortOf, nearestEffort, warnOfReasoning } from "../fields/effort.ts";
+import {
+  effortOf,
+  nearestEffort,
+  warnOfLoweredThinking,
+  warnOfReasoning,
+} from "../fields/effort.ts";
 import { carryExtras, samplingPath, stopPath } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
@@ -148,6 +153,16 @@ function encodeSampling(
   } else body.stop = [...stop];
 }
 
+/** What switches thinking off, by the field of the route. */
+const thinkingOff: Readonly<
+  Record<ResolvedCapabilities["thinking_switch"], JsonObject | undefined>
+> = {
+  none: undefined,
+  thinking: { thinking: { type: "disabled" } },
+  reasoning: { reasoning: { enabled: false } },
+  enable_thinking: { enable_thinking: false },
+};
+
 function encodeReasoning(
   { reasoning }: Pick<Conversation, "reasoning">,
   capabilities: ResolvedCapabilities,
@@ -168,7 +183,15 @@ function encodeReasoning(
   const { display } = reasoning;
   if (display !== undefined && !openDisplays.has(display.word)) warnings.add(display.path);
   if (wanted === undefined) return;
+  if (wanted === "none" && !capabilities.efforts.includes("none")) {
+    const off = thinkingOff[capabilities.thinking_switch];
+    if (off !== undefined) {
+      Object.assign(body, off);
+      return;
+    }
+  }
   const effort = nearestEffort(wanted, capabilities.efforts);
+  warnOfLoweredThinking(reasoning, effort, warnings);
   if (effort !== undefined) body.reasoning_effort = effort;
   else if (wanted !== "none") warnOfReasoning(reasoning, warnings);
 }

@@ -14,6 +14,7 @@ import {
   effortOf,
   leastBudgetTokens,
   nearestEffort,
+  warnOfLoweredThinking,
   warnOfReasoning,
 } from "../fields/effort.ts";
 import type { Warnings } from "../warnings.ts";
@@ -68,6 +69,7 @@ export function encodeReasoning(
       warnOfDisplay(reasoning, warnings);
       if (wanted === undefined) return {};
       const level = nearestEffort(wanted, capabilities.efforts);
+      warnOfLoweredThinking(reasoning, level, warnings);
       if (level !== undefined) return { more: { reasoning_effort: level } };
       break;
     }

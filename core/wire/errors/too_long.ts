@@ -15,7 +15,7 @@ const most = `(?<most>${count})`;
 
 /** What libraries and vendors write before their texts: `litellm.BadRequestError: OpenAIException - `, `<400> …: `. */
 const lead =
-  /^(?:<\d{3}>\s*)?(?:[A-Za-z_][\w.]*(?:Error|Exception|InvalidParameter)\w*\s*(?::|-)\s*|Invalid request: |Input validation error: |invalid params, |The model returned the following errors: )*/;
+  /^(?:<\d{3}>\s*)?(?:[A-Za-z_][\w.]*(?:Error|Exception|InvalidParameter)\w*\s*(?::|-)\s*|Invalid request: |Request [\w-]{1,64}: |Input validation error: |invalid params, |The model returned the following errors: )*/;
 
 /** Begins a pattern at the beginning of a text. */
 const begins = (form: string) => new RegExp(`^(?:the |your )?${form}`, "i");

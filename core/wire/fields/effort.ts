@@ -45,6 +45,16 @@ export function effortOf(requested: ReasoningRequest): Effort | undefined {
   return requested.budgetTokens < 24_576 ? "high" : "xhigh";
 }
 
+/** Warns where a request to switch thinking off became the lowest level of a route that cannot. */
+export function warnOfLoweredThinking(
+  reasoning: ReasoningRequest,
+  written: Effort | undefined,
+  warnings: Warnings,
+): void {
+  const isLowered = effortOf(reasoning) === "none" && written !== undefined && written !== "none";
+  if (isLowered) warnOfReasoning(reasoning, warnings);
+}
+
 /** Warns of each field of a reasoning request that cannot be carried. */
 export function warnOfReasoning(
   { path, effortPath, display }: ReasoningRequest,

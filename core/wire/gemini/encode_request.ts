@@ -10,7 +10,13 @@ import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, OutputFormat, ReasoningRequest } from "../conversation/mod.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
-import { budgetOf, effortOf, nearestEffort, warnOfReasoning } from "../fields/effort.ts";
+import {
+  budgetOf,
+  effortOf,
+  nearestEffort,
+  warnOfLoweredThinking,
+  warnOfReasoning,
+} from "../fields/effort.ts";
 import { carryExtras, samplingPath, stopPath } from "../fields/extras.ts";
 import { refuse } from "../fields/fields.ts";
 import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.ts";
@@ -195,6 +201,7 @@ function encodeThinking(
     } else thinking.thinkingBudget = dynamicBudget;
   } else if (wanted !== undefined) {
     const level = nearestEffort(wanted, capabilities.efforts);
+    warnOfLoweredThinking(reasoning, level, warnings);
     if (level !== undefined && level !== "none") thinking.thinkingLevel = level.toUpperCase();
     else if (wanted !== "none") warnOfReasoning(reasoning, warnings);
   }

@@ -14,7 +14,12 @@ import {
 import type { ConversionOptions, Style } from "../contract.ts";
 import type { Conversation, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
-import { effortOf, nearestEffort, warnOfReasoning } from "../fields/effort.ts";
+import {
+  effortOf,
+  nearestEffort,
+  warnOfLoweredThinking,
+  warnOfReasoning,
+} from "../fields/effort.ts";
 import { carryExtras, samplingPath, stopPath } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat } from "../tools/json_schema.ts";
@@ -163,6 +168,7 @@ function encodeReasoning(
   if (reasoning === undefined) return;
   const wanted = effortOf(reasoning);
   const effort = wanted === undefined ? undefined : nearestEffort(wanted, capabilities.efforts);
+  warnOfLoweredThinking(reasoning, effort, warnings);
   if (wanted !== undefined && wanted !== "none" && effort === undefined) {
     warnOfReasoning(reasoning, warnings);
     return;

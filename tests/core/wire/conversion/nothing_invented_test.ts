@@ -219,7 +219,7 @@ Deno.test("numbers of a prompt that is too long come from known wordings only", 
     ],
     [
       "This endpoint's maximum context length is 131072 tokens. However, you requested about 140000 tokens (139000 of text input, 1000 in the output).",
-      140000,
+      139000,
       131072,
     ],
     [
@@ -230,7 +230,7 @@ Deno.test("numbers of a prompt that is too long come from known wordings only", 
     [
       "You passed 5000 input tokens and requested 100 output tokens. However, the model's context length is only 4096 tokens, resulting in a maximum input length of 3996 tokens.",
       5000,
-      3996,
+      4096,
     ],
     [
       "The decoder prompt (length 5000) is longer than the maximum model length of 4096.",
@@ -289,6 +289,10 @@ Deno.test("a cap on output that does not fit is not a prompt that is too long", 
     "length is 4096 tokens and your request has 100 input tokens (5000 > 4096 - 100).";
   const body = { error: { message, type: "BadRequestError", code: 400 } };
   const error = decodeProviderError("chat", 400, JSON.stringify(body));
-  assertEquals([error.code, error.message], ["invalid_request", message]);
+  const told = "input length and `max_tokens` exceed context limit: 100 + 5000 > 4096, decrease " +
+    "input length or `max_tokens` and try again";
+  assertEquals([error.code, error.message], ["invalid_request", told]);
+  const native = decodeProviderError("chat", 400, JSON.stringify(body), { native: true });
+  assertEquals([native.code, native.message], ["invalid_request", message]);
   assertEquals(readProviderError(body).code, "invalid_request");
 });
