@@ -44,6 +44,23 @@ export interface ChosenModel {
   readonly mappedFrom: string | undefined;
 }
 
+/** Models that an error names: a screen of them. */
+const maxNamedModels = 10;
+
+/** Names the models of a kind that a key may use. */
+function offeredModels(
+  { models }: Catalog,
+  kind: ModelKind,
+  { allowedModels }: Principal,
+): string {
+  const ids = models
+    .filter((model) => model.kind === kind && allowedModels?.has(model.id) !== false)
+    .map(({ id }) => id);
+  if (ids.length === 0) return "There is no model for this endpoint";
+  const named = ids.slice(0, maxNamedModels).join(", ");
+  return `Models for this endpoint: ${named}${ids.length > maxNamedModels ? ", …" : ""}`;
+}
+
 /**
  * Finds the model for a name, if this key may use it.
  *
@@ -58,15 +75,18 @@ export function chooseModel(
 ): ChosenModel {
   const resolution = catalog.resolve(name, kind);
   if (!resolution.found) {
-    throw new GatewayError("invalid_request", `model: there is no ${kind} model of this name`, {
-      param: "model",
-    });
+    throw new GatewayError(
+      "invalid_request",
+      `model: there is no ${kind} model of this name. ${offeredModels(catalog, kind, principal)}`,
+      { param: "model" },
+    );
   }
   const { model, mappedFrom } = resolution;
   if (model.kind !== kind) {
     throw new GatewayError(
       "invalid_request",
-      `model: ${model.id} is ${kindInWords[model.kind]}; use ${endpointOfKind[model.kind]}`,
+      `model: ${model.id} is ${kindInWords[model.kind]}; use ${endpointOfKind[model.kind]}. ` +
+        offeredModels(catalog, kind, principal),
       { param: "model" },
     );
   }

@@ -88,7 +88,7 @@ async function serveAlone(
     write,
   });
   answer = answerWith(gateway, createApp(gateway, { stopping: () => signal.aborted, customerApp }));
-  for (const line of banner(config.mode, on, secret)) write(line);
+  for (const line of banner(config.mode, on, gateway.catalog.current, secret)) write(line);
   const work = startWork(gateway, customerApp, {
     freeze,
     cron: options.cron,

@@ -100,7 +100,7 @@ export async function serveWithWorkers(
   });
   const problem = await fleet.start();
   if (problem !== undefined) write(`Cannot start: ${problem}`);
-  else for (const line of banner(config.mode, on, secret)) write(line);
+  else for (const line of banner(config.mode, on, gateway.catalog.current, secret)) write(line);
   const work = problem !== undefined ? undefined : startWork(gateway, customerApp, {
     freeze: new FreezeWatch(gateway.clock),
     cron: options.cron,

@@ -361,7 +361,9 @@ for (const style of styles) {
             hasReport ||= ends === "completed";
             assert(
               Number(receipt.costMicroVnd) <= complete,
-              `${kind}: ${receipt.costMicroVnd} for ${complete}: ${JSON.stringify({ usage: receipt.usage, input, cached, outputTokens })}`,
+              `${kind}: ${receipt.costMicroVnd} for ${complete}: ${
+                JSON.stringify({ usage: receipt.usage, input, cached, outputTokens })
+              }`,
             );
           }
         },
