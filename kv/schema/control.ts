@@ -56,6 +56,11 @@ export function restoreMarkKey(): StoreKey {
   return ["store", "restore_mark"];
 }
 
+/** When it was last certain that no account has money of a sandbox. */
+export function sandboxMoneyEndKey(): StoreKey {
+  return ["store", "sandbox_money_end"];
+}
+
 /** Deleted at every start and never written: the deletion shows whether the store takes writes. */
 export function writeProbeKey(): StoreKey {
   return rowsOfKindPrefix("write_probe");

@@ -87,6 +87,14 @@ export function ledgerOperationKey(operationId: string): StoreKey {
   return ["ledger_operation", operationId];
 }
 
+/** Selects the operations whose ids begin with `prefix`. */
+export function ledgerOperationsSelector(prefix: string): Deno.KvListSelector {
+  return {
+    start: ["ledger_operation", prefix],
+    end: ["ledger_operation", `${prefix}\uffff`],
+  };
+}
+
 export function ledgerOperationIdOf(key: Deno.KvKey): string {
   return String(key[1]);
 }

@@ -62,6 +62,11 @@ export async function ensureDemoAccount(
   return { accountId: account.id, secret: await demoKey(kv, masterKeys, account.id, nowMs) };
 }
 
+/** Returns the id of the demo account, if a sandbox has used the store. */
+export async function findDemoAccount(kv: KeyValueStore): Promise<AccountId | undefined> {
+  return (await findAccountByEmail(kv, demoEmail))?.id;
+}
+
 /**
  * Revokes the keys of the demo account. In production the play money of a store that began as a
  * sandbox would buy real answers, and its keys are in logs and terminals. Sandbox mode creates a

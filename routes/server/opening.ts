@@ -4,11 +4,14 @@ import type { MasterKeys } from "../../core/api_keys/seal.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { errorLine } from "../../core/lib/error_line.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
+import { formatVnd } from "../../core/billing/micro_vnd.ts";
+import { endSandboxMoney, findSandboxMoney } from "../../kv/ledger/sandbox_money.ts";
+import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 import { prepareStore } from "../../kv/store/schema_version.ts";
 import { areSealedByOthers } from "../../kv/api_keys/api_keys.ts";
 import { openStore, type Store } from "../../kv/store/store.ts";
 import type { Gateway } from "../api/gateway.ts";
-import { ensureDemoAccount, retireDemoAccount } from "./demo_account.ts";
+import { ensureDemoAccount, findDemoAccount, retireDemoAccount } from "./demo_account.ts";
 import { openCatalog } from "./catalog_opening.ts";
 import { loadMasterKeys } from "./master_keys.ts";
 
@@ -58,8 +61,36 @@ export async function openParts(
     store[Symbol.dispose]();
     return catalogued;
   }
+  const problem = catalogued.config.mode === "production"
+    ? await sandboxMoneyProblem(store.kv, clock.nowMs())
+    : undefined;
+  if (problem !== undefined) {
+    store[Symbol.dispose]();
+    return { ok: false, problem };
+  }
   const { masterKeys, text } = loaded;
   return { ok: true, config: catalogued.config, store, masterKeys, masterKeysText: text };
+}
+
+/**
+ * Says why a store cannot serve real providers: its accounts have play money. Not for the demo account, whose keys
+ * production revokes.
+ */
+async function sandboxMoneyProblem(kv: KeyValueStore, nowMs: number): Promise<string | undefined> {
+  const found = await findSandboxMoney(kv);
+  if (!found.wasGiven) return undefined;
+  const demo = await findDemoAccount(kv);
+  const held = found.held.filter(({ accountId }) => accountId !== demo);
+  if (held.length === 0) {
+    await endSandboxMoney(kv, nowMs);
+    return undefined;
+  }
+  const sum = held.reduce((total, { leftMicroVnd }) => total + leftMicroVnd, 0n);
+  return `Cannot start: ${held.length} account(s) of this store have ${
+    formatVnd(sum)
+  } VND of sandbox money, ` +
+    "which would buy answers of real providers. Run `deno task admin sandbox void` to take it back, " +
+    "or use another store";
 }
 
 /** Returns a key of the demo account in sandbox mode; in production it retires the account. */

@@ -3,6 +3,7 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import { inVnd } from "../../../core/billing/vnd_json.ts";
 import { exportRecords } from "../../../kv/verify/export.ts";
+import { voidSandboxMoney } from "../../../kv/ledger/sandbox_money.ts";
 import { checkTopups } from "../../../kv/payments/topup_checks.ts";
 import { rebuildAllDaySums, rebuildDaySums } from "../../../kv/receipts/rebuild_sums.ts";
 import { resealDays } from "../../../kv/verify/reseal.ts";
@@ -21,7 +22,7 @@ const resealBody = z.strictObject({ from: z.iso.date("must be a day such as 2026
 
 const rebuildBody = z.strictObject({ account: z.string().optional() });
 
-/** Adds `/verify`, `/verify/reseal`, `/export` and `/sums/rebuild`. */
+/** Adds `/verify`, `/verify/reseal`, `/sandbox/void`, `/export` and `/sums/rebuild`. */
 export function addBookRoutes(
   app: Hono,
   { kv, clock, masterKeys, beginReading }: Pick<
@@ -49,6 +50,11 @@ export function addBookRoutes(
     using reading = beginReading?.(context.req.raw.signal);
     const options = { ...reading, masterKeys, nowMs: clock.nowMs() };
     return Response.json(inVnd(await resealDays(kv, from, options)));
+  });
+
+  app.post("/sandbox/void", async () => {
+    const voided = await voidSandboxMoney(kv, clock.nowMs());
+    return Response.json(inVnd({ ok: voided.leased.length === 0, ...voided }));
   });
 
   app.get("/export", (context) => {

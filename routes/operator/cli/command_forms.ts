@@ -226,6 +226,13 @@ export const commandForms: readonly CommandForm[] = [
     request: ([from]) => ({ method: "POST", path: "/verify/reseal", body: { from } }),
   },
   {
+    words: ["sandbox", "void"],
+    operands: [],
+    options: [],
+    about: "take back the play money of a sandbox, before its store serves real providers",
+    request: () => ({ method: "POST", path: "/sandbox/void" }),
+  },
+  {
     words: ["export"],
     operands: [],
     options: [],
