@@ -68,6 +68,28 @@ Deno.test("the official OpenAI SDK against a started gateway", {
     },
   );
 
+  await t.step("calls a tool", async () => {
+    const { choices: [choice] } = await openai.chat.completions.create({
+      model: "premium-1",
+      max_tokens: 200,
+      tools: [{
+        type: "function",
+        function: {
+          name: "get_weather",
+          parameters: {
+            type: "object",
+            properties: { city: { type: "string" } },
+            required: ["city"],
+          },
+        },
+      }],
+      messages: [{ role: "user", content: "call get_weather" }],
+    });
+    assertEquals(choice?.finish_reason, "tool_calls");
+    const [call] = choice?.message.tool_calls ?? [];
+    assertEquals(call?.type === "function" && call.function.name, "get_weather");
+  });
+
   await t.step("answers Responses, whole and streamed", async () => {
     const whole = await openai.responses.create({
       model: "premium-1",

@@ -12,8 +12,11 @@ interface Pending {
   readonly handle: ReturnType<typeof setTimeout>;
 }
 
-/** Turns of the event loop to wait for the store; more indicate a defect of the test. */
-const longestWaitTurns = 200_000;
+/** Turns of the event loop to wait for a store of this process, which needs few. */
+const immediateTurns = 1_000;
+
+/** Turns to wait for any store, each of a millisecond after the first; more indicate a defect of the test. */
+const maxTurns = 100_000;
 
 export class SkippableTime implements Clock, Disposable {
   readonly #stepMs: number;
@@ -92,8 +95,11 @@ export class SkippableTime implements Clock, Disposable {
   async #rest(): Promise<void> {
     let quietTurns = 0;
     for (let turn = 0; quietTurns < 2; turn++) {
-      if (turn > longestWaitTurns) throw new Error("the store does not come to rest");
-      await new Promise<void>((next) => setImmediate(next));
+      if (turn > maxTurns) throw new Error("the store does not come to rest");
+      await new Promise<void>((next) => {
+        if (turn < immediateTurns) setImmediate(next);
+        else this.#setTimeout(next, 1);
+      });
       quietTurns = this.#storeCalls === 0 ? quietTurns + 1 : 0;
     }
   }
