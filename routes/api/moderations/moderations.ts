@@ -8,10 +8,19 @@
  */
 import { costOfUnits } from "../../../core/billing/price.ts";
 import type { Reply } from "../../../core/lib/http1/server/reply.ts";
+import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import { moderationWork, readModerationRequest } from "../../../core/media/moderation/request.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Incoming } from "../incoming.ts";
 import { serveJsonEndpoint } from "../media/json_endpoint.ts";
+
+/** Returns the model of a request that names none: the first that a real provider serves, before the sandbox's. */
+function firstModel({ models, providers }: Catalog): string | undefined {
+  const all = models.filter(({ kind }) => kind === "moderation");
+  const isReal = ({ routes }: Model) =>
+    routes.some(({ provider }) => providers[provider]?.kind !== "sandbox");
+  return (all.find(isReal) ?? all[0])?.id;
+}
 
 /**
  * Serves one call. A request without a model goes to the first one of the catalogue.
@@ -19,8 +28,7 @@ import { serveJsonEndpoint } from "../media/json_endpoint.ts";
  * @throws {GatewayError} the client's error; nothing is charged then
  */
 export function serveModerations(gateway: Gateway, incoming: Incoming): Promise<Reply | Response> {
-  const { models } = gateway.catalog.current;
-  const first = models.find(({ kind }) => kind === "moderation")?.id;
+  const first = firstModel(gateway.catalog.current);
   return serveJsonEndpoint(gateway, incoming, {
     kind: "moderation",
     style: "moderations",
