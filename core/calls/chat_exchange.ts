@@ -11,6 +11,7 @@ import type {
   ProviderStyle,
   Style,
 } from "../wire/contract.ts";
+import { withoutPictures } from "../wire/fields/pictures.ts";
 import { answerFrames } from "../wire/stream/answer_frames.ts";
 import { collectAnswer } from "../wire/stream/collected_answer.ts";
 import { convertAnswer, convertRequest } from "../wire/convert.ts";
@@ -128,6 +129,12 @@ function errorOptions(waitSeconds: number | undefined, native: boolean): Provide
 function clientReading(reading: AnswerReading, context: PipeContext): AnswerReading {
   const { error } = reading;
   return error === undefined ? reading : { ...reading, error: inClientTerms(error, context) };
+}
+
+/** Takes the tokens of pictures out of what a client pays who does not get them. */
+function withoutLostPictures(reading: AnswerReading): AnswerReading {
+  const { usage } = reading;
+  return usage === undefined ? reading : { ...reading, usage: withoutPictures(usage) };
 }
 
 /** Collects a stream to the whole answer that the client asked for. */
@@ -332,7 +339,10 @@ function startConverted(
   return {
     exchange: open(call, route, style, access, { body: bytes, betas }),
     createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
-    readAnswer: (answer) => clientReading(readAnswer(style, answer), context),
+    readAnswer: (answer) => {
+      const reading = clientReading(readAnswer(style, answer), context);
+      return clientStyle === "messages" ? withoutLostPictures(reading) : reading;
+    },
     asStream: (body) => encoder.encode(answerFrames(style, body)),
     fromStream: (bytes) => collected(style, clientStyle, bytes, context, memory),
     decodeError: (status, text, waitSeconds) =>
@@ -344,7 +354,12 @@ function startConverted(
     mayRepeat: access.mayRepeat,
     toClient: (answer) =>
       encoder.encode(
-        stringifyExactly(convertAnswer(style, clientStyle, answer.value, context, memory)),
+        stringifyExactly(
+          convertAnswer(style, clientStyle, answer.value, context, memory, (lost) => {
+            dropped.push(lost);
+            refuseDropping(call, [lost]);
+          }),
+        ),
       ),
     dropped,
   };

@@ -15,6 +15,9 @@ import type {
   ProviderStyle,
   Style,
 } from "./contract.ts";
+import type { Answer, AnswerBlock } from "./conversation/mod.ts";
+import { dataUrl } from "./fields/data_url.ts";
+import { pictureRefusal, withoutPictures } from "./fields/pictures.ts";
 import { dialectOf, providerDialectOf } from "./stream/dialects.ts";
 import { withFetchedDocuments } from "./fields/document_urls.ts";
 import { resolveCapabilities } from "./capabilities.ts";
@@ -92,6 +95,8 @@ export function convertRequest(
  *
  * @param memory what {@linkcode convertRequest} returned with the request that this answers
  *
+ * @param onLost called with what the client's style has no place for
+ *
  * @throws {GatewayError} the provider's error if its 200 holds one; `upstream_unreachable` if the body is not an answer
  *
  * @example
@@ -111,10 +116,29 @@ export function convertAnswer(
   body: JsonObject,
   context: PipeContext,
   memory: ConversionMemory,
+  onLost: (what: string) => void = () => {},
 ): JsonObject {
   const decoded = providerDialectOf(upstreamStyle).decodeAnswer(body, memory);
   const { thinkTags } = memory;
   const answer = thinkTags === undefined ? decoded : splitThinking(decoded, thinkTags);
   const restored = restoreAnswer(answer, memory);
-  return dialectOf(clientStyle).encodeAnswer(restored, context, memory);
+  const told = clientStyle === "messages" ? withPictureNotes(restored, onLost) : restored;
+  return dialectOf(clientStyle).encodeAnswer(told, context, memory);
+}
+
+/**
+ * Names the pictures of an answer for a Messages client, whose style has none.
+ *
+ * @throws {GatewayError} `conversion_refused` if the answer is nothing else
+ */
+function withPictureNotes(answer: Answer, onLost: (what: string) => void): Answer {
+  const isLost = (block: AnswerBlock) =>
+    block.type === "picture" && dataUrl(block.url) !== undefined;
+  if (!answer.blocks.some(isLost)) return answer;
+  const isOutput = (block: AnswerBlock) =>
+    !isLost(block) && block.type !== "foreign" && (block.type !== "reasoning" || block.text !== "");
+  if (!answer.blocks.some(isOutput)) throw pictureRefusal();
+  onLost("answer.image");
+  const { usage } = answer;
+  return { ...answer, ...defined({ usage: usage && withoutPictures(usage) }) };
 }

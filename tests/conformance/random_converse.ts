@@ -10,6 +10,7 @@ const stopReasons = {
   tool_calls: "tool_use",
   refusal: "content_filtered",
   pause: "end_turn",
+  unknown: "a_new_reason",
 } as const;
 
 function usageOf(usage: TokenUsage | undefined): JsonObject {

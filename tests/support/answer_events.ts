@@ -112,6 +112,11 @@ function eventsOf(block: AnswerBlock, number: number, cuts: readonly number[]): 
         block: number,
       }];
     }
+    case "picture":
+      return [{ type: "picture", block: number, url: block.url }, {
+        type: "block_end",
+        block: number,
+      }];
     case "foreign":
       return [{ type: "foreign", block: number, kind: block.kind }, {
         type: "block_end",
@@ -221,6 +226,7 @@ function addToBlock(
     open.set(event.block, block);
   }
   if ("json" in event) block.text += JSON.parse(event.json);
+  if (event.type === "picture") block.text = event.url;
   if (event.type === "reasoning_proof") block["proof"] = event.proof;
   if (event.type === "hosted_call") Object.assign(block, { id: event.id, call: event.call });
   if (event.type === "citation") {
@@ -257,6 +263,8 @@ export function toldAnswer(answer: Answer): ToldAnswer {
       }
       case "hosted_call":
         return [{ type: "hosted_call", text: "", id: block.id, call: block.call }];
+      case "picture":
+        return [{ type: "picture", text: block.url }];
       case "foreign":
         return [];
     }

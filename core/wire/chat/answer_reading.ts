@@ -3,6 +3,7 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readNoAnswer, readProviderError } from "../errors/provider_error.ts";
+import { pictureOutputBytes } from "../fields/pictures.ts";
 import { stopFailure } from "../fields/stop_words.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import { readBaseResp } from "./base_resp.ts";
@@ -74,6 +75,8 @@ function readChatMessage(message: JsonObject): { isOutput: boolean; bytes: numbe
   // Some send the same reasoning under both names.
   let bytes = Math.max(textBytes(message["reasoning_content"]), textBytes(message["reasoning"])) +
     chatTextBytes(message["content"]) + textBytes(message["refusal"]);
+  const { images } = message;
+  if (Array.isArray(images)) bytes += images.length * pictureOutputBytes;
   let isOutput = bytes > 0;
   for (const name of ["tool_calls", "function_call", "audio"]) {
     const calls = readChatCalls(message[name]);
@@ -115,6 +118,7 @@ export function chatTextBytes(content: Json | undefined): number {
   }
   if (!isJsonObject(content)) return textBytes(content);
   return textBytes(content["text"]) + textBytes(content["refusal"]) +
+    (content["image_url"] === undefined ? 0 : pictureOutputBytes) +
     (Array.isArray(content["thinking"]) ? chatTextBytes(content["thinking"]) : 0);
 }
 

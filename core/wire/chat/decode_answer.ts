@@ -13,6 +13,7 @@ import type {
   ReasoningBlock,
   ToolInput,
 } from "../conversation/mod.ts";
+import { readImagePart } from "../fields/pictures.ts";
 import { readModeration } from "../fields/moderation.ts";
 import { readChatAnswer, readTier } from "./answer_reading.ts";
 import { readFinishReason } from "./finish_reasons.ts";
@@ -38,6 +39,7 @@ export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): An
     ...(refusal === ""
       ? []
       : [{ type: "text" as const, path: "refusal", text: refusal, refusal: true as const }]),
+    ...decodePictures(message),
     ...calls,
   ];
   const hasCalls = calls.some((block) => block.type === "tool_call");
@@ -92,6 +94,16 @@ function decodeContent(message: JsonObject, sources: readonly Citation[]): Answe
   if (sources.length === 0) return blocks;
   const cited = citeTexts(blocks.filter((block) => block.type === "text"), sources).values();
   return blocks.map((block) => block.type === "text" ? cited.next().value ?? block : block);
+}
+
+/** Reads the pictures of a message or a delta: in `images`, as aggregators send them, or as parts of the content. */
+export function picturesOf({ images, content }: JsonObject): string[] {
+  return [images, content].flatMap((list) => Array.isArray(list) ? list : [])
+    .flatMap((part) => readImagePart(part) ?? []);
+}
+
+function decodePictures(message: JsonObject): AnswerBlock[] {
+  return picturesOf(message).map((url) => ({ type: "picture", path: "images", url }));
 }
 
 /** Reads the text of a `thinking` part, which is a string or a list of parts. */

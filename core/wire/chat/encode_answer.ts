@@ -9,6 +9,7 @@ import { answerId, CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type {
   Answer,
+  AnswerBlock,
   AnswerText,
   Placed,
   ReasoningBlock,
@@ -18,6 +19,7 @@ import type {
 import { chatModeration } from "../fields/moderation.ts";
 import { knownTier } from "../fields/service_tiers.ts";
 import { writeAnnotation } from "./annotations.ts";
+import { imagePart } from "../fields/pictures.ts";
 import { argumentsText } from "./encode_messages.ts";
 import { writeFinishReason } from "./finish_reasons.ts";
 import { detailFor } from "./reasoning_details.ts";
@@ -100,9 +102,17 @@ function encodeMessage(answer: Answer, context: PipeContext, legacy: boolean): J
     content: content === "" ? null : content,
     refusal: refusal ?? null,
     annotations: encodeAnnotations(said),
+    ...encodePictures(answer.blocks),
     ...encodeReasoning(answer.blocks.filter((block) => block.type === "reasoning")),
     ...encodeCalls(answer.blocks.filter((block) => block.type === "tool_call"), context, legacy),
   };
+}
+
+function encodePictures(blocks: readonly AnswerBlock[]): JsonObject {
+  const pictures = blocks.filter((block) => block.type === "picture");
+  return pictures.length === 0
+    ? {}
+    : { images: pictures.map((block, index) => imagePart(block.url, index)) };
 }
 
 /** Writes web sources with their ranges in the text. */

@@ -7,6 +7,7 @@ import type { Writable } from "../../lib/writable.ts";
 import { type ClientModel, modelKey } from "../stream/client_model.ts";
 import { frameJson } from "../stream/frame_json.ts";
 import { nativeStreamError } from "../errors/errors.ts";
+import { pictureOutputBytes } from "../fields/pictures.ts";
 import { stopFailure } from "../fields/stop_words.ts";
 import { LoneText } from "../stream/lone_text.ts";
 import {
@@ -39,6 +40,7 @@ const keys = {
 const textKeys = ["content", "refusal"].map(jsonKey);
 const reasoningKeys = ["reasoning_content", "reasoning"].map(jsonKey);
 const annotationsKey = jsonKey("annotations");
+const imagesKey = jsonKey("images");
 const callKeys = ["tool_calls", "function_call", "audio"].map(jsonKey);
 
 /** Most characters of a shared member's value; longer ones are not kept. */
@@ -266,6 +268,10 @@ export class ChatMeter implements StreamMeter {
         const calls = readChatCalls(cursor.takeValue());
         if (calls.count > 0) this.reading.sawOutput = true;
         this.#answer(calls.bytes);
+      } else if (cursor.keyIs(imagesKey)) {
+        if (!cursor.isNull) this.text.sawMore();
+        const images = cursor.takeValue();
+        this.#answer(Array.isArray(images) ? images.length * pictureOutputBytes : 0);
       } else if (cursor.keyIs(annotationsKey)) {
         if (!cursor.isNull) this.text.sawMore();
         if (hasSources(cursor.takeValue())) this.#searched();

@@ -16,7 +16,7 @@ import { readProviderError } from "../errors/provider_error.ts";
 import type { UsageReport } from "../stream/reading.ts";
 import { isZeroCall, readTier } from "./answer_reading.ts";
 import { ChunkShape, holds } from "./chunk_shape.ts";
-import { textLogprobs, thinkingText } from "./decode_answer.ts";
+import { picturesOf, textLogprobs, thinkingText } from "./decode_answer.ts";
 import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail } from "./reasoning_details.ts";
 import { StreamSources } from "./stream_sources.ts";
@@ -177,6 +177,12 @@ export class ChatStreamDecoder implements StreamDecoder {
     if (typeof delta.refusal === "string" && delta.refusal !== "") {
       this.#refusal = (this.#refusal + delta.refusal).slice(0, maxRefusalChars);
       this.#string("refusal", delta.refusal);
+    }
+    for (const url of picturesOf(delta)) {
+      this.#closeText();
+      this.#calls?.settle();
+      this.#emit({ type: "picture", block: this.#blocks, url });
+      this.#emit({ type: "block_end", block: this.#blocks++ });
     }
     if (Array.isArray(delta.tool_calls) && delta.tool_calls.some(isCall)) {
       this.#closeText();

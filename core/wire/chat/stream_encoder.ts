@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-stream and docs/conversion.md#streams.
  */
+import { imagePart } from "../fields/pictures.ts";
 import { errorBody } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -40,6 +41,7 @@ export class ChatStreamEncoder implements StreamEncoder {
   #detailBlock = -1;
   readonly #annotations = new StreamAnnotations();
   #sawRefusal = false;
+  #pictures = 0;
   #stop: Stop = { reason: "end" };
   #usage: TokenUsage | undefined;
   #tier: string | undefined;
@@ -72,6 +74,8 @@ export class ChatStreamEncoder implements StreamEncoder {
         return this.#chunk(`{"refusal":${event.json}}`);
       case "reasoning_proof":
         return this.#proof(event);
+      case "picture":
+        return this.#chunk(stringifyExactly({ images: [imagePart(event.url, this.#pictures++)] }));
       case "citation":
         this.#annotations.cite(event.block, event.citation);
         return "";

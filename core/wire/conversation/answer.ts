@@ -3,6 +3,7 @@ import type { JsonObject } from "../../lib/json/json.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { ForeignBlock, ReasoningBlock, TextBlock, ToolCallBlock } from "./blocks.ts";
 import type { HostedCallBlock } from "./hosted.ts";
+import type { Placed } from "./placed.ts";
 
 /** A whole (not streamed) answer. */
 export interface Answer {
@@ -28,7 +29,15 @@ export type AnswerBlock =
   | ReasoningBlock
   | ToolCallBlock
   | HostedCallBlock
+  | PictureBlock
   | ForeignBlock;
+
+/** A picture that the model made. */
+export interface PictureBlock extends Placed {
+  readonly type: "picture";
+  /** A data URL, or the address of the picture. */
+  readonly url: string;
+}
 
 /** Text of an answer, with its sources. */
 export interface AnswerText extends TextBlock {

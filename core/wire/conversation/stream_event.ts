@@ -56,6 +56,8 @@ export type StreamEvent =
     readonly id: string;
     readonly call: HostedCall;
   }
+  /** A whole picture, as a data URL or an address. */
+  | { readonly type: "picture"; readonly block: number; readonly url: string }
   /** A block that only the upstream's style has. */
   | { readonly type: "foreign"; readonly block: number; readonly kind: string }
   | { readonly type: "block_end"; readonly block: number }

@@ -8,6 +8,7 @@ import { defined } from "../../lib/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { Answer, AnswerBlock, Citation, ReasoningProof } from "../conversation/mod.ts";
+import { writeDataUrl } from "../fields/data_url.ts";
 import { blocksOf, citedText, readConverseAnswer } from "./answer_reading.ts";
 import { readConverseStop } from "./stop_reasons.ts";
 
@@ -59,8 +60,18 @@ function decodeBlock(block: JsonObject, path: string, signer: string): AnswerBlo
       ? []
       : [{ type: "text", path, text: said, ...(citations.length > 0 ? { citations } : {}) }];
   }
+  const picture = readPicture(block.image);
+  if (picture !== undefined) return [{ type: "picture", path, url: picture }];
   const kind = Object.keys(block)[0] ?? "empty";
   return [{ type: "foreign", path, style: "converse", kind, raw: block, otherwise: "warn" }];
+}
+
+function readPicture(image: Json | undefined): string | undefined {
+  if (!isJsonObject(image) || !isJsonObject(image.source)) return undefined;
+  const { format = "png", source: { bytes } } = image;
+  return typeof bytes === "string" && bytes !== ""
+    ? writeDataUrl(`image/${String(format)}`, bytes)
+    : undefined;
 }
 
 /** A call without a name is none. */

@@ -47,7 +47,9 @@ export function readErrorFields(body: Json | undefined, envelopes = maxEnvelopes
 function envelopedError(body: Json | undefined): Json | undefined {
   const error = isJsonObject(body) ? body["error"] ?? body : undefined;
   if (!isJsonObject(error)) return undefined;
-  const { metadata, message } = error;
+  const { metadata, message, code } = error;
+  // Why a vendor's server failed is no reason for the caller, and may be a trace of it.
+  if (Number(code) >= 500) return undefined;
   const raw = isJsonObject(metadata) ? metadata["raw"] : undefined;
   if (isJsonObject(raw)) return raw;
   if (typeof raw === "string" && raw !== "") return parsedObject(raw) ?? raw;

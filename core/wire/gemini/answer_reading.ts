@@ -3,6 +3,7 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readNoAnswer, readProviderError } from "../errors/provider_error.ts";
+import { pictureOutputBytes } from "../fields/pictures.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import { isRefusal, stopFailure } from "../fields/stop_words.ts";
 import { readBlockedPrompt } from "./stop_reasons.ts";
@@ -76,7 +77,7 @@ export function readParts(content: Json | undefined): PartsReading {
     const made = isJsonObject(call)
       ? callBytes(call["args"])
       : textBytes(inner(part["executableCode"], "code")) +
-        textBytes(inner(part["inlineData"], "data"));
+        Math.min(textBytes(inner(part["inlineData"], "data")), pictureOutputBytes);
     bytes += text + made;
     if (part["thought"] !== true) answerBytes += text + made;
     isOutput ||= text > 0 || Object.keys(part).some((name) => !wordless.has(name));

@@ -8,6 +8,7 @@ import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { defined } from "../../lib/defined.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { Answer, AnswerBlock, HostedCallBlock } from "../conversation/mod.ts";
+import { readInlinePicture } from "../fields/pictures.ts";
 import { candidatesOf, partsOf, readGeminiAnswer } from "./answer_reading.ts";
 import { readModelPart } from "./decode_parts.ts";
 import { readGrounding } from "./grounding.ts";
@@ -90,6 +91,9 @@ export function otherPart(part: JsonObject, path: string): AnswerBlock {
       call: { tool: "code_execution", code, failed: false },
     };
   }
+  // Pictures among the thoughts are drafts of the one that follows.
+  const picture = part.thought === true ? undefined : readInlinePicture(part.inlineData);
+  if (picture !== undefined) return { type: "picture", path, url: picture };
   const kind = Object.keys(part)[0] ?? "part";
   return { type: "foreign", style: "gemini", path, kind, raw: part, otherwise: "ignore" };
 }

@@ -119,7 +119,18 @@ function decodeModel(parts: readonly PlacedPart[]): Block[] {
     const read = readModelPart(part, at, google);
     if (read === undefined) {
       const other = otherPart(part, at);
-      blocks.push(other.type === "foreign" ? { ...other, otherwise: "warn" } : other);
+      // No vendor takes pictures from the model.
+      if (other.type === "picture") {
+        const kind = "inlineData";
+        const foreign = {
+          type: "foreign",
+          style: "gemini",
+          kind,
+          raw: part,
+          path: other.path,
+        } as const;
+        blocks.push({ ...foreign, otherwise: "warn" });
+      } else blocks.push(other.type === "foreign" ? { ...other, otherwise: "warn" } : other);
       continue;
     }
     for (const block of read) addModelBlock(blocks, block);

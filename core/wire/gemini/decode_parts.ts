@@ -35,7 +35,12 @@ export function readModelPart(
       input: { kind: "object", value: isJsonObject(args) ? args : {} },
     }];
   }
-  if (typeof text !== "string" && thoughtSignature === undefined) return undefined;
+  // A picture is read elsewhere; its signature has no meaning without it.
+  if (
+    typeof text !== "string" && (part.inlineData !== undefined || thoughtSignature === undefined)
+  ) {
+    return undefined;
+  }
   const said = typeof text === "string" ? text : "";
   const proof = readSignature(thoughtSignature, signer);
   if (thought === true) {

@@ -16,6 +16,7 @@ import type {
   ReasoningBlock,
   Stop,
 } from "../conversation/mod.ts";
+import { dataUrl } from "../fields/data_url.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";
 import { writeGrounding } from "./grounding.ts";
 import { writeGeminiStop } from "./stop_reasons.ts";
@@ -110,6 +111,9 @@ function encodeParts(blocks: readonly AnswerBlock[], context: PipeContext): Json
       case "hosted_call":
         parts.push(...hostedParts(block.call));
         break;
+      case "picture":
+        parts.push(picturePart(block.url));
+        break;
       case "foreign":
     }
   }
@@ -120,6 +124,14 @@ function encodeParts(blocks: readonly AnswerBlock[], context: PipeContext): Json
 function thoughtParts({ text, proof }: ReasoningBlock, signatures: PartSignatures): JsonObject[] {
   if (proof !== undefined) signatures.keep(proof, text !== "");
   return text === "" ? [] : [{ text, thought: true }];
+}
+
+/** Writes a picture as data, or as the file at its address. */
+export function picturePart(url: string): JsonObject {
+  const read = dataUrl(url);
+  return read === undefined
+    ? { fileData: { fileUri: url, mimeType: "image/png" } }
+    : { inlineData: { mimeType: read.mediaType, data: read.data } };
 }
 
 /** Writes code that the provider ran, with its output. The style has no parts for other hosted tools. */

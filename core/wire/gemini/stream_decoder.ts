@@ -159,6 +159,10 @@ export class GeminiStreamDecoder implements StreamDecoder {
         this.#closeCode();
         this.#code = block;
         return;
+      case "picture":
+        this.#closeText();
+        this.#emit({ type: "picture", block: this.#blocks, url: block.url });
+        return this.#emit({ type: "block_end", block: this.#blocks++ });
       case "foreign":
         this.#closeText();
         this.#emit({ type: "foreign", block: this.#blocks, kind: block.kind });

@@ -15,7 +15,7 @@ import { bufferedBlockBytes, streamCitationChars } from "../limits.ts";
 import type { StreamEncoder } from "../stream/dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../stream/sequencer.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";
-import { answerFrame, hostedParts } from "./encode_answer.ts";
+import { answerFrame, hostedParts, picturePart } from "./encode_answer.ts";
 import { writeGrounding } from "./grounding.ts";
 import { PartSignatures } from "./part_signatures.ts";
 import { writeGeminiStop } from "./stop_reasons.ts";
@@ -109,6 +109,8 @@ export class GeminiStreamEncoder implements StreamEncoder {
       case "hosted_call":
         this.#parts([...this.#signatures.release(), ...hostedParts(event.call)]);
         return;
+      case "picture":
+        return this.#parts([...this.#signatures.release(), picturePart(event.url)]);
       case "block_end":
         this.#isThought = false;
         return this.#endCall();

@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#messages-answer and docs/conversion.md#answers.
  */
+import { pictureNote } from "../fields/pictures.ts";
 import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { answerId, CallIds } from "../answer_ids.ts";
@@ -104,6 +105,8 @@ function encodeBlock(
         name: block.name,
         input: answerArguments(block.input),
       };
+    case "picture":
+      return { type: "text", text: pictureNote(block.url) };
     case "foreign":
       return undefined;
   }

@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#messages-stream and docs/conversion.md#streams.
  */
+import { pictureNote } from "../fields/pictures.ts";
 import { errorBody } from "../../errors.ts";
 import { maxRefusalChars } from "../limits.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
@@ -101,6 +102,8 @@ export class MessagesStreamEncoder implements StreamEncoder {
     return this.#out;
   }
 
+  readonly hasPictures = false;
+
   textFrame(kind: RepeatableText["kind"], block: number): TextFrame | undefined {
     if (!this.#sequencer.isLive(block)) return undefined;
     const passes = kind === "text"
@@ -158,6 +161,8 @@ export class MessagesStreamEncoder implements StreamEncoder {
         return this.#cited.cite(event.citation);
       case "hosted_call":
         return this.#hostedCall(event.id, event.call);
+      case "picture":
+        return this.#text(stringifyExactly(pictureNote(event.url)));
       // It ran inside the provider's call; its result is in the text.
       case "foreign":
         return;

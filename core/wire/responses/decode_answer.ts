@@ -5,6 +5,7 @@
  */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { writeDataUrl } from "../fields/data_url.ts";
 import { readUrlCitation } from "../fields/citations.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../conversation/mod.ts";
@@ -58,6 +59,12 @@ export function decodeOutputItem(item: JsonObject, path: string, signer: string)
     case "custom_tool_call":
       // No tool can answer a call without a name.
       return item["name"] ? [decodeCall(type, item, path)] : [];
+    case "image_generation_call": {
+      const { result, output_format: format } = item;
+      if (typeof result !== "string" || result === "") return [];
+      const mediaType = `image/${typeof format === "string" ? format : "png"}`;
+      return [{ type: "picture", path, url: writeDataUrl(mediaType, result) }];
+    }
     default: {
       const hosted = readHostedItem(item, path);
       if (hosted !== undefined) return [hosted];

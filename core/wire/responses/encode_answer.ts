@@ -9,6 +9,7 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../contract.ts";
 import type { Answer, AnswerText, Placed, Stop, ToolCallBlock } from "../conversation/mod.ts";
+import { pictureNote } from "../fields/pictures.ts";
 import { hostedItem, hostedItemKind, isHostedItem } from "./hosted_items.ts";
 import {
   annotation,
@@ -16,6 +17,7 @@ import {
   callKind,
   itemId,
   messageItem,
+  pictureItem,
   reasoningItem,
   refusalPart,
   textPart,
@@ -74,6 +76,11 @@ export function encodeResponsesAnswer(
         break;
       case "hosted_call":
         writer.add((id) => hostedItem(id(hostedItemKind(block.call)), block.call));
+        break;
+      case "picture":
+        if (!writer.picture(block.url)) {
+          writer.text({ type: "text", path: "", text: pictureNote(block.url) });
+        }
         break;
       case "foreign":
         // It ran inside the upstream's call; its result is in the text.
@@ -145,6 +152,19 @@ class OutputWriter {
       const head = { kind, id: id(kind), callId, ...named };
       return callItem(head, "completed", text === "" && kind !== "custom_tool_call" ? "{}" : text);
     });
+  }
+
+  /** Returns whether the picture has a form of its own. */
+  picture(url: string): boolean {
+    const id = itemId("image_generation_call", this.#context, this.#items.length + this.#pending);
+    const item = pictureItem(id, url);
+    if (item !== undefined) this.add(() => item);
+    return item !== undefined;
+  }
+
+  /** A message whose parts are collected comes before the next item. */
+  get #pending(): number {
+    return this.#parts.length === 0 ? 0 : 1;
   }
 
   add(make: (id: (kind: ItemKind) => string) => JsonObject): void {

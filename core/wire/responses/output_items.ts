@@ -1,6 +1,7 @@
 /** Writes complete output items of an answer for a Responses client. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { answerId } from "../answer_ids.ts";
+import { dataUrl } from "../fields/data_url.ts";
 import { placeOf, writeUrlCitation } from "../fields/citations.ts";
 import type { PipeContext } from "../contract.ts";
 import type { Citation, ReasoningProof } from "../conversation/mod.ts";
@@ -21,6 +22,7 @@ const prefixes = {
   web_search_call: `ws_${hostedIdMark}`,
   code_interpreter_call: `ci_${hostedIdMark}`,
   mcp_call: `mcp_${hostedIdMark}`,
+  image_generation_call: `ig_${hostedIdMark}`,
 } as const;
 
 /** Builds the id of the item at `index` from its kind, the request and the index. */
@@ -69,6 +71,19 @@ export function reasoningItem(
     type: "reasoning",
     summary: summaryParts(text === "" ? [] : [text]),
     encrypted_content: sealProof(proof),
+  };
+}
+
+/** Writes a picture as the item of a vendor's own tool for pictures; `undefined` for an address, which it has not. */
+export function pictureItem(id: string, url: string): JsonObject | undefined {
+  const read = dataUrl(url);
+  if (read === undefined) return undefined;
+  return {
+    id,
+    type: "image_generation_call",
+    status: "completed",
+    output_format: read.mediaType.replace(/^image\//, ""),
+    result: read.data,
   };
 }
 

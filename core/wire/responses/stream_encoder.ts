@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#responses-stream.
  */
+import { pictureNote } from "../fields/pictures.ts";
 import { errorBody, GatewayError } from "../../errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { maxAnswerBytes } from "../limits.ts";
@@ -16,7 +17,7 @@ import type { StreamEncoder } from "../stream/dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../stream/sequencer.ts";
 import { hostedEvents, hostedItem, hostedItemKind } from "./hosted_items.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open_item.ts";
-import { callKind, itemId } from "./output_items.ts";
+import { callKind, itemId, pictureItem } from "./output_items.ts";
 import { responseObject } from "./response_object.ts";
 import { failureOf } from "./failure_codes.ts";
 import { writeResponsesStop } from "./stop_reasons.ts";
@@ -137,6 +138,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
         return;
       case "hosted_call":
         return this.#hostedCall(event.call);
+      case "picture":
+        return this.#picture(event.url);
       case "block_end":
         this.#early = [];
         if (this.#open instanceof OpenMessage) this.#open.endBlock();
@@ -202,6 +205,25 @@ export class ResponsesStreamEncoder implements StreamEncoder {
     this.#event("response.output_item.added", `"output_index":${index},"item":${begun}`);
     for (const type of hostedEvents(call)) {
       this.#event(type, `"item_id":${stringifyExactly(id)},"output_index":${index}`);
+    }
+    this.#event("response.output_item.done", done);
+    this.#output.push(item);
+  }
+
+  /** Writes a picture as a whole item; the address of one as text. */
+  #picture(url: string): void {
+    const index = this.#output.length + (this.#open === undefined ? 0 : 1);
+    const id = itemId("image_generation_call", this.#context, index);
+    const item = pictureItem(id, url);
+    if (item === undefined) return this.#message().add(stringifyExactly(pictureNote(url)), false);
+    this.#close("completed");
+    const done = `"output_index":${index},"item":${stringifyExactly(item)}`;
+    this.#keep(done.length);
+    const begun = stringifyExactly({ ...item, status: "in_progress", result: null });
+    this.#event("response.output_item.added", `"output_index":${index},"item":${begun}`);
+    for (const step of ["in_progress", "generating", "completed"]) {
+      const place = `"item_id":${stringifyExactly(id)},"output_index":${index}`;
+      this.#event(`response.image_generation_call.${step}`, place);
     }
     this.#event("response.output_item.done", done);
     this.#output.push(item);

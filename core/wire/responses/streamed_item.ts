@@ -29,6 +29,9 @@ function literal(delta: Json | undefined): string {
   return typeof delta === "string" ? stringifyExactly(delta) : emptyText;
 }
 
+/** Types of items that other styles have, beside calls. */
+const readTypes: ReadonlySet<string> = new Set(["message", "reasoning", "image_generation_call"]);
+
 /** Reads one output item of a Responses stream into events of the conversation. */
 export class StreamedItem {
   readonly #answer: AnswerState;
@@ -54,7 +57,7 @@ export class StreamedItem {
     this.#block = answer.newBlock();
     this.#nameless = type === "function_call" || type === "custom_tool_call";
     if (this.#nameless) this.#call(item, emit);
-    else if (type !== "message" && type !== "reasoning" && !isHostedItem(type)) {
+    else if (!readTypes.has(type) && !isHostedItem(type)) {
       emit({ type: "foreign", block: this.#block, kind: type });
     }
   }
@@ -176,6 +179,8 @@ export class StreamedItem {
       }
     } else if (block.type === "reasoning" && block.text !== "") {
       emit({ type: "reasoning", block: this.#block, json: stringifyExactly(block.text) });
+    } else if (block.type === "picture") {
+      emit({ type: "picture", block: this.#block, url: block.url });
     } else if (block.type === "hosted_call") {
       const { style, id, call } = block;
       emit({ type: "hosted_call", block: this.#block, style, id, call });

@@ -17,6 +17,7 @@ import type {
   Citation,
   HostedCallBlock,
   Moderation,
+  PictureBlock,
   ReasoningBlock,
   Stop,
   StreamEvent,
@@ -88,6 +89,7 @@ type CollectedBlock =
   | Writable<AnswerText>
   | Writable<ReasoningBlock>
   | HostedCallBlock
+  | PictureBlock
   | OpenCall;
 
 /** A call whose arguments are still coming. */
@@ -173,6 +175,9 @@ class AnswerCollector implements StreamEncoder {
         this.#blocks.set(block, { type: "hosted_call", path: "", style, id, call });
         return;
       }
+      case "picture":
+        this.#blocks.set(event.block, { type: "picture", path: "", url: event.url });
+        return;
       case "usage":
         this.#usage = event.usage;
         return;

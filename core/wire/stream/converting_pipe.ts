@@ -24,6 +24,8 @@ import { newStreamReading } from "./reading.ts";
 import { stopFailure } from "../fields/stop_words.ts";
 import { RepeatedText } from "./repeated_text.ts";
 import { joinReports } from "./usage_reports.ts";
+import { dataUrl } from "../fields/data_url.ts";
+import { pictureOutputBytes, pictureRefusal, withoutPictures } from "../fields/pictures.ts";
 import { joiningSink } from "../fields/surrogate_pairs.ts";
 import { thinkingSink } from "../fields/think_tags.ts";
 
@@ -249,6 +251,13 @@ class ConvertingPipe implements StreamPipe {
         reading.sawOutput = true;
         this.#measure(literalBytes(event.json), event.type !== "reasoning");
         break;
+      case "picture":
+        if (this.#encoder.hasPictures === false && !reading.sawOutput && dataUrl(event.url)) {
+          return this.#take({ type: "error", error: pictureRefusal() });
+        }
+        reading.sawOutput = true;
+        this.#measure(this.#encoder.hasPictures === false ? 0 : pictureOutputBytes, true);
+        break;
       case "call":
       case "hosted_call":
         reading.sawOutput = true;
@@ -258,7 +267,10 @@ class ConvertingPipe implements StreamPipe {
         if (event.proof.kind === "redacted") reading.outputBytes += event.proof.data.length;
         break;
       case "usage": {
-        const usage = joinReports(reading.usage, event.usage);
+        const reported = this.#encoder.hasPictures === false
+          ? withoutPictures(event.usage)
+          : event.usage;
+        const usage = joinReports(reading.usage, reported);
         reading.usage = usage;
         reading.usageRejected = false;
         return this.#write({ type: "usage", usage });

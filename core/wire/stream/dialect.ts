@@ -116,6 +116,8 @@ export interface StreamEncoder {
    * @throws {GatewayError} `upstream_unreachable` if the bound on buffered tool calls is exceeded
    */
   encode(event: StreamEvent): string;
+  /** `false`: answers of the style have no pictures, and their tokens are not charged. */
+  readonly hasPictures?: boolean;
   /**
    * What would be written around the text of another event of this kind in this block, if that depends on nothing else.
    * Absent in encoders that write each event in another way.
