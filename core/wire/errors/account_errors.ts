@@ -52,7 +52,7 @@ const beginnings: readonly RegExp[] = [
   /^You have reached your specified (?:API |workspace API )?usage limits/,
   /^This organization has been disabled/,
   // Google, which answers 400
-  /^API key (?:not valid|expired)\. Please /,
+  /^API key (?:not valid|expired)\./,
   // OpenAI and servers that copy its texts
   /^Incorrect API key provided/,
   /^Your account (?:\S{1,80} )?(?:<\S{1,80}> )?is (?:suspended|not active|disabled)/,

@@ -192,10 +192,20 @@ function isOurs(
 const aboutModel =
   /^(?:the )?(?:requested |specified )?(?:models?\b|publisher model\b|deployment\b)|^no (?:allowed |available )?(?:endpoints|providers|models?)\b|^(?:unknown|invalid|unsupported|no such) model\b/i;
 
+/** Codes and types of a model that the provider does not have, in lower case. */
+const modelCodes: ReadonlySet<string> = new Set([
+  "model_not_found",
+  "modelnotfound",
+  "deploymentnotfound",
+]);
+
 /** Whether a 404 is about the model: its code, its field or the beginning of its text says so, or it cannot be read. */
-function isAboutModel({ code, param, message }: ErrorFields, body: Json | undefined): boolean {
-  return body === undefined || code === "model_not_found" || param === "model" ||
-    aboutModel.test(message);
+function isAboutModel(
+  { code, type, param, message }: ErrorFields,
+  body: Json | undefined,
+): boolean {
+  return body === undefined || modelCodes.has(code) || modelCodes.has(type) ||
+    param === "model" || aboutModel.test(message);
 }
 
 /** Whether a status can report a request beyond the context window. */

@@ -22,7 +22,7 @@ Deno.test("every model has a page with its price, endpoints and code, in both la
     for (const { id, displayName } of world.deps.catalog.models) {
       const { status, text } = await browser.get(`/models/${encodeURIComponent(id)}`);
       assertEquals(status, 200, id);
-      assertStringIncludes(text, `<h1>${displayName}</h1>`);
+      assertStringIncludes(text, `>${displayName}</h1>`);
       assertStringIncludes(text, "₫");
       assertStringIncludes(text, 'href="/docs/api/');
       assertStringIncludes(text, "YOUR_KEY");

@@ -91,7 +91,7 @@ Deno.test("an API key is sent as a bearer", async () => {
 
 const exceptions = [
   ["throttlingException", "rate_limit_error"],
-  ["serviceUnavailableException", "overloaded_error"],
+  ["serviceUnavailableException", "service_unavailable"],
   ["internalServerException", "api_error"],
   ["modelStreamErrorException", "api_error"],
   ["validationException", "invalid_request_error"],

@@ -203,7 +203,7 @@ Deno.test("refusals of the provider cost nothing; after a fault of a route the n
   answers.push(() => Response.json({ detail }, { status: 422 }));
   const invalid = await errorOf(await post());
   assertEquals([invalid.status, invalid.code, invalid.message], [
-    400,
+    422,
     "invalid_request",
     "size: Input should be 'a' or 'b'",
   ]);
