@@ -3,6 +3,8 @@ import type { ByteParts } from "../lib/bytes/byte_parts.ts";
 import type { Model, Route } from "../catalog/catalog.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import { readAnswer } from "../wire/answer_reading.ts";
+import { needsCallRepair, withTextArguments } from "../wire/chat/call_repair.ts";
+import { parseExactly } from "../lib/json/exact_json.ts";
 import { ClientModel, inClientTerms, modelKey } from "../wire/stream/client_model.ts";
 import type {
   AnswerReading,
@@ -29,7 +31,7 @@ import { jsonKey } from "../lib/json/json_cursor.ts";
 import { stringifyExactly } from "../lib/runtime/mod.ts";
 import { hasPathMembers, withoutPathMembers } from "../wire/mod.ts";
 import type { Transport } from "../upstream/transport.ts";
-import type { AttemptHandlers, WholeAnswer } from "./attempt.ts";
+import type { AttemptHandlers, ProviderAnswer, WholeAnswer } from "./attempt.ts";
 import { ArrayStream } from "./request/array_stream.ts";
 import type { ChatRequest } from "./request/chat_request.ts";
 import {
@@ -135,6 +137,16 @@ function clientReading(reading: AnswerReading, context: PipeContext): AnswerRead
 function withoutLostPictures(reading: AnswerReading): AnswerReading {
   const { usage } = reading;
   return usage === undefined ? reading : { ...reading, usage: withoutPictures(usage) };
+}
+
+/** Writes arguments that are objects as text. */
+function withRepairedCalls(answer: ProviderAnswer): ProviderAnswer {
+  if (!needsCallRepair(answer.value)) return answer;
+  const exact = parseExactly(answer.text);
+  if (!isJsonObject(exact)) return answer;
+  const value = withTextArguments(exact);
+  const text = stringifyExactly(value);
+  return { value, text, bytes: encoder.encode(text) };
 }
 
 /** Collects a stream to the whole answer that the client asked for. */
@@ -270,9 +282,10 @@ function startNative(
     cloud: cloudChanges(access, style, betas),
   });
   const context = pipeContext(call, route);
+  const repairsCalls = route.capabilities["repair_calls"] !== false;
   return {
     exchange: open(call, route, style, access, { body, betas }),
-    createPipe: () => createNativePipe(style, { ...context, injectedUsage }),
+    createPipe: () => createNativePipe(style, { ...context, injectedUsage, repairsCalls }),
     readAnswer: (body) => clientReading(readAnswer(style, body), context),
     isNative: true,
     asStream: (body) => encoder.encode(answerFrames(style, body)),
@@ -284,7 +297,8 @@ function startNative(
       ),
     onStatus: access.onStatus,
     mayRepeat: access.mayRepeat,
-    toClient: (answer) => {
+    toClient: (given) => {
+      const answer = style === "chat" && repairsCalls ? withRepairedCalls(given) : given;
       const { name, key } = style === "gemini" ? geminiModelMember : modelMember;
       if (answer.value[name] === request.model) return answer.bytes;
       const model = ClientModel.of(request.model);

@@ -64,6 +64,11 @@ export const routeCapabilitiesSchema = z.strictObject({
   tool_choice_required: z.boolean(),
   /** Several tool calls can be switched off. */
   parallel_flag: z.boolean(),
+  /**
+   * Chat: tool calls of native answers that break the style's contract (one index for several calls, or none; arguments
+   * that are objects) are repaired. `false`: their bytes pass unchanged.
+   */
+  repair_calls: z.boolean(),
   /** Chat: tools that take free text. `false`: sent as a function with one text field and unwrapped on the way back. */
   custom_tools: z.boolean(),
   /**
@@ -147,6 +152,7 @@ const common = {
   strict_tools: true,
   tool_choice_required: true,
   parallel_flag: true,
+  repair_calls: true,
   custom_tools: false,
   tool_id: "any",
   tool_name_max: 64,

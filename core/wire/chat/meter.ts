@@ -1,3 +1,5 @@
+import { parseExactly } from "../../lib/json/exact_json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import type { GatewayError } from "../../errors.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
@@ -18,6 +20,7 @@ import {
   type StreamMeter,
 } from "../stream/reading.ts";
 import { chatTextBytes, readChatCalls } from "./answer_reading.ts";
+import { CallRepair, repairedCalls } from "./call_repair.ts";
 import { ChoiceEnds } from "./choice_ends.ts";
 import { countReportedUses, ToolUseCount } from "../tools/tool_uses.ts";
 import { hasSources } from "./tool_uses.ts";
@@ -41,7 +44,10 @@ const textKeys = ["content", "refusal"].map(jsonKey);
 const reasoningKeys = ["reasoning_content", "reasoning"].map(jsonKey);
 const annotationsKey = jsonKey("annotations");
 const imagesKey = jsonKey("images");
-const callKeys = ["tool_calls", "function_call", "audio"].map(jsonKey);
+const toolCallsKey = jsonKey("tool_calls");
+const callKeys = ["function_call", "audio"].map(jsonKey);
+const decoder = new TextDecoder();
+const encoder = new TextEncoder();
 
 /** Most characters of a shared member's value; longer ones are not kept. */
 const sharedMemberChars = 256;
@@ -69,6 +75,7 @@ export class ChatMeter implements StreamMeter {
   readonly #cursor = new JsonCursor();
   readonly #ends = new ChoiceEnds();
   readonly #toolUses = new ToolUseCount(false);
+  readonly #repair: CallRepair | undefined;
   #shared: SharedMembers | undefined;
   /** State of the chunk that is being read. */
   #sawChoices = false;
@@ -83,10 +90,13 @@ export class ChatMeter implements StreamMeter {
     readonly hideUsage: boolean;
     /** The choices of older completions have their text themselves. */
     readonly readsText?: boolean;
+    /** Calls that break the contract of the style are repaired. */
+    readonly repairsCalls?: boolean;
   }) {
     this.#model = options.model;
     this.#hideUsage = options.hideUsage;
     this.#readsText = options.readsText ?? false;
+    this.#repair = options.repairsCalls === true ? new CallRepair() : undefined;
   }
 
   /** The members that a chunk of the gateway repeats. */
@@ -144,7 +154,7 @@ export class ChatMeter implements StreamMeter {
     let isFirst = true;
     while (cursor.nextMember()) {
       if (cursor.keyIs(keys.choices)) {
-        this.#choices();
+        this.#choices(frame);
       } else if (cursor.keyIs(keys.usage)) {
         if (this.#hideUsage && cursor.isNull) {
           const { keyStart } = cursor;
@@ -195,7 +205,7 @@ export class ChatMeter implements StreamMeter {
     return shared;
   }
 
-  #choices(): void {
+  #choices(frame: SseFrame): void {
     const cursor = this.#cursor;
     if (!cursor.enterArray()) {
       cursor.skip();
@@ -221,12 +231,12 @@ export class ChatMeter implements StreamMeter {
             this.reading.answerBytes = answerBefore;
           }
           sawDelta = true;
-          this.#delta();
+          this.#delta(frame, index);
         } else if (cursor.keyIs(keys.message) && !sawDelta) {
           before = this.reading.outputBytes;
           answerBefore = this.reading.answerBytes;
           this.text.sawMore();
-          this.#delta();
+          this.#delta(frame, index);
         } else if (cursor.keyIs(keys.finishReason) && cursor.isString) {
           const reason = cursor.takeValue();
           if (typeof reason === "string" && reason !== "") ended = reason;
@@ -250,7 +260,7 @@ export class ChatMeter implements StreamMeter {
     this.reading.stopReason = this.#ends.reason;
   }
 
-  #delta(): void {
+  #delta(frame: SseFrame, choice: number): void {
     const cursor = this.#cursor;
     if (!cursor.enterObject()) {
       cursor.skip();
@@ -263,6 +273,8 @@ export class ChatMeter implements StreamMeter {
       } else if (isAnyOf(cursor, reasoningKeys)) {
         // Some send the same reasoning under both names.
         reasoningBytes = Math.max(reasoningBytes, this.#textLength(false));
+      } else if (cursor.keyIs(toolCallsKey)) {
+        this.#toolCalls(frame, choice);
       } else if (isAnyOf(cursor, callKeys)) {
         if (!cursor.isNull) this.text.sawMore();
         const calls = readChatCalls(cursor.takeValue());
@@ -280,6 +292,22 @@ export class ChatMeter implements StreamMeter {
       }
     }
     this.#output(reasoningBytes);
+  }
+
+  #toolCalls(frame: SseFrame, choice: number): void {
+    const cursor = this.#cursor;
+    if (!cursor.isNull) this.text.sawMore();
+    const start = cursor.at;
+    const value = cursor.takeValue();
+    const calls = readChatCalls(value);
+    if (calls.count > 0) this.reading.sawOutput = true;
+    this.#answer(calls.bytes);
+    const indexes = this.#repair?.indexes(value, choice);
+    if (indexes === undefined) return;
+    // Read once more, so that numbers of arguments keep their digits.
+    const exact = parseExactly(decoder.decode(frame.payload.subarray(start, cursor.at)));
+    const text = stringifyExactly(repairedCalls(exact, indexes));
+    this.edits.replace(frame, start, cursor.at, encoder.encode(text));
   }
 
   /** Skips a value; returns its length if it is a string. */

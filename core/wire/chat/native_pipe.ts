@@ -43,12 +43,17 @@ const nothing = new Uint8Array(0);
  * ends without it; without a finish reason the stream was cut.
  */
 export function createChatNativePipe(
-  context: PipeContext & { readonly injectedUsage: boolean; readonly readsText?: boolean },
+  context: PipeContext & {
+    readonly injectedUsage: boolean;
+    readonly readsText?: boolean;
+    readonly repairsCalls?: boolean;
+  },
 ): StreamPipe {
   const meter = new ChatMeter({
     model: ClientModel.of(context.clientModel),
     hideUsage: context.injectedUsage && !context.clientWantsUsage,
     readsText: context.readsText ?? false,
+    repairsCalls: context.repairsCalls ?? false,
   });
   return new BytePipe(meter, {
     errorEvent: (error) => {

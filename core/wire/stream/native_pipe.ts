@@ -8,6 +8,8 @@ import { createResponsesNativePipe } from "../responses/native_pipe.ts";
 export interface NativePipeContext extends PipeContext {
   /** Chat: the gateway itself asked the upstream for usage, so the client must not see it unless it asked too. */
   readonly injectedUsage: boolean;
+  /** Chat: tool calls that break the contract of the style are repaired. */
+  readonly repairsCalls?: boolean;
 }
 
 /**
