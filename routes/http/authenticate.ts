@@ -1,5 +1,6 @@
 /** Finds the caller of a request by the API key in one of three headers. */
 import { GatewayError } from "../../core/errors.ts";
+import { isWellFormedApiKey } from "../../core/api_keys/api_key.ts";
 import { isAddressAllowed } from "../../core/api_keys/address_ranges.ts";
 import type { HttpRequest } from "./http_request.ts";
 import type { KeyDirectory, Principal, RefusedCaller } from "../../kv/api_keys/key_directory.ts";
@@ -7,15 +8,41 @@ import type { KeyDirectory, Principal, RefusedCaller } from "../../kv/api_keys/k
 /** Headers that carry nothing but a key, as the libraries of two vendors send it. */
 const keyHeaders = ["x-api-key", "x-goog-api-key"] as const;
 
-function apiKeyOf(headers: HttpRequest["headers"]): string | undefined {
+/** All credentials of a request, in the order of their headers. A header that was sent twice has commas. */
+function credentialsOf(headers: HttpRequest["headers"]): string[] {
+  const found: string[] = [];
   for (const name of keyHeaders) {
-    const own = headers.get(name);
-    if (own !== null && own !== "") return own;
+    for (const value of headers.get(name)?.split(",") ?? []) {
+      const key = value.trim();
+      if (key !== "") found.push(key);
+    }
   }
-  const authorization = headers.get("authorization");
-  if (authorization === null) return undefined;
-  const match = /^bearer +(\S+)$/i.exec(authorization);
-  return match?.[1];
+  for (const value of headers.get("authorization")?.split(",") ?? []) {
+    const key = /^bearer +(\S+)$/i.exec(value.trim())?.[1];
+    if (key !== undefined) found.push(key);
+  }
+  return found;
+}
+
+/**
+ * Chooses the credential to look up. Agents send the key of a vendor from their environment beside the one of the
+ * gateway; which is which shows in the form of the gateway's keys.
+ *
+ * @throws {GatewayError} `invalid_api_key` if the request has two keys of the gateway that differ
+ */
+function apiKeyOf(headers: HttpRequest["headers"]): string | undefined {
+  const credentials = credentialsOf(headers);
+  const [first] = credentials;
+  if (credentials.length < 2) return first;
+  const own = new Set(credentials.filter(isWellFormedApiKey));
+  if (own.size > 1) {
+    throw new GatewayError(
+      "invalid_api_key",
+      "The request has two different API keys of this gateway: send one of them",
+    );
+  }
+  const [key] = own;
+  return key ?? first;
 }
 
 function allowed(
@@ -39,7 +66,7 @@ function allowed(
  * Finds the caller; without a promise if the key is in memory.
  *
  * @param refused is told the key if it exists, but may not be used here and now
- * @throws {GatewayError} (or rejects with it) `invalid_api_key` without a valid key, `permission_denied` from an
+ * @throws {GatewayError} (or rejects with it) `invalid_api_key` without a valid key or with two, `permission_denied` from an
  * address that the owner did not allow
  */
 export function authenticate(

@@ -7,9 +7,12 @@ export const geminiPaths = "/v1beta/";
 /** The end of a path of a call, which exists under `/v1`, too. */
 const operation = /^\/v1\/models\/.+:(?:generateContent|streamGenerateContent|countTokens)$/;
 
+/** The header that the vendor's library has the key in. */
+const keyHeader = "x-goog-api-key";
+
 /** Whether the vendor's library sent a request: it names itself in a header. */
 export function isGeminiClient(headers: HttpRequest["headers"]): boolean {
-  return headers.has("x-goog-api-client") || headers.has("x-goog-api-key");
+  return headers.has("x-goog-api-client") || headers.has(keyHeader);
 }
 
 /** Whether a path is one of this style. */
@@ -20,24 +23,24 @@ export function isGeminiPath(path: string): boolean {
 const queryKey = "key";
 
 /**
- * Returns the request with the key in a header and not in its URL, which error reports of a runtime may show. A key in a
- * header wins. Any other request is returned as it is.
+ * Returns the request with the key in a header and not in its URL, which error reports of a runtime may show. Beside a
+ * key that the header has already, it is a second value of it. Any other request is returned as it is.
  */
 export function withQueryKey(request: HttpRequest, path: string): HttpRequest {
   if (!request.url.includes(`${queryKey}=`) || !isGeminiPath(path)) return request;
   const url = new URL(request.url);
-  const key = url.searchParams.get(queryKey);
-  if (key === null) return request;
+  const keys = url.searchParams.getAll(queryKey);
+  if (keys.length === 0) return request;
   url.searchParams.delete(queryKey);
   const { headers } = request;
-  const hasOwn = ["x-goog-api-key", "x-api-key", "authorization"].some((name) => headers.has(name));
-  const given = (name: string) => !hasOwn && name === "x-goog-api-key";
+  const inHeader = headers.get(keyHeader);
+  const values = (inHeader === null ? keys : [inHeader, ...keys]).join(", ");
   return {
     method: request.method,
     url: url.href,
     headers: {
-      get: (name) => given(name) ? key : headers.get(name),
-      has: (name) => given(name) || headers.has(name),
+      get: (name) => name === keyHeader ? values : headers.get(name),
+      has: (name) => name === keyHeader || headers.has(name),
     },
     get body() {
       return request.body;
