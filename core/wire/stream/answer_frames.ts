@@ -135,13 +135,12 @@ function responsesFrames(response: JsonObject): string {
     : "completed";
   const frames = [event("response.created", { response: open })];
   objects(response["output"]).forEach((item, output_index) => {
-    frames.push(
-      event("response.output_item.added", { output_index, item: emptied(item) }),
-      ...objects(item["type"] === "message" ? item["content"] : undefined).flatMap(
-        (part, content_index) => textEvents(part, { output_index, content_index, item }, event),
-      ),
-      event("response.output_item.done", { output_index, item }),
-    );
+    frames.push(event("response.output_item.added", { output_index, item: emptied(item) }));
+    const parts = objects(item["type"] === "message" ? item["content"] : undefined);
+    parts.forEach((part, content_index) => {
+      frames.push(...textEvents(part, { output_index, content_index, item }, event));
+    });
+    frames.push(event("response.output_item.done", { output_index, item }));
   });
   frames.push(event(`response.${closing}`, { response }));
   return frames.join("");
@@ -164,17 +163,16 @@ function textEvents(
   const place = { item_id: item["id"] ?? "", output_index, content_index };
   const { text, type } = part;
   const start = typeof text === "string" ? { ...part, text: "", annotations: [] } : part;
-  const said = type === "output_text" && typeof text === "string" && text !== ""
-    ? [
+  // In the order in which they are sent: each event takes the next sequence number.
+  const events = [event("response.content_part.added", { ...place, part: start })];
+  if (type === "output_text" && typeof text === "string" && text !== "") {
+    events.push(
       event("response.output_text.delta", { ...place, delta: text, logprobs: [] }),
       event("response.output_text.done", { ...place, text, logprobs: [] }),
-    ]
-    : [];
-  return [
-    event("response.content_part.added", { ...place, part: start }),
-    ...said,
-    event("response.content_part.done", { ...place, part }),
-  ];
+    );
+  }
+  events.push(event("response.content_part.done", { ...place, part }));
+  return events;
 }
 
 function converseFrames(body: JsonObject): string {
