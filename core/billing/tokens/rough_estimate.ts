@@ -9,7 +9,12 @@
  * - Out: counts of tokens, exact or estimated.
  * - Never: knows prices, or asks a provider.
  */
-import { isExactNumber, isJsonObject, type Outline } from "../../lib/json/json.ts";
+import {
+  isExactNumber,
+  isJsonObject,
+  type Outline,
+  type OutlineObject,
+} from "../../lib/json/json.ts";
 import { LongText } from "../../lib/json/long_text.ts";
 import { maxJsonDepth } from "../../lib/json/limits.ts";
 import { maxReportedTokens } from "../limits.ts";
@@ -45,13 +50,47 @@ export function estimateOutputTokens(outputBytes: number): number {
  * ```
  */
 export function roughInputTokens(body: Outline): number {
-  const tally = { bytes: 0, flatTokens: 0 };
+  const tally = { bytes: 0, flatTokens: 0, isSampled: false };
   addValue(body, tally, 0);
+  return estimateOutputTokens(tally.bytes) + tally.flatTokens;
+}
+
+/** The fields of all styles that the model reads. */
+const promptFields = [
+  "system",
+  "messages",
+  "tools",
+  "functions",
+  "instructions",
+  "input",
+  "systemInstruction",
+  "contents",
+  "response_format",
+  "output_config",
+  "text",
+] as const;
+
+/**
+ * Estimates the input tokens of a chat request from the fields that the model reads. White space of the JSON, escapes,
+ * metadata and settings cost nothing.
+ *
+ * @example
+ * ```ts
+ * import { roughPromptTokens } from "./rough_estimate.ts";
+ * const request = { messages: [{ role: "user", content: "x".repeat(400) }], metadata: { note: "y".repeat(8_000) } };
+ * if (roughPromptTokens(request) > 120) throw new Error("metadata is not read");
+ * ```
+ */
+export function roughPromptTokens(body: OutlineObject): number {
+  const tally = { bytes: 0, flatTokens: 0, isSampled: true };
+  for (const field of promptFields) addValue(body[field], tally, 0);
   return estimateOutputTokens(tally.bytes) + tally.flatTokens;
 }
 
 interface Tally {
   bytes: number;
+  /** The bytes of long texts are extrapolated from a sample: every call is estimated before it is sent. */
+  readonly isSampled: boolean;
   flatTokens: number;
 }
 
@@ -117,25 +156,43 @@ const dataUrl = /^data:([a-z]+)\/[^,]{0,128};base64,/i;
 
 function addText(text: string, tally: Tally): void {
   const media = text.startsWith("data:") ? dataUrl.exec(text.slice(0, 256)) : null;
-  if (media === null) tally.bytes += utf8Length(text);
+  if (media === null) tally.bytes += tally.isSampled ? sampledLength(text) : utf8Length(text);
   else tally.flatTokens += media[1] === "image" ? tokensOfUnseenImage : tokensOfUnseenPage;
 }
 
-/** Escapes count as they are written, as they do in a body that is estimated by its length alone. */
+/** A long text is decoded only if its beginning has escapes of characters, which are six bytes each as written. */
 function addLongText(text: LongText, tally: Tally): void {
-  const head = text.head();
-  if (head.startsWith("data:") && dataUrl.test(head)) addText(head, tally);
+  const head = text.mayBeDataUrl ? text.head() : "";
+  if (dataUrl.test(head)) addText(head, tally);
+  else if (text.hasEscapedCharacters) tally.bytes += utf8Length(text.text());
   else tally.bytes += text.byteLength;
+}
+
+/** UTF-16 units of a text that are examined to extrapolate its length in UTF-8. */
+const sampledUnits = 32;
+
+/** Estimates the length in UTF-8 from units that are spread evenly; exact for ASCII. */
+function sampledLength(text: string): number {
+  if (text.length <= sampledUnits) return utf8Length(text);
+  const stride = text.length / sampledUnits;
+  let further = 0;
+  for (let i = 0; i < sampledUnits; i++) {
+    further += furtherBytes(text.charCodeAt(Math.floor(i * stride)));
+  }
+  return Math.round(text.length * (1 + further / sampledUnits));
+}
+
+/** Bytes of a unit in UTF-8 beyond the first. A surrogate pair is two units and four bytes: one more for each half. */
+function furtherBytes(unit: number): number {
+  if (unit < 0x80) return 0;
+  return unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
 }
 
 /** Computes the length in UTF-8, exact except for lone surrogates, without encoding. */
 function utf8Length(text: string): number {
   let length = text.length;
   for (let i = 0; i < text.length; i++) {
-    const unit = text.charCodeAt(i);
-    if (unit < 0x80) continue;
-    // A surrogate pair is two units and four bytes: one more for each half.
-    length += unit < 0x800 || (unit >= 0xd800 && unit < 0xe000) ? 1 : 2;
+    length += furtherBytes(text.charCodeAt(i));
   }
   return length;
 }

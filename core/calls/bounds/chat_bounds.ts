@@ -14,7 +14,7 @@ import type { BillableFeature } from "../../wire/billable_features/features.ts";
 import { mostToolFees, type ReservedTool, reservedTools } from "../../billing/hosted_tools.ts";
 import { hasCachePrice, toolPricesOf, worstCaseCost } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/receipt.ts";
-import { estimateOutputTokens, roughInputTokens } from "../../billing/tokens/rough_estimate.ts";
+import { estimateOutputTokens, roughPromptTokens } from "../../billing/tokens/rough_estimate.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import { hostedToolsAskedFor } from "../request/billable_features.ts";
 import { type InputBound, inputBound } from "./input_bound.ts";
@@ -94,9 +94,9 @@ export function chatBounds(
     outputTokens,
     wantedOutputTokens: wantedOutputTokens(request, model),
     input,
-    // A picture is not billed by the length of its base64.
-    estimatedInputTokens: body.mentionsBase64
-      ? roughInputTokens(outline)
+    // The prompts of completions may be lists of tokens, which their bytes count better.
+    estimatedInputTokens: outline["prompt"] === undefined
+      ? roughPromptTokens(outline)
       : estimateOutputTokens(bytes.length),
     hostedTools,
     tools,

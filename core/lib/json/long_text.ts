@@ -3,6 +3,10 @@ const headBytes = 1024;
 /** Complete characters and escapes at the beginning of a literal. */
 const wholeCharacters = /^(?:[^\\]|\\u[0-9a-fA-F]{4}|\\[^u])*/;
 
+const backslash = 0x5c;
+const letterD = 0x64;
+const letterU = 0x75;
+
 const decoder = new TextDecoder("utf-8", { ignoreBOM: true });
 
 /** A long string of a JSON text, which is not decoded before it is asked for. */
@@ -28,6 +32,20 @@ export class LongText {
   /** The literal without its quotes. */
   get literal(): Uint8Array {
     return this.#bytes.subarray(this.#start, this.#end);
+  }
+
+  /** Whether the text may be a data URL, by its first character. */
+  get mayBeDataUrl(): boolean {
+    return this.#bytes[this.#start] === letterD;
+  }
+
+  /** Whether the beginning of the text has characters that are written as `\u` and four digits. */
+  get hasEscapedCharacters(): boolean {
+    const head = this.literal.subarray(0, headBytes);
+    for (let at = head.indexOf(backslash); at >= 0; at = head.indexOf(backslash, at + 2)) {
+      if (head[at + 1] === letterU) return true;
+    }
+    return false;
   }
 
   /** The text. */

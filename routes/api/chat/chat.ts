@@ -23,6 +23,7 @@ import {
   paidLimit,
   paidOutputTokens,
 } from "../../../core/calls/bounds/initial_reservation.ts";
+import { keptForCount } from "../../../core/calls/bounds/prompt_count.ts";
 import { runAttempts } from "../../../core/calls/attempt_loop.ts";
 import {
   type ChatCall,
@@ -165,6 +166,7 @@ async function deliver(
     request,
     price,
     bounds,
+    counted: keptForCount(body, request.stream),
     reservation,
     start,
     running: control,

@@ -5,7 +5,9 @@ import {
   type ChatCharge,
   type EndedReading,
 } from "../../../core/calls/bounds/chat_charge.ts";
+import { countPrompt } from "../../../core/calls/bounds/prompt_count.ts";
 import { providerUseOf } from "../../../core/calls/bounds/provider_use.ts";
+import type { JsonBody } from "../../../core/calls/request/json_body.ts";
 import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import {
   mostAnswerBytes,
@@ -35,6 +37,8 @@ import { WalletBound } from "./wallet_bound.ts";
 export interface ChatSettlementInput extends Omit<SettledCall, "kind" | "style" | "stream"> {
   readonly request: ChatRequest;
   readonly bounds: ChatBounds;
+  /** The body, if it is kept to count the prompt where no usage is reported. */
+  readonly counted?: JsonBody | undefined;
 }
 
 /** How a chat call ended, with what was read of the answer. */
@@ -168,7 +172,8 @@ export class ChatSettlement {
       carriesTier(this.#input.request.style, route.style, route.capabilities);
   }
 
-  #price(end: ChatEnd): ChatCharge {
+  /** @param countedTokens the prompt by the tokenizer, if it was counted */
+  #price(end: ChatEnd, countedTokens?: number): ChatCharge {
     const { principal, bounds: { prefixes, estimatedInputTokens } } = this.#input;
     const { seenPrompts, clock } = this.#gateway;
     const { outcome, reading } = end;
@@ -177,7 +182,11 @@ export class ChatSettlement {
     const isComplete = outcome === "completed";
     const correction = isComplete ? undefined : this.#correction;
     const runsTools = this.#runsTools(end.route);
-    const charge = chargeForEndedChat(this.#input, {
+    const quoted = countedTokens === undefined ? this.#input : {
+      ...this.#input,
+      bounds: { ...this.#input.bounds, estimatedInputTokens: countedTokens },
+    };
+    const charge = chargeForEndedChat(quoted, {
       outcome,
       reading,
       runsTools,
@@ -222,13 +231,35 @@ export class ChatSettlement {
   }
 
   /** Prices the call, debits it and writes the receipt; resolves when both are durable. */
-  settle(end: ChatEnd): Promise<Receipt> {
-    const charge = this.#price(end);
+  async settle(end: ChatEnd): Promise<Receipt> {
+    let charge = this.#price(end);
+    if (charge.estimated && this.#wantsCount(end)) charge = this.#price(end, await this.#count());
     this.#noteThroughput(end, charge);
     if (charge.implausible !== undefined) this.#noteFalseReport(end.route, charge.implausible);
     this.#noteOutput(end, charge);
     const options = { stopReason: end.reading?.stopReason };
     return this.#call.settle(end, this.#withProviderUse(end, charge), options);
+  }
+
+  /**
+   * Whether the prompt is counted by the tokenizer: not where an earlier report for it is known, nor for a stream that the
+   * gateway ended, whose last event has told the usage.
+   */
+  #wantsCount({ outcome, reading }: ChatEnd): boolean {
+    return outcome !== "cut" && reading !== undefined && this.#input.price.unit === "token" &&
+      this.#input.counted !== undefined && this.#correction === undefined;
+  }
+
+  /** Counts the prompt; `undefined` if that fails, which must not keep a call from being settled. */
+  async #count(): Promise<number | undefined> {
+    const { counted, request: { style }, model } = this.#input;
+    if (counted === undefined) return undefined;
+    try {
+      return await countPrompt(style, counted, model);
+    } catch (error) {
+      this.onBug(error);
+      return undefined;
+    }
   }
 
   /** Adds what the provider counted, where its rates are known. */
