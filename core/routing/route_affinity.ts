@@ -15,8 +15,8 @@ export interface SharedAffinity {
   readonly routeId: string;
 }
 
-/** Prompts that are remembered, one entry for each: about 2 MB. */
-const mostEntries = 20_000;
+/** Entries that are remembered, up to three for each prompt: about 6 MB. */
+const maxEntries = 60_000;
 /** Milliseconds for which a prompt is remembered: the longest that a vendor keeps a cache at its ordinary price. */
 const rememberedMs = 60 * 60_000;
 
@@ -56,32 +56,56 @@ export class RouteAffinity {
   /** Remembers the route that began to answer a prompt. */
   note(keyId: string, prompt: PromptPrefixes, routeId: string, nowMs: number): void {
     if (prompt.whole === undefined) return;
-    const id = idOf(keyId, prompt.whole.hash);
-    this.adopt({ id, routeId }, nowMs);
-    this.#share?.({ id, routeId });
+    const at = prompt.messages.length - 1;
+    for (const place of places) {
+      const hash = place.hashAt(prompt, at);
+      if (hash === undefined) continue;
+      const id = idOf(keyId, place.name, hash);
+      this.adopt({ id, routeId }, nowMs);
+      this.#share?.({ id, routeId });
+    }
   }
 
   /** Remembers what another thread has noted. */
   adopt({ id, routeId }: SharedAffinity, nowMs: number): void {
     this.#entries.delete(id);
     this.#entries.set(id, { routeId, atMs: nowMs });
-    if (this.#entries.size <= mostEntries) return;
+    if (this.#entries.size <= maxEntries) return;
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined) this.#entries.delete(oldest);
   }
 
-  /** Finds the id of the route that answered the longest known beginning of this prompt. */
+  /**
+   * Finds the id of the route that answered the longest known beginning of this prompt, or else of its conversation: the
+   * prompts of many agents have a clock or an id in their first lines.
+   */
   find(keyId: string, prompt: PromptPrefixes, nowMs: number): string | undefined {
-    const { messages } = prompt;
-    for (let i = messages.length - 2; i >= 0; i--) {
-      const mark = messages[i];
-      const entry = mark && this.#entries.get(idOf(keyId, mark.hash));
-      if (entry !== undefined && nowMs - entry.atMs <= rememberedMs) return entry.routeId;
+    for (const place of places) {
+      for (let at = prompt.messages.length - 2; at >= 0; at--) {
+        const hash = place.hashAt(prompt, at);
+        const entry = hash === undefined
+          ? undefined
+          : this.#entries.get(idOf(keyId, place.name, hash));
+        if (entry !== undefined && nowMs - entry.atMs <= rememberedMs) return entry.routeId;
+      }
     }
     return undefined;
   }
 }
 
-function idOf(keyId: string, hash: number): string {
-  return `${keyId} ${hash}`;
+/** A place by which a conversation is recognised. */
+interface Place {
+  readonly name: string;
+  readonly hashAt: (prompt: PromptPrefixes, at: number) => number | undefined;
+}
+
+/** The surest first. */
+const places: readonly Place[] = [
+  { name: "whole", hashAt: ({ messages }, at) => messages[at]?.hash },
+  { name: "turns", hashAt: ({ conversation }, at) => conversation[at]?.turns },
+  { name: "pair", hashAt: ({ conversation }, at) => conversation[at]?.pair },
+];
+
+function idOf(keyId: string, place: Place["name"], hash: number): string {
+  return `${keyId} ${place} ${hash}`;
 }

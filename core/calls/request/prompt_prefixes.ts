@@ -4,6 +4,7 @@
  * Only the hashes of a prompt are kept.
  */
 import type { Style } from "../../wire/contract.ts";
+import { billingLineStart, withoutBillingLine } from "../../wire/messages/billing_line.ts";
 import {
   isExactNumber,
   isJsonObject,
@@ -20,12 +21,25 @@ export interface PrefixMark {
   readonly chars: number;
 }
 
+/**
+ * Hashes that a conversation still has when the beginning of its prompt changes, as with a clock, a version or an id in
+ * the first lines. They say which conversation it is, and nothing of what a provider has cached.
+ */
+export interface ConversationMark {
+  /** Of all turns up to here, without the instructions and without what changes in the first turn. */
+  readonly turns: number;
+  /** Of this turn and the one before; absent at the first one. */
+  readonly pair: number | undefined;
+}
+
 /** Hashes of the beginnings of a prompt, by which repeated prompts are recognised. */
 export interface PromptPrefixes {
   /** After tools and instructions, including instructions that are the first messages; absent where there are none. */
   readonly head: PrefixMark | undefined;
   /** After each of the last messages, oldest first. */
   readonly messages: readonly PrefixMark[];
+  /** At the same messages as `messages`; absent at instructions. */
+  readonly conversation: readonly (ConversationMark | undefined)[];
   /** After the last message; absent for a prompt longer than {@linkcode hashedChars}. */
   readonly whole: PrefixMark | undefined;
 }
@@ -60,18 +74,37 @@ const turnField: Readonly<Record<Style, string>> = {
   gemini: "contents",
 };
 
-/** Random per process, so that hashes mean nothing outside of it. */
-const seeds = crypto.getRandomValues(new Uint32Array(2));
+/**
+ * The same in all threads of a process, which tell each other what they remember of prompts. The hashes stay in memory.
+ */
+const seedA = 0x811c9dc5;
+const seedB = 0x3c6ef372;
+
+const SPACE = 0x20;
+const ZERO = 0x30;
+const NINE = 0x39;
 
 /** Two lanes of FNV-1a over UTF-16 units; long texts are sampled. */
 class PrefixHash {
-  #a = seeds[0] ?? 0;
-  #b = seeds[1] ?? 0;
+  #a = seedA;
+  #b = seedB;
   chars = 0;
+
+  /** Begins another hash, and goes on counting. */
+  restart(): void {
+    this.#a = seedA;
+    this.#b = seedB;
+  }
 
   unit(unit: number): void {
     this.#a = Math.imul(this.#a ^ unit, 0x01000193);
     this.#b = Math.imul(this.#b ^ unit, 0x85ebca6b);
+  }
+
+  /** Adds another hash as a whole. */
+  fold(other: PrefixHash): void {
+    this.#a = Math.imul(this.#a ^ other.#a, 0x01000193) ^ (this.#a >>> 15);
+    this.#b = Math.imul(this.#b ^ other.#b, 0x85ebca6b) ^ (this.#b >>> 13);
   }
 
   text(text: string): void {
@@ -109,9 +142,33 @@ class PrefixHash {
     this.unit(0x10000 + bytes.length);
   }
 
-  get mark(): PrefixMark {
+  /** Adds the words of a text that have no digit; what is not above a space separates them. */
+  words(length: number, unitAt: (i: number) => number): void {
+    let hasDigit = false;
+    let a = this.#a;
+    let b = this.#b;
+    for (let i = 0; i <= length; i++) {
+      const unit = i < length ? unitAt(i) : SPACE;
+      if (unit > SPACE) {
+        hasDigit ||= unit >= ZERO && unit <= NINE;
+        a = Math.imul(a ^ unit, 0x01000193);
+        b = Math.imul(b ^ unit, 0x85ebca6b);
+        continue;
+      }
+      if (hasDigit) {
+        a = this.#a;
+        b = this.#b;
+      } else if (a !== this.#a || b !== this.#b) {
+        this.#a = a = Math.imul(a ^ SPACE, 0x01000193);
+        this.#b = b = Math.imul(b ^ SPACE, 0x85ebca6b);
+      }
+      hasDigit = false;
+    }
+  }
+
+  get hash(): number {
     const high = (this.#b ^ (this.#b >>> 15)) & 0x1fffff;
-    return { hash: high * 2 ** 32 + (this.#a >>> 0), chars: this.chars };
+    return high * 2 ** 32 + (this.#a >>> 0);
   }
 }
 
@@ -153,6 +210,88 @@ function isInstruction(message: Outline | undefined): boolean {
     (message["role"] === "system" || message["role"] === "developer");
 }
 
+/** Instructions without the line that is no part of the prompt; see `billing_line.ts`. */
+function promptedSystem(system: Outline | undefined): Outline | undefined {
+  if (typeof system === "string") return withoutBillingLine(system);
+  if (system instanceof LongText) {
+    return system.startsWith(billingLineStart) ? withoutBillingLine(system.text()) : system;
+  }
+  if (!Array.isArray(system)) return system;
+  const isLine = (block: Outline) => isJsonObject(block) && block["text"] !== promptedText(block);
+  if (!system.some(isLine)) return system;
+  return system.flatMap((block): Outline[] => {
+    if (!isJsonObject(block)) return [block];
+    const text = promptedText(block);
+    if (text === block["text"]) return [block];
+    return text === "" ? [] : [{ ...block, text: text ?? "" }];
+  });
+}
+
+function promptedText(block: OutlineObject): Outline | undefined {
+  const text = block["text"];
+  return Array.isArray(text) ? text : promptedSystem(text);
+}
+
+/** UTF-16 units of a text of the first turn that are read for what stays, from its end. */
+const steadyChars = 4_096;
+/** Texts of the first turn that are read for what stays. */
+const steadyTexts = 64;
+
+/**
+ * Adds the words of a turn that have no digit: times, versions, ids and checks have one, and they are what changes. The
+ * length of a text is not added, since it changes with them.
+ */
+function addSteadyWords(hash: PrefixHash, turn: Outline): void {
+  let texts = 0;
+  const walk = (value: Outline | undefined, depth: number): void => {
+    if (texts >= steadyTexts || depth > hashedDepth) return;
+    if (typeof value === "string") {
+      texts++;
+      const from = Math.max(0, value.length - steadyChars);
+      hash.words(value.length - from, (i) => value.charCodeAt(from + i));
+    } else if (value instanceof LongText) {
+      texts++;
+      const end = value.literal.subarray(-steadyChars);
+      hash.words(end.length, (i) => end[i] ?? 0);
+    } else if (Array.isArray(value)) {
+      for (const item of value) walk(item, depth + 1);
+    } else if (isJsonObject(value)) {
+      for (const name in value) if (name !== "cache_control") walk(value[name], depth + 1);
+    }
+  };
+  walk(turn, 0);
+}
+
+/** Hashes the turns of a conversation apart from the rest of its prompt. */
+class ConversationHash {
+  readonly #turns = new PrefixHash();
+  readonly #pair = new PrefixHash();
+  readonly #last = new PrefixHash();
+  #count = 0;
+
+  constructor(model: string, style: Style) {
+    this.#turns.text(model);
+    this.#turns.text(style);
+  }
+
+  /** Adds a turn, and returns its mark. */
+  add(turn: Outline, own: PrefixHash): ConversationMark {
+    if (this.#count++ === 0) addSteadyWords(this.#turns, turn);
+    else this.#turns.fold(own);
+    const pair = this.#count > 1 ? this.#pairWith(own) : undefined;
+    this.#last.restart();
+    this.#last.fold(own);
+    return { turns: this.#turns.hash, pair };
+  }
+
+  #pairWith(own: PrefixHash): number {
+    this.#pair.restart();
+    this.#pair.fold(this.#last);
+    this.#pair.fold(own);
+    return this.#pair.hash;
+  }
+}
+
 /**
  * Hashes the prompt of a request.
  *
@@ -173,19 +312,32 @@ export function promptPrefixes(model: string, style: Style, body: OutlineObject)
   hash.text(style);
   const before = hash.chars;
   for (const field of headFields[style]) {
-    if (!add(hash, body[field], 0)) return { head: undefined, messages: [], whole: undefined };
+    const value = field === "system" ? promptedSystem(body[field]) : body[field];
+    if (!add(hash, value, 0)) {
+      return { head: undefined, messages: [], conversation: [], whole: undefined };
+    }
   }
-  let head = hash.chars > before ? hash.mark : undefined;
+  let head = hash.chars > before ? { hash: hash.hash, chars: hash.chars } : undefined;
   const list = body[turnField[style]];
   const messages: PrefixMark[] = [];
+  const conversation: (ConversationMark | undefined)[] = [];
+  const turns = new ConversationHash(model, style);
+  const own = new PrefixHash();
+  own.chars = hash.chars;
   let instructs = true;
   for (const message of Array.isArray(list) ? list : [list]) {
-    if (!add(hash, message ?? null, 0)) return { head, messages, whole: undefined };
-    const { mark } = hash;
+    own.restart();
+    if (!add(own, message ?? null, 0)) return { head, messages, conversation, whole: undefined };
+    hash.fold(own);
+    const mark = { hash: hash.hash, chars: own.chars };
     instructs &&= isInstruction(message);
     if (instructs) head = mark;
-    if (messages.length >= messageMarks) messages.shift();
+    if (messages.length >= messageMarks) {
+      messages.shift();
+      conversation.shift();
+    }
     messages.push(mark);
+    conversation.push(instructs ? undefined : turns.add(message ?? null, own));
   }
-  return { head, messages, whole: messages.at(-1) };
+  return { head, messages, conversation, whole: messages.at(-1) };
 }

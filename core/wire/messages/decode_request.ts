@@ -31,6 +31,7 @@ import {
 } from "../fields/fields.ts";
 import { Warnings } from "../warnings.ts";
 import { extrasOf, warnUnread } from "../fields/field_table.ts";
+import { withoutBillingLine } from "./billing_line.ts";
 import { decodeCache, decodeContent, decodeText } from "./decode_blocks.ts";
 import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
 import { messagesFields } from "./known_fields.ts";
@@ -72,11 +73,18 @@ export function decodeMessagesRequest(body: JsonObject): Conversation {
 
 function decodeSystem(system: Json | undefined): TextBlock[] {
   if (system === undefined || system === null || system === "") return [];
-  if (typeof system === "string") return [{ type: "text", text: system, path: "system" }];
+  if (typeof system === "string") {
+    return withText([{ type: "text", text: withoutBillingLine(system), path: "system" }]);
+  }
   if (!Array.isArray(system)) invalid("system", "must be a string or a list of text blocks");
-  return system
-    .map((block, i) => decodeText(requiredObject(block, `system.${i}`), `system.${i}`))
-    .filter((block) => block.text.trim() !== "");
+  return withText(system.map((value, i) => {
+    const block = decodeText(requiredObject(value, `system.${i}`), `system.${i}`);
+    return { ...block, text: withoutBillingLine(block.text) };
+  }));
+}
+
+function withText(blocks: readonly TextBlock[]): TextBlock[] {
+  return blocks.filter((block) => block.text.trim() !== "");
 }
 
 function decodeTurns(body: JsonObject): Turn[] {
