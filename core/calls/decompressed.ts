@@ -1,7 +1,10 @@
 /** Reads answers that a provider compressed although every request says `accept-encoding: identity`. */
 import { type ByteReader, UpstreamFailure, type UpstreamResponse } from "../upstream/transport.ts";
 
-/** Codings of content that can be undone, by the name of the runtime. */
+/**
+ * Codings of content that can be undone within a bound, by the name of the runtime. Brotli is none of them: 500 bytes of it
+ * become 300 MB in one piece, which runtimes have no way to limit.
+ */
 const formats: ReadonlyMap<string, CompressionFormat> = new Map<string, CompressionFormat>([
   ["gzip", "gzip"],
   ["x-gzip", "gzip"],
