@@ -96,3 +96,33 @@ export async function firstDayWithoutScriptTest(): Promise<void> {
     await context.close();
   });
 }
+
+/** A first call that is refused, seen on the page that waits for it. */
+export async function refusedFirstCallTest(): Promise<void> {
+  await browserTest(
+    "a first call that is refused changes the heading in place, until one works",
+    async (browser) => {
+      await using world = await startMailingGateway();
+      const look = { locale: "en", theme: "light", width: 1280 } as const;
+      const { context, page } = await signUpInBrowser(browser, look, world);
+      await page.getByRole("heading", { name: words.en.waiting }).waitFor();
+      const secret = (await page.locator("#secret").textContent()) ?? "";
+      const refused = await fetch(`${world.address}/v1/embeddings`, {
+        method: "POST",
+        headers: { authorization: `Bearer ${secret}`, "content-type": "application/json" },
+        body: JSON.stringify({ model: "premium-1", input: "Hello!" }),
+      });
+      assertEquals(refused.status, 400);
+      await refused.body?.cancel();
+      await page.getByRole("heading", { name: "One step is missing", level: 1 }).waitFor();
+      const part = page.locator("#first-call");
+      assertStringIncludes(await part.innerText(), "Models for this endpoint: example-embedding");
+      assertEquals(await part.locator('a[href="/models"]').count(), 1);
+      assertEquals(await problemsOf(page, "/welcome with a refused call"), []);
+      assertStringIncludes(await runShownCode(page), '"object":"chat.completion"');
+      await page.getByRole("heading", { name: "Your account works", level: 1 }).waitFor();
+      await page.getByRole("heading", { name: words.en.arrived }).waitFor();
+      await context.close();
+    },
+  );
+}
