@@ -98,10 +98,10 @@ export const ownWords: Partial<Record<ErrorCode, string>> = {
  * if (error.code !== "overloaded" || error.message !== "Overloaded") throw new Error("wrong");
  * ```
  */
-export function readProviderError(body: Json | undefined, status?: number): GatewayError {
+export function readProviderError(body: Json | undefined): GatewayError {
   const fields = readErrorFields(body);
   if (concernsAccount(fields, body)) return new GatewayError("upstream_unreachable", generic);
-  for (const name of [fields.code, fields.type, status === undefined ? "" : String(status)]) {
+  for (const name of [fields.code, fields.type]) {
     if (privateWords.has(name)) return new GatewayError("upstream_unreachable", generic);
     const code = codeOfWord.get(name);
     if (code === undefined) continue;

@@ -242,3 +242,20 @@ Deno.test("the second route answers where the first sends a success without an a
     }
   }
 });
+
+Deno.test("answers that the model spoiled move to the next route, and take the first one from nobody", async () => {
+  const good = wholeAnswer("chat", { text: "first route" });
+  for (const [reason, isMarked] of [["malformed_function_call", false], ["error", true]] as const) {
+    await using world = await openWorld();
+    const call = { from: "chat", client: "chat", stream: false, routes: "two" } as const;
+    for (let i = 0; i < 10; i++) {
+      const { text } = await world.ask(
+        call,
+        () => Response.json(wholeAnswer("chat", { text: "Half", reason })),
+      );
+      assert(text.includes("second route"), text);
+    }
+    const { text } = await world.ask(call, () => Response.json(good));
+    assertEquals(text.includes("second route"), isMarked, `${reason}: ${text}`);
+  }
+});
