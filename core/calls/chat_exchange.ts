@@ -61,6 +61,8 @@ export interface ChatCall {
   readonly clientHeader: (name: string) => string | undefined;
   /** `x-gateway-strict: true`: refuse instead of dropping. */
   readonly strict: boolean;
+  /** Fields that were lost before a route was chosen, since the request came in the form of another style. */
+  readonly dropped?: readonly string[];
   /** Most output tokens of one answer that are paid for, if the provider has to get a lower limit than the client's. */
   readonly outputLimit?: number | undefined;
   /** Documents that were fetched for the route. */
@@ -265,6 +267,7 @@ function startNative(
   const effortless = withoutIdleEffort(style, call.body.outline, route.capabilities);
   const replaced = withoutForeignReasoning(style, call.body);
   const dropped = [
+    ...call.dropped ?? [],
     ...leftOut,
     ...unstored.dropped,
     ...effortless.dropped,
@@ -341,7 +344,12 @@ function startConverted(
   // Fields that a route takes as they are (`shared_fields`, `extra_fields`) are checked in the body that goes out.
   const leftOut = fieldsLeftOut({ model, route, sent: { style, body }, asked });
   const betas = withBetas(betasFor(call, route, style), converted.request.betas);
-  const dropped = [...converted.request.dropped, ...leftOut, ...betas.dropped];
+  const dropped = [
+    ...call.dropped ?? [],
+    ...converted.request.dropped,
+    ...leftOut,
+    ...betas.dropped,
+  ];
   refuseDropping(call, dropped);
   const cloud = cloudChanges(access, style, betas);
   for (const field of [...leftOut, ...cloud?.removed ?? []]) delete body[field];

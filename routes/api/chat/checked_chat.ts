@@ -1,6 +1,7 @@
 /** Reads and checks a chat request, before any money is reserved for it. */
 import { type ChatBounds, chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import type { ChatCall } from "../../../core/calls/chat_exchange.ts";
+import { chatBody } from "../../../core/calls/request/chat_body.ts";
 import { type FetchedUrl, fetchedUrls } from "../../../core/calls/request/fetched_urls.ts";
 import { geminiBody, type GeminiPath } from "../../../core/calls/request/gemini_body.ts";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
@@ -50,11 +51,13 @@ export function checkChat(
   if (style === "messages") checkVersion(headers);
   const sent = parseJsonBody(bytes);
   const { recentItems } = gateway;
-  const body = style === "responses"
-    ? withRecentItems(recentItems, principal.accountId, sent)
-    : path === undefined
-    ? sent
-    : geminiBody(sent, path);
+  const { body, dropped = [] } = style === "chat" ? chatBody(sent) : {
+    body: style === "responses"
+      ? withRecentItems(recentItems, principal.accountId, sent)
+      : path === undefined
+      ? sent
+      : geminiBody(sent, path),
+  };
   const read = readChatRequest(style, body.outline);
   const request = path?.inArray === true ? { ...read, inArray: true } : read;
   const catalog = gateway.catalog.current;
@@ -73,6 +76,7 @@ export function checkChat(
     nowSeconds: Math.floor(start.startedAtMs / 1000),
     clientHeader: (name) => headers.get(name) ?? undefined,
     strict: headers.get(requestHeaders.strict) === "true",
+    dropped,
     // A client that wants no store sends its items itself.
     ...(style === "responses" && body.outline["store"] !== false && {
       onItem: recentItems.keeper(principal.accountId),
