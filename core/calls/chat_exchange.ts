@@ -265,7 +265,7 @@ function startNative(
   const betas = betasFor(call, route, style);
   const unstored = withoutStore(style, call.body.outline, route.capabilities);
   const effortless = withoutIdleEffort(style, call.body.outline, route.capabilities);
-  const replaced = withoutForeignReasoning(style, call.body);
+  const replaced = withoutForeignReasoning(style, call.body, route.capabilities);
   const dropped = [
     ...call.dropped ?? [],
     ...leftOut,

@@ -99,7 +99,8 @@ function cardOf(
 
 function buildRoutes(entry: ModelEntry, providers: Providers, currencies: Currencies): Route[] {
   return entry.routes.flatMap((route) => {
-    const preset = knownProvider(providers[route.provider]);
+    const provider = providers[route.provider];
+    const preset = knownProvider(provider);
     const styles = route.style === undefined
       ? [defaultStyle(entry.kind, preset)]
       : Array.isArray(route.style)
@@ -117,7 +118,11 @@ function buildRoutes(entry: ModelEntry, providers: Providers, currencies: Curren
       weight: route.weight,
       countTokens: route.countTokens ?? preset?.countTokens ?? false,
       allow: new Set(route.allow ?? pricedFeatures(entry)),
-      capabilities: { ...factsOf(preset, style), ...(route.capabilities ?? route.facts) },
+      capabilities: {
+        ...factsOf(preset, style),
+        ...(isVertex(provider) && style === "gemini" ? { mixed_tools: "plain" } : {}),
+        ...(route.capabilities ?? route.facts),
+      },
       ...(card !== undefined && { rateCard: card }),
     }));
   });
@@ -135,6 +140,10 @@ function knownProvider(provider: ProviderEntry | undefined): Preset | undefined 
   return provider?.kind === "http" && provider.preset !== undefined
     ? presetOf(provider.preset)
     : undefined;
+}
+
+function isVertex(provider: ProviderEntry | undefined): boolean {
+  return provider?.kind === "http" && provider.cloud?.name === "vertex";
 }
 
 function factsOf(preset: Preset | undefined, style: RouteStyle): RouteCapabilities {

@@ -69,6 +69,11 @@ export const routeCapabilitiesSchema = z.strictObject({
    * that are objects) are repaired. `false`: their bytes pass unchanged.
    */
   repair_calls: z.boolean(),
+  /**
+   * Gemini: hosted tools beside functions. `invocations`: with `includeServerSideToolInvocations`; `plain`: without, as
+   * Vertex AI takes them; `no`: hosted tools are dropped and named, as for every model up to 2.5.
+   */
+  mixed_tools: z.enum(["invocations", "plain", "no"]),
   /** Chat: tools that take free text. `false`: sent as a function with one text field and unwrapped on the way back. */
   custom_tools: z.boolean(),
   /**
@@ -153,6 +158,7 @@ const common = {
   tool_choice_required: true,
   parallel_flag: true,
   repair_calls: true,
+  mixed_tools: "invocations",
   custom_tools: false,
   tool_id: "any",
   tool_name_max: 64,

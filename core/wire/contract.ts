@@ -166,6 +166,8 @@ export interface ConversionMemory {
   readonly echo?: JsonObject;
   /** The signer of the reasoning of the route that answered. */
   readonly reasoningSigner?: string;
+  /** Gemini: the request offers no tool that finds sources, so no block of its answer has to wait for them. */
+  readonly withoutSources?: true;
   readonly [key: string]: unknown;
 }
 

@@ -63,8 +63,9 @@ export {
   routeCapabilitiesSchema,
 } from "./capabilities.ts";
 export { createNativePipe, type NativePipeContext } from "./stream/native_pipe.ts";
+export { withoutOwnReasoning } from "./chat/own_reasoning.ts";
 export { withoutForeignSignatures } from "./gemini/foreign_signatures.ts";
-export { wrappedPrefix } from "./gemini/thought_signatures.ts";
+export { unsignedCall, wrappedPrefix } from "./gemini/thought_signatures.ts";
 export { isStoredFile } from "./gemini/stored_files.ts";
 export { withReferenceNames } from "./gemini/field_names.ts";
 export { hasPathMembers, withoutPathMembers } from "./path_members.ts";

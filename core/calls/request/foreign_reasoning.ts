@@ -2,13 +2,16 @@
  * Removes reasoning and sources that the gateway converted for a client from requests to vendors that did not sign
  * them.
  */
-import type { Style } from "../../wire/contract.ts";
+import { resolveCapabilities } from "../../wire/capabilities.ts";
+import type { RouteCapabilities, Style } from "../../wire/contract.ts";
 import {
   mixesStylesInLoop,
   sealPrefix,
   thinkingOffInMixedLoop,
+  unsignedCall,
   withoutForeignBlocks,
   withoutForeignSignatures,
+  withoutOwnReasoning,
   withoutSealedReasoning,
   wrappedPrefix,
 } from "../../wire/mod.ts";
@@ -31,17 +34,21 @@ const seal = sealPrefix.slice(0, -1);
  * import { withoutForeignReasoning } from "./foreign_reasoning.ts";
  * import { parseJsonBody } from "./json_body.ts";
  * const body = parseJsonBody(new TextEncoder().encode('{"messages":[]}'));
- * if (Object.keys(withoutForeignReasoning("messages", body)).length > 0) throw new Error("changed");
+ * if (Object.keys(withoutForeignReasoning("messages", body, {})).length > 0) throw new Error("changed");
  * ```
  */
-export function withoutForeignReasoning(style: Style, body: JsonBody): JsonObject {
-  if (style === "chat") return {};
-  if (style === "gemini") {
-    // The beginning of our seals in the Gemini style, whose signatures are base64.
-    if (!body.mayHold(wrappedPrefix)) return {};
-    const contents = withoutForeignSignatures(body.value["contents"]);
-    return contents === undefined ? {} : { contents: [...contents] };
+export function withoutForeignReasoning(
+  style: Style,
+  body: JsonBody,
+  capabilities: RouteCapabilities,
+): JsonObject {
+  if (style === "chat") {
+    const messages = body.mayHold(seal)
+      ? withoutOwnReasoning(body.value["messages"], capabilities)
+      : undefined;
+    return messages === undefined ? {} : { messages: [...messages] };
   }
+  if (style === "gemini") return ownContents(body, capabilities);
   const repair = style === "messages" && mixesStylesInLoop(body.outline)
     ? thinkingOffInMixedLoop(body.value) ?? {}
     : {};
@@ -52,6 +59,15 @@ export function withoutForeignReasoning(style: Style, body: JsonBody): JsonObjec
   }
   const stripped = withoutSealedReasoning(body.value);
   return stripped === undefined ? {} : { input: stripped["input"] };
+}
+
+function ownContents(body: JsonBody, capabilities: RouteCapabilities): JsonObject {
+  // Models that think by budget check no signatures.
+  const checks = resolveCapabilities("gemini", capabilities).thinking === "adaptive";
+  // The beginning of our seals in the Gemini style, whose signatures are base64.
+  const mayHold = body.mayHold(wrappedPrefix) || body.mayHold(unsignedCall);
+  const contents = mayHold ? withoutForeignSignatures(body.value["contents"], checks) : undefined;
+  return contents === undefined ? {} : { contents: [...contents] };
 }
 
 /** Fields of the request itself, not of its history, that {@linkcode withoutForeignReasoning} replaces. */

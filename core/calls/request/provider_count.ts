@@ -62,7 +62,7 @@ export function providerCountRequest(
   }
   if (style !== "messages" && style !== "gemini" && style !== "converse") return undefined;
   const value = from === style
-    ? { ...body.value, ...withoutForeignReasoning(from, body) }
+    ? { ...body.value, ...withoutForeignReasoning(from, body, route.capabilities) }
     : converted(from, style, body.value, route);
   if (value === undefined) return undefined;
   const prompt = counted(style, value);

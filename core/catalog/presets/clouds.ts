@@ -60,6 +60,7 @@ export const cloudPresets = {
     facts: {
       messages: hostedMessages,
       chat: { shared_fields: [], reasoning_replay: "extra_content" },
+      gemini: { mixed_tools: "plain" },
     },
     countTokens: true,
     source:

@@ -5,12 +5,17 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Block, ReasoningBlock, ReasoningProof, ToolCallBlock } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
-import { sealProof, unsealProof } from "../reasoning_seal.ts";
+import { sealPrefix, sealProof, unsealProof } from "../reasoning_seal.ts";
 
 /** The `format` of details that the Messages vendor signed. */
 const messagesFormat = "anthropic-claude-v1";
 /** The `format` of details with a proof that the gateway sealed. */
 const ownFormat = "gateway-v1";
+/**
+ * The `id` of details that the gateway wrote for a client, so that they can be recognized on their way to a provider of
+ * the same style. In streams it comes once for each detail: some clients join the texts of all pieces.
+ */
+export const ownDetailId = sealPrefix.slice(0, -1);
 /** The signer of thought signatures. */
 const google = "google";
 
@@ -138,10 +143,12 @@ export function detailFor(
   proof: ReasoningProof | undefined,
   index: number,
 ): JsonObject {
-  if (proof === undefined) return { type: "reasoning.text", text, index };
+  const id = ownDetailId;
+  if (proof === undefined) return { type: "reasoning.text", id, text, index };
   const known = proof.kind === "signature" || proof.kind === "redacted"
     ? messagesDetail(text, proof)[0]
     : undefined;
-  if (known !== undefined) return { ...known, index };
-  return { type: "reasoning.text", text, signature: sealProof(proof), format: ownFormat, index };
+  if (known !== undefined) return { ...known, id, index };
+  const signature = sealProof(proof);
+  return { type: "reasoning.text", id, text, signature, format: ownFormat, index };
 }

@@ -16,7 +16,7 @@ import { chatModeration } from "../fields/moderation.ts";
 import { StreamAnnotations } from "./annotations.ts";
 import { writeTier } from "./encode_answer.ts";
 import { writeFinishReason } from "./finish_reasons.ts";
-import { detailFor } from "./reasoning_details.ts";
+import { detailFor, ownDetailId } from "./reasoning_details.ts";
 import { writeChatUsage } from "./write_usage.ts";
 
 interface Call {
@@ -143,9 +143,10 @@ export class ChatStreamEncoder implements StreamEncoder {
 
   /** Writes reasoning as plain text for most clients, and as a detail for those that send it back. */
   #reasoning(block: number, json: string): string {
+    const id = block === this.#detailBlock ? "" : `"id":"${ownDetailId}",`;
     const index = this.#detailIndex(block);
     return this.#chunk(
-      `{"reasoning_content":${json},"reasoning_details":[{"type":"reasoning.text","text":${json},"index":${index}}]}`,
+      `{"reasoning_content":${json},"reasoning_details":[{"type":"reasoning.text",${id}"text":${json},"index":${index}}]}`,
     );
   }
 
@@ -158,8 +159,11 @@ export class ChatStreamEncoder implements StreamEncoder {
   }
 
   #proof(event: StreamEvent & { readonly type: "reasoning_proof" }): string {
-    const detail = detailFor("", event.proof, this.#detailIndex(event.block));
-    return this.#chunk(stringifyExactly({ reasoning_details: [detail] }));
+    const hasId = event.block === this.#detailBlock;
+    const { id, ...detail } = detailFor("", event.proof, this.#detailIndex(event.block));
+    return this.#chunk(
+      stringifyExactly({ reasoning_details: [hasId ? detail : { id, ...detail }] }),
+    );
   }
 
   #call(event: StreamEvent & { readonly type: "call" }): string {

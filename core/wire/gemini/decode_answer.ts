@@ -11,7 +11,7 @@ import type { Answer, AnswerBlock, HostedCallBlock } from "../conversation/mod.t
 import { readInlinePicture } from "../fields/pictures.ts";
 import { candidatesOf, partsOf, readGeminiAnswer } from "./answer_reading.ts";
 import { readModelPart } from "./decode_parts.ts";
-import { readGrounding } from "./grounding.ts";
+import { readSources } from "./grounding.ts";
 import { blockedStop, readGeminiStop } from "./stop_reasons.ts";
 import { google, provesThought } from "./thought_signatures.ts";
 
@@ -53,7 +53,7 @@ function decodeBlocks(candidate: JsonObject, memory: ConversionMemory): AnswerBl
     blocks.push(...readModelPart(part, path, signer) ?? [otherPart(part, path)]);
   });
   const joined = joinTexts(blocks);
-  const citations = readGrounding(candidate.groundingMetadata);
+  const citations = readSources(candidate);
   const at = joined.findLastIndex((block) => block.type === "text");
   const text = joined[at];
   if (citations.length === 0 || text?.type !== "text") return joined;

@@ -9,6 +9,13 @@ export type ModelBlock =
   | ReasoningBlock
   | ToolCallBlock;
 
+/** Members of a part that has a signature and nothing that it signs. */
+const besidesSignature: ReadonlySet<string> = new Set([
+  "thoughtSignature",
+  "thought",
+  "partMetadata",
+]);
+
 /**
  * Reads a part with text, a thought or a function call. The signature of a text follows it as reasoning without text,
  * that of a call comes before it. `undefined`: the part is of another kind.
@@ -35,12 +42,10 @@ export function readModelPart(
       input: { kind: "object", value: isJsonObject(args) ? args : {} },
     }];
   }
-  // A picture is read elsewhere; its signature has no meaning without it.
-  if (
-    typeof text !== "string" && (part.inlineData !== undefined || thoughtSignature === undefined)
-  ) {
-    return undefined;
-  }
+  // A picture, code and what else a part may hold is read elsewhere; its signature has no meaning without it.
+  const isSignature = thoughtSignature !== undefined &&
+    Object.keys(part).every((name) => besidesSignature.has(name));
+  if (typeof text !== "string" && !isSignature) return undefined;
   const said = typeof text === "string" ? text : "";
   const proof = readSignature(thoughtSignature, signer);
   if (thought === true) {

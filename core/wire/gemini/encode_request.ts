@@ -95,7 +95,7 @@ export function encodeGeminiRequest(
     body,
     encodeGeminiContents(conversation, capabilities, warnings, format.instructions),
   );
-  encodeGeminiTools(conversation, capabilities, options, warnings, body);
+  const hosted = encodeGeminiTools(conversation, capabilities, options, warnings, body);
   const config: JsonObject = {};
   const cap = Math.min(capabilities.max_output ?? Infinity, options.maxOutputTokens);
   if (conversation.maxTokens !== undefined) {
@@ -113,7 +113,10 @@ export function encodeGeminiRequest(
   return {
     body,
     warnings: warnings.list(),
-    memory: { reasoningSigner: capabilities.reasoning_signer },
+    memory: {
+      reasoningSigner: capabilities.reasoning_signer,
+      ...(hosted ? {} : { withoutSources: true }),
+    },
   };
 }
 

@@ -31,32 +31,67 @@ noneUnhandled<
 /** The fields of a conversation that this file reads. */
 type ToolFields = Pick<Conversation, "from" | "tools" | "toolChoice" | "parallelTools">;
 
-/** Adds `tools` and `toolConfig` to the body. */
+/** Adds `tools` and `toolConfig` to the body. Returns whether the vendor runs any of the tools. */
 export function encodeGeminiTools(
   conversation: ToolFields,
   capabilities: ResolvedCapabilities,
   options: ConversionOptions,
   warnings: Warnings,
   body: JsonObject,
-): void {
+): boolean {
   const declarations = conversation.tools.flatMap((tool) =>
     // Free-text tools are functions by now: the style has none.
     tool.type === "function" ? [encodeFunction(tool, warnings)] : []
   );
+  const hasFunctions = declarations.length > 0;
+  const mixing = mixingOf(capabilities);
+  const hosted = encodeHosted(conversation, options, warnings, hasFunctions && mixing === "no");
   const tools = [
-    ...(declarations.length === 0 ? [] : [{ functionDeclarations: declarations }]),
-    ...encodeHosted(conversation, options, warnings),
+    ...(hasFunctions ? [{ functionDeclarations: declarations }] : []),
+    ...hosted,
   ];
   if (tools.length > 0) body.tools = tools;
-  if (declarations.length === 0) {
-    return warnOfIdleChoice(conversation.toolChoice, warnings);
+  const isHosted = hosted.length > 0;
+  if (!hasFunctions) {
+    warnOfIdleChoice(conversation.toolChoice, warnings);
+    return isHosted;
   }
-  if (conversation.toolChoice !== undefined) {
-    const choice = carriedChoice(conversation.toolChoice, capabilities, warnings);
-    body.toolConfig = { functionCallingConfig: encodeChoice(choice) };
-  }
+  const config = encodeToolConfig(
+    conversation,
+    capabilities,
+    warnings,
+    isHosted && mixing === "invocations",
+  );
+  if (Object.keys(config).length > 0) body.toolConfig = config;
   // The style has no switch for it.
   if (conversation.parallelTools === false) warnings.add(parallelPath(conversation));
+  return isHosted;
+}
+
+/** How the model takes hosted tools beside functions; models up to 2.5, which think by budget, do not. */
+function mixingOf(
+  { thinking, mixed_tools }: ResolvedCapabilities,
+): ResolvedCapabilities["mixed_tools"] {
+  return thinking === "adaptive" ? mixed_tools : "no";
+}
+
+function encodeToolConfig(
+  { toolChoice }: ToolFields,
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+  showsInvocations: boolean,
+): JsonObject {
+  const choice = toolChoice === undefined
+    ? undefined
+    : encodeChoice(carriedChoice(toolChoice, capabilities, warnings));
+  if (!showsInvocations) return choice === undefined ? {} : { functionCallingConfig: choice };
+  return {
+    // The vendor knows no AUTO beside the calls of its own tools.
+    functionCallingConfig: choice === undefined || choice.mode === "AUTO"
+      ? { mode: "VALIDATED" }
+      : choice,
+    includeServerSideToolInvocations: true,
+  };
 }
 
 function encodeFunction(tool: FunctionTool, warnings: Warnings): JsonObject {
@@ -94,8 +129,9 @@ function encodeHosted(
   conversation: ToolFields,
   options: ConversionOptions,
   warnings: Warnings,
+  isExcluded: boolean,
 ): JsonObject[] {
-  const has = ({ tool }: HostedToolRequest) => hostedNames.has(tool);
+  const has = ({ tool }: HostedToolRequest) => !isExcluded && hostedNames.has(tool);
   return carriedHosted(conversation, options, warnings, has).flatMap(({ requested, ...tool }) => {
     refuseForced(tool, conversation.toolChoice);
     if (requested.tool === "web_search") {

@@ -1,6 +1,6 @@
 /**
- * Brings the field names of a request into one form: the vendor accepts `generationConfig` and `generation_config`
- * alike, and its own examples use both.
+ * Brings the fields of a request into one form: the vendor accepts `generationConfig` and `generation_config` alike, and
+ * its own examples use both. It also accepts a single value in place of a list, which some libraries always send.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxJsonDepth } from "../../lib/json/limits.ts";
@@ -87,6 +87,19 @@ const referenceNames = [
   "generateContentRequest",
 ] as const;
 
+/** Fields that hold a list. `contents` is not among them: its decoder knows more forms of it. */
+const lists: ReadonlySet<string> = new Set([
+  "parts",
+  "tools",
+  "functionDeclarations",
+  "allowedFunctionNames",
+  "stopSequences",
+  "responseModalities",
+  "safetySettings",
+  "required",
+  "anyOf",
+]);
+
 const byOtherForm: ReadonlyMap<string, string> = new Map(
   referenceNames.map((
     name,
@@ -94,15 +107,15 @@ const byOtherForm: ReadonlyMap<string, string> = new Map(
 );
 
 /**
- * Returns the request with all known field names as the vendor's reference writes them; the request itself if it has no
- * others.
+ * Returns the request with all known field names as the vendor's reference writes them, and lists where it has lists; the
+ * request itself if it has no others.
  *
  * @throws {GatewayError} `invalid_request` if a field is there in both forms
  *
  * @example
  * ```ts
  * import { withReferenceNames } from "./field_names.ts";
- * const named = withReferenceNames({ generation_config: { top_k: 4 }, tools: [{ google_search: {} }] });
+ * const named = withReferenceNames({ generation_config: { top_k: 4 }, tools: { google_search: {} } });
  * if (JSON.stringify(named) !== '{"generationConfig":{"topK":4},"tools":[{"googleSearch":{}}]}') {
  *   throw new Error(JSON.stringify(named));
  * }
@@ -120,13 +133,21 @@ function object(from: JsonObject, path: string, depth: number, areNames: boolean
     if (value === undefined) continue;
     const name = areNames ? given : byOtherForm.get(given) ?? given;
     if (out.has(name)) invalid(path + name, `is there twice, also as ${given}`);
-    const inside = free.has(name) && !areNames
-      ? value
-      : named(value, `${path}${name}.`, depth + 1, name === "properties" && !areNames);
+    const inside = free.has(name) && !areNames ? value : inList(
+      name,
+      areNames,
+      named(value, `${path}${name}.`, depth + 1, name === "properties" && !areNames),
+    );
     changed ||= name !== given || inside !== value;
     out.set(name, inside);
   }
   return changed ? Object.fromEntries(out) : from;
+}
+
+/** Puts a single value of a field of {@linkcode lists} into a list. `null` counts as absent. */
+function inList(name: string, isOwnName: boolean, value: Json): Json {
+  const isSingle = !isOwnName && lists.has(name) && value !== null && !Array.isArray(value);
+  return isSingle ? [value] : value;
 }
 
 function named(value: Json, path: string, depth: number, areNames: boolean): Json {

@@ -1,4 +1,4 @@
-/** Reads and writes the web sources of an answer (`groundingMetadata`). */
+/** Reads and writes the web sources of an answer (`groundingMetadata`); reads those it quotes (`citationMetadata`). */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { Citation } from "../conversation/mod.ts";
 
@@ -7,10 +7,36 @@ function objects(value: Json | undefined): JsonObject[] {
 }
 
 /**
- * Reads the sources of an answer. Passages that a source supports come first, each with its source; then the sources
- * that support none. Places in the text are counted in bytes by this vendor, so they are not carried.
+ * Reads the sources of a candidate: what its searches found, then the works that it quotes. Places in the text are
+ * counted in bytes by this vendor, so they are not carried.
  */
-export function readGrounding(metadata: Json | undefined): Citation[] {
+export function readSources(candidate: JsonObject): Citation[] {
+  const found = readGrounding(candidate.groundingMetadata);
+  const urls = new Set(found.map(({ url }) => url));
+  for (const citation of readQuotations(candidate.citationMetadata)) {
+    if (urls.has(citation.url)) continue;
+    urls.add(citation.url);
+    found.push(citation);
+  }
+  return found;
+}
+
+/** Reads the quoted works, whose list the vendor's two services name differently. */
+function readQuotations(metadata: Json | undefined): Citation[] {
+  if (!isJsonObject(metadata)) return [];
+  return [...objects(metadata.citationSources), ...objects(metadata.citations)]
+    .flatMap(({ uri, title }): Citation[] =>
+      typeof uri === "string" && uri !== ""
+        ? [{ url: uri, title: typeof title === "string" ? title : "" }]
+        : []
+    );
+}
+
+/**
+ * Reads the sources of searches. Passages that a source supports come first, each with its source; then the sources
+ * that support none.
+ */
+function readGrounding(metadata: Json | undefined): Citation[] {
   if (!isJsonObject(metadata)) return [];
   const sources = (Array.isArray(metadata.groundingChunks) ? metadata.groundingChunks : [])
     .map(sourceOf);

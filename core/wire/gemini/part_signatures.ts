@@ -1,6 +1,7 @@
+import { defined } from "../../lib/defined.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ReasoningProof } from "../conversation/mod.ts";
-import { clientSignature, google, signatureOf } from "./thought_signatures.ts";
+import { clientSignature, google, signatureOf, unsignedCall } from "./thought_signatures.ts";
 
 /**
  * Places the proof of reasoning for a client of this style. On a call that follows directly it survives clients that
@@ -8,19 +9,29 @@ import { clientSignature, google, signatureOf } from "./thought_signatures.ts";
  */
 export class PartSignatures {
   #kept: { readonly proof: ReasoningProof; readonly isThought: boolean } | undefined;
+  #isFirstCall = true;
 
   /** Keeps a proof until the next part is known. */
   keep(proof: ReasoningProof, isThought: boolean): void {
     this.#kept = { proof, isThought };
   }
 
-  /** Writes a call, with the proof that waits for it. */
+  /**
+   * Writes a call, with the proof that waits for it. The first call of an answer has a signature in any case: newer models
+   * of the vendor refuse the history without one, should the conversation go on there.
+   */
   call(functionCall: JsonObject): JsonObject[] {
     const kept = this.#kept;
-    if (kept === undefined) return [{ functionCall }];
-    if (isOfText(kept.proof)) return [...this.release(), { functionCall }];
+    const before = kept !== undefined && isOfText(kept.proof) ? this.release() : [];
+    const proof = this.#kept?.proof;
     this.#kept = undefined;
-    return [{ functionCall, thoughtSignature: clientSignature(kept.proof) }];
+    const signature = proof !== undefined
+      ? clientSignature(proof)
+      : this.#isFirstCall
+      ? unsignedCall
+      : undefined;
+    this.#isFirstCall = false;
+    return [...before, { functionCall, ...defined({ thoughtSignature: signature }) }];
   }
 
   /** Writes a proof that no call follows. */

@@ -22,7 +22,7 @@ import { readProviderError } from "../errors/provider_error.ts";
 import { candidatesOf, partsOf } from "./answer_reading.ts";
 import { otherPart, withCodeOutput } from "./decode_answer.ts";
 import { readModelPart } from "./decode_parts.ts";
-import { readGrounding } from "./grounding.ts";
+import { readSources } from "./grounding.ts";
 import { blockedStop, readGeminiStop } from "./stop_reasons.ts";
 import { google, provesThought } from "./thought_signatures.ts";
 import { ToolUseCount } from "../tools/tool_uses.ts";
@@ -42,8 +42,12 @@ export class GeminiStreamDecoder implements StreamDecoder {
   /** Code whose output has not come yet. */
   #code: HostedCallBlock | undefined;
   #citations: readonly Citation[] = [];
-  /** The block of the last text, to which sources belong. */
-  #lastText: number | undefined;
+  /**
+   * The block of the last text, while it may still get the sources of the answer: they come with the last chunk, after
+   * signatures, calls and whatever else follows the text.
+   */
+  #citable: number | undefined;
+  readonly #mayHaveSources: boolean;
   #started = false;
   #finished = false;
   #finish: string | undefined;
@@ -52,6 +56,7 @@ export class GeminiStreamDecoder implements StreamDecoder {
 
   constructor(memory: ConversionMemory) {
     this.#signer = memory.reasoningSigner ?? google;
+    this.#mayHaveSources = memory.withoutSources !== true;
   }
 
   get toolUses(): ToolUses | undefined {
@@ -78,7 +83,10 @@ export class GeminiStreamDecoder implements StreamDecoder {
     this.#emit = emit;
     this.#finished = true;
     this.#closeCode();
-    this.#closeText(true);
+    // Quotations come without a tool, too.
+    if (this.#open?.kind === "text") this.#citable = this.#open.block;
+    this.#closeText();
+    this.#endCitable(this.#citations);
     this.#tellStop();
     emit({ type: "end" });
   }
@@ -106,7 +114,7 @@ export class GeminiStreamDecoder implements StreamDecoder {
   #candidate(candidate: JsonObject): void {
     countCandidateUses(this.#toolUses, candidate);
     for (const part of partsOf(candidate.content)) this.#part(part);
-    const citations = readGrounding(candidate.groundingMetadata);
+    const citations = readSources(candidate);
     if (citations.length > 0) this.#citations = citations;
     const { finishReason, finishMessage } = candidate;
     if (typeof finishReason !== "string" || finishReason === "") return;
@@ -161,6 +169,8 @@ export class GeminiStreamDecoder implements StreamDecoder {
         return;
       case "picture":
         this.#closeText();
+        // Blocks after an open text are buffered, and pictures are too large for that.
+        this.#endCitable();
         this.#emit({ type: "picture", block: this.#blocks, url: block.url });
         return this.#emit({ type: "block_end", block: this.#blocks++ });
       case "foreign":
@@ -194,20 +204,28 @@ export class GeminiStreamDecoder implements StreamDecoder {
   #text(kind: "text" | "reasoning", text: string): void {
     if (this.#open?.kind !== kind) {
       this.#closeText();
+      if (kind === "text") this.#endCitable();
       this.#open = { kind, block: this.#blocks++ };
-      if (kind === "text") this.#lastText = this.#open.block;
+      if (kind === "text" && this.#mayHaveSources) this.#citable = this.#open.block;
     }
     this.#emit({ type: kind, block: this.#open.block, json: stringifyExactly(text) });
   }
 
-  #closeText(isLast = false): void {
+  /** Closes the open block; a text that may get sources ends later. */
+  #closeText(): void {
     if (this.#open === undefined) return;
     const { block } = this.#open;
-    if (isLast && block === this.#lastText) {
-      for (const citation of this.#citations) this.#emit({ type: "citation", block, citation });
-    }
-    this.#emit({ type: "block_end", block });
     this.#open = undefined;
+    if (block !== this.#citable) this.#emit({ type: "block_end", block });
+  }
+
+  /** Ends the last text, with its sources. */
+  #endCitable(citations: readonly Citation[] = []): void {
+    const block = this.#citable;
+    if (block === undefined) return;
+    this.#citable = undefined;
+    for (const citation of citations) this.#emit({ type: "citation", block, citation });
+    this.#emit({ type: "block_end", block });
   }
 
   #closeCode(): void {

@@ -22,6 +22,12 @@ export const google = "google";
  */
 export const skippedSignature = "skip_thought_signature_validator";
 
+/**
+ * The signature for calls of other models in answers: the same bytes in the standard alphabet of base64. Libraries of
+ * several languages read signatures with it, and fail at the underscores of the documented form.
+ */
+export const unsignedCall = skippedSignature.replaceAll("_", "/");
+
 /** The proof of a call by its part's `thoughtSignature`; `undefined` without one. */
 export function readCallSignature(
   signature: Json | undefined,
@@ -41,9 +47,8 @@ export function readSignature(
   signature: Json | undefined,
   signer: string,
 ): ReasoningProof | undefined {
-  if (typeof signature !== "string" || signature === "" || signature === skippedSignature) {
-    return undefined;
-  }
+  if (typeof signature !== "string" || signature === "") return undefined;
+  if (signature === skippedSignature || signature === unsignedCall) return undefined;
   const sealed = unsealProof(unwrapped(signature));
   return sealed === "foreign" ? { kind: "signature", signer, signature } : sealed;
 }

@@ -114,12 +114,13 @@ Deno.test("thinking shows as reasoning_content and can be sent back by its detai
     { type: "redacted_thinking", data: "ZGF0YQ==" },
     { type: "text", text: "a" },
   ];
+  const id = "ugw1";
   const format = "anthropic-claude-v1";
   const written = messageOf(toChat({ content }));
   assertEquals([written.content, written.reasoning_content], ["a", "hm"]);
   assertEquals(written.reasoning_details, [
-    { type: "reasoning.text", text: "hm", signature: "c2ln", format, index: 0 },
-    { type: "reasoning.encrypted", data: "ZGF0YQ==", format, index: 1 },
+    { type: "reasoning.text", id, text: "hm", signature: "c2ln", format, index: 0 },
+    { type: "reasoning.encrypted", id, data: "ZGF0YQ==", format, index: 1 },
   ]);
 });
 

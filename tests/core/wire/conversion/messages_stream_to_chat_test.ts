@@ -133,11 +133,12 @@ Deno.test("thinking is reasoning_content, its signature a detail, redacted think
     stop("end_turn"),
     end,
   ]);
+  const id = "ugw1";
   const format = "anthropic-claude-v1";
   assertEquals([message.content, message.reasoning_content], ["a", "hm"]);
   assertEquals(joinedDetails(message.reasoning_details), [
-    { type: "reasoning.text", text: "hm", signature: "c2ln+/=", format, index: 0 },
-    { type: "reasoning.encrypted", data: "ZGF0YQ==", format, index: 1 },
+    { type: "reasoning.text", id, text: "hm", signature: "c2ln+/=", format, index: 0 },
+    { type: "reasoning.encrypted", id, data: "ZGF0YQ==", format, index: 1 },
   ]);
 });
 

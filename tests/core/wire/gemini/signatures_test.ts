@@ -193,7 +193,83 @@ Deno.test("a native request loses only the signatures that this gateway made", (
     usage: { input_tokens: 1, output_tokens: 1 },
   });
   const { contents } = geminiHistory(there, true);
-  const own = JSON.stringify(withoutForeignSignatures(contents));
+  const own = JSON.stringify(withoutForeignSignatures(contents, true));
   assert(own.includes("skip_thought_signature_validator") && !own.includes("dWd3MS"), own);
-  assertEquals(withoutForeignSignatures(geminiHistory(answer, true).contents), undefined);
+  assertEquals(withoutForeignSignatures(geminiHistory(answer, true).contents, true), undefined);
+});
+
+const used = { input_tokens: 1, output_tokens: 1 };
+
+/** Answers with two calls and without reasoning, of each other style. */
+const unsigned = {
+  messages: {
+    type: "message",
+    content: [
+      { type: "tool_use", id: "toolu_1", name: "f", input: {} },
+      { type: "tool_use", id: "toolu_2", name: "f", input: {} },
+    ],
+    stop_reason: "tool_use",
+    usage: used,
+  },
+  chat: {
+    choices: [{
+      index: 0,
+      message: {
+        role: "assistant",
+        content: null,
+        tool_calls: ["call_1", "call_2"].map((id) => ({
+          id,
+          type: "function",
+          function: { name: "f", arguments: "{}" },
+        })),
+      },
+      finish_reason: "tool_calls",
+    }],
+  },
+  responses: {
+    object: "response",
+    status: "completed",
+    output: ["call_1", "call_2"].map((call_id) => ({
+      type: "function_call",
+      id: `fc_${call_id}`,
+      call_id,
+      name: "f",
+      arguments: "{}",
+      status: "completed",
+    })),
+    usage: { ...used, total_tokens: 2 },
+  },
+  converse: {
+    output: {
+      message: {
+        role: "assistant",
+        content: ["t1", "t2"].map((toolUseId) => ({
+          toolUse: { toolUseId, name: "f", input: {} },
+        })),
+      },
+    },
+    stopReason: "tool_use",
+    usage: { inputTokens: 1, outputTokens: 1, totalTokens: 2 },
+  },
+} as const;
+
+Deno.test("calls of another vendor are accepted by a native route that checks signatures", () => {
+  for (const style of ["messages", "chat", "responses", "converse"] as const) {
+    const wholes = convertedAnswer(style, "gemini", JSON.parse(JSON.stringify(unsigned[style])));
+    const { contents } = geminiHistory(wholes, true);
+    const [, turn] = list(contents);
+    assertEquals(
+      list(turn?.parts).map(({ thoughtSignature }) => thoughtSignature),
+      ["skip/thought/signature/validator", undefined],
+      style,
+    );
+    const [, sent] = withoutForeignSignatures(contents, true) ?? [];
+    assertEquals(
+      list(isJsonObject(sent) ? sent.parts : undefined).map((part) => part.thoughtSignature),
+      ["skip_thought_signature_validator", undefined],
+      style,
+    );
+    const unchecked = JSON.stringify(withoutForeignSignatures(contents, false));
+    assert(!unchecked.includes("thoughtSignature"), unchecked);
+  }
 });
