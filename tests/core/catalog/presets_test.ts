@@ -185,7 +185,7 @@ Deno.test("capabilities of a route have an earlier name, and are written once", 
     const { catalog, problems } = read(provider, { style: "chat", ...route });
     return catalog?.models[0]?.routes[0]?.capabilities ?? problems;
   };
-  const given = { thinking: "adaptive" };
+  const given = { thinking: "adaptive" } as const;
   assertEquals(of({ capabilities: given }), given);
   assertEquals(of({ facts: given }), given);
   assertEquals(of({ capabilities: given, facts: given }), [
