@@ -8,18 +8,19 @@
  */
 import { costOfUnits } from "../../../core/billing/price.ts";
 import type { Reply } from "../../../core/lib/http1/server/reply.ts";
-import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
+import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { moderationWork, readModerationRequest } from "../../../core/media/moderation/request.ts";
 import type { Gateway } from "../gateway.ts";
 import type { Incoming } from "../incoming.ts";
 import { serveJsonEndpoint } from "../media/json_endpoint.ts";
 
-/** Returns the model of a request that names none: the first that a real provider serves, before the sandbox's. */
-function firstModel({ models, providers }: Catalog): string | undefined {
+/** The family of the shipped sandbox models, which give way to every model that an operator adds. */
+const exampleFamily = "example";
+
+/** Returns the model of a request that names none. */
+function firstModel({ models }: Catalog): string | undefined {
   const all = models.filter(({ kind }) => kind === "moderation");
-  const isReal = ({ routes }: Model) =>
-    routes.some(({ provider }) => providers[provider]?.kind !== "sandbox");
-  return (all.find(isReal) ?? all[0])?.id;
+  return (all.find(({ family }) => family !== exampleFamily) ?? all[0])?.id;
 }
 
 /**
