@@ -152,8 +152,8 @@ const routeSchema = z.strictObject({
   weight: z.number().positive().max(1000).default(1),
   countTokens: z.boolean().optional()
     .describe(
-      "The provider counts tokens at /v1/messages/count_tokens, or by CountTokens of Bedrock. Default false, or of the " +
-        "preset.",
+      "The provider counts tokens at /v1/messages/count_tokens, at /v1/responses/input_tokens, by countTokens of Gemini " +
+        "or by CountTokens of Bedrock. Default false, or of the preset.",
     ),
   allow: z.array(z.enum(billableFeatures)).optional().describe(
     "Chat: features that this route allows although the provider charges more than tokens for them. Customers are " +

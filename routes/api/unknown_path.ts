@@ -13,8 +13,13 @@ const outside: readonly (readonly [path: RegExp, what: string])[] = [
     "files and stores would lie in the provider's account, which all customers share; send the contents with the call",
   ],
   [
-    /^\/v1\/(?:messages\/)?batches\b/,
+    /^\/(?:v1\/(?:messages\/)?|v1beta\/)batches\b/,
     "the results of a batch come after its call, so their cost cannot be held before; send the calls one by one",
+  ],
+  [
+    /^\/v1\/responses\/compact$/,
+    "a compacted conversation is sealed by one vendor, and other routes of a model cannot read it; let the client " +
+    "summarise the conversation with a call of its own",
   ],
   [
     /^\/v1\/(?:responses|chat\/completions)\/.|^\/v1\/(?:conversations|threads|assistants)\b/,
@@ -23,6 +28,11 @@ const outside: readonly (readonly [path: RegExp, what: string])[] = [
   [
     /^\/v1\/(?:fine[_-]tun(?:ing|es)|evals)\b/,
     "models of one customer would lie in the provider's account, which all customers share",
+  ],
+  [
+    /^\/v1beta\/(?:files|cachedContents|fileSearchStores|corpora|tunedModels)\b|^\/upload\/v1beta\//,
+    "files, caches and models of one customer would lie in the provider's account, which all customers share; send " +
+    "the contents with the call",
   ],
   [
     /^\/v1\/realtime\b/,

@@ -119,6 +119,27 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       errorStyle: "messages",
       errors: [...bodyErrors, "context_length_exceeded"],
     },
+    {
+      id: "countResponseTokens",
+      tag: "Chat",
+      method: "post",
+      path: "/v1/responses/input_tokens",
+      summary: "Count tokens of a Responses request",
+      description:
+        "Counts the tokens of a prompt, free of charge. `x-gateway-estimate: true` says that the " +
+        "gateway counted, not the provider.",
+      body: {
+        schema: ref("ResponsesRequest"),
+        example: { model: models.chat, input: "Hello!" },
+      },
+      answers: [{
+        description: "The count.",
+        content: { "application/json": ref("ResponsesTokenCount") },
+        headers: [answerHeaders.estimate],
+      }],
+      errorStyle: "chat",
+      errors: [...bodyErrors, "context_length_exceeded"],
+    },
   ];
 }
 

@@ -210,6 +210,11 @@ const answers: JsonObject = {
     required: ["input_tokens"],
     properties: { input_tokens: count },
   },
+  ResponsesTokenCount: {
+    type: "object",
+    required: ["object", "input_tokens"],
+    properties: { object: { const: "response.input_tokens" }, input_tokens: count },
+  },
   GeminiTokenCount: {
     type: "object",
     required: ["totalTokens"],

@@ -11,7 +11,7 @@ import { withoutForeignReasoning } from "./foreign_reasoning.ts";
 import { type JsonBody, parseJsonBody } from "./json_body.ts";
 
 /** The styles of clients whose vendors count tokens. */
-export type CountingStyle = "messages" | "gemini";
+export type CountingStyle = "messages" | "gemini" | "responses";
 /** The styles whose vendors count tokens. */
 type CountedStyle = CountingStyle | "converse";
 
@@ -26,10 +26,19 @@ export interface CountRequest {
 
 /** Fields that are part of the prompt or change its form; a counter refuses others. */
 const countedFields: Readonly<Record<CountedStyle, readonly string[]>> = {
+  responses: ["input", "instructions", "tools", "tool_choice", "text", "reasoning"],
   messages: ["messages", "system", "tools", "tool_choice", "thinking"],
   gemini: ["contents", "systemInstruction", "tools", "toolConfig", "generationConfig"],
   converse: ["system", "messages", "toolConfig", "additionalModelRequestFields"],
 };
+
+/** Whether vendors of a style count tokens. */
+function isCounted(style: Route["style"]): style is CountedStyle {
+  return style in countedFields;
+}
+
+/** Follows the path of Responses calls. */
+const responsesCountPath = "/input_tokens";
 
 function counted(style: CountedStyle, body: JsonObject): JsonObject {
   return Object.fromEntries(
@@ -60,7 +69,7 @@ export function providerCountRequest(
       countedIn: "input_tokens",
     };
   }
-  if (style !== "messages" && style !== "gemini" && style !== "converse") return undefined;
+  if (!isCounted(style)) return undefined;
   const value = from === style
     ? { ...body.value, ...withoutForeignReasoning(from, body, route.capabilities) }
     : converted(from, style, body.value, route);
@@ -71,6 +80,13 @@ export function providerCountRequest(
     return {
       subpath: countTokensPath,
       body: countTokensBody(whole, provider, upstreamModel),
+      countedIn: "input_tokens",
+    };
+  }
+  if (style === "responses") {
+    return {
+      subpath: responsesCountPath,
+      body: encoded({ model: upstreamModel, ...prompt }),
       countedIn: "input_tokens",
     };
   }

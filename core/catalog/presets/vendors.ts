@@ -7,6 +7,7 @@ export const vendorPresets = {
     title: "OpenAI",
     baseUrl: "https://api.openai.com",
     styles: ["responses", "chat", "images", "speech", "embeddings", "transcriptions"],
+    countTokens: true,
     source: "https://platform.openai.com/docs/api-reference",
   },
   anthropic: {

@@ -1,39 +1,83 @@
 /**
- * POST /v1/messages/count_tokens, free of charge: the count of the provider if it has a counter, else an estimate
- * marked as such.
+ * POST /v1/messages/count_tokens and /v1/responses/input_tokens, free of charge: the count of the provider if it has a
+ * counter, else an estimate marked as such.
  */
 import { answerHeaders } from "../../http/own_headers.ts";
-import { readCountTokensRequest } from "../../../core/calls/request/chat_request.ts";
+import type { JsonBody } from "../../../core/calls/request/body_form.ts";
+import {
+  readChatRequest,
+  readCountTokensRequest,
+} from "../../../core/calls/request/chat_request.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
+import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
 import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
+import { convertRequest } from "../../../core/wire/convert.ts";
 import { chooseModel } from "../admission.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "../incoming.ts";
-import { countAtProvider } from "./provider_count.ts";
+import { fetchPeersItems } from "./peers_items.ts";
+import { countAtProvider, type CountCall } from "./provider_count.ts";
 
-/** Serves one count. */
+/** Counts the tokens of a Messages request. */
 export async function serveCountTokens(gateway: Gateway, incoming: Incoming): Promise<Response> {
   const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
   const { headers } = incoming.request;
   requireJson(incoming.request);
   checkVersion(headers);
   const body = parseJsonBody(bytes);
-  const request = readCountTokensRequest(body.value);
-  const { model } = incoming.chosen = chooseModel(
-    gateway.catalog.current,
-    request.model,
-    "chat",
-    principal,
-  );
-  const counted = await countAtProvider(gateway, {
-    style: "messages",
-    model,
-    body,
-    headers,
-    clientModel: request.model,
+  const { model: clientModel } = readCountTokensRequest(body.value);
+  const catalog = gateway.catalog.current;
+  const { model } = incoming.chosen = chooseModel(catalog, clientModel, "chat", principal);
+  const call: CountCall = { style: "messages", model, body, headers, clientModel };
+  const counted = await countAtProvider(gateway, call);
+  return counted === undefined
+    ? estimateAnswer({ input_tokens: await estimateInputTokens(body.value) })
+    : Response.json({ input_tokens: counted });
+}
+
+const inputTokens = { object: "response.input_tokens" } as const;
+
+/** Counts the tokens of a Responses request. */
+export async function serveInputTokens(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
+  const { headers } = incoming.request;
+  requireJson(incoming.request);
+  const { accountId } = principal;
+  await fetchPeersItems(gateway, accountId, bytes);
+  const body = withRecentItems(gateway.recentItems, accountId, parseJsonBody(bytes));
+  const { model: clientModel } = readChatRequest("responses", body.value);
+  const catalog = gateway.catalog.current;
+  const { model } = incoming.chosen = chooseModel(catalog, clientModel, "chat", principal);
+  const call: CountCall = { style: "responses", model, body, headers, clientModel };
+  const counted = await countAtProvider(gateway, call);
+  return counted === undefined
+    ? estimateAnswer({ ...inputTokens, input_tokens: await estimateConverted("responses", body) })
+    : Response.json({ ...inputTokens, input_tokens: counted });
+}
+
+/** Output tokens that a converted request asks for; they are not counted. */
+const uncountedOutputTokens = 64_000;
+
+/**
+ * Estimates the tokens of a prompt of another style than Messages: the tokenizer's rules for pictures, pages and tools are
+ * those of one form.
+ *
+ * @throws {GatewayError} for a prompt that cannot be converted
+ */
+export async function estimateConverted(
+  style: "responses" | "gemini",
+  { value }: JsonBody,
+): Promise<number> {
+  const converted = convertRequest(style, "messages", value, {
+    capabilities: { images: "url" },
+    upstreamModel: "",
+    maxOutputTokens: uncountedOutputTokens,
   });
-  const responseHeaders = new Headers({ "content-type": "application/json" });
-  if (counted === undefined) responseHeaders.set(answerHeaders.estimate, "true");
-  const inputTokens = counted ?? await estimateInputTokens(body.value);
-  return new Response(JSON.stringify({ input_tokens: inputTokens }), { headers: responseHeaders });
+  if (!converted.ok) throw converted.error;
+  return await estimateInputTokens(converted.request.body);
+}
+
+/** Answers with a count of the gateway. */
+export function estimateAnswer(count: Readonly<Record<string, string | number>>): Response {
+  return Response.json(count, { headers: { [answerHeaders.estimate]: "true" } });
 }

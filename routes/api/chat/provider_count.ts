@@ -20,7 +20,12 @@ import type { Gateway } from "../gateway.ts";
 const countTokensMs = 10_000;
 
 /** The styles of routes that may count. */
-const countingStyles: ReadonlySet<Route["style"]> = new Set(["messages", "gemini", "converse"]);
+const countingStyles: ReadonlySet<Route["style"]> = new Set([
+  "messages",
+  "gemini",
+  "responses",
+  "converse",
+]);
 
 /** A prompt to count. */
 export interface CountCall {

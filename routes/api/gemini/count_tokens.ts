@@ -6,12 +6,10 @@ import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { geminiBody } from "../../../core/calls/request/gemini_body.ts";
 import { type JsonBody, withValue } from "../../../core/calls/request/body_form.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
-import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
 import { GatewayError } from "../../../core/errors.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
-import { convertRequest } from "../../../core/wire/convert.ts";
-import { answerHeaders } from "../../http/own_headers.ts";
 import { chooseModel } from "../admission.ts";
+import { estimateAnswer, estimateConverted } from "../chat/count_tokens.ts";
 import { countAtProvider } from "../chat/provider_count.ts";
 import type { Gateway } from "../gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "../incoming.ts";
@@ -41,15 +39,7 @@ export async function serveGeminiCount(
     clientModel: name,
   });
   if (counts !== undefined) return Response.json({ totalTokens: counts });
-  // The tokenizer's rules for pictures, pages and tools are those of one form.
-  const converted = convertRequest("gemini", "messages", body.value, {
-    capabilities: { images: "url" },
-    upstreamModel: model.id,
-    maxOutputTokens: model.maxOutputTokens,
-  });
-  if (!converted.ok) throw converted.error;
-  const totalTokens = await estimateInputTokens(converted.request.body);
-  return Response.json({ totalTokens }, { headers: { [answerHeaders.estimate]: "true" } });
+  return estimateAnswer({ totalTokens: await estimateConverted("gemini", body) });
 }
 
 /** Returns the request to count: the contents alone, or a whole request inside the body. */
