@@ -3,7 +3,7 @@ import { launchChromium } from "../support/browser/chromium.ts";
 import type { RunReport } from "./registry.ts";
 
 /** Above the half minute that a slow machine needs; an endless loop ends the run. */
-const runMs = 300_000;
+const runMs = 1_800_000;
 
 /** A report with the version that the runtime tells of itself. */
 export interface Run extends RunReport {

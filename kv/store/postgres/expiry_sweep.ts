@@ -1,6 +1,6 @@
 /**
- * Deletes rows that have expired. Reads leave them out in any case, so a sweep only frees their space; every instance
- * sweeps, and those that meet pass over each other's rows.
+ * Deletes rows that have expired. Reads leave them out in any case, so a sweep only frees their space. Every instance
+ * tries each minute; one at a time sweeps, by a lock that ends with its statement.
  */
 import type { Pool } from "./pool.ts";
 
@@ -11,14 +11,23 @@ const sweepEveryMs = 60_000;
 const sweepRows = 500;
 
 /** Statements of one sweep, so that a backlog is worked off over several without keeping others waiting. */
-const statementsMax = 20;
+const maxStatements = 20;
 
-/** A row that just expired is left alone: a commit may be about to write it again. */
+/** The advisory lock of the sweep: "gateway sweep" in no other program's numbers. */
+export const sweepLock = 7_306_915_113;
+
+/**
+ * A row that just expired is left alone: a commit may be about to write it again. `now()` is the same throughout the
+ * statement, so that the index on `expires_at` serves the comparison; with `clock_timestamp()` the planner reads the
+ * whole table in the order of its keys.
+ */
 const deleteExpired = `
-  with expired as (
+  with turn as materialized (
+    select pg_try_advisory_xact_lock(${sweepLock}) as is_ours
+  ), expired as (
     select key from gateway_kv
-    where expires_at < clock_timestamp() - interval '1 second'
-    order by key limit ${sweepRows} for update skip locked
+    where expires_at < now() - interval '1 second' and (select is_ours from turn)
+    order by expires_at limit ${sweepRows} for update skip locked
   ), gone as (
     delete from gateway_kv where key in (select key from expired) returning 1
   )
@@ -29,9 +38,9 @@ const deleteExpired = `
  *
  * @returns how many were deleted
  */
-async function sweepExpired(pool: Pool): Promise<number> {
+export async function sweepExpired(pool: Pool): Promise<number> {
   let deleted = 0;
-  for (let statement = 0; statement < statementsMax; statement++) {
+  for (let statement = 0; statement < maxStatements; statement++) {
     const [row] = await pool.query(deleteExpired, []);
     const count = Number(row?.["count"]);
     deleted += count;

@@ -80,7 +80,8 @@ export class Pool {
       fetch_types: false,
       connect_timeout: connectSeconds,
       backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
-      target_session_attrs: "read-write",
+      // A standby counts as "read-write" for this driver: what it asks of the server is only the default of transactions.
+      target_session_attrs: "primary",
       connection: { application_name: "model-gateway" },
       // What the server remarks, such as that a table is already there, is no concern of an operator.
       onnotice: () => {},

@@ -22,6 +22,8 @@ export interface PostgresServer extends AsyncDisposable {
   promote(): Promise<void>;
   /** Changes a setting of the running server. */
   set(setting: string, value: string): Promise<void>;
+  /** What the server has logged so far. */
+  log(): Promise<string>;
   /** The output of a query, a line a row. */
   query(text: string): Promise<string>;
 }
@@ -122,6 +124,7 @@ async function serve({ programs, folder, settings }: Place): Promise<PostgresSer
       await query("select pg_reload_conf()");
     },
     query,
+    log: () => Deno.readTextFile(`${folder}/log`),
     async [Symbol.asyncDispose]() {
       await control("-m", "immediate", "stop").catch(() => {});
       await Deno.remove(folder, { recursive: true });
