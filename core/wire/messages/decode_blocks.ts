@@ -75,9 +75,17 @@ function decodePlain(block: JsonObject, path: string): ToolResultContent {
       return decodeDocument(block, path);
     case "search_result":
       return decodeSearchResult(block, path);
+    case "tool_reference":
+      return decodeReference(block, path);
     default:
       return decodeForeign(type, block, path);
   }
+}
+
+/** Reads what a search for tools found, in words: the model can call the tool from now on. */
+function decodeReference(block: JsonObject, path: string): TextBlock {
+  const name = requiredString(block, "tool_name", `${path}.tool_name`);
+  return { type: "text", path, text: `Loaded tool: ${name}`, ...decodeCache(block, path) };
 }
 
 /** Reads a text block of a Messages request. */

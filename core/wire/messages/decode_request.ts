@@ -34,6 +34,7 @@ import { extrasOf, warnUnread } from "../fields/field_table.ts";
 import { withoutBillingLine } from "./billing_line.ts";
 import { decodeCache, decodeContent, decodeText } from "./decode_blocks.ts";
 import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
+import { isAppliedChange, type LoadedTools, loadedTools } from "./loaded_tools.ts";
 import { messagesFields } from "./known_fields.ts";
 import { defined } from "../../lib/defined.ts";
 
@@ -50,12 +51,13 @@ export function decodeMessagesRequest(body: JsonObject): Conversation {
   const reasoning = decodeReasoning(body);
   warnUnread(body, messagesFields, warnings);
   const servers = optionalList(body, "mcp_servers", "mcp_servers") ?? [];
-  const tools = decodeTools(optionalList(body, "tools", "tools") ?? [], servers);
+  const loaded = loadedTools(body);
+  const tools = decodeTools(loaded.tools, servers);
   return {
     from: "messages",
     model: requiredString(body, "model", "model"),
     system: decodeSystem(body.system),
-    turns: decodeTurns(body),
+    turns: decodeTurns(body, loaded),
     tools,
     ...decodeToolChoice(body),
     maxTokens,
@@ -87,7 +89,7 @@ function withText(blocks: readonly TextBlock[]): TextBlock[] {
   return blocks.filter((block) => block.text.trim() !== "");
 }
 
-function decodeTurns(body: JsonObject): Turn[] {
+function decodeTurns(body: JsonObject, { names }: LoadedTools): Turn[] {
   const messages = optionalList(body, "messages", "messages") ?? invalid("messages", "is required");
   return messages.map((value, i) => {
     const path = `messages.${i}`;
@@ -97,7 +99,8 @@ function decodeTurns(body: JsonObject): Turn[] {
       ["user", "assistant", "system"],
       `${path}.role`,
     );
-    const blocks = decodeContent(message.content, `${path}.content`);
+    const blocks = decodeContent(message.content, `${path}.content`)
+      .filter((block) => block.type !== "foreign" || !isAppliedChange(block.raw, names));
     for (const block of blocks) requireRole(role, block);
     return { role, path, blocks };
   });

@@ -13,16 +13,19 @@ import {
 import { readHostedToolRequest, readMcpServers } from "../tools/hosted_tools.ts";
 import { type ClientTool, clientTool } from "./client_tools.ts";
 import { decodeCache } from "./decode_blocks.ts";
+import type { LoadedTools } from "./loaded_tools.ts";
 import { defined } from "../../lib/defined.ts";
 
 /** Reads the tools, and the MCP servers beside them if another vendor can express all of these. */
-export function decodeTools(tools: readonly Json[], servers: readonly Json[]): Tool[] {
-  const requests = readMcpServers(servers, tools) ?? [];
-  const decoded = tools.flatMap((value, i): Tool[] => {
-    const tool = requiredObject(value, `tools.${i}`);
+export function decodeTools(
+  tools: LoadedTools["tools"],
+  servers: readonly Json[],
+): Tool[] {
+  const requests = readMcpServers(servers, tools.map(({ tool }) => tool)) ?? [];
+  const decoded = tools.flatMap(({ tool, path }): Tool[] => {
     const isToolset = tool.type === "mcp_toolset" &&
       requests.some((requested) => requested.server === tool.mcp_server_name);
-    return isToolset ? [] : [decodeTool(tool, `tools.${i}`)];
+    return isToolset ? [] : [decodeTool(tool, path)];
   });
   return [
     ...decoded,

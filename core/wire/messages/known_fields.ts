@@ -46,12 +46,41 @@ const searchResult = object({
 });
 
 /** Blocks that a tool result may contain. The encoders report any other as one entry. */
-const plain = { text, image, document, search_result: searchResult };
+const plain = {
+  text,
+  image,
+  document,
+  search_result: searchResult,
+  tool_reference: object({ type: read, tool_name: read, cache_control: mark }),
+};
+
+const tool = byKind("type", {
+  custom: object({
+    type: read,
+    name: read,
+    description: read,
+    input_schema: read,
+    strict: read,
+    cache_control: mark,
+    allowed_callers: read,
+    // Decides whether the tool is offered at all.
+    defer_loading: read,
+    // How the vendor streams the tool; examples beside a schema that says the same.
+    eager_input_streaming: silent,
+    input_examples: silent,
+  }),
+}, "custom");
 
 /** Whether the model itself made a call, as in every other style. */
 function isDirect(caller: Json): boolean {
   return isJsonObject(caller) && caller.type === "direct";
 }
+
+/** A tool that an instruction adds or removes. */
+const changedTool = byKind("type", {
+  tool_reference: object({ type: read, name: read }),
+  tool_definition: object({ type: read, definition: tool }),
+}, "tool_reference");
 
 const block = byKind("type", {
   ...plain,
@@ -65,6 +94,8 @@ const block = byKind("type", {
     caller: unread(isDirect),
     cache_control: mark,
   }),
+  tool_addition: object({ type: read, tool: changedTool }),
+  tool_removal: object({ type: read, tool: changedTool }),
   tool_result: object({
     type: read,
     tool_use_id: read,
@@ -73,22 +104,6 @@ const block = byKind("type", {
     cache_control: mark,
   }),
 });
-
-const tool = byKind("type", {
-  custom: object({
-    type: read,
-    name: read,
-    description: read,
-    input_schema: read,
-    strict: read,
-    cache_control: mark,
-    allowed_callers: read,
-    // How the vendor loads and streams the tool; examples beside a schema that says the same.
-    defer_loading: silent,
-    eager_input_streaming: silent,
-    input_examples: silent,
-  }),
-}, "custom");
 
 const format = object({ type: read, schema: read });
 

@@ -386,7 +386,7 @@ Deno.test("a tool keeps its whole schema; keys of the other vendor stay out of i
     additionalProperties: false,
   };
   const tools = [
-    tool({ input_schema, input_examples: [{}], defer_loading: true, eager_input_streaming: true }),
+    tool({ input_schema, input_examples: [{}], defer_loading: false, eager_input_streaming: true }),
     { name: "g", input_schema: { type: "object" } },
   ];
   const { body, dropped } = toChat({ tools });
