@@ -4,6 +4,7 @@ import { sleep } from "../../core/lib/time/sleep.ts";
 import { startKvConnectProxy } from "../support/servers/kv_connect_proxy.ts";
 import { startTcpProxy } from "../support/servers/tcp_proxy.ts";
 import { seededRandom } from "../support/random.ts";
+import { until } from "../support/until.ts";
 import { clusterTest, isLong } from "./scenario.ts";
 import { startTraffic } from "./traffic.ts";
 
@@ -32,10 +33,9 @@ clusterTest("the store is 20, then 150 ms away, then connections are cut after i
       if (isCut) cuts++;
       return isCut;
     };
-    await sleep(phaseMs);
+    await until(() => cuts >= 3, "connections are cut after answers of the store");
     proxy.cutsAnswer = () => false;
     await traffic.stop();
-    assert(cuts > 0, "no connection was cut");
   },
 });
 

@@ -75,7 +75,6 @@ const processSuites: Readonly<Record<string, string>> = {
   "tests/clients/media_memory_test.ts": "polls until a video has ended",
   "tests/clients/media_sdk_test.ts": "polls until a video has ended",
   "tests/cluster/client_ledger.ts": "reports the longest call, and asserts nothing about it",
-  "tests/cluster/failover_test.ts": traffic,
   "tests/cluster/kills_test.ts": traffic,
   "tests/cluster/network_test.ts": traffic,
   "tests/cluster/outage_test.ts": traffic,
