@@ -7,7 +7,6 @@ import {
   optionalObject,
   optionalString,
   refuse,
-  requiredObject,
   requiredString,
 } from "../fields/fields.ts";
 import { readHostedToolRequest, readMcpServers } from "../tools/hosted_tools.ts";
