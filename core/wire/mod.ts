@@ -66,6 +66,7 @@ export { createNativePipe, type NativePipeContext } from "./stream/native_pipe.t
 export { withoutOwnReasoning } from "./chat/own_reasoning.ts";
 export { withoutForeignSignatures } from "./gemini/foreign_signatures.ts";
 export { unsignedCall, wrappedPrefix } from "./gemini/thought_signatures.ts";
+export { statelessAdvice } from "./fields/stateless_advice.ts";
 export { isStoredFile } from "./gemini/stored_files.ts";
 export { withReferenceNames } from "./gemini/field_names.ts";
 export { hasPathMembers, withoutPathMembers } from "./path_members.ts";

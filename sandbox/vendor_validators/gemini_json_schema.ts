@@ -7,6 +7,7 @@ const known: ReadonlySet<string> = new Set([
   "$schema",
   ...["$id", "$defs", "$ref", "$anchor", "type", "format", "title", "description", "enum"],
   ...["items", "prefixItems", "minItems", "maxItems", "minimum", "maximum", "anyOf", "oneOf"],
+  ...["pattern", "minLength", "maxLength", "uniqueItems"],
   ...["properties", "additionalProperties", "required", "propertyOrdering"],
 ]);
 

@@ -17,7 +17,7 @@ import {
 } from "../../lib/json/json.ts";
 import { isText } from "../../lib/json/outline.ts";
 import { maxOutputTokensOfCall } from "../../billing/limits.ts";
-import { isStoredFile } from "../../wire/mod.ts";
+import { isStoredFile, statelessAdvice } from "../../wire/mod.ts";
 import { maxChoices } from "../../wire/limits.ts";
 import { maxModelNameChars } from "../../limits.ts";
 import { refuseMergedFields } from "./decisive_fields.ts";
@@ -122,7 +122,7 @@ function refuseStoredState(
 ): void {
   for (const param of fields) {
     if (body[param] !== undefined && body[param] !== null) {
-      const problem = `is not supported; send the whole conversation as ${instead}`;
+      const problem = statelessAdvice(param, `send the whole conversation as ${instead}`);
       throw new GatewayError(code, `${param}: ${problem}`, { param });
     }
   }
@@ -198,7 +198,7 @@ function readResponses(body: OutlineObject): ChatRequest {
   }
   if (optionalBoolean(body, "background")) {
     // The response to a background request has no usage: the answer would be delivered later, without a debit.
-    throw invalid("background", "is not supported; leave it out");
+    throw invalid("background", statelessAdvice("background", "leave it out"));
   }
   return {
     style: "responses",

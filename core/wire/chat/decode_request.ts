@@ -126,5 +126,6 @@ function decodeSchema(given: JsonObject, path: string): OutputFormat {
     path,
     schema,
     ...defined({ name, description, strict }),
+    ...(strict === undefined ? {} : { strictPath: `${path}.json_schema.strict` }),
   };
 }

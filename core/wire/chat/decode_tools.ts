@@ -34,7 +34,7 @@ export function decodeChatTools(body: JsonObject, warnings: Warnings): DecodedTo
   if (isLegacy) {
     return {
       tools: [
-        ...functions.map((item, i) => decodeFunction(item, `functions.${i}`)),
+        ...functions.map((item, i) => decodeFunction(item, `functions.${i}`, `functions.${i}`)),
         ...decodeSearch(body),
       ],
       ...decodeFunctionChoice(body.function_call),
@@ -58,7 +58,8 @@ function decodeTool(tool: JsonObject, i: number): Tool {
   const type = optionalString(tool, "type", `${path}.type`) ?? "function";
   if (type === "function") {
     // Other gateways put the mark inside `function` or beside it.
-    return { ...decodeFunction(tool.function, path), ...decodeChatMark(tool, path) };
+    const read = decodeFunction(tool.function, path, `${path}.function`);
+    return { ...read, ...decodeChatMark(tool, path) };
   }
   if (type === "custom") return decodeCustom(tool, path);
   return hostedTool(type, tool, path);
@@ -77,17 +78,19 @@ function decodeSearch(body: JsonObject): Tool[] {
   return [{ ...hostedTool(searchField, options, searchField), otherwise: "warn" }];
 }
 
-function decodeFunction(value: Json | undefined, path: string): Tool {
-  const item = requiredObject(value, `${path}.function`);
-  const description = optionalString(item, "description", `${path}.function.description`);
-  const schema = optionalObject(item, "parameters", `${path}.function.parameters`);
-  const strict = optionalBoolean(item, "strict", `${path}.function.strict`);
+/** Reads a function. `at`: the path of the object that describes it, inside the tool at `path`. */
+function decodeFunction(value: Json | undefined, path: string, at: string): Tool {
+  const item = requiredObject(value, at);
+  const description = optionalString(item, "description", `${at}.description`);
+  const schema = optionalObject(item, "parameters", `${at}.parameters`);
+  const strict = optionalBoolean(item, "strict", `${at}.strict`);
   return {
     type: "function",
     path,
-    name: requiredString(item, "name", `${path}.function.name`),
+    name: requiredString(item, "name", `${at}.name`),
     ...defined({ description, schema, strict }),
-    ...decodeChatMark(item, `${path}.function`),
+    ...(strict === undefined ? {} : { strictPath: `${at}.strict` }),
+    ...decodeChatMark(item, at),
   };
 }
 

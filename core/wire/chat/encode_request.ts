@@ -16,6 +16,7 @@ import type { Conversation, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import {
   effortOf,
+  levelOf,
   nearestEffort,
   warnOfLoweredThinking,
   warnOfReasoning,
@@ -24,6 +25,7 @@ import { carryExtras, samplingPath, stopPath } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
 import { allowsStrictChat } from "../tools/json_schema.ts";
+import { strictPath } from "../tools/tool_fields.ts";
 import { Warnings } from "../warnings.ts";
 import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.ts";
 import { encodeChatMessages } from "./encode_messages.ts";
@@ -97,7 +99,7 @@ export function encodeChatRequest(
   encodeReasoning(conversation, capabilities, warnings, body);
   if (format.field !== undefined) body.response_format = format.field;
   carryExtras(conversation, capabilities, body, warnings);
-  writeEndUserAndTier(conversation, capabilities, body);
+  writeEndUserAndTier(conversation, capabilities, warnings, body);
   writeLogprobs(conversation, capabilities, (top) => {
     body.logprobs = true;
     if (top !== undefined) body.top_logprobs = top;
@@ -171,7 +173,7 @@ function encodeReasoning(
 ): void {
   const withTools = body.tools !== undefined && capabilities.effort_with_tools === "none" &&
     capabilities.efforts.length > 0;
-  const wanted = reasoning === undefined ? undefined : effortOf(reasoning);
+  const wanted = reasoning === undefined ? undefined : levelOf(reasoning);
   if (withTools) {
     // Omitting the field is not enough: the vendor's default also fails with tools.
     body.reasoning_effort = "none";
@@ -193,11 +195,21 @@ function encodeReasoning(
   const effort = nearestEffort(wanted, capabilities.efforts);
   warnOfLoweredThinking(reasoning, effort, warnings);
   if (effort !== undefined) body.reasoning_effort = effort;
-  else if (wanted !== "none") warnOfReasoning(reasoning, warnings);
+  // A server with a switch thinks by itself, as much as the model likes.
+  else if (
+    wanted !== "none" && !(isLeftOpen(reasoning) && capabilities.thinking_switch !== "none")
+  ) {
+    warnOfReasoning(reasoning, warnings);
+  }
+}
+
+/** Whether the client asks for thinking without saying how much. */
+function isLeftOpen(reasoning: ReasoningRequest): boolean {
+  return reasoning.mode === "adaptive" && effortOf(reasoning) === undefined;
 }
 
 function encodeSchema(
-  { type: _, schema, name, description, strict, path, ...rest }: SchemaFormat,
+  { type: _, schema, name, description, strict, strictPath: at, path, ...rest }: SchemaFormat,
   from: Style,
   warnings: Warnings,
 ): JsonObject {
@@ -205,7 +217,9 @@ function encodeSchema(
   const enforced = strict !== false && allowsStrictChat(schema);
   // Without `strict` neither style enforces a schema; Messages always does, and has no such field.
   const isSaid = strict !== undefined || from === "messages";
-  if (strict === true && !enforced) warnings.add(`${path}.strict`);
+  if (strict === true && !enforced) {
+    warnings.add(strictPath({ path, ...defined({ strictPath: at }) }));
+  }
   const json_schema = {
     name: name ?? "output",
     ...defined({ description }),

@@ -23,6 +23,7 @@ import {
   isCustomTool,
   refuseForced,
   searchField,
+  strictPath,
   warnOfIdleChoice,
   warnOfRequested,
   writeParallelTools,
@@ -31,7 +32,10 @@ import { defined } from "../../lib/defined.ts";
 
 // What becomes of each member of a tool here. A new member does not compile until it has a row.
 noneUnhandled<
-  Exclude<keyof FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">
+  Exclude<
+    keyof FunctionTool,
+    keyof Placed | "type" | "name" | "description" | "schema" | "strict" | "strictPath"
+  >
 >();
 noneUnhandled<
   Exclude<keyof CustomTool, keyof Placed | "type" | "name" | "description" | "format">
@@ -79,7 +83,7 @@ function encodeTool(
   // A strict schema of another style may be invalid as one here; it still works without enforcement.
   const isRefused = tool.strict === true &&
     !(capabilities.strict_tools && allowsStrictChat(parameters));
-  if (isRefused) warnings.add(`${tool.path}.strict`);
+  if (isRefused) warnings.add(strictPath(tool));
   const isSaid = tool.strict !== undefined && capabilities.strict_tools && !isRefused;
   const strict = isSaid ? { strict: tool.strict } : {};
   return { type: "function", function: { ...named, parameters, ...strict } };

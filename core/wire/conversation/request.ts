@@ -105,5 +105,7 @@ export type OutputFormat =
     readonly name?: string;
     readonly description?: string;
     readonly strict?: boolean;
+    /** The path of `strict` in the client's request, unless it is the member `strict` of `path`. */
+    readonly strictPath?: string;
     readonly path: string;
   };

@@ -16,6 +16,8 @@ export interface FunctionTool extends Placed {
   readonly schema?: JsonObject;
   /** Only when the client set it. */
   readonly strict?: boolean;
+  /** The path of `strict` in the client's request, unless it is the member `strict`. */
+  readonly strictPath?: string;
 }
 
 /** A tool that takes free text instead of a JSON object. */

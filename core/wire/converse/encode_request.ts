@@ -14,6 +14,7 @@ import type { Conversation, OutputFormat } from "../conversation/mod.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import { writeLogprobs } from "../fields/common_fields.ts";
 import { carryExtras } from "../fields/extras.ts";
+import { warnOfTier } from "../fields/service_tiers.ts";
 import { formatInWords, type SchemaFormat } from "../fields/output_format.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { answerTool, withAnswerTool } from "../tools/answer_tool_request.ts";
@@ -67,6 +68,7 @@ noneUnhandled<
     | "path"
     // The style's format is always enforced.
     | "strict"
+    | "strictPath"
   >
 >();
 
@@ -182,5 +184,5 @@ function encodeExtras(
   const tier = serviceTier === undefined ? undefined : tiers.get(serviceTier.tier);
   if (tier !== undefined && capabilities.extra_fields.includes("service_tier")) {
     body.serviceTier = { type: tier };
-  }
+  } else if (serviceTier !== undefined) warnOfTier(serviceTier, warnings);
 }

@@ -9,6 +9,7 @@ import {
   carriedChoice,
   carriedHosted,
   parallelPath,
+  strictPath,
   warnOfIdleChoice,
 } from "../tools/tool_fields.ts";
 import type { Warnings } from "../warnings.ts";
@@ -16,7 +17,10 @@ import type { BlockWriter } from "./encode_blocks.ts";
 
 // What becomes of each member of a tool here. A new member does not compile until it has a row.
 noneUnhandled<
-  Exclude<keyof FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">
+  Exclude<
+    keyof FunctionTool,
+    keyof Placed | "type" | "name" | "description" | "schema" | "strict" | "strictPath"
+  >
 >();
 
 /**
@@ -63,7 +67,7 @@ function encodeFunction(
   const schema = tool.schema ?? { type: "object", properties: {} };
   const isStrict = tool.strict === true && capabilities.strict_tools &&
     allowsStrictMessages(schema);
-  if (tool.strict === true && !isStrict) warnings.add(`${tool.path}.strict`);
+  if (tool.strict === true && !isStrict) warnings.add(strictPath(tool));
   return {
     name,
     // An empty one is refused.

@@ -12,7 +12,7 @@ import type { ResolvedCapabilities } from "../capabilities.ts";
 import { samplingPath } from "./extras.ts";
 import { invalid, oneOf, optionalNumber, optionalString, refuse } from "./fields.ts";
 import type { Warnings } from "../warnings.ts";
-import { knownTier } from "./service_tiers.ts";
+import { knownTier, warnOfTier } from "./service_tiers.ts";
 import { hashHex } from "../tools/short_hash.ts";
 import { defined } from "../../lib/defined.ts";
 
@@ -127,6 +127,7 @@ export function readServiceTier(body: JsonObject): Pick<Conversation, "serviceTi
 export function writeEndUserAndTier(
   { from, endUser, serviceTier }: Pick<Conversation, "from" | "endUser" | "serviceTier">,
   capabilities: ResolvedCapabilities,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   // The end users of Chat and Responses clients are among the extras, each under its own name.
@@ -141,7 +142,7 @@ export function writeEndUserAndTier(
     capabilities.shared_fields.includes(field);
   if (isShared || capabilities.extra_fields.includes(field)) {
     body[field] = knownTier(serviceTier.tier) ?? serviceTier.tier;
-  }
+  } else warnOfTier(serviceTier, warnings);
 }
 
 /** Shortens the long ids that agents send as end users. */

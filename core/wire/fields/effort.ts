@@ -45,6 +45,14 @@ export function effortOf(requested: ReasoningRequest): Effort | undefined {
   return requested.budgetTokens < 24_576 ? "high" : "xhigh";
 }
 
+/**
+ * Returns the level for a route that thinks only by level. Where the client leaves the amount to the model, it is the
+ * middle one, which most models have by default: without a level, some do not think at all.
+ */
+export function levelOf(requested: ReasoningRequest): Effort | undefined {
+  return effortOf(requested) ?? (requested.mode === "adaptive" ? "medium" : undefined);
+}
+
 /** Warns where a request to switch thinking off became the lowest level of a route that cannot. */
 export function warnOfLoweredThinking(
   reasoning: ReasoningRequest,

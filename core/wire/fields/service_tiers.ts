@@ -1,4 +1,5 @@
 /** Translates service tiers of other vendors into the values that Chat and Responses share. */
+import type { Warnings } from "../warnings.ts";
 
 /** The vendor's values, in requests and in answers. */
 const known: ReadonlySet<string> = new Set([
@@ -18,6 +19,17 @@ const others: ReadonlyMap<string, string> = new Map([
   ["provisioned", "default"],
   ["performance", "priority"],
 ]);
+
+/** Tiers that every provider gives without being asked. */
+const usual: ReadonlySet<string> = new Set(["auto", "default", "standard", "on_demand"]);
+
+/** Warns of a tier that is not carried, unless it asks for the usual one. */
+export function warnOfTier(
+  { tier, path }: { readonly tier: string; readonly path: string },
+  warnings: Warnings,
+): void {
+  if (!usual.has(tier)) warnings.add(path);
+}
 
 /**
  * Returns the vendor's value for a tier; `undefined` if there is none or the value is unknown.

@@ -122,7 +122,8 @@ function decodeThinking(config: JsonObject): ReasoningRequest | undefined {
   const level = word === undefined || word === "thinking_level_unspecified"
     ? undefined
     : oneOf(word, levels, `${path}.thinkingLevel`);
-  if (shown === undefined && budget === undefined && level === undefined) return undefined;
+  // To hide thoughts asks for none.
+  if (shown !== true && budget === undefined && level === undefined) return undefined;
   return {
     path,
     ...thinkingAmount(budget, `${path}.thinkingBudget`),

@@ -19,6 +19,7 @@ import {
 } from "../fields/effort.ts";
 import { carryExtras, samplingPath, stopPath } from "../fields/extras.ts";
 import { refuse } from "../fields/fields.ts";
+import { warnOfTier } from "../fields/service_tiers.ts";
 import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { Warnings } from "../warnings.ts";
@@ -134,8 +135,16 @@ function describedInSchema(output: OutputFormat | undefined): OutputFormat | und
 
 function encodeSchema(
   // The style's format has no name, and is always enforced.
-  { type: _, schema, name: _name, description: _told, strict: _strict, path, ...rest }:
-    SchemaFormat,
+  {
+    type: _,
+    schema,
+    name: _name,
+    description: _told,
+    strict: _strict,
+    strictPath: _strictPath,
+    path,
+    ...rest
+  }: SchemaFormat,
   warnings: Warnings,
 ): JsonObject {
   noneLeft(rest);
@@ -246,5 +255,5 @@ function encodeExtras(
   const tier = serviceTier === undefined ? undefined : tiers.get(serviceTier.tier);
   if (tier !== undefined && capabilities.extra_fields.includes("service_tier")) {
     body.serviceTier = tier;
-  }
+  } else if (serviceTier !== undefined) warnOfTier(serviceTier, warnings);
 }

@@ -17,6 +17,7 @@ import {
   carriedHosted,
   parallelPath,
   refuseForced,
+  strictPath,
   warnOfIdleChoice,
   warnOfRequested,
 } from "../tools/tool_fields.ts";
@@ -25,7 +26,10 @@ import { carriedSchema } from "./schema.ts";
 
 // What becomes of each member of a tool here. A new member does not compile until it has a row.
 noneUnhandled<
-  Exclude<keyof FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">
+  Exclude<
+    keyof FunctionTool,
+    keyof Placed | "type" | "name" | "description" | "schema" | "strict" | "strictPath"
+  >
 >();
 
 /** The fields of a conversation that this file reads. */
@@ -96,7 +100,7 @@ function encodeToolConfig(
 
 function encodeFunction(tool: FunctionTool, warnings: Warnings): JsonObject {
   warnOfMark(tool, warnings);
-  if (tool.strict === true) warnings.add(`${tool.path}.strict`);
+  if (tool.strict === true) warnings.add(strictPath(tool));
   const { name, description } = tool;
   const carried = tool.schema === undefined ? undefined : carriedSchema(tool.schema);
   if (carried?.isLoose === true) warnings.add(tool.path);

@@ -25,6 +25,10 @@ const taken: ReadonlySet<string> = new Set([
   "maxItems",
   "minimum",
   "maximum",
+  "pattern",
+  "minLength",
+  "maxLength",
+  "uniqueItems",
   "anyOf",
   "oneOf",
   "properties",
@@ -33,8 +37,11 @@ const taken: ReadonlySet<string> = new Set([
   "propertyOrdering",
 ]);
 
-/** Keywords without which a schema accepts the same values. */
-const meaningless: ReadonlySet<string> = new Set(["$schema", "$comment", "examples", "default"]);
+/** Keywords without which a schema accepts the same values, and the model knows the same. */
+const meaningless: ReadonlySet<string> = new Set(["$schema", "$comment"]);
+
+/** Keywords that restrict nothing: the description says the same to the model. */
+const advice: ReadonlySet<string> = new Set(["default", "examples"]);
 
 /** A schema that the vendor takes. */
 export interface CarriedSchema {
@@ -49,8 +56,8 @@ export interface CarriedSchema {
  * @example
  * ```ts
  * import { carriedSchema } from "./schema.ts";
- * const { schema, isLoose } = carriedSchema({ type: "string", pattern: "^a", const: "ab" });
- * if (!isLoose || JSON.stringify(schema) !== '{"type":"string","enum":["ab"],"description":"pattern: \\"^a\\""}') {
+ * const { schema, isLoose } = carriedSchema({ type: "string", not: {}, const: "ab" });
+ * if (!isLoose || JSON.stringify(schema) !== '{"type":"string","enum":["ab"],"description":"not: {}"}') {
  *   throw new Error(JSON.stringify(schema));
  * }
  * ```
@@ -73,11 +80,12 @@ function adapt(schema: JsonObject, state: { isLoose: boolean }, depth: number): 
       out[key] = value.replace(/^#\/definitions\//, "#/$defs/");
     } else if (key === "const" && (typeof value === "string" || typeof value === "number")) {
       out["enum"] = [value];
-    } else if (!taken.has(key)) told.push(`${key}: ${stringifyExactly(value)}`);
-    else out[key] = eachChild(key, value, (child) => adapt(child, state, depth + 1));
+    } else if (!taken.has(key)) {
+      told.push(`${key}: ${stringifyExactly(value)}`);
+      if (!advice.has(key)) state.isLoose = true;
+    } else out[key] = eachChild(key, value, (child) => adapt(child, state, depth + 1));
   }
   if (told.length === 0) return out;
-  state.isLoose = true;
   const { description } = schema;
   const before = typeof description === "string" && description !== "" ? [description] : [];
   return { ...out, description: [...before, told.join(", ")].join("\n") };

@@ -11,6 +11,7 @@ import type { ConversionMemory, ConversionOptions } from "../contract.ts";
 import type { Conversation, OutputFormat, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { carryExtras } from "../fields/extras.ts";
+import { warnOfTier } from "../fields/service_tiers.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { answerTool, withAnswerTool } from "../tools/answer_tool_request.ts";
 import { messagesFormatSchema } from "../tools/json_schema.ts";
@@ -80,6 +81,7 @@ noneUnhandled<
     // The style's format has no name, and is always enforced.
     | "name"
     | "strict"
+    | "strictPath"
   >
 >();
 
@@ -112,7 +114,7 @@ export function encodeMessagesRequest(
       format,
     };
   }
-  encodeIdentity(conversation, body);
+  encodeIdentity(conversation, warnings, body);
   writeLogprobs(conversation, capabilities, () => {});
   carryExtras(conversation, capabilities, body, warnings);
   if (conversation.stream) body.stream = true;
@@ -182,10 +184,12 @@ function encodeIdentity(
     Conversation,
     "endUser" | "serviceTier" | "automaticCache"
   >,
+  warnings: Warnings,
   body: JsonObject,
 ): void {
   if (endUser !== undefined) body.metadata = { user_id: endUser.id };
   if (serviceTier?.tier === "auto") body.service_tier = "auto";
-  if (serviceTier?.tier === "default") body.service_tier = "standard_only";
+  else if (serviceTier?.tier === "default") body.service_tier = "standard_only";
+  else if (serviceTier !== undefined) warnOfTier(serviceTier, warnings);
   if (automaticCache !== undefined) body.cache_control = ephemeralMark(automaticCache);
 }

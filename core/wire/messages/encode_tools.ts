@@ -27,7 +27,17 @@ import { defined } from "../../lib/defined.ts";
 
 // What becomes of each member of a tool here. A new member does not compile until it has a row.
 noneUnhandled<
-  Exclude<keyof FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">
+  Exclude<
+    keyof FunctionTool,
+    | keyof Placed
+    | "type"
+    | "name"
+    | "description"
+    | "schema"
+    | "strict"
+    // Leaving `strict` out is not named.
+    | "strictPath"
+  >
 >();
 noneUnhandled<
   Exclude<

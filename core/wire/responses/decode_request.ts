@@ -29,6 +29,7 @@ import {
   requiredObject,
   requiredString,
 } from "../fields/fields.ts";
+import { statelessAdvice } from "../fields/stateless_advice.ts";
 import { Warnings } from "../warnings.ts";
 import { extraOf, extrasOf, warnUnread } from "../fields/field_table.ts";
 import { decodeInput } from "./decode_items.ts";
@@ -82,11 +83,11 @@ function instructionBlocks(instructions: string | undefined): TextBlock[] {
 function refuseStored(body: JsonObject, warnings: Warnings): void {
   for (const field of ["previous_response_id", "conversation", "prompt"]) {
     if (body[field] !== undefined && body[field] !== null) {
-      refuse(field, "nothing is stored for this model; send the whole conversation as input");
+      refuse(field, statelessAdvice(field, "send the whole conversation as input"));
     }
   }
   if (optionalBoolean(body, "background", "background") === true) {
-    refuse("background", "this model answers only while the call lasts");
+    refuse("background", statelessAdvice("background", "leave it out"));
   }
   if (optionalBoolean(body, "store", "store") === true) warnings.add("store");
 }

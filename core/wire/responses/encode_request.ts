@@ -15,7 +15,7 @@ import type { ConversionOptions, Style } from "../contract.ts";
 import type { Conversation, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import {
-  effortOf,
+  levelOf,
   nearestEffort,
   warnOfLoweredThinking,
   warnOfReasoning,
@@ -23,6 +23,7 @@ import {
 import { carryExtras, samplingPath, stopPath } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { allowsStrictChat } from "../tools/json_schema.ts";
+import { strictPath } from "../tools/tool_fields.ts";
 import { Warnings } from "../warnings.ts";
 import { encodeOutputFormat, type SchemaFormat } from "../fields/output_format.ts";
 import { encodeInput } from "./encode_items.ts";
@@ -103,7 +104,7 @@ export function encodeResponsesRequest(
   encodeReasoning(conversation, capabilities, warnings, body);
   if (format.field !== undefined) body["text"] = { format: format.field };
   carryVerbosity(conversation, capabilities, warnings, body);
-  writeEndUserAndTier(conversation, capabilities, body);
+  writeEndUserAndTier(conversation, capabilities, warnings, body);
   // Nothing is stored at the vendor: the client sends the whole conversation, including reasoning.
   body["store"] = false;
   const include: string[] = capabilities.efforts.length > 0 ? [encryptedReasoning] : [];
@@ -166,7 +167,7 @@ function encodeReasoning(
   body: JsonObject,
 ): void {
   if (reasoning === undefined) return;
-  const wanted = effortOf(reasoning);
+  const wanted = levelOf(reasoning);
   const effort = wanted === undefined ? undefined : nearestEffort(wanted, capabilities.efforts);
   warnOfLoweredThinking(reasoning, effort, warnings);
   if (wanted !== undefined && wanted !== "none" && effort === undefined) {
@@ -188,7 +189,7 @@ function summaryWord(display: string | undefined): string {
 }
 
 function encodeSchema(
-  { type: _, schema, name, description, strict, path, ...rest }: SchemaFormat,
+  { type: _, schema, name, description, strict, strictPath: at, path, ...rest }: SchemaFormat,
   from: Style,
   warnings: Warnings,
 ): JsonObject {
@@ -196,7 +197,9 @@ function encodeSchema(
   const enforced = strict !== false && allowsStrictChat(schema);
   // Without `strict` neither style enforces a schema; Messages always does, and has no such field.
   const isSaid = strict !== undefined || from === "messages";
-  if (strict === true && !enforced) warnings.add(`${path}.strict`);
+  if (strict === true && !enforced) {
+    warnings.add(strictPath({ path, ...defined({ strictPath: at }) }));
+  }
   return {
     type: "json_schema",
     name: name ?? "output",

@@ -20,6 +20,7 @@ import {
   type CarriedTool,
   isCustomTool,
   isNamed,
+  strictPath,
   warnOfIdleChoice,
   writeParallelTools,
 } from "../tools/tool_fields.ts";
@@ -28,7 +29,10 @@ import { defined } from "../../lib/defined.ts";
 
 // What becomes of each member of a tool here. A new member does not compile until it has a row.
 noneUnhandled<
-  Exclude<keyof FunctionTool, keyof Placed | "type" | "name" | "description" | "schema" | "strict">
+  Exclude<
+    keyof FunctionTool,
+    keyof Placed | "type" | "name" | "description" | "schema" | "strict" | "strictPath"
+  >
 >();
 noneUnhandled<
   Exclude<keyof CustomTool, keyof Placed | "type" | "name" | "description" | "format">
@@ -81,7 +85,7 @@ function encodeTool(
   const parameters = functionParameters(tool.schema);
   // Always sent: the vendor's default is strict, which would make every optional argument required.
   const strict = tool.strict === true && capabilities.strict_tools && allowsStrictChat(parameters);
-  if (tool.strict === true && !strict) warnings.add(`${tool.path}.strict`);
+  if (tool.strict === true && !strict) warnings.add(strictPath(tool));
   return { ...named, parameters, strict };
 }
 

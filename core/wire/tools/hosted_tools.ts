@@ -23,6 +23,7 @@ export function readHostedToolRequest(
   path: string,
 ): HostedToolRequest | undefined {
   if (/^web_search(?:_|$)/.test(kind)) return readSearch(tool, path);
+  if (kind === "openrouter:web_search") return readRoutedSearch(tool, path);
   if (/^web_fetch_\d/.test(kind)) return { tool: "web_fetch", others: [] };
   if (/^code_execution_\d/.test(kind)) {
     return { tool: "code_execution", others: unread(tool, path, new Set(["type", "name"])) };
@@ -87,6 +88,20 @@ function readSearch(tool: JsonObject, path: string): WebSearchRequest {
       ...filtered,
       ...unreadLocation(location, at("user_location")),
     ],
+  };
+}
+
+/** Reads the search of an aggregator, which has its options in `parameters`, some under other names. */
+function readRoutedSearch(tool: JsonObject, path: string): WebSearchRequest {
+  const { parameters, ...rest } = tool;
+  const { excluded_domains, ...options } = isJsonObject(parameters) ? parameters : {};
+  const search = readSearch(options, `${path}.parameters`);
+  const blockedDomains = words(excluded_domains, `${path}.parameters.excluded_domains`) ??
+    search.blockedDomains;
+  return {
+    ...search,
+    ...defined({ blockedDomains }),
+    others: [...unread(rest, path, new Set()), ...search.others],
   };
 }
 

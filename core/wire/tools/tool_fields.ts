@@ -148,6 +148,13 @@ export function warnOfIdleChoice(choice: ToolChoice | undefined, warnings: Warni
   if (choice?.type === "required" || choice?.type === "tool") warnings.add(choice.path);
 }
 
+/** Returns the client's path of the `strict` of a function or of a format. */
+export function strictPath(
+  { path, strictPath }: { readonly path: string; readonly strictPath?: string },
+): string {
+  return strictPath ?? `${path}.strict`;
+}
+
 /** Whether a name is that of a tool that takes free text. */
 export function isCustomTool(tools: readonly Tool[], name: string): boolean {
   return tools.some((tool) => tool.type === "custom" && tool.name === name);

@@ -27,6 +27,7 @@ const light = new Set([
   ...["citations", "annotations", "logprobs", "parsed", "refusal", "cache_control"],
   ...["prompt_cache_breakpoint", "prompt_cache_key", "prompt_cache_retention", "metadata", "user"],
   ...["safety_identifier", "service_tier", "include", "store", "tool_choice", "output_config"],
+  ...["function_call"],
   ...[
     "search_context_size",
     "reasoning_effort",
@@ -130,6 +131,10 @@ function sourcesOf(style: Style, answer: JsonObject): string[] {
     ? list(answer["choices"]).slice(0, 1).flatMap(({ message }) =>
       isJsonObject(message) ? list(message["annotations"]) : []
     ).flatMap(({ url_citation }) => isJsonObject(url_citation) ? [url_citation] : [])
+    : style === "gemini"
+    ? list(answer["candidates"]).slice(0, 1).flatMap(({ groundingMetadata: grounding }) =>
+      isJsonObject(grounding) ? list(grounding["groundingChunks"]) : []
+    ).flatMap(({ web }) => isJsonObject(web) ? [{ url: web["uri"] }] : [])
     : list(answer["output"]).flatMap((item) => list(item["content"]))
       .flatMap((part) => list(part["annotations"]));
   const urls = cited.flatMap(({ url }) => typeof url === "string" ? [url] : []);

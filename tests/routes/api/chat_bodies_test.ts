@@ -254,6 +254,8 @@ Deno.test("what Chat has no place for is named, refused if the client wants that
       const stored = await world.send({ model: `m-${style}`, input: "Hi", [field]: "resp_1" });
       assertEquals(stored.response.status, 400, stored.text);
       assert(stored.text.includes(field), stored.text);
+      // What to change, in the words of the clients that send it.
+      assert(stored.text.includes("AI SDK"), stored.text);
     }
   }
 });

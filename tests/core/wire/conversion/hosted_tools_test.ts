@@ -104,6 +104,43 @@ Deno.test("the search of a Chat request is a tool elsewhere, and back", () => {
   ]);
 });
 
+Deno.test("an aggregator's search is the search of the other styles, with its options", () => {
+  const parameters = {
+    engine: "exa",
+    max_results: 5,
+    search_context_size: "low",
+    allowed_domains: ["example.com"],
+    excluded_domains: ["example.net"],
+    user_location: location,
+  };
+  const search = { type: "openrouter:web_search", parameters };
+  const cases: [Style, JsonObject, string[]][] = [
+    ["messages", {
+      type: "web_search_20250305",
+      name: "web_search",
+      allowed_domains: ["example.com"],
+      user_location: location,
+    }, ["engine", "max_results", "excluded_domains", "search_context_size"]],
+    ["responses", {
+      type: "web_search",
+      filters: { allowed_domains: ["example.com"] },
+      user_location: location,
+      search_context_size: "low",
+    }, ["engine", "max_results", "excluded_domains"]],
+    ["gemini", { googleSearch: {} }, Object.keys(parameters)],
+  ];
+  for (const [to, tool, lost] of cases) {
+    const { body, dropped } = sent("chat", to, { tools: [search] });
+    assertEquals(body["tools"], [tool], to);
+    assertEquals(
+      dropped.toSorted(),
+      lost.map((name) => `tools.0.parameters.${name}`).toSorted(),
+      to,
+    );
+    assertEquals(sent("chat", to, { tools: [{ type: search.type }] }).dropped, [], to);
+  }
+});
+
 Deno.test("options of a search that the other vendor does not know are named", () => {
   const cases: [Style, Style, JsonObject, string[]][] = [
     ["messages", "responses", { blocked_domains: ["a.example"] }, ["tools.0.blocked_domains"]],

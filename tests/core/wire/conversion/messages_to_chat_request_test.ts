@@ -441,16 +441,15 @@ Deno.test("tools that only code may call, and tools with a hidden schema, are re
     { tools: [tool({ allowed_callers: ["code_execution_20250825"] })] },
     "tools.0.allowed_callers",
   );
-  for (const type of ["computer_20250124", "memory_20250818"]) {
-    assertRefused({ tools: [{ type, name: "x" }] }, "tools.0");
-  }
+  assertRefused({ tools: [{ type: "computer_20250124", name: "x" }] }, "tools.0");
 });
 
-Deno.test("the shell and the editor are functions with their published arguments", () => {
+Deno.test("the shell, the editor and the memory are functions with their published arguments", () => {
   const cases: [type: string, name: string, own: readonly string[], not: readonly string[]][] = [
     ["bash_20250124", "bash", ["command", "restart"], []],
     ["text_editor_20241022", "str_replace_editor", ["path", "new_str"], ["insert_text"]],
     ["text_editor_20250728", "str_replace_based_edit_tool", ["path", "insert_text"], []],
+    ["memory_20250818", "memory", ["insert_text", "old_path", "new_path"], ["restart"]],
   ];
   for (const [type, name, own, not] of cases) {
     for (const style of ["chat", "responses"] as const) {
@@ -562,9 +561,9 @@ Deno.test("a thinking budget becomes a word, clipped to the route's list", () =>
   assertEquals([without.body.reasoning_effort, without.dropped], [undefined, ["thinking"]]);
 });
 
-Deno.test("adaptive thinking carries its effort, or leaves it to the vendor", () => {
+Deno.test("adaptive thinking carries its effort, or the middle one", () => {
   const thinking = { type: "adaptive" };
-  assertEquals(toChat({ thinking }).body.reasoning_effort, undefined);
+  assertEquals(toChat({ thinking }).body.reasoning_effort, "medium");
   const output_config = { effort: "xhigh" };
   assertEquals(toChat({ thinking, output_config }).body.reasoning_effort, "high");
   assertEquals(toChat({ output_config: { effort: "low" } }).body.reasoning_effort, "low");

@@ -158,7 +158,7 @@ Deno.test("a route says which of the shared fields it knows; the others are name
     text: { verbosity: "low" },
   };
   const none = accepted("responses", "chat", { ...input, ...fields }, { shared_fields: [] });
-  assertEquals(none.dropped, ["text.verbosity", "prompt_cache_key", "moderation"]);
+  assertEquals(none.dropped, ["text.verbosity", "prompt_cache_key", "moderation", "service_tier"]);
   assertEquals(Object.keys(none.body), ["model", "messages"]);
   const one = accepted("responses", "chat", { ...input, ...fields }, {
     shared_fields: ["prompt_cache_key"],

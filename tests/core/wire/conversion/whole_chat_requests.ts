@@ -115,7 +115,7 @@ export const wholeChatRequests: readonly JsonObject[] = [
     tools: [chatTool],
     tool_choice: { type: "function", function: { name: "f" } },
     response_format: { type: "json_object" },
-    thinking: { type: "enabled", budget_tokens: 2000 },
+    thinking: { type: "enabled", budget_tokens: 20_000 },
   },
   {
     ...chatBase,

@@ -107,7 +107,7 @@ export const wholeGeminiRequests: readonly JsonObject[] = [
     generationConfig: {
       responseMimeType: "application/json",
       responseSchema: { type: "OBJECT", properties: { a: { type: "STRING" } }, required: ["a"] },
-      thinkingConfig: { includeThoughts: true, thinkingBudget: 2000 },
+      thinkingConfig: { includeThoughts: true, thinkingBudget: 20_000 },
     },
   },
   { ...geminiBase, generationConfig: { thinkingConfig: { thinkingLevel: "HIGH" } } },

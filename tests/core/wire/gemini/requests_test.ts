@@ -36,14 +36,14 @@ Deno.test("a Chat request becomes the vendor's, with what cannot be carried name
         name: "f",
         parametersJsonSchema: {
           type: "object",
-          properties: { a: { type: "string", description: 'pattern: "^x"' } },
+          properties: { a: { type: "string", pattern: "^x" } },
         },
       }],
     }],
     toolConfig: { functionCallingConfig: { mode: "ANY", allowedFunctionNames: ["f"] } },
     generationConfig: { maxOutputTokens: 100, temperature: 0.5, stopSequences: ["END"], seed: 4 },
   });
-  assertEquals(dropped.toSorted(), ["logit_bias", "parallel_tool_calls", "tools.0"]);
+  assertEquals(dropped.toSorted(), ["logit_bias", "parallel_tool_calls"]);
 });
 
 Deno.test("results name their function and follow in the order of the calls", () => {
@@ -91,7 +91,12 @@ Deno.test("a schema goes as the vendor's part of JSON Schema, the rest in words"
   const schema = {
     $schema: "http://json-schema.org/draft-07/schema#",
     type: "object",
-    properties: { kind: { const: "a" }, n: { type: "integer", exclusiveMinimum: 0 } },
+    properties: {
+      kind: { const: "a", default: "a" },
+      n: { type: "integer", exclusiveMinimum: 0 },
+      s: { type: "string", pattern: "^a", minLength: 1, maxLength: 9 },
+      l: { type: "array", items: {}, uniqueItems: true },
+    },
     definitions: { x: { type: "string" } },
     allOf: [{ required: ["n"] }],
   };
@@ -105,8 +110,10 @@ Deno.test("a schema goes as the vendor's part of JSON Schema, the rest in words"
     responseJsonSchema: {
       type: "object",
       properties: {
-        kind: { enum: ["a"] },
+        kind: { enum: ["a"], description: 'default: "a"' },
         n: { type: "integer", description: "exclusiveMinimum: 0" },
+        s: { type: "string", pattern: "^a", minLength: 1, maxLength: 9 },
+        l: { type: "array", items: {}, uniqueItems: true },
       },
       $defs: { x: { type: "string" } },
       description: 'allOf: [{"required":["n"]}]',
