@@ -78,7 +78,7 @@ function checkSame(style: TypedStyle, text: string): JsonBody {
   assertEquals([...body.fields], [...whole.fields]);
   const { length } = body.bytes;
   assertEquals(factsOf(style, body.outline, length), factsOf(style, whole.value, length));
-  assertEquals(withoutForeignReasoning(style, body), withoutForeignReasoning(style, whole));
+  assertEquals(withoutForeignReasoning(style, body, {}), withoutForeignReasoning(style, whole, {}));
   const [estimate, exact] = [roughInputTokens(body.outline), roughInputTokens(whole.value)];
   assert(estimate >= exact && estimate <= exact * 4, `${estimate} for ${exact}`);
   assertEquals(stringifyExactly(body.value), stringifyExactly(whole.value));

@@ -13,14 +13,17 @@ Deno.test("thinking that we sealed does not reach a Messages vendor; what the ve
     model: "m",
     messages: [question, { role: "assistant", content: [vendors, ours, text] }, question],
   });
-  assertEquals(withoutForeignReasoning("messages", body), {
+  assertEquals(withoutForeignReasoning("messages", body, {}), {
     messages: [question, { role: "assistant", content: [vendors, text] }, question],
   });
 });
 
 Deno.test("bodies without a seal are not touched, in any style", () => {
   for (const style of ["messages", "chat", "responses"] as const) {
-    assertEquals(withoutForeignReasoning(style, parse({ messages: [question], input: "1" })), {});
+    assertEquals(
+      withoutForeignReasoning(style, parse({ messages: [question], input: "1" }), {}),
+      {},
+    );
   }
 });
 
@@ -34,7 +37,7 @@ Deno.test("sources that we wrote into a text do not reach a Messages vendor; the
   };
   const said = { role: "assistant", content: [{ type: "text", text: "a", citations: [source] }] };
   assertEquals(
-    withoutForeignReasoning("messages", parse({ model: "m", messages: [question, said] })),
+    withoutForeignReasoning("messages", parse({ model: "m", messages: [question, said] }), {}),
     { messages: [question, { role: "assistant", content: [{ type: "text", text: "a" }] }] },
   );
 });

@@ -34,7 +34,7 @@ function bodyOf(messages: readonly object[], more: object = {}) {
 
 function repaired(messages: readonly object[], more: object = {}) {
   const body = bodyOf(messages, more);
-  const replaced = withoutForeignReasoning("messages", body);
+  const replaced = withoutForeignReasoning("messages", body, {});
   const bytes = joined(withFields(body, replaced));
   const sent: JsonObject = JSON.parse(new TextDecoder().decode(bytes));
   return {
