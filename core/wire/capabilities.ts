@@ -84,6 +84,8 @@ export const routeCapabilitiesSchema = z.strictObject({
   tool_name_max: z.int().min(16).max(256),
   /** Images: by URL or data, only as data, or not at all. */
   images: z.enum(["url", "base64", "none"]),
+  /** Chat and Gemini: sound can be sent. */
+  audio: z.boolean(),
   /** Documents (PDF) can be sent. */
   files: z.boolean(),
   /** Most stop sequences; 0: the field is refused. */
@@ -163,6 +165,7 @@ const common = {
   tool_id: "any",
   tool_name_max: 64,
   images: "url",
+  audio: true,
   files: true,
   stop_max: 4,
   include_usage: true,

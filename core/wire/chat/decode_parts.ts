@@ -2,6 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { fileBlock, isPdfUrl, type PartBlock, readContent } from "../fields/content_parts.ts";
 import type { CacheMark, DocumentBlock, ImageBlock } from "../conversation/mod.ts";
+import { readInputAudio } from "../fields/audio.ts";
 import { dataUrl } from "../fields/data_url.ts";
 import {
   invalid,
@@ -39,7 +40,7 @@ function decodePart(part: JsonObject, path: string): PartBlock {
     case "file_url":
       return { ...decodeDocumentUrl(part, part.type, path), ...cache };
     case "input_audio":
-      return refuse(path, "audio input cannot be carried to this model");
+      return { ...readInputAudio(part, path), ...cache };
     default:
       return invalid(
         `${path}.type`,

@@ -56,6 +56,7 @@ export function decodeChatRequest(body: JsonObject): Conversation {
     ...readEndUser(body),
     ...tier,
     ...logprobs,
+    ...(asksForPictures(body.modalities) ? { pictures: { path: "modalities" } } : {}),
     extras: extrasOf(body, chatFields, "chat"),
     warnings: warnings.list(),
   };
@@ -79,12 +80,16 @@ function refuseUncarried(body: JsonObject): void {
     }
   }
   const modalities = optionalList(body, "modalities", "modalities") ?? [];
-  if (modalities.some((kind) => kind !== "text")) {
-    refuse("modalities", "this model answers in text only");
+  if (modalities.some((kind) => kind !== "text" && kind !== "image")) {
+    refuse("modalities", "this model answers in text and pictures only");
   }
   if (optionalObject(body, "audio", "audio") !== undefined) {
     refuse("audio", "this model does not speak");
   }
+}
+
+function asksForPictures(modalities: Json | undefined): boolean {
+  return Array.isArray(modalities) && modalities.includes("image");
 }
 
 function decodeSampling(body: JsonObject): Sampling {

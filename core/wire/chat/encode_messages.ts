@@ -196,6 +196,7 @@ class MessageWriter {
 /** Names the attachment of a tool message for the model, which may know a file by its name. */
 function attachmentName(part: MediaPart): string {
   if (part.type === "image_url") return "image";
+  if (part.type === "input_audio") return "sound";
   const name = isJsonObject(part.file) ? part.file.filename : undefined;
   return typeof name === "string" ? `file ${name}` : "file";
 }

@@ -8,6 +8,7 @@ import {
   warnOfMark,
 } from "../fields/cache_marks.ts";
 import type {
+  AudioBlock,
   DocumentBlock,
   ImageBlock,
   Placed,
@@ -15,6 +16,7 @@ import type {
   TextBlock,
   ToolResultContent,
 } from "../conversation/mod.ts";
+import { writeInputAudio } from "../fields/audio.ts";
 import { writeDataUrl } from "../fields/data_url.ts";
 import { renderForeign } from "../fields/extras.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
@@ -35,9 +37,9 @@ export interface TextPart extends JsonObject {
   type: "text";
   text: string;
 }
-/** An image or file part of a Chat message. */
+/** An image, sound or file part of a Chat message. */
 export interface MediaPart extends JsonObject {
-  type: "image_url" | "file";
+  type: "image_url" | "file" | "input_audio";
 }
 /** A content part of a Chat message. */
 export type Part = TextPart | MediaPart;
@@ -54,6 +56,7 @@ noneUnhandled<
   >
 >();
 noneUnhandled<Exclude<keyof ImageBlock, keyof Placed | "type" | "source" | "detail">>();
+noneUnhandled<Exclude<keyof AudioBlock, keyof Placed | "type" | "source">>();
 noneUnhandled<
   Exclude<
     keyof DocumentBlock,
@@ -105,6 +108,8 @@ export class PartWriter {
         return [this.#text(block)];
       case "image":
         return [this.#image(block)];
+      case "audio":
+        return [{ ...writeInputAudio(block, this.#capabilities), ...this.mark(block) }];
       case "document":
         return this.#document(block);
       case "search_result":

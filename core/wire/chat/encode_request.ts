@@ -9,6 +9,7 @@ import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import {
   writeEndUserAndTier,
   writeLogprobs,
+  writePictures,
   writeTemperatureAndTopP,
 } from "../fields/common_fields.ts";
 import type { ConversionOptions, Style } from "../contract.ts";
@@ -45,6 +46,7 @@ type CarriedField =
     | typeof carryExtras
     | typeof writeEndUserAndTier
     | typeof writeLogprobs
+    | typeof writePictures
   >
   | "maxTokens"
   | "output"
@@ -100,6 +102,7 @@ export function encodeChatRequest(
   if (format.field !== undefined) body.response_format = format.field;
   carryExtras(conversation, capabilities, body, warnings);
   writeEndUserAndTier(conversation, capabilities, warnings, body);
+  writePictures(conversation, capabilities, body);
   writeLogprobs(conversation, capabilities, (top) => {
     body.logprobs = true;
     if (top !== undefined) body.top_logprobs = top;

@@ -30,6 +30,11 @@ const part = byKind("type", {
     image_url: textOr(object({ url: read, detail: read })),
     ...marks,
   }),
+  input_audio: object({
+    type: read,
+    input_audio: object({ data: read, format: read }),
+    ...marks,
+  }),
   file: object({
     type: read,
     file: object({ file_data: read, file_url: read, filename: read, file_id: read }),

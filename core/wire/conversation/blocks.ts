@@ -10,6 +10,7 @@ export type { CacheMark, Placed };
 export type Block =
   | TextBlock
   | ImageBlock
+  | AudioBlock
   | DocumentBlock
   | SearchResultBlock
   | ReasoningBlock
@@ -40,6 +41,13 @@ export interface ImageBlock extends Placed {
   readonly source: MediaSource;
   /** `auto`, `low`, `high` … as sent. */
   readonly detail?: string;
+}
+
+/** Sound that the model hears. */
+export interface AudioBlock extends Placed {
+  readonly type: "audio";
+  /** `mediaType` is lower case and without parameters; `data` is plain base64. */
+  readonly source: { readonly mediaType: string; readonly data: string };
 }
 
 /** A document of a turn. */
@@ -125,6 +133,7 @@ export type ToolInput =
 export type ToolResultContent =
   | TextBlock
   | ImageBlock
+  | AudioBlock
   | DocumentBlock
   | SearchResultBlock
   | ForeignBlock;

@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#converse-messages.
  */
+import { refuseAudio } from "../fields/audio.ts";
 import { defined } from "../../lib/defined.ts";
 import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
@@ -167,6 +168,8 @@ export class BlockWriter {
         return block.text.trim() === "" ? [] : [{ text: block.text }];
       case "image":
         return [{ image: this.#image(block) }];
+      case "audio":
+        return refuseAudio(block.path);
       case "document":
         return this.#document(block);
       case "search_result":

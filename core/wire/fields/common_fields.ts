@@ -145,6 +145,33 @@ export function writeEndUserAndTier(
   } else warnOfTier(serviceTier, warnings);
 }
 
+/** The field of a Chat request that says in which forms the model answers. */
+const modalities = "modalities";
+
+/**
+ * Writes the request for pictures in the answer if the route takes the Chat field.
+ *
+ * @throws {GatewayError} `conversion_refused` if it does not: clients that ask for pictures rely on them
+ */
+export function writePictures(
+  { pictures }: Pick<Conversation, "pictures">,
+  capabilities: ResolvedCapabilities,
+  body: JsonObject,
+): void {
+  if (pictures === undefined) return;
+  if (!capabilities.extra_fields.includes(modalities)) refusePictures({ pictures });
+  body[modalities] = ["text", "image"];
+}
+
+/**
+ * Refuses the request for pictures in the answer, for styles that have no field for it.
+ *
+ * @throws {GatewayError} `conversion_refused` naming the field
+ */
+export function refusePictures({ pictures }: Pick<Conversation, "pictures">): void {
+  if (pictures !== undefined) refuse(pictures.path, "this model answers in text only");
+}
+
 /** Shortens the long ids that agents send as end users. */
 function shortenIdentifier(body: JsonObject): void {
   for (const field of endUserFields) {

@@ -1,11 +1,11 @@
 /** Reads content as Chat and Responses write it: a string, or a list of parts. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import type { DocumentBlock, ImageBlock, TextBlock } from "../conversation/mod.ts";
+import type { AudioBlock, DocumentBlock, ImageBlock, TextBlock } from "../conversation/mod.ts";
 import { decodeBase64Text } from "./data_url.ts";
 import { invalid, requiredObject } from "./fields.ts";
 
 /** A block that a part of content becomes. */
-export type PartBlock = TextBlock | ImageBlock | DocumentBlock;
+export type PartBlock = TextBlock | ImageBlock | AudioBlock | DocumentBlock;
 
 /**
  * Reads the blocks of a `content` or `output` field; absent and null mean no content.

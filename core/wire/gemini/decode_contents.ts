@@ -2,6 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type {
+  AudioBlock,
   Block,
   DocumentBlock,
   ImageBlock,
@@ -165,12 +166,18 @@ function decodeUser(part: JsonObject, path: string): Block {
     : { ...other, otherwise: "refuse" };
 }
 
-function decodeData(blob: JsonObject, path: string): ImageBlock | DocumentBlock {
+function decodeData(
+  blob: JsonObject,
+  path: string,
+): ImageBlock | AudioBlock | DocumentBlock {
   const dataPath = `${path}.inlineData.data`;
   const mediaType = requiredString(blob, "mimeType", `${path}.inlineData.mimeType`)
     .toLowerCase().replace(/;.*$/s, "");
   // The vendor's libraries write base64 in either alphabet.
   const data = requiredString(blob, "data", dataPath).replaceAll("-", "+").replaceAll("_", "/");
+  if (mediaType.startsWith("audio/")) {
+    return { type: "audio", path, source: { mediaType, data } };
+  }
   refuseSound(mediaType, path);
   return fileBlock({ mediaType: mediaType === "image/jpg" ? "image/jpeg" : mediaType, data }, {
     path,
@@ -181,7 +188,7 @@ function decodeData(blob: JsonObject, path: string): ImageBlock | DocumentBlock 
 
 function refuseSound(mediaType: string, path: string): void {
   if (/^(?:audio|video)\//.test(mediaType)) {
-    refuse(path, "sound and video cannot be carried to this model");
+    refuse(path, "video, and sound by its address, cannot be carried to this model");
   }
 }
 

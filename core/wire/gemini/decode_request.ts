@@ -57,6 +57,7 @@ export function decodeGeminiRequest(given: JsonObject): Conversation {
       output: decodeFormat(config, warnings),
     }),
     sampling: decodeSampling(config),
+    ...decodePictures(config),
     stream: optionalBoolean(body, "stream", "stream") ?? false,
     streamUsage: true,
     ...(tier === undefined || tier === "unspecified" ? {} : {
@@ -79,9 +80,20 @@ function refuseUncarried(config: JsonObject): void {
     refuse(`${at}.responseLogprobs`, "this model gives no log probabilities");
   }
   const modalities = optionalList(config, "responseModalities", `${at}.responseModalities`) ?? [];
-  if (modalities.some((kind) => typeof kind !== "string" || kind.toUpperCase() !== "TEXT")) {
-    refuse(`${at}.responseModalities`, "this model answers in text only");
+  if (modalities.some((kind) => modalityOf(kind) === undefined)) {
+    refuse(`${at}.responseModalities`, "this model answers in text and pictures only");
   }
+}
+
+function modalityOf(kind: Json): "TEXT" | "IMAGE" | undefined {
+  const word = typeof kind === "string" ? kind.toUpperCase() : undefined;
+  return word === "TEXT" || word === "IMAGE" ? word : undefined;
+}
+
+function decodePictures(config: JsonObject): Pick<Conversation, "pictures"> {
+  const path = `${at}.responseModalities`;
+  const kinds = optionalList(config, "responseModalities", path) ?? [];
+  return kinds.some((kind) => modalityOf(kind) === "IMAGE") ? { pictures: { path } } : {};
 }
 
 /** Names of the fields that Chat servers have too. */

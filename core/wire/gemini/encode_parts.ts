@@ -3,6 +3,7 @@ import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import type {
+  AudioBlock,
   DocumentBlock,
   ImageBlock,
   Placed,
@@ -10,6 +11,7 @@ import type {
   TextBlock,
   ToolResultContent,
 } from "../conversation/mod.ts";
+import { requireAudio } from "../fields/audio.ts";
 import { warnOfMark } from "../fields/cache_marks.ts";
 import { renderForeign } from "../fields/extras.ts";
 import { refuse } from "../fields/fields.ts";
@@ -43,6 +45,7 @@ noneUnhandled<
     | "detail"
   >
 >();
+noneUnhandled<Exclude<keyof AudioBlock, keyof Placed | "type" | "source">>();
 noneUnhandled<
   Exclude<
     keyof DocumentBlock,
@@ -80,6 +83,9 @@ export class GeminiPartWriter {
         return [{ text: block.text }];
       case "image":
         return [this.#image(block)];
+      case "audio":
+        requireAudio(block.path, this.#capabilities);
+        return [inlineData(block.source)];
       case "document":
         return this.#document(block);
       case "search_result":

@@ -42,6 +42,7 @@ type CarriedField =
   >
   | "maxTokens"
   | "output"
+  | "pictures"
   | "stream"
   // placeAutomaticMark() turns it into the mark of a block.
   | "automaticCache"
@@ -109,6 +110,7 @@ export function encodeGeminiRequest(
     const { schema } = format.field;
     if (schema !== undefined) config.responseJsonSchema = schema;
   }
+  if (conversation.pictures !== undefined) config.responseModalities = ["TEXT", "IMAGE"];
   encodeExtras(conversation, capabilities, warnings, body, config);
   if (Object.keys(config).length > 0) body.generationConfig = config;
   return {

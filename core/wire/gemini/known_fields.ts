@@ -9,8 +9,6 @@ import { isEmpty } from "../fields/fields.ts";
 import type { Json } from "../../lib/json/json.ts";
 
 const isFalse = (value: Json) => value === false;
-const isTextOnly = (value: Json) =>
-  Array.isArray(value) && value.every((kind) => kind === "TEXT" || kind === "text");
 
 const blob = object({ mimeType: read, data: read, displayName: silent });
 
@@ -90,7 +88,7 @@ export const geminiFields = {
     frequencyPenalty: read,
     responseLogprobs: read,
     logprobs: unread((value) => value === 0),
-    responseModalities: unread(isTextOnly),
+    responseModalities: read,
     thinkingConfig: object({ includeThoughts: read, thinkingBudget: read, thinkingLevel: read }),
     speechConfig: unread(isEmpty),
     imageConfig: unread(isEmpty),

@@ -3,6 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#messages-content-blocks.
  */
+import { refuseAudio } from "../fields/audio.ts";
 import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonCount } from "../../lib/json/json_bounds.ts";
@@ -146,6 +147,8 @@ export class BlockWriter {
         return { type: "text", text: block.text, ...this.mark(block) };
       case "image":
         return this.#image(block);
+      case "audio":
+        return refuseAudio(block.path);
       case "document":
         return this.#document(block);
       case "search_result":

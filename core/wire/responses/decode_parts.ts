@@ -1,9 +1,10 @@
 /** Reads the content parts of Responses items: strings and lists of parts. */
+import { readInputAudio } from "../fields/audio.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { fileBlock, type PartBlock, readContent } from "../fields/content_parts.ts";
 import type { CacheMark, DocumentBlock, ImageBlock } from "../conversation/mod.ts";
 import { dataUrl } from "../fields/data_url.ts";
-import { invalid, optionalString, refuse, requiredString } from "../fields/fields.ts";
+import { invalid, optionalString, requiredString } from "../fields/fields.ts";
 import { defined } from "../../lib/defined.ts";
 
 /** Reads a `content` or `output` field: a string or a list of parts. */
@@ -27,7 +28,7 @@ function decodePart(part: JsonObject, path: string): PartBlock {
     case "input_file":
       return { ...decodeFile(part, path), ...cache };
     case "input_audio":
-      return refuse(path, "audio input cannot be carried to this model");
+      return { ...readInputAudio(part, path), ...cache };
     default:
       return invalid(
         `${path}.type`,

@@ -1,4 +1,5 @@
 /** Writes content blocks as Responses content parts. */
+import { refuseAudio } from "../fields/audio.ts";
 import { noneUnhandled } from "../../lib/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { CacheMarkCounter, type Markable, warnOfMark } from "../fields/cache_marks.ts";
@@ -71,6 +72,8 @@ export class InputPartWriter {
         return [this.#text(block.text, block)];
       case "image":
         return [this.#image(block)];
+      case "audio":
+        return refuseAudio(block.path);
       case "document":
         return this.#document(block);
       case "search_result":

@@ -7,6 +7,7 @@ import { type MembersRead, noneLeft, noneUnhandled } from "../../lib/every_membe
 import type { JsonObject } from "../../lib/json/json.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import {
+  refusePictures,
   writeEndUserAndTier,
   writeLogprobs,
   writeTemperatureAndTopP,
@@ -48,6 +49,7 @@ type CarriedField =
     | typeof carryVerbosity
     | typeof writeEndUserAndTier
     | typeof writeLogprobs
+    | typeof refusePictures
   >
   | "stream"
   // placeAutomaticMark() turns it into the mark of a block.
@@ -108,6 +110,7 @@ export function encodeResponsesRequest(
   // Nothing is stored at the vendor: the client sends the whole conversation, including reasoning.
   body["store"] = false;
   const include: string[] = capabilities.efforts.length > 0 ? [encryptedReasoning] : [];
+  refusePictures(conversation);
   writeLogprobs(conversation, capabilities, (top) => {
     include.push(textLogprobs);
     if (top !== undefined) body["top_logprobs"] = top;

@@ -33,6 +33,11 @@ const part = byKind("type", {
     detail: read,
     prompt_cache_breakpoint,
   }),
+  input_audio: object({
+    type: read,
+    input_audio: object({ data: read, format: read }),
+    prompt_cache_breakpoint,
+  }),
   input_file: object({
     type: read,
     filename: read,

@@ -137,7 +137,6 @@ const refusals: [field: string, body: JsonObject][] = [
   ["background", { input: "Hi", background: true }],
   ["input.0", { input: [{ type: "item_reference", id: "msg_1" }] }],
   ["input.0", { input: [{ type: "compaction", encrypted_content: "x" }] }],
-  ["input.0.content.0", { input: [{ role: "user", content: [{ type: "input_audio" }] }] }],
 ];
 
 for (const [field, body] of refusals) {
