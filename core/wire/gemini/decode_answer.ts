@@ -10,6 +10,7 @@ import type { ConversionMemory } from "../contract.ts";
 import type { Answer, AnswerBlock, HostedCallBlock } from "../conversation/mod.ts";
 import { readInlinePicture } from "../fields/pictures.ts";
 import { candidatesOf, partsOf, readGeminiAnswer } from "./answer_reading.ts";
+import { readLogprobs } from "./logprobs.ts";
 import { readModelPart } from "./decode_parts.ts";
 import { readSources } from "./grounding.ts";
 import { blockedStop, readGeminiStop } from "./stop_reasons.ts";
@@ -56,8 +57,13 @@ function decodeBlocks(candidate: JsonObject, memory: ConversionMemory): AnswerBl
   const citations = readSources(candidate);
   const at = joined.findLastIndex((block) => block.type === "text");
   const text = joined[at];
-  if (citations.length === 0 || text?.type !== "text") return joined;
-  return joined.with(at, { ...text, citations });
+  if (text?.type !== "text") return joined;
+  const logprobs = readLogprobs(candidate.logprobsResult);
+  return joined.with(at, {
+    ...text,
+    ...(citations.length === 0 ? {} : { citations }),
+    ...(logprobs.length === 0 ? {} : { logprobs }),
+  });
 }
 
 /** Joins neighbouring texts, which servers cut at any place, and thoughts with their proofs. */

@@ -10,6 +10,7 @@ import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, OutputFormat, ReasoningRequest } from "../conversation/mod.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
+import { writeLogprobs } from "../fields/common_fields.ts";
 import {
   budgetOf,
   effortOf,
@@ -38,7 +39,7 @@ type CarriedField =
     | typeof encodeSampling
     | typeof encodeThinking
     | typeof encodeExtras
-    | typeof refuseLogprobs
+    | typeof writeLogprobs
   >
   | "maxTokens"
   | "output"
@@ -81,7 +82,6 @@ export function encodeGeminiRequest(
   const capabilities = resolveCapabilities("gemini", options.capabilities);
   const warnings = new Warnings();
   const conversation = placeAutomaticMark(given, capabilities, warnings);
-  refuseLogprobs(conversation);
   const body: JsonObject = { model: options.upstreamModel };
   if (conversation.stream) body.stream = true;
   const format = encodeOutputFormat(
@@ -110,6 +110,11 @@ export function encodeGeminiRequest(
     const { schema } = format.field;
     if (schema !== undefined) config.responseJsonSchema = schema;
   }
+  writeLogprobs(conversation, capabilities, (top) => {
+    config.responseLogprobs = true;
+    // The vendor counts alternatives from 1.
+    if (top !== undefined && top > 0) config.logprobs = top;
+  });
   if (conversation.pictures !== undefined) config.responseModalities = ["TEXT", "IMAGE"];
   encodeExtras(conversation, capabilities, warnings, body, config);
   if (Object.keys(config).length > 0) body.generationConfig = config;
@@ -121,11 +126,6 @@ export function encodeGeminiRequest(
       ...(hosted ? {} : { withoutSources: true }),
     },
   };
-}
-
-/** Clients that ask for log probabilities rely on them, and the answers of this style have others. */
-function refuseLogprobs({ logprobs }: Pick<Conversation, "logprobs">): void {
-  if (logprobs !== undefined) refuse(logprobs.path, "this model gives no log probabilities");
 }
 
 /** Moves the description of a schema into the schema: the style has no other member for it. */

@@ -4,6 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#gemini-stream.
  */
 import type { ToolUses } from "../../billing/hosted_tools.ts";
+import { defined } from "../../lib/defined.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { GatewayError } from "../../errors.ts";
@@ -21,6 +22,7 @@ import { eventJson } from "../stream/frame_json.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { candidatesOf, partsOf } from "./answer_reading.ts";
 import { otherPart, withCodeOutput } from "./decode_answer.ts";
+import { readLogprobs } from "./logprobs.ts";
 import { readModelPart } from "./decode_parts.ts";
 import { readSources } from "./grounding.ts";
 import { blockedStop, readGeminiStop } from "./stop_reasons.ts";
@@ -48,6 +50,8 @@ export class GeminiStreamDecoder implements StreamDecoder {
    */
   #citable: number | undefined;
   readonly #mayHaveSources: boolean;
+  /** The log probabilities of the chunk, for its first text, as the JSON text of a list. */
+  #logprobs: string | undefined;
   #started = false;
   #finished = false;
   #finish: string | undefined;
@@ -113,6 +117,8 @@ export class GeminiStreamDecoder implements StreamDecoder {
 
   #candidate(candidate: JsonObject): void {
     countCandidateUses(this.#toolUses, candidate);
+    const logprobs = readLogprobs(candidate.logprobsResult);
+    this.#logprobs = logprobs.length === 0 ? undefined : stringifyExactly(logprobs);
     for (const part of partsOf(candidate.content)) this.#part(part);
     const citations = readSources(candidate);
     if (citations.length > 0) this.#citations = citations;
@@ -208,7 +214,12 @@ export class GeminiStreamDecoder implements StreamDecoder {
       this.#open = { kind, block: this.#blocks++ };
       if (kind === "text" && this.#mayHaveSources) this.#citable = this.#open.block;
     }
-    this.#emit({ type: kind, block: this.#open.block, json: stringifyExactly(text) });
+    const { block } = this.#open;
+    const json = stringifyExactly(text);
+    if (kind !== "text") return this.#emit({ type: kind, block, json });
+    const logprobs = this.#logprobs;
+    this.#logprobs = undefined;
+    this.#emit({ type: kind, block, json, ...defined({ logprobs }) });
   }
 
   /** Closes the open block; a text that may get sources ends later. */

@@ -31,7 +31,7 @@ function dropHostedTool(
   if (tool.otherwise === "warn") return;
   const isAlone = carried.length === 0 && tools.every((other) => other.type === "hosted");
   if (tool.otherwise !== "refuse" && (toolChoice?.type === "none" || !isAlone)) return;
-  refuse(tool.path, `${tool.kind} runs only at its own provider, not for this model; leave it out`);
+  refuse(tool.path, `${tool.kind} ${missingTool(tool)}; leave it out${settingWithout(tool)}`);
 }
 
 /**
@@ -61,7 +61,22 @@ function noteHostedTool(
  */
 export function refuseForced(tool: HostedTool, choice: ToolChoice | undefined): void {
   if (choice?.type !== "tool" || !isNamed(tool, choice.name)) return;
-  refuse(choice.path, `${tool.kind} runs only at its own provider`);
+  refuse(choice.path, `${tool.kind} ${missingTool(tool)}${settingWithout(tool)}`);
+}
+
+/** Says what a model lacks to run a hosted tool. */
+function missingTool({ requested }: HostedTool): string {
+  return requested?.tool === "web_search"
+    ? "needs a model that can search the web itself, or a route of this one that can " +
+      "(the operator allows web_search there)"
+    : "runs only at its own provider, not for this model";
+}
+
+/** The settings of widely used agents that switch their search off, as an addition to a message. */
+function settingWithout({ requested }: HostedTool): string {
+  return requested?.tool === "web_search"
+    ? ' (in Claude Code: deny WebSearch in its permissions; in Codex: web_search = "disabled")'
+    : "";
 }
 
 /** Whether `style` has any hosted tools for requests of other styles. */
