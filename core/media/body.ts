@@ -2,10 +2,11 @@
  * Bodies of media requests, JSON or a form, kept as received so that they can be forwarded
  * unchanged.
  */
+import { type FetchedUrl, fetchedUrls } from "../calls/request/fetched_urls.ts";
 import { type JsonBody, parseJsonBody } from "../calls/request/json_body.ts";
 import { GatewayError } from "../errors.ts";
 import { fieldsOfForm, fieldsOfJson, type MediaFields } from "./fields.ts";
-import { type FormPart, multipartBoundary, readForm } from "./multipart.ts";
+import { type FormPart, multipartBoundary, partText, readForm } from "./multipart.ts";
 
 /** The body of a media request: JSON, or the parts of a form. */
 export type MediaBody =
@@ -45,4 +46,15 @@ export function readMediaBody(bytes: Uint8Array, contentType: string): MediaBody
  */
 export function fieldsOfBody(body: MediaBody): MediaFields {
   return body.kind === "json" ? fieldsOfJson(body.json.value) : fieldsOfForm(body.parts);
+}
+
+/**
+ * Finds the URLs in a body that a provider may fetch.
+ *
+ * @throws {GatewayError} as {@linkcode fetchedUrls}
+ */
+export function urlsOfBody(body: MediaBody): readonly FetchedUrl[] {
+  if (body.kind === "json") return fetchedUrls(body.json.outline);
+  const texts = body.parts.filter(({ fileName }) => fileName === undefined);
+  return texts.flatMap((part) => fetchedUrls({ [part.name]: partText(part) }));
 }

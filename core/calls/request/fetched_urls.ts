@@ -1,58 +1,72 @@
 /**
- * Finds the URLs in a chat request that a provider would fetch (pictures, files, sound, video, tool servers) and
- * refuses those that do not lead to public addresses. Otherwise a client could reach into the network of the provider
- * or the operator through a provider that fetches.
+ * Finds the URLs in a request that a provider may fetch (pictures, files, sound, video, tool servers) and refuses those
+ * that do not lead to public addresses. Otherwise a client could reach into the network of the provider or the operator
+ * through a provider that fetches.
+ *
+ * Every string is looked at, whatever its member is called, since providers have members and spellings of their own.
+ * Left out is only what is text by its exact place: prompts, arguments and results of functions, schemas, and what is
+ * shown or passed on without being fetched.
  */
 import { GatewayError } from "../../errors.ts";
+import { isText } from "../../lib/json/outline.ts";
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
-import { parseRemoteUrl } from "../../media/remote_url.ts";
+import type { LongText } from "../../lib/json/long_text.ts";
+import { mayBeUrl, readNamedUrl } from "../../media/named_url.ts";
 
 /** A URL of a request. */
 export interface FetchedUrl {
   readonly url: URL;
-  /** Path of the part or tool in the client's request. */
+  /** Path of the part, or of the member elsewhere, in the client's request. */
   readonly path: string;
 }
 
-/** Types of message parts whose URL is fetched. Sources and search results have URLs too, but only for display. */
-const fetchedParts: ReadonlySet<unknown> = new Set([
-  "image",
-  "image_url",
-  "input_image",
-  "document",
-  "document_url",
-  "file",
-  "file_url",
-  "input_file",
-  "audio_url",
-  "input_audio",
-  "video",
-  "video_url",
-  "input_video",
+/** Members whose strings, and strings in lists, are text or names. Objects in them are looked at. */
+const textMembers: ReadonlySet<string> = new Set([
+  ...["text", "content", "input", "output", "instructions", "system", "prompt", "suffix"],
+  ...["systemInstruction", "system_instruction", "thinking", "reasoning", "reasoning_content"],
+  ...["refusal", "summary", "title", "name", "description", "context", "transcript", "cited_text"],
+  ...["code", "logs", "stdout", "stderr", "command", "commands", "diff", "error", "definition"],
+  ...["query", "queries", "arguments", "type", "role", "model", "filename", "displayName"],
+  ...["id", "call_id", "tool_use_id", "tool_call_id", "user", "safety_identifier"],
+  ...["prompt_cache_key", "stop", "stop_sequences", "stopSequences"],
+  ...["signature", "thoughtSignature", "thought_signature", "encrypted_content"],
 ]);
 
-/** Fields that hold a URL, or an object with one. */
-const urlMembers = [
-  "url",
-  "source",
-  "image_url",
-  "document_url",
-  "file",
-  "file_url",
-  "file_data",
-  "audio_url",
-  "input_audio",
-  "video_url",
-  "image",
-  "data",
-] as const;
+/** Members of the request itself that no provider reads as more than labels. */
+const labels: ReadonlySet<string> = new Set([
+  "metadata",
+  "client_metadata",
+  "labels",
+  "logit_bias",
+]);
 
-/** Depth of objects within a part: `{image_url: {url}}`, `{source: {type, url}}`. */
-const memberDepth = 2;
+/** Members below the request that are arguments, results, schemas, or only shown, with everything in them. */
+const unfetchedMembers: ReadonlySet<string> = new Set([
+  ...["arguments", "args", "response", "input_examples", "action", "operation", "env"],
+  ...["parameters", "parametersJsonSchema", "parameters_json_schema", "input_schema"],
+  ...["schema", "json_schema", "responseSchema", "response_schema"],
+  ...["responseJsonSchema", "response_json_schema"],
+  ...["citations", "annotations", "attributes"],
+]);
+
+/** Members that are not fetched in objects of one type. */
+const unfetchedOfTypes: Readonly<Record<string, string>> = {
+  tool_use: "input",
+  server_tool_use: "input",
+  mcp_tool_use: "input",
+  text: "data",
+  search_result: "source",
+  web_search_result: "url",
+  web_fetch_result: "url",
+};
+
+/** Names of members that hold a URL and nothing else. */
+const urlName = /(?:url|uri)s?$/i;
 
 /**
- * Finds the URLs that a provider would fetch.
+ * Finds the URLs that a provider may fetch.
  *
+ * @param texts further members of the request that are text, where an endpoint has them
  * @throws {GatewayError} `invalid_request` naming the place of a URL that cannot lead to a public server
  *
  * @example
@@ -71,97 +85,72 @@ const memberDepth = 2;
  * if (!refusal.includes("messages.0.content.0: must point to a public address")) throw new Error(refusal);
  * ```
  */
-export function fetchedUrls(body: OutlineObject): readonly FetchedUrl[] {
-  const found: FetchedUrl[] = [];
-  for (const field of ["messages", "input"]) {
-    const list = body[field];
-    if (!Array.isArray(list)) continue;
-    for (const [i, item] of list.entries()) {
-      if (!isJsonObject(item)) continue;
-      inContent(item["content"], `${field}.${i}.content`, found);
-      inContent(item["output"], `${field}.${i}.output`, found);
+export function fetchedUrls(
+  body: OutlineObject,
+  texts: ReadonlySet<string> = new Set(),
+): readonly FetchedUrl[] {
+  const walk = new Walk();
+  for (const name in body) {
+    const isLabel = labels.has(name) || texts.has(name);
+    if (!isLabel) walk.member(name, body[name]);
+  }
+  return walk.found;
+}
+
+/** Looks at all strings of a request. The depth of the request was bounded when it was read. */
+class Walk {
+  readonly found: FetchedUrl[] = [];
+  /** The members above, for the path of a URL. */
+  readonly #path: (string | number)[] = [];
+
+  member(name: string, value: Outline | undefined): void {
+    this.#path.push(name);
+    if (isText(value)) {
+      if (!textMembers.has(name)) this.#string(value, name);
+    } else if (Array.isArray(value)) this.#list(value, name);
+    else if (isJsonObject(value)) this.#object(value);
+    this.#path.pop();
+  }
+
+  #list(list: readonly Outline[], name: string): void {
+    for (let i = 0; i < list.length; i++) {
+      const item = list[i];
+      this.#path.push(i);
+      if (isText(item)) {
+        if (!textMembers.has(name)) this.#string(item, name);
+      } else if (Array.isArray(item)) this.#list(item, name);
+      else if (isJsonObject(item)) this.#object(item);
+      this.#path.pop();
     }
   }
-  inGeminiContents(body["contents"], found);
-  inServers(body["tools"], "tools", "server_url", found);
-  inServers(body["mcp_servers"], "mcp_servers", "url", found);
-  return found;
-}
 
-/**
- * Finds the URLs in a list of parts that is not within a message.
- *
- * @throws {GatewayError} as {@linkcode fetchedUrls}
- */
-export function urlsOfParts(parts: Outline | undefined, path: string): readonly FetchedUrl[] {
-  const found: FetchedUrl[] = [];
-  inContent(parts, path, found);
-  return found;
-}
-
-function inContent(content: Outline | undefined, path: string, found: FetchedUrl[]): void {
-  if (!Array.isArray(content)) return;
-  for (const [i, part] of content.entries()) {
-    if (!isJsonObject(part)) continue;
-    if (fetchedParts.has(part["type"])) inMembers(part, `${path}.${i}`, memberDepth, found);
-    // Tool results hold parts themselves, and so may documents.
-    inContent(part["content"], `${path}.${i}.content`, found);
-    const { source } = part;
-    if (isJsonObject(source)) inContent(source["content"], `${path}.${i}.source.content`, found);
-  }
-}
-
-function inGeminiContents(contents: Outline | undefined, found: FetchedUrl[]): void {
-  const list = Array.isArray(contents) ? contents : [contents];
-  for (const [i, content] of list.entries()) {
-    if (isJsonObject(content)) inGeminiParts(content["parts"], `contents.${i}.parts`, found);
-  }
-}
-
-function inGeminiParts(parts: Outline | undefined, path: string, found: FetchedUrl[]): void {
-  if (!Array.isArray(parts)) return;
-  for (const [i, part] of parts.entries()) {
-    if (!isJsonObject(part)) continue;
-    const { fileData: file, functionResponse: result } = part;
-    const url = isJsonObject(file) ? file["fileUri"] : undefined;
-    if (typeof url === "string") note(url, `${path}.${i}.fileData.fileUri`, found);
-    if (isJsonObject(result)) {
-      inGeminiParts(result["parts"], `${path}.${i}.functionResponse.parts`, found);
+  #object(object: OutlineObject): void {
+    const type = object["type"];
+    const unfetched = typeof type === "string" && Object.hasOwn(unfetchedOfTypes, type)
+      ? unfetchedOfTypes[type]
+      : undefined;
+    for (const name in object) {
+      if (name !== unfetched && !unfetchedMembers.has(name)) this.member(name, object[name]);
     }
   }
-}
 
-function inMembers(object: OutlineObject, path: string, depth: number, found: FetchedUrl[]): void {
-  for (const name of urlMembers) {
-    const value = object[name];
-    if (typeof value === "string") note(value, path, found);
-    else if (depth > 0 && isJsonObject(value)) {
-      inMembers(value, path, depth - 1, found);
-    }
+  /** The part or item of a conversation as a whole, as other errors name it; elsewhere the member. */
+  #place(): string {
+    const [field, ...inside] = this.#path;
+    const isConversation = field === "messages" || field === "input";
+    const last = isConversation ? inside.findLastIndex((step) => typeof step === "number") : -1;
+    return (last < 0 ? this.#path : this.#path.slice(0, last + 2)).join(".");
   }
-}
 
-function inServers(
-  list: Outline | undefined,
-  field: string,
-  name: string,
-  found: FetchedUrl[],
-): void {
-  if (!Array.isArray(list)) return;
-  for (const [i, entry] of list.entries()) {
-    const url = isJsonObject(entry) ? entry[name] : undefined;
-    if (typeof url === "string") note(url, `${field}.${i}.${name}`, found);
+  #string(value: string | LongText, name: string): void {
+    if (typeof value !== "string" && !mayBeUrl(value.head())) return;
+    const text = typeof value === "string" ? value : value.text();
+    const url = readNamedUrl(text, urlName.test(name));
+    if (url === undefined) return;
+    const path = this.#place();
+    if (typeof url === "string") throw refusedUrl(path, url);
+    this.found.push({ url, path });
   }
-}
-
-/** Schemes that providers fetch. Anything else is data, or has a meaning only to its provider. */
-const fetchedSchemes = /^\s*(?:https?|ftp|file):/i;
-
-function note(text: string, path: string, found: FetchedUrl[]): void {
-  if (!fetchedSchemes.test(text)) return;
-  const url = parseRemoteUrl(text.trim());
-  if (typeof url === "string") throw refusedUrl(path, url);
-  found.push({ url, path });
 }
 
 /** Most different hosts of one call: each may need a DNS lookup. */

@@ -9,14 +9,21 @@ import { maxJsonNames, maxJsonValues } from "../../lib/json/limits.ts";
 import { LongText } from "../../lib/json/long_text.ts";
 import { outlineOf, type OutlineRules } from "../../lib/json/outline.ts";
 import { scanJson, type Skeleton } from "../../lib/json/scan/scan.ts";
+import { beginningOfUrl } from "../../media/named_url.ts";
 import type { JsonBody, Span } from "./body_form.ts";
 import { fieldProblem, nameOf } from "./top_fields.ts";
 
 /** Bytes of the smallest body that is outlined: below it parsing costs no more. */
 const leastOutlinedBytes = 8 * 1024;
 
-/** Schemes of addresses that a provider fetches, or only white space up to where the head of a string ends. */
-const addressed = /^\s*(?:(?:https?|ftp|file):|$)/i;
+/** Schemes of addresses that a provider fetches. */
+const addressed = /^(?:https?|ftp|file):/i;
+
+/** Whether a string begins like an address, or with nothing but what a URL drops up to where its head ends. */
+function isAddressed(head: string): boolean {
+  const begins = beginningOfUrl(head);
+  return addressed.test(begins) || begins.length < "https:".length;
+}
 
 /** Which bytes can begin such a string: a letter of a scheme, white space, an escape, or a character beyond ASCII. */
 const firstOfAddress: Uint8Array = (() => {
@@ -31,7 +38,7 @@ const rules: OutlineRules = {
   left: new Set(["messages", "system", "input", "instructions", "tools", "functions"]),
   // What decides the cost of a call, and ids, which say who made a part.
   decoded: new Set(["type", "role", "model", "name", "id", "call_id", "tool_use_id"]),
-  isDecoded: (head) => addressed.test(head),
+  isDecoded: isAddressed,
   mayBegin: (byte) => firstOfAddress[byte] === 1,
 };
 

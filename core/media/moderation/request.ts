@@ -8,7 +8,6 @@
  * - Never: keeps what is classified, or its result.
  */
 import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
-import { type FetchedUrl, urlsOfParts } from "../../calls/request/fetched_urls.ts";
 import { parseJsonBody } from "../../calls/request/json_body.ts";
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
@@ -22,12 +21,6 @@ export const maxModerationInputs = 1_024;
 
 /** Bytes of a whole answer: each input has some 30 categories with three values. */
 const maxModerationAnswerBytes = 8 * 1024 * 1024;
-
-/** A request that was read and checked. */
-export interface ModerationRequest extends JsonRequest {
-  /** Addresses of pictures, which the provider fetches. */
-  readonly urls: readonly FetchedUrl[];
-}
 
 function refuse(field: string, why: string): never {
   throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
@@ -68,7 +61,7 @@ function checkInput(input: Json | undefined): void {
 export function readModerationRequest(
   bytes: Uint8Array,
   defaultModel: string | undefined,
-): ModerationRequest {
+): JsonRequest {
   const body = parseJsonBody(bytes);
   refuseMergedFields(body.value);
   const named = body.value["model"];
@@ -76,13 +69,13 @@ export function readModerationRequest(
     modelField(fieldsOfJson(body.value));
   const { input } = body.value;
   checkInput(input);
-  return { model, body, urls: urlsOfParts(input, "input") };
+  return { model, body };
 }
 
 const lists = [jsonKey("results")];
 
 /** Describes a call for its routes. */
-export function moderationWork(request: ModerationRequest): MediaWork<JsonAnswer> {
+export function moderationWork(request: JsonRequest): MediaWork<JsonAnswer> {
   return jsonWork({
     request,
     style: "moderations",

@@ -1,5 +1,6 @@
 /** Reads content as Chat and Responses write it: a string, or a list of parts. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { beginningOfUrl, readNamedUrl } from "../../media/named_url.ts";
 import type { AudioBlock, DocumentBlock, ImageBlock, TextBlock } from "../conversation/mod.ts";
 import { decodeBase64Text } from "./data_url.ts";
 import { invalid, requiredObject } from "./fields.ts";
@@ -23,9 +24,11 @@ export function readContent(
   return content.map((part, i) => readPart(requiredObject(part, `${path}.${i}`), `${path}.${i}`));
 }
 
-/** Whether a URL ends in `.pdf`: Chat clients send PDF documents as images. */
-export function isPdfUrl(url: string): boolean {
-  return /^https?:\/\/[^?#]*\.pdf(?:[?#]|$)/i.test(url);
+/** Whether the path of a URL ends in `.pdf`: Chat clients send PDF documents as images. */
+export function isPdfUrl(text: string): boolean {
+  if (!/^https?:/i.test(beginningOfUrl(text))) return false;
+  const url = readNamedUrl(text, true);
+  return url instanceof URL && /\.pdf$/i.test(url.pathname);
 }
 
 /** Reads the texts of instructions, without blank ones, which vendors refuse. */

@@ -30,13 +30,11 @@ import {
   type ChatExchange,
   startChatExchange,
 } from "../../../core/calls/chat_exchange.ts";
-import { type FetchedUrl, refuseInternalNames } from "../../../core/calls/request/fetched_urls.ts";
 import type { GeminiPath } from "../../../core/calls/request/gemini_body.ts";
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { continuesTurn } from "../../../core/calls/request/turn_continuation.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import { localChatRefusal } from "../../../core/calls/request/local_refusal.ts";
-import type { ProviderEntry } from "../../../core/catalog/schema.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../../core/errors.ts";
 import type { RatedCall } from "../../../core/rate_limits/rate_book.ts";
@@ -48,6 +46,7 @@ import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./cha
 import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
 import { type CallStart, startCall } from "../call_settlement.ts";
 import { reportResult } from "../route_result.ts";
+import { vetUrls } from "../vetted_urls.ts";
 import { beginRated, expectedOutput, isRateLimited } from "../rate_limits.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import { checkChat, type CheckedCall } from "./checked_chat.ts";
@@ -239,16 +238,6 @@ async function answer(delivery: Delivery, onSent: () => void): Promise<Reply | R
   return deliverStream(delivery, found, found.result);
 }
 
-/** Refuses URLs that would lead a provider into an internal network; `undefined` if no name has to be resolved. */
-function vetted(
-  { media }: Gateway,
-  urls: readonly FetchedUrl[],
-  provider: ProviderEntry,
-): Promise<void> | undefined {
-  if (urls.length === 0 || provider.kind !== "http" || provider.unresolvedNames) return undefined;
-  return refuseInternalNames(urls, (host) => media.names.isPublic(host));
-}
-
 /**
  * Tries the routes until one produces output.
  *
@@ -280,7 +269,7 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
         for (const field of begun.dropped) delivery.dropped.add(field);
         return begun;
       };
-      const vetting = vetted(gateway, delivery.urls, access.provider);
+      const vetting = vetUrls(gateway, delivery.urls, [access.provider]);
       const fetching = delivery.documents?.for(route);
       if (vetting === undefined && fetching === undefined) return begin(call);
       return Promise.all([fetching, vetting]).then(([documents]) =>

@@ -1,6 +1,7 @@
 /** Asks the provider of a route to count the tokens of a prompt, which costs nothing. */
 import { maxErrorBodyBytes } from "../../../core/calls/limits.ts";
 import { readWhole } from "../../../core/calls/read_whole.ts";
+import { fetchedUrls } from "../../../core/calls/request/fetched_urls.ts";
 import type { JsonBody } from "../../../core/calls/request/json_body.ts";
 import {
   type CountingStyle,
@@ -15,6 +16,7 @@ import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
 import { inClientTerms } from "../../../core/wire/stream/client_model.ts";
 import type { HttpRequest } from "../../http/http_request.ts";
 import type { Gateway } from "../gateway.ts";
+import { vetUrls } from "../vetted_urls.ts";
 
 /** Milliseconds to wait for the provider's token counter; after that the estimate is sent. */
 const countTokensMs = 10_000;
@@ -47,7 +49,8 @@ function countingRoute(gateway: Gateway, { model, style }: CountCall): Route | u
 /**
  * Returns the provider's count; `undefined` if no route counts, or its provider does not answer.
  *
- * @throws {GatewayError} the refusal of a prompt that reached the provider as the client wrote it
+ * @throws {GatewayError} the refusal of a prompt that reached the provider as the client wrote it; `invalid_request` for
+ * URLs that lead to no public server
  */
 export async function countAtProvider(
   gateway: Gateway,
@@ -56,6 +59,8 @@ export async function countAtProvider(
   const route = countingRoute(gateway, call);
   if (route === undefined) return undefined;
   const { provider } = gateway.router.access(route);
+  // A provider may fetch what it counts.
+  await vetUrls(gateway, fetchedUrls(call.body.outline), [provider]);
   const request = providerCountRequest(call.style, call.body, route, provider);
   return request === undefined ? undefined : await ask(gateway, call, route, request);
 }

@@ -6,6 +6,7 @@
  * - Out: a completion, whole or streamed, settled, with its receipt.
  * - Never: releases the end of an answer before its debit and receipt are durable.
  */
+import { fetchedUrls } from "../../../core/calls/request/fetched_urls.ts";
 import {
   type ChatBounds,
   chatBounds,
@@ -143,6 +144,7 @@ async function begin(
       output: expectedOutput(gateway, principal, chosen.model, bounds.outputTokens),
     },
     dropped: [],
+    urls: fetchedUrls(request.body.outline),
     start,
   }, work);
   const { amountMicroVnd, boundBy: reason } = call.reserved;

@@ -10,7 +10,7 @@ import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { type ImageResult, imageWork } from "../../../core/media/images/attempt.ts";
 import { type ImageEndpoint, readImageRequest } from "../../../core/media/images/request.ts";
-import { readMediaBody } from "../../../core/media/body.ts";
+import { readMediaBody, urlsOfBody } from "../../../core/media/body.ts";
 import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";
 import { chooseModel } from "../admission.ts";
 import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
@@ -75,6 +75,7 @@ export async function serveImages(
     price,
     worstCaseMicroVnd: costOfUnits(price, price.unit === "image" ? request.count : 1),
     dropped: [],
+    urls: urlsOfBody(request.body),
     start,
   }, work);
   try {

@@ -3,13 +3,13 @@ import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import { estimateOutputTokens } from "../../../core/billing/tokens/rough_estimate.ts";
 import type { AppliedPrice } from "../../../core/billing/receipt.ts";
-import { type FetchedUrl, refuseInternalNames } from "../../../core/calls/request/fetched_urls.ts";
+import { fetchedUrls } from "../../../core/calls/request/fetched_urls.ts";
 import type { ModelKind } from "../../../core/catalog/catalog.ts";
 import { readMediaBody } from "../../../core/media/body.ts";
 import type { MediaWork } from "../../../core/media/exchange.ts";
 import type { JsonAnswer, JsonRequest } from "../../../core/media/json_call.ts";
 import type { Operation } from "../../../core/routing/router.ts";
-import { chooseModel, type ChosenModel } from "../admission.ts";
+import { chooseModel } from "../admission.ts";
 import { type CallCharge, startCall } from "../call_settlement.ts";
 import { wholeAnswer } from "../chat/whole_answer.ts";
 import type { Gateway } from "../gateway.ts";
@@ -26,25 +26,11 @@ export interface JsonEndpoint<Request extends JsonRequest> {
   /** Reads the body. @throws {GatewayError} the client's error */
   readonly read: (body: Uint8Array) => Request;
   readonly work: (request: Request) => MediaWork<JsonAnswer>;
-  /** Addresses in the request that a provider would fetch; default: none. */
-  readonly urls?: (request: Request) => readonly FetchedUrl[];
+  /** Members of the request that are text for the model, beside those that are in all requests. */
+  readonly texts?: ReadonlySet<string>;
   /** The most that a call can cost. */
   readonly mostMicroVnd: (price: AppliedPrice, request: Request) => bigint;
   readonly charge: (price: AppliedPrice, request: Request, answer: JsonAnswer) => CallCharge;
-}
-
-/** Refuses addresses that would lead a provider into an internal network. */
-async function refuseInternal(
-  { media }: Gateway,
-  { catalog, model: { routes } }: ChosenModel,
-  urls: readonly FetchedUrl[],
-): Promise<void> {
-  const isVetted = routes.some((route) => {
-    const provider = catalog.providers[route.provider];
-    return provider?.kind === "http" && !provider.unresolvedNames;
-  });
-  if (urls.length === 0 || !isVetted) return;
-  await refuseInternalNames(urls, (host) => media.names.isPublic(host));
 }
 
 /**
@@ -68,7 +54,6 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
     const known = await knownAnswer(gateway, incoming, principal, keyed);
     if (known !== undefined) return known;
   }
-  await refuseInternal(gateway, chosen, endpoint.urls?.(request) ?? []);
   const price = applyPrice(chosen.model.price);
   const call = await beginMediaCall(gateway, {
     incoming,
@@ -83,6 +68,7 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
       expectedTokens: { input: estimateOutputTokens(body.length), output: 0 },
     }),
     dropped: [],
+    urls: fetchedUrls(request.body.outline, endpoint.texts),
     start,
   }, endpoint.work(request));
   const { settlement, headers, bufferedAnswer } = call;

@@ -11,6 +11,7 @@
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBytes } from "../../../core/lib/bytes/byte_budget.ts";
 import { type AttemptLoopResult, runAttempts } from "../../../core/calls/attempt_loop.ts";
+import type { FetchedUrl } from "../../../core/calls/request/fetched_urls.ts";
 import { localRefusal } from "../../../core/calls/request/local_refusal.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
 import { type GatewayError, wireStatus } from "../../../core/errors.ts";
@@ -34,6 +35,7 @@ import type { Incoming } from "../incoming.ts";
 import { callHeaders } from "../response_headers.ts";
 import { beginRated, type ExpectedTokens, isRateLimited } from "../rate_limits.ts";
 import { reportResult } from "../route_result.ts";
+import { vetUrls } from "../vetted_urls.ts";
 
 /** A media call before its admission. */
 export interface MediaCallInput {
@@ -52,6 +54,8 @@ export interface MediaCallInput {
   readonly expectedTokens?: ExpectedTokens;
   /** Request fields that are not sent to the provider, for `x-gateway-conversion`. */
   readonly dropped: readonly string[];
+  /** URLs in the request that a provider may fetch. */
+  readonly urls: readonly FetchedUrl[];
   readonly start: CallStart;
 }
 
@@ -92,7 +96,8 @@ export interface MediaCall<Value = unknown> {
  * Reserves the money and begins the call. Code that throws before {@linkcode CallSettlement.settle} must abandon the
  * settlement.
  *
- * @throws {GatewayError} 402 when the wallet cannot pay for a request that could go out, 429 under a rate limit
+ * @throws {GatewayError} 402 when the wallet cannot pay for a request that could go out, 429 under a rate limit, 400
+ * when the request names an internal host
  */
 export async function beginMediaCall<Value>(
   gateway: Gateway,
@@ -100,6 +105,8 @@ export async function beginMediaCall<Value>(
   work: MediaWork<Value>,
 ): Promise<MediaCall<Value>> {
   const { incoming, principal, chosen, price } = input;
+  const providers = chosen.model.routes.map(({ provider }) => chosen.catalog.providers[provider]);
+  await vetUrls(gateway, input.urls, providers);
   const rated = isRateLimited(gateway, principal, chosen.model)
     ? await beginRated(gateway, incoming, principal, chosen.model, input.expectedTokens ?? noTokens)
     : undefined;

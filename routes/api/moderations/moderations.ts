@@ -36,7 +36,6 @@ export function serveModerations(gateway: Gateway, incoming: Incoming): Promise<
     operation: "moderation",
     read: (body) => readModerationRequest(body, first),
     work: moderationWork,
-    urls: ({ urls }) => urls,
     mostMicroVnd: (price) => costOfUnits(price, 1),
     charge: (price) => ({ units: 1, priceMicroVnd: costOfUnits(price, 1) }),
   });

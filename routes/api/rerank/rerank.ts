@@ -25,6 +25,7 @@ export function serveRerank(gateway: Gateway, incoming: Incoming): Promise<Reply
     operation: "rerank",
     read: readRerankRequest,
     work: rerankWork,
+    texts: new Set(["documents"]),
     mostMicroVnd: mostRerankCost,
     charge: chargeForRerank,
   });

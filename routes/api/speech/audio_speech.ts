@@ -6,6 +6,7 @@
  * - Out: audio or its events as they come, settled, with its receipt.
  * - Never: releases the last byte of audio before the call is settled.
  */
+import { fetchedUrls } from "../../../core/calls/request/fetched_urls.ts";
 import type { Reply } from "../../../core/lib/http1/server/reply.ts";
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { readMediaBody } from "../../../core/media/body.ts";
@@ -73,6 +74,7 @@ export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise
     price,
     worstCaseMicroVnd: costOfUnits(price, 1),
     dropped: [],
+    urls: fetchedUrls(request.body.outline),
     start,
   }, speechWork(request, incoming.requestId));
   try {

@@ -7,6 +7,7 @@
  * - Never: charges for half a transcript, or by a length that the caller declared.
  */
 import type { Reply } from "../../../core/lib/http1/server/reply.ts";
+import { urlsOfBody } from "../../../core/media/body.ts";
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";
 import {
@@ -103,6 +104,7 @@ export async function serveTranscription(
     price,
     worstCaseMicroVnd: costOfUnits(price, units),
     dropped: [],
+    urls: urlsOfBody(request.body),
     start,
   }, transcriptionWork(request, incoming.requestId));
   try {

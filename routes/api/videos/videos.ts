@@ -10,7 +10,12 @@
  */
 import { GatewayError } from "../../../core/errors.ts";
 import { newId } from "../../../core/lib/ids.ts";
-import { fieldsOfBody, readMediaBody } from "../../../core/media/body.ts";
+import {
+  fieldsOfBody,
+  type MediaBody,
+  readMediaBody,
+  urlsOfBody,
+} from "../../../core/media/body.ts";
 import { modelField } from "../../../core/media/fields.ts";
 import { applyPrice, costOfUnits } from "../../../core/billing/price.ts";
 import { videoWork } from "../../../core/media/video/attempt.ts";
@@ -146,7 +151,12 @@ export async function createVideo(gateway: Gateway, incoming: Incoming): Promise
   const known = await claimOf(gateway, incoming, principal, media);
   if (known?.kind === "done") return known.response;
   try {
-    return await carryOut(gateway, request, known?.claim, { incoming, principal, chosen, start });
+    return await carryOut(gateway, request, media, known?.claim, {
+      incoming,
+      principal,
+      chosen,
+      start,
+    });
   } catch (error) {
     if (!(error instanceof LateReceiptError)) await giveUpClaim(gateway, known?.claim);
     throw error;
@@ -156,6 +166,7 @@ export async function createVideo(gateway: Gateway, incoming: Incoming): Promise
 async function carryOut(
   gateway: Gateway,
   request: VideoRequest,
+  media: MediaBody,
   claim: ClaimedKey | undefined,
   input: Pick<MediaCallInput, "incoming" | "principal" | "chosen" | "start">,
 ): Promise<Response> {
@@ -168,6 +179,7 @@ async function carryOut(
     price,
     worstCaseMicroVnd: costOfUnits(price, 1),
     dropped: droppedFields(request),
+    urls: urlsOfBody(media),
   }, videoWork(request));
   try {
     return await submit(call, request, claim);

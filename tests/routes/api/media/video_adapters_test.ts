@@ -102,7 +102,7 @@ Deno.test("a provider with request_id, pending and done, described in gateway.js
   );
   await using world = await openMediaWorld({
     providers: { p1: provider.port },
-    names: { "store.example": store.port },
+    names: { "store.example": store.port, "example.com": store.port },
     models: [model("video-x", "A", requestIdShape)],
   });
   const created = await world.post("/v1/videos", {
