@@ -134,6 +134,22 @@ function readOpenId(environment: Environment, problems: string[]): OpenIdConfig 
   };
 }
 
+type Values = NonNullable<ReturnType<typeof readVariables>["values"]>;
+
+/** Whether Deno's exporter runs. */
+function isTraced({ OTEL_DENO }: Values): boolean {
+  return OTEL_DENO === "true" || OTEL_DENO === "1";
+}
+
+/** The runtime's server writes whole URLs into its spans, and a Gemini client may have its key in the query. */
+function tracingProblems(values: Values | undefined): readonly string[] {
+  return values !== undefined && values.GATEWAY_HTTP_SERVER === "runtime" && isTraced(values)
+    ? [
+      "environment GATEWAY_HTTP_SERVER: runtime with OTEL_DENO would export the keys in URLs of Gemini clients; use own",
+    ]
+    : [];
+}
+
 /**
  * Reads the configuration, or returns every problem at once.
  *
@@ -162,6 +178,7 @@ export function readConfig(
   const secrets = readProviderKeys(secretNames, set);
   const all = [
     ...variables.problems,
+    ...tracingProblems(variables.values),
     ...(topup.ok ? [] : topup.problems),
     ...openIdProblems,
     ...proxyProblems(set).map((problem) => `environment ${problem}`),
@@ -174,7 +191,6 @@ export function readConfig(
   }
   const isReal = hasRealProvider(catalog);
   const onDenoDeploy = isDenoDeploy(set);
-  const isTraced = values.OTEL_DENO === "true" || values.OTEL_DENO === "1";
   if (isReal && onDenoDeploy) {
     const mixed = sandboxBesideReal(catalog, fileName);
     if (mixed.length > 0) return { ok: false, problems: mixed };
@@ -202,10 +218,9 @@ export function readConfig(
       // On by default only on Deno Deploy: on a full disk the runtime's reader of a local queue ends the process.
       queue:
         (values.GATEWAY_QUEUE ?? (values.GATEWAY_KV.kind === "deploy" ? "on" : "off")) === "on",
-      // A platform that starts instances brings sockets of its own, which only the runtime's server takes; and only
-      // that one makes spans of requests, with the client's trace as their parent.
+      // A platform that starts instances brings sockets of its own, which only the runtime's server takes.
       httpServer: values.GATEWAY_HTTP_SERVER ??
-        (onDenoDeploy || values.GATEWAY_KV.kind === "deploy" || isTraced ? "runtime" : "own"),
+        (onDenoDeploy || values.GATEWAY_KV.kind === "deploy" ? "runtime" : "own"),
       stopDelayMs: values.GATEWAY_STOP_DELAY_MS,
       drainMs: values.GATEWAY_DRAIN_MS,
       // Its instances have one core, and no file that threads could share.
@@ -213,7 +228,7 @@ export function readConfig(
       memoryMb: values.GATEWAY_MEMORY_MB,
       refusedCallDays: values.GATEWAY_REFUSED_CALL_DAYS,
       receiptWaitMs: values.GATEWAY_RECEIPT_WAIT_MS,
-      telemetry: isTraced,
+      telemetry: isTraced(values),
       catalog,
       fileContents: contents,
       readCatalog: readCatalogWith(set, { isPublic: onDenoDeploy }),

@@ -103,7 +103,7 @@ export function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>):
   const { clientAddressHeader } = gateway.config;
   const complete = completerOf(gateway);
   const connections = new SeenConnections();
-  return (request, remoteAddress) => {
+  return traced(gateway, (request, remoteAddress) => {
     const clientAddress = clientAddressOf(request, remoteAddress, clientAddressHeader);
     // Only for the runtime's server, and only requests with a body count; a list of models before it changes nothing.
     const isFirstOfConnection = request instanceof Request && request.method === "POST" &&
@@ -115,6 +115,18 @@ export function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>):
     if (standard === undefined) return complete(new Reply(400, [], null));
     const answered = app.fetch(headAsGet(standard), connection);
     return answered instanceof Promise ? answered.then(complete) : complete(answered);
+  });
+}
+
+/** Makes spans of requests. The runtime's server makes its own, which have the query of the URL. */
+function traced({ config, observer }: Gateway, answer: Answer): Answer {
+  const { within } = observer;
+  if (within === undefined || config.httpServer === "runtime") return answer;
+  return (request, remoteAddress) => {
+    const { method, url, headers } = request;
+    const path = /^[^:]*:\/\/[^/?#]*([^?#]*)/.exec(url)?.[1] ?? "";
+    const labels = { method, path, traceparent: headers.get("traceparent") };
+    return within(labels, () => answer(request, remoteAddress));
   };
 }
 

@@ -13,16 +13,25 @@ import {
   type Histogram,
   type Meter,
   metrics,
+  ROOT_CONTEXT,
+  type Span,
   SpanKind,
   SpanStatusCode,
   trace,
+  TraceFlags,
   type Tracer,
 } from "@opentelemetry/api";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { billedInputTokens } from "../../core/billing/token_usage.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import type { AttemptTiming, CallObserver, CallTiming, RefusedCallLabels } from "./telemetry.ts";
+import type {
+  AttemptTiming,
+  CallObserver,
+  CallTiming,
+  RefusedCallLabels,
+  RequestLabels,
+} from "./telemetry.ts";
 import { defined } from "../../core/lib/defined.ts";
 
 const scope = "gateway";
@@ -142,6 +151,25 @@ class OpenTelemetryObserver implements CallObserver {
     return this.#origins.get(routeId) ?? this.#formerOrigins.get(routeId);
   }
 
+  /** The span ends with the head of the answer; that of a call ends with the call. */
+  readonly within = <Answered extends { readonly status: number }>(
+    { method, path, traceparent }: RequestLabels,
+    answer: () => Answered | Promise<Answered>,
+  ): Answered | Promise<Answered> => {
+    const parent = parentOf(traceparent);
+    const span = this.#tracer.startSpan(method, {
+      kind: SpanKind.SERVER,
+      attributes: { "http.request.method": method, "url.path": path },
+    }, parent);
+    const answered = context.with(trace.setSpan(parent, span), answer);
+    if (!(answered instanceof Promise)) return ended(span, answered);
+    return answered.then((one) => ended(span, one), (error) => {
+      span.setStatus({ code: SpanStatusCode.ERROR });
+      span.end();
+      throw error;
+    });
+  };
+
   refused({ endpoint, status, code }: RefusedCallLabels): void {
     this.#instruments.refused.add(1, {
       "http.route": endpoint,
@@ -244,6 +272,26 @@ class OpenTelemetryObserver implements CallObserver {
     if (isFault(one.result)) span.setStatus({ code: SpanStatusCode.ERROR });
     span.end(wallMs(one.endedMs));
   }
+}
+
+/** Ends the span of a request with the status of its answer. */
+function ended<Answered extends { readonly status: number }>(
+  span: Span,
+  answered: Answered,
+): Answered {
+  span.setAttribute("http.response.status_code", answered.status);
+  if (answered.status >= 500) span.setStatus({ code: SpanStatusCode.ERROR });
+  span.end();
+  return answered;
+}
+
+/** The position that a client's `traceparent` names, by W3C Trace Context; the beginning of a trace otherwise. */
+function parentOf(traceparent: string | null): Context {
+  const [, traceId, spanId, flags] =
+    /^00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})$/.exec(traceparent ?? "") ?? [];
+  if (traceId === undefined || spanId === undefined) return ROOT_CONTEXT;
+  const traceFlags = Number.parseInt(flags ?? "", 16) & TraceFlags.SAMPLED;
+  return trace.setSpanContext(ROOT_CONTEXT, { traceId, spanId, traceFlags, isRemote: true });
 }
 
 const faultless: ReadonlySet<string> = new Set(["ok", "beaten", "stopped"]);

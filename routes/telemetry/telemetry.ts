@@ -37,8 +37,21 @@ export interface RefusedCallLabels {
   readonly code: ErrorCode;
 }
 
+/** What a span says of a request. The query is left out: a client may have its key there. */
+export interface RequestLabels {
+  readonly method: string;
+  readonly path: string;
+  /** The client's position in a trace, as its header `traceparent` has it. */
+  readonly traceparent: string | null;
+}
+
 /** Receives each receipt once, after it is durable. Metadata only: never a prompt, a key or a host. */
 export interface CallObserver {
+  /** Answers a request within a span of its own; absent if nothing traces. */
+  readonly within?: <Answered extends { readonly status: number }>(
+    request: RequestLabels,
+    answer: () => Answered | Promise<Answered>,
+  ) => Answered | Promise<Answered>;
   /** Returns the current position in a trace when a call begins; `undefined` if nothing traces. */
   begin(): unknown;
   /** Receives an ended call; without `timing` if only the receipt was measured. */
@@ -51,7 +64,9 @@ export interface CallObserver {
 export function observers(all: readonly CallObserver[]): CallObserver {
   const [only] = all;
   if (all.length === 1 && only !== undefined) return only;
+  const within = all.find((one) => one.within !== undefined)?.within;
   return {
+    ...(within !== undefined && { within }),
     begin() {
       for (const one of all) {
         const origin = one.begin();

@@ -108,16 +108,40 @@ Deno.test(
         });
         await response.text();
       }
+      const asked = await fetch(
+        `${gateway.address}/v1beta/models/premium-1:generateContent?key=${key}`,
+        {
+          method: "POST",
+          headers: { "content-type": "application/json" },
+          body: JSON.stringify({ contents: [{ role: "user", parts: [{ text: "Hi" }] }] }),
+        },
+      );
+      await asked.text();
+      assertEquals(asked.status, 200);
       await until(
         () =>
-          collector.spans.filter(({ name }) => name === "settle").length === 2 &&
+          collector.spans.filter(({ name }) => name === "settle").length === 3 &&
           collector.metrics.some(({ name }) => name === "gen_ai.client.token.usage"),
         "all is exported",
       );
     }
 
     const { spans } = collector;
-    const calls = spans.filter(({ name }) => name === "chat premium-1");
+    const requests = spans.filter((span) => attributesOf(span)["url.path"] !== undefined);
+    assertEquals(
+      requests.map((span) => attributesOf(span)["http.response.status_code"]),
+      [200, 200, 200],
+    );
+    const ofGemini = requests.find(({ name, traceId }) =>
+      name === "POST" && traceId !== "0af7651916cd43dd8448eb211c80319c"
+    );
+    assertEquals(
+      attributesOf(ofGemini)["url.path"],
+      "/v1beta/models/premium-1:generateContent",
+    );
+    const calls = spans.filter(({ name, traceId }) =>
+      name === "chat premium-1" && traceId !== ofGemini?.traceId
+    );
     assertEquals(calls.length, 2, spans.map(({ name }) => name).join());
     for (const call of calls) {
       assertEquals(call.traceId, "0af7651916cd43dd8448eb211c80319c", "the client's trace goes on");
