@@ -1,7 +1,7 @@
 /**
  * Decides which tools of a Messages request its model may call at the end of the conversation. The vendor keeps tools
  * with `defer_loading` out of the prompt until a search refers to them, and lets instructions in the conversation add
- * tools and remove them; every other style has one list.
+ * tools and remove them; every other style has one list. Where the vendor itself would run the search, all tools are in the list.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { optionalList, optionalString, requiredObject, requiredString } from "../fields/fields.ts";
@@ -41,11 +41,14 @@ export interface LoadedTools {
  * ```
  */
 export function loadedTools(body: JsonObject): LoadedTools {
-  const declared: (DeclaredTool & { isOffered: boolean })[] =
-    (optionalList(body, "tools", "tools") ?? []).map((value, i) => {
-      const tool = requiredObject(value, `tools.${i}`);
-      return { tool, path: `tools.${i}`, isOffered: tool["defer_loading"] !== true };
-    });
+  const list = (optionalList(body, "tools", "tools") ?? [])
+    .map((value, i) => requiredObject(value, `tools.${i}`));
+  const isVendorSearched = list.some(isVendorSearch);
+  const declared: (DeclaredTool & { isOffered: boolean })[] = list.map((tool, i) => ({
+    tool,
+    path: `tools.${i}`,
+    isOffered: isVendorSearched || tool["defer_loading"] !== true,
+  }));
   const set = (name: Json | undefined, isOffered: boolean) => {
     for (const entry of declared) if (entry.tool["name"] === name) entry.isOffered = isOffered;
   };
@@ -72,6 +75,11 @@ export function loadedTools(body: JsonObject): LoadedTools {
     tools: declared.filter(({ isOffered }) => isOffered),
     names: new Set(declared.map(({ tool }) => tool["name"])),
   };
+}
+
+/** Whether a tool is the vendor's own search, without which no other model could find the tools that wait for it. */
+function isVendorSearch({ type }: JsonObject): boolean {
+  return typeof type === "string" && type.startsWith("tool_search_tool_");
 }
 
 /** Whether a block only changes the list, and names a tool that is declared. */
