@@ -11,6 +11,7 @@ import type {
   ConversionMemory,
   PipeContext,
   ProviderStyle,
+  RouteCapabilities,
   Style,
 } from "../wire/contract.ts";
 import { withoutPictures } from "../wire/fields/pictures.ts";
@@ -22,6 +23,7 @@ import { sortBetas, type SortedBetas } from "../wire/billable_features/betas.ts"
 import { resolveCapabilities } from "../wire/capabilities.ts";
 import type { FetchedDocuments } from "../wire/fetched_documents.ts";
 import { decodeProviderError, type ProviderErrorOptions } from "../wire/errors/errors.ts";
+import { billingLineStart, withoutBillingLines } from "../wire/messages/billing_line.ts";
 import { createNativePipe } from "../wire/stream/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
 import { takesHostedTools } from "../wire/tools/tool_fields.ts";
@@ -253,6 +255,17 @@ function open(
   }));
 }
 
+/** Takes the line of Claude Code's accounting out of the instructions for a vendor that does not read it. */
+function withoutBilling(
+  style: Style,
+  body: JsonBody,
+  capabilities: RouteCapabilities,
+): JsonObject {
+  if (style !== "messages" || !body.mayHold(billingLineStart)) return {};
+  if (resolveCapabilities(style, capabilities).billing_line) return {};
+  return defined({ system: withoutBillingLines(body.value["system"]) });
+}
+
 function startNative(
   call: ChatCall,
   route: Route,
@@ -265,7 +278,10 @@ function startNative(
   const betas = betasFor(call, route, style);
   const unstored = withoutStore(style, call.body.outline, route.capabilities);
   const effortless = withoutIdleEffort(style, call.body.outline, route.capabilities);
-  const replaced = withoutForeignReasoning(style, call.body, route.capabilities);
+  const replaced = {
+    ...withoutForeignReasoning(style, call.body, route.capabilities),
+    ...withoutBilling(style, call.body, route.capabilities),
+  };
   const dropped = [
     ...call.dropped ?? [],
     ...leftOut,

@@ -106,6 +106,11 @@ export const routeCapabilitiesSchema = z.strictObject({
   cache_marks: z.enum(["none", "cache_control", "breakpoint", "cache_point"]),
   /** Messages: the gateway places cache marks for clients whose style has none, or who set none. */
   auto_cache: z.boolean(),
+  /**
+   * Messages: the vendor reads the line that Claude Code has before its instructions for the accounting. `false`: it is
+   * taken out, since it would be text of the prompt that differs between conversations.
+   */
+  billing_line: z.boolean(),
   /** Chat: the form in which the route wants earlier reasoning back. */
   reasoning_replay: z.enum(["none", "reasoning_content", "reasoning", "details", "extra_content"]),
   /**
@@ -173,6 +178,7 @@ const common = {
   prefill: "plain",
   cache_marks: "none",
   auto_cache: true,
+  billing_line: true,
   reasoning_replay: "none",
   think_tags: "none",
   tool_call_content: "null",

@@ -39,40 +39,137 @@ export function scriptOf(agent: Agent, note: string): Script {
     if (due === undefined) return undefined;
     const tool = tools.find(({ name }) => name === due[0]);
     if (tool === undefined) {
-      throw new Error(`${agent.name} offers no tool ${due[0]}`);
+      const offered = tools.map(({ name }) => name).join(", ");
+      throw new Error(`${agent.name} offers no tool ${due[0]}, but ${offered}`);
     }
     return { tool, input: due[1] };
+  };
+}
+
+/** The tools of Claude Code, which its SDK has, too. */
+function claudeSteps(note: string): ReturnType<Agent["steps"]> {
+  return [
+    ["Read", { file_path: note }],
+    ["Edit", { file_path: note, old_string: "alpha", new_string: "beta" }],
+  ];
+}
+
+function claudeEnv({ address, key, model }: AgentTask): AgentCommand["env"] {
+  return {
+    ANTHROPIC_BASE_URL: address,
+    ANTHROPIC_AUTH_TOKEN: key,
+    // A vendor's key of the user, which is sent beside the gateway's.
+    ANTHROPIC_API_KEY: "sk-ant-api03-of-the-vendor",
+    ANTHROPIC_MODEL: model,
+    ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
+    MAX_THINKING_TOKENS: "4000",
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
+    DISABLE_AUTOUPDATER: "1",
   };
 }
 
 const claudeCode: Agent = {
   name: "claude code",
   style: "messages",
-  steps: (note) => [
-    ["Read", { file_path: note }],
-    ["Edit", { file_path: note, old_string: "alpha", new_string: "beta" }],
-  ],
-  prepare: ({ address, key, model }) =>
+  steps: claudeSteps,
+  prepare: (task) =>
     Promise.resolve({
       program: programs.claude,
-      args: [
-        "-p",
-        prompt,
-        "--permission-mode",
-        "acceptEdits",
-        "--output-format",
-        "json",
-      ],
-      env: {
-        ANTHROPIC_BASE_URL: address,
-        ANTHROPIC_AUTH_TOKEN: key,
-        ANTHROPIC_MODEL: model,
-        ANTHROPIC_DEFAULT_HAIKU_MODEL: model,
-        MAX_THINKING_TOKENS: "4000",
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: "1",
-        DISABLE_AUTOUPDATER: "1",
-      },
+      args: ["-p", prompt, "--permission-mode", "acceptEdits", "--output-format", "json"],
+      env: claudeEnv(task),
     }),
+};
+
+const claudeAgentSdk: Agent = {
+  name: "claude agent sdk",
+  style: "messages",
+  steps: claudeSteps,
+  prepare: (task) =>
+    Promise.resolve({
+      program: programs.node,
+      args: [programs.agentSdk, task.model, prompt],
+      env: claudeEnv(task),
+    }),
+};
+
+const qwenCode: Agent = {
+  name: "qwen code",
+  style: "chat",
+  steps: (note) => [
+    ["read_file", { file_path: note }],
+    ["edit", { file_path: note, old_string: "alpha", new_string: "beta" }],
+  ],
+  async prepare({ address, key, model, folder }) {
+    const settings = {
+      privacy: { usageStatisticsEnabled: false },
+      general: { enableAutoUpdate: false },
+      model: { skipLoopDetection: true },
+    };
+    await Deno.mkdir(`${folder}/home/.qwen`);
+    await Deno.writeTextFile(`${folder}/home/.qwen/settings.json`, JSON.stringify(settings));
+    return {
+      program: programs.qwen,
+      args: [
+        ...["--auth-type", "openai", "-m", model, "-p", prompt],
+        ...["--approval-mode", "yolo", "-o", "json"],
+      ],
+      env: { OPENAI_API_KEY: key, OPENAI_BASE_URL: `${address}/v1`, OPENAI_MODEL: model },
+    };
+  },
+};
+
+const continueCli: Agent = {
+  name: "continue",
+  style: "chat",
+  steps: (note) => [
+    ["Read", { filepath: note }],
+    // Which tool it has for edits depends on the name of the model.
+    ["Write", { filepath: note, content: "beta\n" }],
+  ],
+  async prepare({ address, key, model, folder }) {
+    const config = `name: test
+version: 1.0.0
+schema: v1
+models:
+  - name: ${model}
+    provider: openai
+    model: ${model}
+    apiBase: ${address}/v1
+    apiKey: ${key}
+    roles: [chat]
+    capabilities: [tool_use]
+`;
+    const path = `${folder}/home/config.yaml`;
+    await Deno.writeTextFile(path, config);
+    return {
+      program: programs.continue,
+      args: ["--config", path, "--auto", "-p", prompt],
+      env: { CONTINUE_TELEMETRY_ENABLED: "0", CONTINUE_CLI_ENABLE_TELEMETRY: "0" },
+    };
+  },
+};
+
+const cline: Agent = {
+  name: "cline",
+  style: "chat",
+  steps: (note) => [
+    ["read_files", { files: [{ path: note }] }],
+    ["editor", { path: note, old_text: "alpha", new_text: "beta" }],
+  ],
+  async prepare({ address, key, model, folder }) {
+    const options = ["--apikey", key, "--modelid", model, "--baseurl", `${address}/v1`];
+    const { success, stderr, stdout } = await new Deno.Command(programs.cline, {
+      args: ["auth", "--provider", "openai", ...options],
+      env: { HOME: `${folder}/home` },
+      stdin: "null",
+      stdout: "piped",
+      stderr: "piped",
+    }).output();
+    if (!success) {
+      throw new Error(new TextDecoder().decode(stderr) + new TextDecoder().decode(stdout));
+    }
+    return { program: programs.cline, args: ["--json", prompt], env: {} };
+  },
 };
 
 const codex: Agent = {
@@ -215,6 +312,10 @@ function aiSdk(
 
 export const agents = {
   claudeCode,
+  claudeAgentSdk,
+  qwenCode,
+  cline,
+  continueCli,
   codex,
   opencode,
   geminiCli,

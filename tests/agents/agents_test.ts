@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../support/assert.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { type AgentName, agents, scriptOf } from "./agents.ts";
 import { AgentsWorld, type RanAgent, type Scene, vendorModel } from "./agents_world.ts";
-import { installAgents } from "./installed.ts";
+import { installAgents, installedVersions } from "./installed.ts";
 
 // The sanitizers would report processes and sockets of foreign programs.
 const options = { sanitizeOps: false, sanitizeResources: false };
@@ -12,6 +12,8 @@ if (missing !== undefined) {
   Deno.test(`skipped: no agents, since ${missing}`, { ignore: true }, () => {});
 }
 const ignore = missing !== undefined;
+// A report of this suite says which versions it is about.
+if (!ignore) console.log("Versions:", await installedVersions());
 
 const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
 const names = Object.keys(agents) as AgentName[];

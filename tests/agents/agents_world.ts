@@ -7,6 +7,7 @@ import type { Style } from "../../core/wire/contract.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
 import type { Agent } from "./agents.ts";
+import { runtimeFolder } from "./installed.ts";
 import { type Script, ScriptedUpstream, type Seen, type Trouble } from "./scripted_upstream.ts";
 
 /** The vendor's name of every model, which no client may see. */
@@ -142,7 +143,11 @@ export class AgentsWorld implements AsyncDisposable {
       args: [...args],
       cwd: `${folder}/work`,
       clearEnv: true,
-      env: { PATH: Deno.env.get("PATH") ?? "", HOME: `${folder}/home`, ...env },
+      env: {
+        PATH: `${runtimeFolder}:${Deno.env.get("PATH") ?? ""}`,
+        HOME: `${folder}/home`,
+        ...env,
+      },
       stdin: "null",
       stdout: "piped",
       stderr: "piped",

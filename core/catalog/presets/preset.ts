@@ -54,4 +54,8 @@ export const reasoningChat: RouteCapabilities = {
 };
 
 /** Messages servers of other vendors: their models take no effort or adaptive thinking unless they say so. */
-export const compatibleMessages: RouteCapabilities = { thinking: "budget", efforts: [] };
+export const compatibleMessages: RouteCapabilities = {
+  thinking: "budget",
+  efforts: [],
+  billing_line: false,
+};

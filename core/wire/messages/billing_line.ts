@@ -5,6 +5,8 @@
  * could be cached.
  */
 
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
+
 /** How the line begins; it is the whole block, or the first line of one. */
 export const billingLineStart = "x-anthropic-billing-header:";
 
@@ -22,4 +24,22 @@ export function withoutBillingLine(text: string): string {
   if (!text.startsWith(billingLineStart)) return text;
   const end = text.indexOf("\n");
   return end === -1 ? "" : text.slice(end + 1);
+}
+
+/** Returns the field `system` without the line; `undefined` where it has none. A block that was only the line goes. */
+export function withoutBillingLines(system: Json | undefined): Json | undefined {
+  if (typeof system === "string") {
+    const text = withoutBillingLine(system);
+    return text === system ? undefined : text;
+  }
+  if (!Array.isArray(system)) return undefined;
+  let isChanged = false;
+  const blocks = system.flatMap((block): Json[] => {
+    if (!isJsonObject(block) || typeof block["text"] !== "string") return [block];
+    const text = withoutBillingLine(block["text"]);
+    if (text === block["text"]) return [block];
+    isChanged = true;
+    return text === "" ? [] : [{ ...block, text }];
+  });
+  return isChanged ? blocks : undefined;
 }
