@@ -152,6 +152,17 @@ Deno.test("a deferred tool is offered once it is loaded, and additions and remov
   }
 });
 
+Deno.test("tools that only the vendor's own search could load are offered, and the search is named", () => {
+  for (const kind of ["tool_search_tool_regex_20251119", "tool_search_tool_bm25_20251119"]) {
+    for (const to of targets) {
+      const list = [{ type: kind, name: "search" }, deferred("mail"), deferred("calendar")];
+      const conversion = send(to, [user("Hi")], { tools: list });
+      assertEquals(offered(conversion), ["mail", "calendar"], to);
+      assert(conversion.dropped.includes("tools.0"), `${to}: ${conversion.dropped}`);
+    }
+  }
+});
+
 Deno.test("the model reads in words what a search found", () => {
   for (const to of targets) {
     const { body, dropped } = send(to, searched("mail", "calendar"));

@@ -91,6 +91,7 @@ async function openWorld() {
   return {
     asked,
     history,
+    time: gateway.time,
     setDown: (down: boolean) => void (messagesIsDown = down),
     /** One round of the loop: a call, and the results of the tools that it asks for. */
     async round(): Promise<Response> {
@@ -149,8 +150,8 @@ Deno.test(
     world.setDown(true);
     await world.round();
     world.setDown(false);
-    // Another instance, or one that was started since, remembers no route.
-    world.history[0] = { role: "user", content: "Read all the files" };
+    // A gateway forgets routes after an hour; one that was started since knows none.
+    world.time.advance(60 * 60_000 + 1);
     const response = await world.round();
     assertEquals(world.asked.at(-1), "messages");
     assertEquals(response.headers.get("x-gateway-conversion"), "dropped=thinking");
