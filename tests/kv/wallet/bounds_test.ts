@@ -60,6 +60,32 @@ Deno.test("a settlement carries eight rows of others and not a ninth", async () 
   await wallet.close();
 });
 
+Deno.test("rows of others in a settlement expire when they say so, and only then", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { wallet, account } = await quietWalletEngine(kv);
+  const lives = new Map<string, number | undefined>();
+  const { set } = Deno.AtomicOperation.prototype;
+  Deno.AtomicOperation.prototype.set = function (key, value, options) {
+    if (key[0] === "attached") lives.set(String(key[1]), options?.expireIn);
+    return set.call(this, key, value, options);
+  };
+  try {
+    const reservation = await mustReserve(wallet, account, 10n);
+    await wallet.settle(reservation, draftOf(10n), {
+      mutations: 2,
+      apply: (op) =>
+        void [
+          op.set(["attached", "for_a_while"], 1, { expireIn: 5_000 }),
+          op.set(["attached", "kept"], 1),
+        ],
+    });
+  } finally {
+    Deno.AtomicOperation.prototype.set = set;
+  }
+  assertEquals([...lives], [["for_a_while", 5_000], ["kept", undefined]]);
+  await wallet.close();
+});
+
 Deno.test("calls whose rows are too many bytes for one commit are settled in several", async () => {
   using kv = await Deno.openKv(":memory:");
   const { wallet, account } = await quietWalletEngine(kv);
