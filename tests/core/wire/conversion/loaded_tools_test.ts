@@ -204,14 +204,3 @@ Deno.test("a change of a tool that is not declared is named, and one of nothing 
     }
   }
 });
-
-Deno.test("tools that only the vendor's own search would find are offered at once, the search is named", () => {
-  for (const kind of ["regex", "bm25"]) {
-    const own = { type: `tool_search_tool_${kind}_20251119`, name: `tool_search_tool_${kind}` };
-    for (const to of targets) {
-      const sent = send(to, [user("Hi")], { tools: [own, deferred("mail")] });
-      assertEquals(offered(sent), ["mail"], to);
-      assertEquals(sent.dropped, ["tools.0"], to);
-    }
-  }
-});
