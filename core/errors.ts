@@ -27,6 +27,8 @@ interface ErrorRow {
    * the request.
    */
   readonly responsesCode?: string;
+  /** `retry-after` of an error that may be repeated, unless whoever throws it knows better. */
+  readonly retryAfterSeconds?: number;
 }
 
 /** The table of docs/api.md#errors has the same rows; a test compares them. */
@@ -125,7 +127,13 @@ export const errorTable = {
   },
   internal_error: { status: 500, type: "api_error", retry: true },
   upstream_unreachable: { status: 502, type: "api_error", retry: true },
-  maintenance: { status: 503, type: "service_unavailable", retry: true },
+  /** Maintenance, or a store that is away: a server takes two seconds to restart. */
+  maintenance: {
+    status: 503,
+    type: "service_unavailable",
+    retry: true,
+    retryAfterSeconds: 2,
+  },
   /** The memory for large bodies is full, or no connection can be opened. */
   busy: { status: 503, type: "service_unavailable", retry: true },
   /** The routes with the requested feature are out of service; others of the model are not. */
@@ -191,9 +199,10 @@ export class GatewayError extends Error {
     this.code = code;
     this.param = options.param;
     this.providerCode = options.providerCode;
-    this.retryAfterSeconds = options.retryAfterSeconds;
     this.status = options.status ?? row.status;
     this.retry = options.retry ?? row.retry;
+    this.retryAfterSeconds = options.retryAfterSeconds ??
+      (this.retry ? row.retryAfterSeconds : undefined);
     this.vendorMembers = options.vendorMembers;
     this.isRoutesFault = options.isRoutesFault ?? true;
   }

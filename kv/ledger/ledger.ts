@@ -18,6 +18,7 @@ import { compareAndSet } from "../store/cas.ts";
 import { type GrantMark, turnGrantBook } from "../credits/grant_book.ts";
 import { grantBookKey, ledgerByTimeKey, ledgerKey, ledgerOperationKey } from "../schema/keys.ts";
 import { changeWallet, readWallet } from "../wallet/wallets.ts";
+import { StoreUnavailableError } from "../store/store_unavailable.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { defined } from "../../core/lib/defined.ts";
 
@@ -194,6 +195,7 @@ async function move(
     }
   }, { attempts: walletWriteAttempts });
   if (outcome !== "conflict") return outcome.done;
+  if (failure instanceof StoreUnavailableError) throw failure;
   if (failure !== undefined) {
     throw new Error("Cannot move money: the store does not answer", { cause: failure });
   }

@@ -88,8 +88,6 @@ export interface Control {
   freshKeysEpoch(): string | undefined;
   /** Polls now: after a change of this instance, so that it takes effect at once. */
   refresh(): Promise<void>;
-  /** Polls now if the last successful poll is too old to be trusted. For checks that are no calls. */
-  confirm(): Promise<void>;
   /**
    * Waits for the running poll, or starts one, for callers that find the state stale. While the
    * store does not answer those are all callers, and they must share one poll.
@@ -188,11 +186,6 @@ export async function openControl(
     freshKeysEpoch() {
       needed();
       return isFresh() ? epoch : undefined;
-    },
-    async confirm() {
-      const isOld = clock.monotonicMs() - confirmedAtMs > controlStaleMs ||
-        Math.abs(clock.nowMs() - confirmedWallMs) > controlStaleMs;
-      if (isOld) await catchUp();
     },
     refresh,
     catchUp,

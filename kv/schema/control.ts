@@ -61,7 +61,7 @@ export function sandboxMoneyEndKey(): StoreKey {
   return ["store", "sandbox_money_end"];
 }
 
-/** Deleted at every start and never written: the deletion shows whether the store takes writes. */
+/** Written and deleted to see whether the store takes writes; it holds nothing. */
 export function writeProbeKey(): StoreKey {
   return rowsOfKindPrefix("write_probe");
 }

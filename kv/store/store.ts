@@ -16,9 +16,11 @@ import { errorLine } from "../../core/lib/error_line.ts";
 import type { StoreLocation } from "../../core/config/store_location.ts";
 import { writeProbeKey } from "../schema/keys.ts";
 import { announcedKinds, type ChangeNotices } from "./change_notices.ts";
+import { kvConnectOutage } from "./kv_connect/client.ts";
 import { KvConnectStore } from "./kv_connect/kv_connect_store.ts";
 import { type ReadSnapshot, stillSnapshot, trackedSnapshot } from "./snapshot.ts";
 import { withDeadlines } from "./store_deadlines.ts";
+import type { OutageKind, OutageOf } from "./store_unavailable.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 import { queueNotices } from "./queue_notices.ts";
 import { trackWrites, WriteTracker } from "./write_tracker.ts";
@@ -156,8 +158,18 @@ async function keepPrivate(path: string): Promise<void> {
   }
 }
 
+/**
+ * The runtime reports troubles of its database as plain errors, and those of the caller as errors of a class, such as a
+ * `TypeError`.
+ */
+export function embeddedOutage(error: unknown): OutageKind | undefined {
+  const isPlain = error instanceof Error && Object.getPrototypeOf(error) === Error.prototype;
+  return isPlain ? "engine_failed" : undefined;
+}
+
 /** What a store holds besides its rows. */
 interface StoreExtras {
+  readonly outageOf: OutageOf;
   readonly snapshot: ReadSnapshot;
   /** The lock of its file. */
   readonly lock?: Deno.FsFile;
@@ -177,7 +189,8 @@ async function openEmbedded(
   trackWrites(kv, tracker);
   const snapshot: ReadSnapshot = (slices) => trackedSnapshot(kv, tracker, slices);
   const notices = onQueueTrouble && queueNotices(kv, onQueueTrouble);
-  return await ready(kv, clock, { snapshot, notices, ...defined({ lock }) });
+  const outageOf = embeddedOutage;
+  return await ready(kv, clock, { outageOf, snapshot, notices, ...defined({ lock }) });
 }
 
 async function openRemote(url: string, clock: Clock): Promise<Store> {
@@ -187,15 +200,17 @@ async function openRemote(url: string, clock: Clock): Promise<Store> {
     throw new Error("DENO_KV_ACCESS_TOKEN, the access token of the store, is not set");
   }
   const kv = await KvConnectStore.open({ url, accessToken, clock });
-  return await ready(kv, clock, { snapshot: (slices) => stillSnapshot(kv, slices) });
+  const snapshot: ReadSnapshot = (slices) => stillSnapshot(kv, slices);
+  return await ready(kv, clock, { outageOf: kvConnectOutage, snapshot });
 }
 
 async function openServer(url: string, clock: Clock): Promise<Store> {
   // Loaded on demand: the driver costs a tenth of a start, and most gateways have another store.
   const { openPostgres } = await import("./postgres/open_postgres.ts");
+  const { postgresOutage: outageOf } = await import("./postgres/outages.ts");
   const { kv, warnings } = await openPostgres({ url, clock, announcedKinds });
   const notices = kv.notices();
-  return await ready(kv, clock, { warnings, notices, snapshot: () => kv.snapshot() });
+  return await ready(kv, clock, { outageOf, warnings, notices, snapshot: () => kv.snapshot() });
 }
 
 /** The platform names the store. */
@@ -205,17 +220,18 @@ async function openHosted(
 ): Promise<Store> {
   const kv = await Deno.openKv();
   const notices = onQueueTrouble && queueNotices(kv, onQueueTrouble);
-  return await ready(kv, clock, { notices, snapshot: (slices) => stillSnapshot(kv, slices) });
+  const snapshot: ReadSnapshot = (slices) => stillSnapshot(kv, slices);
+  return await ready(kv, clock, { outageOf: embeddedOutage, notices, snapshot });
 }
 
 /** Gives an open engine deadlines and proves that it takes writes. */
 async function ready(
   engine: KeyValueStore,
   clock: Clock,
-  { lock, warnings = [], snapshot, notices }: StoreExtras,
+  { outageOf, lock, warnings = [], snapshot, notices }: StoreExtras,
 ): Promise<Store> {
   const deadlines = new Deadlines({ clock });
-  const kv = withDeadlines(engine, deadlines);
+  const kv = withDeadlines(engine, deadlines, outageOf);
   const close = () => {
     kv.close();
     deadlines.close();

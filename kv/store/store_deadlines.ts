@@ -4,8 +4,8 @@
  * the process waits.
  */
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
-import { GatewayError } from "../../core/errors.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
+import { type OutageOf, StoreUnavailableError } from "./store_unavailable.ts";
 
 /**
  * Milliseconds of one store call during a request: far above usual times (1 ms local, 100 ms
@@ -13,38 +13,39 @@ import type { KeyValueStore } from "./key_value_store.ts";
  */
 export const kvCallMs = 5_000;
 
-/**
- * Seconds after which a client may retry a request whose store call was not answered: as long as a
- * server takes to restart.
- */
-const storeRetrySeconds = 2;
-
 /** Thrown if the store did not answer in time. The call may still take effect. */
-export class StoreTimeoutError extends GatewayError {
+export class StoreTimeoutError extends StoreUnavailableError {
   override name = "StoreTimeoutError";
 
   constructor() {
-    super("maintenance", "The store does not answer at the moment; try again", {
-      retryAfterSeconds: storeRetrySeconds,
-    });
+    super("no_answer");
   }
 }
 
-function endOf(deadlines: Deadlines): <Result>(call: Promise<Result>) => Promise<Result> {
+function endOf(
+  deadlines: Deadlines,
+  outageOf: OutageOf,
+): <Result>(call: Promise<Result>) => Promise<Result> {
   return (call) =>
     new Promise((resolve, reject) => {
       const deadline = deadlines.create(() => reject(new StoreTimeoutError()));
       deadline.arm(kvCallMs);
-      call.then(resolve, reject).finally(() => deadline.disarm());
+      const fail = (error: unknown) => {
+        const kind = error instanceof StoreUnavailableError ? undefined : outageOf(error);
+        reject(kind === undefined ? error : new StoreUnavailableError(kind, { cause: error }));
+      };
+      call.then(resolve, fail).finally(() => deadline.disarm());
     });
 }
 
 /**
  * Gives every call of a store a deadline of {@linkcode kvCallMs}; a list has one for each row. A
- * call past its deadline rejects with a {@linkcode StoreTimeoutError}.
+ * call past its deadline rejects with a {@linkcode StoreTimeoutError}, and one that the engine fails with a
+ * {@linkcode StoreUnavailableError}.
  *
  * @param kv changed in place, since its class cannot be built or wrapped without losing its type
  * @param deadlines must stay open as long as the store
+ * @param outageOf tells the failures of the engine from those of its callers
  *
  * @example
  * ```ts
@@ -58,8 +59,12 @@ function endOf(deadlines: Deadlines): <Result>(call: Promise<Result>) => Promise
  * deadlines.close();
  * ```
  */
-export function withDeadlines(kv: KeyValueStore, deadlines: Deadlines): KeyValueStore {
-  const inTime = endOf(deadlines);
+export function withDeadlines(
+  kv: KeyValueStore,
+  deadlines: Deadlines,
+  outageOf: OutageOf = () => undefined,
+): KeyValueStore {
+  const inTime = endOf(deadlines, outageOf);
   const get = kv.get.bind(kv);
   const set = kv.set.bind(kv);
   const remove = kv.delete.bind(kv);

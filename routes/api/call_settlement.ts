@@ -26,6 +26,7 @@ import type { RequestId } from "../../core/lib/ids.ts";
 import type { RatedCall } from "../../core/rate_limits/rate_book.ts";
 import type { Writable } from "../../core/lib/writable.ts";
 import type { Principal } from "../../kv/api_keys/key_directory.ts";
+import { StoreUnavailableError } from "../../kv/store/store_unavailable.ts";
 import type { Attachment, ReceiptDraft, Reservation, WithheldAnswer } from "../../kv/wallet/mod.ts";
 import type { AttemptTiming } from "../telemetry/telemetry.ts";
 import type { Gateway } from "./gateway.ts";
@@ -119,6 +120,8 @@ export class CallSettlement {
   #hasEnded = false;
   /** Logs an exception that the code does not expect. */
   readonly onBug = (error: unknown): void => {
+    // An outage has a log line of its own.
+    if (error instanceof StoreUnavailableError) return;
     this.#gateway.log.event("error", "unexpected error", {
       request_id: this.call.requestId,
       ...unforeseen(error),

@@ -30,6 +30,7 @@ import type { Peers } from "./peers.ts";
 import type { CallLog } from "./call_log.ts";
 import type { MediaServices } from "./media/media_services.ts";
 import type { WithheldRefunds } from "./withheld_refunds.ts";
+import type { CommitWatch } from "../../kv/store/commit_watch.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
 
 /** The parts of a gateway that serve the API. */
@@ -42,6 +43,8 @@ export interface Gateway {
   readonly random: () => number;
   readonly deadlines: Deadlines;
   readonly kv: KeyValueStore;
+  /** Whether the store takes commits. */
+  readonly commits: Pick<CommitWatch, "confirm">;
   readonly control: Control;
   readonly directory: KeyDirectory;
   readonly wallet: KeyedWalletEngine;

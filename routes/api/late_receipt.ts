@@ -8,9 +8,6 @@ import type { Receipt } from "../../core/billing/receipt.ts";
 import { GatewayError } from "../../core/errors.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 
-/** Seconds after which a client may repeat a call whose answer was withheld: as long as a server takes to restart. */
-const lateRetrySeconds = 2;
-
 /**
  * What happens to the charge of a call whose receipt is late:
  *
@@ -31,7 +28,7 @@ export class LateReceiptError extends GatewayError {
       charge === "forgone"
         ? "The store does not answer, so this answer is withheld; nothing is charged. Try again"
         : "The store does not answer, so the end of this answer is withheld; what it produced is charged",
-      charge === "forgone" ? { retryAfterSeconds: lateRetrySeconds } : { retry: false },
+      charge === "forgone" ? {} : { retry: false },
     );
     this.settling = settling;
   }

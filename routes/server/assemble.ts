@@ -39,7 +39,9 @@ import { openTransports, type Transports } from "./transports.ts";
 import type { ChangeNotices } from "../../kv/store/change_notices.ts";
 import { RateCardBook } from "../../kv/costs/rate_cards.ts";
 import { RefusedCallRecorder } from "../../kv/calls/refused_call_recorder.ts";
+import { CommitWatch } from "../../kv/store/commit_watch.ts";
 import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { type OutageKind, StoreUnavailableError } from "../../kv/store/store_unavailable.ts";
 
 /** Milliseconds that stopped calls get after the drain deadline to send their last event and settle. */
 const stopMs = 3_000;
@@ -134,16 +136,37 @@ function measureDistances(
   return { stop: () => clearInterval(timer) };
 }
 
+function logOutage(log: Gateway["log"], outage: OutageKind | undefined): void {
+  if (outage === undefined) return log.event("info", "the store takes commits again");
+  log.event("error", "the store takes no commits", {
+    kind: outage,
+    effect: "calls and pages get 503; /readyz is 503",
+    look_at: "the disk or server of GATEWAY_KV",
+  });
+}
+
+/** Logs that work which is done again later has failed. An outage of the store has its own line. */
+function logFailure(log: Gateway["log"], what: string, error: unknown): void {
+  if (!(error instanceof StoreUnavailableError)) log.event("warn", what, unforeseen(error));
+}
+
 /** Assembles a gateway on an open store. */
 export async function assemble(
   config: Config,
-  kv: KeyValueStore,
+  store: KeyValueStore,
   { clock: exactClock, timer = systemTimer, random, write, notices, thread }: Surroundings,
 ): Promise<Assembled> {
   const clock = oncePerMillisecond(exactClock);
   // The cached time of `clock` may be up to a millisecond old; with it a deadline could end early.
   const deadlines = new Deadlines({ clock: exactClock, timer });
   const worker = thread?.role === "worker" ? thread : undefined;
+  const commits = new CommitWatch(store, {
+    clock: exactClock,
+    timer,
+    // The owner has the same store open, and one line per outage is enough.
+    onChange: (outage) => worker === undefined && logOutage(log, outage),
+  });
+  const { kv } = commits;
   // The leases of dead instances return to their wallets before the first balance is read.
   // The process that has a local file open is the only one: every other instance in it is dead, whatever its time.
   const isAlone = config.store.kind === "file";
@@ -178,8 +201,7 @@ export async function assemble(
       clock,
       timer,
       isAlone: isLocal,
-      onFailure: (error) =>
-        log.event("warn", "use of rate limits was not exchanged", unforeseen(error)),
+      onFailure: (error) => logFailure(log, "use of rate limits was not exchanged", error),
     })
     : { book: worker.rates, close: async () => {} };
   const transports = await openTransports(live.current, { clock, timer, deadlines });
@@ -225,6 +247,7 @@ export async function assemble(
     random,
     deadlines,
     kv,
+    commits,
     control,
     directory: openKeyDirectory(kv, control, clock),
     wallet,
@@ -248,7 +271,7 @@ export async function assemble(
       clock,
       timer,
       keptDays: config.refusedCallDays,
-      onFailure: (error) => log.event("warn", "refused calls were not kept", unforeseen(error)),
+      onFailure: (error) => logFailure(log, "refused calls were not kept", error),
     }),
     log,
     metrics: metrics.registry,
@@ -267,8 +290,7 @@ export async function assemble(
     directory: gateway.directory,
     calls,
     timer,
-    onFailure: (error) =>
-      log.event("warn", "keys of running streams were not read", unforeseen(error)),
+    onFailure: (error) => logFailure(log, "keys of running streams were not read", error),
   });
   return {
     gateway,
@@ -278,6 +300,7 @@ export async function assemble(
       await atMost(stopMs, rates.close());
       await gateway.withheldRefunds.rest(stopMs);
       await atMost(stopMs, gateway.refusedCalls.close());
+      commits.close();
       accessWatch.close();
       measuring.stop();
       control.close();

@@ -8,6 +8,7 @@ import { unforeseen } from "../../core/lib/error_line.ts";
 import type { InstanceId } from "../../core/lib/ids.ts";
 import { writeAvailability } from "../../kv/receipts/availability.ts";
 import { writeDayHistory } from "../../kv/receipts/day_history.ts";
+import { StoreUnavailableError } from "../../kv/store/store_unavailable.ts";
 import { reapExpiredInstances } from "../../kv/wallet/reaper.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { cronSchedules } from "./cron.ts";
@@ -191,6 +192,8 @@ export function startJobs(gateway: Gateway, options: JobsOptions = {}): Jobs {
     try {
       await job.run();
     } catch (error) {
+      // An outage has a log line of its own, and the next run makes up for this one.
+      if (error instanceof StoreUnavailableError) return;
       log.event("error", `job ${job.name} failed`, { ...unforeseen(error) });
     }
   }

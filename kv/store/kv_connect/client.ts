@@ -1,6 +1,7 @@
 /** Sends the calls of KV Connect, and repeats those that were not answered. */
 import { readWhole } from "../../../core/calls/read_whole.ts";
 import { StoreTimeoutError } from "../store_deadlines.ts";
+import type { OutageKind } from "../store_unavailable.ts";
 import { createHttp1Transport, type Http1Transport } from "../../../core/lib/http1/transport.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
@@ -36,7 +37,7 @@ export interface KvConnectClientOptions {
   readonly clock: Clock;
 }
 
-/** Thrown for an answer of the class 5xx, which says nothing about the fate of the call. */
+/** Thrown for an answer of the class 5xx or none at all, which says nothing about the fate of the call. */
 class UnansweredError extends Error {
   override name = "UnansweredError";
 }
@@ -76,6 +77,9 @@ export class KvConnectClient {
     const { url, accessToken } = this.#options;
     this.#renewing ??= exchangeMetadata(url, accessToken).then((endpoint) => {
       this.#endpoint = endpoint;
+    }, (error) => {
+      if (error instanceof KvConnectError) throw error;
+      throw new UnansweredError("the exchange of metadata failed", { cause: error });
     }).finally(() => {
       this.#renewing = undefined;
     });
@@ -146,6 +150,13 @@ export class KvConnectClient {
     this.#transport.close();
     this.#deadlines.close();
   }
+}
+
+/** Returns the kind of an outage; `undefined` for an error of the caller. */
+export function kvConnectOutage(error: unknown): OutageKind | undefined {
+  if (error instanceof KvConnectError) return "refused";
+  if (error instanceof UnansweredError || error instanceof UpstreamFailure) return "unreachable";
+  return undefined;
 }
 
 function isUnanswered(error: unknown): boolean {

@@ -8,6 +8,7 @@
  * - Never: repeats a call, or answers one from memory.
  */
 import { StoreTimeoutError } from "../store_deadlines.ts";
+import { StoreUnavailableError } from "../store_unavailable.ts";
 import type { KeyValueStore } from "../key_value_store.ts";
 import type { CommitResult } from "../collected_write.ts";
 
@@ -74,6 +75,7 @@ export function storeServices(
 /** Makes the errors of a store again whose class callers look at. */
 export function storeErrorOf(name: string, message: string): Error | undefined {
   if (name === "StoreTimeoutError") return new StoreTimeoutError();
+  if (name === "StoreUnavailableError") return new StoreUnavailableError("elsewhere");
   if (name === "TypeError") return new TypeError(message);
   return undefined;
 }

@@ -7,8 +7,8 @@
  */
 import postgres from "postgres";
 import type { Clock } from "../../../core/lib/time/clock.ts";
-import { GatewayError } from "../../../core/errors.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
+import { StoreUnavailableError } from "../store_unavailable.ts";
 
 /** Connections of one instance. Eight carry 4,000 commits a second; a server has about a hundred for all instances. */
 const connectionsDefault = 8;
@@ -96,7 +96,7 @@ export class Pool {
    */
   async query(text: string, parameters: (string | Uint8Array | number | null)[]): Promise<Row[]> {
     if (this.#pending >= pendingQueriesMax) {
-      throw new GatewayError("maintenance", "The store does not answer at the moment; try again");
+      throw new StoreUnavailableError("overloaded");
     }
     if (this.#pending === 0) this.#answeredAtMs = this.#options.clock.monotonicMs();
     this.#pending++;

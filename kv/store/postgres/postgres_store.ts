@@ -19,6 +19,7 @@ import { CollectedWrite, type Commit, type CommitResult } from "../collected_wri
 import type { ChangeNotices } from "../change_notices.ts";
 import { ExpirySweep } from "./expiry_sweep.ts";
 import { postgresNotices } from "./listening.ts";
+import { postgresOutage } from "./outages.ts";
 import { type Pool, type Row, stateOf } from "./pool.ts";
 import { PagedRows, type ReadRow } from "../paged_rows.ts";
 
@@ -86,7 +87,7 @@ export class PostgresStore implements KeyValueStore {
   }
 
   async get<Value = unknown>(key: Deno.KvKey): Promise<Deno.KvEntryMaybe<Value>> {
-    const [row] = await this.#pool.query(getOne, [encodeKey(key)]);
+    const [row] = await this.#read(getOne, [encodeKey(key)]);
     return row === undefined ? absent(key) : entryOf<Value>(key, row);
   }
 
@@ -95,7 +96,7 @@ export class PostgresStore implements KeyValueStore {
   ): Promise<{ [Index in keyof Values]: Deno.KvEntryMaybe<Values[Index]> }> {
     const encoded = keys.map(encodeKey);
     if (encoded.length > readKeysMax) throw new TypeError(`Too many ranges (max ${readKeysMax})`);
-    const rows = await this.#pool.query(getSeveral, [byteArrays(encoded)]);
+    const rows = await this.#read(getSeveral, [byteArrays(encoded)]);
     const found = new Map(rows.map((row) => [keyOf(row).toHex(), row]));
     const entries = keys.map((key: Deno.KvKey, at) => {
       const row = found.get(encoded[at]?.toHex() ?? "");
@@ -118,7 +119,7 @@ export class PostgresStore implements KeyValueStore {
     reverse: boolean,
   ): Promise<ReadRow<Value>[]> {
     const text = `${inRange} ${reverse ? "desc" : "asc"} limit $3`;
-    const rows = await this.#pool.query(text, [start, end, limit]);
+    const rows = await this.#read(text, [start, end, limit]);
     return rows.map((row) => {
       const encodedKey = keyOf(row);
       return { encodedKey, entry: entryOf<Value>(decodeKey(encodedKey), row) };
@@ -178,6 +179,16 @@ export class PostgresStore implements KeyValueStore {
     if (version === null) return { ok: false };
     if (typeof version !== "string") throw new TypeError("The store answered without a version");
     return { ok: true, versionstamp: versionstampOf(BigInt(version)) };
+  }
+
+  /** Runs a read, once more if the server went away: another try finds the next server, or the same one restarted. */
+  async #read(text: string, parameters: Parameters<Pool["query"]>[1]): Promise<Row[]> {
+    try {
+      return await this.#pool.query(text, parameters);
+    } catch (error) {
+      if (postgresOutage(error) === undefined) throw error;
+      return await this.#pool.query(text, parameters);
+    }
   }
 
   async #repeat(query: () => Promise<Row[]>): Promise<Row[]> {

@@ -104,6 +104,9 @@ const passing: ReadonlySet<string> = new Set<ErrorCode>(["overloaded", "maintena
 export function errorPage(error: unknown, c: Context<DashboardEnv>): Response | Promise<Response> {
   const t = texts[c.get("visitor").locale];
   if (error instanceof GatewayError && passing.has(error.code)) {
+    if (error.retryAfterSeconds !== undefined) {
+      c.header("retry-after", String(error.retryAfterSeconds));
+    }
     return messagePage(c, { status: 503, title: t.busy, text: t.busyText });
   }
   if (error instanceof GatewayError && error.status < 500) {

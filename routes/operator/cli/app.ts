@@ -26,6 +26,9 @@ export function createAdminApp(deps: AdminDeps): Hono {
 
   app.onError((error, context) => {
     if (error instanceof GatewayError) {
+      if (error.retryAfterSeconds !== undefined) {
+        context.header("retry-after", String(error.retryAfterSeconds));
+      }
       return context.json({ error: error.message }, error.status < 500 ? 400 : 503);
     }
     if (error instanceof z.ZodError) {

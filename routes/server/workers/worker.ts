@@ -8,6 +8,7 @@ import { atMost } from "../../../core/lib/time/sleep.ts";
 import type { ChangeNotices, NoticeKind } from "../../../kv/store/change_notices.ts";
 import { MessageStore } from "../../../kv/store/messages/message_store.ts";
 import { storeErrorOf } from "../../../kv/store/messages/store_services.ts";
+import { StoreUnavailableError } from "../../../kv/store/store_unavailable.ts";
 import { createApp } from "../../app.ts";
 import type { Gateway } from "../../api/gateway.ts";
 import { assemble, type Assembled } from "../assemble.ts";
@@ -162,7 +163,8 @@ class WorkerProgram {
     try {
       await control.refresh();
     } catch (error) {
-      // The next poll reads it.
+      // The next poll reads it, and an outage has a log line of its own.
+      if (error instanceof StoreUnavailableError) return;
       log.event("warn", "switches were not read", unforeseen(error));
     }
   }
