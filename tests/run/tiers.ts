@@ -42,6 +42,8 @@ export const longUnits: Readonly<Record<string, string>> = {
   "tests/kv/store/engines/lost_answers_test.ts": "starts servers and waits for late answers",
   "tests/kv/store/engines/embedded_expiry_test.ts": "waits for the runtime's sweep, once a minute",
   "tests/kv/store/engines/postgres_plans_test.ts": "starts a server, and explains its statements",
+  "tests/kv/store/engines/pgbouncer_test.ts":
+    "starts servers; the engines' one suite runs on the embedded one",
   "tests/kv/store/engines/postgres_silence_test.ts": "waits for a silent server",
   "tests/kv/store/engines/postgres_test.ts":
     "starts servers; the engines' one suite runs on the embedded one",

@@ -9,8 +9,7 @@ const channel = "gateway_kv";
 const everyKind: readonly NoticeKind[] = ["control", "outbox"];
 
 /**
- * Makes notices of `LISTEN` on a connection of its own. A pooler in transaction mode passes none on; the store is then
- * asked at intervals, as where the connection is away.
+ * Makes notices of `LISTEN` on a connection of its own. While that is away, the store is asked at intervals.
  */
 export function postgresNotices(pool: Pool): ChangeNotices {
   return {

@@ -75,6 +75,11 @@ async function warningsOf(pool: Pool): Promise<string[]> {
     [],
   );
   const warnings: string[] = [];
+  if (pool.isPooled) {
+    warnings.push(
+      "PostgreSQL is behind a pooler: statements are not prepared, and changes by other instances are asked for at intervals",
+    );
+  }
   if (settings?.["commit"] === "off" || settings?.["fsync"] === "off") {
     warnings.push(
       "PostgreSQL answers before a commit is on disk (synchronous_commit or fsync is off): a crash of the server loses receipts",
@@ -94,7 +99,7 @@ async function warningsOf(pool: Pool): Promise<string[]> {
  * @throws {Error} if no host of the address takes writes, or the role may not create tables
  */
 export async function openPostgres(options: OpenPostgresOptions): Promise<OpenedPostgres> {
-  const pool = new Pool(options);
+  const pool = await Pool.open(options);
   try {
     await migrate(pool);
     const warnings = await warningsOf(pool);

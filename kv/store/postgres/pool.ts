@@ -44,7 +44,7 @@ export function stateOf(error: unknown): string | undefined {
   return error instanceof postgres.PostgresError ? error.code : undefined;
 }
 
-/** Whether the driver may keep prepared statements: not behind a pooler that gives each query another connection. */
+/** Whether the address lets the driver keep prepared statements. */
 function mayPrepare(url: string): boolean {
   return !/[?&]prepare=false\b/.test(url);
 }
@@ -54,6 +54,7 @@ export class Pool {
   readonly #options: PoolOptions;
   readonly #watch: ReturnType<typeof setInterval>;
   #sql: postgres.Sql;
+  #isPooled = true;
   #pending = 0;
   #answeredAtMs: number;
   #isClosed = false;
@@ -61,7 +62,7 @@ export class Pool {
   #replaced: Promise<void>;
   #onReplaced: () => void;
 
-  constructor(options: PoolOptions) {
+  private constructor(options: PoolOptions) {
     this.#options = options;
     this.#sql = this.#connect();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -70,6 +71,33 @@ export class Pool {
     this.#answeredAtMs = options.clock.monotonicMs();
     this.#watch = setInterval(() => this.#endIfSilent(), silenceCheckMs);
     Deno.unrefTimer(Number(this.#watch));
+  }
+
+  /** Opens the connections and finds out what they lead to. */
+  static async open(options: PoolOptions): Promise<Pool> {
+    const pool = new Pool(options);
+    try {
+      pool.#isPooled = await pool.#findPooler();
+      return pool;
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+  }
+
+  /**
+   * Whether a pooler such as PgBouncer stands before the server. It may give each transaction another connection to the
+   * server, so nothing that belongs to a connection may be used: named statements answer with the rows of another
+   * query there, and notices do not arrive.
+   */
+  get isPooled(): boolean {
+    return this.#isPooled;
+  }
+
+  /** A pooler makes up the process id that a server sends at the begin of a connection. */
+  async #findPooler(): Promise<boolean> {
+    const rows = await this.#sql.unsafe("select pg_backend_pid() as pid");
+    return rows[0]?.["pid"] !== rows.state.pid;
   }
 
   #connect(): postgres.Sql {
@@ -102,7 +130,7 @@ export class Pool {
     this.#pending++;
     const sql = this.#sql;
     try {
-      return await sql.unsafe(text, parameters, { prepare: mayPrepare(this.#options.url) });
+      return await sql.unsafe(text, parameters, { prepare: !this.#isPooled });
     } catch (error) {
       if (stateOf(error) === readOnlyState) this.#replace(sql);
       throw error;

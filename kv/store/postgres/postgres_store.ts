@@ -144,9 +144,9 @@ export class PostgresStore implements KeyValueStore {
     return new CollectedWrite((commit) => this.#commit(commit));
   }
 
-  /** Notices of what other instances committed. */
-  notices(): ChangeNotices {
-    return postgresNotices(this.#pool);
+  /** Notices of what other instances committed; none pass a pooler. */
+  notices(): ChangeNotices | undefined {
+    return this.#pool.isPooled ? undefined : postgresNotices(this.#pool);
   }
 
   /** Reads every row as of one moment. The server keeps old versions of rows until it ends. */

@@ -44,7 +44,7 @@ if (programs === undefined) {
     const url = await server.makeDatabase();
     const options = { url, clock: systemClock, announcedKinds: new Set<string>() };
     const { kv } = await openPostgres(options);
-    const pool = new Pool({ url, clock: systemClock });
+    const pool = await Pool.open({ url, clock: systemClock });
     try {
       await pool.query(
         `insert into gateway_kv (key, value, version, expires_at)
@@ -78,7 +78,7 @@ if (programs === undefined) {
     await using server = await startPostgres(programs);
     const url = await server.makeDatabase();
     const { kv } = await openPostgres({ url, clock: systemClock, announcedKinds: new Set() });
-    const pool = new Pool({ url, clock: systemClock });
+    const pool = await Pool.open({ url, clock: systemClock });
     const other = postgres(url, { max: 1 });
     try {
       await pool.query(
