@@ -1,11 +1,12 @@
 /** `store: true` is honoured by no route, since nothing is stored; the answer says so. */
+import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { accepted } from "./converting.ts";
 
-const prompts = {
+const prompts: Readonly<Record<"chat" | "responses", JsonObject>> = {
   chat: { messages: [{ role: "user", content: "Hi" }] },
   responses: { input: "Hi" },
-} as const;
+};
 
 Deno.test("a converted request that wants to be stored is not, and store is named", () => {
   for (const from of ["chat", "responses"] as const) {
