@@ -9,6 +9,7 @@ import {
   RequestRefusal,
 } from "../../../core/lib/http1/server/request_head.ts";
 import type { ServerBounds } from "./bounds.ts";
+import type { Evictable } from "./eviction.ts";
 import { type BodyHost, RequestBody } from "./request_body.ts";
 import { replyOf } from "./reply_of.ts";
 import { cancel, ReplyWriter } from "./reply_writer.ts";
@@ -42,6 +43,9 @@ export interface ConnectionSetting {
 /** What a connection is waiting for, and so what it means when its time is up. */
 type Phase = "first_byte" | "idle" | "head" | "serving" | "writing" | "lingering";
 
+/** Counts the waits for clients, so that the oldest one is known. */
+let waits = 0;
+
 /** Empty lines before a request that are skipped (RFC 9112 section 2.2). */
 const skippedLines = 2;
 
@@ -54,7 +58,7 @@ const refusedHead = { method: "GET", keepAlive: false, isVersion11: true } as co
 const continueHead = new TextEncoder().encode("HTTP/1.1 100 Continue\r\n\r\n");
 
 /** A connection that is being served. */
-export class ClientConnection implements BodyHost {
+export class ClientConnection implements BodyHost, Evictable {
   readonly reader: SocketReader;
   readonly #setting: ConnectionSetting;
   readonly #socket: ClientSocket;
@@ -69,6 +73,7 @@ export class ClientConnection implements BodyHost {
   #searchedBytes = 0;
   #isStopping = false;
   #isClosed = false;
+  #awaitsSince = ++waits;
 
   constructor(setting: ConnectionSetting, socket: ClientSocket, remoteAddress: Deno.NetAddr) {
     this.#setting = setting;
@@ -95,6 +100,20 @@ export class ClientConnection implements BodyHost {
   /** Whether no request, nor a part of one, is here. */
   get isIdle(): boolean {
     return this.#phase === "first_byte" || this.#phase === "idle";
+  }
+
+  get remoteHost(): string {
+    return this.#remoteAddress.hostname;
+  }
+
+  get awaits(): Evictable["awaits"] {
+    const phase = this.#phase;
+    if (phase === "idle") return "next_request";
+    return phase === "first_byte" || phase === "head" ? phase : undefined;
+  }
+
+  get awaitsSince(): number {
+    return this.#awaitsSince;
   }
 
   /** Serves until either side ends the connection. Never rejects. */
@@ -175,6 +194,7 @@ export class ClientConnection implements BodyHost {
 
   #enter(phase: Phase, boundMs: number): void {
     this.#phase = phase;
+    if (phase === "head" || phase === "idle") this.#awaitsSince = ++waits;
     this.#deadline.arm(boundMs);
   }
 

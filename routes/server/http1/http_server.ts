@@ -9,6 +9,7 @@
  */
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { ClientConnection, type ConnectionSetting } from "./client_connection.ts";
+import { connectionsToEvict } from "./eviction.ts";
 
 /** Milliseconds until accepting is tried again after it failed: calls that end free sockets. */
 const acceptAgainMs = 200;
@@ -34,10 +35,13 @@ export class HttpServer {
   readonly address: Deno.NetAddr;
   #listener: Deno.TcpListener;
   #isStopped = false;
+  /** Connections beyond which new ones take the place of others: fewer than the bound after a shortage. */
+  #room: number;
 
   /** @throws when the address cannot be used */
   constructor(options: HttpServerOptions) {
     this.#options = options;
+    this.#room = options.bounds.connections;
     this.#listener = this.#listen(options.port);
     this.address = this.#listener.addr;
     void this.#accept();
@@ -78,15 +82,19 @@ export class HttpServer {
   }
 
   /**
-   * Waits. Where the system has no resources left, idle connections give theirs back, such as file descriptors;
-   * otherwise the listener is replaced.
+   * Where the system has no resources left, connections that wait for their clients give theirs back, such as file
+   * descriptors, and so that calls have some for providers, no more are used from then on; otherwise the listener is
+   * replaced after a pause.
    */
   async #recover(error: unknown): Promise<void> {
-    this.#options.onTrouble(error);
     const isShort = isShortage(error);
-    for (const connection of this.#connections) {
-      if (isShort && connection.isIdle) connection.close();
+    const wasKnown = this.#room < this.#options.bounds.connections;
+    if (isShort && this.#evict()) {
+      this.#room = Math.max(1, Math.min(this.#room, this.#connections.size));
+      if (!wasKnown) this.#options.onTrouble(error);
+      return;
     }
+    this.#options.onTrouble(error);
     await sleep(acceptAgainMs);
     if (this.#isStopped || isShort) return;
     closeQuietly(this.#listener);
@@ -103,24 +111,28 @@ export class HttpServer {
     } catch {
       // The client has left already, which the first read shows.
     }
-    if (!this.#hasRoom()) return socket.close();
+    const isFull = this.#connections.size >= this.#room;
+    if (isFull && !this.#evict() && this.#connections.size >= this.#options.bounds.connections) {
+      return socket.close();
+    }
     const connection = new ClientConnection(this.#options, socket, socket.remoteAddr);
     this.#connections.add(connection);
     void connection.run().then(() => {
       this.#connections.delete(connection);
+      // The shortage is over.
+      if (this.#connections.size < this.#room / 2) this.#room = this.#options.bounds.connections;
       this.#endIfEmpty();
     });
   }
 
-  /** Makes room if need be: closes the idle connection that was opened first. */
-  #hasRoom(): boolean {
-    if (this.#connections.size < this.#options.bounds.connections) return true;
-    for (const connection of this.#connections) {
-      if (!connection.isIdle) continue;
+  /** Closes connections that wait for their clients; returns whether there were any. */
+  #evict(): boolean {
+    const evicted = connectionsToEvict(this.#connections);
+    for (const connection of evicted) {
       connection.close();
-      return true;
+      this.#connections.delete(connection);
     }
-    return false;
+    return evicted.length > 0;
   }
 
   #endIfEmpty(): void {

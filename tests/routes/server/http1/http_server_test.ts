@@ -17,7 +17,12 @@ class World implements AsyncDisposable {
   readonly listeners: Deno.TcpListener[] = [];
   readonly server: HttpServer;
 
-  constructor(handler: RequestHandler, bounds: Partial<ServerBounds> = {}) {
+  constructor(
+    handler: RequestHandler,
+    bounds: Partial<ServerBounds> = {},
+    /** Connections for which the system has descriptors. */
+    mostOpen = Infinity,
+  ) {
     this.server = new HttpServer({
       hostname: "127.0.0.1",
       port: 0,
@@ -30,9 +35,27 @@ class World implements AsyncDisposable {
       open: (options) => {
         const listener = Deno.listen({ ...options, transport: "tcp" });
         this.listeners.push(listener);
-        return listener;
+        return mostOpen === Infinity ? listener : this.#short(listener, mostOpen);
       },
       onTrouble: (error) => this.troubles.push(error),
+    });
+  }
+
+  /** A listener that fails as the system does when all descriptors are in use. */
+  #short(listener: Deno.TcpListener, mostOpen: number): Deno.TcpListener {
+    const accept = async () => {
+      await Promise.resolve(); // the server is made first
+      if (this.server.connections >= mostOpen) {
+        throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
+      }
+      return await listener.accept();
+    };
+    return new Proxy(listener, {
+      get(target, name) {
+        if (name === "accept") return accept;
+        const value: unknown = Reflect.get(target, name, target);
+        return typeof value === "function" ? value.bind(target) : value;
+      },
     });
   }
 
@@ -174,3 +197,27 @@ Deno.test("a listener that breaks is replaced, and running connections go on", a
   assertEquals(await until(again, "it listens again"), "answer");
   assertEquals(world.troubles.length > 0, true);
 });
+
+for (const sent of ["GET / HTTP/1.1\r\nhost:", ""]) {
+  for (const where of ["at the bound of connections", "when descriptors run out"]) {
+    Deno.test(`${where}, ${sent === "" ? "silent clients" : "unfinished heads"} lock nobody out`, async () => {
+      await using world = new World(
+        () => new Reply(200, [], latin1("answer")),
+        where.startsWith("at") ? { connections: 40 } : {},
+        where.startsWith("at") ? undefined : 40,
+      );
+      const stalled: Deno.TcpConn[] = [];
+      for (let i = 0; i < 100; i++) {
+        const client = await world.connect();
+        stalled.push(client);
+        await client.write(latin1(sent)).catch(() => {}); // it may be evicted already
+      }
+      for (let i = 0; i < 20; i++) {
+        using good = await world.connect();
+        await good.write(latin1(get));
+        await readUntil(good, /answer/);
+      }
+      for (const client of stalled) client.close();
+    });
+  }
+}
