@@ -185,7 +185,10 @@ export const modelSchema = z.strictObject({
     "completion",
   ]),
   family: z.string().min(1).max(64),
-  displayName: z.string().min(1).max(128).optional(),
+  displayName: z.string().min(1).max(128).refine(
+    (text) => !/[\p{Cc}\p{Bidi_Control}\u2028\u2029]/u.test(text),
+    "must have no control characters, line breaks or marks of text direction",
+  ).optional(),
   contextWindow: z.int().positive().max(maxReportedTokens).optional()
     .describe("As stated by the provider: reports of usage far beyond it are not believed."),
   maxOutputTokens: z.int().positive().max(maxOutputTokensOfCall).optional()

@@ -3,17 +3,22 @@
  *
  * - Folder `routes/openapi/`: the document, one file for each group of endpoints and of schemas.
  * - In: the schemas and tables that requests are validated by, the table of errors, the names of models.
- * - Out: one JSON document, built on the first request.
+ * - Out: one JSON document, built and compressed on the first request.
  * - Never: describes an endpoint that is not served, or leaves one out (a test compares both).
  */
 import { Hono } from "hono";
-import { compress } from "hono/compress";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { exampleModels } from "./example_models.ts";
 
 /** Seconds for which a client may keep the document: it changes with a release or the catalogue. */
 const documentSeconds = 300;
+
+/** The document as it is sent: compressing it anew for each client would cost more than a call. */
+interface Forms {
+  readonly plain: Uint8Array<ArrayBuffer>;
+  readonly gzipped: Uint8Array<ArrayBuffer>;
+}
 
 /**
  * Builds the route. The document's parts, among them the schemas of vendors, are loaded on the first request, so that
@@ -23,17 +28,27 @@ export function createOpenApi({ config, catalog }: {
   readonly config: Gateway["config"];
   readonly catalog: Pick<Gateway["catalog"], "current">;
 }): Hono {
-  let built: { readonly of: Catalog; readonly text: Promise<string> } | undefined;
+  let built: { readonly of: Catalog; readonly forms: Promise<Forms> } | undefined;
   const build = async (of: Catalog) => {
-    const { openApiDocument } = await import("./document.ts");
+    const [{ openApiDocument }, { gzipSync }] = await Promise.all([
+      import("./document.ts"),
+      import("node:zlib"),
+    ]);
     const models = exampleModels(of);
-    return JSON.stringify(openApiDocument({ server: config.baseUrl ?? "/", models }));
+    const document = openApiDocument({ server: config.baseUrl ?? "/", models });
+    const plain = new TextEncoder().encode(JSON.stringify(document));
+    return { plain, gzipped: new Uint8Array(gzipSync(plain)) };
   };
-  return new Hono().get("/openapi.json", compress(), async (c) => {
+  return new Hono().get("/openapi.json", async (c) => {
     const { current } = catalog;
-    if (built?.of !== current) built = { of: current, text: build(current) };
-    return c.body(await built.text, 200, {
+    if (built?.of !== current) built = { of: current, forms: build(current) };
+    const { plain, gzipped } = await built.forms;
+    const isZipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+    return c.body(isZipped ? gzipped : plain, 200, {
       "content-type": "application/json",
+      "x-content-type-options": "nosniff",
+      vary: "accept-encoding",
+      ...(isZipped && { "content-encoding": "gzip" }),
       "access-control-allow-origin": "*",
       "cache-control": `public, max-age=${documentSeconds}`,
     });

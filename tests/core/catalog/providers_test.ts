@@ -87,3 +87,20 @@ Deno.test("every auth kind can be configured, carries the key, and owns its head
     assertRefused("providers.vendor.headers", { auth: name, headers: { [header]: "x" } });
   }
 });
+
+Deno.test("a model's shown name has no control characters and no marks of text direction", () => {
+  const named = (displayName: string) => {
+    const file = JSON.parse(fileText);
+    file.models[0].displayName = displayName;
+    return readConfig({}, JSON.stringify(file));
+  };
+  for (
+    const bad of ["a\r\nb", "a\u0000", "a\u202eb", "\u2066a", "a\u200fb", "a\u2028b", "a\u0085"]
+  ) {
+    const read = named(bad);
+    assert(!read.ok && read.problems[0]!.includes("displayName"), JSON.stringify(bad));
+  }
+  for (const good of ["Mô hình nhanh", "模型 1", "a\u200db", "\u05d0\u05d1"]) {
+    assert(named(good).ok, good);
+  }
+});

@@ -20,6 +20,32 @@ async function documentText(): Promise<string> {
   return await response.text();
 }
 
+Deno.test("the document is compressed once, whoever asks for it how often", async () => {
+  const config = testConfig({ file: () => allKinds });
+  const app = createOpenApi({ config, catalog: { current: config.catalog } });
+  const { CompressionStream } = globalThis;
+  let compressions = 0;
+  globalThis.CompressionStream = class extends CompressionStream {
+    constructor(format: CompressionFormat) {
+      super(format);
+      compressions++;
+    }
+  };
+  try {
+    for (let i = 0; i < 3; i++) {
+      const headers = { "accept-encoding": "gzip, br" };
+      const response = await app.request("/openapi.json", { headers });
+      assertEquals(response.headers.get("content-encoding"), "gzip");
+      assertEquals(response.headers.get("x-content-type-options"), "nosniff");
+      const plain = response.body!.pipeThrough(new DecompressionStream("gzip"));
+      assertEquals(await new Response(plain).text(), await documentText());
+    }
+  } finally {
+    globalThis.CompressionStream = CompressionStream;
+  }
+  assertEquals(compressions, 0);
+});
+
 /** Rules that do not fit, with the reason. */
 const otherRules = {
   "operation-4xx-response": "off", // The public status refuses nobody.
