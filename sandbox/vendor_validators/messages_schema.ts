@@ -82,7 +82,8 @@ const toolChoice = z.discriminatedUnion("type", [
   z.strictObject({ type: z.literal("none") }),
 ]);
 
-const display = z.enum(["summarized", "omitted"]).nullable().optional();
+// The vendor takes `updates` with a beta, which agents send with it.
+const display = z.enum(["summarized", "omitted", "updates"]).nullable().optional();
 
 const thinking = z.discriminatedUnion("type", [
   z.strictObject({
