@@ -19,6 +19,7 @@ import { navigationOf, segmentAt } from "./frame/navigation.ts";
 import { type MountedPage, mountPage, servedPaths } from "./page.ts";
 import { customerPages } from "./pages.ts";
 import { guardMutations, identifyVisitor } from "./visitor/identify.ts";
+import { boundRendering } from "./visitor/render_budget.ts";
 import { securityHeaders } from "./visitor/security_headers.ts";
 import type { DashboardEnv } from "./visitor/visitor.ts";
 
@@ -55,7 +56,8 @@ export function createDashboard(
   app.route("/", createAssetRoutes());
   // The assets before this have their own encodings. Event streams and `no-transform` answers stay as they are.
   app.use(compress());
-  app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps), provideNavigation(pages));
+  app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps), boundRendering(deps.clock));
+  app.use(provideNavigation(pages));
   app.use("/operator/*", bodyLimit({ maxSize: maxOperatorFormBytes, onError: tooLargePage }));
   app.use("/playground/api/*", bodyLimit({ maxSize: maxPlaygroundBytes, onError: tooLargePage }));
   app.use(async (c, next) => {
