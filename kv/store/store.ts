@@ -17,10 +17,11 @@ import type { StoreLocation } from "../../core/config/store_location.ts";
 import { writeProbeKey } from "../schema/keys.ts";
 import { announcedKinds, type ChangeNotices } from "./change_notices.ts";
 import { kvConnectOutage } from "./kv_connect/client.ts";
+import { embeddedOutage } from "./embedded_outages.ts";
 import { KvConnectStore } from "./kv_connect/kv_connect_store.ts";
 import { type ReadSnapshot, stillSnapshot, trackedSnapshot } from "./snapshot.ts";
 import { withDeadlines } from "./store_deadlines.ts";
-import type { OutageKind, OutageOf } from "./store_unavailable.ts";
+import type { OutageOf } from "./store_unavailable.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 import { queueNotices } from "./queue_notices.ts";
 import { trackWrites, WriteTracker } from "./write_tracker.ts";
@@ -156,15 +157,6 @@ async function keepPrivate(path: string): Promise<void> {
       if (!(error instanceof Deno.errors.NotFound)) throw error;
     }
   }
-}
-
-/**
- * The runtime reports troubles of its database as plain errors, and those of the caller as errors of a class, such as a
- * `TypeError`.
- */
-export function embeddedOutage(error: unknown): OutageKind | undefined {
-  const isPlain = error instanceof Error && Object.getPrototypeOf(error) === Error.prototype;
-  return isPlain ? "engine_failed" : undefined;
 }
 
 /** What a store holds besides its rows. */

@@ -44,6 +44,8 @@ export const longUnits: Readonly<Record<string, string>> = {
   "tests/kv/store/engines/postgres_plans_test.ts": "starts a server, and explains its statements",
   "tests/kv/store/engines/pgbouncer_test.ts":
     "starts servers; the engines' one suite runs on the embedded one",
+  "tests/kv/store/engines/postgres_outage_test.ts":
+    "starts servers; tests/kv/store/outages_test.ts and commit_watch_test.ts have its rules",
   "tests/kv/store/engines/postgres_silence_test.ts": "waits for a silent server",
   "tests/kv/store/engines/postgres_test.ts":
     "starts servers; the engines' one suite runs on the embedded one",

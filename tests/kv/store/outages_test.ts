@@ -3,10 +3,10 @@ import postgres from "postgres";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { UpstreamFailure } from "../../../core/upstream/transport.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
+import { embeddedOutage } from "../../../kv/store/embedded_outages.ts";
 import { kvConnectOutage } from "../../../kv/store/kv_connect/client.ts";
 import { KvConnectError } from "../../../kv/store/kv_connect/messages.ts";
 import { postgresOutage } from "../../../kv/store/postgres/outages.ts";
-import { embeddedOutage } from "../../../kv/store/store.ts";
 import { withDeadlines } from "../../../kv/store/store_deadlines.ts";
 import {
   type OutageKind,
@@ -53,7 +53,11 @@ const kvConnectCases: readonly Case[] = [
 ];
 
 const embeddedCases: readonly Case[] = [
-  [new Error("database or disk is full"), "engine_failed"],
+  [new Error("an error of a hosted store"), "engine_failed"],
+  [new TypeError("disk I/O error"), "engine_failed"],
+  [new TypeError("database or disk is full"), "no_room"],
+  [new TypeError("attempt to write a readonly database"), "takes_no_writes"],
+  [new TypeError("database is locked"), "overloaded"],
   [new TypeError("Value too large"), undefined],
   [new Deno.errors.BadResource("closed"), undefined],
 ];
