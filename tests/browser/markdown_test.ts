@@ -182,3 +182,25 @@ await browserTest("no text takes long to render", async (browser) => {
     );
   });
 });
+
+await browserTest("links that are never closed cost no search each", async (browser) => {
+  await withRenderer(browser, async (render, page) => {
+    await page.evaluate(`{
+      const { exec } = RegExp.prototype;
+      globalThis.linkSearches = 0;
+      RegExp.prototype.exec = function (text) {
+        if (this.source.includes("\\\\]\\\\(")) linkSearches++;
+        return exec.call(this, text);
+      };
+    }`);
+    const searches = () => page.evaluate<number>("globalThis.linkSearches");
+    await render("[a](https://example.com/) ![b](https://example.com/)");
+    assertEquals(await searches(), 2);
+    for (const unclosed of ["![a](x", "[a](x"]) {
+      const text = unclosed.repeat(15_000);
+      assertEquals(await render(text), `<p>${text}</p>`);
+      await render(`${text}${"x".repeat(3_000)})`);
+    }
+    assertEquals(await searches(), 2);
+  });
+});

@@ -25,8 +25,9 @@ const marks = {
     /_(?=[^\s_])([^\n_]{1,400}?)_(?![\p{L}\p{N}_])/uy,
   ],
   "~": [/~~([^~\n]{1,400})~~/y],
-  "[": [/\[([^\]\n]{1,300})\]\(([^)\s]{1,2000})(?:\s[^)\n]{0,200})?\)/y],
-  "!": [/!\[([^\]\n]{1,300})\]\(([^)\s]{1,2000})(?:\s[^)\n]{0,200})?\)/y],
+  // The target is taken whole, since a shorter one never ends the link.
+  "[": [/\[([^\]\n]{1,300})\]\((?=([^)\s]{1,2000}))\2(?:\s[^)\n]{0,200})?\)/y],
+  "!": [/!\[([^\]\n]{1,300})\]\((?=([^)\s]{1,2000}))\2(?:\s[^)\n]{0,200})?\)/y],
   h: [/https?:\/\/[^\s<>()]{1,2000}[^\s<>().,;:!?'"*_`]/y],
 };
 
@@ -74,7 +75,20 @@ function patternsAt(text, at) {
   return text[at] === "*" ? patterns.slice(0, 1) : [];
 }
 
-function matchAt(text, at) {
+/* Characters of a link, more than its pattern takes. */
+const longestLink = 2_600;
+
+/* Whether the end of a link may follow. `ends.at`: the next one, which is kept, so that each is searched for once. */
+function mayEndLink(text, at, ends) {
+  if (ends.at < at) {
+    const next = text.indexOf(")", at);
+    ends.at = next < 0 ? Infinity : next;
+  }
+  return ends.at - at <= longestLink;
+}
+
+function matchAt(text, at, ends) {
+  if ((text[at] === "[" || text[at] === "!") && !mayEndLink(text, at, ends)) return undefined;
   for (const [which, pattern] of patternsAt(text, at).entries()) {
     pattern.lastIndex = at;
     const match = pattern.exec(text);
@@ -86,11 +100,12 @@ function matchAt(text, at) {
 function inline(text, depth = 0) {
   const nodes = [];
   const mark = /[`*_~[!h]/g;
+  const ends = { at: -1 };
   let from = 0;
   while (depth <= deepest) {
     const at = mark.exec(text)?.index;
     if (at === undefined) break;
-    const found = matchAt(text, at);
+    const found = matchAt(text, at, ends);
     if (found === undefined) continue;
     if (at > from) nodes.push(document.createTextNode(text.slice(from, at)));
     nodes.push(marked(text[at], found.which, found.match, depth + 1));
