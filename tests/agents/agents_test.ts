@@ -1,4 +1,5 @@
 import { assert, assertEquals } from "../support/assert.ts";
+import { report } from "../support/report.ts";
 import type { Style } from "../../core/wire/contract.ts";
 import { type AgentName, agents, scriptOf } from "./agents.ts";
 import { AgentsWorld, type RanAgent, type Scene, vendorModel } from "./agents_world.ts";
@@ -13,7 +14,7 @@ if (missing !== undefined) {
 }
 const ignore = missing !== undefined;
 // A report of this suite says which versions it is about.
-if (!ignore) console.log("Versions:", await installedVersions());
+if (!ignore) report(`versions: ${JSON.stringify(await installedVersions())}`);
 
 const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
 const names = Object.keys(agents) as AgentName[];

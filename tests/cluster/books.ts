@@ -1,4 +1,5 @@
 /** Compares the books of the store with the clients' own ledger after a scenario, and prints a line. */
+import { report } from "../support/report.ts";
 import { assertEquals } from "../support/assert.ts";
 import type { ClientLedger } from "./client_ledger.ts";
 import type { Cluster } from "./cluster.ts";
@@ -33,7 +34,7 @@ function refundsOf(exported: string): Map<string, bigint> {
 }
 
 function print(line: string): void {
-  Deno.stdout.writeSync(new TextEncoder().encode(`${line}\n`));
+  report(line);
 }
 
 /**

@@ -1,4 +1,5 @@
 /** One process of a test run: started, bounded in time, and reported. */
+import { reportMark } from "../support/report.ts";
 import { root } from "../repository/source_files.ts";
 import { readTestReport, type TestCase } from "./test_report.ts";
 
@@ -26,6 +27,8 @@ export interface JobResult {
   /** Whether the process itself reported its tests. */
   readonly isReported: boolean;
   readonly seconds: number;
+  /** Lines that the process asked to print. */
+  readonly reports: readonly string[];
   /** What a reader needs to understand its failures; empty without one. */
   readonly failureText: string;
 }
@@ -58,6 +61,12 @@ function failureTextOf(output: string): string {
   const errorsAt = output.search(/^ ERRORS/mu);
   if (errorsAt >= 0) return output.slice(errorsAt);
   return output.split("\n").slice(-maxTailLines).join("\n");
+}
+
+/** The lines that a process marked with `tests/support/report.ts`. */
+function reportsOf(output: string): string[] {
+  return output.split("\n").filter((line) => line.startsWith(reportMark))
+    .map((line) => line.slice(reportMark.length));
 }
 
 function casesOf(job: Job, report: string, exitCode: number): TestCase[] {
@@ -100,6 +109,7 @@ export async function runJob(job: Job, folder: string): Promise<JobResult> {
     job,
     cases,
     isReported: cases.some(({ file }) => file !== job.name) || job.reports === "exit",
+    reports: reportsOf(stdout),
     seconds: (performance.now() - startedMs) / 1_000,
     failureText: hasFailed ? failureTextOf(`${stderr}\n${stdout}`) : "",
   };

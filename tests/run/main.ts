@@ -64,13 +64,14 @@ async function main(args: readonly string[]): Promise<boolean> {
     const results: JobResult[] = [];
     await runJobs(jobs, navigator.hardwareConcurrency, folder, (result) => {
       results.push(result);
-      const { job, cases, seconds, failureText } = result;
+      const { job, cases, seconds, reports, failureText } = result;
       const failed = cases.filter(({ outcome }) => outcome === "failed").length;
       const line = `${failed > 0 ? "FAILED" : "ok"} ${job.name}: ${cases.length} tests, ${
         seconds.toFixed(1)
       } s`;
       void print(
         `[${results.length}/${jobs.length}] ${line}`,
+        ...reports.map((text) => `  ${text}`),
         ...(failed > 0 ? [failureText] : []),
       );
     });
