@@ -74,8 +74,21 @@ const timeLength = 9; // 36^9 ms reaches the year 5188
 const counterLength = 4; // 36^4 ids of one process in one millisecond
 const randomLength = 12; // 62 bits: two processes in the same millisecond do not meet
 
-let lastMs = 0;
-let counter = 0;
+/**
+ * Milliseconds by which a clock may step back and ids still ascend. One that steps back further was wrong before: ids
+ * follow it, since lists of a day are found by the time in the id.
+ */
+const maxStepBackMs = 60_000;
+
+/** The newest id of a kind. */
+interface NewestId {
+  atMs: number;
+  counter: number;
+}
+
+/** Kinds apart: an id may be made for a moment in the past, such as that of a bank notice. */
+const newest = new Map<keyof IdTypes, NewestId>();
+
 const pool = new Uint8Array(randomLength * 128);
 let poolAt = pool.length;
 
@@ -93,8 +106,8 @@ function randomTail(): string {
 /**
  * Creates an id of the given kind.
  *
- * Ids of one process are strictly ascending, even if the clock steps back: receipts in ascending
- * key order commit several times faster than scattered ones.
+ * Ids of one kind and process are strictly ascending, even if the clock steps back by up to a minute:
+ * receipts in ascending key order commit several times faster than scattered ones.
  *
  * @example
  * ```ts
@@ -105,18 +118,19 @@ function randomTail(): string {
  * ```
  */
 export function newId<Kind extends keyof IdTypes>(kind: Kind, nowMs: number): IdTypes[Kind] {
-  if (nowMs > lastMs) {
-    lastMs = nowMs;
-    counter = 0;
-  } else {
-    counter++;
-    if (counter >= 36 ** counterLength) {
-      lastMs++;
-      counter = 0;
-    }
+  let last = newest.get(kind);
+  if (last === undefined) {
+    last = { atMs: nowMs, counter: 0 };
+    newest.set(kind, last);
+  } else if (nowMs > last.atMs || nowMs < last.atMs - maxStepBackMs) {
+    last.atMs = nowMs;
+    last.counter = 0;
+  } else if (++last.counter >= 36 ** counterLength) {
+    last.atMs++;
+    last.counter = 0;
   }
-  const time = timeText(lastMs);
-  const order = counter.toString(36).padStart(counterLength, "0");
+  const time = timeText(last.atMs);
+  const order = last.counter.toString(36).padStart(counterLength, "0");
   return `${prefixes[kind]}${time}${order}${randomTail()}` as IdTypes[Kind];
 }
 

@@ -82,7 +82,9 @@ Deno.test("listReceipts() pages through index and batches, each call once, newes
       ) => {
         using kv = await Deno.openKv(":memory:");
         const total = indexed + extra;
-        const receipts = Array.from({ length: total }, () => plain(newId("request", 0)));
+        // All ids first: a receipt has others, of other moments.
+        const ids = Array.from({ length: total }, () => newId("request", 0));
+        const receipts = ids.map((id) => plain(id));
         await store(kv, receipts, indexed, Math.min(total, extra + 2));
         const seen: RequestId[] = [];
         let before: RequestId | undefined;
