@@ -80,6 +80,9 @@ const randomLength = 12; // 62 bits: two processes in the same millisecond do no
  */
 const maxStepBackMs = 60_000;
 
+/** Lines of the ledger stay in the order in which money moved, whatever the clock: each has the balance after it. */
+const neverStepsBack: keyof IdTypes = "ledger";
+
 /** The newest id of a kind. */
 interface NewestId {
   atMs: number;
@@ -122,7 +125,7 @@ export function newId<Kind extends keyof IdTypes>(kind: Kind, nowMs: number): Id
   if (last === undefined) {
     last = { atMs: nowMs, counter: 0 };
     newest.set(kind, last);
-  } else if (nowMs > last.atMs || nowMs < last.atMs - maxStepBackMs) {
+  } else if (nowMs > last.atMs || (nowMs < last.atMs - maxStepBackMs && kind !== neverStepsBack)) {
     last.atMs = nowMs;
     last.counter = 0;
   } else if (++last.counter >= 36 ** counterLength) {

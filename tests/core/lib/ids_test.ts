@@ -15,4 +15,5 @@ Deno.test("ids ascend although the clock steps back a little, and follow one tha
   assertEquals(idTimeMs("request", corrected), correctMs);
   assert(beforeIdsOf("request", correctMs) < corrected && corrected < first);
   assert(corrected < newId("request", correctMs));
+  assert(newId("ledger", startMs) < newId("ledger", correctMs), "money keeps its order");
 });
