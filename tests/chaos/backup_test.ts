@@ -36,13 +36,10 @@ Deno.test({
       });
       const files = [1, 2, 3].map((number) => `${folder}/backup-${number}`);
       for (const file of files) {
+        const callsBefore = calls;
+        await until(() => calls > callsBefore + callers.length, "calls are answered meanwhile");
         const { code, output } = await gateway.admin("backup", file);
         assertEquals(code, 0, output);
-        const callsBefore = calls;
-        await until(
-          () => calls > callsBefore + callers.length,
-          "calls are answered beside backups",
-        );
       }
       const refused = await gateway.admin("restore", files[0]!);
       assert(refused.code !== 0 && refused.output.includes("before the first start"));
