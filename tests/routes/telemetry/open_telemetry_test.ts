@@ -82,6 +82,8 @@ Deno.test(
     {
       await using gateway = await startGateway({
         env: {
+          // Only the gateway's own server makes spans without the query of a URL.
+          GATEWAY_HTTP_SERVER: "own",
           OTEL_DENO: "true",
           OTEL_DENO_CONSOLE: "ignore",
           OTEL_EXPORTER_OTLP_PROTOCOL: "http/json",

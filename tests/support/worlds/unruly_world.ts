@@ -3,6 +3,8 @@
  * a test. At the end the money must add up to the last µVND.
  */
 import { assert, assertEquals } from "../assert.ts";
+import { systemClock } from "../../../core/lib/time/clock.ts";
+import { ManualTime } from "../manual_time.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { BodyStyle } from "../body_style.ts";
 import { parseVnd } from "../../../core/billing/micro_vnd.ts";
@@ -55,6 +57,19 @@ export interface Answer {
   readonly broken: boolean;
 }
 
+/** Time that passes as on the machine: providers that hang are given up by it. */
+class PassingTime extends ManualTime {
+  readonly #beganMs = systemClock.monotonicMs();
+
+  override nowMs(): number {
+    return super.nowMs() + Math.floor(systemClock.monotonicMs() - this.#beganMs);
+  }
+
+  override monotonicMs(): number {
+    return this.nowMs();
+  }
+}
+
 export class UnrulyWorld implements AsyncDisposable {
   readonly gateway: TestGateway;
   readonly address: string;
@@ -97,6 +112,7 @@ export class UnrulyWorld implements AsyncDisposable {
     }
     const names = Object.keys(providers);
     const gateway = await openTestGateway({
+      time: new PassingTime(),
       env: { UNRULY_KEY: "provider-secret-1234567890", ...options.env },
       file: () => ({
         defaultModel: "m-chat",
