@@ -21,10 +21,10 @@ import type { CampaignAct } from "./campaigns.ts";
 import { giveCredit, type GiveRefusal, type GiveResult } from "./grants.ts";
 
 /** Codes of one request: some 8 MB of rows, and a file that a mail can carry. */
-export const mostCodesAtOnce = 10_000;
+export const maxCodesAtOnce = 10_000;
 
 /** Uses of one code. */
-export const mostUsesOfCode = 1_000_000;
+export const maxUsesOfCode = 1_000_000;
 
 /** Rows of one commit; the store takes 1,000. */
 const codesPerCommit = 500;
@@ -69,7 +69,7 @@ export async function makeVouchers(
 ): Promise<MadeVouchers> {
   const isNumber = (value: number, most: number) =>
     Number.isInteger(value) && value >= 1 && value <= most;
-  if (!isNumber(count, mostCodesAtOnce) || !isNumber(maxUses, mostUsesOfCode)) {
+  if (!isNumber(count, maxCodesAtOnce) || !isNumber(maxUses, maxUsesOfCode)) {
     return { ok: false, why: "count" };
   }
   const { value: campaign } = await kv.get<Campaign>(campaignKey(campaignId));

@@ -14,7 +14,7 @@ import { exampleModels } from "./example_models.ts";
 /** Seconds for which a client may keep the document: it changes with a release or the catalogue. */
 const documentSeconds = 300;
 
-/** The document as it is sent: compressing it anew for each client would cost more than a call. */
+/** The document as it is sent: to compress it for each client would cost more than a call. */
 interface Forms {
   readonly plain: Uint8Array<ArrayBuffer>;
   readonly gzipped: Uint8Array<ArrayBuffer>;

@@ -105,21 +105,22 @@ class Walk {
 
   member(name: string, value: Outline | undefined): void {
     this.#path.push(name);
+    this.#value(value, name);
+    this.#path.pop();
+  }
+
+  /** @param name the member that holds the value, or the list that it is in */
+  #value(value: Outline | undefined, name: string): void {
     if (isText(value)) {
       if (!textMembers.has(name)) this.#string(value, name);
     } else if (Array.isArray(value)) this.#list(value, name);
     else if (isJsonObject(value)) this.#object(value);
-    this.#path.pop();
   }
 
   #list(list: readonly Outline[], name: string): void {
     for (let i = 0; i < list.length; i++) {
-      const item = list[i];
       this.#path.push(i);
-      if (isText(item)) {
-        if (!textMembers.has(name)) this.#string(item, name);
-      } else if (Array.isArray(item)) this.#list(item, name);
-      else if (isJsonObject(item)) this.#object(item);
+      this.#value(list[i], name);
       this.#path.pop();
     }
   }

@@ -81,7 +81,7 @@ export type StopReason =
 /** The end of an answer, with its details. */
 export interface Stop {
   readonly reason: StopReason;
-  /** The provider's word for an `unknown` reason. */
+  /** The provider's name of an `unknown` reason. */
   readonly name?: string;
   /** The stop sequence that was reached, if the style reports it. */
   readonly sequence?: string;

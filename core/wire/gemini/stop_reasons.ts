@@ -43,7 +43,7 @@ const words: Readonly<Record<StopReason, string>> = {
   tool_calls: "STOP",
   pause: "OTHER",
   refusal: "SAFETY",
-  // The vendor's libraries know a list of reasons, so that the name of another is told beside it.
+  // The vendor's libraries accept only listed reasons, so the name of any other goes into `finishMessage`.
   unknown: "OTHER",
 };
 

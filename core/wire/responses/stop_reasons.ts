@@ -9,7 +9,7 @@ export interface EndedResponse {
   readonly incomplete_details?: Json;
 }
 
-/** Returns the vendor's word for how a response ended; an incomplete one without details was cut for its length. */
+/** Returns the vendor's reason why a response ended; an incomplete one without details was cut for its length. */
 export function responseEnd({ status, incomplete_details: details }: EndedResponse): Json {
   const reason = isJsonObject(details) ? details["reason"] : undefined;
   return reason ?? (status === "incomplete" ? "max_output_tokens" : status) ?? null;

@@ -19,7 +19,7 @@ import {
   makeCampaign,
   pauseCampaign,
 } from "../../../kv/credits/campaigns.ts";
-import { makeVouchers, mostCodesAtOnce, mostUsesOfCode } from "../../../kv/credits/vouchers.ts";
+import { makeVouchers, maxCodesAtOnce, maxUsesOfCode } from "../../../kv/credits/vouchers.ts";
 import { commandLine } from "../../../kv/operators/operator_audit.ts";
 import type { AdminDeps } from "./admin_deps.ts";
 
@@ -114,7 +114,7 @@ export function addCampaignRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv"
     if (!made.ok) {
       const why = made.why === "missing"
         ? "there is no such campaign of vouchers"
-        : `COUNT must be 1 to ${mostCodesAtOnce}, and --uses 1 to ${mostUsesOfCode}`;
+        : `COUNT must be 1 to ${maxCodesAtOnce}, and --uses 1 to ${maxUsesOfCode}`;
       throw new GatewayError("invalid_request", `No code was made: ${why}`);
     }
     return context.json({ campaignId, codes: made.codes });

@@ -24,7 +24,7 @@ import {
   makeCampaign,
   pauseCampaign,
 } from "../../../../kv/credits/campaigns.ts";
-import { makeVouchers, mostCodesAtOnce, mostUsesOfCode } from "../../../../kv/credits/vouchers.ts";
+import { makeVouchers, maxCodesAtOnce, maxUsesOfCode } from "../../../../kv/credits/vouchers.ts";
 import {
   Card,
   Notice,
@@ -220,8 +220,8 @@ async function makeCodes(c: OperatorContext, deps: OperatorDeps) {
   const campaign = await campaignOf(c, deps);
   if (campaign === undefined) return await notFoundPage(c);
   const form = await readForm(c);
-  const count = numberIn(form.text("count"), mostCodesAtOnce);
-  const maxUses = numberIn(form.text("uses"), mostUsesOfCode);
+  const count = numberIn(form.text("count"), maxCodesAtOnce);
+  const maxUses = numberIn(form.text("uses"), maxUsesOfCode);
   if (count === undefined || maxUses === undefined) {
     return await campaignPage(c, deps, { isWrongCount: true });
   }
