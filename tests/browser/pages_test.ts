@@ -75,7 +75,7 @@ async function lookAt(
   const page = await context.newPage();
   page.on("pageerror", (error) => problems.push(`${page.url()}: ${error.message}`));
   for (const [name, path] of Object.entries(pages)) {
-    await page.goto(seeded.address + path, { waitUntil: "networkidle" });
+    await page.goto(seeded.address + path, { waitUntil: "load" });
     problems.push(...await problemsOf(page, path));
     const device = look.width < 600 ? "phone" : "desktop";
     const file = new URL(`${name}-${look.locale}-${look.theme}-${device}.png`, folder);

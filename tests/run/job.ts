@@ -9,8 +9,8 @@ export interface Job {
   /** Arguments of `deno`, or another program with its arguments. */
   readonly args: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** Processors that the job has for itself; "all": nothing else runs beside it. */
-  readonly cores: number | "all";
+  /** Places that the job takes; "all": nothing else runs beside it. */
+  readonly places: number | "all";
   /**
    * How its results are read: `junit` from the file of `deno test`; `exit`: the job counts as one test, which fails
    * with an exit code other than 0.
@@ -115,28 +115,28 @@ export async function runJob(job: Job, folder: string): Promise<JobResult> {
   };
 }
 
-/** Runs jobs side by side, in order, on `cores` processors; calls `onEnd` as each ends. */
+/** Runs jobs side by side, in order, at most `places` at once; calls `onEnd` as each ends. */
 export async function runJobs(
   jobs: readonly Job[],
-  cores: number,
+  places: number,
   folder: string,
   onEnd: (result: JobResult) => void,
 ): Promise<void> {
   const waiting = [...jobs];
   const running = new Set<Promise<void>>();
-  let free = cores;
+  let free = places;
   while (waiting.length > 0 || running.size > 0) {
-    const next = waiting.findIndex((job) => coresOf(job, cores) <= free);
+    const next = waiting.findIndex((job) => placesOf(job, places) <= free);
     const job = waiting[next];
     if (job === undefined) {
       await Promise.race(running);
       continue;
     }
     waiting.splice(next, 1);
-    free -= coresOf(job, cores);
+    free -= placesOf(job, places);
     const ended = runJob(job, folder).then((result) => {
       running.delete(ended);
-      free += coresOf(job, cores);
+      free += placesOf(job, places);
       if (result.isReported || job.parts === undefined) onEnd(result);
       else waiting.unshift(...job.parts);
     });
@@ -144,6 +144,6 @@ export async function runJobs(
   }
 }
 
-function coresOf(job: Job, cores: number): number {
-  return job.cores === "all" ? cores : Math.min(job.cores, cores);
+function placesOf(job: Job, places: number): number {
+  return job.places === "all" ? places : Math.min(job.places, places);
 }

@@ -18,7 +18,12 @@ Deno.test("a file that does not load hides no other of its group", async () => {
   try {
     const file = (name: "passing" | "unloadable"): Job => {
       Deno.writeTextFileSync(`${folder}/${name}_test.ts`, sources[name]);
-      return { name, args: [...testArgs, `${folder}/${name}_test.ts`], cores: 1, reports: "junit" };
+      return {
+        name,
+        args: [...testArgs, `${folder}/${name}_test.ts`],
+        places: 1,
+        reports: "junit",
+      };
     };
     const parts = [file("unloadable"), file("passing")];
     const group = `${folder}/group_test.ts`;
@@ -26,7 +31,7 @@ Deno.test("a file that does not load hides no other of its group", async () => {
     const job: Job = {
       name: "group",
       args: [...testArgs, group],
-      cores: 1,
+      places: 1,
       reports: "junit",
       parts,
     };
@@ -52,11 +57,11 @@ Deno.test("a process that fails, leaves or does not load hides no other, and the
         "-A",
         `${folder}/${name}_test.ts`,
       ];
-      return { name, args, cores: name === "failing" ? "all" : 1, reports: "junit" };
+      return { name, args, places: name === "failing" ? "all" : 1, reports: "junit" };
     });
     const program = `${folder}/program.ts`;
     Deno.writeTextFileSync(program, "Deno.exit(3);");
-    const run: Job = { name: "program", args: ["run", program], cores: 1, reports: "exit" };
+    const run: Job = { name: "program", args: ["run", program], places: 1, reports: "exit" };
     const results: JobResult[] = [];
     await runJobs([...jobs, run], 2, folder, (result) => results.push(result));
     assertEquals(
@@ -67,6 +72,7 @@ Deno.test("a process that fails, leaves or does not load hides no other, and the
     const failed = lines.filter((line) => line.startsWith("FAILED"));
     assertEquals(failed.length, 5, lines.join("\n"));
     assert(failed.some((line) => line.includes("fails <here>") && line.endsWith("(failing)")));
+    assert(lines.some((line) => line.startsWith("  Error: as expected")));
     assert(lines.includes("To repeat this run: SEED=7"));
     assertEquals(lines.at(-1), "1 passed, 5 failed, 1 skipped");
     assert(results.some(({ failureText }) => failureText.includes("as expected")));

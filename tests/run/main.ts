@@ -18,6 +18,9 @@ const usage = "usage: main.ts fast|long [SUITE …], or main.ts changed [REF]";
 /** Seeds are 31-bit: Deno's shuffle and fast-check both take them. */
 const maxSeed = 2 ** 31;
 
+/** Jobs beside one for each processor: tests of processes wait for servers and browsers for a good part of their time. */
+const waitingJobs = 1;
+
 async function print(...lines: string[]): Promise<void> {
   await Deno.stdout.write(new TextEncoder().encode(`${lines.join("\n")}\n`));
 }
@@ -62,7 +65,7 @@ async function main(args: readonly string[]): Promise<boolean> {
       `SEED=${seed}: ${jobs.length} processes on ${navigator.hardwareConcurrency} processors`,
     );
     const results: JobResult[] = [];
-    await runJobs(jobs, navigator.hardwareConcurrency, folder, (result) => {
+    await runJobs(jobs, navigator.hardwareConcurrency + waitingJobs, folder, (result) => {
       results.push(result);
       const { job, cases, seconds, reports, failureText } = result;
       const failed = cases.filter(({ outcome }) => outcome === "failed").length;

@@ -82,7 +82,7 @@ function jobOf(
     name,
     args: testArgs(options, path),
     env: { ...environment(tier, options), ...env },
-    cores: Object.hasOwn(aloneFiles, path) ? "all" : 1,
+    places: Object.hasOwn(aloneFiles, path) ? "all" : 1,
     reports: "junit",
   };
 }
@@ -120,13 +120,13 @@ const examplesJob: Job = {
     ...["test", "--config", "tests/deno.json", "--doc", "--allow-all", "--parallel"],
     ...["core/", "kv/", "routes/", "sandbox/"],
   ],
-  cores: "all",
+  places: "all",
   reports: "junit",
 };
 
-function programJob(name: string, cores: Job["cores"]): Job {
+function programJob(name: string, places: Job["places"]): Job {
   const args = ["run", "--config", "tests/deno.json", "--allow-all", `tests/${name}/main.ts`];
-  return { name, args, cores, reports: "exit" };
+  return { name, args, places, reports: "exit" };
 }
 
 /** The suites of a tier by name, in the order in which they start. */

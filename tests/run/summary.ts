@@ -5,6 +5,9 @@ import type { TestCase } from "./test_report.ts";
 /** Rows of the table of the slowest files. */
 const maxSlowFiles = 20;
 
+/** Lines of a failure that stand beside its name: enough for a difference of two values and the place. */
+const maxFailureLines = 12;
+
 /** The seconds and the number of tests of each file, slowest first. */
 function slowestFiles(cases: readonly TestCase[]): string[] {
   const files = new Map<string, { seconds: number; tests: number }>();
@@ -25,10 +28,11 @@ export function summaryLines(results: readonly JobResult[], seed: number): strin
   const count = (outcome: TestCase["outcome"]) =>
     cases.filter((test) => test.outcome === outcome).length;
   const failures = results.flatMap(({ job, cases }) =>
-    cases.filter(({ outcome }) => outcome === "failed")
-      .map(({ file, name }) =>
-        `FAILED ${file}: ${name}${file === job.name ? "" : ` (${job.name})`}`
-      )
+    cases.filter(({ outcome }) => outcome === "failed").flatMap(({ file, name, failure = "" }) => [
+      `FAILED ${file}: ${name}${file === job.name ? "" : ` (${job.name})`}`,
+      ...failure.split("\n").filter((line) => line.trim() !== "").slice(0, maxFailureLines)
+        .map((line) => `  ${line}`),
+    ])
   );
   const skipped = count("skipped");
   return [

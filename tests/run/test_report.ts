@@ -7,6 +7,8 @@ export interface TestCase {
   readonly file: string;
   readonly seconds: number;
   readonly outcome: "passed" | "failed" | "skipped";
+  /** What a failed test threw, with its stack. */
+  readonly failure?: string;
 }
 
 const entities: Readonly<Record<string, string>> = {
@@ -37,14 +39,18 @@ export function readTestReport(xml: string): TestCase[] {
   const cases = xml.matchAll(
     /<testcase name="([^"]*)" classname="([^"]*)" time="([^"]*)"[^>]*?(?:\/>|>(.*?)<\/testcase>)/gsu,
   );
-  return [...cases].map(([, name = "", file = "", seconds = "", body = ""]) => ({
-    name: unescaped(name),
-    file: unescaped(file).replace(/^\.\//u, ""),
-    seconds: Number(seconds),
-    outcome: /<(?:failure|error)\b/u.test(body)
-      ? "failed"
-      : body.includes("<skipped")
-      ? "skipped"
-      : "passed",
-  }));
+  return [...cases].map(([, name = "", file = "", seconds = "", body = ""]) => {
+    const failure = /<(?:failure|error)\b[^>]*>(.*?)<\/(?:failure|error)>/su.exec(body)?.[1];
+    return {
+      name: unescaped(name),
+      file: unescaped(file).replace(/^\.\//u, ""),
+      seconds: Number(seconds),
+      outcome: /<(?:failure|error)\b/u.test(body)
+        ? "failed"
+        : body.includes("<skipped")
+        ? "skipped"
+        : "passed",
+      ...(failure === undefined ? {} : { failure: unescaped(failure) }),
+    };
+  });
 }

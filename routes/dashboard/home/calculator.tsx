@@ -98,7 +98,7 @@ export function Calculator({ c, catalog, locale }: {
         action="/#calculator"
         class="card calculator"
         hx-get="/"
-        hx-trigger="input delay:200ms, change, submit"
+        hx-trigger="input delay:200ms, submit"
         hx-target="#cost"
         hx-select="#cost"
         hx-swap="outerHTML"

@@ -38,7 +38,7 @@ function Toolbar({ choice, view, locale }: {
       action="/models"
       class="toolbar"
       hx-get="/models"
-      hx-trigger="input delay:200ms, change, submit"
+      hx-trigger="input delay:200ms, submit"
       hx-target="#models"
       hx-select="#models"
       hx-swap="outerHTML"

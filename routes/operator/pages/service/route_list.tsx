@@ -65,7 +65,7 @@ function RouteSearch({ filter, locale }: { filter: RouteFilter; locale: Locale }
       action="/operator/service"
       class="card inline-form"
       hx-get="/operator/service"
-      hx-trigger="input delay:200ms, change, submit"
+      hx-trigger="input delay:200ms, submit"
       hx-target="#routes"
       hx-select="#routes"
       hx-swap="outerHTML"
