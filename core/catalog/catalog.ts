@@ -41,6 +41,8 @@ export interface Catalog {
   readonly providers: Readonly<Record<string, ProviderEntry>>;
   readonly listRate: number;
   readonly defaultModel: Model;
+  /** Searches the web for models without a search of their own; absent: none does. */
+  readonly webSearchModel?: Model | undefined;
   readonly wallet: WalletRules;
   /** Whether a route has a cost: then every call notes its own, or that it is not known. */
   readonly hasCosts: boolean;
@@ -208,6 +210,7 @@ export function buildCatalog(
     providers,
     currencies: file.currencies,
     defaultModel: file.defaultModel,
+    webSearchModel: file.webSearchModel,
   });
   const byName = new Map(
     models.flatMap((model) => [model.id, ...model.aliases].map((name) => [name, model] as const)),
@@ -222,6 +225,9 @@ export function buildCatalog(
       providers,
       listRate: file.listRate,
       defaultModel,
+      webSearchModel: file.webSearchModel === undefined
+        ? undefined
+        : byName.get(file.webSearchModel),
       wallet: file.wallet,
       hasCosts: models.some(({ routes }) => routes.some((route) => route.rateCard !== undefined)),
       rateLimits: file.rateLimits,

@@ -1,6 +1,7 @@
 /** What callers may ask of a chat model, over all of its routes. */
-import type { ProviderStyle } from "../wire/contract.ts";
+import type { ProviderStyle, Style } from "../wire/contract.ts";
 import { resolveCapabilities } from "../wire/capabilities.ts";
+import { takesHostedTools } from "../wire/tools/tool_fields.ts";
 import type { Model, RouteStyle } from "./model.ts";
 
 /** The abilities of a chat model. */
@@ -52,4 +53,33 @@ export function modelAbilities({ routes }: Pick<Model, "routes">): ModelAbilitie
     efforts: [...new Set(taken.flatMap(({ efforts }) => efforts))],
     takesTemperature: taken.some(({ sampling }) => sampling === "full"),
   };
+}
+
+/**
+ * Whether a route of a chat model may search the web.
+ *
+ * @param from the style of the caller, whose requests pass unchanged to routes of the same style; absent: any
+ *
+ * @example
+ * ```ts
+ * import { buildModel } from "./catalog.ts";
+ * import { searchesWeb } from "./model_abilities.ts";
+ * const model = buildModel({
+ *   id: "m",
+ *   kind: "chat",
+ *   family: "f",
+ *   vision: false,
+ *   aliases: [],
+ *   hedge: false,
+ *   price: { unit: "token", vndPerMtok: 1 },
+ *   routes: [{ provider: "p", priority: 0, weight: 1, style: "chat", allow: ["web_search"] }],
+ * });
+ * if (!searchesWeb(model, "chat") || searchesWeb(model, "messages")) throw new Error("no such option");
+ * ```
+ */
+export function searchesWeb({ routes }: Pick<Model, "routes">, from?: Style): boolean {
+  return routes.some(({ style, allow, capabilities }) =>
+    isChatStyle(style) && allow.has("web_search") &&
+    (style === from || takesHostedTools(style, capabilities))
+  );
 }

@@ -4,6 +4,7 @@ import type { RouteCost } from "../billing/route_cost.ts";
 import { vnd } from "../billing/rate_card.ts";
 import { videoModelProblems } from "../media/video/model_rules.ts";
 import type { Model, ModelKind, RouteStyle } from "./model.ts";
+import { searchesWeb } from "./model_abilities.ts";
 import type { ProviderEntry } from "./schema.ts";
 
 /**
@@ -27,6 +28,7 @@ export interface CatalogParts {
   /** In the order of the file. */
   readonly models: readonly (Model | UnreadModel)[];
   readonly defaultModel: string | undefined;
+  readonly webSearchModel?: string | undefined;
 }
 
 /** The kind of models that a style serves. */
@@ -158,6 +160,21 @@ function unframedProblems(
   });
 }
 
+/** Finds what keeps the model that searches for others from doing so. */
+function searchModelProblems({ models, webSearchModel: name }: CatalogParts): string[] {
+  if (name === undefined) return [];
+  const found = models.find((model) =>
+    "id" in model ? model.id === name || model.aliases.includes(name) : model.names.includes(name)
+  );
+  if (found !== undefined && !("id" in found)) return [];
+  if (found?.kind !== "chat") return [`webSearchModel: "${name}" is not a chat model of this file`];
+  if (searchesWeb(found)) return [];
+  return [
+    `webSearchModel: no route of "${name}" can search the web: it needs "allow": ["web_search"], a route of style ` +
+    '"chat" also "extra_fields": ["web_search_options"] in its capabilities',
+  ];
+}
+
 /** Lists all problems, one line each, with the place in the file. */
 export function catalogProblems(parts: CatalogParts): string[] {
   const problems: string[] = currencyProblems(parts);
@@ -186,5 +203,6 @@ export function catalogProblems(parts: CatalogParts): string[] {
   if (kind !== "chat" && kind !== "unread") {
     problems.push(`defaultModel: "${defaultModel}" is not a chat model of this file`);
   }
+  problems.push(...searchModelProblems(parts));
   return problems;
 }

@@ -74,6 +74,7 @@ function readableParts(raw: unknown): CatalogParts & Pick<ReadGatewayFile, "secr
     providerNames: rawProviders.data && new Set(Object.keys(rawProviders.data)),
     models,
     defaultModel: rawModels.success ? word.parse(file["defaultModel"]) : undefined,
+    webSearchModel: rawModels.success ? word.parse(file["webSearchModel"]) : undefined,
   };
 }
 

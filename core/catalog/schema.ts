@@ -239,6 +239,10 @@ export const gatewayFileSchema = z.strictObject({
   listRate: z.int().positive().default(22_000)
     .describe("VND per unit of the published list figure."),
   defaultModel: name.describe("Chat model that answers for unknown names."),
+  webSearchModel: name.optional().describe(
+    "Chat model that searches the web for models without a search of their own. A route of it allows `web_search`. " +
+      "Default: none, and such searches are refused.",
+  ),
   wallet: walletSchema.prefault({}).describe("What accounts may spend; see docs/operations.md."),
   currencies: currenciesSchema,
   rateLimits: defaultRateLimitsSchema,

@@ -73,12 +73,15 @@ function refusal(check: BillableCheck, found: AskedFeature): GatewayError {
       { param },
     );
   }
+  const offer = feature === "web_search"
+    ? " (the operator can, by allow of a route or by webSearchModel in gateway.json)"
+    : "";
   const hint = feature === "web_search" && asked.style === "responses"
     ? ' (in Codex: web_search = "disabled")'
     : "";
   return new GatewayError(
     "invalid_request",
-    `${subject} costs extra at the provider, and this gateway does not offer it for this model; leave it out${hint}`,
+    `${subject} costs extra at the provider, and this gateway does not offer it for this model${offer}; leave it out${hint}`,
     { param },
   );
 }

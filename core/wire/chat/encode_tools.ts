@@ -97,7 +97,10 @@ function customFormat(format: JsonObject | undefined): JsonObject {
   return { format: { type, grammar } };
 }
 
-/** Writes the field for web search, which some models of this style take. A search cannot be forced. */
+/**
+ * Writes the field for web search, which some models of this style take. They search for every answer then, so a
+ * choice that forces the search is dropped by name, unless the model could call another tool instead.
+ */
 function encodeHosted(
   conversation: ToolFields,
   capabilities: ResolvedCapabilities,
@@ -111,7 +114,7 @@ function encodeHosted(
   const { allow: _, ...open } = options;
   for (const { requested, ...tool } of carriedHosted(conversation, open, warnings, has)) {
     if (requested.tool !== "web_search") continue;
-    refuseForced(tool, conversation.toolChoice);
+    if (conversation.tools.length > 1) refuseForced(tool, conversation.toolChoice);
     body[searchField] = writeSearchOptions(requested, warnings);
   }
 }

@@ -128,7 +128,7 @@ const hostedNames: ReadonlyMap<HostedToolRequest["tool"], string> = new Map(
   ] as const,
 );
 
-/** Writes the hosted tools that the vendor has too. They take no options, and none can be forced. */
+/** Writes the hosted tools that the vendor has too. They take no options, and none can be forced beside others. */
 function encodeHosted(
   conversation: ToolFields,
   options: ConversionOptions,
@@ -137,7 +137,7 @@ function encodeHosted(
 ): JsonObject[] {
   const has = ({ tool }: HostedToolRequest) => !isExcluded && hostedNames.has(tool);
   return carriedHosted(conversation, options, warnings, has).flatMap(({ requested, ...tool }) => {
-    refuseForced(tool, conversation.toolChoice);
+    if (conversation.tools.length > 1) refuseForced(tool, conversation.toolChoice);
     if (requested.tool === "web_search") {
       const { allowedDomains, blockedDomains, location, maxUses, contextSize } = requested;
       warnOfRequested([allowedDomains, blockedDomains, location, maxUses, contextSize], warnings);

@@ -67,8 +67,8 @@ export function refuseForced(tool: HostedTool, choice: ToolChoice | undefined): 
 /** Says what a model lacks to run a hosted tool. */
 function missingTool({ requested }: HostedTool): string {
   return requested?.tool === "web_search"
-    ? "needs a model that can search the web itself, or a route of this one that can " +
-      "(the operator allows web_search there)"
+    ? "needs a model that can search the web itself, a route of this one that can " +
+      "(the operator allows web_search there), or a webSearchModel in the operator's gateway.json"
     : "runs only at its own provider, not for this model";
 }
 

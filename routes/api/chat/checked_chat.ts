@@ -18,6 +18,7 @@ import type { CallStart } from "../call_settlement.ts";
 import type { Gateway } from "../gateway.ts";
 import type { OutputLimitNotice } from "../response_headers.ts";
 import { checkVersion, type Incoming, requireJson } from "../incoming.ts";
+import { chooseSearchModel } from "./web_search.ts";
 
 /** A chat call that was read and checked. Nothing is reserved for it yet. */
 export interface CheckedCall {
@@ -61,7 +62,11 @@ export function checkChat(
   const read = readChatRequest(style, body.outline);
   const request = path?.inArray === true ? { ...read, inArray: true } : read;
   const catalog = gateway.catalog.current;
-  const chosen = chooseModel(catalog, request.model, "chat", principal);
+  const named = { style, body, name: request.model, principal };
+  const chosen = chooseSearchModel(
+    chooseModel(catalog, request.model, "chat", principal),
+    named,
+  );
   const { model, mappedFrom } = incoming.chosen = chosen;
   refuseUnseenImages(model, body.outline);
   const urls = fetchedUrls(body.outline);

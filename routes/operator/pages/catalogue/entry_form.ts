@@ -134,7 +134,8 @@ function providerOf(form: PostedForm, before: JsonObject): JsonObject {
 
 function settingsOf(form: PostedForm, before: JsonObject): JsonObject {
   const entry = put(before, "listRate", form.text("listRate") && whole(form.text("listRate")));
-  return put(entry, "defaultModel", form.text("defaultModel"));
+  const named = put(entry, "defaultModel", form.text("defaultModel"));
+  return put(named, "webSearchModel", form.text("webSearchModel"));
 }
 
 /** Everything of a catalogue besides models and providers. */

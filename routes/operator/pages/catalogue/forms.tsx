@@ -334,6 +334,15 @@ export function SettingsForm({ visitor, base, entry, models }: Omit<EntryFormPro
               value={textOf(entry["defaultModel"])}
               options={models.map((value) => ({ value, label: value }))}
             />
+            <SelectField
+              name="webSearchModel"
+              label={t.webSearchModel}
+              value={textOf(entry["webSearchModel"])}
+              options={[
+                { value: "", label: t.noWebSearchModel },
+                ...models.map((value) => ({ value, label: value })),
+              ]}
+            />
             <TextField
               name="listRate"
               label={t.listRate}

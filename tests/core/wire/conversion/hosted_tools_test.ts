@@ -232,3 +232,16 @@ Deno.test("a function that bears the name of a hosted tool keeps it", () => {
   const { body, dropped } = sent("responses", "messages", { tools: [{ type: "web_search" }, f] });
   assertEquals([(body["tools"] as Json[]).length, dropped], [1, ["tools.0"]]);
 });
+
+Deno.test("a forced search is carried where it is the only tool, the choice is named; beside others it is refused", () => {
+  const search = { type: "web_search_20250305", name: "web_search" };
+  const f = { name: "f", input_schema: { type: "object" } };
+  const tool_choice = { type: "tool", name: "web_search" };
+  for (const to of ["chat", "gemini"] as const) {
+    const { body, dropped } = sent("messages", to, { tools: [search], tool_choice }, searchable);
+    assertEquals([body["tool_choice"], body["toolConfig"]], [undefined, undefined], to);
+    assertEquals(dropped, ["tool_choice"], to);
+    const beside = asked("messages", { tools: [search, f], tool_choice });
+    assertEquals(refusal("messages", to, beside, searchable).param, "tool_choice", to);
+  }
+});
