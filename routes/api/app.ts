@@ -11,7 +11,7 @@ import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";
 import type { Style } from "../../core/wire/contract.ts";
 import { type Reply, responseOf } from "../../core/lib/http1/server/reply.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { type ErrorStyle, GatewayError } from "../../core/errors.ts";
 import { newId } from "../../core/lib/ids.ts";
 import { withCommonHeaders } from "../http/common_headers.ts";
 import { errorReply, errorResponse } from "../http/error_response.ts";
@@ -250,13 +250,15 @@ export function createApi(gateway: Gateway): Hono<{ Bindings: ConnectionBindings
 /** Answers a request for a path that is not served. */
 export async function notFound(gateway: Gateway, request: Request): Promise<Response> {
   await request.body?.cancel();
-  const { pathname } = new URL(request.url);
   const requestId = newId("request", gateway.clock.nowMs());
-  const error = new GatewayError("not_found", unknownPathMessage(pathname, servedPaths));
-  const style = pathname.startsWith(geminiPaths)
-    ? "gemini"
-    : pathname.includes("/messages")
-    ? "messages"
-    : listStyle(request.headers);
-  return errorResponse(error, style, requestId);
+  const path = pathOf(request.url);
+  const error = new GatewayError("not_found", unknownPathMessage(path, servedPaths));
+  return errorResponse(error, unknownPathStyle(path, request.headers), requestId);
+}
+
+/** The style of the 404: that of the path as it was sent, then that of the client. */
+function unknownPathStyle(path: string, headers: HttpRequest["headers"]): ErrorStyle {
+  if (path.startsWith(geminiPaths)) return "gemini";
+  if (path.includes("/messages")) return "messages";
+  return isGeminiClient(headers) ? "gemini" : listStyle(headers);
 }

@@ -6,6 +6,9 @@
 /** Characters of an unknown path that the 404 repeats: longer than any path that a library requests. */
 const maxRepeatedPathChars = 64;
 
+/** A segment `.` or `..`, plain or encoded. Paths are matched as they were sent, so none of them leads anywhere. */
+const dotSegment = /(?:^|[/\\]|%2f|%5c)(?:\.|%2e){1,2}(?:$|[/\\]|%2f|%5c)/i;
+
 /** What vendors offer and this gateway does not, by the beginning of the path, with the reason. */
 const outside: readonly (readonly [path: RegExp, what: string])[] = [
   [
@@ -54,7 +57,7 @@ function meantPath(pathname: string, served: readonly string[]): string | undefi
 
 /**
  * The message of a 404.
- * @param pathname the requested path
+ * @param pathname the requested path, as it was sent
  * @param served the paths under `/v1` that are served
  * @example
  * ```ts
@@ -66,6 +69,9 @@ function meantPath(pathname: string, served: readonly string[]): string | undefi
  * ```
  */
 export function unknownPathMessage(pathname: string, served: readonly string[]): string {
+  if (dotSegment.test(pathname)) {
+    return "There is no such path: the segments . and .. are not resolved here; send the path without them";
+  }
   if (pathname.startsWith("/v1/v1/")) {
     return "There is no such path: the base address must not end in /v1 for this client";
   }

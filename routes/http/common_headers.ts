@@ -7,11 +7,17 @@ export interface WithHeaders {
   readonly headers: Pick<Headers, "get" | "has" | "set" | "append">;
 }
 
-/** Writes the common headers; each is added to every kind of answer. */
+/**
+ * Writes the common headers; each is added to every kind of answer.
+ *
+ * `nosniff`: an answer repeats texts of callers, such as the name of an unknown model, and a browser that guesses its
+ * type could run them as a page.
+ */
 function commonHeaders(requestId: RequestId): readonly [string, string][] {
   return [
     [answerHeaders.requestId, requestId],
     [answerHeaders.messagesRequestId, requestId],
+    ["x-content-type-options", "nosniff"],
   ];
 }
 
