@@ -1,7 +1,10 @@
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { Reply } from "../../../../core/lib/http1/server/reply.ts";
+import type { ByteSource } from "../../../../core/lib/bytes/byte_source.ts";
+import { serverBounds } from "../../../../routes/server/http1/bounds.ts";
 import type { RequestHandler } from "../../../../routes/server/http1/client_connection.ts";
 import type { ServedRequest } from "../../../../routes/server/http1/served_request.ts";
+import { until } from "../../../support/until.ts";
 import { exchange, latin1, serve, settled, textOf } from "./fake_client.ts";
 
 const reply = (text: string, headers: [string, string][] = []) =>
@@ -62,6 +65,49 @@ Deno.test("pipelined requests are answered in their order, however long the firs
   );
   client.end();
 });
+
+const largeBytes = 200_000;
+const pieceBytes = 1_000;
+
+/** A body of ten pieces that counts those that were asked for. */
+function pieces(onPull: () => void): ByteSource {
+  let pulled = 0;
+  return {
+    pull(into) {
+      onPull();
+      if (pulled++ === 10) into.close();
+      else into.enqueue(new Uint8Array(pieceBytes));
+    },
+    cancel() {},
+  };
+}
+
+const kindsOfAnswers: Readonly<Record<string, (onPull: () => void) => Reply>> = {
+  small: () => reply("x"),
+  large: () => new Reply(200, [], new Uint8Array(largeBytes)),
+  streamed: (onPull) => new Reply(200, [], pieces(onPull)),
+};
+
+for (const [kind, answerWith] of Object.entries(kindsOfAnswers)) {
+  Deno.test(`of 1,000 pipelined requests one is answered until its client reads: ${kind}`, async () => {
+    let [answered, pulls] = [0, 0];
+    const { client, connection, over } = serve(() => {
+      answered++;
+      return answerWith(() => pulls++);
+    });
+    client.take(false);
+    for (let sent = 0; sent < 1_000; sent++) client.send(get);
+    await settled();
+    assertEquals([answered, client.writes], [1, 1]);
+    assert(pulls <= 2, `${pulls} pieces of an answer that nobody reads`);
+    // The requests behind it wait in the socket, but for one buffer of them.
+    assertEquals(connection.reader.buffer.length, serverBounds.readBytes);
+    client.take(true);
+    await until(() => answered === 1_000, "all answers");
+    client.end();
+    await over;
+  });
+}
 
 for (const [name, handler] of [["own", echo], ["standard", standardEcho]] as const) {
   Deno.test(`bytes may be cut anywhere: ${name} requests`, async () => {
