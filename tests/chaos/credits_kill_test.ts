@@ -99,6 +99,17 @@ Deno.test(
       }
       await life(Infinity);
       assertEquals(await soundGrants(folder, id), 20, "the whole budget, and no more");
+      // Whoever has the credit learns so, also who never got an answer.
+      const gateway = await startMoneyGateway(folder);
+      const texts = await Promise.all(sessions.map(async (session) => {
+        const browser = browserAt(gateway, { session });
+        const page = await browser.get("/wallet");
+        return (await browser.submit(page, "/wallet/vouchers", { code })).text;
+      }));
+      await gateway.end("SIGTERM");
+      const told = texts.filter((text) => text.includes("already credited to your account"));
+      assertEquals(told.length, 20);
+      assertEquals(await soundGrants(folder, id), 20, "nobody got it twice");
     }),
 );
 

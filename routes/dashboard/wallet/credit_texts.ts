@@ -63,7 +63,8 @@ export const creditTexts = defineTexts({
     redeemed: (amount: string) => `${amount} of credit are in your wallet.`,
     redeemedUntil: (amount: string, day: string) =>
       `${amount} of credit are in your wallet, until ${day}.`,
-    repeated: (amount: string) => `You have redeemed this code before: ${amount}.`,
+    repeated: (amount: string, time: string) =>
+      `This code was already credited to your account: ${amount} on ${time}. It counts once.`,
     validFrom: (time: string) => `This voucher code is valid from ${time}.`,
     refusals: refusalsEn,
   },
@@ -85,7 +86,8 @@ export const creditTexts = defineTexts({
     redeem: "Dùng mã",
     redeemed: (amount) => `Đã nhận ${amount} vào ví.`,
     redeemedUntil: (amount, day) => `Đã nhận ${amount} vào ví, dùng đến ngày ${day}.`,
-    repeated: (amount) => `Bạn đã dùng mã này rồi: ${amount}.`,
+    repeated: (amount, time) =>
+      `Mã này đã được cộng vào tài khoản của bạn: ${amount} lúc ${time}. Mỗi mã chỉ tính một lần.`,
     validFrom: (time) => `Mã quà tặng này có hiệu lực từ ${time}.`,
     refusals: refusalsVi,
   },

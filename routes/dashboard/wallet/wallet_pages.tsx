@@ -62,6 +62,7 @@ async function walletPage(
     readonly amountError?: string;
     readonly markError?: string;
     readonly saved?: boolean;
+    /** What a voucher code gave, now or before. */
     readonly redeemed?: string;
     /** A voucher code that was refused, and why. */
     readonly voucher?: { readonly code: string; readonly error: string };
@@ -251,10 +252,12 @@ async function redeem(c: PageContext, deps: WalletDeps) {
       : t.validFrom(formatDateTime(startsAtMs, locale));
     return await walletPage(c, deps, { voucher: { code, error } });
   }
-  const { amountMicroVnd, grant } = result.entry;
+  const { amountMicroVnd, grant, atMs } = result.entry;
   const amount = formatMoney(amountMicroVnd, locale);
+  // Also what is sent again because the answer was lost: an error would suggest that the credit is lost, too.
   if (result.isRepeated) {
-    return await walletPage(c, deps, { voucher: { code, error: t.repeated(amount) } });
+    const redeemed = t.repeated(amount, formatDateTime(atMs, locale));
+    return await walletPage(c, deps, { redeemed });
   }
   const redeemed = grant?.expiresAtMs === undefined
     ? t.redeemed(amount)
