@@ -21,6 +21,7 @@ import { customerPages } from "./pages.ts";
 import { guardMutations, identifyVisitor } from "./visitor/identify.ts";
 import { boundRendering } from "./visitor/render_budget.ts";
 import { securityHeaders } from "./visitor/security_headers.ts";
+import { sharePages } from "./visitor/shared_pages.ts";
 import type { DashboardEnv } from "./visitor/visitor.ts";
 
 /** Bytes of a form of the dashboard: the longest is a key with every model ticked. */
@@ -56,7 +57,9 @@ export function createDashboard(
   app.route("/", createAssetRoutes());
   // The assets before this have their own encodings. Event streams and `no-transform` answers stay as they are.
   app.use(compress());
-  app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps), boundRendering(deps.clock));
+  const shared = pathRoots(pages.filter(({ isShared }) => isShared === true));
+  app.use(securityHeaders(deps.baseUrl), identifyVisitor(deps, shared));
+  app.use(sharePages(deps), boundRendering(deps.clock));
   app.use(provideNavigation(pages));
   app.use("/operator/*", bodyLimit({ maxSize: maxOperatorFormBytes, onError: tooLargePage }));
   app.use("/playground/api/*", bodyLimit({ maxSize: maxPlaygroundBytes, onError: tooLargePage }));
@@ -65,7 +68,10 @@ export function createDashboard(
     if (path.startsWith("/operator/") || path.startsWith("/playground/api/")) return await next();
     return await formLimit(c, next);
   });
-  app.use(guardMutations(deps, forbiddenPage, publicFormRoots(pages)));
+  app.use(guardMutations(deps, forbiddenPage, {
+    publicForms: pathRoots(pages.filter(({ isPublicForm }) => isPublicForm === true)),
+    harmlessForms: pathRoots(pages.filter(({ isHarmlessForm }) => isHarmlessForm === true)),
+  }));
   for (const page of pages) app.route("/", page.app);
   return app;
 }
@@ -82,9 +88,7 @@ function provideNavigation(pages: readonly MountedPage[]): MiddlewareHandler<Das
   };
 }
 
-/** Returns the first path segments of the pages whose forms need no session. */
-function publicFormRoots(pages: readonly MountedPage[]): ReadonlySet<string> {
-  const paths = pages.filter(({ isPublicForm }) => isPublicForm === true)
-    .flatMap(({ app }) => servedPaths(app));
-  return new Set(paths.map((path) => segmentAt(path, 0)));
+/** Returns the first path segments of pages. */
+function pathRoots(pages: readonly MountedPage[]): ReadonlySet<string> {
+  return new Set(pages.flatMap(({ app }) => servedPaths(app)).map((path) => segmentAt(path, 0)));
 }

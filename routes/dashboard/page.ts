@@ -12,6 +12,13 @@ export interface PageDeclaration<Deps> {
   readonly navigation?: NavigationEntry;
   /** Its forms can be sent by visitors who are not signed in. */
   readonly isPublicForm?: true;
+  /** Its forms change cookies of the browser only: visitors without a session need no token for them. */
+  readonly isHarmlessForm?: true;
+  /**
+   * All visitors without a session see the same under its paths, by language and theme, and it has no form for them
+   * that needs a token: it is rendered once for all of them (`visitor/shared_pages.ts`).
+   */
+  readonly isShared?: true;
   /** Registers the handlers, under whole paths. */
   readonly routes: (deps: Deps) => Hono<DashboardEnv>;
 }
@@ -20,13 +27,15 @@ export interface PageDeclaration<Deps> {
 export interface MountedPage {
   readonly navigation?: NavigationEntry | undefined;
   readonly isPublicForm?: true | undefined;
+  readonly isHarmlessForm?: true | undefined;
+  readonly isShared?: true | undefined;
   readonly app: Hono<DashboardEnv>;
 }
 
 /** Binds a page to its dependencies. */
 export function mountPage<Deps>(page: PageDeclaration<Deps>, deps: Deps): MountedPage {
-  const { navigation, isPublicForm } = page;
-  return { navigation, isPublicForm, app: page.routes(deps) };
+  const { navigation, isPublicForm, isHarmlessForm, isShared } = page;
+  return { navigation, isPublicForm, isHarmlessForm, isShared, app: page.routes(deps) };
 }
 
 /** Lists the paths that an app serves, without middleware. */

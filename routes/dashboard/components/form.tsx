@@ -2,8 +2,9 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Visitor } from "../visitor/visitor.ts";
 
-/** The hidden field with the CSRF token, without which no form is accepted. */
+/** The hidden field with the CSRF token, without which no form is accepted but that of preferences. */
 export function CsrfField({ visitor }: { visitor: Visitor }) {
+  if (visitor.csrfToken === undefined) return null;
   return <input type="hidden" name="csrf" value={visitor.csrfToken} />;
 }
 

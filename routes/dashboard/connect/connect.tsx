@@ -126,6 +126,7 @@ function createConnectPage(deps: DashboardDeps): Hono<DashboardEnv> {
 }
 
 export const connectPage: PageDeclaration<DashboardDeps> = {
+  isShared: true,
   navigation: {
     href: "/connect",
     icon: "connect",

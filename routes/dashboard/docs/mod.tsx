@@ -146,6 +146,7 @@ function createDocs(deps: DashboardDeps): Hono<DashboardEnv> {
 }
 
 export const docsPages: PageDeclaration<DashboardDeps> = {
+  isShared: true,
   navigation: {
     href: "/docs",
     icon: "docs",

@@ -126,7 +126,7 @@ function Head({ visitor, title, description, scripts, styles, bare }: PageProps)
       <meta name="viewport" content="width=device-width, initial-scale=1" />
       <meta name="color-scheme" content={visitor.theme === "auto" ? "light dark" : visitor.theme} />
       <meta name="referrer" content="same-origin" />
-      <meta name="csrf-token" content={visitor.csrfToken} />
+      {visitor.csrfToken !== undefined && <meta name="csrf-token" content={visitor.csrfToken} />}
       <meta name="htmx-config" content='{"includeIndicatorCSS":false,"history":false}' />
       <title>{bare === true ? title : `${title} · ${t.brand}`}</title>
       {description === undefined

@@ -154,6 +154,7 @@ function createHomePage(deps: DashboardDeps): Hono<DashboardEnv> {
 }
 
 export const homePage: PageDeclaration<DashboardDeps> = {
+  isShared: true,
   navigation: {
     href: "/",
     icon: "home",

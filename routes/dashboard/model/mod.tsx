@@ -171,4 +171,7 @@ function createModelPage(deps: DashboardDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>().get("/models/:id", (c) => modelPage(c, deps, history));
 }
 
-export const oneModelPage: PageDeclaration<DashboardDeps> = { routes: createModelPage };
+export const oneModelPage: PageDeclaration<DashboardDeps> = {
+  isShared: true,
+  routes: createModelPage,
+};

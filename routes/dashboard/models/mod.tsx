@@ -127,6 +127,7 @@ function createModelPage(deps: DashboardDeps): Hono<DashboardEnv> {
 }
 
 export const modelPage: PageDeclaration<DashboardDeps> = {
+  isShared: true,
   navigation: {
     href: "/models",
     icon: "models",

@@ -93,4 +93,4 @@ function createSite(deps: DashboardDeps): Hono<DashboardEnv> {
   return app;
 }
 
-export const sitePages: PageDeclaration<DashboardDeps> = { routes: createSite };
+export const sitePages: PageDeclaration<DashboardDeps> = { isShared: true, routes: createSite };

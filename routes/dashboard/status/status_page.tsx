@@ -160,6 +160,7 @@ function createStatusPage(deps: DashboardDeps): Hono<DashboardEnv> {
 }
 
 export const statusPages: PageDeclaration<DashboardDeps> = {
+  isShared: true,
   navigation: {
     href: "/status",
     icon: "status",

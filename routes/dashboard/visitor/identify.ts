@@ -57,20 +57,31 @@ function pagePath(c: Context): string {
   return page === null ? "/" : page.pathname + page.search;
 }
 
-/** Sets `visitor` in the context of the request. */
-export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv> {
+/**
+ * Sets `visitor` in the context of the request.
+ *
+ * @param sharedPages first path segments of the pages that look the same to all visitors without a session
+ */
+export function identifyVisitor(
+  deps: PageDeps,
+  sharedPages: ReadonlySet<string> = new Set(),
+): MiddlewareHandler<DashboardEnv> {
   const cookies = createCookies(deps.baseUrl);
   const announcements = new Announcements(deps);
   const suppliedPages = [...deps.suppliedPages?.keys() ?? []];
 
-  async function see(c: Context<DashboardEnv>, secret: string, signedIn?: SignedIn): Promise<void> {
+  async function see(
+    c: Context<DashboardEnv>,
+    secret: string | undefined,
+    signedIn?: SignedIn,
+  ): Promise<void> {
     const nowMs = deps.clock.nowMs();
     c.set("visitor", {
       announcements: (await announcements.latest()).filter((one) => isShown(one, nowMs)),
       locale: parseLocale(readPreference(c, "locale")) ?? signedIn?.account.locale ??
         acceptedLocale(c.req.header("accept-language")),
       theme: parseTheme(readPreference(c, "theme")),
-      csrfToken: maskCsrfToken(await hashSecret("csrf", secret)),
+      csrfToken: secret === undefined ? undefined : maskCsrfToken(await hashSecret("csrf", secret)),
       path: pagePath(c),
       signedIn,
       sandbox: deps.sandbox,
@@ -82,6 +93,12 @@ export function identifyVisitor(deps: PageDeps): MiddlewareHandler<DashboardEnv>
 
   return async (c, next) => {
     const token = cookies.read(c, "session");
+    const isShared = token === undefined && c.req.method === "GET" &&
+      sharedPages.has(segmentAt(c.req.path, 0));
+    if (isShared) {
+      await see(c, undefined);
+      return await next();
+    }
     let signedIn: SignedIn | undefined;
     try {
       signedIn = await signedInBy(deps, token);
@@ -132,20 +149,30 @@ function hasLostSession(c: Context<DashboardEnv>, publicForms: ReadonlySet<strin
   return c.get("visitor").signedIn === undefined && !publicForms.has(segmentAt(c.req.path, 0));
 }
 
+/** Forms with rules of their own, by the first path segments of their pages. */
+export interface GuardedForms {
+  /** They need no session. */
+  readonly publicForms: ReadonlySet<string>;
+  /** They need no session and, without one, no token. */
+  readonly harmlessForms: ReadonlySet<string>;
+}
+
+const noForms: GuardedForms = { publicForms: new Set(), harmlessForms: new Set() };
+
 /** The reason why a mutation was refused. */
 export type RefusedForm = "forbidden" | "unreadable";
 
 /**
  * Refuses mutations that do not come from a page of the gateway in the same browser: checks the origin headers, then
- * the token that is tied to the session (or, before sign-in, to the visitor cookie).
+ * the token that is tied to the session (or, before sign-in, to the visitor cookie). The token may be absent where a
+ * visitor without a session sends a harmless form, which can be on a page that all of them share.
  *
  * @param refuse answers a refused request
- * @param publicForms first path segments of the pages whose forms need no session
  */
 export function guardMutations(
   deps: Pick<PageDeps, "baseUrl">,
   refuse: (c: Context<DashboardEnv>, why: RefusedForm) => Response | Promise<Response>,
-  publicForms: ReadonlySet<string> = new Set(),
+  { publicForms, harmlessForms }: GuardedForms = noForms,
 ): MiddlewareHandler<DashboardEnv> {
   return async (c, next) => {
     if (c.req.method === "GET" || c.req.method === "HEAD") return await next();
@@ -153,8 +180,12 @@ export function guardMutations(
     const sent = await sentCsrfToken(c);
     if (sent === "unreadable") return await refuse(c, "unreadable");
     const { csrfToken } = c.get("visitor");
-    const isOurs = sent.token !== undefined && await sameCsrfToken(sent.token, csrfToken);
+    const isOurs = sent.token !== undefined && csrfToken !== undefined &&
+      await sameCsrfToken(sent.token, csrfToken);
     if (isOurs) return await next();
+    const isHarmless = sent.token === undefined && c.get("visitor").signedIn === undefined &&
+      harmlessForms.has(segmentAt(c.req.path, 0));
+    if (isHarmless) return await next();
     return hasLostSession(c, publicForms) ? sendToSignIn(c) : await refuse(c, "forbidden");
   };
 }

@@ -27,5 +27,6 @@ function createPreferences(deps: PageDeps): Hono<DashboardEnv> {
 
 export const preferencePages: PageDeclaration<PageDeps> = {
   isPublicForm: true,
+  isHarmlessForm: true,
   routes: createPreferences,
 };

@@ -32,8 +32,11 @@ export interface SignedIn {
 export interface Visitor {
   readonly locale: Locale;
   readonly theme: Theme;
-  /** The token for every form ({@linkcode CsrfField}) and for the header `x-csrf-token` of scripted requests. */
-  readonly csrfToken: string;
+  /**
+   * The token for every form ({@linkcode CsrfField}) and for the header `x-csrf-token` of scripted requests. Absent:
+   * the page is the same for all visitors without a session (`shared_pages.ts`).
+   */
+  readonly csrfToken: string | undefined;
   /** Path and query of the page to come back to; for a posted form, of the page that it is on. */
   readonly path: string;
   readonly signedIn: SignedIn | undefined;
