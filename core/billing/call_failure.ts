@@ -25,6 +25,28 @@ const messages = {
   maintenance: "The receipt was not confirmed in time, so the answer was withheld; it was free",
 } as const satisfies Readonly<Record<string, string>>;
 
+/** Our words for what ends a stream after output began. Other codes are errors that the provider sent in its stream. */
+const endMessages = {
+  call_timeout: "The call reached its bound of 15 minutes",
+  upstream_timeout: "The provider stopped sending",
+  upstream_unreachable: "The provider's answer broke off, or could not be read",
+  insufficient_balance: "The balance was used up",
+  spending_limit_reached: "The limit of the API key was reached",
+  output_limit: "The provider sent more output than was asked for",
+  access_ended: "The API key was revoked or had expired, or the account was blocked",
+  shutdown: "The gateway was restarting",
+  internal_error: "Something went wrong inside the gateway",
+} as const satisfies Readonly<Record<string, string>>;
+
+/** Codes of ends with words of ours. */
+export type KnownStreamEnd = keyof typeof endMessages;
+
+/** What ends a stream: a bound or an act of the gateway, or the code of the error that the client was told. */
+export type StreamEndCode = ErrorCode | KnownStreamEnd;
+
+/** All codes of ends with words of ours. */
+export const knownStreamEnds = Object.keys(endMessages) as readonly KnownStreamEnd[];
+
 /** Codes with words of ours. */
 export type FailureCode = keyof typeof messages;
 
@@ -87,4 +109,23 @@ export function failureOf(
     code,
     message: message ?? "The provider refused the call",
   };
+}
+
+/**
+ * Explains what ended a stream that was not whole; `undefined` for any other call.
+ *
+ * @example
+ * ```ts
+ * import { streamEndOf } from "./call_failure.ts";
+ * const end = streamEndOf({ endCode: "call_timeout" });
+ * if (end?.message !== "The call reached its bound of 15 minutes") throw new Error(end?.message);
+ * ```
+ */
+export function streamEndOf(
+  { endCode: code }: Pick<Receipt, "endCode">,
+): Pick<CallFailure, "code" | "message"> | undefined {
+  if (code === undefined) return undefined;
+  const known: Readonly<Record<string, string>> = endMessages;
+  const message = Object.hasOwn(known, code) ? known[code] : undefined;
+  return { code, message: message ?? "The provider ended its answer with an error" };
 }

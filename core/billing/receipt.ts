@@ -129,6 +129,11 @@ export interface Receipt {
   /** Units for per-unit prices: calls, images, videos, seconds of audio, searches. */
   readonly units: number;
   readonly price: AppliedPrice;
+  /**
+   * What ended a stream that was not whole, as `call_failure.ts` explains it. Absent: the answer was whole, its client
+   * left, or the receipt is of an earlier release.
+   */
+  readonly endCode?: string;
   /** The tier of service whose factor the rates contain; absent: the usual one. */
   readonly serviceTier?: string;
   /** Fees of hosted tools, which `costMicroVnd` contains. Absent: none were charged. */

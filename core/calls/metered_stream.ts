@@ -33,6 +33,7 @@ import type { ByteSink, ByteSource } from "../lib/bytes/byte_source.ts";
 import type { PieceReceiver } from "../upstream/transport.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
 import { GatewayError } from "../errors.ts";
+import type { StreamEndCode } from "../billing/call_failure.ts";
 import type { Outcome } from "../billing/receipt.ts";
 import { knownFailure, type StartedStream } from "./attempt.ts";
 import { type CallControl, stopError } from "./call_control.ts";
@@ -53,9 +54,10 @@ export interface MeteredStreamInput {
   /**
    * Debits and writes the receipt; the stream's reading says what was produced. Called exactly once per stream, however
    * it ends. While it is pending nothing that ends the stream is released. If it rejects with a {@linkcode GatewayError}
-   * the stream ends with that error, otherwise the connection is broken off.
+   * the stream ends with that error, otherwise the connection is broken off. `endCode` says what ended a stream before
+   * it was whole.
    */
-  readonly settle: (outcome: Outcome) => Promise<void>;
+  readonly settle: (outcome: Outcome, endCode: StreamEndCode | undefined) => Promise<void>;
   /** Each may end the stream early; the first that does wins. */
   readonly bounds?: readonly StreamBound[];
   /** Bytes of the provider after which the stream is given up, whatever they contain. */
@@ -303,7 +305,7 @@ export class MeteredSource implements ByteSource, PieceReceiver {
 
   /** Settles the call, then releases the last bytes. */
   async #release(
-    { outcome, lastBytes }: StreamEnd,
+    { outcome, code, lastBytes }: StreamEnd,
     preamble: Uint8Array | undefined,
   ): Promise<void> {
     const sink = this.#sink;
@@ -315,7 +317,7 @@ export class MeteredSource implements ByteSource, PieceReceiver {
     }
     const tail = this.#orBug(lastBytes);
     try {
-      await this.#input.settle(outcome);
+      await this.#input.settle(outcome, code);
     } catch (cause) {
       // Never a clean end without a receipt: the client must see that the answer is not whole.
       if (!(cause instanceof GatewayError)) return sink?.error(cause);

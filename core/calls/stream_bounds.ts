@@ -4,6 +4,7 @@
  * A stream has several bounds (what the caller asked for, what the wallet pays). Each names a figure of output bytes up
  * to which it need not be asked, so that a chunk costs one comparison with the lowest of them.
  */
+import type { StreamEndCode } from "../billing/call_failure.ts";
 import type { TokenUsage } from "../billing/token_usage.ts";
 import type { GatewayError } from "../errors.ts";
 import type { StreamReading } from "../wire/contract.ts";
@@ -14,6 +15,8 @@ export interface StreamCut {
   readonly as: "length" | "error";
   /** The error event; used for `length` too where the style has no such stop. */
   readonly error: GatewayError;
+  /** What the receipt names as the end; absent: the code of the error. */
+  readonly code?: StreamEndCode;
   /** What is billed so far, for styles that report it at the end. */
   readonly usage: TokenUsage;
 }

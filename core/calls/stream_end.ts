@@ -3,6 +3,7 @@
  *
  * `core/billing/outcome.ts` has what each outcome costs.
  */
+import type { StreamEndCode } from "../billing/call_failure.ts";
 import type { Outcome } from "../billing/receipt.ts";
 import type { GatewayError } from "../errors.ts";
 import type { StreamPipe } from "../wire/contract.ts";
@@ -12,6 +13,8 @@ import type { StreamCut } from "./stream_bounds.ts";
 /** The end of a stream: its outcome and the last bytes for the client. */
 export interface StreamEnd {
   readonly outcome: Outcome;
+  /** What ended it before it was whole; absent also where the client left. */
+  readonly code?: StreamEndCode | undefined;
   /** Makes the last bytes. Called once, when nothing more will be read. May throw if the pipe itself has failed. */
   readonly lastBytes: () => Uint8Array;
 }
@@ -25,18 +28,19 @@ export const clientLeft: StreamEnd = {
 /** The provider reported its end, or its body ended. */
 export function finished(pipe: StreamPipe): StreamEnd {
   const tail = pipe.end();
-  const { state, sawOutput, usage } = pipe.reading;
+  const { state, sawOutput, usage, error } = pipe.reading;
   const isEmpty = !sawOutput && usage === undefined;
-  return {
-    outcome: state === "completed" ? (isEmpty ? "empty" : "completed") : "broken",
-    lastBytes: () => tail,
-  };
+  const lastBytes = () => tail;
+  if (state === "completed") return { outcome: isEmpty ? "empty" : "completed", lastBytes };
+  // As the pipe has told the client.
+  return { outcome: "broken", code: error?.code ?? "upstream_unreachable", lastBytes };
 }
 
 /** A bound was reached. */
-export function cutShort(pipe: StreamPipe, { as, error, usage }: StreamCut): StreamEnd {
+export function cutShort(pipe: StreamPipe, { as, error, usage, code }: StreamCut): StreamEnd {
   return {
     outcome: "cut",
+    code: code ?? error.code,
     lastBytes: () => (as === "length" ? pipe.stopForLength(usage) : undefined) ?? pipe.fail(error),
   };
 }
@@ -47,8 +51,11 @@ export function brokenOff(
   error: GatewayError,
   { stopped, hasLeft }: { readonly stopped: StopReason | undefined; readonly hasLeft: boolean },
 ): StreamEnd {
+  const lastBytes = () => pipe.fail(error);
+  if (hasLeft || stopped === "client_gone") return { outcome: "client_gone", lastBytes };
   return {
-    outcome: hasLeft ? "client_gone" : stopped === "access_ended" ? "cut" : "broken",
-    lastBytes: () => pipe.fail(error),
+    outcome: stopped === "access_ended" ? "cut" : "broken",
+    code: stopped ?? error.code,
+    lastBytes,
   };
 }

@@ -59,9 +59,10 @@ type StoredAttempt =
     ms: number,
     region: string | null,
     from: string | null,
-    /** These two are about the call, and only in its first attempt: earlier releases read five elements. */
+    /** These are about the call, and only in its first attempt: earlier releases read five elements, or seven. */
     cost?: StoredCost | null,
-    catalogVersion?: number,
+    catalogVersion?: number | null,
+    endCode?: string,
   ];
 
 const noCallMembers = {};
@@ -69,10 +70,14 @@ const noCallMembers = {};
 function storedAttempt(
   { route, outcome, ms, region }: Attempt,
   from: string | undefined,
-  { providerCost, catalogVersion }: Pick<Receipt, "providerCost" | "catalogVersion">,
+  { providerCost, catalogVersion, endCode }: Pick<
+    Receipt,
+    "providerCost" | "catalogVersion" | "endCode"
+  >,
 ): StoredAttempt {
   const whole = [route, outcome, ms, region ?? null, from ?? null] as const;
   const cost = providerCost === undefined ? null : storedCost(providerCost);
+  if (endCode !== undefined) return [...whole, cost, catalogVersion ?? null, endCode];
   if (catalogVersion !== undefined) return [...whole, cost, catalogVersion];
   if (cost !== null) return [...whole, cost];
   return region === undefined && from === undefined
@@ -144,7 +149,8 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
   const [cost, shortfall, attempts, claim] = end;
   const region = attempts[0]?.[4];
   const providerCost = providerCostOf(attempts[0]?.[5] ?? undefined);
-  const catalogVersion = attempts[0]?.[6];
+  const catalogVersion = attempts[0]?.[6] ?? undefined;
+  const endCode = attempts[0]?.[7];
   const costMicroVnd = BigInt(cost);
   const shortfallMicroVnd = BigInt(shortfall);
   const claimMicroVnd = claim === undefined ? undefined : BigInt(claim);
@@ -176,7 +182,7 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
     estimated: estimated === 1,
     units,
     price: appliedPrice(price),
-    ...defined({ serviceTier: storedTier(price), catalogVersion }),
+    ...defined({ serviceTier: storedTier(price), catalogVersion, endCode }),
     ...(toolCharges.length === 0 ? {} : { toolCharges }),
     costMicroVnd,
     shortfallMicroVnd,
@@ -190,8 +196,11 @@ export function decodeReceipt(requestId: RequestId, value: unknown): Receipt {
 const isLong = (text: string | undefined): boolean =>
   text !== undefined && text.length > maxReceiptTextChars;
 
-function isBounded({ model, style, mappedFrom, route, attempts }: Receipt): boolean {
+function isBounded(
+  { model, style, mappedFrom, route, endCode, attempts }: Receipt,
+): boolean {
   return !isLong(model) && !isLong(style) && !isLong(mappedFrom) && !isLong(route) &&
+    !isLong(endCode) &&
     attempts.length <= maxReceiptAttempts &&
     attempts.every((attempt) => !isLong(attempt.route) && !isLong(attempt.outcome));
 }
@@ -204,13 +213,14 @@ const clip = (text: string): string => text.slice(0, maxReceiptTextChars);
  */
 export function boundReceipt(receipt: Receipt): Receipt {
   if (isBounded(receipt)) return receipt;
-  const { mappedFrom, route } = receipt;
+  const { mappedFrom, route, endCode } = receipt;
   return {
     ...receipt,
     model: clip(receipt.model),
     style: clip(receipt.style),
     ...(mappedFrom === undefined ? {} : { mappedFrom: clip(mappedFrom) }),
     ...(route === undefined ? {} : { route: clip(route) }),
+    ...(endCode === undefined ? {} : { endCode: clip(endCode) }),
     attempts: receipt.attempts.slice(0, maxReceiptAttempts).map(boundAttempt),
   };
 }

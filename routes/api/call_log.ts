@@ -53,6 +53,7 @@ function lineOf(receipt: Receipt): string {
     member("style", receipt.style) + member("route", receipt.route) +
     member("region", receipt.region) +
     `,"status":${receipt.status},"outcome":"${receipt.outcome}","stream":${receipt.stream}` +
+    member("ended_by", receipt.endCode) +
     `,"latency_ms":${receipt.latencyMs}` + member("first_output_ms", receipt.firstOutputMs) +
     member("input_tokens", usage?.input) + member("cache_read_tokens", usage?.cacheRead) +
     member("cache_write_tokens", usage?.cacheWrite) + member("output_tokens", usage?.output) +

@@ -13,6 +13,7 @@ import type {
   ProviderCost,
   Receipt,
 } from "../../core/billing/receipt.ts";
+import type { StreamEndCode } from "../../core/billing/call_failure.ts";
 import type { ToolCharge } from "../../core/billing/hosted_tools.ts";
 import { chargedRates } from "../../core/billing/price.ts";
 import {
@@ -96,6 +97,8 @@ export interface CallCharge {
 /** How a call ended. */
 export interface CallEnd {
   readonly outcome: Outcome;
+  /** What ended a stream before it was whole. */
+  readonly endCode?: StreamEndCode | undefined;
   /** The HTTP status that the client got. */
   readonly status: number;
   /** The route that answered, if one did. */
@@ -260,6 +263,7 @@ export class CallSettlement {
     if (charge.serviceTier !== undefined) draft.serviceTier = charge.serviceTier;
     if (toolCharges.length > 0) draft.toolCharges = toolCharges;
     if (charge.usage !== undefined) draft.usage = charge.usage;
+    if (end.endCode !== undefined) draft.endCode = end.endCode;
     if (claimMicroVnd > 0n) draft.claimMicroVnd = claimMicroVnd;
     if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;
     if (version !== undefined) draft.catalogVersion = version;

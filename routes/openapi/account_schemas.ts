@@ -132,6 +132,12 @@ const account: JsonObject = {
         description:
           "Why a call failed, in the gateway's words; null for a call that was answered.",
       },
+      ended_by: {
+        type: ["object", "null"],
+        properties: { code: text, message: text },
+        description:
+          "What ended a stream that was not whole: `call_timeout`, `upstream_timeout`, `insufficient_balance` …; null for other calls.",
+      },
       stream: { type: "boolean" },
       latency_ms: { type: "number" },
       first_output_ms: { type: ["number", "null"] },

@@ -2,7 +2,7 @@
  * Writes receipts as JSON of the API and of exports, and as CSV rows. Amounts are exact, in VND.
  */
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { failureOf } from "../../core/billing/call_failure.ts";
+import { failureOf, streamEndOf } from "../../core/billing/call_failure.ts";
 import { toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
 import { formatVnd } from "../../core/billing/micro_vnd.ts";
 import { defined } from "../../core/lib/defined.ts";
@@ -38,6 +38,11 @@ function failureJson(receipt: Receipt): JsonObject | null {
   return failure === undefined ? null : { ...failure };
 }
 
+function streamEndJson(receipt: Receipt): JsonObject | null {
+  const end = streamEndOf(receipt);
+  return end === undefined ? null : { ...end };
+}
+
 /**
  * Converts a receipt to JSON. Amounts are decimal strings in VND, so that readers do not round
  * them.
@@ -64,6 +69,7 @@ export function receiptJson(receipt: Receipt, refund: LedgerEntry | undefined): 
     outcome: receipt.outcome,
     /** In our words: a provider's message may repeat the prompt, so it is not kept. */
     error: failureJson(receipt),
+    ended_by: streamEndJson(receipt),
     stream: receipt.stream,
     latency_ms: receipt.latencyMs,
     first_output_ms: receipt.firstOutputMs ?? null,
@@ -133,6 +139,7 @@ export const receiptColumns: readonly string[] = [
   "answered_in",
   "hosted_tools",
   "hosted_tools_vnd",
+  "ended_by",
 ];
 
 /** Returns the cells of a receipt, in the order of {@linkcode receiptColumns}. */
@@ -174,5 +181,6 @@ export function receiptCells(
     answeringRegion(receipt) ?? "",
     toolCharges.map(({ tool, uses }) => `${tool} ${uses}`).join("; "),
     toolCharges.length === 0 ? "" : formatVnd(toolChargesMicroVnd(toolCharges)),
+    receipt.endCode ?? "",
   ];
 }

@@ -97,6 +97,7 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     { minLength: 1, selector: ({ tool }) => tool },
   ),
   serviceTier: fc.constantFrom("flex", "priority"),
+  endCode: text,
   catalogVersion: fc.integer({ min: 1, max: 1_000_000 }),
   costMicroVnd: money,
   shortfallMicroVnd: money,
@@ -129,12 +130,13 @@ export const anyReceipt: fc.Arbitrary<Receipt> = fc.record({
     "shortfallMicroVnd",
     "attempts",
   ],
-}).map(({ region, toolCharges, serviceTier, catalogVersion, ...receipt }) => ({
+}).map(({ region, toolCharges, serviceTier, catalogVersion, endCode, ...receipt }) => ({
   ...receipt,
   ...(serviceTier !== undefined && receipt.price.unit === "token" && { serviceTier }),
-  // The gateway's region and the version are kept with the attempts, and fees of tools with the tokens.
+  // The gateway's region, the version and what ended a stream are kept with the attempts, and fees of tools with the tokens.
   ...(region !== undefined && receipt.attempts.length > 0 && { region }),
   ...(catalogVersion !== undefined && receipt.attempts.length > 0 && { catalogVersion }),
+  ...(endCode !== undefined && receipt.attempts.length > 0 && { endCode }),
   ...(toolCharges !== undefined && receipt.usage !== undefined && {
     toolCharges,
     costMicroVnd: receipt.costMicroVnd + toolChargesMicroVnd(toolCharges),

@@ -99,6 +99,6 @@ export class OutputLimit implements StreamBound {
       "upstream_unreachable",
       "The provider of this model sent more output than was asked for",
     );
-    return { as: "length", error, usage: this.#usageOf(reading) };
+    return { as: "length", error, code: "output_limit", usage: this.#usageOf(reading) };
   }
 }

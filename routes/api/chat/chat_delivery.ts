@@ -115,9 +115,9 @@ function meteredInput(
     control,
     bounds: [settlement.outputLimit(route, attempts), settlement.walletBound(paidTokens, route)],
     mostBytes: settlement.mostStreamBytes(route),
-    settle: async (outcome) => {
+    settle: async (outcome, endCode) => {
       const { reading } = started.pipe;
-      await settlement.settle({ outcome, status: 200, reading, route, attempts });
+      await settlement.settle({ outcome, endCode, status: 200, reading, route, attempts });
     },
     bytesLeave,
     onBug: settlement.onBug,

@@ -70,9 +70,9 @@ function meteredInput(
     idleMs: idleMs(input.chosen.catalog, route),
     bounds: [new OutputLimit(most, (reading) => chargeOf(delivery, "cut", reading).usage)],
     mostBytes: mostStreamBytes(wantedOutputTokens),
-    settle: async (outcome) => {
+    settle: async (outcome, endCode) => {
       const charge = settledCharge(delivery, outcome, started.pipe.reading);
-      await settlement.settle({ outcome, status: 200, route, attempts }, charge);
+      await settlement.settle({ outcome, endCode, status: 200, route, attempts }, charge);
     },
     bytesLeave,
     onBug: settlement.onBug,

@@ -7,6 +7,7 @@ import type { ImageResult } from "../../../core/media/images/attempt.ts";
 import { chargeForImages } from "../../../core/media/images/charge.ts";
 import { mediaErrorEvent } from "../../../core/media/events.ts";
 import type { MediaExchange } from "../../../core/media/exchange.ts";
+import type { StreamEndCode } from "../../../core/billing/call_failure.ts";
 import type { Outcome } from "../../../core/billing/receipt.ts";
 import { idleMs } from "../../../core/routing/timeouts.ts";
 import { keepAliveComment } from "../../../core/lib/sse/writer.ts";
@@ -45,10 +46,11 @@ async function settleImages(
   { settlement, asked, route, attempts }: ImageEnd,
   outcome: Outcome,
   counts: { readonly finished: number; readonly begun: number },
+  endCode?: StreamEndCode,
 ) {
   const { price } = settlement.call;
   const charge = chargeForImages({ outcome, price, asked, ...counts });
-  return await settlement.settle({ outcome, status: 200, route, attempts }, charge);
+  return await settlement.settle({ outcome, endCode, status: 200, route, attempts }, charge);
 }
 
 async function deliverAnswer(
@@ -84,9 +86,9 @@ function meteredInput(
     deadlines: gateway.deadlines,
     control,
     idleMs: idleMs(delivery.call.input.chosen.catalog, found.route),
-    settle: async (outcome) => {
+    settle: async (outcome, endCode) => {
       try {
-        await settleImages(end, outcome, images.counts());
+        await settleImages(end, outcome, images.counts(), endCode);
       } finally {
         over.resolve();
       }

@@ -5,6 +5,7 @@ import type { StartedStream } from "../../../core/calls/attempt.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
 import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
 import { costOfUnits } from "../../../core/billing/price.ts";
+import type { StreamEndCode } from "../../../core/billing/call_failure.ts";
 import type { Outcome } from "../../../core/billing/receipt.ts";
 import { keepAliveComment } from "../../../core/lib/sse/writer.ts";
 import { mediaErrorEvent } from "../../../core/media/events.ts";
@@ -40,10 +41,10 @@ export function settlerOf(
   { call: { settlement }, units, seconds }: EventDelivery,
   { route, attempts }: Pick<Found<unknown>, "route" | "attempts">,
 ) {
-  return async (outcome: Outcome) => {
+  return async (outcome: Outcome, endCode?: StreamEndCode) => {
     const charged = chargedOutcomes.has(outcome) ? units : 0;
     const priceMicroVnd = costOfUnits(settlement.call.price, charged);
-    const end = { outcome, status: 200, route, attempts } as const;
+    const end = { outcome, endCode, status: 200, route, attempts } as const;
     // A provider that heard all of the sound is paid, whatever became of the answer.
     const providerUse = { units, seconds };
     return await settlement.settle(end, { units: charged, priceMicroVnd, providerUse });
@@ -63,7 +64,7 @@ function meteredInput(
     deadlines: gateway.deadlines,
     control,
     idleMs: idleMs(delivery.call.input.chosen.catalog, found.route),
-    settle: async (outcome) => void await settle(outcome),
+    settle: async (outcome, endCode) => void await settle(outcome, endCode),
     bytesLeave,
     onBug: settlement.onBug,
   };

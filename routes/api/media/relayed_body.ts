@@ -1,6 +1,7 @@
 /** Relays a binary answer to the client: one pull stream, which holds one chunk at a time. */
 import { asGatewayError } from "../../../core/calls/attempt.ts";
 import { type CallControl, stopError } from "../../../core/calls/call_control.ts";
+import type { StreamEndCode } from "../../../core/billing/call_failure.ts";
 import type { GatewayError } from "../../../core/errors.ts";
 import type { ByteReader, UpstreamExchange } from "../../../core/upstream/transport.ts";
 
@@ -11,8 +12,11 @@ export interface RelayedBodyInput {
   /** A chunk that was read to see that the answer has begun; sent first. */
   readonly firstChunk?: Uint8Array;
   readonly control: CallControl;
-  /** Called once, before the end is released: nothing that ends the stream is sent while it is pending. */
-  readonly onEnd: (outcome: RelayedOutcome) => Promise<void>;
+  /**
+   * Called once, before the end is released: nothing that ends the stream is sent while it is pending. `endCode` says
+   * what ended a body that is not whole.
+   */
+  readonly onEnd: (outcome: RelayedOutcome, endCode: StreamEndCode | undefined) => Promise<void>;
 }
 
 /** How a relayed answer ended. */
@@ -73,11 +77,11 @@ class RelayedSource implements UnderlyingDefaultSource<Uint8Array> {
     await this.#end("client_gone");
   }
 
-  async #end(outcome: RelayedOutcome): Promise<void> {
+  async #end(outcome: RelayedOutcome, endCode?: StreamEndCode): Promise<void> {
     if (this.#ended) return;
     this.#ended = true;
     this.#input.control.detach(this.#onStop);
-    await this.#input.onEnd(outcome);
+    await this.#input.onEnd(outcome, endCode);
   }
 
   /** Breaks the connection: binary data has no other way to show that it is incomplete. */
@@ -87,8 +91,12 @@ class RelayedSource implements UnderlyingDefaultSource<Uint8Array> {
   ): Promise<void> {
     if (this.#ended) return;
     this.#input.exchange.cancel();
+    const { stopped } = this.#input.control;
+    const endCode = outcome === "client_gone" || stopped === "client_gone"
+      ? undefined
+      : stopped ?? error.code;
     try {
-      await this.#end(outcome);
+      await this.#end(outcome, endCode);
     } finally {
       this.#controller?.error(error);
     }

@@ -15,7 +15,7 @@ function deliverAudio(call: MediaCall, found: Found<SpeechResult>, audio: Audio)
   const body = relayedBody({
     ...audio,
     control: call.control,
-    onEnd: async (outcome) => void await settle(outcome),
+    onEnd: async (outcome, endCode) => void await settle(outcome, endCode),
   });
   const cost = formatVnd(costOfUnits(call.input.price, 1));
   return new Response(body, {

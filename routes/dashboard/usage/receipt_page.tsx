@@ -115,6 +115,7 @@ export function ReceiptFacts({ receipt, keyName, refund, locale }: {
         <OutcomeBadge receipt={receipt} locale={locale} /> <code>{receipt.status}</code>
       </Fact>
       <FailureFacts receipt={receipt} locale={locale} />
+      <EndFact receipt={receipt} locale={locale} />
       <Fact name={t.cost}>
         <strong>
           <Money microVnd={receipt.costMicroVnd} locale={locale} />
@@ -180,6 +181,18 @@ function FailureFacts({ receipt, locale }: { receipt: Receipt; locale: Locale })
       </Fact>
       <Fact name={t.reason}>{reasonOf(code, locale)}</Fact>
     </>
+  );
+}
+
+/** What ended a stream before it was whole, in the language of the page. */
+function EndFact({ receipt: { endCode }, locale }: { receipt: Receipt; locale: Locale }) {
+  if (endCode === undefined) return null;
+  const { endedBy, ends, endedByProvider } = usageTexts[locale];
+  const text = Object.hasOwn(ends, endCode) ? ends[endCode] : endedByProvider;
+  return (
+    <Fact name={endedBy}>
+      {text} <code>{endCode}</code>
+    </Fact>
   );
 }
 

@@ -1,4 +1,5 @@
 /** Texts of the pages about usage and receipts. */
+import type { KnownStreamEnd } from "../../../core/billing/call_failure.ts";
 import type { Outcome } from "../../../core/billing/receipt.ts";
 import { defineTexts } from "../i18n.ts";
 
@@ -60,6 +61,29 @@ const reasonsVietnamese: typeof reasonsEnglish = {
   stopped: "Lượt gọi bị dừng trước khi có câu trả lời.",
   no_route: "Không có đường nào đến nhà cung cấp nhận lượt gọi.",
 };
+/** What ended a stream before it was whole. */
+const endsEnglish: Readonly<Record<string, string>> = {
+  call_timeout: "The call reached its bound of 15 minutes.",
+  upstream_timeout: "The provider stopped sending.",
+  upstream_unreachable: "The provider's answer broke off, or could not be read.",
+  insufficient_balance: "The balance was used up.",
+  spending_limit_reached: "The limit of the API key was reached.",
+  output_limit: "The provider sent more output than was asked for.",
+  access_ended: "The API key was revoked or had expired, or the account was blocked.",
+  shutdown: "The gateway was restarting.",
+  internal_error: "Something went wrong inside the gateway.",
+} satisfies Readonly<Record<KnownStreamEnd, string>>;
+const endsVietnamese: typeof endsEnglish = {
+  call_timeout: "Lượt gọi đã đến giới hạn 15 phút.",
+  upstream_timeout: "Nhà cung cấp ngừng gửi dữ liệu.",
+  upstream_unreachable: "Câu trả lời của nhà cung cấp bị đứt giữa chừng, hoặc không đọc được.",
+  insufficient_balance: "Số dư đã hết.",
+  spending_limit_reached: "Khoá API đã đến hạn mức chi tiêu.",
+  output_limit: "Nhà cung cấp gửi nhiều hơn giới hạn được yêu cầu.",
+  access_ended: "Khoá API đã bị thu hồi hoặc hết hạn, hoặc tài khoản bị chặn.",
+  shutdown: "Cổng đang khởi động lại.",
+  internal_error: "Đã có lỗi bên trong cổng.",
+} satisfies Readonly<Record<KnownStreamEnd, string>>;
 
 export const usageTexts = defineTexts({
   en: {
@@ -152,6 +176,9 @@ export const usageTexts = defineTexts({
     reportedValue: "reported by the provider",
     reason: "Reason",
     reasons: reasonsEnglish,
+    endedBy: "Ended by",
+    ends: endsEnglish,
+    endedByProvider: "The provider ended its answer with an error.",
     noReceipt: "There is no call with this id",
     noReceiptText:
       "It may be of another account, or of a call that was refused long ago, or one of many that were refused within a minute: of those only some are kept.",
@@ -291,6 +318,9 @@ export const usageTexts = defineTexts({
     reportedValue: "do nhà cung cấp báo",
     reason: "Lý do",
     reasons: reasonsVietnamese,
+    endedBy: "Kết thúc do",
+    ends: endsVietnamese,
+    endedByProvider: "Nhà cung cấp kết thúc câu trả lời bằng một lỗi.",
     noReceipt: "Không có lượt gọi với mã này",
     noReceiptText:
       "Có thể mã này thuộc tài khoản khác, hoặc lượt gọi đã bị từ chối từ lâu, hoặc là một trong rất nhiều lượt gọi bị từ chối trong cùng một phút: trong số đó chỉ một phần được lưu.",

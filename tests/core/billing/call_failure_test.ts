@@ -1,4 +1,9 @@
-import { failureCodes, failureOf } from "../../../core/billing/call_failure.ts";
+import {
+  failureCodes,
+  failureOf,
+  knownStreamEnds,
+  streamEndOf,
+} from "../../../core/billing/call_failure.ts";
 import type { Outcome } from "../../../core/billing/receipt.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
@@ -27,4 +32,11 @@ Deno.test("every known code has its own words, an unknown one has general ones",
   const words = failureCodes.map((code) => failed("failed", 502, code)?.message);
   assertEquals(new Set(words).size, failureCodes.length);
   assert(failed("failed", 502, "constructor")?.message.includes("provider"));
+});
+
+Deno.test("every end of a stream has its own words, an error of the provider has general ones", () => {
+  const words = knownStreamEnds.map((endCode) => streamEndOf({ endCode })?.message);
+  assertEquals(new Set(words).size, knownStreamEnds.length);
+  assert(streamEndOf({ endCode: "overloaded" })?.message.includes("provider"));
+  assertEquals(streamEndOf({}), undefined);
 });

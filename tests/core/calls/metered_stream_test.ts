@@ -24,6 +24,8 @@ interface StreamWorld {
   readonly control: CallControl;
   readonly exchange: FakeExchange;
   readonly outcomes: Outcome[];
+  /** What the receipt says ended each stream. */
+  readonly endCodes: (string | undefined)[];
   readonly bugs: unknown[];
   readonly stream: ReadableStream<Uint8Array>;
   readonly reading: { readonly usage: unknown; readonly outputBytes: number };
@@ -47,6 +49,7 @@ async function open(
   const exchange = new FakeExchange().head().send(first);
   changes.then?.(exchange);
   const outcomes: Outcome[] = [];
+  const endCodes: (string | undefined)[] = [];
   const bugs: unknown[] = [];
   const started = await attemptStream({
     exchange,
@@ -78,8 +81,9 @@ async function open(
     bounds: changes.bounds ?? [],
     deadlines,
     control,
-    settle: async (outcome) => {
+    settle: async (outcome, endCode) => {
       outcomes.push(outcome);
+      endCodes.push(endCode);
       await changes.settle?.(outcome);
     },
     bytesLeave: changes.bytesLeave ?? (() => Promise.resolve()),
@@ -91,6 +95,7 @@ async function open(
     control,
     exchange,
     outcomes,
+    endCodes,
     bugs,
     stream: new ReadableStream(meteredStream(input), { highWaterMark: 0 }),
     reading: pipe.reading,
@@ -185,15 +190,21 @@ Deno.test("a provider that does not close after its last event gets half a secon
   assert(world.exchange.wasCancelled);
 });
 
-const broken: Record<string, (world: StreamWorld) => void> = {
-  "is cut": ({ exchange }) => exchange.fail("cut"),
-  "ends without its last event": ({ exchange }) => exchange.end(),
-  "reports an error": ({ exchange }) => exchange.send(chatStream.error("overloaded_error")).end(),
-  "sends nonsense": ({ exchange }) => exchange.send("data: {nonsense\n\n"),
-  "stalls": ({ time }) => time.advance(60_000 + 2 * tickMs),
+const broken: Record<string, [code: string, script: (world: StreamWorld) => void]> = {
+  "is cut": ["upstream_unreachable", ({ exchange }) => exchange.fail("cut")],
+  "ends without its last event": ["upstream_unreachable", ({ exchange }) => exchange.end()],
+  "reports an error": [
+    "overloaded",
+    ({ exchange }) => exchange.send(chatStream.error("overloaded_error")).end(),
+  ],
+  "sends nonsense": [
+    "upstream_unreachable",
+    ({ exchange }) => exchange.send("data: {nonsense\n\n"),
+  ],
+  "stalls": ["upstream_timeout", ({ time }) => time.advance(60_000 + 2 * tickMs)],
 };
 
-for (const [what, script] of Object.entries(broken)) {
+for (const [what, [code, script]] of Object.entries(broken)) {
   Deno.test(`a stream that ${what} after output ends with an error event, never as if it were whole`, async () => {
     const world = await open(hello);
     const reading = textOf(world.stream);
@@ -204,7 +215,8 @@ for (const [what, script] of Object.entries(broken)) {
     const rest = text.slice(hello.length).replaceAll(keepAlive, "");
     assert(rest.startsWith('data: {"error":'), text);
     assert(!text.includes("[DONE]"));
-    assertEquals(world.outcomes, ["broken"]);
+    assertEquals([world.outcomes, world.endCodes], [["broken"], [code]]);
+    assert(rest.includes(`"code":"${code}"`), rest);
     await settled();
     assert(world.exchange.wasCancelled || world.exchange.wasDrained);
     assertEquals([world.bugs.length, world.deadlines.armedCount], [0, 0]);
@@ -304,6 +316,7 @@ for (const reason of ["call_timeout", "shutdown"] as const) {
       // Whoever waits for the provider did not leave; whoever reads nothing until the time is up is as good as gone.
       const isUnread = reason === "call_timeout" && reads < 2;
       assertEquals(world.outcomes, [isUnread ? "client_gone" : "broken"]);
+      assertEquals(world.endCodes, [isUnread ? undefined : reason]);
       assert(world.exchange.wasCancelled);
       // It still gets to know when it reads again.
       let rest = new TextDecoder().decode((await waiting)?.value);
@@ -564,6 +577,7 @@ Deno.test("a bound that is passed ends the stream in the client's style, once an
       world.exchange.send(chatStream.text(", you"), chatStream.text(" never sent"));
       const text = await textOf(world.stream);
       assertEquals([bound.asked, world.outcomes], [1, ["cut"]], as);
+      assertEquals(world.endCodes, ["insufficient_balance"]);
       assert(text.startsWith(hello + chatStream.text(", you")), text);
       assert(!text.includes("never sent"), text);
       assert(text.includes(ends[as][0]) && text.endsWith(ends[as][1]), text);

@@ -29,6 +29,20 @@ Deno.test("a receipt comes out of the store as it went in", () => {
   }));
 });
 
+Deno.test("earlier releases read a receipt with an end as before, and their rows have none", () => {
+  const attempts = [{ route: "p/m", outcome: "ok", ms: 1 }, { route: "q/m", outcome: "ok", ms: 1 }];
+  for (const some of [{}, { catalogVersion: 3 }, { region: "vn" }]) {
+    const receipt = plain(newId("request", 0), { attempts, outcome: "broken", ...some });
+    const stored = JSON.parse(encodeReceipt({ ...receipt, endCode: "call_timeout" }));
+    assertEquals(stored[20][0].slice(7), ["call_timeout"]);
+    // They read seven elements of an attempt at most.
+    stored[20][0].length = 7;
+    assertEquals(decodeReceipt(receipt.requestId, stored), receipt);
+    const older = JSON.parse(encodeReceipt(receipt));
+    assertEquals(decodeReceipt(receipt.requestId, older).endCode, undefined);
+  }
+});
+
 Deno.test("a bounded receipt always fits into a row, and a usual one is not touched", () => {
   fc.assert(fc.property(anyReceipt, (receipt) => {
     const long = { ...receipt, model: "mô hình".repeat(50_000), attempts: [] };

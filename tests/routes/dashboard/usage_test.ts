@@ -5,7 +5,18 @@ import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
 import { refundCall } from "../../../kv/ledger/refunds.ts";
 import type { DashboardWorld } from "../../support/worlds/dashboard_world.ts";
 import { openDashboardWorld, requestIdAt } from "../../support/worlds/dashboard_world.ts";
-import { draftOf, mustReserve, topUp } from "../../support/worlds/money_world.ts";
+import {
+  draftOf,
+  mustReserve,
+  receiptOf,
+  storeReceipts,
+  topUp,
+} from "../../support/worlds/money_world.ts";
+import {
+  receiptCells,
+  receiptColumns,
+  receiptJson,
+} from "../../../routes/usage_api/receipt_json.ts";
 
 const hourMs = 3_600_000;
 
@@ -133,6 +144,48 @@ Deno.test("a receipt shows every field exactly, and only to its owner", async ()
   assertEquals((await bob.get(`/receipts/${id}`)).status, 404);
   assertEquals((await browser.get("/receipts/req_0000")).status, 404);
   assertEquals((await world.browser().get(`/receipts/${id}`)).status, 303);
+});
+
+Deno.test("a receipt, its exports and its JSON say what ended a stream", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account, keyId } = await customer(world);
+  const ends = [
+    ["call_timeout", "15 minutes", "15 phút"],
+    ["upstream_timeout", "stopped sending", "ngừng gửi dữ liệu"],
+    ["insufficient_balance", "balance was used up", "Số dư đã hết"],
+    ["overloaded", "with an error", "bằng một lỗi"],
+  ] as const;
+  const receipts = ends.map(([endCode], index) =>
+    receiptOf(account.id, {
+      requestId: requestIdAt(world.time.nowMs() - index * 1_000),
+      keyId,
+      startedAtMs: world.time.nowMs() - index * 1_000,
+      stream: true,
+      outcome: "broken",
+      attempts: [{ route: "p/m", outcome: "ok", ms: 1 }],
+      endCode,
+    })
+  );
+  await storeReceipts(world.kv, receipts);
+  for (const [index, [endCode, english, vietnamese]] of ends.entries()) {
+    const path = `/receipts/${receipts[index]?.requestId}`;
+    for (const [locale, text] of [["en", english], ["vi", vietnamese]] as const) {
+      browser.cookies.set("locale", locale);
+      const page = await browser.get(path);
+      assertStringIncludes(page.text, text);
+      assertStringIncludes(page.text, `<code>${endCode}</code>`);
+    }
+  }
+  const whole = receiptJson(receiptOf(account.id), undefined);
+  assertEquals(whole["ended_by"], null);
+  const json = receipts.map((receipt) => receiptJson(receipt, undefined)["ended_by"]);
+  assertEquals(json[0], {
+    code: "call_timeout",
+    message: "The call reached its bound of 15 minutes",
+  });
+  const column = receiptColumns.indexOf("ended_by");
+  const cells = receipts.map((receipt) => receiptCells(receipt, "key", undefined)[column]);
+  assertEquals(cells, ends.map(([endCode]) => endCode));
 });
 
 Deno.test("the export has every call once, exact money, and no formula for a spreadsheet", async () => {

@@ -14,13 +14,13 @@ for (const { reason, isWaiting, expected } of cases) {
   Deno.test(`${reason} of audio whose client ${client} ends it as ${expected}`, async () => {
     const exchange = new FakeExchange().head().send("audio", "and more");
     const control = new CallControl();
-    const outcomes: RelayedOutcome[] = [];
+    const ends: [RelayedOutcome, string | undefined][] = [];
     const body = relayedBody({
       exchange,
       body: exchange,
       control,
-      onEnd: (outcome) => {
-        outcomes.push(outcome);
+      onEnd: (outcome, endCode) => {
+        ends.push([outcome, endCode]);
         return Promise.resolve();
       },
     });
@@ -32,7 +32,7 @@ for (const { reason, isWaiting, expected } of cases) {
     control.stop(reason);
     await settled();
     await waiting;
-    assertEquals(outcomes, [expected]);
+    assertEquals(ends, [[expected, expected === "broken" ? reason : undefined]]);
     await assertRejects(() => reader.read());
   });
 }
