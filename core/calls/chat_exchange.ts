@@ -308,7 +308,7 @@ function startNative(
     readAnswer: (body) => clientReading(readAnswer(style, body), context),
     isNative: true,
     asStream: (body) => encoder.encode(answerFrames(style, body)),
-    fromStream: (bytes) => collected(style, style, bytes, context, {}),
+    fromStream: (bytes) => collected(style, style, bytes, context, { choices: request.choices }),
     decodeError: (status, body, waitSeconds) =>
       inClientTerms(
         decodeProviderError(style, status, body, errorOptions(waitSeconds, true)),

@@ -84,6 +84,8 @@ export const routeCapabilitiesSchema = z.strictObject({
   tool_name_max: z.int().min(16).max(256),
   /** Images: by URL or data, only as data, or not at all. */
   images: z.enum(["url", "base64", "none"]),
+  /** Chat and Gemini: the model gives several answers per call (`n`, `candidateCount`). */
+  choices: z.boolean(),
   /** Chat and Gemini: sound can be sent. */
   audio: z.boolean(),
   /** Documents (PDF) can be sent. */
@@ -170,6 +172,7 @@ const common = {
   tool_id: "any",
   tool_name_max: 64,
   images: "url",
+  choices: true,
   audio: true,
   files: true,
   stop_max: 4,

@@ -162,6 +162,8 @@ export interface ConversionMemory {
   readonly legacyFunctions?: boolean;
   /** The provider leaves the model's thinking in the text, in tags of this form. */
   readonly thinkTags?: ThinkTags;
+  /** The number of answers that the client asked for. Absent: one. */
+  readonly choices?: number;
   /** Responses: members of the request that the answer repeats. */
   readonly echo?: JsonObject;
   /** The signer of the reasoning of the route that answered. */

@@ -15,7 +15,7 @@ import type {
   ProviderStyle,
   Style,
 } from "./contract.ts";
-import type { Answer, AnswerBlock } from "./conversation/mod.ts";
+import type { Answer, AnswerBlock, Choice } from "./conversation/mod.ts";
 import { dataUrl } from "./fields/data_url.ts";
 import { pictureRefusal, withoutPictures } from "./fields/pictures.ts";
 import { dialectOf, providerDialectOf } from "./stream/dialects.ts";
@@ -70,7 +70,11 @@ export function convertRequest(
     const memory: ConversionMemory = {
       ...prepared.memory,
       ...(decoded.legacyFunctions === true ? { legacyFunctions: true } : {}),
-      ...defined({ groupedTools: decoded.groupedTools, searchTool: decoded.searchTool }),
+      ...defined({
+        groupedTools: decoded.groupedTools,
+        searchTool: decoded.searchTool,
+        choices: decoded.choices?.count,
+      }),
       ...(capabilities.think_tags === "none" ? {} : { thinkTags: capabilities.think_tags }),
       ...(from === "responses" ? { echo: echoOf(body) } : {}),
       ...encoded.memory,
@@ -120,8 +124,10 @@ export function convertAnswer(
 ): JsonObject {
   const decoded = providerDialectOf(upstreamStyle).decodeAnswer(body, memory);
   const { thinkTags } = memory;
-  const answer = thinkTags === undefined ? decoded : splitThinking(decoded, thinkTags);
-  const restored = restoreAnswer(answer, memory);
+  const restore = (choice: Choice): Choice =>
+    restoreAnswer(thinkTags === undefined ? choice : splitThinking(choice, thinkTags), memory);
+  const others = decoded.others?.map(restore);
+  const restored: Answer = { ...decoded, ...restore(decoded), ...defined({ others }) };
   const told = clientStyle === "messages" ? withPictureNotes(restored, onLost) : restored;
   return dialectOf(clientStyle).encodeAnswer(told, context, memory);
 }

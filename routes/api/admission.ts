@@ -117,11 +117,15 @@ export function refuseUnseenImages(model: Model, body: OutlineObject): void {
 /**
  * Refuses several answers in one call where the price is per call, since all but one would be free.
  *
- * @throws {GatewayError} `invalid_request` naming `n` or `best_of`
+ * @throws {GatewayError} `invalid_request` naming the field
  */
 export function refuseFreeChoices(model: Model, request: ChatRequest, body: OutlineObject): void {
   if (request.choices === 1 || model.price.unit === "token") return;
-  const field = typeof body["n"] === "number" && body["n"] > 1 ? "n" : "best_of";
+  const field = request.style === "gemini"
+    ? "generationConfig.candidateCount"
+    : typeof body["n"] === "number" && body["n"] > 1
+    ? "n"
+    : "best_of";
   throw new GatewayError(
     "invalid_request",
     `${field}: the model ${model.id} is priced per call, so it gives one answer per call`,

@@ -24,7 +24,6 @@ const notCalls: Record<string, string> = {
 const refused: Record<string, string> = {
   "chat/n-2-tools-stream messages": "n",
   "chat/n-2-tools-stream responses": "n",
-  "chat/n-2-tools-stream gemini": "n",
   "chat/n-2-tools-stream converse": "n",
   "messages/web-search-citations-thinking chat": "tools.0",
   "responses/web-search chat": "tools.0",

@@ -9,12 +9,14 @@ import type { ConversionMemory } from "../contract.ts";
 import type {
   Answer,
   AnswerBlock,
+  Choice,
   Citation,
   ReasoningBlock,
   ToolInput,
 } from "../conversation/mod.ts";
 import { readImagePart } from "../fields/pictures.ts";
 import { readModeration } from "../fields/moderation.ts";
+import { wholeChoices } from "../stream/choices.ts";
 import { readChatAnswer, readTier } from "./answer_reading.ts";
 import { readFinishReason } from "./finish_reasons.ts";
 import { readDetail, readThoughtSignature } from "./reasoning_details.ts";
@@ -25,10 +27,27 @@ import { defined } from "../../lib/defined.ts";
 export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): Answer {
   const reading = readChatAnswer(body);
   if (reading.error !== undefined) throw reading.error;
-  const choice = Array.isArray(body.choices) ? body.choices.find(isJsonObject) : undefined;
-  if (choice === undefined) {
+  const choices = Array.isArray(body.choices) ? body.choices.filter(isJsonObject) : [];
+  const [first, ...others] = wholeChoices(choices, memory.choices ?? 1)
+    .map(([index, choice]) => decodeChoice({ choice, index }, body, memory));
+  if (first === undefined) {
     throw new GatewayError("upstream_unreachable", "The provider sent no answer");
   }
+  return {
+    ...(typeof body.id === "string" ? { id: body.id } : {}),
+    ...first,
+    ...(others.length === 0 ? {} : { others }),
+    ...defined({ usage: reading.usage }),
+    ...readTier(body.service_tier),
+    ...readModeration(body.moderation),
+  };
+}
+
+function decodeChoice(
+  { choice, index }: { readonly choice: JsonObject; readonly index: number },
+  body: JsonObject,
+  memory: ConversionMemory,
+): Choice {
   // Azure leaves the message out when its filter stopped the answer.
   const message = isJsonObject(choice.message) ? choice.message : {};
   const calls = decodeCalls(message);
@@ -44,12 +63,9 @@ export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): An
   ];
   const hasCalls = calls.some((block) => block.type === "tool_call");
   return {
-    ...(typeof body.id === "string" ? { id: body.id } : {}),
+    ...(index === 0 ? {} : { index }),
     blocks,
     stop: readFinishReason(choice.finish_reason, hasCalls, refusal),
-    ...defined({ usage: reading.usage }),
-    ...readTier(body.service_tier),
-    ...readModeration(body.moderation),
   };
 }
 

@@ -5,6 +5,7 @@
  */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import {
+  readChoices,
   readEndUser,
   readOutputFormat,
   readServiceTier,
@@ -56,6 +57,7 @@ export function decodeChatRequest(body: JsonObject): Conversation {
     ...readEndUser(body),
     ...tier,
     ...logprobs,
+    ...readChoices(body, "n", "n"),
     ...(asksForPictures(body.modalities) ? { pictures: { path: "modalities" } } : {}),
     extras: extrasOf(body, chatFields, "chat"),
     warnings: warnings.list(),
@@ -74,10 +76,8 @@ function decodeLogprobs(body: JsonObject, warnings: Warnings): Pick<Conversation
 
 /** Refuses what clients rely on and no other style has. */
 function refuseUncarried(body: JsonObject): void {
-  for (const field of ["n", "best_of"]) {
-    if ((optionalCount(body, field, field, 1) ?? 1) > 1) {
-      refuse(field, "this model gives one answer per call");
-    }
+  if ((optionalCount(body, "best_of", "best_of", 1) ?? 1) > 1) {
+    refuse("best_of", "this model does not choose among answers");
   }
   const modalities = optionalList(body, "modalities", "modalities") ?? [];
   if (modalities.some((kind) => kind !== "text" && kind !== "image")) {

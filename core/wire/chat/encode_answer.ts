@@ -11,6 +11,7 @@ import type {
   Answer,
   AnswerBlock,
   AnswerText,
+  Choice,
   Placed,
   ReasoningBlock,
   Stop,
@@ -29,8 +30,10 @@ import { writeChatUsage } from "./write_usage.ts";
 noneUnhandled<
   Exclude<
     keyof Answer,
+    | "index"
     | "blocks"
     | "stop"
+    | "others"
     | "usage"
     | "serviceTier"
     | "moderation"
@@ -59,21 +62,21 @@ export function encodeChatAnswer(
   memory: ConversionMemory,
 ): JsonObject {
   const legacy = memory.legacyFunctions === true;
-  const choice = {
-    index: 0,
-    message: encodeMessage(answer, context, legacy),
-    logprobs: encodeLogprobs(answer),
-    finish_reason: writeFinishReason(answer.stop, {
+  const choices = [answer, ...answer.others ?? []].map((choice) => ({
+    index: choice.index ?? 0,
+    message: encodeMessage(choice, context, legacy),
+    logprobs: encodeLogprobs(choice),
+    finish_reason: writeFinishReason(choice.stop, {
       legacyFunctions: legacy,
-      refusalText: answer.blocks.some((block) => block.type === "text" && block.refusal === true),
+      refusalText: choice.blocks.some((block) => block.type === "text" && block.refusal === true),
     }),
-  };
+  }));
   return {
     id: answerId("chatcmpl-", context.requestId),
     object: "chat.completion",
     created: context.nowSeconds,
     model: context.clientModel,
-    choices: [choice],
+    choices,
     ...(answer.usage === undefined ? {} : { usage: writeChatUsage(answer.usage) }),
     ...writeTier(answer.serviceTier),
     ...(answer.moderation === undefined ? {} : { moderation: chatModeration(answer.moderation) }),
@@ -86,12 +89,12 @@ export function writeTier(given: string | undefined): { readonly service_tier?: 
   return tier === undefined ? {} : { service_tier: tier };
 }
 
-function encodeLogprobs({ blocks }: Answer): JsonObject | null {
+function encodeLogprobs({ blocks }: Choice): JsonObject | null {
   const content = blocks.flatMap((block) => block.type === "text" ? block.logprobs ?? [] : []);
   return content.length === 0 ? null : { content, refusal: null };
 }
 
-function encodeMessage(answer: Answer, context: PipeContext, legacy: boolean): JsonObject {
+function encodeMessage(answer: Choice, context: PipeContext, legacy: boolean): JsonObject {
   const texts = answer.blocks.filter((block) => block.type === "text");
   const said = texts.filter((block) => block.refusal !== true);
   const content = said.map((block) => block.text).join("");

@@ -7,6 +7,7 @@ import { type MembersRead, noneLeft, noneUnhandled } from "../../lib/every_membe
 import type { JsonObject } from "../../lib/json/json.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import {
+  writeChoices,
   writeEndUserAndTier,
   writeLogprobs,
   writePictures,
@@ -25,6 +26,7 @@ import {
 import { carryExtras, samplingPath, stopPath } from "../fields/extras.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { refuse } from "../fields/fields.ts";
+import { maxChoices } from "../limits.ts";
 import { allowsStrictChat } from "../tools/json_schema.ts";
 import { strictPath } from "../tools/tool_fields.ts";
 import { Warnings } from "../warnings.ts";
@@ -47,6 +49,7 @@ type CarriedField =
     | typeof writeEndUserAndTier
     | typeof writeLogprobs
     | typeof writePictures
+    | typeof writeChoices
   >
   | "maxTokens"
   | "output"
@@ -103,6 +106,9 @@ export function encodeChatRequest(
   carryExtras(conversation, capabilities, body, warnings);
   writeEndUserAndTier(conversation, capabilities, warnings, body);
   writePictures(conversation, capabilities, body);
+  writeChoices(conversation, capabilities, maxChoices, (count) => {
+    body.n = count;
+  });
   writeLogprobs(conversation, capabilities, (top) => {
     body.logprobs = true;
     if (top !== undefined) body.top_logprobs = top;

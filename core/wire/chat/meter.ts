@@ -6,6 +6,7 @@ import type { SseFrame } from "../../lib/sse/frame.ts";
 import { FrameEdits } from "../../lib/sse/frame_edits.ts";
 import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
 import type { Writable } from "../../lib/writable.ts";
+import { ChoiceEnds } from "../stream/choices.ts";
 import { type ClientModel, modelKey } from "../stream/client_model.ts";
 import { frameJson } from "../stream/frame_json.ts";
 import { nativeStreamError } from "../errors/errors.ts";
@@ -21,7 +22,6 @@ import {
 } from "../stream/reading.ts";
 import { chatTextBytes, readChatCalls } from "./answer_reading.ts";
 import { CallRepair, repairedCalls } from "./call_repair.ts";
-import { ChoiceEnds } from "./choice_ends.ts";
 import { countReportedUses, ToolUseCount } from "../tools/tool_uses.ts";
 import { hasSources } from "./tool_uses.ts";
 import { readChatUsage } from "./usage.ts";

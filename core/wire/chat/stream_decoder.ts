@@ -18,6 +18,7 @@ import { isZeroCall, readTier } from "./answer_reading.ts";
 import { ChunkShape, holds } from "./chunk_shape.ts";
 import { picturesOf, textLogprobs, thinkingText } from "./decode_answer.ts";
 import { readFinishReason } from "./finish_reasons.ts";
+import { indexedChoices } from "../stream/choices.ts";
 import { readDetail } from "./reasoning_details.ts";
 import { StreamSources } from "./stream_sources.ts";
 import { StreamCalls } from "./stream_calls.ts";
@@ -39,7 +40,11 @@ export class ChatStreamDecoder implements StreamDecoder {
   #open: { readonly kind: TextKind; readonly block: number } | undefined;
   #calls: StreamCalls | undefined;
   readonly #sources = new StreamSources();
-  readonly #toolUses = new ToolUseCount(false);
+  readonly #toolUses: ToolUseCount;
+  readonly #memory: ConversionMemory;
+  /** Decoders of further choices, by their index. */
+  readonly #others = new Map<number, ChatStreamDecoder>();
+  #began = false;
   #started = false;
   #finished = false;
   #finish: string | undefined;
@@ -50,7 +55,9 @@ export class ChatStreamDecoder implements StreamDecoder {
   #logprobs: string | undefined;
   #emit: EventSink = () => {};
 
-  constructor(memory: ConversionMemory) {
+  constructor(memory: ConversionMemory, toolUses = new ToolUseCount(false)) {
+    this.#memory = memory;
+    this.#toolUses = toolUses;
     this.#signer = memory.reasoningSigner ?? "chat";
     this.#toolNames = memory.offeredTools ?? noTools;
   }
@@ -90,7 +97,8 @@ export class ChatStreamDecoder implements StreamDecoder {
   bodyEnd(emit: EventSink): void {
     // Some servers omit `[DONE]`; after a finish reason the answer is complete without it.
     this.#emit = emit;
-    if (!this.#finished && this.#finish !== undefined) this.#end();
+    const isWhole = this.#begun.every((choice) => choice.#finish !== undefined);
+    if (!this.#finished && isWhole) this.#end();
   }
 
   /** The hot path: a chunk of the learnt shape differs only in its piece of text. */
@@ -110,9 +118,28 @@ export class ChatStreamDecoder implements StreamDecoder {
 
   #end(): void {
     this.#finished = true;
-    this.#closeAll();
-    this.#tellStop();
+    for (const choice of this.#begun) {
+      choice.#closeAll();
+      choice.#tellStop();
+    }
     this.#emit({ type: "end" });
+  }
+
+  /** The choices that began; the first if none did. */
+  get #begun(): ChatStreamDecoder[] {
+    const others = [...this.#others.values()];
+    return this.#began || others.length === 0 ? [this, ...others] : others;
+  }
+
+  /** Returns the decoder of a choice. */
+  #choiceOf(index: number): ChatStreamDecoder {
+    if (index === 0) return this;
+    const known = this.#others.get(index);
+    if (known !== undefined) return known;
+    const made = new ChatStreamDecoder(this.#memory, this.#toolUses);
+    made.#emit = (event) => this.#emit({ type: "choice", choice: index, event });
+    this.#others.set(index, made);
+    return made;
   }
 
   #tellStop(): void {
@@ -135,28 +162,35 @@ export class ChatStreamDecoder implements StreamDecoder {
     }
     if (holds(chunk.service_tier)) this.#tier = readTier(chunk.service_tier);
     if (holds(chunk.moderation)) this.#moderation = readModeration(chunk.moderation);
-    this.#sources.list(chunk);
-    const choices = Array.isArray(chunk.choices) ? chunk.choices : [];
-    for (const choice of choices) {
-      // Further choices were not asked for; only the first is the answer.
-      if (!isJsonObject(choice) || (choice.index ?? 0) !== 0) continue;
+    const choices = Array.isArray(chunk.choices) ? chunk.choices.filter(isJsonObject) : [];
+    const indexed = indexedChoices(choices, this.#memory.choices ?? 1)
+      .map(([index, choice]) => ({ choice, decoder: this.#choiceOf(index) }));
+    // The lists beside the choices are of all of them.
+    for (const decoder of [this, ...this.#others.values()]) decoder.#sources.list(chunk);
+    for (const { choice, decoder } of indexed) {
       // Aggregators report here that the provider of the answer failed.
       if (isJsonObject(choice.error)) return this.#fail(choice);
-      const delta = choice.delta ?? choice.message;
-      if (isJsonObject(delta)) {
-        const logprobs = holds(choice.logprobs) ? textLogprobs(choice.logprobs) : [];
-        this.#logprobs = logprobs.length === 0 ? undefined : stringifyExactly(logprobs);
-        this.#delta(delta);
-        if (choices.length === 1) {
-          this.#shape.learn({ chunk, choice, delta }, data, this.#calls?.lastPiece);
-        }
+      const delta = decoder.#take(choice);
+      if (delta !== undefined && decoder === this && choices.length === 1) {
+        this.#shape.learn({ chunk, choice, delta }, data, this.#calls?.lastPiece);
       }
-      this.#finishReason(choice.finish_reason);
+      decoder.#finishReason(choice.finish_reason);
       this.#report(readChatUsage(choice.usage));
     }
     if (isJsonObject(chunk.x_groq)) this.#report(readChatUsage(chunk.x_groq.usage));
     this.#report(readChatUsage(chunk.usage));
     countReportedUses(this.#toolUses, chunk.usage);
+  }
+
+  /** Takes a choice of a chunk; returns its delta if it has one. */
+  #take(choice: JsonObject): JsonObject | undefined {
+    this.#began = true;
+    const delta = choice.delta ?? choice.message;
+    if (!isJsonObject(delta)) return undefined;
+    const logprobs = holds(choice.logprobs) ? textLogprobs(choice.logprobs) : [];
+    this.#logprobs = logprobs.length === 0 ? undefined : stringifyExactly(logprobs);
+    this.#delta(delta);
+    return delta;
   }
 
   #finishReason(reason: Json | undefined): void {

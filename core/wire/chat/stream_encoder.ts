@@ -25,9 +25,18 @@ interface Call {
   hasArguments: boolean;
 }
 
+/** The delta that begins a choice. */
+const role = '{"role":"assistant","content":"","refusal":null}';
+
 /** Writes a Chat stream. */
 export class ChatStreamEncoder implements StreamEncoder {
   readonly #context: PipeContext;
+  readonly #memory: ConversionMemory;
+  readonly #index: number;
+  /** Encoders of further choices, by their index. */
+  readonly #others = new Map<number, ChatStreamEncoder>();
+  /** Of several choices, each has its role before its first content: the first one may never come. */
+  #awaitsRole: boolean;
   readonly #legacy: boolean;
   readonly #ids: CallIds;
   /** The beginning of every chunk up to the delta, and its end while there is no finish reason. */
@@ -42,20 +51,29 @@ export class ChatStreamEncoder implements StreamEncoder {
   readonly #annotations = new StreamAnnotations();
   #sawRefusal = false;
   #pictures = 0;
-  #stop: Stop = { reason: "end" };
+  #stop: Stop | undefined;
   #usage: TokenUsage | undefined;
   #tier: string | undefined;
   #moderation: Moderation | undefined;
 
-  constructor(context: PipeContext, memory: ConversionMemory) {
+  constructor(context: PipeContext, memory: ConversionMemory, index = 0) {
     this.#context = context;
+    this.#memory = memory;
+    this.#index = index;
+    this.#awaitsRole = (memory.choices ?? 1) > 1;
     this.#legacy = memory.legacyFunctions === true;
     this.#ids = new CallIds(context.requestId, "call_", (id) => id);
-    this.#head = `data: ${this.#common()},"choices":[{"index":0,"delta":`;
+    this.#head = `data: ${this.#common()},"choices":[{"index":${index},"delta":`;
     this.#openTail = `,"logprobs":null,"finish_reason":null}]${this.#noUsage()}}\n\n`;
   }
 
   encode(event: StreamEvent): string {
+    if (!this.#awaitsRole || !("block" in event)) return this.#encode(event);
+    this.#awaitsRole = false;
+    return this.#chunk(role) + this.#encode(event);
+  }
+
+  #encode(event: StreamEvent): string {
     switch (event.type) {
       case "text":
         return this.#text(event.block, event.json, event.logprobs);
@@ -68,7 +86,9 @@ export class ChatStreamEncoder implements StreamEncoder {
       case "block_end":
         return this.#blockEnd(event.block);
       case "start":
-        return this.#chunk('{"role":"assistant","content":"","refusal":null}');
+        return this.#awaitsRole ? "" : this.#chunk(role);
+      case "choice":
+        return this.#choice(event.choice, event.event);
       case "refusal":
         this.#sawRefusal = true;
         return this.#chunk(`{"refusal":${event.json}}`);
@@ -90,7 +110,7 @@ export class ChatStreamEncoder implements StreamEncoder {
       case "ping":
         return ": ping\n\n";
       case "end":
-        return this.#end();
+        return this.#index === 0 ? this.#end() : this.#endChoice();
       case "error": {
         const body = errorBody(event.error, "chat", this.#context.requestId);
         return `data: ${stringifyExactly({ error: body.error })}\n\n`;
@@ -206,23 +226,41 @@ export class ChatStreamEncoder implements StreamEncoder {
     return missing;
   }
 
-  #end(): string {
+  #choice(index: number, event: StreamEvent): string {
+    const known = this.#others.get(index);
+    if (known !== undefined) return known.encode(event);
+    const made = new ChatStreamEncoder(this.#context, this.#memory, index);
+    this.#others.set(index, made);
+    return made.encode(event);
+  }
+
+  #endChoice(): string {
     let out = "";
     for (const block of [...this.#calls.keys()]) out += this.#blockEnd(block);
     const annotations = this.#annotations.list();
     if (annotations.length > 0) out += this.#chunk(stringifyExactly({ annotations }));
-    const { explanation } = this.#stop;
-    if (this.#stop.reason === "refusal" && !this.#sawRefusal && explanation !== undefined) {
+    const stop = this.#stop ?? { reason: "end" };
+    const { explanation } = stop;
+    if (stop.reason === "refusal" && !this.#sawRefusal && explanation !== undefined) {
       out += this.#chunk(stringifyExactly({ refusal: explanation }));
     }
-    const reason = writeFinishReason(this.#stop, {
+    const reason = writeFinishReason(stop, {
       legacyFunctions: this.#legacy,
       refusalText: this.#sawRefusal,
     });
+    const tail = `]${this.#noUsage()}${this.#tierMember()}}\n\n`;
+    return `${out}${this.#head}{},"logprobs":null,"finish_reason":"${reason}"}${tail}`;
+  }
+
+  #tierMember(): string {
     const word = writeTier(this.#tier).service_tier;
-    const tier = word === undefined ? "" : `,"service_tier":${stringifyExactly(word)}`;
-    const tail = `]${this.#noUsage()}${tier}}\n\n`;
-    out += `${this.#head}{},"logprobs":null,"finish_reason":"${reason}"}${tail}`;
+    return word === undefined ? "" : `,"service_tier":${stringifyExactly(word)}`;
+  }
+
+  #end(): string {
+    // The first of several choices may never have begun.
+    const isMissing = this.#stop === undefined && this.#others.size > 0;
+    let out = isMissing ? "" : this.#endChoice();
     if (this.#moderation !== undefined) {
       const moderation = stringifyExactly(chatModeration(this.#moderation));
       out +=
@@ -230,7 +268,7 @@ export class ChatStreamEncoder implements StreamEncoder {
     }
     if (this.#context.clientWantsUsage && this.#usage !== undefined) {
       const usage = stringifyExactly(writeChatUsage(this.#usage));
-      out += `data: ${this.#common()},"choices":[],"usage":${usage}${tier}}\n\n`;
+      out += `data: ${this.#common()},"choices":[],"usage":${usage}${this.#tierMember()}}\n\n`;
     }
     return `${out}data: [DONE]\n\n`;
   }

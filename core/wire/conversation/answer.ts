@@ -5,12 +5,20 @@ import type { ForeignBlock, ReasoningBlock, TextBlock, ToolCallBlock } from "./b
 import type { HostedCallBlock } from "./hosted.ts";
 import type { Placed } from "./placed.ts";
 
-/** A whole (not streamed) answer. */
-export interface Answer {
-  /** The upstream's id, for the log; clients get one in their own form. */
-  readonly id?: string;
+/** One answer of those that the client asked for: its content, and why it ended. */
+export interface Choice {
+  /** Its number among them. Absent: 0. */
+  readonly index?: number;
   readonly blocks: readonly AnswerBlock[];
   readonly stop: Stop;
+}
+
+/** A whole (not streamed) answer: the first choice, and what is common to all. */
+export interface Answer extends Choice {
+  /** The upstream's id, for the log; clients get one in their own form. */
+  readonly id?: string;
+  /** The further choices in rising order, if the client asked for several. */
+  readonly others?: readonly Choice[];
   /** Absent if the upstream reported none, or an impossible one. */
   readonly usage?: TokenUsage;
   readonly serviceTier?: string;

@@ -38,6 +38,8 @@ export interface Conversation {
   readonly logprobs?: { readonly top?: number; readonly path: string };
   /** The client wants pictures in the answer beside the text. */
   readonly pictures?: { readonly path: string };
+  /** Chat and Gemini: the number of answers to the prompt, if that is more than one. */
+  readonly choices?: { readonly count: number; readonly path: string };
   /** The top-level cache mark of Messages: the vendor places it on the last block that can be cached. */
   readonly automaticCache?: CacheMark;
   /** All other fields. The encoder carries those that the route takes by name, and treats the rest as `otherwise` says. */

@@ -73,6 +73,8 @@ export type StreamEvent =
     readonly serviceTier?: string;
     readonly moderation?: Moderation;
   }
+  /** A step of a further choice, if the client asked for several; it numbers its blocks by itself. */
+  | { readonly type: "choice"; readonly choice: number; readonly event: StreamEvent }
   | { readonly type: "ping" }
   /** The style's own clean end. Nothing follows. */
   | { readonly type: "end" }

@@ -12,7 +12,7 @@ import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.
 import type { ConversionMemory, ConversionOptions } from "../contract.ts";
 import type { Conversation, OutputFormat } from "../conversation/mod.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
-import { refusePictures, writeLogprobs } from "../fields/common_fields.ts";
+import { refuseChoices, refusePictures, writeLogprobs } from "../fields/common_fields.ts";
 import { carryExtras } from "../fields/extras.ts";
 import { warnOfTier } from "../fields/service_tiers.ts";
 import { formatInWords, type SchemaFormat } from "../fields/output_format.ts";
@@ -39,6 +39,7 @@ type CarriedField =
     | typeof encodeReasoning
     | typeof encodeExtras
     | typeof writeLogprobs
+    | typeof refuseChoices
     | typeof refusePictures
   >
   | "stream"
@@ -106,6 +107,7 @@ export function encodeConverseRequest(
   const more: JsonObject = { ...inference.more, ...reasoning.more };
   writeLogprobs(conversation, capabilities, () => {});
   refusePictures(conversation);
+  refuseChoices(conversation);
   encodeExtras(conversation, capabilities, warnings, body, more);
   if (Object.keys(more).length > 0) body.additionalModelRequestFields = more;
   return {

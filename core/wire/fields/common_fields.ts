@@ -10,7 +10,8 @@ import type {
 import type { Style } from "../contract.ts";
 import type { ResolvedCapabilities } from "../capabilities.ts";
 import { samplingPath } from "./extras.ts";
-import { invalid, oneOf, optionalNumber, optionalString, refuse } from "./fields.ts";
+import { maxChoices } from "../limits.ts";
+import { invalid, oneOf, optionalCount, optionalNumber, optionalString, refuse } from "./fields.ts";
 import type { Warnings } from "../warnings.ts";
 import { knownTier, warnOfTier } from "./service_tiers.ts";
 import { hashHex } from "../tools/short_hash.ts";
@@ -170,6 +171,45 @@ export function writePictures(
  */
 export function refusePictures({ pictures }: Pick<Conversation, "pictures">): void {
   if (pictures !== undefined) refuse(pictures.path, "this model answers in text only");
+}
+
+/** Reads how many answers the client asks for; nothing if that is one. */
+export function readChoices(
+  holder: JsonObject,
+  field: string,
+  path: string,
+): Pick<Conversation, "choices"> {
+  const count = optionalCount(holder, field, path, 1) ?? 1;
+  if (count > maxChoices) invalid(path, `must be at most ${maxChoices}`);
+  return count === 1 ? {} : { choices: { count, path } };
+}
+
+/**
+ * Writes how many answers the client asks for, if the route gives several and as many.
+ *
+ * @throws {GatewayError} `conversion_refused` if it does not
+ */
+export function writeChoices(
+  { choices }: Pick<Conversation, "choices">,
+  { choices: gives }: Pick<ResolvedCapabilities, "choices">,
+  most: number,
+  write: (count: number) => void,
+): void {
+  if (choices === undefined) return;
+  if (!gives) refuseChoices({ choices });
+  if (choices.count > most) {
+    refuse(choices.path, `this model gives at most ${most} answers per call`);
+  }
+  write(choices.count);
+}
+
+/**
+ * Refuses several answers, for styles that have no field for them.
+ *
+ * @throws {GatewayError} `conversion_refused` naming the field
+ */
+export function refuseChoices({ choices }: Pick<Conversation, "choices">): void {
+  if (choices !== undefined) refuse(choices.path, "this model gives one answer per call");
 }
 
 /** Shortens the long ids that agents send as end users. */

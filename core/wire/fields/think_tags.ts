@@ -4,7 +4,7 @@
  */
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ThinkTags } from "../contract.ts";
-import type { Answer, AnswerBlock, AnswerText, StreamEvent } from "../conversation/mod.ts";
+import type { AnswerBlock, AnswerText, Choice, StreamEvent } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";
 
 const open = "<think>";
@@ -102,7 +102,7 @@ function partialTag(text: string): number {
 }
 
 /** Splits the first text of a whole answer. */
-export function splitThinking(answer: Answer, tags: ThinkTags): Answer {
+export function splitThinking(answer: Choice, tags: ThinkTags): Choice {
   const at = answer.blocks.findIndex((block) => block.type === "text" && block.refusal !== true);
   const block = answer.blocks[at];
   if (block?.type !== "text") return answer;

@@ -7,8 +7,9 @@ import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { defined } from "../../lib/defined.ts";
 import type { ConversionMemory } from "../contract.ts";
-import type { Answer, AnswerBlock, HostedCallBlock } from "../conversation/mod.ts";
+import type { Answer, AnswerBlock, Choice, HostedCallBlock } from "../conversation/mod.ts";
 import { readInlinePicture } from "../fields/pictures.ts";
+import { wholeChoices } from "../stream/choices.ts";
 import { candidatesOf, partsOf, readGeminiAnswer } from "./answer_reading.ts";
 import { readLogprobs } from "./logprobs.ts";
 import { readModelPart } from "./decode_parts.ts";
@@ -20,31 +21,41 @@ import { google, provesThought } from "./thought_signatures.ts";
 export function decodeGeminiAnswer(body: JsonObject, memory: ConversionMemory): Answer {
   const reading = readGeminiAnswer(body);
   if (reading.error !== undefined) throw reading.error;
-  const [candidate] = candidatesOf(body);
+  const [first, ...others] = wholeChoices(candidatesOf(body), memory.choices ?? 1)
+    .map(([index, candidate]) => decodeCandidate(candidate, index, memory));
   const blocked = blockedStop(body.promptFeedback);
-  if (candidate === undefined && blocked === undefined) {
+  const answer = first ?? (blocked === undefined ? undefined : { blocks: [], stop: blocked });
+  if (answer === undefined) {
     throw new GatewayError("upstream_unreachable", "The provider sent no answer");
   }
-  const blocks = candidate === undefined ? [] : decodeBlocks(candidate, memory);
-  const hasCalls = blocks.some((block) => block.type === "tool_call");
-  const reason = candidate?.finishReason;
   return {
     ...(typeof body.responseId === "string" ? { id: body.responseId } : {}),
-    blocks,
-    stop: candidate === undefined && blocked !== undefined ? blocked : readGeminiStop(
-      typeof reason === "string" ? reason : undefined,
-      candidate?.finishMessage,
-      hasCalls,
-    ),
+    ...answer,
+    ...(others.length === 0 ? {} : { others }),
     ...defined({ usage: reading.usage }),
   };
 }
 
-function decodeBlocks(candidate: JsonObject, memory: ConversionMemory): AnswerBlock[] {
+function decodeCandidate(candidate: JsonObject, index: number, memory: ConversionMemory): Choice {
+  const blocks = decodeBlocks(candidate, index, memory);
+  const hasCalls = blocks.some((block) => block.type === "tool_call");
+  const { finishReason: reason, finishMessage } = candidate;
+  return {
+    ...(index === 0 ? {} : { index }),
+    blocks,
+    stop: readGeminiStop(typeof reason === "string" ? reason : undefined, finishMessage, hasCalls),
+  };
+}
+
+function decodeBlocks(
+  candidate: JsonObject,
+  index: number,
+  memory: ConversionMemory,
+): AnswerBlock[] {
   const signer = memory.reasoningSigner ?? google;
   const blocks: AnswerBlock[] = [];
   partsOf(candidate.content).forEach((part, i) => {
-    const path = `candidates.0.content.parts.${i}`;
+    const path = `candidates.${index}.content.parts.${i}`;
     const last = blocks.at(-1);
     const output = isJsonObject(part.codeExecutionResult) ? part.codeExecutionResult : undefined;
     if (output !== undefined && last?.type === "hosted_call") {

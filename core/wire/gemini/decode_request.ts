@@ -14,6 +14,7 @@ import type {
   ReasoningRequest,
   Sampling,
 } from "../conversation/mod.ts";
+import { readChoices } from "../fields/common_fields.ts";
 import { extra, extraOf, extrasOf, warnUnread } from "../fields/field_table.ts";
 import {
   invalid,
@@ -58,6 +59,8 @@ export function decodeGeminiRequest(given: JsonObject): Conversation {
     }),
     sampling: decodeSampling(config),
     ...decodePictures(config),
+    ...readChoices(config, "candidateCount", `${at}.candidateCount`),
+    ...decodeLogprobs(config, warnings),
     stream: optionalBoolean(body, "stream", "stream") ?? false,
     streamUsage: true,
     ...(tier === undefined || tier === "unspecified" ? {} : {
@@ -73,12 +76,6 @@ export function decodeGeminiRequest(given: JsonObject): Conversation {
 
 /** Refuses what clients rely on and no other style has. */
 function refuseUncarried(config: JsonObject): void {
-  if ((optionalCount(config, "candidateCount", `${at}.candidateCount`, 1) ?? 1) > 1) {
-    refuse(`${at}.candidateCount`, "this model gives one answer per call");
-  }
-  if (optionalBoolean(config, "responseLogprobs", `${at}.responseLogprobs`) === true) {
-    refuse(`${at}.responseLogprobs`, "this model gives no log probabilities");
-  }
   const modalities = optionalList(config, "responseModalities", `${at}.responseModalities`) ?? [];
   if (modalities.some((kind) => modalityOf(kind) === undefined)) {
     refuse(`${at}.responseModalities`, "this model answers in text and pictures only");
@@ -88,6 +85,17 @@ function refuseUncarried(config: JsonObject): void {
 function modalityOf(kind: Json): "TEXT" | "IMAGE" | undefined {
   const word = typeof kind === "string" ? kind.toUpperCase() : undefined;
   return word === "TEXT" || word === "IMAGE" ? word : undefined;
+}
+
+/** Reads the request for log probabilities. The vendor refuses a number of alternatives without it. */
+function decodeLogprobs(config: JsonObject, warnings: Warnings): Pick<Conversation, "logprobs"> {
+  const path = `${at}.responseLogprobs`;
+  const top = optionalCount(config, "logprobs", `${at}.logprobs`);
+  if (optionalBoolean(config, "responseLogprobs", path) !== true) {
+    if (top !== undefined && top > 0) warnings.add(`${at}.logprobs`);
+    return {};
+  }
+  return { logprobs: { path, ...defined({ top }) } };
 }
 
 function decodePictures(config: JsonObject): Pick<Conversation, "pictures"> {

@@ -11,6 +11,7 @@ import type {
   Answer,
   AnswerBlock,
   AnswerText,
+  Choice,
   HostedCall,
   Placed,
   ReasoningBlock,
@@ -19,6 +20,7 @@ import type {
 import { dataUrl } from "../fields/data_url.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";
 import { writeGrounding } from "./grounding.ts";
+import { writeLogprobs } from "./logprobs.ts";
 import { writeGeminiStop } from "./stop_reasons.ts";
 import { PartSignatures } from "./part_signatures.ts";
 import { writeGeminiUsage } from "./usage.ts";
@@ -27,8 +29,10 @@ import { writeGeminiUsage } from "./usage.ts";
 noneUnhandled<
   Exclude<
     keyof Answer,
+    | "index"
     | "blocks"
     | "stop"
+    | "others"
     | "usage"
     // For the log; the client gets an id in its own form.
     | "id"
@@ -45,10 +49,9 @@ noneUnhandled<
     | "type"
     | "text"
     | "citations"
+    | "logprobs"
     // The finish reason says it.
     | "refusal"
-    // No Gemini client gets an answer with them: the request is refused.
-    | "logprobs"
   >
 >();
 noneUnhandled<
@@ -64,20 +67,22 @@ noneUnhandled<
 
 /** Writes a whole Gemini answer. */
 export function encodeGeminiAnswer(answer: Answer, context: PipeContext): JsonObject {
-  const isRefused = answer.blocks.some((block) => block.type === "text" && block.refusal === true);
-  const stop = isRefused ? { ...answer.stop, reason: "refusal" as const } : answer.stop;
-  const candidate = {
-    content: { parts: encodeParts(answer.blocks, context), role: "model" },
-    ...writeGeminiStop(stop),
-    index: 0,
-    ...writeGrounding(
-      answer.blocks.flatMap((block) => block.type === "text" ? block.citations ?? [] : []),
-    ),
-  };
   return {
-    candidates: [candidate],
+    candidates: [answer, ...answer.others ?? []].map((choice) => encodeCandidate(choice, context)),
     ...(answer.usage === undefined ? {} : { usageMetadata: writeGeminiUsage(answer.usage) }),
     ...answerFrame(context),
+  };
+}
+
+function encodeCandidate({ index = 0, blocks, stop }: Choice, context: PipeContext): JsonObject {
+  const texts = blocks.filter((block) => block.type === "text");
+  const isRefused = texts.some(({ refusal }) => refusal === true);
+  return {
+    content: { parts: encodeParts(blocks, context), role: "model" },
+    ...writeGeminiStop(isRefused ? { ...stop, reason: "refusal" } : stop),
+    index,
+    ...writeGrounding(texts.flatMap(({ citations }) => citations ?? [])),
+    ...writeLogprobs(texts.flatMap(({ logprobs }) => logprobs ?? [])),
   };
 }
 

@@ -10,7 +10,7 @@ import type { ConversionOptions } from "../contract.ts";
 import type { Conversation, OutputFormat, ReasoningRequest } from "../conversation/mod.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
-import { writeLogprobs } from "../fields/common_fields.ts";
+import { writeChoices, writeLogprobs } from "../fields/common_fields.ts";
 import {
   budgetOf,
   effortOf,
@@ -40,6 +40,7 @@ type CarriedField =
     | typeof encodeThinking
     | typeof encodeExtras
     | typeof writeLogprobs
+    | typeof writeChoices
   >
   | "maxTokens"
   | "output"
@@ -73,6 +74,9 @@ noneUnhandled<
     | "encrypted"
   >
 >();
+
+/** Answers of one call: the vendor refuses more. */
+const maxCandidates = 8;
 
 /** Writes a Gemini request. */
 export function encodeGeminiRequest(
@@ -114,6 +118,9 @@ export function encodeGeminiRequest(
     config.responseLogprobs = true;
     // The vendor counts alternatives from 1.
     if (top !== undefined && top > 0) config.logprobs = top;
+  });
+  writeChoices(conversation, capabilities, maxCandidates, (count) => {
+    config.candidateCount = count;
   });
   if (conversation.pictures !== undefined) config.responseModalities = ["TEXT", "IMAGE"];
   encodeExtras(conversation, capabilities, warnings, body, config);

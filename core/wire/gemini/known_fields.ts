@@ -87,7 +87,7 @@ export const geminiFields = {
     presencePenalty: read,
     frequencyPenalty: read,
     responseLogprobs: read,
-    logprobs: unread((value) => value === 0),
+    logprobs: read,
     responseModalities: read,
     thinkingConfig: object({ includeThoughts: read, thinkingBudget: read, thinkingLevel: read }),
     speechConfig: unread(isEmpty),

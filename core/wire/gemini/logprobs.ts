@@ -1,4 +1,4 @@
-/** Reads the log probabilities of a candidate (`logprobsResult`) as entries of Chat and Responses. */
+/** Reads and writes the log probabilities of a candidate (`logprobsResult`) as entries of Chat and Responses. */
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 /**
@@ -30,4 +30,31 @@ function entryOf(candidate: Json): JsonObject | undefined {
   const { token, logProbability: logprob } = candidate;
   if (typeof token !== "string" || typeof logprob !== "number") return undefined;
   return { token, logprob, bytes: [...new TextEncoder().encode(token)] };
+}
+
+/**
+ * Writes entries of Chat or Responses as the members of a candidate; nothing if there are none.
+ *
+ * @example
+ * ```ts
+ * import { writeLogprobs } from "./logprobs.ts";
+ * const { logprobsResult } = writeLogprobs([{ token: "Hi", logprob: -0.5, bytes: null, top_logprobs: [] }]);
+ * if (!JSON.stringify(logprobsResult).includes('{"token":"Hi","logProbability":-0.5}')) throw new Error("lost");
+ * ```
+ */
+export function writeLogprobs(entries: readonly JsonObject[]): JsonObject {
+  if (entries.length === 0) return {};
+  // One list of alternatives for each token, in the same order.
+  const topCandidates = entries.map(({ top_logprobs: tops }) => ({
+    candidates: (Array.isArray(tops) ? tops : []).filter(isJsonObject).map(candidateOf),
+  }));
+  const hasAlternatives = topCandidates.some(({ candidates }) => candidates.length > 0);
+  const chosenCandidates = entries.map(candidateOf);
+  return {
+    logprobsResult: { ...(hasAlternatives ? { topCandidates } : {}), chosenCandidates },
+  };
+}
+
+function candidateOf({ token = "", logprob = 0 }: JsonObject): JsonObject {
+  return { token, logProbability: logprob };
 }

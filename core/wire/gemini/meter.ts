@@ -12,6 +12,8 @@ import {
   newStreamReading,
   type StreamMeter,
 } from "../stream/reading.ts";
+import { maxChoices } from "../limits.ts";
+import { ChoiceEnds, indexedChoices } from "../stream/choices.ts";
 import { candidatesOf, readParts } from "./answer_reading.ts";
 import { isRefusal, stopFailure } from "../fields/stop_words.ts";
 import { readBlockedPrompt } from "./stop_reasons.ts";
@@ -28,6 +30,9 @@ function parsed(text: string): Json {
   }
 }
 
+/** The index of a candidate whose own is none. */
+const unknownIndex = -1;
+
 /** The member with the provider's name of the model. */
 const versionKey = jsonKey("modelVersion");
 
@@ -41,6 +46,10 @@ export class GeminiMeter implements StreamMeter {
   readonly #model: ClientModel;
   readonly #cursor = new JsonCursor();
   readonly #toolUses = new ToolUseCount(true);
+  readonly #ends = new ChoiceEnds();
+
+  /** Why the prompt was blocked, if it was. */
+  #blocked: string | undefined;
 
   constructor(model: ClientModel) {
     this.#model = model;
@@ -56,10 +65,7 @@ export class GeminiMeter implements StreamMeter {
     if (!isJsonObject(chunk)) throw new JsonScanError("Not an object");
     this.#rename(frame);
     const isLast = this.#chunk(chunk);
-    const failure = stopFailure(
-      candidatesOf(chunk).map((candidate) => candidate["finishReason"]),
-      this.reading.sawOutput,
-    );
+    const failure = stopFailure(this.#reasons(chunk), this.reading.sawOutput);
     if (failure !== undefined) return this.#fail(failure);
     return isLast ? "hold" : "pass";
   }
@@ -77,23 +83,41 @@ export class GeminiMeter implements StreamMeter {
     return "drop";
   }
 
+  /** The finish reasons that decide: with several candidates, an answer of which one is good is used. */
+  #reasons(chunk: JsonObject): readonly (Json | undefined)[] {
+    const ends = this.#ends;
+    if (!ends.areSeveral) return candidatesOf(chunk).map((candidate) => candidate["finishReason"]);
+    return ends.reason === undefined ? [] : ends.reasons;
+  }
+
+  /** The candidates that have not ended yet. */
+  get openCandidates(): readonly number[] {
+    return this.#ends.open;
+  }
+
   /** Reads a chunk; returns whether it may be the last one. */
   #chunk(chunk: JsonObject): boolean {
     const { reading } = this;
     let isLast = false;
-    for (const candidate of candidatesOf(chunk)) {
+    const candidates = candidatesOf(chunk);
+    const indexes = new Map(
+      indexedChoices(candidates, maxChoices).map(([index, candidate]) => [candidate, index]),
+    );
+    for (const candidate of candidates) {
       const { isOutput, bytes, answerBytes } = readParts(candidate["content"]);
       countCandidateUses(this.#toolUses, candidate);
       reading.outputBytes += bytes;
       reading.answerBytes += answerBytes;
       const reason = candidate["finishReason"];
       reading.sawOutput ||= isOutput || isRefusal(reason);
-      if (typeof reason !== "string" || reason === "") continue;
-      reading.stopReason = reason;
-      isLast = true;
+      const ended = typeof reason === "string" && reason !== "" ? reason : undefined;
+      this.#ends.note(indexes.get(candidate) ?? unknownIndex, ended);
+      isLast ||= ended !== undefined;
     }
+    reading.stopReason = this.#ends.reason ?? this.#blocked;
     const blocked = readBlockedPrompt(chunk["promptFeedback"]);
     if (blocked !== undefined) {
+      this.#blocked = blocked;
       reading.stopReason ??= blocked;
       reading.sawOutput = true;
       isLast = true;

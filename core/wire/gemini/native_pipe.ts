@@ -13,13 +13,14 @@ import { writeGeminiUsage } from "./usage.ts";
 const encoder = new TextEncoder();
 const nothing = new Uint8Array(0);
 
-function lengthStop(context: PipeContext, usage: TokenUsage): Uint8Array {
+/** Ends every open candidate for length. */
+function lengthStop(meter: GeminiMeter, context: PipeContext, usage: TokenUsage): Uint8Array {
   const chunk = {
-    candidates: [{
+    candidates: meter.openCandidates.map((index) => ({
       content: { parts: [{ text: "" }], role: "model" },
       ...writeGeminiStop({ reason: "length" }),
-      index: 0,
-    }],
+      index,
+    })),
     usageMetadata: writeGeminiUsage(usage),
     ...answerFrame(context),
   };
@@ -33,6 +34,6 @@ export function createGeminiNativePipe(context: PipeContext): StreamPipe {
     errorEvent: (error) => encoder.encode(streamError(error, context.requestId)),
     clientError: (error) => inClientTerms(error, context),
     missingEnd: () => meter.reading.stopReason === undefined ? undefined : nothing,
-    lengthStop: (usage) => lengthStop(context, usage),
+    lengthStop: (usage) => lengthStop(meter, context, usage),
   });
 }

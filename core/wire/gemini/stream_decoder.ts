@@ -20,6 +20,7 @@ import type {
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
 import { eventJson } from "../stream/frame_json.ts";
 import { readProviderError } from "../errors/provider_error.ts";
+import { indexedChoices } from "../stream/choices.ts";
 import { candidatesOf, partsOf } from "./answer_reading.ts";
 import { otherPart, withCodeOutput } from "./decode_answer.ts";
 import { readLogprobs } from "./logprobs.ts";
@@ -35,7 +36,11 @@ import { readGeminiUsage } from "./usage.ts";
  * Reads a Gemini stream. The style has no last event: a stream is complete if its body ends after a finish reason.
  */
 export class GeminiStreamDecoder implements StreamDecoder {
-  readonly #toolUses = new ToolUseCount(true);
+  readonly #toolUses: ToolUseCount;
+  readonly #memory: ConversionMemory;
+  /** Decoders of further candidates, by their index. */
+  readonly #others = new Map<number, GeminiStreamDecoder>();
+  #began = false;
   readonly #signer: string;
   #blocks = 0;
   #calls = 0;
@@ -58,7 +63,9 @@ export class GeminiStreamDecoder implements StreamDecoder {
   #stop: Stop | undefined;
   #emit: EventSink = () => {};
 
-  constructor(memory: ConversionMemory) {
+  constructor(memory: ConversionMemory, toolUses = new ToolUseCount(true)) {
+    this.#memory = memory;
+    this.#toolUses = toolUses;
     this.#signer = memory.reasoningSigner ?? google;
     this.#mayHaveSources = memory.withoutSources !== true;
   }
@@ -83,16 +90,38 @@ export class GeminiStreamDecoder implements StreamDecoder {
   }
 
   bodyEnd(emit: EventSink): void {
-    if (this.#finished || this.#stop === undefined) return;
+    const begun = this.#begun;
+    if (this.#finished || begun.some((candidate) => candidate.#stop === undefined)) return;
     this.#emit = emit;
     this.#finished = true;
+    for (const candidate of begun) candidate.#end();
+    emit({ type: "end" });
+  }
+
+  #end(): void {
     this.#closeCode();
     // Quotations come without a tool, too.
     if (this.#open?.kind === "text") this.#citable = this.#open.block;
     this.#closeText();
     this.#endCitable(this.#citations);
     this.#tellStop();
-    emit({ type: "end" });
+  }
+
+  /** The candidates that began; the first if none did, as for a blocked prompt. */
+  get #begun(): GeminiStreamDecoder[] {
+    const others = [...this.#others.values()];
+    return this.#began || others.length === 0 ? [this, ...others] : others;
+  }
+
+  /** Returns the decoder of a candidate. */
+  #candidateOf(index: number): GeminiStreamDecoder {
+    if (index === 0) return this;
+    const known = this.#others.get(index);
+    if (known !== undefined) return known;
+    const made = new GeminiStreamDecoder(this.#memory, this.#toolUses);
+    made.#emit = (event) => this.#emit({ type: "choice", choice: index, event });
+    this.#others.set(index, made);
+    return made;
   }
 
   #chunk(chunk: JsonObject): void {
@@ -101,9 +130,8 @@ export class GeminiStreamDecoder implements StreamDecoder {
       const id = chunk.responseId;
       this.#emit({ type: "start", ...(typeof id === "string" ? { id } : {}) });
     }
-    // Further candidates were not asked for.
-    const candidate = candidatesOf(chunk).find(({ index }) => (index ?? 0) === 0);
-    if (candidate !== undefined) this.#candidate(candidate);
+    const candidates = indexedChoices(candidatesOf(chunk), this.#memory.choices ?? 1);
+    for (const [index, candidate] of candidates) this.#candidateOf(index).#candidate(candidate);
     const usage = readGeminiUsage(chunk.usageMetadata);
     if (usage.kind === "counts") this.#emit({ type: "usage", usage: usage.usage });
     else if (usage.kind === "absurd") this.#emit({ type: "usage_rejected" });
@@ -116,6 +144,7 @@ export class GeminiStreamDecoder implements StreamDecoder {
   }
 
   #candidate(candidate: JsonObject): void {
+    this.#began = true;
     countCandidateUses(this.#toolUses, candidate);
     const logprobs = readLogprobs(candidate.logprobsResult);
     this.#logprobs = logprobs.length === 0 ? undefined : stringifyExactly(logprobs);

@@ -5,7 +5,7 @@
  */
 import { errorBody, GatewayError } from "../../errors.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
-import type { JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { CallIds } from "../answer_ids.ts";
 import type { PipeContext } from "../contract.ts";
@@ -17,6 +17,7 @@ import { type BlockEvent, BlockSequencer } from "../stream/sequencer.ts";
 import { answerArguments } from "../tools/tool_arguments.ts";
 import { answerFrame, hostedParts, picturePart } from "./encode_answer.ts";
 import { writeGrounding } from "./grounding.ts";
+import { writeLogprobs } from "./logprobs.ts";
 import { PartSignatures } from "./part_signatures.ts";
 import { writeGeminiStop } from "./stop_reasons.ts";
 import { writeGeminiUsage } from "./usage.ts";
@@ -24,26 +25,33 @@ import { writeGeminiUsage } from "./usage.ts";
 /** Writes a Gemini stream. A call goes out whole, as at the vendor. */
 export class GeminiStreamEncoder implements StreamEncoder {
   readonly #context: PipeContext;
+  readonly #index: number;
+  /** Encoders of further candidates, by their index. */
+  readonly #others = new Map<number, GeminiStreamEncoder>();
   readonly #ids: CallIds;
   readonly #sequencer = new BlockSequencer((event) => this.#block(event));
   readonly #signatures = new PartSignatures();
   /** The beginning of every chunk up to its parts, and the end of those without a finish reason. */
   readonly #head = 'data: {"candidates":[{"content":{"parts":[';
   readonly #tail: string;
+  /** The end of the chunks up to the candidate's last member. */
+  readonly #contentTail: string;
   /** The call that is being assembled; its arguments are joined literals without quotes. */
   #call: { readonly id: string; readonly name: string; json: string } | undefined;
   #isThought = false;
   #citations: Citation[] = [];
   #citedChars = 0;
   #sawRefusal = false;
-  #stop: Stop = { reason: "end" };
+  #stop: Stop | undefined;
   #usage: TokenUsage | undefined;
   #text = "";
 
-  constructor(context: PipeContext) {
+  constructor(context: PipeContext, index = 0) {
     this.#context = context;
+    this.#index = index;
     this.#ids = new CallIds(context.requestId, "call_", (id) => id);
-    this.#tail = `],"role":"model"},"index":0}],${this.#frame()}}\n\n`;
+    this.#contentTail = `],"role":"model"},"index":${index}`;
+    this.#tail = `${this.#contentTail}}],${this.#frame()}}\n\n`;
   }
 
   encode(event: StreamEvent): string {
@@ -64,6 +72,9 @@ export class GeminiStreamEncoder implements StreamEncoder {
       case "end":
         this.#end();
         break;
+      case "choice":
+        this.#text = this.#candidateOf(event.choice).encode(event.event);
+        break;
       case "error":
         return streamError(event.error, this.#context.requestId);
       default:
@@ -81,6 +92,21 @@ export class GeminiStreamEncoder implements StreamEncoder {
     this.#text += this.#head + json + this.#tail;
   }
 
+  #said(json: string, logprobs: string | undefined): void {
+    if (logprobs === undefined) return this.#part(`{"text":${json}}`);
+    const entries: Json = JSON.parse(logprobs);
+    const given = writeLogprobs(Array.isArray(entries) ? entries.filter(isJsonObject) : []);
+    const members = stringifyExactly(given).slice(1, -1);
+    const tail = `${this.#contentTail},${members}}],${this.#frame()}}\n\n`;
+    this.#text += `${this.#head}{"text":${json}}${tail}`;
+  }
+
+  #candidateOf(index: number): GeminiStreamEncoder {
+    const known = this.#others.get(index) ?? new GeminiStreamEncoder(this.#context, index);
+    this.#others.set(index, known);
+    return known;
+  }
+
   #parts(parts: readonly JsonObject[]): void {
     for (const part of parts) this.#part(stringifyExactly(part));
   }
@@ -91,7 +117,7 @@ export class GeminiStreamEncoder implements StreamEncoder {
       case "refusal":
         this.#sawRefusal ||= event.type === "refusal";
         this.#parts(this.#signatures.release());
-        return this.#part(`{"text":${event.json}}`);
+        return this.#said(event.json, event.type === "text" ? event.logprobs : undefined);
       case "reasoning":
         this.#isThought = true;
         this.#parts(this.#signatures.release());
@@ -144,14 +170,18 @@ export class GeminiStreamEncoder implements StreamEncoder {
   #end(): void {
     this.#sequencer.finish();
     this.#parts(this.#signatures.release());
-    const stop = this.#sawRefusal ? { ...this.#stop, reason: "refusal" as const } : this.#stop;
+    const told: Stop = this.#stop ?? { reason: "end" };
+    const stop: Stop = this.#sawRefusal ? { ...told, reason: "refusal" } : told;
+    const candidate = {
+      content: { parts: [{ text: "" }], role: "model" },
+      ...writeGeminiStop(stop),
+      index: this.#index,
+      ...writeGrounding(this.#citations),
+    };
+    // The first of several candidates may never have begun.
+    const isMissing = this.#stop === undefined && this.#others.size > 0;
     const chunk = {
-      candidates: [{
-        content: { parts: [{ text: "" }], role: "model" },
-        ...writeGeminiStop(stop),
-        index: 0,
-        ...writeGrounding(this.#citations),
-      }],
+      ...(isMissing ? {} : { candidates: [candidate] }),
       ...(this.#usage === undefined ? {} : { usageMetadata: writeGeminiUsage(this.#usage) }),
       ...answerFrame(this.#context),
     };

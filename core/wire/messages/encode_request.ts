@@ -6,7 +6,7 @@
 import { type MembersRead, noneUnhandled } from "../../lib/every_member.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { ephemeralMark } from "../fields/cache_marks.ts";
-import { refusePictures, writeLogprobs } from "../fields/common_fields.ts";
+import { refuseChoices, refusePictures, writeLogprobs } from "../fields/common_fields.ts";
 import type { ConversionMemory, ConversionOptions } from "../contract.ts";
 import type { Conversation, OutputFormat, ReasoningRequest } from "../conversation/mod.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
@@ -42,6 +42,7 @@ type CarriedField =
     | typeof encodeMessagesSampling
     | typeof encodeIdentity
     | typeof writeLogprobs
+    | typeof refuseChoices
     | typeof refusePictures
     | typeof carryExtras
   >
@@ -118,6 +119,7 @@ export function encodeMessagesRequest(
   encodeIdentity(conversation, warnings, body);
   writeLogprobs(conversation, capabilities, () => {});
   refusePictures(conversation);
+  refuseChoices(conversation);
   carryExtras(conversation, capabilities, body, warnings);
   if (conversation.stream) body.stream = true;
   const wantsMarks = capabilities.auto_cache && capabilities.cache_marks !== "none";

@@ -94,6 +94,8 @@ export class MessagesStreamEncoder implements StreamEncoder {
         );
         break;
       case "usage_rejected":
+      // The style has one choice, and its clients cannot ask for several.
+      case "choice":
         break;
       default:
         this.#start(undefined);

@@ -33,6 +33,9 @@ noneUnhandled<
     | "blocks"
     | "stop"
     | "usage"
+    // The style has one choice, and its clients cannot ask for several.
+    | "index"
+    | "others"
     | "serviceTier"
     | "moderation"
     // For the log; the client gets an id in its own form.

@@ -7,6 +7,7 @@ import { type MembersRead, noneLeft, noneUnhandled } from "../../lib/every_membe
 import type { JsonObject } from "../../lib/json/json.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import {
+  refuseChoices,
   refusePictures,
   writeEndUserAndTier,
   writeLogprobs,
@@ -49,6 +50,7 @@ type CarriedField =
     | typeof carryVerbosity
     | typeof writeEndUserAndTier
     | typeof writeLogprobs
+    | typeof refuseChoices
     | typeof refusePictures
   >
   | "stream"
@@ -111,6 +113,7 @@ export function encodeResponsesRequest(
   body["store"] = false;
   const include: string[] = capabilities.efforts.length > 0 ? [encryptedReasoning] : [];
   refusePictures(conversation);
+  refuseChoices(conversation);
   writeLogprobs(conversation, capabilities, (top) => {
     include.push(textLogprobs);
     if (top !== undefined) body["top_logprobs"] = top;

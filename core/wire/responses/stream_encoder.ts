@@ -65,6 +65,8 @@ export class ResponsesStreamEncoder implements StreamEncoder {
       case "usage":
         this.#usage = event.usage;
         break;
+      // The style has one choice, and its clients cannot ask for several.
+      case "choice":
       case "usage_rejected":
         break;
       case "stop":

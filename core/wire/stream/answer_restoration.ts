@@ -10,16 +10,16 @@ import { GatewayError } from "../../errors.ts";
 import { takeToolAnswer, toolAnswerSink } from "../tools/answer_tool.ts";
 import type { ConversionMemory } from "../contract.ts";
 import type {
-  Answer,
   AnswerBlock,
+  Choice,
   StreamEvent,
   ToolCallBlock,
   ToolInput,
 } from "../conversation/mod.ts";
 import type { EventSink } from "./dialect.ts";
 
-/** Restores a whole answer. */
-export function restoreAnswer(given: Answer, memory: ConversionMemory): Answer {
+/** Restores a whole answer, or one of its choices. */
+export function restoreAnswer(given: Choice, memory: ConversionMemory): Choice {
   const { answerTool } = memory;
   const answer = answerTool === undefined ? given : takeToolAnswer(given, answerTool);
   const blocks = answer.blocks.map((block) =>

@@ -14,6 +14,7 @@ import type {
   Answer,
   AnswerBlock,
   AnswerText,
+  Choice,
   Citation,
   HostedCallBlock,
   Moderation,
@@ -106,13 +107,20 @@ interface OpenCall {
 class AnswerCollector implements StreamEncoder {
   /** Blocks in the order of their first event. */
   readonly #blocks = new Map<number, CollectedBlock>();
+  /** Collectors of further choices, by their index. */
+  readonly #others = new Map<number, AnswerCollector>();
   #id: string | undefined;
-  #stop: Stop = { reason: "end" };
+  #stop: Stop | undefined;
   #usage: TokenUsage | undefined;
   #serviceTier: string | undefined;
   #moderation: Moderation | undefined;
-  #chars = 0;
+  /** Characters of all choices together. */
+  readonly #size: { chars: number };
   error: GatewayError | undefined;
+
+  constructor(size = { chars: 0 }) {
+    this.#size = size;
+  }
 
   encode(event: StreamEvent): string {
     this.#take(event);
@@ -120,12 +128,13 @@ class AnswerCollector implements StreamEncoder {
   }
 
   answer(): Answer {
-    const blocks = [...this.#blocks.values()].map((block) =>
-      block.type === "open_call" ? callOf(block) : block
-    );
+    const found = [...this.#others].sort(([a], [b]) => a - b)
+      .map(([index, collector]) => ({ index, ...collector.#choice() }));
+    const hasFirst = this.#blocks.size > 0 || this.#stop !== undefined || found.length === 0;
+    const [first = this.#choice(), ...others] = hasFirst ? [this.#choice(), ...found] : found;
     return {
-      blocks,
-      stop: this.#stop,
+      ...first,
+      ...(others.length === 0 ? {} : { others }),
       ...defined({
         id: this.#id,
         usage: this.#usage,
@@ -133,6 +142,19 @@ class AnswerCollector implements StreamEncoder {
         moderation: this.#moderation,
       }),
     };
+  }
+
+  #choice(): Choice {
+    const blocks = [...this.#blocks.values()].map((block) =>
+      block.type === "open_call" ? callOf(block) : block
+    );
+    return { blocks, stop: this.#stop ?? { reason: "end" } };
+  }
+
+  #collectorOf(index: number): AnswerCollector {
+    const known = this.#others.get(index) ?? new AnswerCollector(this.#size);
+    this.#others.set(index, known);
+    return known;
   }
 
   #take(event: StreamEvent): void {
@@ -168,6 +190,8 @@ class AnswerCollector implements StreamEncoder {
         if (call?.type === "open_call") call.text += this.#piece(event.json);
         return;
       }
+      case "choice":
+        return this.#collectorOf(event.choice).#take(event.event);
       case "citation":
         return this.#cite(event.block, event.citation);
       case "hosted_call": {
@@ -202,8 +226,8 @@ class AnswerCollector implements StreamEncoder {
   }
 
   #piece(json: string): string {
-    this.#chars += json.length;
-    if (this.#chars > bufferedBlockBytes) {
+    this.#size.chars += json.length;
+    if (this.#size.chars > bufferedBlockBytes) {
       throw new GatewayError(
         "upstream_unreachable",
         "The provider's stream is too long to collect",

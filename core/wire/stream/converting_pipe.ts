@@ -18,6 +18,7 @@ import type {
 } from "../contract.ts";
 import type { StreamEvent } from "../conversation/mod.ts";
 import type { EventSink, StreamDecoder, StreamEncoder } from "./dialect.ts";
+import { ChoiceEnds } from "./choices.ts";
 import { dialectOf, providerDialectOf } from "./dialects.ts";
 import { literalBytes } from "../../lib/json/json_literal.ts";
 import { newStreamReading } from "./reading.ts";
@@ -80,6 +81,11 @@ class ConvertingPipe implements StreamPipe {
   readonly #onEvent: EventSink;
   /** The sink behind the steps that join characters, separate thinking and restore tools. */
   readonly #write: EventSink;
+  readonly #memory: ConversionMemory;
+  /** The same sinks of further choices, by their index. */
+  readonly #others = new Map<number, EventSink>();
+  /** Absent unless the client asked for several choices. */
+  readonly #ends: ChoiceEnds | undefined;
   readonly #visit = (frame: SseFrame): boolean => this.#frame(frame);
   /** Absent where steps between decoder and encoder depend on the text. */
   readonly #repeated: RepeatedText | undefined;
@@ -100,15 +106,15 @@ class ConvertingPipe implements StreamPipe {
     this.#context = context;
     this.#decoder = decoder;
     this.#encoder = encoder;
+    this.#memory = memory;
+    if ((memory.choices ?? 1) > 1) this.#ends = new ChoiceEnds();
     const write: EventSink = (event) => {
       this.#out += this.#encoder.encode(event);
     };
-    const restored = needsRestoring(memory) ? restoringSink(memory, write) : write;
-    const { thinkTags } = memory;
-    const split = thinkTags === undefined ? restored : thinkingSink(thinkTags, restored);
+    const split = splitAndRestored(memory, write);
     this.#write = joiningSink(split);
     this.#onEvent = (event) => this.#take(event);
-    if (restored !== write || split !== restored) return;
+    if (split !== write) return;
     this.#repeated = new RepeatedText({ decoder, encoder, reading: this.reading });
     this.#known = (bytes, from) => this.#passRepeated(bytes, from);
   }
@@ -165,7 +171,7 @@ class ConvertingPipe implements StreamPipe {
       });
     }
     if (this.reading.state === "completed") {
-      this.#guarded(() => this.#write({ type: "end" }));
+      this.#guarded(() => this.#writeEnd());
       if (this.#failure === undefined) return this.#takeOut();
     }
     return this.fail(
@@ -183,12 +189,31 @@ class ConvertingPipe implements StreamPipe {
     this.#guarded(() => {
       this.#write({ type: "usage", usage });
       // A stop reason that the provider already sent stays.
-      if (this.reading.stopReason === undefined) {
-        this.#write({ type: "stop", stop: { reason: "length" } });
+      const open = this.#ends?.open ?? (this.reading.stopReason === undefined ? [0] : []);
+      for (const choice of open) {
+        this.#sinkOf(choice)({ type: "stop", stop: { reason: "length" } });
       }
-      this.#write({ type: "end" });
+      this.#writeEnd();
     });
     return this.#failure === undefined ? this.#takeOut() : this.fail(this.#failure);
+  }
+
+  /** Ends all choices, the first one last: with it goes what they have in common. */
+  #writeEnd(): void {
+    for (const sink of this.#others.values()) sink({ type: "end" });
+    this.#write({ type: "end" });
+  }
+
+  /** The sink of a choice. */
+  #sinkOf(choice: number): EventSink {
+    if (choice === 0) return this.#write;
+    const known = this.#others.get(choice);
+    if (known !== undefined) return known;
+    const made = joiningSink(splitAndRestored(this.#memory, (event) => {
+      this.#out += this.#encoder.encode({ type: "choice", choice, event });
+    }));
+    this.#others.set(choice, made);
+    return made;
   }
 
   #takeOut(): Uint8Array {
@@ -238,11 +263,17 @@ class ConvertingPipe implements StreamPipe {
   }
 
   #take(event: StreamEvent): void {
-    const { reading } = this;
     // A decoder goes on after a stop that turned out to be a failure.
-    if (reading.state !== "open") return;
+    if (this.reading.state !== "open") return;
     this.#eventCount++;
     this.#lastEvent = event;
+    if (event.type === "choice") this.#takeOf(event.choice, event.event);
+    else this.#takeOf(0, event);
+  }
+
+  #takeOf(choice: number, event: StreamEvent): void {
+    const { reading } = this;
+    if (this.#ends !== undefined && "block" in event) this.#note(choice, undefined);
     switch (event.type) {
       case "text":
       case "refusal":
@@ -279,24 +310,43 @@ class ConvertingPipe implements StreamPipe {
         reading.usageRejected = true;
         break;
       case "stop":
-        if (event.stop.reason === "unknown") {
+        if (event.stop.reason === "unknown" && this.#ends === undefined) {
           const failure = stopFailure([event.raw], reading.sawOutput);
           if (failure !== undefined) return this.#take({ type: "error", error: failure });
         }
-        if (event.raw !== undefined) reading.stopReason = event.raw;
+        this.#note(choice, event.raw);
         if (event.serviceTier !== undefined) reading.serviceTier = event.serviceTier;
         // A refusal without any block is output too.
         if (event.stop.reason === "refusal") reading.sawOutput = true;
         break;
-      case "end":
+      case "end": {
+        // With several choices, an answer of which one is good is used.
+        const failure = stopFailure(this.#ends?.reasons ?? [], reading.sawOutput);
+        if (failure !== undefined) return this.#take({ type: "error", error: failure });
         // Kept for `end()`, so that the caller can settle before the client sees the answer complete.
         reading.state = "completed";
         return;
+      }
       case "error":
         reading.state = "error";
         reading.error = inClientTerms(event.error, this.#context);
         return;
     }
-    this.#write(event);
+    this.#sinkOf(choice)(event);
   }
+
+  /** Enters that a choice began, or why it stopped. */
+  #note(choice: number, reason: string | undefined): void {
+    if (this.#ends !== undefined) {
+      this.#ends.note(choice, reason);
+      this.reading.stopReason = this.#ends.reason;
+    } else if (reason !== undefined) this.reading.stopReason = reason;
+  }
+}
+
+/** The steps that separate thinking and restore tools. */
+function splitAndRestored(memory: ConversionMemory, write: EventSink): EventSink {
+  const restored = needsRestoring(memory) ? restoringSink(memory, write) : write;
+  const { thinkTags } = memory;
+  return thinkTags === undefined ? restored : thinkingSink(thinkTags, restored);
 }

@@ -9,11 +9,11 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { GatewayError } from "../../errors.ts";
 import { bufferedBlockBytes } from "../limits.ts";
 import { citationChars } from "../fields/citations.ts";
-import type { Answer, AnswerBlock, StreamEvent, ToolInput } from "../conversation/mod.ts";
+import type { AnswerBlock, Choice, StreamEvent, ToolInput } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";
 
 /** Replaces the text of a whole answer by the arguments of the call of `tool`. */
-export function takeToolAnswer(answer: Answer, tool: string): Answer {
+export function takeToolAnswer(answer: Choice, tool: string): Choice {
   const isAnswer = (block: AnswerBlock) => block.type === "tool_call" && block.name === tool;
   const at = answer.blocks.findIndex(isAnswer);
   if (at === -1) return answer;

@@ -9,9 +9,13 @@
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { compose } from "../compose.ts";
 import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";
+import { SandboxRefusal } from "../request.ts";
 import { troubleReply, vendorErrorBody } from "../vendor_error.ts";
 import { readGeminiRequest } from "./read_request.ts";
 import { geminiAnswer, geminiEvents } from "./write_answer.ts";
+
+/** Answers of one call, as at the vendor. */
+const maxCandidates = 8;
 
 const errorEvent: StreamEvent = {
   data: JSON.stringify(vendorErrorBody("gemini", 503)),
@@ -22,17 +26,20 @@ const errorEvent: StreamEvent = {
 export function answerGemini(body: JsonObject): Reply {
   const request = readGeminiRequest(body);
   const { triggers } = request;
+  if (request.choices > maxCandidates) {
+    throw new SandboxRefusal(`generationConfig.candidateCount: must be at most ${maxCandidates}`);
+  }
   const trouble = troubleReply("gemini", triggers);
   if (trouble !== undefined) return trouble;
-  const answer = compose(request);
+  const answers = Array.from({ length: request.choices }, (_, choice) => compose(request, choice));
   if (!request.stream) {
     if (triggers.errorIn200 || triggers.errorAfter !== undefined) {
       const status = triggers.errorIn200 ? 200 : 503;
       return jsonReply(status, vendorErrorBody("gemini", 503), triggers);
     }
-    return jsonReply(200, geminiAnswer(request, answer), triggers);
+    return jsonReply(200, geminiAnswer(request, answers), triggers);
   }
-  const events = triggers.errorIn200 ? [errorEvent] : geminiEvents(request, answer);
+  const events = triggers.errorIn200 ? [errorEvent] : geminiEvents(request, answers);
   return streamReply(events, triggers, errorEvent);
 }
 

@@ -28,7 +28,7 @@ export function readGeminiRequest(body: JsonObject): SandboxRequest {
   return {
     ...commonFields(body, lastTurn(contents)),
     includeUsage: true,
-    choices: 1,
+    choices: tokenBound(config, "candidateCount", 1) ?? 1,
     tools: tools.flatMap(toolFrom).filter(({ name }) => allowed?.includes(name) !== false),
     toolChoice: choice,
     parallelTools: true,

@@ -16,39 +16,46 @@ const finishReasons: Readonly<Record<StopCause, string>> = {
   refusal: "SAFETY",
 };
 
-/** Writes a whole answer. */
-export function geminiAnswer(request: SandboxRequest, answer: SandboxAnswer): JsonObject {
+/** Writes a whole answer with its candidates. */
+export function geminiAnswer(
+  request: SandboxRequest,
+  answers: readonly SandboxAnswer[],
+): JsonObject {
   return {
-    candidates: [{
+    candidates: answers.map((answer, index) => ({
       content: { parts: partsOf(request, answer).map(({ part }) => part), role: "model" },
       finishReason: finishReasons[answer.stop],
-      index: 0,
-    }],
-    ...usageOf(request, answer),
+      index,
+    })),
+    ...usageOf(request, answers),
     ...frame(request),
   };
 }
 
-/** Writes the chunks of a stream; the last one has the finish reason. */
+/** Writes the chunks of a stream. Candidates follow one another; the last chunk of each has its finish reason. */
 export function* geminiEvents(
   request: SandboxRequest,
-  answer: SandboxAnswer,
+  answers: readonly SandboxAnswer[],
 ): Generator<StreamEvent> {
-  const chunk = (parts: readonly Json[], delta: boolean, more: JsonObject = {}): StreamEvent => ({
-    data: JSON.stringify({
-      candidates: [{ content: { parts: [...parts], role: "model" }, index: 0, ...more }],
-      ...(delta ? {} : usageOf(request, answer)),
-      ...frame(request),
-    }),
-    delta,
-  });
-  for (const { part, text } of partsOf(request, answer)) {
-    if (text === undefined) yield chunk([part], true);
-    else {for (const piece of cutIntoPieces(text, pieceTokens)) {
-        yield chunk([{ ...part, text: piece }], true);
-      }}
+  for (const [index, answer] of answers.entries()) {
+    const chunk = (parts: readonly Json[], more: JsonObject, usage: JsonObject = {}) =>
+      JSON.stringify({
+        candidates: [{ content: { parts: [...parts], role: "model" }, index, ...more }],
+        ...usage,
+        ...frame(request),
+      });
+    for (const piece of partsOf(request, answer).flatMap(piecesOf)) {
+      yield { data: chunk([piece], {}), delta: true };
+    }
+    const usage = index === answers.length - 1 ? usageOf(request, answers) : {};
+    const end = { finishReason: finishReasons[answer.stop] };
+    yield { data: chunk([{ text: "" }], end, usage), delta: false };
   }
-  yield chunk([{ text: "" }], false, { finishReason: finishReasons[answer.stop] });
+}
+
+function piecesOf({ part, text }: WrittenPart): JsonObject[] {
+  if (text === undefined) return [part];
+  return [...cutIntoPieces(text, pieceTokens)].map((piece) => ({ ...part, text: piece }));
 }
 
 interface WrittenPart {
@@ -86,10 +93,11 @@ function frame(request: SandboxRequest): JsonObject {
   return { modelVersion: request.model, responseId: stableId(request.seed, "response") };
 }
 
-function usageOf(request: SandboxRequest, answer: SandboxAnswer): JsonObject {
+function usageOf(request: SandboxRequest, answers: readonly SandboxAnswer[]): JsonObject {
   const { triggers, prompt } = request;
   if (triggers.usage === "none") return {};
-  const { outputTokens, reasoningTokens } = answer;
+  const outputTokens = answers.reduce((sum, answer) => sum + answer.outputTokens, 0);
+  const reasoningTokens = answers.reduce((sum, answer) => sum + answer.reasoningTokens, 0);
   return {
     usageMetadata: {
       promptTokenCount: reported(prompt.input, triggers),
