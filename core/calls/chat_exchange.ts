@@ -49,7 +49,7 @@ import { ItemTap, type ItemVisitor, visitItems } from "./request/item_tap.ts";
 import type { JsonBody } from "./request/json_body.ts";
 import { loweredLimit } from "./request/lowered_limit.ts";
 import { withoutIdleEffort } from "./request/idle_effort.ts";
-import { withoutStore } from "./request/stored_answers.ts";
+import { unchangedStore, withoutStore } from "./request/stored_answers.ts";
 import { providerRequest } from "./request/provider_request.ts";
 import { defined } from "../lib/defined.ts";
 
@@ -100,6 +100,9 @@ export interface ChatExchange extends AttemptHandlers {
 }
 
 const encoder = new TextEncoder();
+
+/** Follows the path of Responses calls. */
+const compactPath = "/compact";
 
 /** The member of a whole answer that names its model. */
 const modelMember = { name: "model", key: modelKey } as const;
@@ -249,6 +252,7 @@ function open(
     model: route.upstreamModel,
     secret: access.secret,
     body,
+    ...(call.request.compacts === true && { subpath: compactPath }),
     stream: call.request.stream,
     clientHeader: (name) => name === "anthropic-beta" ? betas.kept : call.clientHeader(name),
     onSentAgain: access.onSentAgain,
@@ -276,7 +280,10 @@ function startNative(
   const asked = { style, body: call.body.outline };
   const leftOut = fieldsLeftOut({ model: call.model, route, sent: asked, asked });
   const betas = betasFor(call, route, style);
-  const unstored = withoutStore(style, call.body.outline, route.capabilities);
+  // A compacted conversation is not stored, and the field is not part of its request.
+  const unstored = request.compacts === true
+    ? unchangedStore
+    : withoutStore(style, call.body.outline, route.capabilities);
   const effortless = withoutIdleEffort(style, call.body.outline, route.capabilities);
   const replaced = {
     ...withoutForeignReasoning(style, call.body, route.capabilities),

@@ -119,6 +119,8 @@ function buildRoutes(entry: ModelEntry, providers: Providers, currencies: Curren
       priority: route.priority,
       weight: route.weight,
       countTokens: route.countTokens ?? preset?.countTokens ?? false,
+      compactsResponses: style === "responses" &&
+        (route.compactResponses ?? preset?.compactResponses ?? provider?.kind === "sandbox"),
       allow: new Set(route.allow ?? pricedFeatures(entry)),
       capabilities: {
         ...factsOf(preset, style),

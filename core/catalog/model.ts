@@ -40,6 +40,8 @@ export interface Route {
   readonly priority: number;
   readonly weight: number;
   readonly countTokens: boolean;
+  /** The provider compacts conversations of the Responses style. */
+  readonly compactsResponses?: boolean;
   /** What the provider charges; `undefined`: not known. */
   readonly rateCard?: RateCard | undefined;
   /** The billable features that the operator allows on this route. */

@@ -155,6 +155,11 @@ const routeSchema = z.strictObject({
       "The provider counts tokens at /v1/messages/count_tokens, at /v1/responses/input_tokens, by countTokens of Gemini " +
         "or by CountTokens of Bedrock. Default false, or of the preset.",
     ),
+  compactResponses: z.boolean().optional()
+    .describe(
+      "The provider compacts conversations at /v1/responses/compact; for routes of the Responses style. Default false, " +
+        "or of the preset; the sandbox does.",
+    ),
   allow: z.array(z.enum(billableFeatures)).optional().describe(
     "Chat: features that this route allows although the provider charges more than tokens for them. Customers are " +
       "charged only for those that have a fee in the price of the model; see docs/operations.md. All other such " +

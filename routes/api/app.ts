@@ -18,7 +18,7 @@ import { errorReply, errorResponse } from "../http/error_response.ts";
 import type { HttpRequest } from "../http/http_request.ts";
 import { withRateHeaders } from "../http/rate_headers.ts";
 import { pathOf } from "../http/path_of.ts";
-import { serveChat } from "./chat/chat.ts";
+import { serveChat, serveCompact } from "./chat/chat.ts";
 import { serveCountTokens, serveInputTokens } from "./chat/count_tokens.ts";
 import { errorStyleOf } from "./error_style.ts";
 import type { Gateway } from "./gateway.ts";
@@ -87,6 +87,7 @@ const endpoints: readonly Endpoint[] = [
   { method: "POST", path: "/v1/responses", serve: chat("responses") },
   { method: "POST", path: "/v1/messages/count_tokens", serve: serveCountTokens },
   { method: "POST", path: "/v1/responses/input_tokens", serve: serveInputTokens },
+  { method: "POST", path: "/v1/responses/compact", serve: serveCompact },
   { method: "GET", path: "/v1/models", serve: serveModelList },
   { method: "GET", path: "/v1/models/:id{.+}", serve: serveModel },
   ...mediaEndpoints,

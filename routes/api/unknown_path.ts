@@ -20,11 +20,6 @@ const outside: readonly (readonly [path: RegExp, what: string])[] = [
     "the results of a batch come after its call, so their cost cannot be held before; send the calls one by one",
   ],
   [
-    /^\/v1\/responses\/compact$/,
-    "a compacted conversation is sealed by one vendor, and other routes of a model cannot read it; let the client " +
-    "summarise the conversation with a call of its own",
-  ],
-  [
     /^\/v1\/(?:responses|chat\/completions)\/.|^\/v1\/(?:conversations|threads|assistants)\b/,
     "no prompts and answers are stored; send the whole conversation with each call",
   ],

@@ -140,6 +140,28 @@ export function chatOperations(models: ExampleModels): readonly Operation[] {
       errorStyle: "chat",
       errors: [...bodyErrors, "context_length_exceeded"],
     },
+    {
+      id: "compactResponse",
+      tag: "Chat",
+      method: "post",
+      path: "/v1/responses/compact",
+      summary: "Compact a conversation",
+      description:
+        "Replaces a long conversation by items that mean the same to its model, where a provider of " +
+        "the model offers this; for other models it is a 404. Billed like a call of `/v1/responses`. " +
+        "Send all items of `output` as the beginning of the next `input`.",
+      body: {
+        schema: ref("ResponsesRequest"),
+        example: { model: models.chat, input: [{ role: "user", content: "Hello!" }] },
+      },
+      answers: [{
+        description: "The compacted conversation.",
+        content: { "application/json": ref("CompactedResponse") },
+        headers: costHeaderNames,
+      }],
+      errorStyle: "chat",
+      errors: [...chatErrors, "not_found"],
+    },
   ];
 }
 

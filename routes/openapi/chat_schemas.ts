@@ -215,6 +215,25 @@ const answers: JsonObject = {
     required: ["object", "input_tokens"],
     properties: { object: { const: "response.input_tokens" }, input_tokens: count },
   },
+  CompactedResponse: {
+    type: "object",
+    description: "A compacted conversation.",
+    required: ["id", "object", "output", "usage"],
+    properties: {
+      id: text,
+      object: { const: "response.compaction" },
+      created_at: count,
+      output: {
+        type: "array",
+        description: "Messages of the user, and an item of type `compaction`.",
+        items: { type: "object", required: ["type"], properties: { type: text } },
+      },
+      usage: {
+        type: "object",
+        properties: { input_tokens: count, output_tokens: count, total_tokens: count },
+      },
+    },
+  },
   GeminiTokenCount: {
     type: "object",
     required: ["totalTokens"],

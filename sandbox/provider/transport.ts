@@ -26,7 +26,7 @@ import { answerModerations } from "./moderations.ts";
 import { answerRerank } from "./rerank.ts";
 import type { Reply } from "./reply.ts";
 import { SandboxRefusal } from "./request.ts";
-import { answerResponses } from "./responses/endpoint.ts";
+import { answerCompact, answerResponses } from "./responses/endpoint.ts";
 import { vendorError, type VendorStyle } from "./vendor_error.ts";
 
 export interface SandboxOptions {
@@ -55,6 +55,7 @@ const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
   ["/messages/count_tokens", { vendor: "messages", answer: answerCountTokens }],
   ["/messages", { vendor: "messages", style: "messages", answer: answerMessages }],
   ["/chat/completions", { vendor: "chat", style: "chat", answer: answerChat }],
+  ["/responses/compact", { vendor: "chat", answer: answerCompact }],
   ["/responses", { vendor: "chat", style: "responses", answer: answerResponses }],
   ["/completions", { vendor: "chat", answer: answerCompletions }],
   ["/embeddings", { vendor: "chat", answer: answerEmbeddings }],

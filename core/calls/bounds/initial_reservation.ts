@@ -123,7 +123,7 @@ export function paidOutputTokens(bounds: QuotedBounds, amountMicroVnd: bigint): 
  */
 export function paidLimit(
   bounds: QuotedBounds,
-  request: Pick<ChatRequest, "style" | "choices">,
+  request: Pick<ChatRequest, "style" | "choices" | "compacts">,
   body: OutlineObject,
   amountMicroVnd: bigint,
 ): number | undefined {
@@ -134,12 +134,13 @@ export function paidLimit(
 
 /**
  * Computes the fewest output tokens, of all answers together, to which a call can be limited. The Messages style
- * requires more than the budget for thinking.
+ * requires more than the budget for thinking. Infinite where no limit can be sent.
  */
 export function leastOutputTokens(
-  { style, choices }: Pick<ChatRequest, "style" | "choices">,
+  { style, choices, compacts }: Pick<ChatRequest, "style" | "choices" | "compacts">,
   body: OutlineObject,
 ): number {
+  if (compacts === true) return Infinity;
   return (leastLimitTokens + (style === "messages" ? thinkingBudget(body) : 0)) * choices;
 }
 

@@ -38,6 +38,8 @@ export interface ChatRequest {
   readonly wantsUsage: boolean;
   /** Gemini: the client wants the stream as one JSON array. */
   readonly inArray?: boolean;
+  /** Responses: the conversation is compacted. Such a request has no field for a limit of output. */
+  readonly compacts?: true;
 }
 
 function invalid(param: string, problem: string): GatewayError {
@@ -208,6 +210,18 @@ function readResponses(body: OutlineObject): ChatRequest {
     choices: readChoices(body),
     wantsUsage: false,
   };
+}
+
+/**
+ * Reads a request to compact a conversation: one of the Responses style whose answer is whole.
+ *
+ * @throws {GatewayError} `invalid_request` naming the field
+ */
+export function readCompactRequest(body: OutlineObject): ChatRequest {
+  refuseMergedFields(body);
+  const request = readResponses(body);
+  if (request.stream) throw invalid("stream", "a compacted conversation is not streamed");
+  return { ...request, compacts: true };
 }
 
 /** Refuses files of the provider's storage, anywhere in the contents: see {@linkcode refuseStoredState}. */

@@ -14,7 +14,8 @@ export interface UnstoredBody {
   readonly dropped: readonly string[];
 }
 
-const unchanged: UnstoredBody = { changes: {}, dropped: [] };
+/** No changes. */
+export const unchangedStore: UnstoredBody = { changes: {}, dropped: [] };
 
 /**
  * Computes the changes to a native request that keep its answer from being stored.
@@ -45,7 +46,7 @@ export function withoutStore(
     }
     return { changes, dropped };
   }
-  if (style !== "chat" || store !== true) return unchanged;
+  if (style !== "chat" || store !== true) return unchangedStore;
   // The vendor accepts metadata for stored answers only.
   const { metadata } = body;
   return metadata === undefined || metadata === null

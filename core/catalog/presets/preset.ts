@@ -30,6 +30,8 @@ export interface Preset {
   readonly timeouts?: { readonly connectMs?: number; readonly idleMs?: number };
   /** It counts tokens of the Messages and Gemini styles. */
   readonly countTokens?: boolean;
+  /** The provider compacts conversations of the Responses style. */
+  readonly compactResponses?: boolean;
   /** It is usually called without a key. */
   readonly isKeyless?: boolean;
   /** Where address, paths and facts come from. */

@@ -8,6 +8,7 @@ export const vendorPresets = {
     baseUrl: "https://api.openai.com",
     styles: ["responses", "chat", "images", "speech", "embeddings", "transcriptions"],
     countTokens: true,
+    compactResponses: true,
     source: "https://platform.openai.com/docs/api-reference",
   },
   anthropic: {

@@ -11,9 +11,14 @@ import { readResponsesUsage } from "./usage.ts";
 
 /**
  * Measures one output item: whether a client can use it, and its bytes of text, reasoning and tool arguments.
- * An empty message or reasoning item does not count as output; a call of any kind does, from its first byte.
+ * An empty message or reasoning item does not count as output; a call of any kind does, from its first byte. A
+ * compacted conversation repeats messages of its user, which are no output.
  */
 export function readResponsesItem(item: JsonObject): { isOutput: boolean; bytes: number } {
+  if (item["role"] === "user") return { isOutput: false, bytes: 0 };
+  if (item["type"] === "compaction") {
+    return { isOutput: true, bytes: textBytes(item["encrypted_content"]) };
+  }
   let bytes = textBytes(item["arguments"]) + textBytes(item["input"]) + textBytes(item["code"]);
   for (const list of [item["content"], item["summary"]]) {
     if (!Array.isArray(list)) continue;

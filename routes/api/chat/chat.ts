@@ -30,11 +30,13 @@ import {
   type ChatExchange,
   startChatExchange,
 } from "../../../core/calls/chat_exchange.ts";
+import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import type { GeminiPath } from "../../../core/calls/request/gemini_body.ts";
 import { isLate } from "../../../core/calls/early_stream.ts";
 import { continuesTurn } from "../../../core/calls/request/turn_continuation.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import { localChatRefusal } from "../../../core/calls/request/local_refusal.ts";
+import type { Route } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { GatewayError, wireStatus } from "../../../core/errors.ts";
 import type { RatedCall } from "../../../core/rate_limits/rate_book.ts";
@@ -72,11 +74,24 @@ export async function serveChat(
   return await serveAdmittedChat(gateway, style, incoming, { body, principal, start, path });
 }
 
+/** Serves POST /v1/responses/compact: a Responses call, by a provider that compacts conversations. */
+export async function serveCompact(
+  gateway: Gateway,
+  incoming: Incoming,
+): Promise<Reply | Response> {
+  const start = startCall(gateway);
+  const { body, principal } = await admitRequest(gateway, incoming);
+  const admitted = { body, principal, start, compacts: true } as const;
+  return await serveAdmittedChat(gateway, "responses", incoming, admitted);
+}
+
 /** A chat request whose body was read. */
 interface AdmittedChat extends AuthenticatedRequest {
   readonly start: CallStart;
   /** What the path of a Gemini request says. */
   readonly path?: GeminiPath | undefined;
+  /** The conversation is compacted. */
+  readonly compacts?: true | undefined;
 }
 
 /**
@@ -88,10 +103,16 @@ export async function serveAdmittedChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-  { body: bytes, principal, start, path }: AdmittedChat,
+  { body: bytes, principal, start, path, compacts }: AdmittedChat,
 ): Promise<Reply | Response> {
   if (style === "responses") await fetchPeersItems(gateway, principal.accountId, bytes);
-  const checked = checkChat(gateway, style, incoming, { bytes, principal, start, path });
+  const checked = checkChat(gateway, style, incoming, {
+    bytes,
+    principal,
+    start,
+    path,
+    compacts,
+  });
   if (hasIdempotencyKey(incoming)) {
     const body = { kind: "json", json: checked.call.body } as const;
     const known = await knownAnswer(gateway, incoming, principal, body);
@@ -212,8 +233,19 @@ function localError(
 ): Promise<GatewayError | undefined> {
   const { style, stream } = call.request;
   const operation = stream ? "chat_stream" : "chat";
-  const candidates = router.candidates(call.model, { style, operation });
+  const candidates = servingRoutes(
+    router.candidates(call.model, { style, operation }),
+    call.request,
+  );
   return localChatRefusal(call, candidates, ({ provider }) => catalog.providers[provider]);
+}
+
+/** The routes that can serve a request. */
+function servingRoutes(
+  routes: readonly Route[],
+  { compacts }: Pick<ChatRequest, "compacts">,
+): readonly Route[] {
+  return compacts === true ? routes.filter((route) => route.compactsResponses) : routes;
 }
 
 /**
@@ -254,12 +286,10 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
     ? undefined
     : { routeId, midTurn: continuesTurn(request.style, call.body.outline) };
   const { customer } = settlement;
-  const candidates = router.candidates(model, {
-    style: request.style,
-    operation,
-    former,
-    customer,
-  });
+  const candidates = servingRoutes(
+    router.candidates(model, { style: request.style, operation, former, customer }),
+    request,
+  );
   const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
     candidates,
     start: (route, onSentAgain) => {

@@ -80,10 +80,14 @@ export class ChatSettlement {
     return this.#input.price;
   }
 
-  /** Most bytes of a whole answer. Without a bound if hosted tools run, whose output is not part of the tokens. */
+  /**
+   * Most bytes of a whole answer. Without a bound if hosted tools run, whose output is not part of the tokens, and for a
+   * compacted conversation, which repeats messages of its user.
+   */
   get mostAnswerBytes(): number {
-    const { hostedTools, wantedOutputTokens } = this.#input.bounds;
-    return mostAnswerBytes(hostedTools.length > 0 ? Infinity : wantedOutputTokens);
+    const { bounds: { hostedTools, wantedOutputTokens }, request } = this.#input;
+    const isUnbound = hostedTools.length > 0 || request.compacts === true;
+    return mostAnswerBytes(isUnbound ? Infinity : wantedOutputTokens);
   }
 
   /** Computes the most bytes of a stream of this route. */
@@ -225,7 +229,9 @@ export class ChatSettlement {
     if (outcome !== "completed" && outputBytes === 0) return;
     const outputTokens = estimated ? 0 : usage.output;
     const reasoningTokens = estimated ? 0 : usage.reasoning;
-    const { model, principal } = this.#input;
+    const { model, principal, request } = this.#input;
+    // The size of a summary says nothing of answers.
+    if (request.compacts === true) return;
     const seen = { outputTokens, reasoningTokens, outputBytes };
     this.#gateway.expectations.note(model, principal.key.id, seen);
   }

@@ -4,10 +4,11 @@ import type { ChatCall } from "../../../core/calls/chat_exchange.ts";
 import { chatBody } from "../../../core/calls/request/chat_body.ts";
 import { type FetchedUrl, fetchedUrls } from "../../../core/calls/request/fetched_urls.ts";
 import { geminiBody, type GeminiPath } from "../../../core/calls/request/gemini_body.ts";
-import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
+import { readChatRequest, readCompactRequest } from "../../../core/calls/request/chat_request.ts";
 import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
 import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
-import type { Catalog } from "../../../core/catalog/catalog.ts";
+import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
+import { GatewayError } from "../../../core/errors.ts";
 import type { Style } from "../../../core/wire/contract.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import type { AppliedPrice } from "../../../core/billing/receipt.ts";
@@ -40,8 +41,10 @@ export function checkChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-  { bytes, principal, start, path }: {
+  { bytes, principal, start, path, compacts }: {
     readonly path?: GeminiPath | undefined;
+    /** The conversation is compacted. */
+    readonly compacts?: true | undefined;
     readonly bytes: Uint8Array;
     readonly principal: Principal;
     readonly start: CallStart;
@@ -59,7 +62,9 @@ export function checkChat(
       ? sent
       : geminiBody(sent, path),
   };
-  const read = readChatRequest(style, body.outline);
+  const read = compacts === true
+    ? readCompactRequest(body.outline)
+    : readChatRequest(style, body.outline);
   const request = path?.inArray === true ? { ...read, inArray: true } : read;
   const catalog = gateway.catalog.current;
   const named = { style, body, name: request.model, principal };
@@ -68,6 +73,7 @@ export function checkChat(
     named,
   );
   const { model, mappedFrom } = incoming.chosen = chosen;
+  if (compacts === true) refuseUncompacted(model);
   refuseUnseenImages(model, body.outline);
   const urls = fetchedUrls(body.outline);
   refuseFreeChoices(model, request, body.outline);
@@ -83,9 +89,19 @@ export function checkChat(
     strict: headers.get(requestHeaders.strict) === "true",
     dropped,
     // A client that wants no store sends its items itself.
-    ...(style === "responses" && body.outline["store"] !== false && {
+    ...(style === "responses" && compacts !== true && body.outline["store"] !== false && {
       onItem: recentItems.keeper(principal.accountId),
     }),
   };
   return { call, start, principal, mappedFrom, catalog, price, bounds, urls };
+}
+
+/** @throws {GatewayError} `not_found` if no provider of the model compacts conversations */
+function refuseUncompacted({ routes }: Model): void {
+  if (routes.some((route) => route.compactsResponses)) return;
+  throw new GatewayError(
+    "not_found",
+    "No provider of this model compacts conversations (a compacted one is sealed by its vendor); let the client " +
+      "summarise the conversation with a call of its own",
+  );
 }

@@ -11,7 +11,7 @@ import { compose } from "../compose.ts";
 import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";
 import { troubleReply, vendorErrorBody } from "../vendor_error.ts";
 import { readResponsesRequest } from "./read_request.ts";
-import { responsesAnswer, responsesEvents } from "./write_answer.ts";
+import { compactedAnswer, responsesAnswer, responsesEvents } from "./write_answer.ts";
 
 const errorEvent: StreamEvent = {
   event: "error",
@@ -39,4 +39,14 @@ export function answerResponses(body: JsonObject, nowSeconds: number): Reply {
   }
   const events = triggers.errorIn200 ? [errorEvent] : responsesEvents(request, answer, nowSeconds);
   return streamReply(events, triggers, errorEvent);
+}
+
+/** Answers `POST /v1/responses/compact`. @throws {SandboxRefusal} */
+export function answerCompact(body: JsonObject, nowSeconds: number): Reply {
+  const request = readResponsesRequest(body);
+  const { triggers } = request;
+  const trouble = troubleReply("chat", triggers);
+  if (trouble !== undefined) return trouble;
+  const answer = compactedAnswer(request, compose(request), body["input"], nowSeconds);
+  return jsonReply(200, answer, triggers);
 }

@@ -1,5 +1,6 @@
-import type { JsonObject } from "../../../core/lib/json/json.ts";
+import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
 import { type AnswerPart, type SandboxAnswer, stableId } from "../compose.ts";
+import { objects } from "../read_fields.ts";
 import type { StreamEvent } from "../reply.ts";
 import type { SandboxRequest } from "../request.ts";
 import { cutIntoPieces } from "../tokens.ts";
@@ -21,6 +22,33 @@ export function responsesAnswer(
     completed_at: cut ? null : createdSeconds,
     incomplete_details: cut ? { reason: "max_output_tokens" } : null,
     output: answer.parts.map((part, index) => itemOf(request, part, index, cut)),
+    usage: request.triggers.usage === "none" ? null : usageOf(request, answer),
+  };
+}
+
+/** Writes a compacted conversation: the user's messages, and the answer as its sealed summary. */
+export function compactedAnswer(
+  request: SandboxRequest,
+  answer: SandboxAnswer,
+  input: Json | undefined,
+  createdSeconds: number,
+): JsonObject {
+  const items = typeof input === "string" ? [{ role: "user", content: input }] : objects(input);
+  const id = stableId(request.seed, "compaction");
+  return {
+    id: `resp_${id}`,
+    object: "response.compaction",
+    created_at: createdSeconds,
+    output: [
+      ...items.filter((item) => item["role"] === "user")
+        .map((item) => ({ ...item, type: "message", status: "completed" })),
+      {
+        id: `cmp_${id}`,
+        type: "compaction",
+        // As opaque as that of a vendor.
+        encrypted_content: new TextEncoder().encode(JSON.stringify(answer.parts)).toBase64(),
+      },
+    ],
     usage: request.triggers.usage === "none" ? null : usageOf(request, answer),
   };
 }

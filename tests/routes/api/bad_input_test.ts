@@ -391,7 +391,6 @@ Deno.test("the 404 for an endpoint that only vendors have differs from that for 
     "/v1/messages/batches": "cannot be held before",
     "/v1/responses/resp_1": "send the whole conversation",
     "/v1/responses/resp_1/cancel": "send the whole conversation",
-    "/v1/responses/compact": "is sealed by one vendor",
     "/v1beta/cachedContents": "which all customers share",
     "/v1beta/files/f1": "which all customers share",
     "/upload/v1beta/files": "which all customers share",
