@@ -244,9 +244,9 @@ export async function attemptAnswer(
  *
  * @throws {GatewayError} the error that it holds; `upstream_unreachable` for a page or anything else
  */
-async function wholeAsStream(
+export async function wholeAsStream(
   response: UpstreamResponse,
-  { asStream, readAnswer }: AttemptHandlers,
+  { asStream, readAnswer }: Pick<AttemptHandlers, "asStream" | "readAnswer">,
 ): Promise<UpstreamResponse> {
   // An event holds no more, and most styles repeat the answer in one.
   const answer = parsed(await readWhole(response, maxSseEventBytes));

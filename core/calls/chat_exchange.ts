@@ -9,6 +9,8 @@ import { ClientModel, inClientTerms, modelKey } from "../wire/stream/client_mode
 import type {
   AnswerReading,
   ConversionMemory,
+  ConversionOptions,
+  ConvertedRequest,
   PipeContext,
   ProviderStyle,
   RouteCapabilities,
@@ -17,7 +19,15 @@ import type {
 import { withoutPictures } from "../wire/fields/pictures.ts";
 import { answerFrames } from "../wire/stream/answer_frames.ts";
 import { collectAnswer } from "../wire/stream/collected_answer.ts";
-import { convertAnswer, convertRequest } from "../wire/convert.ts";
+import {
+  convertAnswer,
+  convertRequest,
+  echoMemory,
+  readConversation,
+  writeConversation,
+} from "../wire/convert.ts";
+import { collectEvents, createEventPipe } from "./web_search/event_stream.ts";
+import { offerSearch } from "./web_search/search_function.ts";
 import { createConvertingPipe } from "../wire/stream/converting_pipe.ts";
 import { sortBetas, type SortedBetas } from "../wire/billable_features/betas.ts";
 import { resolveCapabilities } from "../wire/capabilities.ts";
@@ -26,6 +36,7 @@ import { decodeProviderError, type ProviderErrorOptions } from "../wire/errors/e
 import { billingLineStart, withoutBillingLines } from "../wire/messages/billing_line.ts";
 import { createNativePipe } from "../wire/stream/native_pipe.ts";
 import { GatewayError } from "../errors.ts";
+import { invariant } from "../lib/assert.ts";
 import { takesHostedTools } from "../wire/tools/tool_fields.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import { wholeOf } from "../lib/json/outline.ts";
@@ -51,6 +62,7 @@ import { loweredLimit } from "./request/lowered_limit.ts";
 import { withoutIdleEffort } from "./request/idle_effort.ts";
 import { unchangedStore, withoutStore } from "./request/stored_answers.ts";
 import { providerRequest } from "./request/provider_request.ts";
+import { SearchRounds, type WebSearcher } from "./web_search/search_rounds.ts";
 import { defined } from "../lib/defined.ts";
 
 /** A chat call as it arrived, before a route is chosen. */
@@ -71,6 +83,8 @@ export interface ChatCall {
   readonly documents?: FetchedDocuments;
   /** Visits the items of a Responses answer that goes to the client. */
   readonly onItem?: ItemVisitor;
+  /** Runs the web searches of the model, which can run none itself; absent: nobody does. */
+  readonly searcher?: WebSearcher | undefined;
 }
 
 /** The provider's side of a route. */
@@ -165,6 +179,17 @@ function collected(
   memory: ConversionMemory,
 ): Omit<WholeAnswer, "kind"> {
   const { body, reading } = collectAnswer(style, clientStyle, bytes, context, memory);
+  return { clientBytes: encoder.encode(stringifyExactly(body)), reading };
+}
+
+/** Collects the joined stream of all rounds. */
+function collectedEvents(
+  clientStyle: Style,
+  bytes: Uint8Array,
+  context: PipeContext,
+  memory: ConversionMemory,
+): Omit<WholeAnswer, "kind"> {
+  const { body, reading } = collectEvents(clientStyle, bytes, context, memory);
   return { clientBytes: encoder.encode(stringifyExactly(body)), reading };
 }
 
@@ -342,47 +367,16 @@ function startConverted(
   access: ChatRouteAccess,
 ): ChatExchange {
   const clientStyle = call.request.style;
-  const asked = { style: clientStyle, body: call.body.outline };
-  const { model } = call;
-  // A feature that another route offers, or that all routes refuse, must not be dropped silently by the conversion.
-  if (
-    model.routes.some((other) => other.style === clientStyle || offersMore(other, route, asked))
-  ) {
-    fieldsLeftOut({ model, route, sent: asked, asked });
-  }
-  const { outputLimit } = call;
-  const value = outputLimit === undefined ? call.body.value : {
-    ...call.body.value,
-    ...loweredLimit(clientStyle, call.body.outline, outputLimit),
-  };
-  const converted = convertRequest(clientStyle, style, value, {
-    capabilities: route.capabilities,
-    upstreamModel: route.upstreamModel,
-    maxOutputTokens: model.maxOutputTokens,
-    allow: route.allow,
-    ...defined({ documents: call.documents }),
-  });
+  refuseLosing(call, route);
+  const options = conversionOptions(call, route);
+  const converted = convertRequest(clientStyle, style, limitedBody(call), options);
   if (!converted.ok) throw converted.error;
-  const { body, memory } = converted.request;
-  // Fields that a route takes as they are (`shared_fields`, `extra_fields`) are checked in the body that goes out.
-  const leftOut = fieldsLeftOut({ model, route, sent: { style, body }, asked });
-  const betas = withBetas(betasFor(call, route, style), converted.request.betas);
-  const dropped = [
-    ...call.dropped ?? [],
-    ...converted.request.dropped,
-    ...leftOut,
-    ...betas.dropped,
-  ];
+  const { memory } = converted.request;
+  const { dropped, ...sent } = outgoing(call, route, style, access, converted.request);
   refuseDropping(call, dropped);
-  const cloud = cloudChanges(access, style, betas);
-  for (const field of [...leftOut, ...cloud?.removed ?? []]) delete body[field];
-  Object.assign(body, cloud?.added);
   const context = pipeContext(call, route);
-  const bytes = encoder.encode(
-    stringifyExactly(hasPathMembers(style) ? withoutPathMembers(body) : body),
-  );
   return {
-    exchange: open(call, route, style, access, { body: bytes, betas }),
+    exchange: open(call, route, style, access, sent),
     createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
     readAnswer: (answer) => {
       const reading = clientReading(readAnswer(style, answer), context);
@@ -410,6 +404,140 @@ function startConverted(
   };
 }
 
+/** The client's body, with the limit of output that is paid for. */
+function limitedBody({ request: { style }, body, outputLimit }: ChatCall): JsonObject {
+  if (outputLimit === undefined) return body.value;
+  return { ...body.value, ...loweredLimit(style, body.outline, outputLimit) };
+}
+
+function conversionOptions({ model, documents }: ChatCall, route: Route): ConversionOptions {
+  return {
+    capabilities: route.capabilities,
+    upstreamModel: route.upstreamModel,
+    maxOutputTokens: model.maxOutputTokens,
+    allow: route.allow,
+    ...defined({ documents }),
+  };
+}
+
+/** A converted request as it goes out. */
+interface OutgoingRequest {
+  readonly body: ByteParts;
+  readonly betas: SortedBetas;
+  readonly dropped: string[];
+}
+
+/** Finishes a converted request: takes out what the route does not allow, adds what its cloud wants. */
+function outgoing(
+  call: ChatCall,
+  route: Route,
+  style: ProviderStyle,
+  access: ChatRouteAccess,
+  { body, ...converted }: ConvertedRequest,
+): OutgoingRequest {
+  const asked = { style: call.request.style, body: call.body.outline };
+  // Fields that a route takes as they are (`shared_fields`, `extra_fields`) are checked in the body that goes out.
+  const leftOut = fieldsLeftOut({ model: call.model, route, sent: { style, body }, asked });
+  const betas = withBetas(betasFor(call, route, style), converted.betas);
+  const cloud = cloudChanges(access, style, betas);
+  for (const field of [...leftOut, ...cloud?.removed ?? []]) delete body[field];
+  Object.assign(body, cloud?.added);
+  const written = hasPathMembers(style) ? withoutPathMembers(body) : body;
+  return {
+    body: encoder.encode(stringifyExactly(written)),
+    betas,
+    dropped: [...call.dropped ?? [], ...converted.dropped, ...leftOut, ...betas.dropped],
+  };
+}
+
+/** Styles whose answers have no place for a search and what it found. */
+const withoutSearches: ReadonlySet<Style> = new Set<Style>(["chat", "gemini"]);
+
+/**
+ * Starts a call whose model has the gateway search the web: see `web_search/search_rounds.ts`. The request is converted also for a
+ * route of the client's own style, since its history grows with every round.
+ */
+function startSearching(
+  call: ChatCall,
+  route: Route,
+  style: ProviderStyle,
+  access: ChatRouteAccess,
+  searcher: WebSearcher,
+): ChatExchange {
+  const clientStyle = call.request.style;
+  refuseLosing(call, route, "web_search");
+  const options = conversionOptions(call, route);
+  const value = limitedBody(call);
+  const asked = readConversation(clientStyle, value, options);
+  const offered = offerSearch({ ...asked, stream: true, streamUsage: true });
+  invariant(offered !== undefined, "no search is asked for");
+  const streamed = { ...call, request: { ...call.request, stream: true } };
+  const context = pipeContext(call, route);
+  let first: ConvertedRequest | undefined;
+  const dropped: string[] = [];
+  const rounds = new SearchRounds({
+    style,
+    offered,
+    searcher,
+    citesSources: withoutSearches.has(clientStyle),
+    send(conversation) {
+      const request = writeConversation(conversation, style, options);
+      const sent = outgoing(call, route, style, access, request);
+      if (first === undefined) {
+        first = request;
+        dropped.push(...sent.dropped);
+        refuseDropping(call, dropped);
+      }
+      const exchange = open(streamed, route, style, access, sent);
+      return { exchange, memory: request.memory };
+    },
+    handlers: {
+      readAnswer: (answer) => clientReading(readAnswer(style, answer), context),
+      asStream: (body) => encoder.encode(answerFrames(style, body)),
+      decodeError: (status, text, waitSeconds) =>
+        inClientTerms(
+          decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
+          context,
+        ),
+      onStatus: access.onStatus,
+    },
+  });
+  // Thinking is separated within each round.
+  const { thinkTags: _, ...kept } = first?.memory ?? {};
+  const memory = { ...echoMemory(clientStyle, value), ...kept };
+  return {
+    exchange: rounds,
+    createPipe: () => createEventPipe(clientStyle, context, memory),
+    fromStream: (bytes) => collectedEvents(clientStyle, bytes, context, memory),
+    readAnswer: (answer) => readAnswer(style, answer),
+    // The rounds are always events, and refusals were read by them.
+    toClient: () => {
+      throw new GatewayError("upstream_unreachable", "The provider sent no event stream");
+    },
+    decodeError: () => new GatewayError("upstream_unreachable", "The provider failed"),
+    mayRepeat: access.mayRepeat,
+    dropped,
+  };
+}
+
+/**
+ * Refuses a feature that another route offers, or that all routes refuse, so that the conversion does not drop it
+ * silently.
+ *
+ * @param except a feature that the gateway provides itself
+ */
+function refuseLosing(
+  { request: { style }, body, model }: ChatCall,
+  route: Route,
+  except?: "web_search",
+): void {
+  const asked = { style, body: body.outline };
+  const isOffered = model.routes.some((other) =>
+    other.style === style || offersMore(other, route, asked)
+  );
+  if (isOffered) fieldsLeftOut({ model, route, sent: asked, asked, ...defined({ except }) });
+}
+
 /** Whether `other` runs a requested hosted tool that `route` does not run. */
 function offersMore(other: Route, route: Route, asked: StyledRequest): boolean {
   if (other.allow.size === 0 || !takesHostedTools(chatStyle(other), other.capabilities)) {
@@ -432,7 +560,10 @@ export function startChatExchange(
   access: ChatRouteAccess,
 ): ChatExchange {
   const style = chatStyle(route);
-  const exchange = style === call.request.style
+  const { searcher } = call;
+  const exchange = searcher !== undefined
+    ? startSearching(call, route, style, access, searcher)
+    : style === call.request.style
     ? startNative(call, route, call.request.style, access)
     : startConverted(call, route, style, access);
   if (call.request.inArray === true) {

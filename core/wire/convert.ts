@@ -15,7 +15,7 @@ import type {
   ProviderStyle,
   Style,
 } from "./contract.ts";
-import type { Answer, AnswerBlock, Choice } from "./conversation/mod.ts";
+import type { Answer, AnswerBlock, Choice, Conversation } from "./conversation/mod.ts";
 import { dataUrl } from "./fields/data_url.ts";
 import { pictureRefusal, withoutPictures } from "./fields/pictures.ts";
 import { dialectOf, providerDialectOf } from "./stream/dialects.ts";
@@ -59,39 +59,57 @@ export function convertRequest(
 ): RequestConversion {
   invariant(from !== to, "a request of the route's own style passes unconverted");
   try {
-    const decoded = dialectOf(from).decodeRequest(body);
-    const { documents } = options;
-    const whole = documents === undefined ? decoded : withFetchedDocuments(decoded, documents);
-    const normalized = normalizeTurns(whole);
-    const capabilities = resolveCapabilities(to, options.capabilities);
-    const prepared = prepareTools(normalized, capabilities);
-    const encoded = providerDialectOf(to).encodeRequest(prepared.conversation, options);
-    const warnings = new Warnings([...prepared.conversation.warnings, ...encoded.warnings]);
-    const memory: ConversionMemory = {
-      ...prepared.memory,
-      ...(decoded.legacyFunctions === true ? { legacyFunctions: true } : {}),
-      ...defined({
-        groupedTools: decoded.groupedTools,
-        searchTool: decoded.searchTool,
-        choices: decoded.choices?.count,
-      }),
-      ...(capabilities.think_tags === "none" ? {} : { thinkTags: capabilities.think_tags }),
-      ...(from === "responses" ? { echo: echoOf(body) } : {}),
-      ...encoded.memory,
-    };
-    return {
-      ok: true,
-      request: {
-        body: encoded.body,
-        dropped: warnings.list(),
-        memory,
-        betas: encoded.betas ?? [],
-      },
-    };
+    const request = writeConversation(readConversation(from, body, options), to, options);
+    const memory = { ...echoMemory(from, body), ...request.memory };
+    return { ok: true, request: { ...request, memory } };
   } catch (error) {
     if (error instanceof GatewayError) return { ok: false, error };
     throw error;
   }
+}
+
+/**
+ * Reads a request into the typed form, with the documents that were fetched for it.
+ *
+ * @throws {GatewayError} as {@linkcode convertRequest} returns
+ */
+export function readConversation(
+  from: Style,
+  body: JsonObject,
+  { documents }: Pick<ConversionOptions, "documents">,
+): Conversation {
+  const decoded = dialectOf(from).decodeRequest(body);
+  return documents === undefined ? decoded : withFetchedDocuments(decoded, documents);
+}
+
+/**
+ * Writes the typed form as a request of any style.
+ *
+ * @throws {GatewayError} as {@linkcode convertRequest} returns
+ */
+export function writeConversation(
+  conversation: Conversation,
+  to: ProviderStyle,
+  options: ConversionOptions,
+): ConvertedRequest {
+  const normalized = normalizeTurns(conversation);
+  const capabilities = resolveCapabilities(to, options.capabilities);
+  const prepared = prepareTools(normalized, capabilities);
+  const encoded = providerDialectOf(to).encodeRequest(prepared.conversation, options);
+  const warnings = new Warnings([...prepared.conversation.warnings, ...encoded.warnings]);
+  const { legacyFunctions, groupedTools, searchTool, choices } = conversation;
+  const memory: ConversionMemory = {
+    ...prepared.memory,
+    ...defined({ legacyFunctions, groupedTools, searchTool, choices: choices?.count }),
+    ...(capabilities.think_tags === "none" ? {} : { thinkTags: capabilities.think_tags }),
+    ...encoded.memory,
+  };
+  return { body: encoded.body, dropped: warnings.list(), memory, betas: encoded.betas ?? [] };
+}
+
+/** What the answer to a request repeats of it. */
+export function echoMemory(from: Style, body: JsonObject): ConversionMemory {
+  return from === "responses" ? { echo: echoOf(body) } : {};
 }
 
 /**

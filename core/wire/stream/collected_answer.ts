@@ -25,9 +25,9 @@ import type {
 } from "../conversation/mod.ts";
 import type { TokenUsage } from "../../billing/token_usage.ts";
 import type { Writable } from "../../lib/writable.ts";
-import { pipeTo } from "./converting_pipe.ts";
-import { dialectOf } from "./dialects.ts";
-import type { StreamEncoder } from "./dialect.ts";
+import { pipeFrom } from "./converting_pipe.ts";
+import { dialectOf, providerDialectOf } from "./dialects.ts";
+import type { StreamDecoder, StreamEncoder } from "./dialect.ts";
 
 /** A stream as a whole answer in the client's style, with what was read of it. */
 export interface CollectedAnswer {
@@ -57,8 +57,22 @@ export function collectAnswer(
   context: PipeContext,
   memory: ConversionMemory,
 ): CollectedAnswer {
+  const decoder = providerDialectOf(upstreamStyle).createStreamDecoder(memory);
+  return collectFrom(decoder, bytes, { clientStyle, context, memory });
+}
+
+/** Collects what a decoder reads. See {@linkcode collectAnswer}. */
+export function collectFrom(
+  decoder: StreamDecoder,
+  bytes: Uint8Array,
+  { clientStyle, context, memory }: {
+    readonly clientStyle: Style;
+    readonly context: PipeContext;
+    readonly memory: ConversionMemory;
+  },
+): CollectedAnswer {
   const collector = new AnswerCollector();
-  const pipe = pipeTo(collector, upstreamStyle, context, memory);
+  const pipe = pipeFrom(decoder, collector, { context, memory });
   pipe.push(bytes);
   pipe.end();
   const { reading } = pipe;
@@ -104,7 +118,7 @@ interface OpenCall {
 }
 
 /** Takes the events of a stream as their encoder, and writes nothing. */
-class AnswerCollector implements StreamEncoder {
+export class AnswerCollector implements StreamEncoder {
   /** Blocks in the order of their first event. */
   readonly #blocks = new Map<number, CollectedBlock>();
   /** Collectors of further choices, by their index. */

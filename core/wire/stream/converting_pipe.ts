@@ -57,18 +57,17 @@ export function createConvertingPipe(
   memory: ConversionMemory,
 ): StreamPipe {
   const encoder = dialectOf(clientStyle).createStreamEncoder(context, memory);
-  return pipeTo(encoder, upstreamStyle, context, memory);
+  const decoder = providerDialectOf(upstreamStyle).createStreamDecoder(memory);
+  return pipeFrom(decoder, encoder, { memory, context });
 }
 
-/** Creates a pipe from an upstream to any encoder. */
-export function pipeTo(
+/** Creates a pipe from any decoder to any encoder. */
+export function pipeFrom(
+  decoder: StreamDecoder,
   encoder: StreamEncoder,
-  upstreamStyle: ProviderStyle,
-  context: PipeContext,
-  memory: ConversionMemory,
+  call: { readonly memory: ConversionMemory; readonly context: PipeContext },
 ): StreamPipe {
-  const decoder = providerDialectOf(upstreamStyle).createStreamDecoder(memory);
-  return new ConvertingPipe(decoder, encoder, { memory, context });
+  return new ConvertingPipe(decoder, encoder, call);
 }
 
 class ConvertingPipe implements StreamPipe {

@@ -2,6 +2,7 @@
  * Joins the reports of usage of one stream. Counts are cumulative, so that a later report can only be larger; but some
  * servers end a stream with zeros, or leave out what an earlier event reported.
  */
+import { defined } from "../../lib/defined.ts";
 import { partsWithin } from "../../billing/media_parts.ts";
 import {
   billedInputTokens,
@@ -35,6 +36,45 @@ export function joinReports(
     ...largest(earlier, next),
     ...(said === undefined ? {} : { said }),
     ...(next.partlyAbsurd === true && { partlyAbsurd: true }),
+  };
+}
+
+/**
+ * Adds the reports of two requests that together make one answer.
+ *
+ * @example
+ * ```ts
+ * import { addReports } from "./usage_reports.ts";
+ * const first = { input: 100, cacheRead: 900, cacheWrite: 0, output: 5, reasoning: 2 };
+ * const second = { input: 30, cacheRead: 0, cacheWrite: 0, output: 7, reasoning: 0 };
+ * const { input, cacheRead, output } = addReports(first, second);
+ * if (`${input} ${cacheRead} ${output}` !== "130 900 12") throw new Error("wrong sum");
+ * ```
+ */
+export function addReports(a: ReportedUsage, b: ReportedUsage): ReportedUsage {
+  const said = a.said === undefined && b.said === undefined
+    ? undefined
+    : added(a.said ?? a, b.said ?? b);
+  return {
+    ...added(a, b),
+    ...defined({ said }),
+    ...((a.partlyAbsurd ?? b.partlyAbsurd) === true && { partlyAbsurd: true }),
+  };
+}
+
+function added(a: TokenUsage, b: TokenUsage): TokenUsage {
+  const hour = (a.cacheWriteHour ?? 0) + (b.cacheWriteHour ?? 0);
+  return {
+    input: a.input + b.input,
+    cacheRead: a.cacheRead + b.cacheRead,
+    cacheWrite: a.cacheWrite + b.cacheWrite,
+    ...(hour > 0 && { cacheWriteHour: hour }),
+    output: a.output + b.output,
+    reasoning: a.reasoning + b.reasoning,
+    inputAudio: (a.inputAudio ?? 0) + (b.inputAudio ?? 0),
+    inputImage: (a.inputImage ?? 0) + (b.inputImage ?? 0),
+    outputAudio: (a.outputAudio ?? 0) + (b.outputAudio ?? 0),
+    outputImage: (a.outputImage ?? 0) + (b.outputImage ?? 0),
   };
 }
 

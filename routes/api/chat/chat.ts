@@ -54,6 +54,7 @@ import { ChatSettlement } from "./chat_settlement.ts";
 import { checkChat, type CheckedCall } from "./checked_chat.ts";
 import { fetchPeersItems } from "./peers_items.ts";
 import type { Gateway } from "../gateway.ts";
+import { CallSearcher } from "./web_search.ts";
 import { admitRequest, type AuthenticatedRequest, type Incoming } from "../incoming.ts";
 
 /**
@@ -106,13 +107,14 @@ export async function serveAdmittedChat(
   { body: bytes, principal, start, path, compacts }: AdmittedChat,
 ): Promise<Reply | Response> {
   if (style === "responses") await fetchPeersItems(gateway, principal.accountId, bytes);
-  const checked = checkChat(gateway, style, incoming, {
+  const named = checkChat(gateway, style, incoming, {
     bytes,
     principal,
     start,
     path,
     compacts,
   });
+  const checked = withSearcher(gateway, incoming, named);
   if (hasIdempotencyKey(incoming)) {
     const body = { kind: "json", json: checked.call.body } as const;
     const known = await knownAnswer(gateway, incoming, principal, body);
@@ -144,6 +146,21 @@ export async function serveAdmittedChat(
     ? checked
     : withPaidOutput(checked, reservation.amountMicroVnd, boundBy);
   return await deliver(gateway, incoming, paid, { reservation, rated });
+}
+
+/** Lets the gateway search the web for a model that cannot, as calls of the same account and key. */
+function withSearcher(gateway: Gateway, incoming: Incoming, checked: CheckedCall): CheckedCall {
+  const { searchModel, principal, call } = checked;
+  if (searchModel === undefined) return checked;
+  const searcher = new CallSearcher(
+    gateway,
+    { incoming, principal, searchModel },
+    (search, body) => {
+      const start = startCall(gateway);
+      return serveAdmittedChat(gateway, "messages", search, { body, principal, start });
+    },
+  );
+  return { ...checked, call: { ...call, searcher } };
 }
 
 /** Lowers the limit of a call to what its reservation pays for, if its request allows such a limit. */
@@ -191,6 +208,7 @@ async function deliver(
     start,
     running: control,
     rated,
+    searches: call.searcher !== undefined,
     keyedCall: incoming.keyedCall,
   });
   try {

@@ -30,6 +30,7 @@ import {
   CallSettlement,
   type SettledCall,
 } from "../call_settlement.ts";
+import { defined } from "../../../core/lib/defined.ts";
 import type { Gateway } from "../gateway.ts";
 import { WalletBound } from "./wallet_bound.ts";
 
@@ -39,6 +40,8 @@ export interface ChatSettlementInput extends Omit<SettledCall, "kind" | "style" 
   readonly bounds: ChatBounds;
   /** The body, if it is kept to count the prompt where no usage is reported. */
   readonly counted?: JsonBody | undefined;
+  /** The gateway runs web searches for the model: one answer is the sum of several requests. */
+  readonly searches: boolean;
 }
 
 /** How a chat call ended, with what was read of the answer. */
@@ -111,7 +114,8 @@ export class ChatSettlement {
 
   /** Whether the route runs hosted tools for the call: their code and queries are output beyond the caller's bound. */
   #runsTools(route: Route | undefined): boolean {
-    return this.#input.bounds.hostedTools.some((tool) => route?.allow.has(tool) === true);
+    const { bounds, searches } = this.#input;
+    return searches || bounds.hostedTools.some((tool) => route?.allow.has(tool) === true);
   }
 
   get mappedFrom(): string | undefined {
@@ -155,6 +159,8 @@ export class ChatSettlement {
   #noteThroughput({ outcome, route }: ChatEnd, { usage, estimated }: Charge): void {
     const { firstOutputMs } = this.#call;
     if (outcome !== "completed" || estimated || !route || firstOutputMs === undefined) return;
+    // Searches take a part of the time.
+    if (this.#input.searches) return;
     if (!this.#input.request.stream) return;
     const streamedMs = this.#call.elapsedMs() - firstOutputMs;
     this.#gateway.router.noteThroughput(route, "chat_stream", usage.output, streamedMs);
@@ -186,10 +192,7 @@ export class ChatSettlement {
     const isComplete = outcome === "completed";
     const correction = isComplete ? undefined : this.#correction;
     const runsTools = this.#runsTools(end.route);
-    const quoted = countedTokens === undefined ? this.#input : {
-      ...this.#input,
-      bounds: { ...this.#input.bounds, estimatedInputTokens: countedTokens },
-    };
+    const quoted = this.#quoted(countedTokens);
     const charge = chargeForEndedChat(quoted, {
       outcome,
       reading,
@@ -197,7 +200,11 @@ export class ChatSettlement {
       carriesTier: this.#carriesTier(end.route),
       correction,
     });
-    if (prefixes !== undefined && isComplete && reading !== undefined && !charge.estimated) {
+    const isOneRequest = !this.#input.searches;
+    if (
+      prefixes !== undefined && isComplete && isOneRequest && reading !== undefined &&
+      !charge.estimated
+    ) {
       const { usage } = charge;
       const { outputBytes } = reading;
       const call = { usage, estimatedInputTokens, outputBytes, wasSent: this.#wasSent };
@@ -206,6 +213,20 @@ export class ChatSettlement {
       seenPrompts.note(keyId, prefixes, { ...call, cachesAll: caches }, nowMs);
     }
     return charge;
+  }
+
+  /** The quote of the call; searches that the gateway runs have receipts of their own in place of a fee. */
+  #quoted(countedTokens: number | undefined): ChatSettlementInput {
+    const { bounds, searches } = this.#input;
+    if (countedTokens === undefined && !searches) return this.#input;
+    return {
+      ...this.#input,
+      bounds: {
+        ...bounds,
+        ...defined({ estimatedInputTokens: countedTokens }),
+        ...(searches && { tools: bounds.tools.filter(({ tool }) => tool !== "web_search") }),
+      },
+    };
   }
 
   /** Makes the bound that ends the call's stream when the wallet cannot pay for more. */

@@ -19,7 +19,7 @@ import type { CallStart } from "../call_settlement.ts";
 import type { Gateway } from "../gateway.ts";
 import type { OutputLimitNotice } from "../response_headers.ts";
 import { checkVersion, type Incoming, requireJson } from "../incoming.ts";
-import { chooseSearchModel } from "./web_search.ts";
+import { chooseSearch } from "./web_search.ts";
 
 /** A chat call that was read and checked. Nothing is reserved for it yet. */
 export interface CheckedCall {
@@ -32,6 +32,8 @@ export interface CheckedCall {
   readonly price: AppliedPrice;
   readonly bounds: ChatBounds;
   readonly urls: readonly FetchedUrl[];
+  /** Runs the searches of the model, which can run none itself. */
+  readonly searchModel?: Model | undefined;
   /** Set if the provider gets a lower limit of output than the client's, because no more is paid for. */
   readonly outputLimit?: OutputLimitNotice | undefined;
 }
@@ -68,10 +70,11 @@ export function checkChat(
   const request = path?.inArray === true ? { ...read, inArray: true } : read;
   const catalog = gateway.catalog.current;
   const named = { style, body, name: request.model, principal };
-  const chosen = chooseSearchModel(
-    chooseModel(catalog, request.model, "chat", principal),
-    named,
-  );
+  const byName = chooseModel(catalog, request.model, "chat", principal);
+  // Who compacts a conversation searches for nothing, whatever tools it names.
+  const { chosen, searchModel } = compacts === true
+    ? { chosen: byName }
+    : chooseSearch(byName, named);
   const { model, mappedFrom } = incoming.chosen = chosen;
   if (compacts === true) refuseUncompacted(model);
   refuseUnseenImages(model, body.outline);
@@ -93,7 +96,7 @@ export function checkChat(
       onItem: recentItems.keeper(principal.accountId),
     }),
   };
-  return { call, start, principal, mappedFrom, catalog, price, bounds, urls };
+  return { call, start, principal, mappedFrom, catalog, price, bounds, urls, searchModel };
 }
 
 /** @throws {GatewayError} `not_found` if no provider of the model compacts conversations */

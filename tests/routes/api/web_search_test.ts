@@ -1,12 +1,15 @@
 /** Web searches for models that have none: the model that the operator names runs them, as calls of their own. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { readGatewayFile } from "../../../core/catalog/read_file.ts";
-import { isJsonObject, type Json } from "../../../core/lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import type { Style } from "../../../core/wire/contract.ts";
+import { answerFrames } from "../../../core/wire/stream/answer_frames.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { answerOf, streamOf } from "../../support/hosted_answers.ts";
+import { until } from "../../support/until.ts";
+import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import { mockProvider } from "./media/media_world.ts";
 
 const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
@@ -94,15 +97,97 @@ function pathOf(style: Style, model: string, stream: boolean): string {
   }
 }
 
+/** A request as the provider got it. */
+interface Asked {
+  readonly style: Style;
+  readonly isSearcher: boolean;
+  readonly body: Record<string, unknown>;
+}
+type Plan = (asked: Asked) => JsonObject | Response | Promise<Response> | undefined;
+
+/** An answer that says something, then calls functions. */
+function calling(style: Style, calls: readonly [name: string, args: JsonObject][]): JsonObject {
+  const text = "Let me look.";
+  switch (style) {
+    case "messages":
+      return {
+        ...answerOf(style, {}),
+        content: [
+          { type: "text", text },
+          ...calls.map(([name, input], i) => ({ type: "tool_use", id: `toolu_${i}`, name, input })),
+        ],
+        stop_reason: "tool_use",
+      };
+    case "chat":
+      return {
+        ...answerOf(style, {}),
+        choices: [{
+          index: 0,
+          message: {
+            role: "assistant",
+            content: text,
+            tool_calls: calls.map(([name, args], i) => ({
+              id: `call_${i}`,
+              type: "function",
+              function: { name, arguments: JSON.stringify(args) },
+            })),
+          },
+          finish_reason: "tool_calls",
+        }],
+      };
+    case "responses":
+      return {
+        ...answerOf(style, {}),
+        output: [
+          {
+            id: "msg_0",
+            type: "message",
+            role: "assistant",
+            status: "completed",
+            content: [{ type: "output_text", text, annotations: [], logprobs: [] }],
+          },
+          ...calls.map(([name, args], i) => ({
+            id: `fc_${i}`,
+            type: "function_call",
+            call_id: `call_${i}`,
+            name,
+            arguments: JSON.stringify(args),
+            status: "completed",
+          })),
+        ],
+      };
+    case "gemini":
+      return {
+        ...answerOf(style, {}),
+        candidates: [{
+          index: 0,
+          content: {
+            role: "model",
+            parts: [{ text }, ...calls.map(([name, args]) => ({ functionCall: { name, args } }))],
+          },
+          finishReason: "STOP",
+        }],
+      };
+  }
+}
+
 /** A gateway whose provider answers in the style of each request, and searches where it is asked to. */
 async function openWorld(searcher: Style, webSearchModel: string | undefined) {
-  const provider = mockProvider((request) => {
+  const events = { headers: { "content-type": "text/event-stream" } };
+  let plan: Plan = () => undefined;
+  const provider = mockProvider(async (request) => {
     const style = styleOf(request.path);
     const isStream = /streamGenerate/.test(request.path) ||
       (style !== "gemini" && request.json()["stream"] === true);
-    const answer = { searches: 1 };
+    const isSearcher = `${request.path} ${request.json()["model"]}`.includes("vendor-searcher");
+    const planned = await plan({ style, isSearcher, body: request.json() });
+    if (planned instanceof Response) return planned;
+    if (planned !== undefined) {
+      return isStream ? new Response(answerFrames(style, planned), events) : Response.json(planned);
+    }
+    const answer = { searches: isSearcher ? 1 : 0 };
     return isStream
-      ? new Response(streamOf(style, answer), { headers: { "content-type": "text/event-stream" } })
+      ? new Response(streamOf(style, answer), events)
       : Response.json(answerOf(style, answer));
   });
   const gateway = await openTestGateway({
@@ -110,26 +195,39 @@ async function openWorld(searcher: Style, webSearchModel: string | undefined) {
     file: () => file(provider.port, searcher, webSearchModel),
   });
   const { key, accountId } = await gateway.customer(creditVnd);
+  const open = async (
+    caller: Style,
+    model: string,
+    stream: boolean,
+    body: object,
+    ownKey = key,
+  ) =>
+    await gateway.fetch(
+      new Request(`http://gateway${pathOf(caller, model, stream)}`, {
+        method: "POST",
+        headers: {
+          "x-api-key": ownKey,
+          "x-goog-api-key": ownKey,
+          "content-type": "application/json",
+        },
+        body: JSON.stringify({
+          ...(caller === "gemini" ? {} : { model, stream }),
+          ...plain[caller],
+          ...body,
+        }),
+      }),
+    );
   return {
     gateway,
     provider,
     accountId,
+    /** Sets what the provider answers; `undefined`: a text, from the search model with a search. */
+    plan(next: Plan) {
+      plan = next;
+    },
+    open,
     async send(caller: Style, model: string, stream: boolean, body: object, ownKey = key) {
-      const response = await gateway.fetch(
-        new Request(`http://gateway${pathOf(caller, model, stream)}`, {
-          method: "POST",
-          headers: {
-            "x-api-key": ownKey,
-            "x-goog-api-key": ownKey,
-            "content-type": "application/json",
-          },
-          body: JSON.stringify({
-            ...(caller === "gemini" ? {} : { model, stream }),
-            ...plain[caller],
-            ...body,
-          }),
-        }),
-      );
+      const response = await open(caller, model, stream, body, ownKey);
       const text = await response.text();
       return { status: response.status, headers: response.headers, text };
     },
@@ -242,4 +340,341 @@ Deno.test("a catalogue names a search model that is there and can search", () =>
   }
   const withoutOption = { ...searchModel("chat"), routes: [route("chat", "m")] };
   assertEquals(problemsOf("searcher", withoutOption).length, 1);
+});
+
+const schema = { type: "object", properties: { x: { type: "string" } } };
+/** A search beside a function of the client. */
+const beside = {
+  messages: {
+    tools: [{ type: "web_search_20250305", name: "web_search", max_uses: 2 }, {
+      name: "f",
+      input_schema: schema,
+    }],
+  },
+  chat: {
+    web_search_options: {},
+    tools: [{ type: "function", function: { name: "f", parameters: schema } }],
+  },
+  responses: {
+    tools: [{ type: "web_search", filters: { allowed_domains: ["example.com"] } }, {
+      type: "function",
+      name: "f",
+      parameters: schema,
+    }],
+  },
+  gemini: {
+    tools: [{ googleSearch: {} }, { functionDeclarations: [{ name: "f", parameters: schema }] }],
+  },
+} satisfies Record<Style, object>;
+
+/** What an answer shows of the search in each style. */
+const shown: Record<Style, readonly string[]> = {
+  messages: ['"server_tool_use"', '"web_search_tool_result"', "ugw1_req_", "https://example.com"],
+  chat: ["url_citation", "https://example.com"],
+  responses: ['"web_search_call"', "capital of Vietnam", "https://example.com"],
+  gemini: ["groundingChunks", "https://example.com"],
+};
+
+const roundMicroVnd = 30_000n;
+const query: JsonObject = { query: "capital of Vietnam" };
+
+/** Whether a request has the result of a search. */
+const hasResult = ({ body }: Asked) => JSON.stringify(body).includes("https://example.com");
+
+Deno.test("beside other tools the model decides when to search: rounds of one call, searches with own receipts", async () => {
+  await using world = await openWorld("messages", "searcher");
+  let spent = 0n;
+  for (const caller of styles) {
+    for (const target of styles) {
+      for (const stream of [false, true]) {
+        const name = `${caller} to ${target}, ${stream ? "streamed" : "whole"}`;
+        const seen: Asked[] = [];
+        world.plan((asked) => {
+          if (asked.isSearcher) return undefined;
+          seen.push(asked);
+          return hasResult(asked) ? undefined : calling(asked.style, [["web_search", query]]);
+        });
+        const before = (await world.receipts()).length;
+        const { status, headers, text } = await world.send(
+          caller,
+          `plain-${target}`,
+          stream,
+          beside[caller],
+        );
+        assertEquals(status, 200, `${name}: ${text}`);
+        for (const part of ["Let me look.", "is the capital.", ...shown[caller]]) {
+          assert(text.includes(part), `${name}: no ${part} in ${text}`);
+        }
+        assertEquals(headers.get("x-gateway-model"), `plain-${target}`, name);
+        assertEquals(headers.get("x-gateway-conversion"), null, name);
+        assertEquals(seen.map(({ style }) => style), [target, target], name);
+        for (const { style, body } of seen) {
+          // The Gemini style has the model in the path.
+          const sent: Json = JSON.parse(JSON.stringify({ model: "m", ...body }));
+          assert(isJsonObject(sent));
+          assertEquals(validateRequest(style, sent), undefined, name);
+        }
+        const [main, search, ...others] = (await world.receipts()).slice(
+          0,
+          (await world.receipts()).length - before,
+        ).toSorted((a, b) => a.model.localeCompare(b.model));
+        assertEquals(others, [], name);
+        assertEquals([main?.model, search?.model], [`plain-${target}`, "searcher"], name);
+        assertEquals([main?.costMicroVnd, search?.costMicroVnd], [
+          2n * roundMicroVnd,
+          searchMicroVnd,
+        ], name);
+        assertEquals([main?.usage?.output, main?.estimated], [40, false], name);
+        spent += 2n * roundMicroVnd + searchMicroVnd;
+      }
+    }
+  }
+  assertEquals(await world.spentMicroVnd(), spent);
+});
+
+type World = Awaited<ReturnType<typeof openWorld>>;
+
+/** The receipts since `before` ones, that of the main call first. */
+async function receiptsSince(world: World, before: number) {
+  const all = await world.receipts();
+  return all.slice(0, all.length - before).toSorted((a, b) => a.model.localeCompare(b.model));
+}
+
+/** The answer of the main model until it has read what matches. */
+function searchingUntil(read: RegExp, calls: readonly [string, JsonObject][]): Plan {
+  return ({ style, isSearcher, body }) =>
+    isSearcher || read.test(JSON.stringify(body)) ? undefined : calling(style, calls);
+}
+
+Deno.test("a model that searches and calls a tool of the client gets both: the answer ends with the client's call", async () => {
+  await using world = await openWorld("chat", "searcher");
+  for (const caller of styles) {
+    for (const stream of [false, true]) {
+      world.plan(searchingUntil(/example\.com/, [["web_search", query], ["f", { x: "y" }]]));
+      const before = (await world.receipts()).length;
+      // Without a bound of domains, which the request itself would hold.
+      const body = caller === "responses"
+        ? { tools: [{ type: "web_search" }, ...beside.responses.tools.slice(1)] }
+        : beside[caller];
+      const { status, text } = await world.send(caller, "plain-messages", stream, body);
+      assertEquals(status, 200, text);
+      assert(/tool_use|tool_calls|function_call|functionCall/.test(text), text);
+      assert(!text.includes("is the capital."), text);
+      const [main, search, ...others] = await receiptsSince(world, before);
+      assertEquals([main?.costMicroVnd, search?.costMicroVnd, others.length], [
+        roundMicroVnd,
+        searchMicroVnd,
+        0,
+      ]);
+    }
+  }
+});
+
+interface Bound {
+  readonly max_uses?: number;
+  readonly max_tokens?: number;
+}
+
+Deno.test("searches of one answer are bounded by the client, by the gateway, and by the tokens that are left", async () => {
+  await using world = await openWorld("messages", "searcher");
+  const f = beside.messages.tools.slice(1);
+  const cases: [Bound, searches: number, rounds: number, stop: string][] = [
+    // The last round may not search; a model that does all the same has answered.
+    [{ max_uses: 2 }, 2, 4, "end_turn"],
+    [{ max_uses: 0 }, 0, 2, "end_turn"],
+    [{}, 5, 7, "end_turn"],
+    [{ max_uses: 99 }, 10, 12, "end_turn"],
+    [{ max_uses: 9, max_tokens: 70 }, 3, 3, "max_tokens"],
+  ];
+  for (const [bound, searches, rounds, stop] of cases) {
+    for (const stream of [false, true]) {
+      let count = 0;
+      world.plan(({ style, isSearcher }) => {
+        if (isSearcher) return undefined;
+        return calling(style, [["web_search", { query: `q${count++}` }]]);
+      });
+      const before = (await world.receipts()).length;
+      const { max_tokens = 1_000, ...tool } = bound;
+      const tools = [{ type: "web_search_20250305", name: "web_search", ...tool }, ...f];
+      const body = { tools, max_tokens };
+      const { status, text } = await world.send("messages", "plain-chat", stream, body);
+      assertEquals(status, 200, text);
+      assert(text.includes(`"stop_reason":"${stop}"`), text);
+      const receipts = await receiptsSince(world, before);
+      const name = JSON.stringify(bound);
+      assertEquals(receipts[0]?.costMicroVnd, BigInt(rounds) * roundMicroVnd, name);
+      assertEquals(receipts.length - 1, searches, name);
+    }
+  }
+  await world.spentMicroVnd();
+});
+
+Deno.test("a search that fails is told to model and client, and costs nothing", async () => {
+  await using world = await openWorld("messages", "searcher");
+  for (const caller of styles) {
+    for (const stream of [false, true]) {
+      world.plan(({ style, isSearcher, body }) => {
+        if (isSearcher) return new Response("{}", { status: 500 });
+        return /search failed/.test(JSON.stringify(body))
+          ? undefined
+          : calling(style, [["web_search", query]]);
+      });
+      const before = (await world.receipts()).length;
+      const { status, text } = await world.send(caller, "plain-chat", stream, beside[caller]);
+      assertEquals(status, 200, text);
+      assert(text.includes("is the capital."), text);
+      if (caller === "messages") assert(text.includes("web_search_tool_result_error"), text);
+      const [main, search, ...others] = await receiptsSince(world, before);
+      assertEquals([main?.costMicroVnd, search?.outcome, search?.costMicroVnd, others.length], [
+        2n * roundMicroVnd,
+        "failed",
+        0n,
+        0,
+      ]);
+    }
+  }
+  await world.spentMicroVnd();
+});
+
+Deno.test("a later round that fails ends the answer with its error; no more is charged than was used", async () => {
+  await using world = await openWorld("messages", "searcher");
+  for (const caller of styles) {
+    for (const stream of [false, true]) {
+      world.plan((asked) => {
+        if (asked.isSearcher) return undefined;
+        if (hasResult(asked)) return new Response("{}", { status: 500 });
+        return calling(asked.style, [["web_search", query]]);
+      });
+      const before = (await world.receipts()).length;
+      const { status, text } = await world.send(caller, "plain-chat", stream, beside[caller]);
+      assertEquals(status, stream ? 200 : 502, text);
+      assert(text.includes("error"), text);
+      const receipts = await receiptsSince(world, before);
+      const [main, ...searches] = receipts;
+      assertEquals(main?.model, "plain-chat");
+      assert((main?.costMicroVnd ?? -1n) <= roundMicroVnd, `${caller}: ${main?.costMicroVnd}`);
+      if (!stream) assertEquals(main?.costMicroVnd, 0n);
+      // A route that is tried again gets what was found.
+      assertEquals(searches.map(({ costMicroVnd }) => costMicroVnd), [searchMicroVnd]);
+    }
+  }
+  await world.spentMicroVnd();
+});
+
+Deno.test("a forced search is forced once, a function of its name keeps it, and earlier searches are read as text", async () => {
+  await using world = await openWorld("messages", "searcher");
+  for (const target of styles) {
+    const names: string[] = [];
+    const seen: string[] = [];
+    world.plan(({ style, isSearcher, body }) => {
+      if (isSearcher) return undefined;
+      const text = JSON.stringify(body);
+      seen.push(text);
+      const offered = /"(gateway_web_search)"/.exec(text)?.[1] ?? "none";
+      names.push(offered);
+      return text.includes("https://example.com") ? undefined : calling(style, [[offered, query]]);
+    });
+    const { status, headers, text } = await world.send("messages", `plain-${target}`, true, {
+      tools: [
+        { type: "web_search_20250305", name: "web" },
+        { name: "web_search", input_schema: schema },
+      ],
+      tool_choice: { type: "tool", name: "web" },
+      messages: [
+        { role: "user", content: "hi" },
+        {
+          role: "assistant",
+          content: [
+            {
+              type: "server_tool_use",
+              id: "srvtoolu_1",
+              name: "web_search",
+              input: { query: "q" },
+            },
+            {
+              type: "web_search_tool_result",
+              tool_use_id: "srvtoolu_1",
+              content: [{
+                type: "web_search_result",
+                url: "https://earlier.example",
+                title: "Earlier",
+                encrypted_content: "e",
+                page_age: null,
+              }],
+            },
+            { type: "text", text: "So." },
+          ],
+        },
+        { role: "user", content: "and now?" },
+      ],
+    });
+    assertEquals(status, 200, text);
+    assertEquals(
+      headers.get("x-gateway-conversion"),
+      "dropped=messages.1.content.0,messages.1.content.1",
+    );
+    assert(text.includes("is the capital."), text);
+    assertEquals(names, ["gateway_web_search", "gateway_web_search"], target);
+    const [first = "", second = ""] = seen;
+    assert(first.includes("https://earlier.example"), first);
+    const forced = /"tool_choice":\{"type":"(?:tool|function)"|"allowedFunctionNames"/;
+    assertEquals([forced.test(first), forced.test(second)], [true, false], target);
+  }
+});
+
+Deno.test("rounds without a report of usage are estimated, and never cost less than was reported", async () => {
+  await using world = await openWorld("messages", "searcher");
+  const unreported = ({ usage: _, ...rest }: JsonObject) => rest;
+  for (const stream of [false, true]) {
+    for (const reported of [0, 1]) {
+      world.plan((asked) => {
+        if (asked.isSearcher) return undefined;
+        if (hasResult(asked)) return unreported(answerOf("chat", {}));
+        const first = calling(asked.style, [["web_search", query]]);
+        return reported === 1 ? first : unreported(first);
+      });
+      const before = (await world.receipts()).length;
+      const { status, text } = await world.send("messages", "plain-chat", stream, beside.messages);
+      assertEquals(status, 200, text);
+      const [main] = await receiptsSince(world, before);
+      const cost = main?.costMicroVnd ?? 0n;
+      assertEquals(main?.estimated, reported === 0);
+      assert(reported === 1 ? cost >= roundMicroVnd : cost > 0n, String(cost));
+    }
+  }
+});
+
+Deno.test("a key that may not use the search model does not search with it", async () => {
+  await using world = await openWorld("messages", "searcher");
+  const { key } = await world.gateway.customer(creditVnd, { allowedModels: ["plain-chat"] });
+  for (const body of [beside.messages, ...only.messages]) {
+    const { status, text } = await world.send("messages", "plain-chat", false, body, key);
+    // Beside other tools a search that cannot run is dropped by name.
+    assertEquals(status, body === beside.messages ? 200 : 400, text);
+  }
+  assert(
+    world.provider.seen.every(({ body }) => !new TextDecoder().decode(body).includes("searcher")),
+  );
+});
+
+Deno.test("a client that leaves during a search pays for what was produced, and nothing stays reserved", async () => {
+  await using world = await openWorld("messages", "searcher");
+  const searching = Promise.withResolvers<void>();
+  const answering = Promise.withResolvers<Response>();
+  world.plan(({ style, isSearcher }) => {
+    if (!isSearcher) return calling(style, [["web_search", query]]);
+    searching.resolve();
+    return answering.promise;
+  });
+  const response = await world.open("messages", "plain-chat", true, beside.messages);
+  const reader = response.body?.getReader();
+  await reader?.read();
+  await searching.promise;
+  await reader?.cancel();
+  answering.resolve(Response.json(answerOf("messages", { searches: 1 })));
+  await until(async () => (await world.receipts()).length === 2, "two receipts");
+  const [main, search] = await receiptsSince(world, 0);
+  assertEquals([main?.outcome, main?.costMicroVnd], ["client_gone", roundMicroVnd]);
+  assertEquals([search?.outcome, search?.costMicroVnd], ["completed", searchMicroVnd]);
+  assertEquals(await world.spentMicroVnd(), roundMicroVnd + searchMicroVnd);
 });

@@ -1,0 +1,67 @@
+/**
+ * The typed form of a stream as bytes: what joins the streams of several requests to one answer writes it, and a pipe
+ * reads it for the client. It never leaves the process.
+ */
+import type { ToolUses } from "../../billing/hosted_tools.ts";
+import { sseEventText } from "../../lib/sse/writer.ts";
+import type { ConversionMemory, PipeContext, StreamPipe, Style } from "../../wire/contract.ts";
+import type { StreamEvent } from "../../wire/conversation/mod.ts";
+import { type CollectedAnswer, collectFrom } from "../../wire/stream/collected_answer.ts";
+import { pipeFrom } from "../../wire/stream/converting_pipe.ts";
+import type { EventSink, StreamDecoder } from "../../wire/stream/dialect.ts";
+import { dialectOf } from "../../wire/stream/dialects.ts";
+
+/** An event of a stream of one choice, or how often providers ran their tools so far. Errors are thrown, not written. */
+export type WrittenEvent =
+  | Exclude<StreamEvent, { readonly type: "error" | "choice" }>
+  | { readonly type: "tool_uses"; readonly uses: ToolUses };
+
+/**
+ * Writes an event as a frame.
+ *
+ * @example
+ * ```ts
+ * import { createEventPipe, eventFrame } from "./event_stream.ts";
+ * const context = { clientModel: "m", requestId: "req_1", clientWantsUsage: false, nowSeconds: 0 };
+ * const pipe = createEventPipe("chat", context, {});
+ * const frame = eventFrame({ type: "text", block: 0, json: '"Hi"' });
+ * const out = new TextDecoder().decode(pipe.push(new TextEncoder().encode(frame)));
+ * if (!out.includes('"delta":{"content":"Hi"}')) throw new Error(out);
+ * ```
+ */
+export function eventFrame(event: WrittenEvent): string {
+  return sseEventText(JSON.stringify(event));
+}
+
+class EventDecoder implements StreamDecoder {
+  toolUses: ToolUses | undefined;
+
+  frame(_event: string | undefined, data: string, emit: EventSink): void {
+    const event: WrittenEvent = JSON.parse(data);
+    if (event.type === "tool_uses") this.toolUses = event.uses;
+    else emit(event);
+  }
+
+  /** The end is an event of its own: without it the stream was cut. */
+  bodyEnd(): void {}
+}
+
+/** Creates a pipe from written events to a client. */
+export function createEventPipe(
+  clientStyle: Style,
+  context: PipeContext,
+  memory: ConversionMemory,
+): StreamPipe {
+  const encoder = dialectOf(clientStyle).createStreamEncoder(context, memory);
+  return pipeFrom(new EventDecoder(), encoder, { context, memory });
+}
+
+/** Collects written events to a whole answer of the client's style. See `collectAnswer`. */
+export function collectEvents(
+  clientStyle: Style,
+  bytes: Uint8Array,
+  context: PipeContext,
+  memory: ConversionMemory,
+): CollectedAnswer {
+  return collectFrom(new EventDecoder(), bytes, { clientStyle, context, memory });
+}

@@ -1,0 +1,153 @@
+/**
+ * Offers a web search as a function, to models that have no search of their own: whoever offers it runs the calls and
+ * returns what was found.
+ */
+import { defined } from "../../lib/defined.ts";
+import type {
+  Block,
+  Conversation,
+  FunctionTool,
+  HostedTool,
+  Tool,
+  ToolChoice,
+  ToolResultBlock,
+  WebSearchRequest,
+} from "../../wire/conversation/mod.ts";
+import { Warnings } from "../../wire/warnings.ts";
+import { renderHostedCall } from "../../wire/tools/hosted_calls.ts";
+import { isNamed } from "../../wire/tools/tool_fields.ts";
+
+/** A conversation whose web search became a function. */
+export interface OfferedSearch {
+  readonly conversation: Conversation;
+  /** The name of the function. */
+  readonly name: string;
+  /** The client's options of the search. */
+  readonly request: WebSearchRequest;
+}
+
+interface SearchTool extends HostedTool {
+  readonly requested: WebSearchRequest;
+}
+
+function isSearch(tool: Tool): tool is SearchTool {
+  return tool.type === "hosted" && tool.requested?.tool === "web_search";
+}
+
+/**
+ * Replaces the web search of a request by a function with a query. Further searches, and options that only their own
+ * vendor has, are named. Searches of the history become text: the model that reads it did not run them.
+ *
+ * @returns `undefined` if no web search is requested
+ *
+ * @example
+ * ```ts
+ * import { dialectOf } from "../../wire/stream/dialects.ts";
+ * import { offerSearch } from "./search_function.ts";
+ * const tools = [{ type: "web_search" }, { type: "function", name: "f" }];
+ * const offered = offerSearch(dialectOf("responses").decodeRequest({ model: "m", input: "Hi", tools }));
+ * const names = offered?.conversation.tools.map((tool) => tool.name);
+ * if (names?.join() !== "web_search,f") throw new Error("no function");
+ * ```
+ */
+export function offerSearch(conversation: Conversation): OfferedSearch | undefined {
+  const { tools, toolChoice, turns } = conversation;
+  const search = tools.find(isSearch);
+  if (search === undefined) return undefined;
+  const warnings = new Warnings(conversation.warnings);
+  for (const path of search.requested.others) warnings.add(path);
+  const name = freeName(tools);
+  const offered = tools.flatMap((tool): Tool[] => {
+    if (tool === search) return [searchFunction(search, name)];
+    if (!isSearch(tool)) return [tool];
+    warnings.add(tool.path);
+    return [];
+  });
+  return {
+    name,
+    request: search.requested,
+    conversation: {
+      ...conversation,
+      tools: offered,
+      turns: turns.map((turn) => ({
+        ...turn,
+        blocks: turn.blocks.map((block) => searchAsText(block, warnings)),
+      })),
+      ...defined({ toolChoice: toolChoice && withFunction(toolChoice, search, name) }),
+      warnings: warnings.list(),
+    },
+  };
+}
+
+/** A name that no tool of the client has. */
+function freeName(tools: readonly Tool[]): string {
+  const taken = new Set(tools.flatMap((tool) => tool.type === "hosted" ? [] : [tool.name]));
+  let name = "web_search";
+  while (taken.has(name)) name = `gateway_${name}`;
+  return name;
+}
+
+function searchFunction({ path, cache }: HostedTool, name: string): FunctionTool {
+  return {
+    type: "function",
+    path,
+    name,
+    description: "Searches the web and returns what the pages say, with their addresses. " +
+      "Use it for what may have changed, or what you do not know for sure.",
+    schema: {
+      type: "object",
+      properties: { query: { type: "string", description: "What to search for, in words" } },
+      required: ["query"],
+    },
+    ...defined({ cache }),
+  };
+}
+
+function searchAsText(block: Block, warnings: Warnings): Block {
+  if (block.type !== "hosted_call" || block.call.tool !== "web_search") return block;
+  return { type: "text", path: block.path, text: renderHostedCall(block, warnings) };
+}
+
+function withFunction(choice: ToolChoice, search: HostedTool, name: string): ToolChoice {
+  if (choice.type === "tool") return isNamed(search, choice.name) ? { ...choice, name } : choice;
+  if (choice.type === "none" || choice.allowed === undefined) return choice;
+  return {
+    ...choice,
+    allowed: choice.allowed.map((allowed) => isNamed(search, allowed) ? name : allowed),
+  };
+}
+
+/** What happens next in a conversation whose model has searched. */
+export interface SearchedTurn {
+  /** What the model wrote, its calls of the search included. */
+  readonly written: readonly Block[];
+  readonly results: readonly ToolResultBlock[];
+  /** Output tokens that are left of the client's limit; absent: it set none. */
+  readonly maxTokens?: number | undefined;
+  /** The model must answer now. */
+  readonly isLast: boolean;
+}
+
+/** Adds a turn in which the model has searched, and the results. A search that was forced is not forced again. */
+export function continueSearched(
+  conversation: Conversation,
+  { written, results, maxTokens, isLast }: SearchedTurn,
+): Conversation {
+  const { toolChoice, turns } = conversation;
+  return {
+    ...conversation,
+    turns: [
+      ...turns,
+      { role: "assistant", path: "", blocks: written },
+      { role: "user", path: "", blocks: results },
+    ],
+    ...defined({ toolChoice: nextChoice(toolChoice, isLast), maxTokens }),
+  };
+}
+
+function nextChoice(choice: ToolChoice | undefined, isLast: boolean): ToolChoice | undefined {
+  const path = choice?.path ?? "tool_choice";
+  if (isLast) return { type: "none", path };
+  if (choice?.type === "tool") return { type: "auto", path };
+  return choice?.type === "required" ? { ...choice, type: "auto" } : choice;
+}
