@@ -4,16 +4,16 @@
  * See docs/internals/WIRE_FORMATS.md#gemini-answer.
  */
 import { GatewayError } from "../../errors.ts";
-import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import { defined } from "../../lib/defined.ts";
 import type { ConversionMemory } from "../contract.ts";
-import type { Answer, AnswerBlock, Choice, HostedCallBlock } from "../conversation/mod.ts";
-import { readInlinePicture } from "../fields/pictures.ts";
+import type { Answer, AnswerBlock, Choice } from "../conversation/mod.ts";
 import { wholeChoices } from "../stream/choices.ts";
 import { candidatesOf, partsOf, readGeminiAnswer } from "./answer_reading.ts";
 import { readLogprobs } from "./logprobs.ts";
 import { readModelPart } from "./decode_parts.ts";
 import { readSources } from "./grounding.ts";
+import { addHostedResult, otherParts } from "./hosted_parts.ts";
 import { blockedStop, readGeminiStop } from "./stop_reasons.ts";
 import { google, provesThought } from "./thought_signatures.ts";
 
@@ -56,13 +56,8 @@ function decodeBlocks(
   const blocks: AnswerBlock[] = [];
   partsOf(candidate.content).forEach((part, i) => {
     const path = `candidates.${index}.content.parts.${i}`;
-    const last = blocks.at(-1);
-    const output = isJsonObject(part.codeExecutionResult) ? part.codeExecutionResult : undefined;
-    if (output !== undefined && last?.type === "hosted_call") {
-      blocks[blocks.length - 1] = withCodeOutput(last, output);
-      return;
-    }
-    blocks.push(...readModelPart(part, path, signer) ?? [otherPart(part, path)]);
+    if (addHostedResult(blocks, part)) return;
+    blocks.push(...readModelPart(part, path, signer) ?? otherParts(part, path));
   });
   const joined = joinTexts(blocks);
   const citations = readSources(candidate);
@@ -94,38 +89,4 @@ function joinTexts(blocks: readonly AnswerBlock[]): AnswerBlock[] {
     }
   }
   return out;
-}
-
-/** Reads code that the provider ran, and keeps other parts as what only this style has. */
-export function otherPart(part: JsonObject, path: string): AnswerBlock {
-  const code = isJsonObject(part.executableCode) ? part.executableCode.code : undefined;
-  if (typeof code === "string") {
-    return {
-      type: "hosted_call",
-      style: "gemini",
-      path,
-      id: "",
-      call: { tool: "code_execution", code, failed: false },
-    };
-  }
-  // Pictures among the thoughts are drafts of the one that follows.
-  const picture = part.thought === true ? undefined : readInlinePicture(part.inlineData);
-  if (picture !== undefined) return { type: "picture", path, url: picture };
-  const kind = Object.keys(part)[0] ?? "part";
-  return { type: "foreign", style: "gemini", path, kind, raw: part, otherwise: "ignore" };
-}
-
-/** Adds what the code printed to its call. */
-export function withCodeOutput(block: HostedCallBlock, result: JsonObject): HostedCallBlock {
-  const { call } = block;
-  if (call.tool !== "code_execution") return block;
-  const { output, outcome } = result;
-  return {
-    ...block,
-    call: {
-      ...call,
-      ...(typeof output === "string" ? { output } : {}),
-      failed: outcome !== "OUTCOME_OK",
-    },
-  };
 }

@@ -2,6 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type {
+  AnswerBlock,
   AudioBlock,
   Block,
   DocumentBlock,
@@ -21,7 +22,7 @@ import {
   requiredString,
 } from "../fields/fields.ts";
 import { readModelPart } from "./decode_parts.ts";
-import { otherPart, withCodeOutput } from "./decode_answer.ts";
+import { addHostedResult, otherParts } from "./hosted_parts.ts";
 import { isStoredFile } from "./stored_files.ts";
 import { google, provesThought } from "./thought_signatures.ts";
 
@@ -111,32 +112,20 @@ function placedContent(value: Json, path: string): PlacedContent {
 function decodeModel(parts: readonly PlacedPart[]): Block[] {
   const blocks: Block[] = [];
   for (const { part, at } of parts) {
-    const last = blocks.at(-1);
-    if (isJsonObject(part.codeExecutionResult) && last?.type === "hosted_call") {
-      const call = withCodeOutput(last, part.codeExecutionResult);
-      blocks[blocks.length - 1] = { ...call, resultPath: at };
-      continue;
-    }
+    if (addHostedResult(blocks, part, at)) continue;
     const read = readModelPart(part, at, google);
-    if (read === undefined) {
-      const other = otherPart(part, at);
-      // No vendor takes pictures from the model.
-      if (other.type === "picture") {
-        const kind = "inlineData";
-        const foreign = {
-          type: "foreign",
-          style: "gemini",
-          kind,
-          raw: part,
-          path: other.path,
-        } as const;
-        blocks.push({ ...foreign, otherwise: "warn" });
-      } else blocks.push(other.type === "foreign" ? { ...other, otherwise: "warn" } : other);
-      continue;
-    }
-    for (const block of read) addModelBlock(blocks, block);
+    if (read === undefined) blocks.push(...otherParts(part, at).map((block) => told(block, part)));
+    else for (const block of read) addModelBlock(blocks, block);
   }
   return blocks;
+}
+
+/** What the history tells of a part that only this style has is named, and so is a picture: no vendor takes one back. */
+function told(block: AnswerBlock, raw: JsonObject): Block {
+  if (block.type === "foreign") return { ...block, otherwise: "warn" };
+  if (block.type !== "picture") return block;
+  const { path } = block;
+  return { type: "foreign", style: "gemini", kind: "inlineData", raw, path, otherwise: "warn" };
 }
 
 /** Adds a block; the proof that the gateway put on a call belongs to the thought before it. */
@@ -159,8 +148,8 @@ function decodeUser(part: JsonObject, path: string): Block {
   if (functionResponse !== undefined) {
     return decodeResult(requiredObject(functionResponse, `${path}.functionResponse`), path);
   }
-  const other = otherPart(part, path);
-  if (other.type !== "foreign") return { type: "text", path, text: "" };
+  const [other] = otherParts(part, path);
+  if (other?.type !== "foreign") return { type: "text", path, text: "" };
   return other.kind === "part"
     ? invalid(path, "must have text, inlineData, fileData or functionResponse")
     : { ...other, otherwise: "refuse" };

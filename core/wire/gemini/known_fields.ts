@@ -30,6 +30,8 @@ const part = object({
   }),
   executableCode: read,
   codeExecutionResult: read,
+  toolCall: read,
+  toolResponse: read,
   videoMetadata: unread(),
   mediaResolution: unread(),
   partMetadata: silent,

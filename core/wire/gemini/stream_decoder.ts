@@ -22,7 +22,7 @@ import { eventJson } from "../stream/frame_json.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import { indexedChoices } from "../stream/choices.ts";
 import { candidatesOf, partsOf } from "./answer_reading.ts";
-import { otherPart, withCodeOutput } from "./decode_answer.ts";
+import { addHostedResult, otherParts } from "./hosted_parts.ts";
 import { readLogprobs } from "./logprobs.ts";
 import { readModelPart } from "./decode_parts.ts";
 import { readSources } from "./grounding.ts";
@@ -46,8 +46,10 @@ export class GeminiStreamDecoder implements StreamDecoder {
   #calls = 0;
   /** The text or thought that further pieces continue. */
   #open: { readonly kind: "text" | "reasoning"; readonly block: number } | undefined;
-  /** Code whose output has not come yet. */
-  #code: HostedCallBlock | undefined;
+  /** Hosted calls whose results, or those of calls before them, have not come yet. */
+  #hosted: HostedCallBlock[] = [];
+  /** Those of them that have their result. */
+  readonly #whole = new Set<HostedCallBlock>();
   #citations: readonly Citation[] = [];
   /**
    * The block of the last text, while it may still get the sources of the answer: they come with the last chunk, after
@@ -99,7 +101,7 @@ export class GeminiStreamDecoder implements StreamDecoder {
   }
 
   #end(): void {
-    this.#closeCode();
+    this.#tellHosted(this.#hosted.length);
     // Quotations come without a tool, too.
     if (this.#open?.kind === "text") this.#citable = this.#open.block;
     this.#closeText();
@@ -173,16 +175,23 @@ export class GeminiStreamDecoder implements StreamDecoder {
       for (const block of blocks) this.#block(block);
       return;
     }
-    const output = isJsonObject(part.codeExecutionResult) ? part.codeExecutionResult : undefined;
-    if (output !== undefined && this.#code !== undefined) {
-      this.#code = withCodeOutput(this.#code, output);
-      return this.#closeCode();
-    }
-    this.#block(otherPart(part, ""));
+    if (!this.#result(part)) { for (const block of otherParts(part, "")) this.#block(block); }
+  }
+
+  /** Takes a part that may be the result of calls; sends the calls that wait for none before them. */
+  #result(part: JsonObject): boolean {
+    const before = new Set(this.#hosted);
+    const hosted: (AnswerBlock | HostedCallBlock)[] = [...this.#hosted];
+    if (!addHostedResult(hosted, part)) return false;
+    this.#hosted = hosted.filter((block) => block.type === "hosted_call");
+    for (const block of this.#hosted) if (!before.has(block)) this.#whole.add(block);
+    const waiting = this.#hosted.findIndex((block) => !this.#whole.has(block));
+    this.#tellHosted(waiting === -1 ? this.#hosted.length : waiting);
+    return true;
   }
 
   #block(block: AnswerBlock): void {
-    if (block.type !== "hosted_call") this.#closeCode();
+    if (block.type !== "hosted_call") this.#tellHosted(this.#hosted.length);
     switch (block.type) {
       case "text":
         return this.#text("text", block.text);
@@ -199,8 +208,8 @@ export class GeminiStreamDecoder implements StreamDecoder {
         return this.#call(block.id, block.name, block.input);
       case "hosted_call":
         this.#closeText();
-        this.#closeCode();
-        this.#code = block;
+        if (this.#hosted.length >= maxToolCallsPerAnswer) this.#tellHosted(1);
+        this.#hosted.push(block);
         return;
       case "picture":
         this.#closeText();
@@ -268,12 +277,15 @@ export class GeminiStreamDecoder implements StreamDecoder {
     this.#emit({ type: "block_end", block });
   }
 
-  #closeCode(): void {
-    if (this.#code === undefined) return;
-    const { id, call, style } = this.#code;
-    this.#code = undefined;
-    const block = this.#blocks++;
-    this.#emit({ type: "hosted_call", block, style, id, call });
-    this.#emit({ type: "block_end", block });
+  /** Sends the first of the hosted calls that wait. */
+  #tellHosted(count: number): void {
+    if (count === 0) return;
+    for (const told of this.#hosted.splice(0, count)) {
+      this.#whole.delete(told);
+      const { id, call, style } = told;
+      const block = this.#blocks++;
+      this.#emit({ type: "hosted_call", block, style, id, call });
+      this.#emit({ type: "block_end", block });
+    }
   }
 }

@@ -11,7 +11,11 @@ export function countCandidateUses(count: ToolUseCount, candidate: JsonObject): 
     if (fetched.length > 0) count.reported("web_fetch", fetched.length);
   }
   for (const part of listOf(isJsonObject(content) ? content["parts"] : undefined)) {
-    if (isJsonObject(part) && isJsonObject(part["executableCode"])) count.saw("code_execution");
+    if (!isJsonObject(part)) continue;
+    const { executableCode: code, toolCall: call, toolResponse: response } = part;
+    if (isJsonObject(code)) count.saw("code_execution");
+    if (isJsonObject(call)) countSearches(count, call);
+    if (isJsonObject(response)) countPages(count, response);
   }
 }
 
@@ -24,6 +28,23 @@ function countGrounding(count: ToolUseCount, grounding: JsonObject): void {
   if (searches > 0) count.reported("web_search", searches);
   if (chunks.some((chunk) => isJsonObject(chunk["retrievedContext"]))) {
     count.reported("file_search", 1);
+  }
+}
+
+/** Counts the queries of a call that the answer shows. */
+function countSearches(count: ToolUseCount, { toolType, args }: JsonObject): void {
+  if (toolType !== "GOOGLE_SEARCH_WEB" || !isJsonObject(args)) return;
+  const queries = listOf(args["queries"] ?? [args["query"] ?? ""]);
+  for (const query of queries) if (query !== "") count.saw("web_search");
+}
+
+/** Counts the pages that a response shows as read. */
+function countPages(count: ToolUseCount, { toolType, response }: JsonObject): void {
+  if (toolType !== "URL_CONTEXT" || !isJsonObject(response)) return;
+  for (const page of listOf(response["url_metadata"])) {
+    const isRead = isJsonObject(page) &&
+      page["url_retrieval_status"] === "URL_RETRIEVAL_STATUS_SUCCESS";
+    if (isRead) count.saw("web_fetch");
   }
 }
 
