@@ -17,6 +17,7 @@ import type {
 } from "./contract.ts";
 import type { Answer, AnswerBlock, Choice, Conversation } from "./conversation/mod.ts";
 import { dataUrl } from "./fields/data_url.ts";
+import { withLostNotes } from "./fields/extras.ts";
 import { pictureRefusal, withoutPictures } from "./fields/pictures.ts";
 import { dialectOf, providerDialectOf } from "./stream/dialects.ts";
 import { withFetchedDocuments } from "./fields/document_urls.ts";
@@ -142,8 +143,10 @@ export function convertAnswer(
 ): JsonObject {
   const decoded = providerDialectOf(upstreamStyle).decodeAnswer(body, memory);
   const { thinkTags } = memory;
-  const restore = (choice: Choice): Choice =>
-    restoreAnswer(thinkTags === undefined ? choice : splitThinking(choice, thinkTags), memory);
+  const restore = (choice: Choice): Choice => {
+    const split = thinkTags === undefined ? choice : splitThinking(choice, thinkTags);
+    return restoreAnswer(withLostNotes(split, onLost), memory);
+  };
   const others = decoded.others?.map(restore);
   const restored: Answer = { ...decoded, ...restore(decoded), ...defined({ others }) };
   const told = clientStyle === "messages" ? withPictureNotes(restored, onLost) : restored;

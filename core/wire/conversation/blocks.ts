@@ -164,6 +164,6 @@ export interface ForeignBlock extends Placed {
   readonly raw: JsonObject;
   /** A rendering as plain text that helps another model, such as search results. */
   readonly text?: string;
-  /** What an encoder of another style does when there is no `text`. */
+  /** What an encoder of another style does when there is no `text`. `warn` in an answer: content that is lost. */
   readonly otherwise: "ignore" | "warn" | "refuse";
 }

@@ -59,7 +59,13 @@ export type StreamEvent =
   /** A whole picture, as a data URL or an address. */
   | { readonly type: "picture"; readonly block: number; readonly url: string }
   /** A block that only the upstream's style has. */
-  | { readonly type: "foreign"; readonly block: number; readonly kind: string }
+  | {
+    readonly type: "foreign";
+    readonly block: number;
+    readonly kind: string;
+    /** It is content of the answer that no client gets, as a film is. */
+    readonly isLost?: true;
+  }
   | { readonly type: "block_end"; readonly block: number }
   /** Cumulative counts so far: they replace the earlier ones and are never added to them. */
   | { readonly type: "usage"; readonly usage: ReportedUsage }

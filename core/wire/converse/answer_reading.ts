@@ -3,6 +3,7 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ReportedUsage } from "../../billing/token_usage.ts";
 import type { AnswerReading } from "../contract.ts";
 import { readNoAnswer, readProviderError } from "../errors/provider_error.ts";
+import { pictureOutputBytes } from "../fields/pictures.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";
 import { isRefusal, stopFailure } from "../fields/stop_words.ts";
 import { readConverseUsage } from "./usage.ts";
@@ -45,7 +46,8 @@ export function blocksOf(body: JsonObject): JsonObject[] {
 }
 
 function bytesOf(block: JsonObject): number {
-  const { toolUse, reasoningContent } = block;
+  const { toolUse, reasoningContent, image } = block;
+  if (isJsonObject(image)) return pictureOutputBytes;
   if (isJsonObject(toolUse)) return textBytes(stringifyExactly(toolUse["input"] ?? {}));
   if (isJsonObject(reasoningContent)) {
     const { reasoningText, redactedContent } = reasoningContent;

@@ -60,18 +60,42 @@ function decodeBlock(block: JsonObject, path: string, signer: string): AnswerBlo
       ? []
       : [{ type: "text", path, text: said, ...(citations.length > 0 ? { citations } : {}) }];
   }
-  const picture = readPicture(block.image);
-  if (picture !== undefined) return [{ type: "picture", path, url: picture }];
+  const { format, data } = readImage(block.image);
+  if (data !== "") return [{ type: "picture", path, url: pictureUrl(format, data) }];
   const kind = Object.keys(block)[0] ?? "empty";
-  return [{ type: "foreign", path, style: "converse", kind, raw: block, otherwise: "warn" }];
+  const otherwise = isLostKind(kind) ? "warn" : "ignore";
+  return [{ type: "foreign", path, style: "converse", kind, raw: block, otherwise }];
 }
 
-function readPicture(image: Json | undefined): string | undefined {
-  if (!isJsonObject(image) || !isJsonObject(image.source)) return undefined;
-  const { format = "png", source: { bytes } } = image;
-  return typeof bytes === "string" && bytes !== ""
-    ? writeDataUrl(`image/${String(format)}`, bytes)
-    : undefined;
+/** Blocks of tools that the provider ran, whose results are in the text, and of nothing. */
+const withoutContent: ReadonlySet<string> = new Set([
+  "toolUse",
+  "toolResult",
+  "cachePoint",
+  "empty",
+]);
+
+/** Whether a block of this kind is content that no other style has a place for. */
+export function isLostKind(kind: string): boolean {
+  return !withoutContent.has(kind);
+}
+
+/** Reads what a picture, or a part of one, tells: its format, and its data in base64. */
+export function readImage(
+  image: Json | undefined,
+): { readonly format?: string; readonly data: string } {
+  if (!isJsonObject(image)) return { data: "" };
+  const { format, source } = image;
+  const bytes = isJsonObject(source) ? source.bytes : undefined;
+  return {
+    ...(typeof format === "string" ? { format } : {}),
+    data: typeof bytes === "string" ? bytes : "",
+  };
+}
+
+/** Writes a picture as a data URL. */
+export function pictureUrl(format: string | undefined, data: string): string {
+  return writeDataUrl(`image/${format ?? "png"}`, data);
 }
 
 /** A call without a name is none. */

@@ -5,14 +5,21 @@
  */
 import { GatewayError } from "../../errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { decodeBase64, encodeBase64, stringifyExactly } from "../../lib/runtime/mod.ts";
 import { defined } from "../../lib/defined.ts";
-import { maxToolCallsPerAnswer } from "../limits.ts";
+import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../limits.ts";
 import type { ConversionMemory } from "../contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
 import { eventJson } from "../stream/frame_json.ts";
-import { bedrock, readCitation, readServiceTier } from "./decode_answer.ts";
+import {
+  bedrock,
+  isLostKind,
+  pictureUrl,
+  readCitation,
+  readImage,
+  readServiceTier,
+} from "./decode_answer.ts";
 import { readConverseStop } from "./stop_reasons.ts";
 import { readConverseUsage } from "./usage.ts";
 
@@ -20,10 +27,13 @@ import { readConverseUsage } from "./usage.ts";
 interface OpenBlock {
   readonly block: number;
   /** What further deltas continue; `none` until the first one shows it. Nothing of a `nameless` call goes out. */
-  kind: "none" | "text" | "reasoning" | "call" | "nameless" | "foreign";
+  kind: "none" | "text" | "reasoning" | "call" | "nameless" | "picture" | "foreign";
   /** The proof of a reasoning block, which may come in pieces. */
   signature: string;
   redacted: string;
+  /** A picture that comes in pieces: its format, and the base64 of each piece. */
+  format: string | undefined;
+  readonly pieces: string[];
 }
 
 /**
@@ -36,6 +46,8 @@ export class ConverseStreamDecoder implements StreamDecoder {
   readonly #open = new Map<number, OpenBlock>();
   #blocks = 0;
   #calls = 0;
+  /** Characters of the pictures that have not ended. */
+  #pictureChars = 0;
   #started = false;
   #stopped: string | undefined;
   #finished = false;
@@ -86,7 +98,14 @@ export class ConverseStreamDecoder implements StreamDecoder {
     const index = indexOf(payload);
     let open = this.#open.get(index);
     if (open === undefined) {
-      open = { block: this.#blocks++, kind: "none", signature: "", redacted: "" };
+      open = {
+        block: this.#blocks++,
+        kind: "none",
+        signature: "",
+        redacted: "",
+        format: undefined,
+        pieces: [],
+      };
       this.#open.set(index, open);
     }
     return open;
@@ -100,7 +119,20 @@ export class ConverseStreamDecoder implements StreamDecoder {
     if (isJsonObject(toolUse) && toolUse.type === undefined) {
       return this.#call(this.#blockOf(payload), toolUse);
     }
-    if (kind !== undefined) this.#foreign(this.#blockOf(payload), kind);
+    if (kind === "image") this.#picture(this.#blockOf(payload), start.image);
+    else if (kind !== undefined) this.#foreign(this.#blockOf(payload), kind);
+  }
+
+  #picture(open: OpenBlock, image: Json | undefined): void {
+    if (!became(open, "picture")) return;
+    const { format, data } = readImage(image);
+    open.format ??= format;
+    if (data === "") return;
+    this.#pictureChars += data.length;
+    if (this.#pictureChars > bufferedBlockBytes) {
+      throw new GatewayError("upstream_unreachable", "The model's pictures are too large");
+    }
+    open.pieces.push(data);
   }
 
   #call(open: OpenBlock, { toolUseId: id, name }: JsonObject): void {
@@ -118,11 +150,12 @@ export class ConverseStreamDecoder implements StreamDecoder {
   #foreign(open: OpenBlock, kind: string): void {
     if (open.kind !== "none") return;
     open.kind = "foreign";
-    this.#emit({ type: "foreign", block: open.block, kind });
+    const lost = isLostKind(kind) ? { isLost: true as const } : {};
+    this.#emit({ type: "foreign", block: open.block, kind, ...lost });
   }
 
   #delta(open: OpenBlock, delta: JsonObject): void {
-    const { text, toolUse, reasoningContent, citation } = delta;
+    const { text, toolUse, reasoningContent, citation, image } = delta;
     const { block } = open;
     if (typeof text === "string") {
       if (text === "" || !became(open, "text")) return;
@@ -138,6 +171,8 @@ export class ConverseStreamDecoder implements StreamDecoder {
       if (read !== undefined && became(open, "text")) {
         this.#emit({ type: "citation", block, citation: read });
       }
+    } else if (image !== undefined) {
+      this.#picture(open, image);
     } else {
       const kind = Object.keys(delta)[0];
       if (kind !== undefined) this.#foreign(open, kind);
@@ -160,6 +195,7 @@ export class ConverseStreamDecoder implements StreamDecoder {
     this.#open.delete(index);
     const { block, kind, signature, redacted } = open;
     if (kind === "none" || kind === "nameless") return;
+    if (kind === "picture") this.#endPicture(open);
     const signer = this.#signer;
     if (redacted !== "") {
       const proof = { kind: "redacted", signer, data: redacted } as const;
@@ -169,6 +205,13 @@ export class ConverseStreamDecoder implements StreamDecoder {
       this.#emit({ type: "reasoning_proof", block, proof });
     }
     this.#emit({ type: "block_end", block });
+  }
+
+  #endPicture({ block, format, pieces }: OpenBlock): void {
+    const data = joinedBase64(pieces);
+    if (data === "") this.#emit({ type: "foreign", block, kind: "image", isLost: true });
+    else this.#emit({ type: "picture", block, url: pictureUrl(format, data) });
+    for (const piece of pieces) this.#pictureChars -= piece.length;
   }
 
   #stop({ stopReason }: JsonObject): void {
@@ -195,9 +238,27 @@ export class ConverseStreamDecoder implements StreamDecoder {
 }
 
 /** Makes a block that has no kind yet one of `kind`; returns whether it is one. */
-function became(open: OpenBlock, kind: "text" | "reasoning"): boolean {
+function became(open: OpenBlock, kind: "text" | "reasoning" | "picture"): boolean {
   if (open.kind === "none") open.kind = kind;
   return open.kind === kind;
+}
+
+/** Joins pieces of base64, of which each may have its own padding; empty if they are none. */
+function joinedBase64(pieces: readonly string[]): string {
+  const joined = pieces.join("");
+  if (pieces.slice(0, -1).every((piece) => piece.length % 4 === 0 && !piece.endsWith("="))) {
+    return joined;
+  }
+  const decoded = pieces.map(decodeBase64);
+  const parts = decoded.filter((part) => part !== undefined);
+  if (parts.length < decoded.length) return "";
+  const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+  let at = 0;
+  for (const part of parts) {
+    bytes.set(part, at);
+    at += part.length;
+  }
+  return encodeBase64(bytes);
 }
 
 function indexOf({ contentBlockIndex }: Readonly<Record<string, Json | undefined>>): number {

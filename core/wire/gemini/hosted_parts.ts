@@ -20,8 +20,16 @@ export function otherParts(part: JsonObject, path: string): AnswerBlock[] {
   // Pictures among the thoughts are drafts of the one that follows.
   const picture = part.thought === true ? undefined : readInlinePicture(part.inlineData);
   if (picture !== undefined) return [{ type: "picture", path, url: picture }];
-  const kind = Object.keys(part)[0] ?? "part";
-  return [{ type: "foreign", style: "gemini", path, kind, raw: part, otherwise: "ignore" }];
+  const media = part.thought === true ? undefined : mediaOf(part);
+  const kind = media ?? Object.keys(part)[0] ?? "part";
+  const otherwise = media === undefined ? "ignore" : "warn";
+  return [{ type: "foreign", style: "gemini", path, kind, raw: part, otherwise }];
+}
+
+/** The name of the member with sound, a film or a file, if the part has any. */
+function mediaOf({ inlineData, fileData }: JsonObject): string | undefined {
+  if (isJsonObject(inlineData) && inlineData.data !== undefined) return "inlineData";
+  return isJsonObject(fileData) && fileData.fileUri !== undefined ? "fileData" : undefined;
 }
 
 function blockOf(path: string, id: string, call: HostedCall): HostedCallBlock {

@@ -219,7 +219,12 @@ export class GeminiStreamDecoder implements StreamDecoder {
         return this.#emit({ type: "block_end", block: this.#blocks++ });
       case "foreign":
         this.#closeText();
-        this.#emit({ type: "foreign", block: this.#blocks, kind: block.kind });
+        this.#emit({
+          type: "foreign",
+          block: this.#blocks,
+          kind: block.kind,
+          ...(block.otherwise === "warn" ? { isLost: true } : {}),
+        });
         return this.#emit({ type: "block_end", block: this.#blocks++ });
     }
   }

@@ -6,7 +6,15 @@
 import type { Json } from "../../lib/json/json.ts";
 import { extra, type FieldTable } from "../fields/field_table.ts";
 import { isEmpty } from "../fields/fields.ts";
-import { byKind, each, object, read, silent, unread } from "../fields/known_fields.ts";
+import {
+  byKind,
+  each,
+  type FieldCheck,
+  object,
+  read,
+  silent,
+  unread,
+} from "../fields/known_fields.ts";
 
 const isFalse = (value: Json) => value === false;
 
@@ -55,33 +63,33 @@ const called = { call_id: read, name: read, namespace: read };
 
 const output = object({ ...stored, call_id: read, output: each(part) });
 
-const declaration = {
-  type: read,
-  name: read,
-  description: read,
-  // How the vendor loads the tool.
-  defer_loading: silent,
-};
-
-const ownTools = {
-  function: object({ ...declaration, parameters: read, strict: read }),
-  custom: object({
-    ...declaration,
-    format: object({ type: read, syntax: read, definition: read }),
-  }),
-};
-
 /** The encoders report a tool of another type as one entry. */
-const tool = byKind("type", {
-  ...ownTools,
-  tool_search: object({
-    type: read,
-    execution: read,
-    description: read,
-    parameters: read,
-  }),
-  namespace: object({ ...declaration, tools: each(byKind("type", ownTools)) }),
-});
+function toolsOf(defer_loading: FieldCheck): FieldCheck {
+  const declaration = { type: read, name: read, description: read, defer_loading };
+  const ownTools = {
+    function: object({ ...declaration, parameters: read, strict: read }),
+    custom: object({
+      ...declaration,
+      format: object({ type: read, syntax: read, definition: read }),
+    }),
+  };
+  return each(byKind("type", {
+    ...ownTools,
+    tool_search: object({
+      type: read,
+      execution: read,
+      description: read,
+      parameters: read,
+    }),
+    namespace: object({ ...declaration, tools: each(byKind("type", ownTools)) }),
+  }));
+}
+
+/** Tools of the request: those that only a search would load are offered at once. */
+const tools = toolsOf(unread(isFalse));
+
+/** Tools that a search found or the client added are loaded. */
+const loadedTools = toolsOf(silent);
 
 /** The encoders report an item of another type as one entry. */
 const item = byKind("type", {
@@ -91,8 +99,8 @@ const item = byKind("type", {
   function_call_output: output,
   custom_tool_call_output: output,
   tool_search_call: object({ ...stored, call_id: read, execution: read, arguments: read }),
-  tool_search_output: object({ ...stored, call_id: read, execution: read, tools: each(tool) }),
-  additional_tools: object({ ...stored, role: silent, tools: each(tool) }),
+  tool_search_output: object({ ...stored, call_id: read, execution: read, tools: loadedTools }),
+  additional_tools: object({ ...stored, role: silent, tools: loadedTools }),
   reasoning: object({ ...stored, summary: read, content: read, encrypted_content: read }),
 }, "message");
 
@@ -120,7 +128,7 @@ export const verbosity = extra((value) => value === "medium");
 export const responsesFields = {
   model: read,
   input: each(item),
-  tools: each(tool),
+  tools,
   tool_choice: toolChoice,
   text: object({
     format: object({ type: read, name: read, description: read, schema: read, strict: read }),

@@ -25,7 +25,9 @@ import { newStreamReading } from "./reading.ts";
 import { stopFailure } from "../fields/stop_words.ts";
 import { RepeatedText } from "./repeated_text.ts";
 import { joinReports } from "./usage_reports.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { dataUrl } from "../fields/data_url.ts";
+import { lostNote } from "../fields/extras.ts";
 import { pictureOutputBytes, pictureRefusal, withoutPictures } from "../fields/pictures.ts";
 import { joiningSink } from "../fields/surrogate_pairs.ts";
 import { thinkingSink } from "../fields/think_tags.ts";
@@ -292,6 +294,12 @@ class ConvertingPipe implements StreamPipe {
       case "hosted_call":
         reading.sawOutput = true;
         break;
+      case "foreign": {
+        if (event.isLost !== true) break;
+        reading.sawOutput = true;
+        const json = stringifyExactly(lostNote(event.kind));
+        return this.#sinkOf(choice)({ type: "text", block: event.block, json });
+      }
       case "reasoning_proof":
         reading.sawOutput = true;
         if (event.proof.kind === "redacted") reading.outputBytes += event.proof.data.length;

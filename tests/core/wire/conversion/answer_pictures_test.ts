@@ -135,17 +135,3 @@ Deno.test("an answer of a picture alone is an error for a Messages client, which
     assertEquals(reading.error?.code, "conversion_refused", provider);
   }
 });
-
-Deno.test("a picture of Converse reaches clients", () => {
-  const body = {
-    ...wholeAnswer("converse", { text: "" }),
-    output: {
-      message: {
-        role: "assistant",
-        content: [{ image: { format: "png", source: { bytes: data } } }],
-      },
-    },
-  };
-  const text = JSON.stringify(convertedAnswer("converse", "chat", body));
-  assert(text.includes(url), text);
-});

@@ -77,7 +77,7 @@ const silent: Readonly<Record<Style | "all", readonly RegExp[]>> = {
     /^input\.2\.(summary|content|encrypted_content)\b/,
     /^input\.3\.content\.0\.(annotations|logprobs)\b/,
     /\.detail$/,
-    /^tools\.\d\.(defer_loading|strict)$/,
+    /^tools\.\d\.strict$/,
     /^text\.format\.(name|strict)$/,
     /^reasoning\.(summary|generate_summary)$/,
   ],

@@ -185,7 +185,7 @@ Deno.test("a search that its vendor runs is left out and named: all that it coul
   ];
   const { body, dropped } = accepted("responses", "messages", { model: "m", tools, input });
   assertEquals(names(body.tools), ["mail"]);
-  assertEquals(dropped, ["tools.1", "input.1", "input.2"]);
+  assertEquals(dropped, ["tools.0.defer_loading", "tools.1", "input.1", "input.2"]);
 });
 
 Deno.test("tools whose schema only their vendor's models know are refused with what to do instead", () => {
@@ -194,5 +194,20 @@ Deno.test("tools whose schema only their vendor's models know are refused with w
     assertEquals([refused.code, refused.param], ["conversion_refused", "tools.1"]);
     assertStringIncludes(refused.message, `${type} has a schema that only its own provider knows`);
     assertStringIncludes(refused.message, "as a function");
+  }
+});
+
+Deno.test("a tool that only the vendor's search would load is offered at once, and that is named", () => {
+  const deferred = (name: string, defer_loading: boolean) => ({ ...fn(name), defer_loading });
+  const group = { type: "namespace", name: "g", tools: [deferred("inner", true)] };
+  const body = {
+    model: "m",
+    input: "Hi",
+    tools: [deferred("now", false), deferred("later", true), group],
+  };
+  for (const to of ["chat", "messages", "gemini", "converse"] as const) {
+    const { body: sent, dropped } = accepted("responses", to, body);
+    assertEquals(dropped, ["tools.1.defer_loading", "tools.2.tools.0.defer_loading"], to);
+    for (const name of ["now", "later", "inner"]) assert(JSON.stringify(sent).includes(name), to);
   }
 });
