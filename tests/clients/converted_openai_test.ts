@@ -61,6 +61,30 @@ Deno.test("the OpenAI SDK's stream helpers on models of the other styles", {
       },
     );
 
+    await t.step(`${model}: two answers, or a refusal that names the field`, async () => {
+      const extra = { n: 2, tools, stream_options: { include_usage: true } };
+      const answer = stream("call get_time", extra).finalChatCompletion();
+      if (model !== "only-gemini") {
+        const error = await answer.catch((reason: unknown) => reason);
+        assert(error instanceof OpenAI.BadRequestError && error.param === "n", String(error));
+        return;
+      }
+      const { choices, usage } = await answer;
+      assertEquals(choices.map(({ index }) => index), [0, 1]);
+      for (const { message, finish_reason } of choices) {
+        assertEquals([message.tool_calls?.length, finish_reason], [1, "tool_calls"]);
+      }
+      const whole = await openai.chat.completions.create({
+        model,
+        max_tokens: 2_000,
+        n: 2,
+        tools,
+        messages: [{ role: "user", content: "call get_time" }],
+      });
+      assertEquals(whole.choices.map(({ index }) => index), [0, 1]);
+      assertEquals(whole.usage?.total_tokens, usage?.total_tokens);
+    });
+
     await t.step(`${model}: one tool, and three at once`, async () => {
       const one = await stream("call get_time", { tools }).finalChatCompletion();
       assertEquals(one.choices[0]?.finish_reason, "tool_calls");

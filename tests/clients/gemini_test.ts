@@ -2,6 +2,7 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import {
   ApiError,
+  type Candidate,
   type Content,
   FunctionCallingConfigMode,
   type GenerateContentConfig,
@@ -31,6 +32,10 @@ const tools = [{
 }];
 const png =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mP8z8BQDwAEhQGAhKmMIQAAAABJRU5ErkJggg==";
+
+function textOf({ content }: Candidate): string {
+  return content?.parts?.map(({ text }) => text ?? "").join("") ?? "";
+}
 
 async function errorOf(answer: Promise<unknown>): Promise<ApiError> {
   const error = await answer.catch((reason: unknown) => reason);
@@ -74,6 +79,28 @@ Deno.test("the Gemini SDK on models of every style", {
       const last = chunks.at(-1);
       assertEquals(last?.candidates?.[0]?.finishReason, "STOP");
       assertEquals(last?.usageMetadata?.totalTokenCount, answer.usageMetadata?.totalTokenCount);
+    });
+
+    await t.step(`${model}: two answers, or a refusal that names the field`, async () => {
+      const config = { candidateCount: 2 };
+      if (model !== "only-gemini" && model !== "only-chat") {
+        const { message } = await errorOf(whole("Tell me of rivers", config));
+        assert(message.includes("candidateCount"), message);
+        return;
+      }
+      const answer = await whole("Tell me of rivers", config);
+      const texts = answer.candidates?.map((candidate) => textOf(candidate)) ?? [];
+      assert(texts.length === 2 && texts.every((text) => text.includes("rivers")), texts.join());
+      const chunks = await streamed("Tell me of rivers", config);
+      const parts = chunks.flatMap((chunk) => chunk.candidates ?? []);
+      assertEquals(
+        [0, 1].map((index) =>
+          parts.filter((part) => (part.index ?? 0) === index).map(textOf).join("")
+        ),
+        texts,
+      );
+      const counts = [answer, chunks.at(-1)].map((one) => one?.usageMetadata?.totalTokenCount);
+      assert(counts[0] !== undefined && counts[0] === counts[1], counts.join());
     });
 
     await t.step(`${model}: one tool, three at once, and a forced one`, async () => {
