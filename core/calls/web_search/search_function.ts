@@ -6,6 +6,7 @@ import { defined } from "../../lib/defined.ts";
 import type {
   Block,
   Conversation,
+  Extra,
   FunctionTool,
   HostedTool,
   Tool,
@@ -51,7 +52,7 @@ function isSearch(tool: Tool): tool is SearchTool {
  * ```
  */
 export function offerSearch(conversation: Conversation): OfferedSearch | undefined {
-  const { tools, toolChoice, turns } = conversation;
+  const { tools, toolChoice, turns, extras } = conversation;
   const search = tools.find(isSearch);
   if (search === undefined) return undefined;
   const warnings = new Warnings(conversation.warnings);
@@ -63,11 +64,14 @@ export function offerSearch(conversation: Conversation): OfferedSearch | undefin
     warnings.add(tool.path);
     return [];
   });
+  const bound = conversation.from === "responses" ? extras.find(isCallBound) : undefined;
+  const isOnlyHosted = tools.every((tool) => tool === search || tool.type !== "hosted");
   return {
     name,
-    request: search.requested,
+    request: boundedBy(search.requested, bound),
     conversation: {
       ...conversation,
+      extras: isOnlyHosted ? extras.filter((extra) => extra !== bound) : extras,
       tools: offered,
       turns: turns.map((turn) => ({
         ...turn,
@@ -77,6 +81,22 @@ export function offerSearch(conversation: Conversation): OfferedSearch | undefin
       warnings: warnings.list(),
     },
   };
+}
+
+/** A bound on all calls of hosted tools, which only Responses has. */
+interface CallBound extends Extra {
+  readonly value: number;
+}
+
+function isCallBound(extra: Extra): extra is CallBound {
+  return extra.path === "max_tool_calls" && typeof extra.value === "number";
+}
+
+/** Applies a bound on all calls of hosted tools to the search. */
+function boundedBy(request: WebSearchRequest, bound: CallBound | undefined): WebSearchRequest {
+  if (bound === undefined) return request;
+  const value = Math.min(bound.value, request.maxUses?.value ?? bound.value);
+  return { ...request, maxUses: { value, path: bound.path } };
 }
 
 /** A name that no tool of the client has. */

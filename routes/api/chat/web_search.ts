@@ -135,10 +135,10 @@ export class CallSearcher implements WebSearcher {
 
   async #run(query: string, request: WebSearchRequest): Promise<SearchFindings> {
     const gateway = this.#gateway;
-    const { incoming: { clientAddress, request: { url } }, principal, searchModel } = this.#call;
+    const { incoming: { clientAddress }, principal, searchModel } = this.#call;
     const requestId = newId("request", gateway.clock.nowMs());
     const incoming: Incoming = {
-      request: new Request(url, {
+      request: new Request("http://gateway/v1/messages", {
         method: "POST",
         headers: { "content-type": "application/json" },
       }),

@@ -8,12 +8,13 @@ import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { answerOf, streamOf } from "../../support/hosted_answers.ts";
+import { readStream, readWhole } from "../../conformance/clients.ts";
 import { until } from "../../support/until.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import { mockProvider } from "./media/media_world.ts";
 
 const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
-const creditVnd = 100_000;
+const usualCreditVnd = 100_000;
 /** The search model costs twice as much as the others; every answer has 10 tokens in and 20 out. */
 const searchMicroVnd = 60_000n;
 
@@ -172,7 +173,11 @@ function calling(style: Style, calls: readonly [name: string, args: JsonObject][
 }
 
 /** A gateway whose provider answers in the style of each request, and searches where it is asked to. */
-async function openWorld(searcher: Style, webSearchModel: string | undefined) {
+async function openWorld(
+  searcher: Style,
+  webSearchModel: string | undefined,
+  creditVnd = usualCreditVnd,
+) {
   const events = { headers: { "content-type": "text/event-stream" } };
   let plan: Plan = () => undefined;
   const provider = mockProvider(async (request) => {
@@ -375,6 +380,18 @@ const shown: Record<Style, readonly string[]> = {
   gemini: ["groundingChunks", "https://example.com"],
 };
 
+/** Reads an answer as a client does that accepts nothing but its vendor's own form. */
+function acceptStrictly(style: Style, text: string, stream: boolean): void {
+  if (stream) {
+    const outcome = readStream(style, new TextEncoder().encode(text));
+    assertEquals(outcome.kind, "answer", text);
+    return;
+  }
+  const body: Json = JSON.parse(text);
+  assert(isJsonObject(body));
+  readWhole(style, body);
+}
+
 const roundMicroVnd = 30_000n;
 const query: JsonObject = { query: "capital of Vietnam" };
 
@@ -395,13 +412,15 @@ Deno.test("beside other tools the model decides when to search: rounds of one ca
           return hasResult(asked) ? undefined : calling(asked.style, [["web_search", query]]);
         });
         const before = (await world.receipts()).length;
-        const { status, headers, text } = await world.send(
-          caller,
-          `plain-${target}`,
-          stream,
-          beside[caller],
-        );
+        const usage = caller === "chat" && stream
+          ? { stream_options: { include_usage: true } }
+          : {};
+        const { status, headers, text } = await world.send(caller, `plain-${target}`, stream, {
+          ...beside[caller],
+          ...usage,
+        });
         assertEquals(status, 200, `${name}: ${text}`);
+        acceptStrictly(caller, text, stream);
         for (const part of ["Let me look.", "is the capital.", ...shown[caller]]) {
           assert(text.includes(part), `${name}: no ${part} in ${text}`);
         }
@@ -536,6 +555,20 @@ Deno.test("a search that fails is told to model and client, and costs nothing", 
   await world.spentMicroVnd();
 });
 
+Deno.test("a search that the wallet cannot pay beside the running call fails alone", async () => {
+  // 100,000 tokens are reserved for what a search adds to a prompt: 100 VND at the asked model, 200 at the other.
+  await using world = await openWorld("messages", "searcher", 150);
+  world.plan(searchingUntil(/search failed: .*balance/i, [["web_search", query]]));
+  for (const [i, stream] of [false, true].entries()) {
+    const { status, text } = await world.send("messages", "plain-chat", stream, beside.messages);
+    assertEquals(status, 200, text);
+    assert(text.includes("web_search_tool_result_error") && text.includes("is the capital."), text);
+    const receipts = await world.receipts();
+    assertEquals(receipts.map(({ model }) => model), Array(i + 1).fill("plain-chat"));
+  }
+  assertEquals(await world.spentMicroVnd(), 4n * roundMicroVnd);
+});
+
 Deno.test("a later round that fails ends the answer with its error; no more is charged than was used", async () => {
   await using world = await openWorld("messages", "searcher");
   for (const caller of styles) {
@@ -646,7 +679,7 @@ Deno.test("rounds without a report of usage are estimated, and never cost less t
 
 Deno.test("a key that may not use the search model does not search with it", async () => {
   await using world = await openWorld("messages", "searcher");
-  const { key } = await world.gateway.customer(creditVnd, { allowedModels: ["plain-chat"] });
+  const { key } = await world.gateway.customer(usualCreditVnd, { allowedModels: ["plain-chat"] });
   for (const body of [beside.messages, ...only.messages]) {
     const { status, text } = await world.send("messages", "plain-chat", false, body, key);
     // Beside other tools a search that cannot run is dropped by name.

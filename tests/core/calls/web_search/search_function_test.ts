@@ -99,3 +99,34 @@ Deno.test("only one search is offered, others are named; requests without one ha
   );
   assertEquals(offerSearch(read), undefined);
 });
+
+Deno.test("searches that the gateway ran are read as text, and the bound of Responses is one of searches", () => {
+  const { conversation, request } = offered("responses", {
+    input: [
+      { role: "user", content: "Hi" },
+      {
+        type: "web_search_call",
+        id: "ws_ugw1_req_1",
+        status: "completed",
+        action: {
+          type: "search",
+          query: "q",
+          queries: ["q"],
+          sources: [{ type: "url", url: "https://example.com" }],
+        },
+      },
+      { role: "assistant", content: "So." },
+      { role: "user", content: "And now?" },
+    ],
+    tools: [{ type: "web_search" }, { type: "function", name: "f" }],
+    max_tool_calls: 2,
+  });
+  assertEquals(request.maxUses?.value, 2);
+  for (const style of styles) {
+    const { body, dropped } = writeConversation(conversation, style, options);
+    assertEquals(validateRequest(style, body), undefined, JSON.stringify(body));
+    assert(JSON.stringify(body).includes("https://example.com"), style);
+    assert(!JSON.stringify(body).includes("web_search_call"), style);
+    assertEquals(dropped, ["input.1"], style);
+  }
+});
