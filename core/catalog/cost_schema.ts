@@ -70,7 +70,7 @@ export const costSchema = z.discriminatedUnion("unit", [
   }),
 ]).describe(
   "What the provider charges, in the currency of the provider: the forms of `price`. Only operators see it; see " +
-    "docs/operations.md#costs-and-margins.",
+    "docs/operations/prices.md#costs-and-margins.",
 );
 
 const currencyCode = z.string().regex(/^[A-Z]{3}$/, "must be three capital letters, e.g. USD");

@@ -20,7 +20,7 @@ const rateLimits = z.strictObject({
 export const defaultRateLimitsSchema = z.strictObject({
   account: rateLimits.optional().describe("Of each account; operators set others for single ones."),
   key: rateLimits.optional().describe("Of each key; owners of keys may set lower ones."),
-}).optional().describe("Rate limits; default: none. See docs/operations.md.");
+}).optional().describe("Rate limits; default: none. See docs/operations/limits.md.");
 
 /** The schema of the limits of a model. */
 export const modelRateLimitsSchema = z.strictObject({

@@ -162,7 +162,7 @@ const routeSchema = z.strictObject({
     ),
   allow: z.array(z.enum(billableFeatures)).optional().describe(
     "Chat: features that this route allows although the provider charges more than tokens for them. Customers are " +
-      "charged only for those that have a fee in the price of the model; see docs/operations.md. All other such " +
+      "charged only for those that have a fee in the price of the model; see docs/operations/hosted-tools.md. All other such " +
       "features are refused. Default: the hosted tools that have a fee.",
   ),
   cost: costSchema.optional(),
@@ -248,7 +248,9 @@ export const gatewayFileSchema = z.strictObject({
     "Chat model that searches the web for models without a search of their own. A route of it allows `web_search`. " +
       "Default: none, and such searches are refused.",
   ),
-  wallet: walletSchema.prefault({}).describe("What accounts may spend; see docs/operations.md."),
+  wallet: walletSchema.prefault({}).describe(
+    "What accounts may spend; see docs/operations/limits.md.",
+  ),
   currencies: currenciesSchema,
   rateLimits: defaultRateLimitsSchema,
   providers: z.record(z.string().regex(/^[a-z][a-z0-9-]*$/), providerSchema),

@@ -49,7 +49,7 @@ export function unknownVariables(
       .sort((one, two) => one.edits - two.edits)[0];
     const advice = near !== undefined && near.edits <= maxEdits
       ? `did you mean ${near.other}?`
-      : "the README lists all variables";
+      : "docs/configuration.md lists all variables";
     return `${name} is set and has no effect; ${advice}`;
   });
 }

@@ -1,5 +1,5 @@
 /**
- * The names of the gateway's own headers. README.md and docs/api.md describe each of them; no other source file of
+ * The names of the gateway's own headers. docs/api.md describes each of them; no other source file of
  * `routes/` writes one out.
  */
 

@@ -36,7 +36,7 @@ export async function loadMasterKeys(config: Config): Promise<LoadedMasterKeys> 
       return { ok: true, masterKeys: await readMasterKeys(kept), text: kept };
     }
     // An unreadable key is not replaced: everything that it sealed would be lost for good.
-    const advice = "put the earlier file back, or see docs/operations.md, Keys at rest";
+    const advice = "put the earlier file back, or see docs/operations/one-machine.md, Keys at rest";
     return { ok: false, problem: `Cannot read the master key ${path}: ${problem}; ${advice}` };
   } catch (error) {
     return { ok: false, problem: `Cannot read the master key ${path}: ${errorLine(error)}` };

@@ -29,7 +29,7 @@ type OpeningResult =
 
 const foreignMasterKeys =
   "GATEWAY_MASTER_KEYS has none of the keys that sealed the API keys of this store: " +
-  "customers cannot see their keys again; see docs/operations.md, Keys at rest";
+  "customers cannot see their keys again; see docs/operations/one-machine.md, Keys at rest";
 
 /** Opens the store and loads the master keys. `write` gets warnings, a line each. */
 export async function openParts(

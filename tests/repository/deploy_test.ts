@@ -285,8 +285,8 @@ Deno.test("deploy/ready.ts succeeds once /readyz answers 200", async () => {
   assert(answers >= 5, "asks until it has been ready for the time given");
 });
 
-Deno.test("docs/operations.md names each file of deploy/", () => {
-  const page = sourceText("docs/operations.md");
+Deno.test("docs/operations/deployments.md names each file of deploy/", () => {
+  const page = sourceText("docs/operations/deployments.md");
   const missing = deployFiles().filter((path) => {
     const name = path.slice(path.lastIndexOf("/") + 1);
     return !page.includes(name) && !path.includes("/provisioning/");

@@ -1,8 +1,8 @@
 /** Pages name only files, folders, pages and sections that are in the repository. */
 import { assertEquals } from "../support/assert.ts";
+import { deployFiles } from "./deploy_files.ts";
 import { anchorsOf } from "./markdown_anchors.ts";
-
-const root = new URL("../../", import.meta.url);
+import { pagesIn, root, sourceText } from "./source_files.ts";
 
 /** A path in code marks, or at the start of a node of a diagram; one with a placeholder is none. */
 const namedPath =
@@ -43,20 +43,29 @@ function pathProblems(page: string, text: string): readonly string[] {
   return problems;
 }
 
-function* pagesIn(folder: string): Generator<string> {
-  for (const entry of Deno.readDirSync(new URL(folder, root))) {
-    if (entry.isDirectory) yield* pagesIn(`${folder}${entry.name}/`);
-    else if (entry.name.endsWith(".md")) yield `${folder}${entry.name}`;
-  }
-}
-
 Deno.test("every path and link of a page leads to something", () => {
-  // The changelog names files by their paths at the time of each version.
   const pages = ["README.md", "CONTRIBUTING.md", "SECURITY.md", ...pagesIn("docs/")];
-  const problems = pages.flatMap((page) =>
-    pathProblems(page, Deno.readTextFileSync(new URL(page, root)))
+  const problems = [...pages, ...pagesIn("sandbox/")].flatMap((page) =>
+    pathProblems(page, sourceText(page))
   );
-  assertEquals(problems, []);
+  // The changelog names files by their paths at the time of each version, but its links are of today.
+  const changelog = sourceText("CHANGELOG.md").replaceAll(/`[^`]*`/gu, "");
+  assertEquals([...problems, ...pathProblems("CHANGELOG.md", changelog)], []);
+});
+
+Deno.test("every page that a file of deploy/ names is in the repository", () => {
+  const named = deployFiles().flatMap((file) =>
+    Array.from(sourceText(file).matchAll(/\b(docs\/[\w./-]+\.md|README\.md)/gu), ([page]) => page)
+  );
+  assertEquals(named.length > 5, true);
+  assertEquals(named.filter((page) => !exists(page, root)), []);
+});
+
+Deno.test("the index of the operators' guides names each of them", () => {
+  const index = sourceText("docs/operations/README.md");
+  const pages = pagesIn("docs/operations/").map((page) => page.slice("docs/operations/".length));
+  const missing = pages.filter((page) => page !== "README.md" && !index.includes(`](${page})`));
+  assertEquals(missing, []);
 });
 
 Deno.test("a path, a page and a section that are missing are found", () => {

@@ -13,6 +13,10 @@ function pages(...paths: readonly string[]): string {
   return paths.map((path) => Deno.readTextFileSync(new URL(path, root))).join("\n");
 }
 
+/** The guides for operators. */
+const operations = Deno.readDirSync(new URL("docs/operations/", root)).toArray()
+  .map(({ name }) => `docs/operations/${name}`);
+
 /** A path of Hono as pages write it: `/v1/models/{id}`; the first of several alternatives. */
 function writtenPath(path: string): string {
   return path.replaceAll(/:\w+\{(\w+)\|[^}]*\}/g, "$1").replaceAll(/:(\w+)(?:\{[^}]*\})?/g, "{$1}");
@@ -27,16 +31,16 @@ Deno.test("each environment variable that is read is on a page", () => {
     /\b(?:PORT|HOST|(?:ALL|CASSO|DENO|GATEWAY|HTTPS?|MAIL|OIDC|OTEL|SEPAY)_[A-Z_]+)\b/g;
   const names = new Set(sources.join("\n").match(variable));
   assert(names.size > 20);
-  const text = pages("README.md", "docs/operations.md", "docs/accounts.md", "docs/topup.md");
+  const text = pages("docs/configuration.md", "docs/accounts.md", "docs/topup.md", ...operations);
   assertEquals([...names].filter((name) => !new RegExp(`\`${name}[\`=]`).test(text)), []);
 });
 
-Deno.test("each metric is in docs/operations.md", async () => {
+Deno.test("each metric is in docs/operations/monitoring.md", async () => {
   await using gateway = await openTestGateway();
   const text = gateway.assembled.gateway.metrics.text();
   const names = Array.from(text.matchAll(/^# TYPE (\w+) /gm), ([, name]) => name);
   assert(names.length > 10);
-  const page = pages("docs/operations.md");
+  const page = pages("docs/operations/monitoring.md");
   assertEquals(names.filter((name) => !page.includes(`\`${name}\``)), []);
 });
 
@@ -51,7 +55,7 @@ Deno.test("each path for programs is on a page", async () => {
   ]
     .map(({ path }) => path).filter((path) => !path.includes("*"));
   assert(paths.length > 20);
-  const text = pages("docs/api.md", "docs/media.md", "docs/endpoints.md", "docs/operations.md");
+  const text = pages("docs/api.md", "docs/media.md", "docs/endpoints.md", ...operations);
   const missing = paths.map(writtenPath).filter((path) => !text.includes(path));
   assertEquals([...new Set(missing)], []);
 });

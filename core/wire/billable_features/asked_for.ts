@@ -1,7 +1,7 @@
 /**
  * Finds what a request asks for beyond tokens at the model's own rate: hosted tools that the provider charges for, more
  * expensive tiers, other models. Customers pay by the token or by the call, so each of these is a loss of the operator
- * unless a route allows it (`routes[].allow`, see docs/operations.md).
+ * unless a route allows it (`routes[].allow`, see docs/operations/hosted-tools.md).
  *
  * Names mean the same in all styles, since servers that speak several accept each other's fields. Unknown fields pass;
  * unknown kinds of tools do not.

@@ -1,5 +1,5 @@
 /**
- * What a large fleet asks of its store: the bill in `docs/operations.md` (A large fleet).
+ * What a large fleet asks of its store: the bill in `docs/operations/several-instances.md` (A large fleet).
  *
  * The fleet has 100 instances, 1 M accounts and 10 M receipts a day. The test plays a slice of it that is the same in
  * every rate: a tenth of the instances and of the accounts, so that an instance has as many calls a second and an account
@@ -31,7 +31,7 @@ const longestWaitMs = 60_000;
 /** Turns of the event loop without a call to the store after which no engine has anything left to do. */
 const quietTurns = 3;
 
-/** Per call, as `docs/operations.md` has them: a fifth above what was measured. */
+/** Per call, as `docs/operations/several-instances.md` has them: a fifth above what was measured. */
 const bill = { reads: 4.4, commits: 5.6, writtenBytes: 1_850, storedBytes: 860 } as const;
 
 /** The same numbers from 0 to 1 in every run. */

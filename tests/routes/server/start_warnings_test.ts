@@ -37,7 +37,7 @@ Deno.test("a variable that the gateway does not read is named, with the one that
     ["GATEWAY_OPERATOR", "did you mean GATEWAY_OPERATORS?"],
     ["GATEWAY_MASTERKEYS", "did you mean GATEWAY_MASTER_KEYS?"],
     ["GATEWAY_VAT_RATE", "did you mean GATEWAY_VAT_RATES?"],
-    ["GATEWAY_SOMETHING_ELSE", "the README lists all variables"],
+    ["GATEWAY_SOMETHING_ELSE", "docs/configuration.md lists all variables"],
     ["GATEWAY_API_KEY", undefined],
     ["PATH", undefined],
   ];
