@@ -158,6 +158,8 @@ export interface ConversionMemory {
   readonly groupedTools?: ReadonlyMap<string, GroupedName>;
   /** The function that replaces the client's own search for tools (Responses `tool_search`). */
   readonly searchTool?: string;
+  /** The client asked for a web search and reads its results, which some providers only show as sources of the text. */
+  readonly sourcesAsSearch?: true;
   /** The client speaks the old `functions` form of Chat and wants `function_call` back. */
   readonly legacyFunctions?: boolean;
   /** The provider leaves the model's thinking in the text, in tags of this form. */

@@ -25,6 +25,7 @@ import { resolveCapabilities } from "./capabilities.ts";
 import { Warnings } from "./warnings.ts";
 import { echoOf } from "./responses/request_echo.ts";
 import { splitThinking } from "./fields/think_tags.ts";
+import { withSearchOfSources } from "./tools/hosted_calls.ts";
 import { prepareTools } from "./tools/tool_preparation.ts";
 import { defined } from "../lib/defined.ts";
 
@@ -102,10 +103,17 @@ export function writeConversation(
   const memory: ConversionMemory = {
     ...prepared.memory,
     ...defined({ legacyFunctions, groupedTools, searchTool, choices: choices?.count }),
+    ...(readsSearches(conversation) ? { sourcesAsSearch: true } : {}),
     ...(capabilities.think_tags === "none" ? {} : { thinkTags: capabilities.think_tags }),
     ...encoded.memory,
   };
   return { body: encoded.body, dropped: warnings.list(), memory, betas: encoded.betas ?? [] };
+}
+
+/** Whether the client asked for a web search in a style whose answers show searches with their results. */
+function readsSearches({ from, tools }: Conversation): boolean {
+  return (from === "messages" || from === "responses") &&
+    tools.some((tool) => tool.type === "hosted" && tool.requested?.tool === "web_search");
 }
 
 /** What the answer to a request repeats of it. */
@@ -142,10 +150,12 @@ export function convertAnswer(
   onLost: (what: string) => void = () => {},
 ): JsonObject {
   const decoded = providerDialectOf(upstreamStyle).decodeAnswer(body, memory);
-  const { thinkTags } = memory;
+  const { thinkTags, sourcesAsSearch } = memory;
   const restore = (choice: Choice): Choice => {
     const split = thinkTags === undefined ? choice : splitThinking(choice, thinkTags);
-    return restoreAnswer(withLostNotes(split, onLost), memory);
+    const restored = restoreAnswer(withLostNotes(split, onLost), memory);
+    if (sourcesAsSearch !== true) return restored;
+    return { ...restored, blocks: withSearchOfSources(restored.blocks) };
   };
   const others = decoded.others?.map(restore);
   const restored: Answer = { ...decoded, ...restore(decoded), ...defined({ others }) };

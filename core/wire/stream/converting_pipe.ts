@@ -29,6 +29,7 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { dataUrl } from "../fields/data_url.ts";
 import { lostNote } from "../fields/extras.ts";
 import { pictureOutputBytes, pictureRefusal, withoutPictures } from "../fields/pictures.ts";
+import { searchOfSourcesSink } from "../tools/hosted_calls.ts";
 import { joiningSink } from "../fields/surrogate_pairs.ts";
 import { thinkingSink } from "../fields/think_tags.ts";
 
@@ -351,9 +352,10 @@ class ConvertingPipe implements StreamPipe {
   }
 }
 
-/** The steps that separate thinking and restore tools. */
+/** The steps that separate thinking, restore tools and show searches. */
 function splitAndRestored(memory: ConversionMemory, write: EventSink): EventSink {
-  const restored = needsRestoring(memory) ? restoringSink(memory, write) : write;
+  const shown = memory.sourcesAsSearch === true ? searchOfSourcesSink(write) : write;
+  const restored = needsRestoring(memory) ? restoringSink(memory, shown) : shown;
   const { thinkTags } = memory;
   return thinkTags === undefined ? restored : thinkingSink(thinkTags, restored);
 }

@@ -5,6 +5,7 @@ import { withoutForeignBlocks } from "../../../../core/wire/messages/foreign_blo
 import { withoutSealedReasoning } from "../../../../core/wire/responses/reasoning_item.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { essence, list, readStream, readWhole } from "../../../conformance/clients.ts";
+import { answerOf, streamOf } from "../../../support/hosted_answers.ts";
 import { accepted, convertedAnswer } from "./converting.ts";
 import { messagesFrames, streamed } from "./streaming.ts";
 
@@ -313,4 +314,67 @@ Deno.test("a Responses vendor does not get back calls that a Messages model's pr
   const body = { model: "m", input: [...theirs, ...output] };
   const message = theirs.filter(({ type }) => type === "message");
   assertEquals(withoutSealedReasoning(body), { ...body, input: [...message, ...output] });
+});
+
+const asksToSearch: Record<"messages" | "responses", JsonObject> = {
+  messages: {
+    model: "m",
+    max_tokens: 9,
+    messages: [{ role: "user", content: "Hi" }],
+    tools: [{ type: "web_search_20250305", name: "web_search" }],
+  },
+  responses: { model: "m", input: "Hi", tools: [{ type: "web_search" }] },
+};
+
+Deno.test("who asked for a search gets the sources as its results where the provider shows no search", () => {
+  for (const to of ["messages", "responses"] as const) {
+    for (const from of ["chat", "gemini", "messages", "responses"] as const) {
+      if (from === to) continue;
+      const body = asksToSearch[to];
+      const { memory } = accepted(to, from, body, { extra_fields: ["web_search_options"] });
+      const showsSearch = (text: string) =>
+        /"type":"(?:server_tool_use|web_search_call)"/.test(text);
+      for (const searches of [0, 1]) {
+        const name = `${from} to ${to}, ${searches} searches`;
+        const whole = convertedAnswer(from, to, answerOf(from, { searches }), memory);
+        // The answers of Gemini have no pages here.
+        const expected = from !== "gemini" && searches === 1;
+        assertEquals(showsSearch(JSON.stringify(whole)), expected, name);
+        const { text } = streamed(from, to, streamOf(from, { searches }), { memory });
+        assertEquals(showsSearch(text), expected, name);
+        const count = [
+          ...JSON.stringify(whole).matchAll(/"web_search_tool_result"|"web_search_call"/g),
+        ];
+        assertEquals(count.length, expected ? 1 : 0, name);
+        assertEquals(readStream(to, new TextEncoder().encode(text)).kind, "answer", name);
+        readWhole(to, whole);
+      }
+    }
+  }
+});
+
+Deno.test("sources of a Gemini answer are the results of a search for who asked for one", () => {
+  const body: JsonObject = {
+    candidates: [{
+      content: { role: "model", parts: [{ text: "It rains." }] },
+      finishReason: "STOP",
+      groundingMetadata: {
+        webSearchQueries: ["rain"],
+        groundingChunks: [{ web: { uri: page.url, title: page.title } }],
+        groundingSupports: [{ segment: { endIndex: 9 }, groundingChunkIndices: [0] }],
+      },
+    }],
+    usageMetadata: { promptTokenCount: 1, candidatesTokenCount: 1, totalTokenCount: 2 },
+  };
+  for (const to of ["messages", "responses"] as const) {
+    const { memory } = accepted(to, "gemini", asksToSearch[to]);
+    const kind = to === "messages" ? "web_search_tool_result" : "web_search_call";
+    const whole = JSON.stringify(convertedAnswer("gemini", to, body, memory));
+    const { text } = streamed("gemini", to, `data: ${JSON.stringify(body)}\n\n`, { memory });
+    for (const shown of [whole, text]) {
+      assert(shown.includes(kind) && shown.includes(page.url), shown);
+    }
+    // Who did not ask has the sources with the text alone.
+    assert(!JSON.stringify(convertedAnswer("gemini", to, body)).includes(kind));
+  }
 });
