@@ -75,17 +75,13 @@ const counterLength = 4; // 36^4 ids of one process in one millisecond
 const randomLength = 12; // 62 bits: two processes in the same millisecond do not meet
 
 /**
- * The kind whose ids follow a clock that is set back: calls of a day are found by the time in their ids, so ids of a
- * wrong time would put the calls of today into another day. All others stay in the order in which they were made,
- * whatever the clock: a line of the ledger has the balance after it, and the audit log is read as a sequence.
- */
-const followsClock: keyof IdTypes = "request";
-
-/**
- * Milliseconds by which a clock may step back and ids of calls still ascend. One that steps back further was wrong
- * before.
+ * Milliseconds by which a clock may step back and ids still ascend. One that steps back further was wrong before: ids
+ * follow it, since lists of a day are found by the time in the id.
  */
 const maxStepBackMs = 60_000;
+
+/** Lines of the ledger stay in the order in which money moved, whatever the clock: each has the balance after it. */
+const neverStepsBack: keyof IdTypes = "ledger";
 
 /** The newest id of a kind. */
 interface NewestId {
@@ -113,8 +109,8 @@ function randomTail(): string {
 /**
  * Creates an id of the given kind.
  *
- * Ids of one kind and process are strictly ascending, however far the clock steps back; those of calls if it steps back
- * by up to a minute. Receipts in ascending key order commit several times faster than scattered ones.
+ * Ids of one kind and process are strictly ascending, even if the clock steps back by up to a minute:
+ * receipts in ascending key order commit several times faster than scattered ones.
  *
  * @example
  * ```ts
@@ -129,7 +125,7 @@ export function newId<Kind extends keyof IdTypes>(kind: Kind, nowMs: number): Id
   if (last === undefined) {
     last = { atMs: nowMs, counter: 0 };
     newest.set(kind, last);
-  } else if (nowMs > last.atMs || (kind === followsClock && nowMs < last.atMs - maxStepBackMs)) {
+  } else if (nowMs > last.atMs || (nowMs < last.atMs - maxStepBackMs && kind !== neverStepsBack)) {
     last.atMs = nowMs;
     last.counter = 0;
   } else if (++last.counter >= 36 ** counterLength) {

@@ -15,30 +15,5 @@ Deno.test("ids ascend although the clock steps back a little, and follow one tha
   assertEquals(idTimeMs("request", corrected), correctMs);
   assert(beforeIdsOf("request", correctMs) < corrected && corrected < first);
   assert(corrected < newId("request", correctMs));
-});
-
-Deno.test("ids of all but calls ascend, however far the clock steps back", () => {
-  const kinds = [
-    "account",
-    "apiKey",
-    "instance",
-    "ledger",
-    "video",
-    "invoice",
-    "audit",
-    "approval",
-    "announcement",
-    "campaign",
-    "voucher",
-  ] as const;
-  for (const kind of kinds) {
-    let last = "";
-    for (const stepBackMs of [0, 0, 1, 60_000, 60_001, 86_400_000, 10 * 365 * 86_400_000, 0]) {
-      const id = newId(kind, startMs - stepBackMs);
-      assert(last < id, `${kind}: ${stepBackMs}`);
-      last = id;
-    }
-    const laterMs = startMs + 1_000;
-    assertEquals(idTimeMs(kind, newId(kind, laterMs)), laterMs);
-  }
+  assert(newId("ledger", startMs) < newId("ledger", correctMs), "money keeps its order");
 });
