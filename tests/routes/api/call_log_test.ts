@@ -33,6 +33,7 @@ Deno.test("the line of a call is JSON with every field in its place, whatever na
           status: receipt.status,
           outcome: receipt.outcome,
           stream: receipt.stream,
+          ended_by: receipt.endCode,
           latency_ms: receipt.latencyMs,
           first_output_ms: receipt.firstOutputMs,
           input_tokens: usage?.input,
