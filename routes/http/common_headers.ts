@@ -25,8 +25,8 @@ function commonHeaders(requestId: RequestId): readonly [string, string][] {
  * Adds the common headers to an answer. A header that the answer already has keeps its value: a replayed answer has the
  * id of the first call.
  *
- * The server calls this for every answer that leaves it. Endpoints whose bodies, receipts or log lines name the request
- * call it before, with the id that they use.
+ * Endpoints whose bodies, receipts or log lines name the request call this with the id that they use; the server calls it
+ * for every other answer (`completerOf` in `routes/server/listen.ts`).
  */
 export function withCommonHeaders<Answer extends WithHeaders>(
   response: Answer,

@@ -1,13 +1,12 @@
 /** Assembles the OpenAPI document. */
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
-import { answerHeaders } from "../http/own_headers.ts";
 import { accountOperations, modelOperations } from "./account_operations.ts";
 import { accountSchemas } from "./account_schemas.ts";
 import { chatOperations } from "./chat_operations.ts";
 import { chatSchemas } from "./chat_schemas.ts";
 import { errorAnswerComponents, errorAnswers, errorBodySchemas } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
-import { headerComponents, rateHeaderNames } from "./headers.ts";
+import { everyAnswerHeaders, headerComponents, rateHeaderNames } from "./headers.ts";
 import { mediaOperations } from "./media_operations.ts";
 import { mediaSchemas } from "./media_schemas.ts";
 import { type Operation, type OperationAnswer, type Parameter, tags } from "./operation.ts";
@@ -170,7 +169,7 @@ function answerEntry(
   return [String(status), {
     description,
     headers: Object.fromEntries(
-      [answerHeaders.requestId, ...headers]
+      [...everyAnswerHeaders, ...headers]
         .map((name) => [name, { $ref: `#/components/headers/${name}` }]),
     ),
     ...(Object.keys(content).length === 0 ? {} : {

@@ -2,7 +2,7 @@
 import { type ErrorCode, errorTable, GatewayError, wireStatus } from "../../core/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { answerHeaders } from "../http/own_headers.ts";
-import { rateHeaderNames } from "./headers.ts";
+import { everyAnswerHeaders, rateHeaderNames } from "./headers.ts";
 import { type AnswerStyle, ref } from "./operation.ts";
 
 /** Errors of every operation that asks for a key. */
@@ -136,7 +136,7 @@ export function errorAnswerComponents(): JsonObject {
 function errorAnswer(status: number, codes: readonly ErrorCode[], style: AnswerStyle): JsonObject {
   const mayWait = codes.some((code) => errorTable[code].retry);
   const headers = [
-    answerHeaders.requestId,
+    ...everyAnswerHeaders,
     answerHeaders.shouldRetry,
     ...mayWait ? ["retry-after"] : [],
     ...status === 429 && style !== "asked" ? rateHeaderNames(style) : [],

@@ -48,6 +48,7 @@ export const headerComponents: JsonObject = {
   [answerHeaders.requestId]: text(
     "Id of the request, and of its receipt; name it when you write to the support.",
   ),
+  [answerHeaders.messagesRequestId]: text("The same, under the name that Messages SDKs read."),
   "retry-after": text("Seconds to wait before the next try.", digits),
   [answerHeaders.shouldRetry]: text("Whether a retry can help.", {
     type: "string",
@@ -64,13 +65,31 @@ export const headerComponents: JsonObject = {
   [answerHeaders.inputTokens]: text("Tokens of the prompt that were billed.", digits),
   [answerHeaders.outputTokens]: text("Tokens of the answer.", digits),
   [answerHeaders.costVnd]: text("What the call cost, in VND; exact.", amount),
+  [answerHeaders.priceVndPerMtok]: text(
+    "VND for a million input tokens, where the model is priced by tokens.",
+    amount,
+  ),
+  [answerHeaders.priceVndPerRequest]: text("VND for a unit of any other price.", amount),
+  [answerHeaders.priceVndPerSecond]: text(
+    "VND for a second of sound, where the model is priced by time.",
+    amount,
+  ),
   ...rateComponents(),
 };
+
+/** Headers that every answer has, errors included. */
+export const everyAnswerHeaders: readonly string[] = [
+  answerHeaders.requestId,
+  answerHeaders.messagesRequestId,
+];
 
 /** Headers of an answer whose cost is known. */
 export const costHeaderNames: readonly string[] = [
   answerHeaders.model,
   answerHeaders.costVnd,
+  answerHeaders.priceVndPerMtok,
+  answerHeaders.priceVndPerRequest,
+  answerHeaders.priceVndPerSecond,
   answerHeaders.inputTokens,
   answerHeaders.outputTokens,
   answerHeaders.mappedFrom,

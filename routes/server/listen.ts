@@ -6,6 +6,7 @@ import type { createApp } from "../app.ts";
 import { withCommonHeaders, type WithHeaders } from "../http/common_headers.ts";
 import { headAsGet } from "../http/head_answers.ts";
 import { serveHotPath } from "../api/app.ts";
+import { answerHeaders } from "../http/own_headers.ts";
 import type { Gateway } from "../api/gateway.ts";
 import { clientAddressOf } from "./client_address.ts";
 import { httpDates } from "./http1/http_dates.ts";
@@ -91,11 +92,19 @@ function listenOwn(
   return { address: server.address, shutdown: () => server.shutdown() };
 }
 
-/** Adds the common headers to an answer whose endpoint has not done it. */
+/**
+ * Completes every answer that leaves the server. Endpoints that name the request in a body, a receipt or a log line have
+ * added the common headers with its id; all others get them here.
+ *
+ * A header of all answers whose value is configured is set here, the only place that has both.
+ */
 function completerOf(
   { clock }: Gateway,
 ): <Complete extends WithHeaders>(reply: Complete) => Complete {
-  return (reply) => withCommonHeaders(reply, newId("request", clock.nowMs()));
+  return (reply) =>
+    reply.headers.has(answerHeaders.requestId)
+      ? reply
+      : withCommonHeaders(reply, newId("request", clock.nowMs()));
 }
 
 /** Answers every request: chat endpoints first, then the whole application. */
@@ -110,7 +119,7 @@ export function answerWith(gateway: Gateway, app: ReturnType<typeof createApp>):
       connections.isFirst(remoteAddress);
     const connection = { clientAddress, isFirstOfConnection };
     const hot = serveHotPath(gateway, request, connection);
-    if (hot !== undefined) return hot;
+    if (hot !== undefined) return hot.then(complete);
     const standard = standardOf(request);
     if (standard === undefined) return complete(new Reply(400, [], null));
     const answered = app.fetch(headAsGet(standard), connection);

@@ -4,6 +4,7 @@ import openapiTS, { astToString } from "openapi-typescript";
 import { createOpenApi } from "../../../routes/openapi/mod.ts";
 import { customerOperations } from "../../../routes/openapi/document.ts";
 import { exampleModels } from "../../../routes/openapi/example_models.ts";
+import { answerHeaders } from "../../../routes/http/own_headers.ts";
 import { createApp } from "../../../routes/app.ts";
 import { openCustomerApp } from "../../../routes/server/customer_app.ts";
 import { gatewayFileOfAllKinds } from "../../openapi/sandbox_models.ts";
@@ -89,6 +90,13 @@ Deno.test("openapi-typescript makes types that requests compile with", async () 
   } finally {
     await Deno.remove(folder, { recursive: true });
   }
+});
+
+Deno.test("the document has every own header of answers", async () => {
+  const { components } = JSON.parse(await documentText());
+  // The linter finds those that no answer refers to.
+  const own = Object.values(answerHeaders);
+  assertEquals(own.filter((name) => components.headers[name] === undefined), []);
 });
 
 /** A path of Hono as the document writes it. */
