@@ -6,9 +6,11 @@ import { customerOperations } from "../../../routes/openapi/document.ts";
 import { exampleModels } from "../../../routes/openapi/example_models.ts";
 import { answerHeaders } from "../../../routes/http/own_headers.ts";
 import { createApp } from "../../../routes/app.ts";
+import { receiptJson } from "../../../routes/usage_api/receipt_json.ts";
 import { openCustomerApp } from "../../../routes/server/customer_app.ts";
 import { gatewayFileOfAllKinds } from "../../openapi/sandbox_models.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
+import { newAccount, receiptOf } from "../../support/worlds/money_world.ts";
 import { openTestGateway, testConfig } from "../../support/gateways/gateway_in_process.ts";
 
 const allKinds = JSON.parse(await gatewayFileOfAllKinds());
@@ -97,6 +99,14 @@ Deno.test("the document has every own header of answers", async () => {
   // The linter finds those that no answer refers to.
   const own = Object.values(answerHeaders);
   assertEquals(own.filter((name) => components.headers[name] === undefined), []);
+});
+
+Deno.test("the document has every member of a receipt, and no other", async () => {
+  const { components } = JSON.parse(await documentText());
+  const receipt = receiptJson(receiptOf(newAccount()), undefined);
+  // The endpoints add the name of the key.
+  const members = [...Object.keys(receipt), "key_name"];
+  assertEquals(Object.keys(components.schemas.Receipt.properties).sort(), members.sort());
 });
 
 /** A path of Hono as the document writes it. */
