@@ -4,7 +4,8 @@ import { findApiKeyByHash, isUsableSecret } from "../../../kv/api_keys/api_keys.
 import type { DashboardWorld } from "./dashboard_world.ts";
 import type { LoadedPage, TestBrowser } from "../browser/test_browser.ts";
 
-export const secretForm = /sk-[0-9A-Za-z]{49}/;
+/** A whole key on a page, and not a piece of a random token that looks like one. */
+export const secretForm = /(?<![\w-])sk-[0-9A-Za-z]{49}(?![\w-])/;
 
 export function secretIn(page: LoadedPage): string {
   const secret = secretForm.exec(page.text)?.[0];
