@@ -16,6 +16,8 @@ export interface ReservationRange {
    * time, and what it costs beyond its money is bounded.
    */
   readonly takesAll?: boolean;
+  /** `false`: the call is refused at once where it would wait for other calls, since one of them waits for it. */
+  readonly waits?: boolean;
 }
 
 /** An exact amount, or a range of amounts. */

@@ -62,7 +62,7 @@ import { loweredLimit } from "./request/lowered_limit.ts";
 import { withoutIdleEffort } from "./request/idle_effort.ts";
 import { unchangedStore, withoutStore } from "./request/stored_answers.ts";
 import { providerRequest } from "./request/provider_request.ts";
-import { SearchRounds, type WebSearcher } from "./web_search/search_rounds.ts";
+import { type RoundPayer, SearchRounds, type WebSearcher } from "./web_search/search_rounds.ts";
 import { defined } from "../lib/defined.ts";
 
 /** A chat call as it arrived, before a route is chosen. */
@@ -85,6 +85,8 @@ export interface ChatCall {
   readonly onItem?: ItemVisitor;
   /** Runs the web searches of the model, which can run none itself; absent: nobody does. */
   readonly searcher?: WebSearcher | undefined;
+  /** Pays for the rounds of a model that searches; absent: they are paid. */
+  readonly payRound?: RoundPayer | undefined;
 }
 
 /** The provider's side of a route. */
@@ -479,6 +481,7 @@ function startSearching(
     style,
     offered,
     searcher,
+    payRound: call.payRound ?? (() => Promise.resolve(true)),
     citesSources: withoutSearches.has(clientStyle),
     send(conversation) {
       const request = writeConversation(conversation, style, options);

@@ -170,7 +170,8 @@ export function openKeyLimitBook(
   return {
     async begin(key, amount, startedAtMs) {
       const range = rangeOf(amount);
-      let canWait = range.leastMicroVnd < range.wantedMicroVnd && !waiting.isFull(key.id);
+      let canWait = range.waits !== false && range.leastMicroVnd < range.wantedMicroVnd &&
+        !waiting.isFull(key.id);
       let wake = () => {};
       let stopTimer: (() => void) | undefined;
       try {

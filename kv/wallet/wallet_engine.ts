@@ -7,7 +7,7 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Timer } from "../../core/lib/time/deadlines.ts";
 import type { AccountId, InstanceId } from "../../core/lib/ids.ts";
 import type { Receipt } from "../../core/billing/receipt.ts";
-import type { ReservationAmount } from "../../core/billing/reservation_range.ts";
+import { rangeOf, type ReservationAmount } from "../../core/billing/reservation_range.ts";
 import { retireInstance } from "./reaper.ts";
 import { readBalance } from "./balance.ts";
 import { Charging } from "./charging.ts";
@@ -125,7 +125,7 @@ export class LiveWalletEngine implements WalletEngine {
   reserve(
     accountId: AccountId,
     amount: ReservationAmount,
-    waitMs = this.#options.reservationWaitMs,
+    waitMs = rangeOf(amount).waits === false ? 0 : this.#options.reservationWaitMs,
   ): ReserveResult | Promise<ReserveResult> {
     const leastMicroVnd = typeof amount === "bigint" ? amount : amount.leastMicroVnd;
     invariant(leastMicroVnd >= 0n, "a reservation is not negative");

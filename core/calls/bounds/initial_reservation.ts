@@ -5,6 +5,7 @@
 import type { ReservationRange } from "../../billing/reservation_range.ts";
 import { mostPerOutputToken, worstCaseCost } from "../../billing/price.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
+import { defined } from "../../lib/defined.ts";
 import { isJsonObject, type OutlineObject } from "../../lib/json/json.ts";
 import type { ChatBounds } from "./chat_bounds.ts";
 
@@ -39,6 +40,8 @@ export interface ReservationBasis {
   readonly usualTokens: number;
   /** Fewest output tokens of all answers together with which the call makes sense. See {@linkcode leastOutputTokens}. */
   readonly leastTokens: number;
+  /** `false`: see `ReservationRange.waits`. */
+  readonly waits?: boolean | undefined;
 }
 
 type QuotedBounds = Pick<
@@ -72,13 +75,14 @@ export function initialReservation(
   basis: ReservationBasis,
 ): InitialReservation {
   const { stream, expectedTokens, usualTokens, leastTokens } = basis;
+  const waits = defined({ waits: basis.waits });
   const isStoppable = stream && Number.isFinite(expectedTokens);
   if (isStoppable) {
     const expectedMicroVnd = costOf(bounds, expectedTokens);
     const leastMicroVnd = costOf(bounds, leastLimitTokens);
     return {
       isStoppable,
-      range: { wantedMicroVnd: expectedMicroVnd, expectedMicroVnd, leastMicroVnd },
+      range: { wantedMicroVnd: expectedMicroVnd, expectedMicroVnd, leastMicroVnd, ...waits },
       unlimited: undefined,
     };
   }
@@ -90,12 +94,14 @@ export function initialReservation(
     wantedMicroVnd: costMicroVnd,
     expectedMicroVnd: isUsual ? usualMicroVnd : leastMicroVnd,
     leastMicroVnd,
+    ...waits,
   };
   const unlimited = {
     wantedMicroVnd: costMicroVnd,
     expectedMicroVnd: usualMicroVnd,
     leastMicroVnd: usualMicroVnd,
     takesAll: true,
+    ...waits,
   };
   return { isStoppable, range, unlimited: isUsual ? undefined : unlimited };
 }

@@ -15,11 +15,12 @@
  * - Never: charges for a search: each is a call with its own receipt.
  *
  * The client sees text and reasoning of every round as they come. A search that fails is told to the model, as vendors
- * do. A round that fails after the first ends the answer with that error.
+ * do. A round that fails after the first ends the answer with that error. Each round reads the whole conversation again,
+ * so its prompt is paid before it begins: the answer ends as one that is too long where the money does not suffice.
  */
 import { GatewayError } from "../../errors.ts";
 import { countedTools, noToolUses, type ToolUses } from "../../billing/hosted_tools.ts";
-import type { ReportedUsage } from "../../billing/token_usage.ts";
+import { billedInputTokens, type ReportedUsage } from "../../billing/token_usage.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
 import { withResolvers } from "../../lib/runtime/mod.ts";
@@ -68,6 +69,13 @@ export interface WebSearcher {
   search(query: string, request: WebSearchRequest): Promise<SearchFindings>;
 }
 
+/**
+ * Reserves what the prompts of all rounds cost, the next one included, which is the gateway's own count. Never rejects.
+ *
+ * @returns `false` if there is no money for another round
+ */
+export type RoundPayer = (promptTokens: number) => Promise<boolean>;
+
 /** Searches of one answer where the client sets no bound: what vendors do for a usual question. */
 const usualSearches = 5;
 /** Searches of one answer whatever the client's bound: each is paid for, and makes the next prompt longer. */
@@ -89,6 +97,7 @@ export interface SearchRoundsInput {
   readonly style: ProviderStyle;
   readonly offered: OfferedSearch;
   readonly searcher: WebSearcher;
+  readonly payRound: RoundPayer;
   /** Whether the sources of a search become sources of the text, because the client's style has no other place for them. */
   readonly citesSources: boolean;
   /** Writes the request of a round and sends it. */
@@ -169,6 +178,12 @@ class Round {
   }
 }
 
+/** A round whose searches have run. */
+interface SearchedRound {
+  readonly round: Round;
+  readonly results: readonly ToolResultBlock[];
+}
+
 /** All rounds of one call, as one exchange whose body is the joined stream (`event_stream.ts`). */
 export class SearchRounds implements UpstreamExchange, ByteReader {
   readonly response: Promise<UpstreamResponse>;
@@ -179,8 +194,10 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
   #conversation: Conversation;
   #exchange: UpstreamExchange;
   #round: Round | undefined;
-  /** Searches, and the request after them, while they run. */
+  /** Searches, or the request after them, while they run. */
   #work: Promise<void> | undefined;
+  /** What was searched for a round, until the next one begins. */
+  #searched: SearchedRound | undefined;
   /** Frames that were not read yet. */
   #out = "";
   #isOver = false;
@@ -228,6 +245,7 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
   async read(): Promise<Uint8Array | null> {
     while (this.#out === "" && !this.#isOver) {
       if (this.#work !== undefined) await this.#waitFor(this.#work);
+      else if (this.#searched !== undefined) this.#start(this.#next(this.#searched));
       else await this.#readRound();
     }
     if (this.#out === "") return null;
@@ -277,12 +295,16 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
     else this.#usage = this.#sumWith(round.usage);
     this.#uses = addUses(this.#uses, round.decoder.toolUses);
     if (round.searches.size === 0 || !wantsResults(round)) return this.#finish(round.stop);
-    this.#work = this.#search(round);
-    // A failure is thrown to the next read.
-    this.#work.catch(() => {});
+    this.#start(this.#search(round));
   }
 
-  /** Runs the searches of a round, then begins the next one. */
+  #start(work: Promise<void>): void {
+    this.#work = work;
+    // A failure is thrown to the next read.
+    work.catch(() => {});
+  }
+
+  /** Runs the searches of a round. */
   async #search(round: Round): Promise<void> {
     const results: ToolResultBlock[] = [];
     for (const call of round.searches.values()) {
@@ -292,7 +314,16 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
         return;
       }
     }
-    if (round.callsClientTools) return this.#finish(round.stop);
+    if (round.callsClientTools) this.#finish(round.stop);
+    else this.#searched = { round, results };
+  }
+
+  /**
+   * Begins the round after searches. It runs only while something is read: the reader may extend the reservation, too, but
+   * not while it waits here.
+   */
+  async #next({ round, results }: SearchedRound): Promise<void> {
+    this.#searched = undefined;
     const maxTokens = this.#tokensLeft();
     if (maxTokens !== undefined && maxTokens < minRoundTokens) {
       return this.#finish({ type: "stop", stop: { reason: "length" } });
@@ -301,6 +332,13 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
     const isLast = this.#roundCount > this.#bound;
     if (this.#roundCount++ > this.#bound + 1) {
       return this.#finish({ type: "stop", stop: { reason: "end" } });
+    }
+    if (!await this.#input.payRound(this.#promptTokens(round, results))) {
+      return this.#finish({ type: "stop", stop: { reason: "length" } });
+    }
+    if (this.#isCancelled) {
+      this.#isOver = true;
+      return;
     }
     const written = writtenBlocks(round, results);
     this.#conversation = continueSearched(this.#conversation, {
@@ -340,6 +378,13 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
     const unique = id === "" || this.#knownIds.has(id) ? `call_search_${this.#knownIds.size}` : id;
     this.#knownIds.add(unique);
     return unique;
+  }
+
+  /** Bounds the tokens of all prompts, that of the next round included: a token has at least one byte. */
+  #promptTokens({ usage }: Round, results: readonly ToolResultBlock[]): number {
+    const read = this.#usage === undefined ? 0 : billedInputTokens(this.#usage);
+    const last = usage === undefined ? 0 : billedInputTokens(usage) + usage.output;
+    return read + last + encoder.encode(JSON.stringify(results)).length;
   }
 
   #tokensLeft(): number | undefined {

@@ -54,7 +54,7 @@ import { ChatSettlement } from "./chat_settlement.ts";
 import { checkChat, type CheckedCall } from "./checked_chat.ts";
 import { fetchPeersItems } from "./peers_items.ts";
 import type { Gateway } from "../gateway.ts";
-import { CallSearcher } from "./web_search.ts";
+import { CallSearcher, roundPayer } from "./web_search.ts";
 import { admitRequest, type AuthenticatedRequest, type Incoming } from "../incoming.ts";
 
 /**
@@ -93,6 +93,8 @@ interface AdmittedChat extends AuthenticatedRequest {
   readonly path?: GeminiPath | undefined;
   /** The conversation is compacted. */
   readonly compacts?: true | undefined;
+  /** The call is part of another one, which holds money until it ends. */
+  readonly isNested?: true | undefined;
 }
 
 /**
@@ -104,7 +106,7 @@ export async function serveAdmittedChat(
   gateway: Gateway,
   style: Style,
   incoming: Incoming,
-  { body: bytes, principal, start, path, compacts }: AdmittedChat,
+  { body: bytes, principal, start, path, compacts, isNested }: AdmittedChat,
 ): Promise<Reply | Response> {
   if (style === "responses") await fetchPeersItems(gateway, principal.accountId, bytes);
   const named = checkChat(gateway, style, incoming, {
@@ -133,6 +135,7 @@ export async function serveAdmittedChat(
     expectedTokens: gateway.expectations.tokens(call.model, keyId),
     usualTokens: gateway.expectations.usualTokens(call.model, keyId),
     leastTokens: leastOutputTokens(call.request, call.body.outline),
+    ...(isNested === true && { waits: false }),
   });
   const { reservation, boundBy } = await reserveWithin(gateway.wallet, principal, {
     range: initial.range,
@@ -157,7 +160,8 @@ function withSearcher(gateway: Gateway, incoming: Incoming, checked: CheckedCall
     { incoming, principal, searchModel },
     (search, body) => {
       const start = startCall(gateway);
-      return serveAdmittedChat(gateway, "messages", search, { body, principal, start });
+      const nested = { body, principal, start, isNested: true } as const;
+      return serveAdmittedChat(gateway, "messages", search, nested);
     },
   );
   return { ...checked, call: { ...call, searcher } };
@@ -191,7 +195,10 @@ async function deliver(
     readonly rated: RatedCall | undefined;
   },
 ): Promise<Reply | Response> {
-  const { call, start, principal, mappedFrom, catalog, price, bounds, urls } = checked;
+  const { start, principal, mappedFrom, catalog, price, bounds, urls } = checked;
+  const call = checked.call.searcher === undefined
+    ? checked.call
+    : { ...checked.call, payRound: roundPayer(gateway.wallet, reservation, bounds) };
   const { request, body, model } = call;
   const control = gateway.calls.begin(request.stream ? principal : undefined);
   const settlement = new ChatSettlement(gateway, {

@@ -9,8 +9,8 @@ import type { TokenUsage } from "../../../core/billing/token_usage.ts";
 import type { KeyedExtension, KeyedWalletEngine } from "../../../kv/api_keys/keyed_wallet.ts";
 import type { Reservation } from "../../../kv/wallet/mod.ts";
 
-/** Milliseconds that a stream waits for money that other calls reserve, before it is ended. */
-const pauseMs = 5_000;
+/** Milliseconds that a running call waits for money that other calls reserve, before it is ended. */
+export const pauseMs = 5_000;
 /** Fewest tokens by which a reservation grows at a time, so that extensions are rare. */
 const leastStepTokens = 1_024;
 /** Most tokens by which a reservation grows at a time: what one stream may keep from other calls in advance. */

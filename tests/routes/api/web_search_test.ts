@@ -6,7 +6,11 @@ import type { Style } from "../../../core/wire/contract.ts";
 import { answerFrames } from "../../../core/wire/stream/answer_frames.ts";
 import { listReceipts } from "../../../kv/receipts/receipts.ts";
 import { verifyStore } from "../../../kv/verify/verify.ts";
-import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
+import {
+  openTestGateway,
+  type TestGatewayOptions,
+} from "../../support/gateways/gateway_in_process.ts";
+import { ManualTime } from "../../support/manual_time.ts";
 import { answerOf, streamOf } from "../../support/hosted_answers.ts";
 import { readStream, readWhole } from "../../conformance/clients.ts";
 import { until } from "../../support/until.ts";
@@ -177,6 +181,7 @@ async function openWorld(
   searcher: Style,
   webSearchModel: string | undefined,
   creditVnd = usualCreditVnd,
+  options: Pick<TestGatewayOptions, "time" | "timer"> = {},
 ) {
   const events = { headers: { "content-type": "text/event-stream" } };
   let plan: Plan = () => undefined;
@@ -198,6 +203,7 @@ async function openWorld(
   const gateway = await openTestGateway({
     env: { PROVIDER_KEY: "provider-secret-1234567890" },
     file: () => file(provider.port, searcher, webSearchModel),
+    ...options,
   });
   const { key, accountId } = await gateway.customer(creditVnd);
   const open = async (
@@ -392,6 +398,17 @@ function acceptStrictly(style: Style, text: string, stream: boolean): void {
   readWhole(style, body);
 }
 
+/** A limit of output that leaves room for many rounds. */
+const manyTokens = {
+  messages: { max_tokens: 1_000 },
+  chat: { max_tokens: 1_000 },
+  responses: { max_output_tokens: 1_000 },
+  gemini: { generationConfig: { maxOutputTokens: 1_000 } },
+} satisfies Record<Style, object>;
+
+const endedForLength =
+  /"(?:stop_reason":"max_tokens|finish_reason":"length|reason":"max_output_tokens|finishReason":"MAX_TOKENS)"/;
+
 const roundMicroVnd = 30_000n;
 const query: JsonObject = { query: "capital of Vietnam" };
 
@@ -567,6 +584,75 @@ Deno.test("a search that the wallet cannot pay beside the running call fails alo
     assertEquals(receipts.map(({ model }) => model), Array(i + 1).fill("plain-chat"));
   }
   assertEquals(await world.spentMicroVnd(), 4n * roundMicroVnd);
+});
+
+Deno.test("a search does not wait for the money that its own call holds", async () => {
+  // Timers end only when the test says so: a search that waited would wait for ever.
+  const time = new ManualTime(Date.UTC(2026, 10, 20, 5, 30, 30));
+  await using world = await openWorld("messages", "searcher", 150, { time, timer: time });
+  const limits = { dailyLimitMicroVnd: 150_000_000n };
+  const { key } = await world.gateway.customer(usualCreditVnd, limits);
+  world.plan(searchingUntil(/search failed/i, [["web_search", query]]));
+  for (const ownKey of [undefined, key]) {
+    for (const stream of [false, true]) {
+      const { status, text } = await world.send(
+        "messages",
+        "plain-chat",
+        stream,
+        beside.messages,
+        ownKey,
+      );
+      assertEquals(status, 200, text);
+      assert(text.includes("web_search_tool_result_error"), text);
+      assert(text.includes("is the capital."), text);
+    }
+  }
+});
+
+Deno.test("no round begins that the wallet or the key cannot pay: the answer ends for length", async () => {
+  await using world = await openWorld("messages", "searcher");
+  const { wallet } = world.gateway.assembled.gateway;
+  const usage = { prompt_tokens: 140_000, completion_tokens: 20, total_tokens: 140_020 };
+  const payers = {
+    wallet: () => world.gateway.customer(260),
+    key: () => world.gateway.customer(usualCreditVnd, { dailyLimitMicroVnd: 260_000_000n }),
+    neither: () => world.gateway.customer(usualCreditVnd),
+  };
+  for (const caller of styles) {
+    for (const stream of [false, true]) {
+      for (const [bound, customer] of Object.entries(payers)) {
+        const name = `${caller}, ${stream ? "streamed" : "whole"}, bound by ${bound}`;
+        const { accountId, key } = await customer();
+        let rounds = 0;
+        world.plan(({ isSearcher, body }) => {
+          if (isSearcher) return undefined;
+          rounds++;
+          if (JSON.stringify(body).includes("No more searches")) return undefined;
+          return { ...calling("chat", [["web_search", { query: `q${rounds}` }]]), usage };
+        });
+        const body = {
+          ...beside[caller],
+          ...manyTokens[caller],
+          ...(caller === "chat" && stream && { stream_options: { include_usage: true } }),
+        };
+        const { status, text } = await world.send(caller, "plain-chat", stream, body, key);
+        assertEquals(status, 200, `${name}: ${text}`);
+        acceptStrictly(caller, text, stream);
+        const isPaid = bound === "neither";
+        assertEquals(rounds > 1, isPaid, name);
+        assertEquals(
+          endedForLength.test(text),
+          !isPaid,
+          name,
+        );
+        const { receipts } = await listReceipts(world.gateway.kv, accountId, { limit: 50 });
+        const main = receipts.find(({ model }) => model === "plain-chat");
+        assertEquals(main?.shortfallMicroVnd, 0n, name);
+        if (!isPaid) assertEquals(main?.costMicroVnd, 140_020_000n, name);
+        assertEquals((await wallet.balance(accountId)).reservedMicroVnd, 0n, name);
+      }
+    }
+  }
 });
 
 Deno.test("a later round that fails ends the answer with its error; no more is charged than was used", async () => {

@@ -46,6 +46,7 @@ function roundsOf(
     style: "chat",
     offered,
     citesSources: false,
+    payRound: () => Promise.resolve(true),
     searcher: {
       time: { clock: time, deadlines: new Deadlines({ clock: time, timer: time }) },
       search,
