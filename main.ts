@@ -4,20 +4,20 @@
  * Where to read on; the layout is in `docs/internals/ARCHITECTURE.md`:
  *
  * 1. Settings: `core/config/config.ts`, and `core/catalog/catalog.ts` for `gateway.json`.
- * 2. Start and stop: `routes/server/serve.ts`; `routes/server/assemble.ts` puts the parts together.
- * 3. Paths: `routes/app.ts`, then `routes/api/app.ts` for `/v1` and `routes/dashboard/mod.ts` for pages.
- * 4. A chat call: `routes/api/chat/chat.ts`, `core/calls/attempt_loop.ts`, `core/wire/mod.ts`.
- * 5. Money: `core/billing/outcome.ts` for what is charged, `kv/wallet/mod.ts` for how it moves.
+ * 2. Start and stop: `routes/server/serve.ts`; `routes/server/assembly/assemble.ts` puts the parts together.
+ * 3. Paths: `routes/server/listen/app.ts`, then `routes/api/app.ts` for `/v1` and `routes/dashboard/mod.ts` for pages.
+ * 4. A chat call: `routes/api/chat/chat.ts`, `core/calls/attempts/attempt_loop.ts`, `core/wire/mod.ts`.
+ * 5. Money: `core/billing/outcome.ts` for what is charged, `kv/money/wallet/mod.ts` for how it moves.
  * 6. Commands: `routes/operator/cli/cli.ts`.
  */
 import { systemClock } from "./core/lib/time/clock.ts";
 import { readConfig } from "./core/config/config.ts";
-import { setVariables } from "./core/config/environment.ts";
-import { createCron, registerCron } from "./routes/server/cron.ts";
-import { createLineWriter } from "./routes/server/line_writer.ts";
+import { setVariables } from "./core/lib/environment/environment.ts";
+import { createCron, registerCron } from "./routes/process/cron.ts";
+import { createLineWriter } from "./routes/process/line_writer.ts";
 import { serve } from "./routes/server/serve.ts";
-import { createStopSignals } from "./routes/server/stop_signals.ts";
-import { eventLine } from "./routes/api/call_log.ts";
+import { createStopSignals } from "./routes/process/stop_signals.ts";
+import { eventLine } from "./routes/telemetry/call_log.ts";
 
 const cron = createCron();
 // At the top level, where Deno Deploy looks for schedules. Commands end by themselves, without cron.

@@ -9,17 +9,17 @@ import {
   beforeIdsOf,
   parseId,
   type RequestId,
-} from "../core/lib/ids.ts";
-import type { Receipt } from "../core/billing/receipt.ts";
-import { findAccountByEmail } from "../kv/accounts/accounts.ts";
-import { openSession } from "../kv/accounts/sessions.ts";
-import { listApiKeys } from "../kv/api_keys/api_keys.ts";
-import { writeRefusedCall } from "../kv/calls/refused_calls.ts";
-import { RefusedHourCounts } from "../kv/calls/refused_hours.ts";
-import { chunkGroups, groupReceipts } from "../kv/receipts/day_sum_group.ts";
-import { writeIndex } from "../kv/receipts/index_write.ts";
-import { ReceiptPageLayout } from "../kv/receipts/receipt_pages.ts";
-import type { KeyValueStore } from "../kv/store/key_value_store.ts";
+} from "../core/lib/ids/ids.ts";
+import type { Receipt } from "../core/billing/usage/receipt.ts";
+import { findAccountByEmail } from "../kv/people/accounts/accounts.ts";
+import { openSession } from "../kv/people/accounts/sessions.ts";
+import { listApiKeys } from "../kv/people/api_keys/api_keys.ts";
+import { writeRefusedCall } from "../kv/services/calls/refused_calls.ts";
+import { RefusedHourCounts } from "../kv/services/calls/refused_hours.ts";
+import { chunkGroups, groupReceipts } from "../kv/money/receipts/day_sum_group.ts";
+import { writeIndex } from "../kv/money/receipts/index_write.ts";
+import { ReceiptPageLayout } from "../kv/money/receipts/receipt_pages.ts";
+import type { KeyValueStore } from "../kv/engine/store/key_value_store.ts";
 import { print } from "./print.ts";
 import { receiptDraft } from "./receipt_draft.ts";
 

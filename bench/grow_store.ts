@@ -3,16 +3,16 @@
  * keys. Receipts go through the wallet engine, so that they are what the gateway writes.
  */
 import { systemClock } from "../core/lib/time/clock.ts";
-import { type AccountId, newId } from "../core/lib/ids.ts";
-import { newMasterKey, readMasterKeys } from "../core/api_keys/seal.ts";
-import { fromVnd } from "../core/billing/micro_vnd.ts";
-import { createAccount } from "../kv/accounts/accounts.ts";
-import { createApiKey } from "../kv/api_keys/api_key_changes.ts";
-import { credit } from "../kv/ledger/ledger.ts";
-import { openWalletEngine, type WalletEngine } from "../kv/wallet/mod.ts";
+import { type AccountId, newId } from "../core/lib/ids/ids.ts";
+import { newMasterKey, readMasterKeys } from "../core/people/api_keys/seal.ts";
+import { fromVnd } from "../core/billing/money/micro_vnd.ts";
+import { createAccount } from "../kv/people/accounts/accounts.ts";
+import { createApiKey } from "../kv/people/api_keys/api_key_changes.ts";
+import { credit } from "../kv/money/ledger/ledger.ts";
+import { openWalletEngine, type WalletEngine } from "../kv/money/wallet/mod.ts";
 import { print } from "./print.ts";
 import { receiptDraft } from "./receipt_draft.ts";
-import type { KeyValueStore } from "../kv/store/key_value_store.ts";
+import type { KeyValueStore } from "../kv/engine/store/key_value_store.ts";
 
 const wallets = 1_000;
 const keysPerWallet = 10;

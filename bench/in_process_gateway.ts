@@ -1,14 +1,14 @@
 /** A gateway inside this process, on a store in memory whose calls can be counted. */
 import { systemClock } from "../core/lib/time/clock.ts";
 import { readConfig } from "../core/config/config.ts";
-import { newMasterKey, readMasterKeys } from "../core/api_keys/seal.ts";
-import { fromVnd } from "../core/billing/micro_vnd.ts";
-import { createAccount } from "../kv/accounts/accounts.ts";
-import { createApiKey } from "../kv/api_keys/api_key_changes.ts";
-import { credit } from "../kv/ledger/ledger.ts";
-import { createApp } from "../routes/app.ts";
-import { assemble } from "../routes/server/assemble.ts";
-import type { KeyValueStore } from "../kv/store/key_value_store.ts";
+import { newMasterKey, readMasterKeys } from "../core/people/api_keys/seal.ts";
+import { fromVnd } from "../core/billing/money/micro_vnd.ts";
+import { createAccount } from "../kv/people/accounts/accounts.ts";
+import { createApiKey } from "../kv/people/api_keys/api_key_changes.ts";
+import { credit } from "../kv/money/ledger/ledger.ts";
+import { createApp } from "../routes/server/listen/app.ts";
+import { assemble } from "../routes/server/assembly/assemble.ts";
+import type { KeyValueStore } from "../kv/engine/store/key_value_store.ts";
 import { configuration } from "./gateway.ts";
 
 /** Calls `onCall` with the result of each call of a method. */

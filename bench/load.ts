@@ -4,8 +4,8 @@
  */
 import { systemClock } from "../core/lib/time/clock.ts";
 import { Deadlines } from "../core/lib/time/deadlines.ts";
-import { createHttp1Transport } from "../core/lib/http1/transport.ts";
-import type { UpstreamExchange, UpstreamRequest } from "../core/upstream/transport.ts";
+import { createHttp1Transport } from "../core/net/http1/transport.ts";
+import type { UpstreamExchange, UpstreamRequest } from "../core/net/transport/transport.ts";
 import { denoConnect } from "../routes/upstream/deno_connect.ts";
 import { EventMeter } from "./event_meter.ts";
 import type { LoadJob, LoadResult } from "./load_job.ts";

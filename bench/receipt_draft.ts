@@ -1,6 +1,6 @@
 /** The receipt of a usual call. */
-import { type ApiKeyId, newId } from "../core/lib/ids.ts";
-import type { ReceiptDraft } from "../kv/wallet/mod.ts";
+import { type ApiKeyId, newId } from "../core/lib/ids/ids.ts";
+import type { ReceiptDraft } from "../kv/money/wallet/mod.ts";
 
 export function receiptDraft(keyId: ApiKeyId): ReceiptDraft {
   const nowMs = Date.now();

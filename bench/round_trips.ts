@@ -5,7 +5,7 @@
 import { countCalls, openInProcessGateway } from "./in_process_gateway.ts";
 import { wholeAnswer } from "./mock_answers.ts";
 import type { Row } from "./report.ts";
-import type { KeyValueStore } from "../kv/store/key_value_store.ts";
+import type { KeyValueStore } from "../kv/engine/store/key_value_store.ts";
 
 const calls = 50;
 /** Keys, leases and routes are in memory after these. */

@@ -6,9 +6,9 @@
  * `deno run --allow-all bench/wallet_engine.ts [seconds]`
  */
 import { systemClock } from "../core/lib/time/clock.ts";
-import { type AccountId, type ApiKeyId, newId } from "../core/lib/ids.ts";
-import { credit } from "../kv/ledger/ledger.ts";
-import { openWalletEngine, type ReceiptDraft, type WalletEngine } from "../kv/wallet/mod.ts";
+import { type AccountId, type ApiKeyId, newId } from "../core/lib/ids/ids.ts";
+import { credit } from "../kv/money/ledger/ledger.ts";
+import { openWalletEngine, type ReceiptDraft, type WalletEngine } from "../kv/money/wallet/mod.ts";
 import { print } from "./print.ts";
 import { median } from "./statistics.ts";
 

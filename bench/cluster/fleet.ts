@@ -1,5 +1,5 @@
 /** Gateways over one real store for the cluster benchmark, directly or through a proxy that delays. */
-import { newMasterKey } from "../../core/api_keys/seal.ts";
+import { newMasterKey } from "../../core/people/api_keys/seal.ts";
 import type { ClusterEngine } from "../../tests/cluster/stores.ts";
 import { startTcpProxy, type TcpProxy } from "../../tests/support/servers/tcp_proxy.ts";
 import { output, Server } from "../child.ts";

@@ -1,9 +1,9 @@
 /** Policies that pick a route: the gateway's, and two simple ones for comparison. */
 import { Deadlines } from "../../core/lib/time/deadlines.ts";
-import type { Hedge } from "../../core/calls/attempt_loop.ts";
+import type { Hedge } from "../../core/calls/attempts/attempt_loop.ts";
 import type { Model, Route } from "../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../core/catalog/schema.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { LiveRouter } from "../../core/routing/live_router.ts";
 import { type Scenario, second } from "./scenarios.ts";
 

@@ -4,10 +4,10 @@
  * Whatever a provider reports, its customer pays no more than a small multiple of the worst case
  * that was known before the call; the rest is between the provider and the operator.
  */
-import { dearestOf, hasMediaParts, partsWithin } from "./media_parts.ts";
-import type { AppliedPrice, TokenRates } from "./receipt.ts";
+import { dearestOf, hasMediaParts, partsWithin } from "./usage/media_parts.ts";
+import type { AppliedPrice, TokenRates } from "./usage/receipt.ts";
 import { costOfTokens, ratesFor, tokensPerRate } from "./price.ts";
-import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
+import { billedInputTokens, type TokenUsage } from "./tokens/token_usage.ts";
 
 /**
  * Multiple of the worst case. Not one: tokenizers of a model differ from route to route, some

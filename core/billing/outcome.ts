@@ -7,10 +7,15 @@
  * - Out: a charge in µVND and the fields of a receipt.
  * - Never: moves money (`kv/wallet/` does), or rounds a sum of money through floating point.
  */
-import { type ReservedTool, type ToolCharge, toolFees, type ToolUses } from "./hosted_tools.ts";
-import type { AppliedPrice, Outcome } from "./receipt.ts";
+import {
+  type ReservedTool,
+  type ToolCharge,
+  toolFees,
+  type ToolUses,
+} from "./usage/hosted_tools.ts";
+import type { AppliedPrice, Outcome } from "./usage/receipt.ts";
 import { estimateOutputTokens } from "./tokens/rough_estimate.ts";
-import { believableUsage, type EstimateCorrection } from "./believable_usage.ts";
+import { believableUsage, type EstimateCorrection } from "./usage/believable_usage.ts";
 import {
   type Implausible,
   implausibleSide,
@@ -19,8 +24,8 @@ import {
   wroteTooMuch,
 } from "./charge_ceiling.ts";
 import { costOfTokens, costOfUnits } from "./price.ts";
-import type { TokenBounds } from "./token_bounds.ts";
-import { noTokens, type ReportedUsage, type TokenUsage } from "./token_usage.ts";
+import type { TokenBounds } from "./tokens/token_bounds.ts";
+import { noTokens, type ReportedUsage, type TokenUsage } from "./tokens/token_usage.ts";
 
 /** The facts about a chat call at its end. */
 export interface ChatEnd {

@@ -1,13 +1,13 @@
 /** Prices as the operator writes them, and the cost of a call under them: pure and exact. */
-import { invariant } from "../lib/assert.ts";
-import { defined } from "../lib/defined.ts";
-import { dearestOf, mediaDifference } from "./media_parts.ts";
-import type { ToolPrices } from "./hosted_tools.ts";
-import { maxReportedTokens } from "./limits.ts";
-import type { AppliedPrice, TokenRates } from "./receipt.ts";
-import { billedInputTokens, type TokenUsage } from "./token_usage.ts";
+import { invariant } from "../lib/base/assert.ts";
+import { defined } from "../lib/base/defined.ts";
+import { dearestOf, mediaDifference } from "./usage/media_parts.ts";
+import type { ToolPrices } from "./usage/hosted_tools.ts";
+import { maxReportedTokens } from "./tokens/limits.ts";
+import type { AppliedPrice, TokenRates } from "./usage/receipt.ts";
+import { billedInputTokens, type TokenUsage } from "./tokens/token_usage.ts";
 import { tierFactors, type TierPrices } from "./service_tiers.ts";
-import { microVndOf, type WrittenVnd } from "./written_vnd.ts";
+import { microVndOf, type WrittenVnd } from "./money/written_vnd.ts";
 
 /** One step of a price by length, in whole seconds, both ends included. */
 export interface VideoPriceTier {

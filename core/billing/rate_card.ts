@@ -5,8 +5,8 @@
  * once, so sums of calls differ from an invoice by less than a µVND per call. A card has an id that follows from its
  * content: receipts name it, and a changed rate is another card.
  */
-import { hashBase62 } from "../wire/tools/short_hash.ts";
-import { type CountedTool, countedTools } from "./hosted_tools.ts";
+import { hashBase62 } from "../lib/hash/short_hash.ts";
+import { type CountedTool, countedTools } from "./usage/hosted_tools.ts";
 import { tierFactors } from "./service_tiers.ts";
 import type { CostRates, RouteCost, WrittenCost } from "./route_cost.ts";
 

@@ -1,5 +1,5 @@
 /** What a provider charges for a route, as the operator writes it: the forms of prices, in the provider's currency. */
-import type { CountedTool } from "./hosted_tools.ts";
+import type { CountedTool } from "./usage/hosted_tools.ts";
 import type { TierPrices } from "./service_tiers.ts";
 
 /** An amount of the provider's currency: a number, or a decimal text such as `"0.075"`. */

@@ -5,9 +5,9 @@
  * requested one. It is charged by the tier that the provider reports, but never more than was reserved: a caller that
  * asks for no tier does not pay for one.
  */
-import { defined } from "../lib/defined.ts";
-import type { AppliedPrice, TokenRates } from "./receipt.ts";
-import { microVndOf, type WrittenVnd } from "./written_vnd.ts";
+import { defined } from "../lib/base/defined.ts";
+import type { AppliedPrice, TokenRates } from "./usage/receipt.ts";
+import { microVndOf, type WrittenVnd } from "./money/written_vnd.ts";
 
 /** Factors as written, by tier. */
 export type TierPrices = Readonly<Record<string, WrittenVnd>>;

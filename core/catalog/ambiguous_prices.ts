@@ -1,5 +1,5 @@
 /** Finds prices of a catalogue that are written so that a point may group thousands or begin a fraction. */
-import { priceProblem } from "../billing/read_amount.ts";
+import { priceProblem } from "../billing/money/read_amount.ts";
 import { isJsonObject, type Json } from "../lib/json/json.ts";
 
 /** Members of a catalogue whose texts are amounts of money. */

@@ -8,15 +8,15 @@
  * - Never: reads a file or the network, or holds a secret in its schema: the file names environment
  *   variables.
  */
-import { countedTools } from "../billing/hosted_tools.ts";
+import { countedTools } from "../billing/usage/hosted_tools.ts";
 import { toolPricesOf } from "../billing/price.ts";
 import { type CostCurrency, type RateCard, rateCard, vnd } from "../billing/rate_card.ts";
 import type { RouteCost } from "../billing/route_cost.ts";
-import type { DefaultRateLimits } from "../rate_limits/subjects.ts";
-import { defaultFirstOutputMs } from "../routing/limits.ts";
-import type { BillableFeature } from "../wire/billable_features/features.ts";
-import type { RouteCapabilities } from "../wire/contract.ts";
-import type { Model, ModelKind, Route, RouteStyle } from "./model.ts";
+import type { DefaultRateLimits } from "../limits/subjects.ts";
+import { defaultFirstOutputMs } from "../routing/health/limits.ts";
+import type { BillableFeature } from "../wire/contract/features.ts";
+import type { RouteCapabilities } from "../wire/contract/contract.ts";
+import type { Model, ModelKind, Route, RouteStyle } from "./entries/model.ts";
 import { presetOf } from "./presets/mod.ts";
 import type { Preset } from "./presets/preset.ts";
 import { type FormerCatalog, keptProviders, withKeptRoutes } from "./kept_parts.ts";

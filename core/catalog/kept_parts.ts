@@ -4,7 +4,7 @@
  * Routing keeps what it learned (breakers, speed, resting keys) by these objects, so what is the same keeps its object,
  * and what was changed begins without a history. A route is the same only if its provider is.
  */
-import type { Model } from "./model.ts";
+import type { Model } from "./entries/model.ts";
 import type { ProviderEntry } from "./schema.ts";
 
 type Providers = Readonly<Record<string, ProviderEntry>>;

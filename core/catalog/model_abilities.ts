@@ -1,8 +1,8 @@
 /** What callers may ask of a chat model, over all of its routes. */
-import type { ProviderStyle, Style } from "../wire/contract.ts";
-import { resolveCapabilities } from "../wire/capabilities.ts";
+import type { ProviderStyle, Style } from "../wire/contract/contract.ts";
+import { resolveCapabilities } from "../wire/contract/capabilities.ts";
 import { takesHostedTools } from "../wire/tools/tool_fields.ts";
-import type { Model, RouteStyle } from "./model.ts";
+import type { Model, RouteStyle } from "./entries/model.ts";
 
 /** The abilities of a chat model. */
 export interface ModelAbilities {

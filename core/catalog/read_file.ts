@@ -1,9 +1,9 @@
 /** Reads `gateway.json` and lists everything that is wrong with it, in its shape and beyond. */
 import { z } from "zod";
-import { ambiguousNumbers } from "../billing/read_amount.ts";
+import { ambiguousNumbers } from "../billing/money/read_amount.ts";
 import type { Json } from "../lib/json/json.ts";
 import { ambiguousPrices } from "./ambiguous_prices.ts";
-import { issueLines } from "../config/environment.ts";
+import { issueLines } from "../lib/environment/environment.ts";
 import { buildCatalog, type BuildCatalogOptions, buildModel, type Catalog } from "./catalog.ts";
 import { type CatalogParts, catalogProblems, type UnreadModel } from "./problems.ts";
 import { environmentName, gatewayFileSchema, modelSchema } from "./schema.ts";

@@ -3,20 +3,20 @@
  * variables. The JSON Schema in `docs/gateway.schema.json` is generated from here (`deno task schema`).
  */
 import { z } from "zod";
-import { spendingOrders } from "../credits/pots.ts";
-import { billableFeatures } from "../wire/billable_features/features.ts";
-import { routeCapabilitiesSchema } from "../wire/capabilities.ts";
-import { maxOutputTokensOfCall, maxReportedTokens } from "../billing/limits.ts";
-import { maxCallMs, maxModelNameChars } from "../limits.ts";
-import { driverHeaders } from "../lib/http1/request_head.ts";
-import { videoRulesSchema } from "../media/video/rules.ts";
-import { authKinds, describeAuthKinds } from "./auth_kinds.ts";
+import { spendingOrders } from "../trade/credits/pots.ts";
+import { billableFeatures } from "../wire/contract/features.ts";
+import { routeCapabilitiesSchema } from "../wire/contract/capabilities.ts";
+import { maxOutputTokensOfCall, maxReportedTokens } from "../billing/tokens/limits.ts";
+import { maxCallMs, maxModelNameChars } from "../lib/base/limits.ts";
+import { driverHeaders } from "../net/http1/request_head.ts";
+import { videoRulesSchema } from "./entries/video_rules.ts";
+import { authKinds, describeAuthKinds } from "./entries/auth_kinds.ts";
 import { expandProvider } from "./presets/expand.ts";
 import { presetNames } from "./presets/mod.ts";
-import { cloudAuthSchema, cloudSchema } from "./cloud_schema.ts";
-import { priceSchema } from "./price_schema.ts";
-import { costSchema, currenciesSchema, providerCurrency } from "./cost_schema.ts";
-import { defaultRateLimitsSchema, modelRateLimitsSchema } from "./rate_limits_schema.ts";
+import { cloudAuthSchema, cloudSchema } from "./entries/cloud_schema.ts";
+import { priceSchema } from "./entries/price_schema.ts";
+import { costSchema, currenciesSchema, providerCurrency } from "./entries/cost_schema.ts";
+import { defaultRateLimitsSchema, modelRateLimitsSchema } from "./entries/rate_limits_schema.ts";
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/).max(maxModelNameChars);
 

@@ -2,7 +2,7 @@
  * Finds prices that are below what a provider charges, by comparing the rates of models and of their routes. A price per
  * call over a cost per token cannot be compared so; margins show it.
  */
-import { countedTools } from "../billing/hosted_tools.ts";
+import { countedTools } from "../billing/usage/hosted_tools.ts";
 import { applyPrice, type CataloguePrice, toolPricesOf } from "../billing/price.ts";
 import {
   bucketName,
@@ -15,8 +15,8 @@ import {
   unitsPerRate,
 } from "../billing/rate_card.ts";
 import { unitsOnCard } from "../billing/provider_cost.ts";
-import type { TokenRates } from "../billing/receipt.ts";
-import { microVndOf } from "../billing/written_vnd.ts";
+import type { TokenRates } from "../billing/usage/receipt.ts";
+import { microVndOf } from "../billing/money/written_vnd.ts";
 import type { Catalog, Model, Route } from "./catalog.ts";
 
 /** A rate that customers pay and the one that the provider charges: per 1,000,000 tokens, per minute or per piece. */

@@ -8,7 +8,7 @@ import { joined } from "../lib/bytes/byte_parts.ts";
 import { isJsonObject, type JsonObject } from "../lib/json/json.ts";
 import { decodeBase64 } from "../lib/runtime/mod.ts";
 import { encodeSseEvent } from "../lib/sse/writer.ts";
-import { type ByteReader, UpstreamFailure } from "../upstream/transport.ts";
+import { type ByteReader, UpstreamFailure } from "../net/transport/transport.ts";
 import { bedrockError } from "./bedrock_errors.ts";
 
 const decoder = new TextDecoder();

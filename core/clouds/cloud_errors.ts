@@ -1,5 +1,5 @@
 /** Refusals of clouds, read into statuses and bodies that the gateway understands of every provider. */
-import type { Cloud } from "../catalog/cloud_schema.ts";
+import type { Cloud } from "../catalog/entries/cloud_schema.ts";
 import { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 import { bedrockError } from "./bedrock_errors.ts";
 import { type CloudError, cloudError } from "./cloud_error.ts";

@@ -1,17 +1,17 @@
 /** A transport that adds a cloud's credential to requests and brings its answers into the plain form of a style. */
-import type { Cloud } from "../catalog/cloud_schema.ts";
-import { maxErrorBodyBytes } from "../calls/limits.ts";
-import { decompressed } from "../calls/decompressed.ts";
-import { readBeginning, readWhole } from "../calls/read_whole.ts";
+import type { Cloud } from "../catalog/entries/cloud_schema.ts";
+import { maxErrorBodyBytes } from "../calls/stream/limits.ts";
+import { decompressed } from "../net/transport/decompressed.ts";
+import { readBeginning, readWhole } from "../net/transport/read_whole.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
-import { bodyOf } from "../upstream/given_body.ts";
+import { bodyOf } from "../net/transport/given_body.ts";
 import {
   type Transport,
   type UpstreamExchange,
   UpstreamFailure,
   type UpstreamRequest,
   type UpstreamResponse,
-} from "../upstream/transport.ts";
+} from "../net/transport/transport.ts";
 import { BedrockEvents } from "./bedrock_stream.ts";
 import { readCloudError } from "./cloud_errors.ts";
 import { type Authorizer, CredentialFailure } from "./credentials/authorizer.ts";

@@ -7,8 +7,8 @@
  * - Out: the cloud's form of it; answers in the plain form of the style again.
  * - Never: converts between styles, or chooses routes.
  */
-import type { Cloud } from "../catalog/cloud_schema.ts";
-import type { RouteStyle } from "../catalog/model.ts";
+import type { Cloud } from "../catalog/entries/cloud_schema.ts";
+import type { RouteStyle } from "../catalog/entries/model.ts";
 import type { JsonObject } from "../lib/json/json.ts";
 
 /** What a path depends on. */

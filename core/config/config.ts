@@ -19,14 +19,18 @@ import {
 } from "./catalog_reading.ts";
 import { readVariables, variableNames } from "./config_variables.ts";
 import { unknownVariables } from "./unknown_variables.ts";
-import { type Environment, issueLines, setVariables } from "./environment.ts";
-import type { MailSettings } from "../mail/mail_url.ts";
+import { type Environment, issueLines, setVariables } from "../lib/environment/environment.ts";
+import type { MailSettings } from "../people/mail/mail_url.ts";
 import { isDenoDeploy, withPlatformDefaults } from "./platform.ts";
 import { proxyProblems } from "./proxies.ts";
-import { secretText } from "./secret_text.ts";
+import { secretText } from "../lib/environment/secret_text.ts";
 import type { StoreLocation } from "./store_location.ts";
 import type { SupportContact } from "./support.ts";
-import { readTopupSettings, type TopupSettings, topupVariableNames } from "../payments/settings.ts";
+import {
+  readTopupSettings,
+  type TopupSettings,
+  topupVariableNames,
+} from "../trade/settings/settings.ts";
 
 /** The configuration of the gateway. */
 export interface Config {

@@ -1,13 +1,13 @@
 /** Reads the environment variables of the configuration and describes what is wrong with each. */
 import { z } from "zod";
-import { normaliseEmail } from "../accounts/email_address.ts";
+import { normaliseEmail } from "../people/accounts/email_address.ts";
 import { backupKeyProblem } from "./backup_key.ts";
-import { type Environment, issueLines, wholeNumber } from "./environment.ts";
-import { masterKeysProblem } from "../api_keys/seal.ts";
+import { type Environment, issueLines, wholeNumber } from "../lib/environment/environment.ts";
+import { masterKeysProblem } from "../people/api_keys/seal.ts";
 import { leastMemoryMb, mostWorkers } from "./memory_bounds.ts";
-import { localAddress } from "../lib/net/local_address.ts";
-import { type MailSettings, readMailUrl } from "../mail/mail_url.ts";
-import { secretProblem, secretText } from "./secret_text.ts";
+import { localAddress } from "../net/addresses/local_address.ts";
+import { type MailSettings, readMailUrl } from "../people/mail/mail_url.ts";
+import { secretProblem, secretText } from "../lib/environment/secret_text.ts";
 import { isDenoDeploy, platformProblems } from "./platform.ts";
 import { readStoreLocation, type StoreLocation } from "./store_location.ts";
 import { readSupport, type SupportContact } from "./support.ts";

@@ -1,5 +1,5 @@
 /** Recognises a hosting platform whose instances come and go, and the settings that follow from it. */
-import type { Environment } from "./environment.ts";
+import type { Environment } from "../lib/environment/environment.ts";
 import type { StoreLocation } from "./store_location.ts";
 
 /**

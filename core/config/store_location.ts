@@ -1,6 +1,6 @@
 /** Reads `GATEWAY_KV`. */
 import { parseUrl } from "../lib/runtime/mod.ts";
-import { holdsControls } from "./address.ts";
+import { holdsControls } from "../lib/environment/address.ts";
 
 /** Where the gateway keeps its records. */
 export type StoreLocation =

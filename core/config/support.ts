@@ -1,6 +1,6 @@
 /** The support contact that pages and mails show, if the operator has set one. */
 import { parseUrl } from "../lib/runtime/mod.ts";
-import { normaliseEmail } from "../accounts/email_address.ts";
+import { normaliseEmail } from "../people/accounts/email_address.ts";
 
 /** The contact to which customers turn. */
 export interface SupportContact {

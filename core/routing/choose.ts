@@ -5,7 +5,7 @@
  */
 import type { Route, RouteStyle } from "../catalog/catalog.ts";
 import { isNear } from "./network_distance.ts";
-import type { FormerRoute } from "./router.ts";
+import type { FormerRoute } from "./contract/router.ts";
 
 /** A route that may be tried, with what is known of its speed. */
 export interface Choice {

@@ -2,8 +2,13 @@
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { ProviderAccess } from "./provider_access.ts";
-import { RouteHealth } from "./route_health.ts";
-import { type ModelStatus, type Operation, operations, type RouteReport } from "./router.ts";
+import { RouteHealth } from "./health/route_health.ts";
+import {
+  type ModelStatus,
+  type Operation,
+  operations,
+  type RouteReport,
+} from "./contract/router.ts";
 
 /** Makes entries when they are first asked for. Bounded by the routes of the catalog. */
 export class HealthTable {

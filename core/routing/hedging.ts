@@ -5,11 +5,11 @@
  * the 95th percentile of its first outputs, once enough of them were measured. Every other stream gets a second route
  * only if its first one turns out to be stuck.
  */
-import type { Hedge } from "../calls/attempt_loop.ts";
+import type { Hedge } from "../calls/attempts/attempt_loop.ts";
 import type { Model } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
-import { LatencyHistogram } from "./latency_histogram.ts";
-import type { RouteHealth } from "./route_health.ts";
+import { LatencyHistogram } from "./health/latency_histogram.ts";
+import type { RouteHealth } from "./health/route_health.ts";
 
 /** First outputs measured before hedging starts: a p95 of fewer is a guess. */
 export const hedgeMinSamples = 20;

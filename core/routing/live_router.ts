@@ -7,20 +7,20 @@
  * {@linkcode RecentCalls} (the public status). Clock and random numbers are injected, so tests and simulations decide
  * them.
  */
-import { type Hedge, isRouteFault } from "../calls/attempt_loop.ts";
-import type { RouteAccess } from "../calls/chat_exchange.ts";
-import type { AttemptResult } from "../calls/route_attempt.ts";
+import { type Hedge, isRouteFault } from "../calls/attempts/attempt_loop.ts";
+import type { RouteAccess } from "../calls/exchange/chat_exchange.ts";
+import type { AttemptResult } from "../calls/attempts/route_attempt.ts";
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
-import type { GatewayError } from "../errors.ts";
-import type { BreakerState } from "./breaker.ts";
+import type { GatewayError } from "../lib/errors/errors.ts";
+import type { BreakerState } from "./health/breaker.ts";
 import { type Choice, formerFirst, orderRoutes } from "./choose.ts";
-import { CustomerLimits } from "./customer_limits.ts";
-import { FalseReports } from "./false_reports.ts";
+import { CustomerLimits } from "./contract/customer_limits.ts";
+import { FalseReports } from "./health/false_reports.ts";
 import { HealthTable, routeReports } from "./health_table.ts";
 import { Hedging } from "./hedging.ts";
 import { ProviderAccess, type ProviderAccessOptions } from "./provider_access.ts";
-import { RecentCalls } from "./recent_calls.ts";
-import type { HealthSample, RouteHealth } from "./route_health.ts";
+import { RecentCalls } from "./health/recent_calls.ts";
+import type { HealthSample, RouteHealth } from "./health/route_health.ts";
 import type {
   ModelStatus,
   Operation,
@@ -28,8 +28,13 @@ import type {
   RouteQuery,
   Router,
   RouteReport,
-} from "./router.ts";
-import type { RouterOfThreads, SharedState, TokenAnswer, WantedToken } from "./shared_state.ts";
+} from "./contract/router.ts";
+import type {
+  RouterOfThreads,
+  SharedState,
+  TokenAnswer,
+  WantedToken,
+} from "./contract/shared_state.ts";
 import { StateExchange } from "./state_exchange.ts";
 
 /** What the router needs of the running gateway. */

@@ -1,7 +1,7 @@
 import type { Model } from "../catalog/catalog.ts";
-import { GatewayError } from "../errors.ts";
-import { maintenanceRetrySeconds } from "./limits.ts";
-import type { Operation, Router } from "./router.ts";
+import { GatewayError } from "../lib/errors/errors.ts";
+import { maintenanceRetrySeconds } from "./health/limits.ts";
+import type { Operation, Router } from "./contract/router.ts";
 
 /**
  * Builds the error for a client if no route of a model may be tried.

@@ -8,12 +8,12 @@
 import type { Catalog, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Deadline, Deadlines } from "../lib/time/deadlines.ts";
-import type { CustomerLimits } from "./customer_limits.ts";
+import type { CustomerLimits } from "./contract/customer_limits.ts";
 import type { HealthTable } from "./health_table.ts";
 import type { ProviderAccess } from "./provider_access.ts";
-import type { RouteHealth } from "./route_health.ts";
-import type { Operation } from "./router.ts";
-import type { RouteName, SharedState } from "./shared_state.ts";
+import type { RouteHealth } from "./health/route_health.ts";
+import type { Operation } from "./contract/router.ts";
+import type { RouteName, SharedState } from "./contract/shared_state.ts";
 
 /** Milliseconds for which counts are gathered: ten messages a second are no load, and breakers look back for thirty seconds. */
 const gatherMs = 100;

@@ -51,30 +51,30 @@
  * if (message.stop_reason !== "end_turn" || message.model !== "mine") throw new Error("not converted");
  * ```
  */
-export type * from "./contract.ts";
-export { readAnswer } from "./answer_reading.ts";
-export { convertAnswer, convertRequest, type RequestConversion } from "./convert.ts";
-export { type ConvertedStream, convertStream } from "./convert_stream.ts";
-export { createConvertingPipe } from "./stream/converting_pipe.ts";
+export type * from "./contract/contract.ts";
+export { readAnswer } from "./convert/answer_reading.ts";
+export { convertAnswer, convertRequest, type RequestConversion } from "./convert/convert.ts";
+export { type ConvertedStream, convertStream } from "./convert/convert_stream.ts";
+export { createConvertingPipe } from "./convert/converting_pipe.ts";
 export { decodeProviderError, type ProviderErrorOptions } from "./errors/errors.ts";
 export {
   resolveCapabilities,
   type ResolvedCapabilities,
   routeCapabilitiesSchema,
-} from "./capabilities.ts";
-export { createNativePipe, type NativePipeContext } from "./stream/native_pipe.ts";
-export { withoutOwnReasoning } from "./chat/own_reasoning.ts";
-export { withoutForeignSignatures } from "./gemini/foreign_signatures.ts";
-export { unsignedCall, wrappedPrefix } from "./gemini/thought_signatures.ts";
+} from "./contract/capabilities.ts";
+export { createNativePipe, type NativePipeContext } from "./convert/native_pipe.ts";
+export { withoutOwnReasoning } from "./chat/request/own_reasoning.ts";
+export { withoutForeignSignatures } from "./gemini/request/foreign_signatures.ts";
+export { unsignedCall, wrappedPrefix } from "./gemini/answer/thought_signatures.ts";
 export { statelessAdvice } from "./fields/stateless_advice.ts";
-export { isStoredFile } from "./gemini/stored_files.ts";
-export { withReferenceNames } from "./gemini/field_names.ts";
-export { hasPathMembers, withoutPathMembers } from "./path_members.ts";
-export { withoutForeignBlocks } from "./messages/foreign_blocks.ts";
-export { mixesStylesInLoop, thinkingOffInMixedLoop } from "./messages/tool_loop.ts";
-export { sealPrefix } from "./reasoning_seal.ts";
-export { withoutSealedReasoning } from "./responses/reasoning_item.ts";
-export { errorBody, GatewayError } from "../errors.ts";
+export { isStoredFile } from "./gemini/request/stored_files.ts";
+export { withReferenceNames } from "./gemini/request/field_names.ts";
+export { hasPathMembers, withoutPathMembers } from "./contract/path_members.ts";
+export { withoutForeignBlocks } from "./messages/request/foreign_blocks.ts";
+export { mixesStylesInLoop, thinkingOffInMixedLoop } from "./messages/request/tool_loop.ts";
+export { sealPrefix } from "./fields/reasoning_seal.ts";
+export { withoutSealedReasoning } from "./responses/items/reasoning_item.ts";
+export { errorBody, GatewayError } from "../lib/errors/errors.ts";
 export { parseExactly } from "../lib/json/exact_json.ts";
 export { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";
 export { stringifyExactly } from "../lib/runtime/mod.ts";

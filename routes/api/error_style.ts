@@ -1,7 +1,7 @@
 /** Chooses the style of errors by endpoint. */
-import type { ErrorStyle } from "../../core/errors.ts";
-import type { HttpRequest } from "../http/http_request.ts";
-import { isGeminiClient, isGeminiPath } from "./gemini/query_key.ts";
+import type { ErrorStyle } from "../../core/lib/errors/errors.ts";
+import type { HttpRequest } from "../http/body/http_request.ts";
+import { isGeminiClient, isGeminiPath } from "./models/query_key.ts";
 import { listStyle } from "./models/models.ts";
 
 /**

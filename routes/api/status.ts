@@ -1,8 +1,8 @@
 /** GET /v1/status: the public status of each model, without a key. */
-import { hourOf, uptime } from "../../core/routing/availability.ts";
-import type { AvailabilityCounts } from "../../core/routing/availability.ts";
-import { readAvailability } from "../../kv/receipts/availability.ts";
-import type { Gateway } from "./gateway.ts";
+import { hourOf, uptime } from "../../core/routing/history/availability.ts";
+import type { AvailabilityCounts } from "../../core/routing/history/availability.ts";
+import { readAvailability } from "../../kv/services/status/availability.ts";
+import type { Gateway } from "./gateway/gateway.ts";
 
 /** Milliseconds between two readings of the public status from the store, however many clients ask. */
 const statusCacheMs = 10_000;

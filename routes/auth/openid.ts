@@ -10,7 +10,7 @@
  */
 import * as oauth from "oauth4webapi";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import { defined } from "../../core/lib/defined.ts";
+import { defined } from "../../core/lib/base/defined.ts";
 
 /** Milliseconds of one request to an OpenID provider: a person is waiting. */
 const openIdMs = 10_000;

@@ -2,8 +2,8 @@
  * Hashes passwords with salted scrypt of `node:crypto`, off the main thread and a few at a time.
  */
 import { randomBytes, scrypt, timingSafeEqual } from "node:crypto";
-import { GatewayError } from "../../core/errors.ts";
-import { normalisePassword } from "../../core/accounts/password_policy.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
+import { normalisePassword } from "../../core/people/accounts/password_policy.ts";
 
 /** Password hashes computed at the same time: each takes 64 MiB and a thread for a third of a second. */
 export const passwordHashesAtOnce = 2;

@@ -3,10 +3,10 @@
  * address stop many machines that attack one account, and floods of mails to one mailbox.
  * `sign_in_budgets.ts` decides which rule counts a request.
  */
-import { addressBlock } from "../../core/lib/net/ip_address.ts";
-import { resetMailMs } from "../../kv/accounts/tokens.ts";
-import { countTry, type RateRule, type RateVerdict } from "../../kv/accounts/rate_limits.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { addressBlock } from "../../core/net/addresses/ip_address.ts";
+import { resetMailMs } from "../../kv/people/accounts/tokens.ts";
+import { countTry, type RateRule, type RateVerdict } from "../../kv/people/accounts/rate_limits.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
 const minuteMs = 60_000;
 const hourMs = 60 * minuteMs;

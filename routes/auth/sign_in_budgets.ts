@@ -4,14 +4,14 @@
  * attackers can lock out only other unknown browsers, and the owner of the mailbox can always sign
  * in by a mailed link.
  */
-import { hashSecret } from "../../core/accounts/secret_token.ts";
-import { addressBlock } from "../../core/lib/net/ip_address.ts";
-import { type AccountId, parseId } from "../../core/lib/ids.ts";
-import { findAccountByEmail } from "../../kv/accounts/accounts.ts";
-import { areKnownPlaces, type PlaceHash } from "../../kv/accounts/known_places.ts";
-import { countTry, forgetTries, type RateVerdict } from "../../kv/accounts/rate_limits.ts";
+import { hashSecret } from "../../core/people/accounts/secret_token.ts";
+import { addressBlock } from "../../core/net/addresses/ip_address.ts";
+import { type AccountId, parseId } from "../../core/lib/ids/ids.ts";
+import { findAccountByEmail } from "../../kv/people/accounts/accounts.ts";
+import { areKnownPlaces, type PlaceHash } from "../../kv/people/accounts/known_places.ts";
+import { countTry, forgetTries, type RateVerdict } from "../../kv/people/accounts/rate_limits.ts";
 import { countTryByAddress, rateRules } from "./rate_rules.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
 /** The address and the browser that sent a request. */
 export interface Origin {

@@ -10,19 +10,19 @@
 import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { compress } from "hono/compress";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { pathOf } from "../http/path_of.ts";
-import { createAssetRoutes } from "./assets.ts";
-import type { DashboardDeps } from "./deps.ts";
+import { createAssetRoutes } from "./assets/assets.ts";
+import type { DashboardDeps } from "./page/deps.ts";
 import { errorPage, forbiddenPage, notFoundPage, tooLargePage } from "./frame/error_pages.tsx";
-import { navigationOf, segmentAt } from "./frame/navigation.ts";
-import { type MountedPage, mountPage, servedPaths } from "./page.ts";
+import { navigationOf, segmentAt } from "./page/navigation.ts";
+import { type MountedPage, mountPage, servedPaths } from "./page/page.ts";
 import { customerPages } from "./pages.ts";
 import { guardMutations, identifyVisitor } from "./visitor/identify.ts";
 import { boundRendering } from "./visitor/render_budget.ts";
 import { securityHeaders } from "./visitor/security_headers.ts";
 import { sharePages } from "./visitor/shared_pages.ts";
-import type { DashboardEnv } from "./visitor/visitor.ts";
+import type { DashboardEnv } from "./page/visitor.ts";
 
 /** Bytes of a form of the dashboard: the longest is a key with every model ticked. */
 const maxPageFormBytes = 256 * 1024;
@@ -33,9 +33,9 @@ const maxPlaygroundBytes = 8 * 1024 * 1024;
 /** Bytes of a form of the operator: the PDF of an invoice or a month of bank statement. */
 const maxOperatorFormBytes = 8 * 1024 * 1024;
 
-export type { DashboardDeps, Dispatch } from "./deps.ts";
-export type { PageDeps } from "./page_deps.ts";
-export type { DashboardEnv } from "./visitor/visitor.ts";
+export type { DashboardDeps, Dispatch } from "./page/deps.ts";
+export type { PageDeps } from "./page/page_deps.ts";
+export type { DashboardEnv } from "./page/visitor.ts";
 
 /**
  * Builds the dashboard.

@@ -1,27 +1,27 @@
 /** The list of the customer's pages, in the order of the navigation. A page that is not listed here is not served. */
-import { accountPages } from "./account/mod.tsx";
-import { connectPage } from "./connect/connect.tsx";
-import type { DashboardDeps } from "./deps.ts";
-import { docsPages } from "./docs/mod.tsx";
-import { homePage } from "./home/mod.tsx";
-import { invoicePages } from "./invoices/invoices_pages.tsx";
-import { keyPages } from "./keys/mod.tsx";
-import { modelPage } from "./models/mod.tsx";
-import { oneModelPage } from "./model/mod.tsx";
-import type { PageDeclaration } from "./page.ts";
-import { playgroundPages } from "./playground/mod.tsx";
-import { searchPages } from "./search/mod.tsx";
-import { mailLinkPages } from "./sign_in/mail_link.tsx";
-import { openIdPages } from "./sign_in/openid.tsx";
-import { resetPages } from "./sign_in/reset.tsx";
-import { signInPages } from "./sign_in/sign_in.tsx";
-import { signUpPages } from "./sign_in/sign_up.tsx";
-import { sitePages } from "./site/mod.tsx";
-import { statusPages } from "./status/status_page.tsx";
-import { usagePages } from "./usage/mod.ts";
+import { accountPages } from "./customer/account/mod.tsx";
+import { connectPage } from "./customer/connect/connect.tsx";
+import type { DashboardDeps } from "./page/deps.ts";
+import { docsPages } from "./public/docs/mod.tsx";
+import { homePage } from "./public/home/mod.tsx";
+import { invoicePages } from "./customer/invoices/invoices_pages.tsx";
+import { keyPages } from "./customer/keys/mod.tsx";
+import { modelPage } from "./public/models/mod.tsx";
+import { oneModelPage } from "./public/model/mod.tsx";
+import type { PageDeclaration } from "./page/page.ts";
+import { playgroundPages } from "./customer/playground/mod.tsx";
+import { searchPages } from "./public/search/mod.tsx";
+import { mailLinkPages } from "./customer/sign_in/mail_link.tsx";
+import { openIdPages } from "./customer/sign_in/openid.tsx";
+import { resetPages } from "./customer/sign_in/reset.tsx";
+import { signInPages } from "./customer/sign_in/sign_in.tsx";
+import { signUpPages } from "./customer/sign_in/sign_up.tsx";
+import { sitePages } from "./public/site/mod.tsx";
+import { statusPages } from "./public/status/status_page.tsx";
+import { usagePages } from "./customer/usage/mod.ts";
 import { preferencePages } from "./visitor/preferences.ts";
-import { walletPages } from "./wallet/wallet_pages.tsx";
-import { welcomePages } from "./welcome/mod.tsx";
+import { walletPages } from "./customer/wallet/wallet_pages.tsx";
+import { welcomePages } from "./customer/welcome/mod.tsx";
 
 export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   homePage,

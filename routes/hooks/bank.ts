@@ -14,13 +14,13 @@
 import { Hono } from "hono";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
-import { GatewayError } from "../../core/errors.ts";
-import { newId, type RequestId } from "../../core/lib/ids.ts";
-import type { BankHook } from "../../core/payments/bank_hook.ts";
-import type { BankIntake } from "../../kv/payments/bank_intake.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
+import { newId, type RequestId } from "../../core/lib/ids/ids.ts";
+import type { BankHook } from "../../core/trade/bank/bank_hook.ts";
+import type { BankIntake } from "../../kv/money/payments/bank_intake.ts";
 import { withCommonHeaders } from "../http/common_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
-import { readRequestBody } from "../http/request_body.ts";
+import { readRequestBody } from "../http/body/request_body.ts";
 
 /** Bytes of a bank notice: one is under 4 KiB, the rest is room for long statement texts. */
 const maxBankNoticeBytes = 64 * 1024;

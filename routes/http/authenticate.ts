@@ -1,9 +1,13 @@
 /** Finds the caller of a request by the API key in one of three headers. */
-import { GatewayError } from "../../core/errors.ts";
-import { isWellFormedApiKey } from "../../core/api_keys/api_key.ts";
-import { isAddressAllowed } from "../../core/api_keys/address_ranges.ts";
-import type { HttpRequest } from "./http_request.ts";
-import type { KeyDirectory, Principal, RefusedCaller } from "../../kv/api_keys/key_directory.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
+import { isWellFormedApiKey } from "../../core/people/api_keys/api_key.ts";
+import { isAddressAllowed } from "../../core/people/api_keys/address_ranges.ts";
+import type { HttpRequest } from "./body/http_request.ts";
+import type {
+  KeyDirectory,
+  Principal,
+  RefusedCaller,
+} from "../../kv/people/api_keys/key_directory.ts";
 
 /** Headers that carry nothing but a key, as the libraries of two vendors send it. */
 const keyHeaders = ["x-api-key", "x-goog-api-key"] as const;

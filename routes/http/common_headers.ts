@@ -1,5 +1,5 @@
 /** The headers that every answer has: of the API, of pages, redirects, webhooks and health checks, and every error. */
-import type { RequestId } from "../../core/lib/ids.ts";
+import type { RequestId } from "../../core/lib/ids/ids.ts";
 import { answerHeaders } from "./own_headers.ts";
 
 /** An answer whose headers can be read and changed: a `Response`, or a `Reply`. */
@@ -26,7 +26,7 @@ function commonHeaders(requestId: RequestId): readonly [string, string][] {
  * id of the first call.
  *
  * Endpoints whose bodies, receipts or log lines name the request call this with the id that they use; the server calls it
- * for every other answer (`completerOf` in `routes/server/listen.ts`).
+ * for every other answer (`completerOf` in `routes/server/listen/listen.ts`).
  */
 export function withCommonHeaders<Answer extends WithHeaders>(
   response: Answer,

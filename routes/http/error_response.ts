@@ -1,7 +1,12 @@
 /** Makes the HTTP answers for errors. No other file does. */
-import { errorBody, type ErrorStyle, GatewayError, wireStatus } from "../../core/errors.ts";
-import { Reply } from "../../core/lib/http1/server/reply.ts";
-import type { RequestId } from "../../core/lib/ids.ts";
+import {
+  errorBody,
+  type ErrorStyle,
+  GatewayError,
+  wireStatus,
+} from "../../core/lib/errors/errors.ts";
+import { Reply } from "../../core/net/http1/server/reply.ts";
+import type { RequestId } from "../../core/lib/ids/ids.ts";
 import { withCommonHeaders } from "./common_headers.ts";
 import { answerHeaders } from "./own_headers.ts";
 

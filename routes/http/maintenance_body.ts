@@ -1,7 +1,7 @@
 /** How programs turn maintenance on and off: the same body in every operator interface. */
 import { z } from "zod";
-import { maxSwitchReasonChars } from "../../kv/operators/control.ts";
-import { plainMaintenanceMessage } from "../../kv/operators/switches.ts";
+import { maxSwitchReasonChars } from "../../kv/engine/control/control.ts";
+import { plainMaintenanceMessage } from "../../kv/people/operators/switches.ts";
 
 /** A request that turns maintenance on or off. */
 export const maintenanceBody = z.strictObject({

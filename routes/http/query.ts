@@ -1,5 +1,5 @@
 /** Reads query parameters. A wrong value is an error and never replaced by a guess. */
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
 
 /** Makes the error for a wrong parameter; `why` follows its name. */
 export function wrongParameter(param: string, why: string): GatewayError {

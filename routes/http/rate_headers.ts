@@ -1,6 +1,6 @@
 /** Writes rate limits into the headers that SDKs read, in the form of each vendor. */
-import type { ErrorStyle } from "../../core/errors.ts";
-import type { RateFigure, RateFigures } from "../../core/rate_limits/rate_book.ts";
+import type { ErrorStyle } from "../../core/lib/errors/errors.ts";
+import type { RateFigure, RateFigures } from "../../core/limits/rate_book.ts";
 import type { WithHeaders } from "./common_headers.ts";
 import { rateHeaders } from "./own_headers.ts";
 

@@ -1,6 +1,6 @@
 /** Sends mails over HTTPS as JSON, in the shape that most mail services accept: for networks that block SMTP. */
-import { type Mailer, MailFailure, mailStepMs } from "../../core/mail/mail.ts";
-import type { HttpMailSettings } from "../../core/mail/mail_url.ts";
+import { type Mailer, MailFailure, mailStepMs } from "../../core/people/mail/mail.ts";
+import type { HttpMailSettings } from "../../core/people/mail/mail_url.ts";
 
 /** What a mailer over HTTPS needs. */
 export interface HttpMailerOptions {

@@ -4,10 +4,10 @@
  * - Folder `routes/mail/`: the drivers that send mail, and the work of the mail queue.
  * - In: mail jobs of the outbox, and `MAIL_URL`.
  * - Out: mails over SMTP or HTTP, or a failure to try again.
- * - Never: composes the text of a mail: `core/mail/` does.
+ * - Never: composes the text of a mail: `core/people/mail/` does.
  */
-import { type Mailer, MailFailure } from "../../core/mail/mail.ts";
-import type { MailSettings } from "../../core/mail/mail_url.ts";
+import { type Mailer, MailFailure } from "../../core/people/mail/mail.ts";
+import type { MailSettings } from "../../core/people/mail/mail_url.ts";
 import type { Config } from "../../core/config/config.ts";
 import { createHttpMailer } from "./http_json.ts";
 import { createSmtpMailer } from "./smtp.ts";

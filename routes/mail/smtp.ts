@@ -1,7 +1,7 @@
 /** Sends mails over SMTP with nodemailer, which is loaded with the first mail. */
-import { type Mailer, MailFailure, mailStepMs } from "../../core/mail/mail.ts";
+import { type Mailer, MailFailure, mailStepMs } from "../../core/people/mail/mail.ts";
 import { z } from "zod";
-import type { SmtpSettings } from "../../core/mail/mail_url.ts";
+import type { SmtpSettings } from "../../core/people/mail/mail_url.ts";
 
 /** What a mailer over SMTP needs. */
 export interface SmtpMailerOptions {

@@ -1,14 +1,14 @@
 /** Schemas of chat requests, generated, and of chat answers. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { chatFields } from "../../core/wire/chat/known_fields.ts";
-import { geminiFields } from "../../core/wire/gemini/known_fields.ts";
-import { maxChoices } from "../../core/wire/limits.ts";
-import { messagesFields } from "../../core/wire/messages/known_fields.ts";
-import { responsesFields } from "../../core/wire/responses/known_fields.ts";
-import { chatRequest } from "../../sandbox/vendor_validators/chat_schema.ts";
-import { geminiRequest } from "../../sandbox/vendor_validators/gemini_schema.ts";
-import { messagesRequest } from "../../sandbox/vendor_validators/messages_schema.ts";
-import { responsesRequest } from "../../sandbox/vendor_validators/responses_schema.ts";
+import { chatFields } from "../../core/wire/chat/request/known_fields.ts";
+import { geminiFields } from "../../core/wire/gemini/request/known_fields.ts";
+import { maxChoices } from "../../core/wire/contract/limits.ts";
+import { messagesFields } from "../../core/wire/messages/request/known_fields.ts";
+import { responsesFields } from "../../core/wire/responses/request/known_fields.ts";
+import { chatRequest } from "../../sandbox/vendor_validators/openai/chat_schema.ts";
+import { geminiRequest } from "../../sandbox/vendor_validators/google/gemini_schema.ts";
+import { messagesRequest } from "../../sandbox/vendor_validators/anthropic/messages_schema.ts";
+import { responsesRequest } from "../../sandbox/vendor_validators/openai/responses_schema.ts";
 import { ref } from "./operation.ts";
 import { requestSchema } from "./vendor_schema.ts";
 

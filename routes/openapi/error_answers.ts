@@ -1,5 +1,10 @@
 /** Error answers of the document, made of the one table of errors. */
-import { type ErrorCode, errorTable, GatewayError, wireStatus } from "../../core/errors.ts";
+import {
+  type ErrorCode,
+  errorTable,
+  GatewayError,
+  wireStatus,
+} from "../../core/lib/errors/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { answerHeaders } from "../http/own_headers.ts";
 import { everyAnswerHeaders, rateHeaderNames } from "./headers.ts";

@@ -1,6 +1,6 @@
 /** Headers of answers, and of requests, in the document. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import type { ErrorStyle } from "../../core/errors.ts";
+import type { ErrorStyle } from "../../core/lib/errors/errors.ts";
 import { answerHeaders, rateHeaders, requestHeaders } from "../http/own_headers.ts";
 import type { Parameter } from "./operation.ts";
 

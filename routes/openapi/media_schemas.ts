@@ -1,6 +1,6 @@
 /** Schemas of the endpoints beside chat. Bounds are those that the readers of the requests check. */
 import type { Json, JsonObject } from "../../core/lib/json/json.ts";
-import { maxModelNameChars } from "../../core/limits.ts";
+import { maxModelNameChars } from "../../core/lib/base/limits.ts";
 import { maxPrompts } from "../../core/media/completion/request.ts";
 import { maxEmbeddingInputs } from "../../core/media/embeddings/request.ts";
 import {
@@ -8,12 +8,12 @@ import {
   maxImagesPerRequest,
   maxPartialImages,
 } from "../../core/media/images/request.ts";
-import { maxMediaPromptChars } from "../../core/media/limits.ts";
+import { maxMediaPromptChars } from "../../core/net/remote/limits.ts";
 import { maxModerationInputs } from "../../core/media/moderation/request.ts";
 import { maxDocuments } from "../../core/media/rerank/request.ts";
 import { maxSpeechInputChars } from "../../core/media/speech/request.ts";
-import { aspectRatios } from "../../core/media/video/rules.ts";
-import { maxChoices } from "../../core/wire/limits.ts";
+import { aspectRatios } from "../../core/catalog/entries/video_rules.ts";
+import { maxChoices } from "../../core/wire/contract/limits.ts";
 import { ref } from "./operation.ts";
 
 const text: JsonObject = { type: "string" };

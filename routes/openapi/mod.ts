@@ -8,7 +8,7 @@
  */
 import { Hono } from "hono";
 import type { Catalog } from "../../core/catalog/catalog.ts";
-import type { Gateway } from "../api/gateway.ts";
+import type { Gateway } from "../api/gateway/gateway.ts";
 import { exampleModels } from "./example_models.ts";
 
 /** Seconds for which a client may keep the document: it changes with a release or the catalogue. */

@@ -1,5 +1,5 @@
 /** An operation of the customer API, as the groups of this folder declare it. */
-import type { ErrorCode, ErrorStyle } from "../../core/errors.ts";
+import type { ErrorCode, ErrorStyle } from "../../core/lib/errors/errors.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 
 /** The groups of the reference, in the order in which it shows them. */

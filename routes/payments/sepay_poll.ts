@@ -9,9 +9,9 @@
  * - Out: notices in the intake of `kv/payments/`.
  * - Never: credits a wallet; the intake does.
  */
-import { readSepayPage, type SepayPage } from "../../core/payments/sepay.ts";
+import { readSepayPage, type SepayPage } from "../../core/trade/bank/sepay.ts";
 import { vietnamDateTime } from "../../core/lib/time/vietnam_time.ts";
-import type { BankIntake } from "../../kv/payments/bank_intake.ts";
+import type { BankIntake } from "../../kv/money/payments/bank_intake.ts";
 
 /** Pages of 100 movements read in one poll: three days of a very busy account. */
 const maxBankPollPages = 50;

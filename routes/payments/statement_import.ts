@@ -1,8 +1,8 @@
 /** Imports a bank's statement file: each row enters the same intake as a webhook notice. */
-import { plainAccountNumber } from "../../core/payments/receiving_account.ts";
-import { parseStatement } from "../../core/payments/statement_csv.ts";
-import type { BankIntake } from "../../kv/payments/bank_intake.ts";
-import type { Operator } from "../../kv/operators/operator_audit.ts";
+import { plainAccountNumber } from "../../core/trade/bank/receiving_account.ts";
+import { parseStatement } from "../../core/trade/statements/statement_csv.ts";
+import type { BankIntake } from "../../kv/money/payments/bank_intake.ts";
+import type { Operator } from "../../kv/people/audit/operator_audit.ts";
 
 /** The result of an import. */
 export interface ImportResult {

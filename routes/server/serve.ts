@@ -7,24 +7,24 @@
  * - Never: holds a price, a wire format, or the markup of a page.
  */
 import type { Config } from "../../core/config/config.ts";
-import type { MasterKeys } from "../../core/api_keys/seal.ts";
+import type { MasterKeys } from "../../core/people/api_keys/seal.ts";
 import { atMost } from "../../core/lib/time/sleep.ts";
-import type { Store } from "../../kv/store/store.ts";
-import { createApp } from "../app.ts";
-import { openAdmin } from "./admin_access.ts";
-import { assemble } from "./assemble.ts";
-import { banner, listeningOn } from "./banner.ts";
-import { openCustomerApp } from "./customer_app.ts";
-import { FreezeWatch } from "./freeze_watch.ts";
-import { answerWith, listen } from "./listen.ts";
-import type { Answer } from "./listening.ts";
-import { demoKeyOf, openParts } from "./opening.ts";
-import { warnOfPrices } from "./price_warnings.ts";
-import { awaitBalancers, lastEndsMs, untilAborted } from "./stopping.ts";
-import { startWork } from "./work.ts";
+import type { Store } from "../../kv/engine/opening/store.ts";
+import { createApp } from "./listen/app.ts";
+import { openAdmin } from "./assembly/admin_access.ts";
+import { assemble } from "./assembly/assemble.ts";
+import { banner, listeningOn } from "./listen/banner.ts";
+import { openCustomerApp } from "./assembly/customer_app.ts";
+import { FreezeWatch } from "../process/freeze_watch.ts";
+import { answerWith, listen } from "./listen/listen.ts";
+import type { Answer } from "./listen/listening.ts";
+import { demoKeyOf, openParts } from "./assembly/opening.ts";
+import { warnOfPrices } from "./jobs/price_warnings.ts";
+import { awaitBalancers, lastEndsMs, untilAborted } from "../process/stopping.ts";
+import { startWork } from "./assembly/work.ts";
 import type { serveWithWorkers } from "./workers/owner.ts";
-import type { ServeOptions } from "./serve_options.ts";
-import { workersOf } from "./thread.ts";
+import type { ServeOptions } from "./assembly/serve_options.ts";
+import { workersOf } from "./assembly/thread.ts";
 
 /**
  * Serves until `signal` is aborted; then waits for load balancers, stops accepting, waits for streams up to the

@@ -1,6 +1,6 @@
 /** The metrics of the gateway. Labels are models and routes of the catalog, and values of our own enumerations. */
-import { formatVnd } from "../../core/billing/micro_vnd.ts";
-import type { Router } from "../../core/routing/router.ts";
+import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
+import type { Router } from "../../core/routing/contract/router.ts";
 import { type GaugeSample, Registry } from "./registry.ts";
 import type { CallObserver } from "./telemetry.ts";
 

@@ -22,9 +22,9 @@ import {
   type Tracer,
 } from "@opentelemetry/api";
 import type { Catalog } from "../../core/catalog/catalog.ts";
-import { formatVnd } from "../../core/billing/micro_vnd.ts";
-import { billedInputTokens } from "../../core/billing/token_usage.ts";
-import type { Receipt } from "../../core/billing/receipt.ts";
+import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
+import { billedInputTokens } from "../../core/billing/tokens/token_usage.ts";
+import type { Receipt } from "../../core/billing/usage/receipt.ts";
 import type {
   AttemptTiming,
   CallObserver,
@@ -32,7 +32,7 @@ import type {
   RefusedCallLabels,
   RequestLabels,
 } from "./telemetry.ts";
-import { defined } from "../../core/lib/defined.ts";
+import { defined } from "../../core/lib/base/defined.ts";
 
 const scope = "gateway";
 

@@ -2,7 +2,7 @@
  * A small metrics registry with the Prometheus text format (version 0.0.4). Label values come from configuration and
  * our own enumerations, never from callers; a bound on series limits the damage if one does.
  */
-import { invariant } from "../../core/lib/assert.ts";
+import { invariant } from "../../core/lib/base/assert.ts";
 
 /** Most series of one metric: models × outcomes × statuses of the largest catalog are far fewer. */
 const maxSeriesPerMetric = 10_000;

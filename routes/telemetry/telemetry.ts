@@ -6,8 +6,8 @@
  * - Out: Prometheus text, OpenTelemetry spans and metrics.
  * - Never: takes the label of a metric from a caller.
  */
-import type { ErrorCode } from "../../core/errors.ts";
-import type { Receipt } from "../../core/billing/receipt.ts";
+import type { ErrorCode } from "../../core/lib/errors/errors.ts";
+import type { Receipt } from "../../core/billing/usage/receipt.ts";
 
 /** One attempt on one route, in monotonic time. */
 export interface AttemptTiming {

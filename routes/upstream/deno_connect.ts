@@ -1,13 +1,13 @@
 /**
- * Opens TCP and TLS connections with Deno, for the HTTP/1.1 driver in `core/lib/http1`.
+ * Opens TCP and TLS connections with Deno, for the HTTP/1.1 driver in `core/net/http1`.
  *
  * - Folder `routes/upstream/`: sockets and name servers of Deno for the drivers in `core/`.
  * - In: where to connect.
  * - Out: a `Connection`, addresses of a name.
  * - Never: decides which addresses are public: `core/media/` does.
  */
-import type { Connect, Connection } from "../../core/upstream/connection.ts";
-import { UpstreamFailure } from "../../core/upstream/transport.ts";
+import type { Connect, Connection } from "../../core/net/transport/connection.ts";
+import { UpstreamFailure } from "../../core/net/transport/transport.ts";
 
 /** Settings of TLS connections. */
 export interface DenoConnectOptions {

@@ -1,6 +1,10 @@
 /** DNS and sockets of Deno for fetching URLs of callers; the rules are in `core/media`. */
-import { createGuardedConnect, type Dial, type Resolve } from "../../core/media/guarded_connect.ts";
-import type { Connect } from "../../core/upstream/connection.ts";
+import {
+  createGuardedConnect,
+  type Dial,
+  type Resolve,
+} from "../../core/net/remote/guarded_connect.ts";
+import type { Connect } from "../../core/net/transport/connection.ts";
 import { startTls } from "./deno_connect.ts";
 
 /** Resolves a name in both address families; a family without records is not a failure. */

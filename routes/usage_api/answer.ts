@@ -1,9 +1,9 @@
 /** What the answers of the usage API share: how they are called, and the parts of queries that several read. */
 import type { Context } from "hono";
-import { GatewayError } from "../../core/errors.ts";
-import { parseId, type RequestId } from "../../core/lib/ids.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
+import { parseId, type RequestId } from "../../core/lib/ids/ids.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import type { Principal } from "../../kv/api_keys/key_directory.ts";
+import type { Principal } from "../../kv/people/api_keys/key_directory.ts";
 import { wrongParameter } from "../http/query.ts";
 
 /** What the server knows of the connection. */

@@ -3,14 +3,14 @@
  * others. A day whose sums are not complete (before an upgrade, or beyond the time for which hours are kept) counts as
  * one in which every hour may have such calls.
  */
-import { idTimeMs, type RequestId } from "../../core/lib/ids.ts";
-import { maxCallMs } from "../../core/limits.ts";
+import { idTimeMs, type RequestId } from "../../core/lib/ids/ids.ts";
+import { maxCallMs } from "../../core/lib/base/limits.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
-import { firstRefusedHoursDay, readRefusedHours } from "../../kv/calls/refused_hours.ts";
-import { readHours } from "../../kv/receipts/hour_history.ts";
-import { vietnamHour } from "../../kv/receipts/hour_sums.ts";
-import { readDaySumsOfDay } from "../../kv/receipts/usage.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { firstRefusedHoursDay, readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
+import { readHours } from "../../kv/money/receipts/hour_history.ts";
+import { vietnamHour } from "../../kv/money/receipts/hour_sums.ts";
+import { readDaySumsOfDay } from "../../kv/money/ledger/usage.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import {
   asksForFailures,
   type CallFilter,

@@ -1,6 +1,6 @@
 /** What a search for calls asks for: by whom, when, with which key and model, and how they ended. */
-import type { AccountId, RequestId } from "../../core/lib/ids.ts";
-import type { HourSum } from "../../kv/receipts/hour_sums.ts";
+import type { AccountId, RequestId } from "../../core/lib/ids/ids.ts";
+import type { HourSum } from "../../kv/money/receipts/hour_sums.ts";
 
 /** The receipts to read. */
 export interface ReceiptFilter {

@@ -1,15 +1,15 @@
 /** Reads the calls of an account, newest first: those with a receipt, and those that were refused before. */
-import { failureCodeOf } from "../../core/billing/call_failure.ts";
-import type { RequestId } from "../../core/lib/ids.ts";
-import { maxCallMs } from "../../core/limits.ts";
-import type { Receipt } from "../../core/billing/receipt.ts";
+import { failureCodeOf } from "../../core/billing/usage/call_failure.ts";
+import type { RequestId } from "../../core/lib/ids/ids.ts";
+import { maxCallMs } from "../../core/lib/base/limits.ts";
+import type { Receipt } from "../../core/billing/usage/receipt.ts";
 import {
   listAllRefusedCalls,
   listRefusedCalls,
   type RefusedCall,
-} from "../../kv/calls/refused_calls.ts";
-import { listAllReceipts } from "../../kv/receipts/all_receipts.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+} from "../../kv/services/calls/refused_calls.ts";
+import { listAllReceipts } from "../../kv/money/receipts/all_receipts.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { CallDays } from "./call_days.ts";
 import { type CallFilter, type ErrorFilter, fitsCell } from "./call_filter.ts";
 import { firstIdAt } from "./id_bounds.ts";
@@ -31,7 +31,7 @@ export function answeredCall(receipt: Receipt): Call {
  *
  * @example
  * ```ts
- * import { newId } from "../../core/lib/ids.ts";
+ * import { newId } from "../../core/lib/ids/ids.ts";
  * import { errorOf } from "./call_scan.ts";
  * const requestId = newId("request", 0);
  * const refused = {

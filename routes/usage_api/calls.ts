@@ -1,13 +1,13 @@
 /** `GET /v1/calls` and `/v1/calls/{request_id}`: answered and refused calls together. */
-import { type ErrorCode, errorTable, GatewayError } from "../../core/errors.ts";
-import { parseId } from "../../core/lib/ids.ts";
+import { type ErrorCode, errorTable, GatewayError } from "../../core/lib/errors/errors.ts";
+import { parseId } from "../../core/lib/ids/ids.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { readRefusedCall, type RefusedCall } from "../../kv/calls/refused_calls.ts";
-import { readRefundsOf } from "../../kv/ledger/refunds.ts";
-import { readReceipt } from "../../kv/receipts/receipts.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { readRefusedCall, type RefusedCall } from "../../kv/services/calls/refused_calls.ts";
+import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
+import { readReceipt } from "../../kv/money/receipts/receipts.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 import { type Answer, cursorOf, firstDay, keyAskedFor, maxListRows } from "./answer.ts";
 import { answeredCall, type Call, takeCalls } from "./call_scan.ts";

@@ -1,10 +1,10 @@
 /** Sums up how calls fared in some hours: how many failed, how long they took, and which models were called. */
-import type { AccountId } from "../../core/lib/ids.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
-import { readRefusedHours } from "../../kv/calls/refused_hours.ts";
-import { readHours } from "../../kv/receipts/hour_history.ts";
-import { addHour, emptyHour, type HourSum } from "../../kv/receipts/hour_sums.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
+import { readHours } from "../../kv/money/receipts/hour_history.ts";
+import { addHour, emptyHour, type HourSum } from "../../kv/money/receipts/hour_sums.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { daysBetween } from "./days.ts";
 
 /** How the calls of some hours fared. */

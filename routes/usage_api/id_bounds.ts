@@ -1,6 +1,6 @@
 /** Bounds of request ids by time: ids begin with their time. */
-import { invariant } from "../../core/lib/assert.ts";
-import { parseId, type RequestId } from "../../core/lib/ids.ts";
+import { invariant } from "../../core/lib/base/assert.ts";
+import { parseId, type RequestId } from "../../core/lib/ids/ids.ts";
 
 /** Returns the smallest id that a request of this moment can have. */
 export function firstIdAt(atMs: number): RequestId {

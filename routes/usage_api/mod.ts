@@ -9,17 +9,17 @@
  */
 import { type Context, Hono } from "hono";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import { GatewayError } from "../../core/errors.ts";
-import { newId, parseId } from "../../core/lib/ids.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
+import { newId, parseId } from "../../core/lib/ids/ids.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { formatVnd } from "../../core/billing/micro_vnd.ts";
+import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
-import { getApiKey } from "../../kv/api_keys/api_keys.ts";
-import type { KeyDirectory } from "../../kv/api_keys/key_directory.ts";
-import { readReceipt } from "../../kv/receipts/receipts.ts";
-import { readRefundsOf } from "../../kv/ledger/refunds.ts";
-import type { WalletEngine } from "../../kv/wallet/mod.ts";
-import { readUsage, type Usage, type UsageRow } from "../../kv/receipts/usage.ts";
+import { getApiKey } from "../../kv/people/api_keys/api_keys.ts";
+import type { KeyDirectory } from "../../kv/people/api_keys/key_directory.ts";
+import { readReceipt } from "../../kv/money/receipts/receipts.ts";
+import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
+import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
+import { readUsage, type Usage, type UsageRow } from "../../kv/money/ledger/usage.ts";
 import { totalUsage, usageBy } from "./summary.ts";
 import { type Answer, cursorOf, type Env, firstDay, keyAskedFor, maxListRows } from "./answer.ts";
 import { callAnswer, callListAnswer } from "./calls.ts";
@@ -30,7 +30,7 @@ import { rowLimit, wrongParameter } from "../http/query.ts";
 import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
 import { receiptJson } from "./receipt_json.ts";
 import { takeReceipts } from "./receipt_scan.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
 export interface UsageApiDeps {
   readonly kv: KeyValueStore;

@@ -4,8 +4,8 @@ import {
   vietnamDayStartMs,
   vietnamOffsetMs,
 } from "../../core/lib/time/vietnam_time.ts";
-import type { DayRange } from "../../kv/receipts/day_sums.ts";
-import { hourSumsDays } from "../../kv/receipts/hour_sums.ts";
+import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
+import { hourSumsDays } from "../../kv/money/receipts/hour_sums.ts";
 import { daysBetween, shiftDay } from "./days.ts";
 import { boundedRange, dayRange } from "./range.ts";
 

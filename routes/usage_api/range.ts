@@ -1,6 +1,6 @@
 /** Reads ranges of days from queries of pages and of the API. */
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
-import type { DayRange } from "../../kv/receipts/day_sums.ts";
+import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import { wrongParameter } from "../http/query.ts";
 import { parseDay, shiftDay } from "./days.ts";
 

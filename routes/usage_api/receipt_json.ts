@@ -2,14 +2,18 @@
  * Writes receipts as JSON of the API and of exports, and as CSV rows. Amounts are exact, in VND.
  */
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { failureOf, streamEndOf } from "../../core/billing/call_failure.ts";
-import { toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
-import { formatVnd } from "../../core/billing/micro_vnd.ts";
-import { defined } from "../../core/lib/defined.ts";
-import { billedInputTokens } from "../../core/billing/token_usage.ts";
-import { answeringRegion, type AppliedPrice, type Receipt } from "../../core/billing/receipt.ts";
+import { failureOf, streamEndOf } from "../../core/billing/usage/call_failure.ts";
+import { toolChargesMicroVnd } from "../../core/billing/usage/hosted_tools.ts";
+import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
+import { defined } from "../../core/lib/base/defined.ts";
+import { billedInputTokens } from "../../core/billing/tokens/token_usage.ts";
+import {
+  answeringRegion,
+  type AppliedPrice,
+  type Receipt,
+} from "../../core/billing/usage/receipt.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
-import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
+import type { LedgerEntry } from "../../kv/money/ledger/ledger.ts";
 
 const shown = (microVnd: bigint | undefined) =>
   microVnd === undefined ? undefined : formatVnd(microVnd);

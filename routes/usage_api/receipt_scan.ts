@@ -1,11 +1,11 @@
 /** Reads an account's receipts in a time range, newest first, filtered and paged. */
-import { type AccountId, idTimeMs, type RequestId } from "../../core/lib/ids.ts";
+import { type AccountId, idTimeMs, type RequestId } from "../../core/lib/ids/ids.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
-import { maxCallMs } from "../../core/limits.ts";
-import type { Receipt } from "../../core/billing/receipt.ts";
-import { latestIndexed, listFailed, listIndexed } from "../../kv/receipts/receipt_index.ts";
-import { readReceipts, readTail } from "../../kv/receipts/receipts.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { maxCallMs } from "../../core/lib/base/limits.ts";
+import type { Receipt } from "../../core/billing/usage/receipt.ts";
+import { latestIndexed, listFailed, listIndexed } from "../../kv/money/receipts/receipt_index.ts";
+import { readReceipts, readTail } from "../../kv/money/receipts/receipts.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { CallDays } from "./call_days.ts";
 import { type CallFilter, fitsCell, type ReceiptFilter } from "./call_filter.ts";
 import { firstIdAt } from "./id_bounds.ts";

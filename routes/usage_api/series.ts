@@ -1,12 +1,12 @@
 /** Builds the figures of a chart: bars of a period, stacked by model, key or kind of error, for one account or for all. */
-import type { AccountId } from "../../core/lib/ids.ts";
-import { addHistogram, quantileMs } from "../../core/lib/log_histogram.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
+import { addHistogram, quantileMs } from "../../core/lib/base/log_histogram.ts";
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
-import { readRefusedHours } from "../../kv/calls/refused_hours.ts";
-import type { HourRow } from "../../kv/receipts/hour_history.ts";
-import { readHours } from "../../kv/receipts/hour_history.ts";
-import { netCostMicroVnd, readUsage, type UsageRow } from "../../kv/receipts/usage.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
+import type { HourRow } from "../../kv/money/receipts/hour_history.ts";
+import { readHours } from "../../kv/money/receipts/hour_history.ts";
+import { netCostMicroVnd, readUsage, type UsageRow } from "../../kv/money/ledger/usage.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { fitsCell } from "./call_filter.ts";
 import { daysBetween } from "./days.ts";
 import { type Bucket, bucketsOf, type Period } from "./period.ts";

@@ -1,12 +1,12 @@
 /** Aggregates usage rows (day × key × model): totals, per day, per key, per model. */
-import type { DayRange } from "../../kv/receipts/day_sums.ts";
+import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import {
   addUp,
   netCostMicroVnd,
   nothingUsed,
   type Usage,
   type UsageRow,
-} from "../../kv/receipts/usage.ts";
+} from "../../kv/money/ledger/usage.ts";
 import { daysBetween } from "./days.ts";
 
 /** Sums rows. */

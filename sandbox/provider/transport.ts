@@ -9,25 +9,25 @@
  */
 import { type ByteParts, joined } from "../../core/lib/bytes/byte_parts.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
-import type { ProviderStyle } from "../../core/wire/contract.ts";
+import type { ProviderStyle } from "../../core/wire/contract/contract.ts";
 import { withReferenceNames } from "../../core/wire/mod.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
-import type { Transport, UpstreamRequest } from "../../core/upstream/transport.ts";
+import type { Transport, UpstreamRequest } from "../../core/net/transport/transport.ts";
 import { answerChat } from "./chat/endpoint.ts";
 import { answerConverse } from "./converse/endpoint.ts";
-import type { Delay } from "./delay.ts";
-import { answerCompletions } from "./completions.ts";
-import { answerEmbeddings } from "./embeddings.ts";
-import { SandboxExchange } from "./exchange.ts";
+import type { Delay } from "./base/delay.ts";
+import { answerCompletions } from "./small/completions.ts";
+import { answerEmbeddings } from "./small/embeddings.ts";
+import { SandboxExchange } from "./base/exchange.ts";
 import { answerGemini, answerGeminiCount } from "./gemini/endpoint.ts";
-import { createMediaSandbox, type MediaSandbox } from "./media.ts";
+import { createMediaSandbox, type MediaSandbox } from "./media/media.ts";
 import { answerCountTokens, answerMessages } from "./messages/endpoint.ts";
-import { answerModerations } from "./moderations.ts";
-import { answerRerank } from "./rerank.ts";
-import type { Reply } from "./reply.ts";
-import { SandboxRefusal } from "./request.ts";
+import { answerModerations } from "./small/moderations.ts";
+import { answerRerank } from "./small/rerank.ts";
+import type { Reply } from "./base/reply.ts";
+import { SandboxRefusal } from "./base/request.ts";
 import { answerCompact, answerResponses } from "./responses/endpoint.ts";
-import { vendorError, type VendorStyle } from "./vendor_error.ts";
+import { vendorError, type VendorStyle } from "./base/vendor_error.ts";
 
 export interface SandboxOptions {
   readonly clock: Clock;
@@ -71,7 +71,7 @@ const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
  * @example
  * ```ts
  * import { systemClock } from "../../core/lib/time/clock.ts";
- * import { timerDelay } from "./delay.ts";
+ * import { timerDelay } from "./base/delay.ts";
  * import { createSandboxTransport } from "./transport.ts";
  * const sandbox = createSandboxTransport({ clock: systemClock, delay: timerDelay() });
  * const exchange = sandbox.open({

@@ -12,18 +12,18 @@
  */
 import type { z } from "zod";
 import { isJsonObject, type Json } from "../../core/lib/json/json.ts";
-import type { ProviderStyle } from "../../core/wire/contract.ts";
-import { chatChecks } from "./chat_order.ts";
-import { chatRequest } from "./chat_schema.ts";
-import { converseChecks } from "./converse_order.ts";
-import { converseRequest } from "./converse_schema.ts";
-import { geminiChecks } from "./gemini_order.ts";
-import { geminiRequest } from "./gemini_schema.ts";
-import { messagesChecks } from "./messages_order.ts";
-import { messagesRequest } from "./messages_schema.ts";
-import { firstProblem, type PathStyle } from "./problem.ts";
-import { responsesChecks } from "./responses_order.ts";
-import { responsesRequest } from "./responses_schema.ts";
+import type { ProviderStyle } from "../../core/wire/contract/contract.ts";
+import { chatChecks } from "./openai/chat_order.ts";
+import { chatRequest } from "./openai/chat_schema.ts";
+import { converseChecks } from "./bedrock/converse_order.ts";
+import { converseRequest } from "./bedrock/converse_schema.ts";
+import { geminiChecks } from "./google/gemini_order.ts";
+import { geminiRequest } from "./google/gemini_schema.ts";
+import { messagesChecks } from "./anthropic/messages_order.ts";
+import { messagesRequest } from "./anthropic/messages_schema.ts";
+import { firstProblem, type PathStyle } from "./base/problem.ts";
+import { responsesChecks } from "./openai/responses_order.ts";
+import { responsesRequest } from "./openai/responses_schema.ts";
 
 function validate<Schema extends z.ZodType>(
   schema: Schema,

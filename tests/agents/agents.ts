@@ -1,5 +1,5 @@
 /** How each agent is started against the gateway, and which of its tools the scripted model uses. */
-import type { Style } from "../../core/wire/contract.ts";
+import type { Style } from "../../core/wire/contract/contract.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { programs } from "./installed.ts";
 import type { Script } from "./scripted_upstream.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { report } from "../support/report.ts";
-import type { Style } from "../../core/wire/contract.ts";
+import type { Style } from "../../core/wire/contract/contract.ts";
 import { type AgentName, agents, scriptOf } from "./agents.ts";
 import { AgentsWorld, type RanAgent, type Scene, vendorModel } from "./agents_world.ts";
 import { installAgents, installedVersions } from "./installed.ts";

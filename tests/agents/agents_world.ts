@@ -3,7 +3,7 @@
  * model of the gateway has another name at its vendor.
  */
 import { assertEquals } from "../support/assert.ts";
-import type { Style } from "../../core/wire/contract.ts";
+import type { Style } from "../../core/wire/contract/contract.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";
 import type { Agent } from "./agents.ts";

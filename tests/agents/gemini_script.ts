@@ -1,6 +1,6 @@
 /** The scripted model in the Gemini style. The members `model` and `stream` of a body come from the path. */
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
-import { skippedSignature } from "../../core/wire/gemini/thought_signatures.ts";
+import { skippedSignature } from "../../core/wire/gemini/answer/thought_signatures.ts";
 import { objects, words } from "./messages_script.ts";
 import {
   type ScriptedEvent,

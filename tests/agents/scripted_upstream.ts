@@ -2,7 +2,7 @@
  * A vendor with a scripted model on a loopback port. It answers in the four chat styles, refuses what the real vendors
  * refuse, calls the agent's own tools step by step, and fails on demand.
  */
-import type { Style } from "../../core/wire/contract.ts";
+import type { Style } from "../../core/wire/contract/contract.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { chatEvents, chatOverload, readChat, withoutReasoning } from "./chat_script.ts";

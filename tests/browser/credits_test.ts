@@ -4,7 +4,7 @@
  */
 import type { BrowserContext, Page } from "playwright-core";
 import { assert, assertEquals } from "../support/assert.ts";
-import { parseCsv } from "../../core/lib/csv.ts";
+import { parseCsv } from "../../core/lib/base/csv.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";
 import { openTopupSite, type TopupSite } from "../support/worlds/topup_site.ts";

@@ -3,7 +3,7 @@
  * themselves, a call opens beside the list, and all of it but the chart works without script.
  */
 import type { Page } from "playwright-core";
-import { newId } from "../../core/lib/ids.ts";
+import { newId } from "../../core/lib/ids/ids.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";

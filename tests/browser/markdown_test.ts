@@ -4,7 +4,7 @@ import type { Browser, Page } from "playwright-core";
 import { until } from "../support/until.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 
-const modules = new URL("../../routes/dashboard/static/playground/", import.meta.url);
+const modules = new URL("../../routes/dashboard/assets/playground/", import.meta.url);
 
 /** Serves the modules, and a page that renders a text and returns the markup that came of it. */
 function serveModules() {

@@ -1,6 +1,6 @@
 /** Rate limits in a real browser: an operator sets those of an account, its owner those of a key, both see their use. */
-import { ProcessRateBook } from "../../core/rate_limits/rate_book.ts";
-import { createApiKey } from "../../kv/api_keys/api_key_changes.ts";
+import { ProcessRateBook } from "../../core/limits/rate_book.ts";
+import { createApiKey } from "../../kv/people/api_keys/api_key_changes.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { type Look, openWindow, problemsOf } from "../support/browser/page_soundness.ts";

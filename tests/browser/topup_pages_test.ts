@@ -6,7 +6,7 @@ import { type Look, openWindow, problemsOf } from "../support/browser/page_sound
 import { readQr } from "../support/browser/qr_reader.ts";
 import { openTopupSite, seedTopups } from "../support/worlds/topup_site.ts";
 import { notice, receivingAccount } from "../support/worlds/topup_world.ts";
-import { orderVietQr } from "../../core/payments/receiving_account.ts";
+import { orderVietQr } from "../../core/trade/bank/receiving_account.ts";
 
 const folder = new URL("../../screenshots/", import.meta.url);
 

@@ -1,6 +1,6 @@
 /** Access ends while a call runs: its stream ends, charged for what was produced, and the next call is refused. */
 import { assert, assertEquals } from "../support/assert.ts";
-import { formatVnd, fromVnd } from "../../core/billing/micro_vnd.ts";
+import { formatVnd, fromVnd } from "../../core/billing/money/micro_vnd.ts";
 import {
   askAdmin,
   balanceVnd,

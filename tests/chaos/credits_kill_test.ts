@@ -3,18 +3,18 @@
  * got what is due once or not at all, can try again, and no budget is exceeded.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import { hashSecret } from "../../core/accounts/secret_token.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import type { CampaignTerms } from "../../core/credits/campaign.ts";
-import type { CampaignId } from "../../core/lib/ids.ts";
-import { createAccount } from "../../kv/accounts/accounts.ts";
-import { openSession } from "../../kv/accounts/sessions.ts";
-import { issueMailToken } from "../../kv/accounts/tokens.ts";
-import { makeVouchers } from "../../kv/credits/vouchers.ts";
-import { commandLine } from "../../kv/operators/operator_audit.ts";
-import { bonusDuePrefix, ledgersPrefix } from "../../kv/schema/keys.ts";
-import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { hashSecret } from "../../core/people/accounts/secret_token.ts";
+import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
+import type { CampaignTerms } from "../../core/trade/credits/campaign.ts";
+import type { CampaignId } from "../../core/lib/ids/ids.ts";
+import { createAccount } from "../../kv/people/accounts/accounts.ts";
+import { openSession } from "../../kv/people/accounts/sessions.ts";
+import { issueMailToken } from "../../kv/people/accounts/tokens.ts";
+import { makeVouchers } from "../../kv/money/credits/vouchers.ts";
+import { commandLine } from "../../kv/people/audit/operator_audit.ts";
+import { bonusDuePrefix, ledgersPrefix } from "../../kv/engine/schema/keys.ts";
+import type { LedgerEntry } from "../../kv/money/ledger/ledger.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { TestBrowser } from "../support/browser/test_browser.ts";
 import type { StartedGateway } from "../support/gateways/started_gateway.ts";
 import { campaign, campaignNow, grantsOf } from "../support/worlds/credit_world.ts";

@@ -3,10 +3,10 @@
  * keys. Afterwards the books are exact, every answer that a client has seen has its receipt, and no key is charged twice.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import { fromVnd, parseVnd } from "../../core/billing/micro_vnd.ts";
-import type { Receipt } from "../../core/billing/receipt.ts";
-import { listReceipts } from "../../kv/receipts/receipts.ts";
-import { chimeMp3Base64 } from "../../sandbox/provider/assets/chime_mp3.ts";
+import { fromVnd, parseVnd } from "../../core/billing/money/micro_vnd.ts";
+import type { Receipt } from "../../core/billing/usage/receipt.ts";
+import { listReceipts } from "../../kv/money/receipts/receipts.ts";
+import { chimeMp3Base64 } from "../../sandbox/provider/media/assets/chime_mp3.ts";
 import {
   assertSoundBooks,
   balanceVnd,

@@ -1,7 +1,7 @@
 /** The store refuses writes exactly when calls end and money arrives. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
-import { getTopupOrder } from "../../kv/payments/topups.ts";
+import { getTopupOrder } from "../../kv/money/payments/topups.ts";
 import {
   askAdmin,
   assertSoundBooks,

@@ -3,12 +3,12 @@
  * repeated if its answer was lost, and never counts twice.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import type { Invoice } from "../../core/invoices/invoice.ts";
-import { listInvoices, requestInvoice } from "../../kv/invoices/invoices.ts";
-import { ledgerPrefix } from "../../kv/schema/keys.ts";
-import type { LedgerEntry } from "../../kv/ledger/ledger.ts";
-import { listAuditLines } from "../../kv/operators/operator_audit.ts";
-import { getTopupOrder, type TopupOrder } from "../../kv/payments/topups.ts";
+import type { Invoice } from "../../core/trade/invoices/invoice.ts";
+import { listInvoices, requestInvoice } from "../../kv/money/invoices/invoices.ts";
+import { ledgerPrefix } from "../../kv/engine/schema/keys.ts";
+import type { LedgerEntry } from "../../kv/money/ledger/ledger.ts";
+import { listAuditLines } from "../../kv/people/audit/operator_audit.ts";
+import { getTopupOrder, type TopupOrder } from "../../kv/money/payments/topups.ts";
 import { buyer } from "../support/worlds/invoice_requests.ts";
 import {
   askAdmin,
@@ -25,7 +25,7 @@ import {
   withStoreFolder,
 } from "../support/worlds/money_process.ts";
 import type { StartedGateway } from "../support/gateways/started_gateway.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { until } from "../support/until.ts";
 
 const processes = { sanitizeOps: false, sanitizeResources: false };

@@ -1,10 +1,10 @@
 /** Concurrent attempts to move the same money, on the real process: one succeeds, and the books agree. */
 import { assert, assertEquals } from "../support/assert.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import type { ApiKeyRecord } from "../../kv/api_keys/api_keys.ts";
-import { getBankNotice } from "../../kv/payments/bank_notices.ts";
-import { apiKeyKey } from "../../kv/schema/keys.ts";
-import { getTopupOrder } from "../../kv/payments/topups.ts";
+import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
+import type { ApiKeyRecord } from "../../kv/people/api_keys/api_keys.ts";
+import { getBankNotice } from "../../kv/money/payments/bank_notices.ts";
+import { apiKeyKey } from "../../kv/engine/schema/keys.ts";
+import { getTopupOrder } from "../../kv/money/payments/topups.ts";
 import {
   askAdmin,
   assertSoundBooks,

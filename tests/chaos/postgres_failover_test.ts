@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import { systemClock } from "../../core/lib/time/clock.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
-import { openPostgres } from "../../kv/store/postgres/open_postgres.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
+import { openPostgres } from "../../kv/engine/postgres/open_postgres.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
 import { restartSynchronous } from "../support/servers/synchronous_standby.ts";
 import { until } from "../support/until.ts";

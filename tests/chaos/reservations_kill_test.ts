@@ -3,10 +3,10 @@
  * spend more than the wallet has and may owe.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { credit } from "../../kv/ledger/ledger.ts";
-import { listReceipts } from "../../kv/receipts/receipts.ts";
-import { readWallet } from "../../kv/wallet/wallets.ts";
+import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
+import { credit } from "../../kv/money/ledger/ledger.ts";
+import { listReceipts } from "../../kv/money/receipts/receipts.ts";
+import { readWallet } from "../../kv/money/balances/wallets.ts";
 import {
   assertSoundBooks,
   killAmid,

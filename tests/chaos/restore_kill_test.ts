@@ -1,10 +1,10 @@
 /** A restore that is killed midway leaves a store that nothing serves, and works again once it is emptied. */
 import { assert, assertEquals, assertRejects } from "../support/assert.ts";
-import { newMasterKey } from "../../core/api_keys/seal.ts";
+import { newMasterKey } from "../../core/people/api_keys/seal.ts";
 import { systemClock } from "../../core/lib/time/clock.ts";
-import { openStore } from "../../kv/store/store.ts";
-import { credit } from "../../kv/ledger/ledger.ts";
-import { createAccount } from "../../kv/accounts/accounts.ts";
+import { openStore } from "../../kv/engine/opening/store.ts";
+import { credit } from "../../kv/money/ledger/ledger.ts";
+import { createAccount } from "../../kv/people/accounts/accounts.ts";
 import { root } from "../repository/source_files.ts";
 import { startGateway } from "../support/gateways/started_gateway.ts";
 import {

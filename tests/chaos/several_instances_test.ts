@@ -10,7 +10,7 @@ import {
 import { denokvProgram } from "../support/servers/denokv_server.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { newAdminPayer } from "../support/gateways/admin_payer.ts";
-import { newMasterKey } from "../../core/api_keys/seal.ts";
+import { newMasterKey } from "../../core/people/api_keys/seal.ts";
 import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
 import { until } from "../support/until.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../support/assert.ts";
 import type { BodyStyle } from "../support/body_style.ts";
-import type { Conversation } from "../core/upstream/raw_peer.ts";
+import type { Conversation } from "../core/net/transport/raw_peer.ts";
 import {
   type Answer,
   chunk,

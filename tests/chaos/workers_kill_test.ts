@@ -1,6 +1,6 @@
 /** Workers die under load: each client's own ledger and the books agree, and limits hold. */
 import { assert, assertEquals } from "../support/assert.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
+import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
 import { serveThreaded } from "../support/gateways/threaded_gateway.ts";
 import { until } from "../support/until.ts";
 import {

@@ -1,6 +1,6 @@
 /** What one serving thread finds out about routes and their keys holds for the others, and for one that starts later. */
 import { assert, assertEquals } from "../support/assert.ts";
-import { breakerConsecutiveFailures } from "../../core/routing/breaker.ts";
+import { breakerConsecutiveFailures } from "../../core/routing/health/breaker.ts";
 import { entraSecret, FakeCloud } from "../support/servers/fake_cloud.ts";
 import { serveThreaded, type ThreadedGateway } from "../support/gateways/threaded_gateway.ts";
 import { until } from "../support/until.ts";

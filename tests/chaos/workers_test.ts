@@ -1,8 +1,8 @@
 /** What one serving thread learns or counts holds for all of them. */
 import { assert, assertEquals } from "../support/assert.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { breakerConsecutiveFailures } from "../../core/routing/breaker.ts";
-import { readWallet } from "../../kv/wallet/wallets.ts";
+import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
+import { breakerConsecutiveFailures } from "../../core/routing/health/breaker.ts";
+import { readWallet } from "../../kv/money/balances/wallets.ts";
 import { newAdminPayer } from "../support/gateways/admin_payer.ts";
 import { startGateway } from "../support/gateways/started_gateway.ts";
 import { runThreaded, serveThreaded } from "../support/gateways/threaded_gateway.ts";

@@ -1,5 +1,5 @@
 import OpenAI, { APIError, toFile } from "openai";
-import { chimeMp3Base64 } from "../../sandbox/provider/assets/chime_mp3.ts";
+import { chimeMp3Base64 } from "../../sandbox/provider/media/assets/chime_mp3.ts";
 import { assert, assertEquals } from "../support/assert.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 

@@ -1,5 +1,5 @@
 /** Gateway processes over one store, each on a port that it keeps when it is started again. */
-import { newMasterKey } from "../../core/api_keys/seal.ts";
+import { newMasterKey } from "../../core/people/api_keys/seal.ts";
 import { type AdminPayer, newAdminPayer } from "../support/gateways/admin_payer.ts";
 import type { StartedGateway } from "../support/gateways/started_gateway.ts";
 import { freePort } from "../support/servers/free_port.ts";

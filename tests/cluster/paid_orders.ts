@@ -1,6 +1,6 @@
 /** Top-up orders that are paid: their notices of the bank reach every instance. */
 import { assertEquals } from "../support/assert.ts";
-import type { TopupOrder } from "../../kv/payments/topups.ts";
+import type { TopupOrder } from "../../kv/money/payments/topups.ts";
 import { noticeOfOrder, seedOrders, sendNotice } from "../support/worlds/money_process.ts";
 import type { ClientLedger } from "./client_ledger.ts";
 import type { Cluster } from "./cluster.ts";

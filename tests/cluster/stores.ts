@@ -1,7 +1,7 @@
 /** The real servers that several gateways may share; where a program is missing, its tests say so. */
 import { readStoreLocation } from "../../core/config/store_location.ts";
 import { systemClock } from "../../core/lib/time/clock.ts";
-import { openStore, type Store } from "../../kv/store/store.ts";
+import { openStore, type Store } from "../../kv/engine/opening/store.ts";
 import { denokvProgram, startDenokv } from "../support/servers/denokv_server.ts";
 import { postgresPrograms, startPostgres } from "../support/servers/postgres_server.ts";
 

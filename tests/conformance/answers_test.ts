@@ -1,7 +1,7 @@
 /** Every recorded answer converts to what a strict client of every other style accepts, and means the same there. */
 import { assertEquals } from "../support/assert.ts";
-import type { Style } from "../../core/wire/contract.ts";
-import { convertAnswer } from "../../core/wire/convert.ts";
+import type { Style } from "../../core/wire/contract/contract.ts";
+import { convertAnswer } from "../../core/wire/convert/convert.ts";
 import { isJsonObject } from "../../core/lib/json/json.ts";
 import { context, readWhole } from "./clients.ts";
 import { type Gist, gistOf } from "./gist.ts";

@@ -2,7 +2,7 @@
  * One interface to the strict clients of all styles, and the part of an answer that conversion must preserve.
  */
 import { assert } from "../support/assert.ts";
-import type { PipeContext, Style } from "../../core/wire/contract.ts";
+import type { PipeContext, Style } from "../../core/wire/contract/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import {
   readChatAnswer,

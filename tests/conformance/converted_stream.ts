@@ -1,7 +1,7 @@
 /** Recorded streams, converted and as whole answers. */
 import { assert } from "../support/assert.ts";
-import type { ProviderStyle, StreamReading, Style } from "../../core/wire/contract.ts";
-import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
+import type { ProviderStyle, StreamReading, Style } from "../../core/wire/contract/contract.ts";
+import { createConvertingPipe } from "../../core/wire/convert/converting_pipe.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { concatBytes } from "../support/strict_client/strict_client.ts";
 import { context, readStream } from "./clients.ts";

@@ -3,9 +3,9 @@
  * error inside a stream never looks like an end.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import { errorBody, type ErrorCode } from "../../core/errors.ts";
-import type { Style } from "../../core/wire/contract.ts";
-import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
+import { errorBody, type ErrorCode } from "../../core/lib/errors/errors.ts";
+import type { Style } from "../../core/wire/contract/contract.ts";
+import { createConvertingPipe } from "../../core/wire/convert/converting_pipe.ts";
 import { decodeProviderError } from "../../core/wire/errors/errors.ts";
 import { concatBytes } from "../support/strict_client/strict_client.ts";
 import { context, readStream } from "./clients.ts";

@@ -1,5 +1,5 @@
 /** Reads the content of an answer independently of its style. */
-import type { Style } from "../../core/wire/contract.ts";
+import type { Style } from "../../core/wire/contract/contract.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { list } from "./clients.ts";
 

@@ -8,24 +8,24 @@ import { inputBound } from "../../core/calls/bounds/input_bound.ts";
 import { roughInputTokens } from "../../core/billing/tokens/rough_estimate.ts";
 import { hostedToolsAskedFor } from "../../core/calls/request/billable_features.ts";
 import { readChatRequest, readCountTokensRequest } from "../../core/calls/request/chat_request.ts";
-import { fetchedUrls } from "../../core/calls/request/fetched_urls.ts";
-import { withoutForeignReasoning } from "../../core/calls/request/foreign_reasoning.ts";
+import { fetchedUrls } from "../../core/net/remote/fetched_urls.ts";
+import { withoutForeignReasoning } from "../../core/calls/exchange/foreign_reasoning.ts";
 import { firstImagePath } from "../../core/calls/request/image_inputs.ts";
-import { type JsonBody, parseJsonBody } from "../../core/calls/request/json_body.ts";
+import { type JsonBody, parseJsonBody } from "../../core/calls/body/json_body.ts";
 import { promptPrefixes } from "../../core/calls/request/prompt_prefixes.ts";
-import { withoutStore } from "../../core/calls/request/stored_answers.ts";
+import { withoutStore } from "../../core/calls/exchange/stored_answers.ts";
 import { continuesTurn } from "../../core/calls/request/turn_continuation.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
 import {
   isJsonObject,
   type Json,
   type JsonObject,
   type OutlineObject,
 } from "../../core/lib/json/json.ts";
-import { LongText } from "../../core/lib/json/long_text.ts";
+import { LongText } from "../../core/lib/json/scan/long_text.ts";
 import { maxScannedBytes } from "../../core/lib/json/scan/scan.ts";
 import { stringifyExactly } from "../../core/lib/runtime/mod.ts";
-import type { Style } from "../../core/wire/contract.ts";
+import type { Style } from "../../core/wire/contract/contract.ts";
 import { findBillableFeatures } from "../../core/wire/billable_features/asked_for.ts";
 import { mixesStylesInLoop } from "../../core/wire/mod.ts";
 import { chatRequest } from "./random_chat.ts";

@@ -4,12 +4,12 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import * as fc from "../support/property.ts";
-import type { ProviderStyle, StreamReading, Style } from "../../core/wire/contract.ts";
+import type { ProviderStyle, StreamReading, Style } from "../../core/wire/contract/contract.ts";
 import type { Answer } from "../../core/wire/conversation/mod.ts";
-import { convertAnswer } from "../../core/wire/convert.ts";
-import { createConvertingPipe } from "../../core/wire/stream/converting_pipe.ts";
-import { dialectOf } from "../../core/wire/stream/dialects.ts";
-import { noTokens } from "../../core/billing/token_usage.ts";
+import { convertAnswer } from "../../core/wire/convert/convert.ts";
+import { createConvertingPipe } from "../../core/wire/convert/converting_pipe.ts";
+import { dialectOf } from "../../core/wire/convert/dialects.ts";
+import { noTokens } from "../../core/billing/tokens/token_usage.ts";
 import { arbitraryAnswer, eventsOfAnswer } from "../support/answer_events.ts";
 import { concatBytes } from "../support/strict_client/strict_client.ts";
 import { context, essence, readStream, readWhole } from "./clients.ts";

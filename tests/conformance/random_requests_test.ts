@@ -1,8 +1,8 @@
 /** Random requests of each style convert to what a vendor of every other style accepts, on every kind of route. */
 import { assertEquals } from "../support/assert.ts";
 import * as fc from "../support/property.ts";
-import type { Style } from "../../core/wire/contract.ts";
-import { convertRequest } from "../../core/wire/convert.ts";
+import type { Style } from "../../core/wire/contract/contract.ts";
+import { convertRequest } from "../../core/wire/convert/convert.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { chatRequest } from "./random_chat.ts";

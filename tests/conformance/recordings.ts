@@ -5,7 +5,7 @@
  * Layout: `<style>/<name>.json` holds `{method, host, path, status, request, response}`; a stream is `<name>.sse` with
  * `<name>.request.json` beside it where the request was recorded. Failures are in `errors/`.
  */
-import type { ProviderStyle, Style } from "../../core/wire/contract.ts";
+import type { ProviderStyle, Style } from "../../core/wire/contract/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 
 export const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];

@@ -1,7 +1,7 @@
 /** The report over recorded exchanges counts correctly, tested with invented exchanges. */
 import { assert, assertEquals } from "../support/assert.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { type Conversions, measure, ownConversions, type Row } from "./report/measure.ts";
 import { tableOf } from "./report/table.ts";
 import { readAllRecordings, type Recording } from "./recordings.ts";

@@ -3,7 +3,7 @@
  * refused, for the reason written down here.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import { convertRequest } from "../../core/wire/convert.ts";
+import { convertRequest } from "../../core/wire/convert/convert.ts";
 import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
 import { describeRecordings, targetStyles } from "./recordings.ts";
 import { fetchedFor, routes } from "./routes.ts";

@@ -3,11 +3,11 @@
  * request and every recorded answer.
  */
 import { assert, assertEquals, assertNotEquals } from "../support/assert.ts";
-import type { RouteCapabilities, Style } from "../../core/wire/contract.ts";
+import type { RouteCapabilities, Style } from "../../core/wire/contract/contract.ts";
 import type { Block, Conversation } from "../../core/wire/conversation/mod.ts";
-import { normalizeTurns } from "../../core/wire/normalize_turns.ts";
-import { convertAnswer, convertRequest } from "../../core/wire/convert.ts";
-import { dialectOf } from "../../core/wire/stream/dialects.ts";
+import { normalizeTurns } from "../../core/wire/fields/normalize_turns.ts";
+import { convertAnswer, convertRequest } from "../../core/wire/convert/convert.ts";
+import { dialectOf } from "../../core/wire/convert/dialects.ts";
 import { isJsonObject, type JsonObject } from "../../core/lib/json/json.ts";
 import { context, list, readWhole } from "./clients.ts";
 import { gistOf } from "./gist.ts";

@@ -2,7 +2,7 @@ import type {
   ConversionOptions,
   ProviderStyle,
   RouteCapabilities,
-} from "../../core/wire/contract.ts";
+} from "../../core/wire/contract/contract.ts";
 
 /** Routes of each style that differ from its defaults in ways that change the body. */
 export const routes: Record<ProviderStyle, RouteCapabilities[]> = {

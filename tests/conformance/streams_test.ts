@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import * as fc from "../support/property.ts";
-import { convertAnswer } from "../../core/wire/convert.ts";
+import { convertAnswer } from "../../core/wire/convert/convert.ts";
 import { context, essence, readStream, readWhole } from "./clients.ts";
 import { contentOf, convertStream } from "./converted_stream.ts";
 import { cutBytes, describeRecordings, otherStyles, type Recording } from "./recordings.ts";

@@ -3,17 +3,21 @@
  * KV Connect. What was done counts as done, and once.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { newId } from "../../core/lib/ids.ts";
-import { createAccount, tryCreateAccount } from "../../kv/accounts/accounts.ts";
-import { createApiKey } from "../../kv/api_keys/api_key_changes.ts";
-import { findApiKeyByHash } from "../../kv/api_keys/api_keys.ts";
-import { hashApiKey } from "../../core/api_keys/api_key.ts";
-import { credit } from "../../kv/ledger/ledger.ts";
-import { decideApproval, listApprovals, requestApproval } from "../../kv/operators/approvals.ts";
-import { listTopupOrders } from "../../kv/payments/topups.ts";
-import { readWallet } from "../../kv/wallet/wallets.ts";
+import { newMasterKey, readMasterKeys } from "../../core/people/api_keys/seal.ts";
+import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
+import { newId } from "../../core/lib/ids/ids.ts";
+import { createAccount, tryCreateAccount } from "../../kv/people/accounts/accounts.ts";
+import { createApiKey } from "../../kv/people/api_keys/api_key_changes.ts";
+import { findApiKeyByHash } from "../../kv/people/api_keys/api_keys.ts";
+import { hashApiKey } from "../../core/people/api_keys/api_key.ts";
+import { credit } from "../../kv/money/ledger/ledger.ts";
+import {
+  decideApproval,
+  listApprovals,
+  requestApproval,
+} from "../../kv/services/operations/approvals.ts";
+import { listTopupOrders } from "../../kv/money/payments/topups.ts";
+import { readWallet } from "../../kv/money/balances/wallets.ts";
 import { faultyKv } from "../support/stores/faulty_kv.ts";
 import { askForInvoice, paidOrder } from "../support/worlds/invoice_requests.ts";
 import { operator, topupWorld } from "../support/worlds/topup_world.ts";

@@ -49,7 +49,7 @@ Deno.test("every document that the code cites is in the repository", () => {
 });
 
 Deno.test("a citation is found wrong by phrase, by page and by section", () => {
-  const problems = (source: string) => citationProblems("core/lib/ids.ts", source).length;
+  const problems = (source: string) => citationProblems("core/lib/ids/ids.ts", source).length;
   assertEquals(problems("/** Reads an answer (wire notes, table C). */"), 1);
   assertEquals(problems("/**\n * Reads an answer (Spec\n * section 4).\n */"), 1);
   assertEquals(problems("// Free of charge (design\n// section 8, design: x)."), 2);

@@ -16,9 +16,9 @@ const allowed: Readonly<Record<string, readonly string[]>> = {
 
 /** What `core/lib` may import of the rest of `core`: the errors of the gateway and the interface of transports. */
 const allowedForLib = [
-  "core/errors.ts",
-  "core/upstream/connection.ts",
-  "core/upstream/transport.ts",
+  "core/lib/errors/errors.ts",
+  "core/net/transport/connection.ts",
+  "core/net/transport/transport.ts",
 ];
 
 /** The longest name of a layer that a path begins with; the path itself if it is in none. */
@@ -50,14 +50,14 @@ Deno.test("each layer imports only the layers below it", () => {
 Deno.test("an import of a layer above, of another layer or of no layer is found", () => {
   const graph = new Map([
     ["core/a.ts", ["core/lib/json/json.ts", "kv/b.ts"]],
-    ["core/lib/a.ts", ["core/errors.ts", "core/limits.ts"]],
-    ["kv/a.ts", ["core/a.ts", "routes/app.ts", "sandbox/provider/a.ts"]],
+    ["core/lib/a.ts", ["core/lib/errors/errors.ts", "core/lib/base/limits.ts"]],
+    ["kv/a.ts", ["core/a.ts", "routes/server/listen/app.ts", "sandbox/provider/a.ts"]],
     ["routes/a.ts", ["kv/a.ts", "sandbox/a.ts", "tests/support/a.ts", "main.ts"]],
   ]);
   assertEquals(forbiddenImports(graph), [
     "core/a.ts imports kv/b.ts",
-    "core/lib/a.ts imports core/limits.ts",
-    "kv/a.ts imports routes/app.ts",
+    "core/lib/a.ts imports core/lib/base/limits.ts",
+    "kv/a.ts imports routes/server/listen/app.ts",
     "kv/a.ts imports sandbox/provider/a.ts",
     "routes/a.ts imports tests/support/a.ts",
     "routes/a.ts imports main.ts",

@@ -70,9 +70,9 @@ Deno.test("the index of the operators' guides names each of them", () => {
 
 Deno.test("a path, a page and a section that are missing are found", () => {
   const count = (text: string) => pathProblems("docs/api.md", text).length;
-  assertEquals(count("See `core/errors.ts`, `kv/wallet/` and `core/…/errors.ts`."), 0);
+  assertEquals(count("See `core/lib/errors/errors.ts`, `kv/wallet/` and `core/…/errors.ts`."), 0);
   assertEquals(count("See `core/no_such_file.ts` and `kv/no_such_folder/`."), 2);
-  assertEquals(count('a["core/errors.ts<br>table"] --> b["kv/no_such_folder/"]'), 1);
+  assertEquals(count('a["core/lib/errors/errors.ts<br>table"] --> b["kv/no_such_folder/"]'), 1);
   assertEquals(count("[a](conversion.md), [b](https://example.com/no.md), [c](../README.md)"), 0);
   assertEquals(count("[a](no_such_page.md), [b](conversion.md#no-such-section)"), 2);
   assertEquals(count("# Part one\n\n[here](#part-one), [there](#part-two)"), 1);

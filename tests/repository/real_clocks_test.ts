@@ -30,14 +30,14 @@ const traffic = "paces traffic against running processes; outcomes are counted, 
 
 /** Files that need the machine's clock, with the reason. */
 const exceptions: Readonly<Record<string, string>> = {
-  "tests/core/calls/silent_routes_test.ts": "compares times of its own clock",
+  "tests/core/calls/attempts/silent_routes_test.ts": "compares times of its own clock",
   "tests/kv/store/engines/lost_answers.ts": "pauses between tries on real servers, without outcome",
   "tests/repository/real_clocks_test.ts": "has examples of what it finds",
-  "tests/routes/operator/cli/backup_test.ts":
+  "tests/routes/operator/cli/commands/backup_test.ts":
     "PostgreSQL keeps the time until a row expires: a day",
-  "tests/routes/operator/cli/catalog_command_test.ts":
+  "tests/routes/operator/cli/commands/catalog_command_test.ts":
     "a command has the machine's clock; the moment is a day ahead",
-  "tests/routes/operator/cli/store_readings_test.ts":
+  "tests/routes/operator/cli/commands/store_readings_test.ts":
     "the timers of a served gateway have to see that its clock was moved",
   "tests/run/job.ts": "reports how long test files take, and ends those that hang",
   "tests/security/http1/smuggling_test.ts":

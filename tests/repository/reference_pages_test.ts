@@ -4,7 +4,7 @@ import { openTestGateway, testConfig } from "../support/gateways/gateway_in_proc
 import { editingOf } from "../../routes/operator/catalog/editing_of.ts";
 import { createAdminApp } from "../../routes/operator/cli/app.ts";
 import { commandForms } from "../../routes/operator/cli/command_forms.ts";
-import { createApp } from "../../routes/app.ts";
+import { createApp } from "../../routes/server/listen/app.ts";
 import { createOperatorApi } from "../../routes/operator/api/app.ts";
 
 const root = new URL("../../", import.meta.url);
@@ -23,7 +23,7 @@ function writtenPath(path: string): string {
 }
 
 Deno.test("each environment variable that is read is on a page", () => {
-  const folders = ["core/config/", "core/payments/", "core/invoices/"];
+  const folders = ["core/config/", "core/payments/", "core/trade/invoices/"];
   const sources = folders.flatMap((folder) =>
     Deno.readDirSync(new URL(folder, root)).toArray().map(({ name }) => pages(folder + name))
   );

@@ -22,9 +22,9 @@ const leftOut: readonly { readonly folder: string; readonly except: readonly str
   { folder: "routes/operator/pages/", except: [] },
   { folder: "routes/operator/cli/", except: ["socket.ts"] },
   { folder: "sandbox/", except: [] },
-  { folder: "routes/api/images/", except: [] },
-  { folder: "routes/api/speech/", except: [] },
-  { folder: "kv/store/postgres/", except: [] },
+  { folder: "routes/api/media/images/", except: [] },
+  { folder: "routes/api/media/speech/", except: [] },
+  { folder: "kv/engine/postgres/", except: [] },
 ];
 
 /** The modules that a module imports, directly or through others, without dynamic imports. */

@@ -1,8 +1,8 @@
 /** A store that is away: every endpoint and page answers 503 with `retry-after`, and the log has one line. */
 import { assert, assertEquals } from "../support/assert.ts";
-import { createApp } from "../../routes/app.ts";
-import { openCustomerApp } from "../../routes/server/customer_app.ts";
-import { StoreUnavailableError } from "../../kv/store/store_unavailable.ts";
+import { createApp } from "../../routes/server/listen/app.ts";
+import { openCustomerApp } from "../../routes/server/assembly/customer_app.ts";
+import { StoreUnavailableError } from "../../kv/engine/store/store_unavailable.ts";
 import { formsOf, TestBrowser } from "../support/browser/test_browser.ts";
 import { openTestGateway, type TestGateway } from "../support/gateways/gateway_in_process.ts";
 import { breakStore, type StoreCall, storeCalls } from "../support/stores/broken_store.ts";

@@ -8,7 +8,10 @@ import { testFilesIn } from "./plan.ts";
  * Modules that import the whole gateway. A test that reaches a change only through them says little about it, and
  * nearly all tests of `routes` do; the tests beside the change are chosen by their folder.
  */
-const wholeGateway: ReadonlySet<string> = new Set(["routes/app.ts", "routes/server/assemble.ts"]);
+const wholeGateway: ReadonlySet<string> = new Set([
+  "routes/server/listen/app.ts",
+  "routes/server/assembly/assemble.ts",
+]);
 
 /** Test files for a change. */
 export interface ChosenTests {

@@ -6,12 +6,12 @@ const graph = new Map<string, readonly string[]>([
   ["core/price.ts", []],
   ["core/bill.ts", ["core/price.ts"]],
   ["routes/api/call.ts", ["core/bill.ts"]],
-  ["routes/app.ts", ["routes/api/call.ts"]],
+  ["routes/server/listen/app.ts", ["routes/api/call.ts"]],
   ["tests/core/bill_test.ts", ["core/bill.ts"]],
   ["tests/core/other_test.ts", []],
   ["tests/kv/store_test.ts", ["kv/store.ts"]],
-  ["tests/routes/api/call_test.ts", ["routes/app.ts"]],
-  ["tests/routes/pages/page_test.ts", ["routes/app.ts"]],
+  ["tests/routes/api/call_test.ts", ["routes/server/listen/app.ts"]],
+  ["tests/routes/pages/page_test.ts", ["routes/server/listen/app.ts"]],
 ]);
 const tests = [...graph.keys()].filter((file) => file.startsWith("tests/"));
 

@@ -49,9 +49,10 @@ export const longUnits: Readonly<Record<string, string>> = {
   "tests/kv/store/engines/postgres_silence_test.ts": "waits for a silent server",
   "tests/kv/store/engines/postgres_test.ts":
     "starts servers; the engines' one suite runs on the embedded one",
-  "tests/kv/wallet/far_store_test.ts":
+  "tests/kv/money/wallet/lease/far_store_test.ts":
     "simulates hours of a store 150 ms away; wallet/chaos_test.ts has its rules",
-  "tests/kv/wallet/fleet_bill_test.ts": "simulates a fleet; wallet/chaos_test.ts has its rules",
+  "tests/kv/money/wallet/fleet_bill_test.ts":
+    "simulates a fleet; wallet/chaos_test.ts has its rules",
 };
 
 /** A process without a processor to collect on grows: the peak of its memory says little beside other work. */

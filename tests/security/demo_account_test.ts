@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "../support/assert.ts";
-import { newMasterKey, readMasterKeys } from "../../core/api_keys/seal.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import { isActive, listApiKeys } from "../../kv/api_keys/api_keys.ts";
-import { readWallet } from "../../kv/wallet/wallets.ts";
-import { ensureDemoAccount, retireDemoAccount } from "../../routes/server/demo_account.ts";
+import { newMasterKey, readMasterKeys } from "../../core/people/api_keys/seal.ts";
+import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
+import { isActive, listApiKeys } from "../../kv/people/api_keys/api_keys.ts";
+import { readWallet } from "../../kv/money/balances/wallets.ts";
+import { ensureDemoAccount, retireDemoAccount } from "../../routes/process/demo_account.ts";
 
 Deno.test("the demo key is worthless in production", async () => {
   using kv = await Deno.openKv(":memory:");

@@ -2,15 +2,15 @@
  * A client that hangs up between the last text of an answer and its usage report has the whole answer, and pays for it.
  */
 import { assert, assertEquals } from "../support/assert.ts";
-import { attemptStream } from "../../core/calls/attempt.ts";
-import { CallControl } from "../../core/calls/call_control.ts";
-import { meteredStream } from "../../core/calls/metered_stream.ts";
-import { drainAfterEndMs } from "../../core/calls/provider_stream.ts";
+import { attemptStream } from "../../core/calls/attempts/attempt.ts";
+import { CallControl } from "../../core/calls/attempts/call_control.ts";
+import { meteredStream } from "../../core/calls/stream/metered_stream.ts";
+import { drainAfterEndMs } from "../../core/calls/stream/provider_stream.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";
-import { defaultIdleMs } from "../../core/lib/http1/limits.ts";
-import type { Outcome } from "../../core/billing/receipt.ts";
-import { chatStream, newChatPipe, tickMs } from "../core/calls/call_world.ts";
-import { FakeExchange, settled } from "../core/calls/fake_exchange.ts";
+import { defaultIdleMs } from "../../core/net/http1/limits.ts";
+import type { Outcome } from "../../core/billing/usage/receipt.ts";
+import { chatStream, newChatPipe, tickMs } from "../core/calls/attempts/call_world.ts";
+import { FakeExchange, settled } from "../core/calls/stream/fake_exchange.ts";
 import { ManualTime } from "../support/manual_time.ts";
 
 async function open() {

@@ -1,9 +1,9 @@
 /** A form passes to the provider unchanged, so both sides must read the same names of its parts. */
 import { assertEquals, assertThrows } from "../support/assert.ts";
 import * as fc from "../support/property.ts";
-import { GatewayError } from "../../core/errors.ts";
-import { fieldsOfForm } from "../../core/media/fields.ts";
-import { readForm, writeForm } from "../../core/media/multipart.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
+import { fieldsOfForm } from "../../core/calls/body/fields.ts";
+import { readForm, writeForm } from "../../core/calls/body/multipart.ts";
 
 const form = (head: string) =>
   new TextEncoder().encode(`--b\r\n${head}\r\n\r\ndear-model\r\n--b--\r\n`);

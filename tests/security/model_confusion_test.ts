@@ -1,8 +1,8 @@
 /** The gateway, which prices a call, and the provider, which executes it, must read it in the same way. */
 import { assertEquals, assertThrows } from "../support/assert.ts";
 import { readChatRequest } from "../../core/calls/request/chat_request.ts";
-import { parseJsonBody } from "../../core/calls/request/json_body.ts";
-import { GatewayError } from "../../core/errors.ts";
+import { parseJsonBody } from "../../core/calls/body/json_body.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { readImageRequest } from "../../core/media/images/request.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { readSpeechRequest } from "../../core/media/speech/request.ts";

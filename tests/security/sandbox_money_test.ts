@@ -1,18 +1,18 @@
 /** Play money of a sandbox never buys answers of a real provider: the store does not start until it is voided. */
 import { assert, assertEquals, assertStringIncludes } from "../support/assert.ts";
 import { systemClock } from "../../core/lib/time/clock.ts";
-import { newMasterKey } from "../../core/api_keys/seal.ts";
-import { fromVnd } from "../../core/billing/micro_vnd.ts";
-import type { AccountId } from "../../core/lib/ids.ts";
+import { newMasterKey } from "../../core/people/api_keys/seal.ts";
+import { fromVnd } from "../../core/billing/money/micro_vnd.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
 import type { Config } from "../../core/config/config.ts";
-import { credit } from "../../kv/ledger/ledger.ts";
-import type { KeyValueStore } from "../../kv/store/key_value_store.ts";
-import { verifyStore } from "../../kv/verify/verify.ts";
-import { readWallet } from "../../kv/wallet/wallets.ts";
+import { credit } from "../../kv/money/ledger/ledger.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+import { verifyStore } from "../../kv/services/verify/verify.ts";
+import { readWallet } from "../../kv/money/balances/wallets.ts";
 import { runAdmin } from "../../routes/operator/cli/cli.ts";
-import { openingCreditOf } from "../../routes/server/opening_credit.ts";
-import { ensureDemoAccount } from "../../routes/server/demo_account.ts";
-import { openParts } from "../../routes/server/opening.ts";
+import { openingCreditOf } from "../../routes/server/assembly/opening_credit.ts";
+import { ensureDemoAccount } from "../../routes/process/demo_account.ts";
+import { openParts } from "../../routes/server/assembly/opening.ts";
 import { testConfig } from "../support/gateways/gateway_in_process.ts";
 import { newAccount } from "../support/worlds/money_world.ts";
 

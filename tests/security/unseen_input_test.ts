@@ -3,8 +3,8 @@ import { assert, assertEquals, assertThrows } from "../support/assert.ts";
 import { readChatRequest } from "../../core/calls/request/chat_request.ts";
 import { hostedToolsAskedFor } from "../../core/calls/request/billable_features.ts";
 import { inputBound } from "../../core/calls/bounds/input_bound.ts";
-import type { Style } from "../../core/wire/contract.ts";
-import { GatewayError } from "../../core/errors.ts";
+import type { Style } from "../../core/wire/contract/contract.ts";
+import { GatewayError } from "../../core/lib/errors/errors.ts";
 import type { Json, JsonObject } from "../../core/lib/json/json.ts";
 
 const context = 1_000_000;

@@ -11,8 +11,8 @@ import type {
   StreamEvent,
 } from "../../core/wire/conversation/mod.ts";
 import type { Json } from "../../core/lib/json/json.ts";
-import type { TokenUsage } from "../../core/billing/token_usage.ts";
-import { defined } from "../../core/lib/defined.ts";
+import type { TokenUsage } from "../../core/billing/tokens/token_usage.ts";
+import { defined } from "../../core/lib/base/defined.ts";
 
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 });
 const word = fc.stringMatching(/^[a-z_]{1,12}$/);

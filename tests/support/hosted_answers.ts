@@ -1,6 +1,6 @@
 /** Answers of providers that ran their own tools, in the shapes of the vendors, whole and streamed. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import type { Style } from "../../core/wire/contract.ts";
+import type { Style } from "../../core/wire/contract/contract.ts";
 
 /** What the provider did for an answer. */
 export interface HostedAnswer {

@@ -1,10 +1,10 @@
 /** Receipts for property tests. */
 import * as fc from "./property.ts";
-import { newId } from "../../core/lib/ids.ts";
-import { countedTools, toolChargesMicroVnd } from "../../core/billing/hosted_tools.ts";
-import { partsWithin } from "../../core/billing/media_parts.ts";
-import { defined } from "../../core/lib/defined.ts";
-import type { Receipt } from "../../core/billing/receipt.ts";
+import { newId } from "../../core/lib/ids/ids.ts";
+import { countedTools, toolChargesMicroVnd } from "../../core/billing/usage/hosted_tools.ts";
+import { partsWithin } from "../../core/billing/usage/media_parts.ts";
+import { defined } from "../../core/lib/base/defined.ts";
+import type { Receipt } from "../../core/billing/usage/receipt.ts";
 import { newAccount, testKeyId } from "./worlds/money_world.ts";
 
 const count = fc.nat({ max: 1_000_000 });

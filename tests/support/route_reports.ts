@@ -1,6 +1,6 @@
 /** Reports of routes, for the tests of pages that show them. */
-import type { HealthView } from "../../core/routing/route_health.ts";
-import type { RouteReport } from "../../core/routing/router.ts";
+import type { HealthView } from "../../core/routing/health/route_health.ts";
+import type { RouteReport } from "../../core/routing/contract/router.ts";
 
 /** Makes the health of an operation whose last calls failed. */
 export function healthOf(state: "closed" | "open"): HealthView {

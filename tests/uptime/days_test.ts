@@ -6,7 +6,7 @@
 import v8 from "node:v8";
 import vm from "node:vm";
 import { assert, assertEquals } from "../support/assert.ts";
-import { type RowKind, rowKinds, rowsOfKindPrefix } from "../../kv/schema/keys.ts";
+import { type RowKind, rowKinds, rowsOfKindPrefix } from "../../kv/engine/schema/keys.ts";
 import { adminSocketPath } from "../../routes/operator/cli/socket.ts";
 import { serve } from "../../routes/server/serve.ts";
 import { runCommand } from "../support/gateways/admin_command.ts";

@@ -1,7 +1,7 @@
 /** What a gateway reads from its store while nothing calls it, and how soon it sees what others change then. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
-import { newMasterKey } from "../../core/api_keys/seal.ts";
+import { newMasterKey } from "../../core/people/api_keys/seal.ts";
 import type { Config } from "../../core/config/config.ts";
 import { serve } from "../../routes/server/serve.ts";
 import { runCommand } from "../support/gateways/admin_command.ts";

@@ -15,9 +15,9 @@ import {
   type Outline,
   type OutlineObject,
 } from "../../lib/json/json.ts";
-import { LongText } from "../../lib/json/long_text.ts";
-import { maxJsonDepth } from "../../lib/json/limits.ts";
-import { maxReportedTokens } from "../limits.ts";
+import { LongText } from "../../lib/json/scan/long_text.ts";
+import { maxJsonDepth } from "../../lib/json/scan/limits.ts";
+import { maxReportedTokens } from "./limits.ts";
 import { tokensOfUnseenImage, tokensOfUnseenPage } from "./media_tokens.ts";
 
 /** Bytes of UTF-8 text that are billed as one token if the provider did not count. */

@@ -4,7 +4,7 @@
  * Its tables are 2 MB of code that take a quarter of a second to load, so they are loaded with the
  * first count and never at start-up.
  */
-import { loadedOnce } from "../../lib/loaded_once.ts";
+import { loadedOnce } from "../../lib/base/loaded_once.ts";
 
 /**
  * Characters that one token count examines; the rest is scaled. The worst text takes 50 ms, prose

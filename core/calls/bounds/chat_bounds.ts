@@ -10,15 +10,19 @@ import type { Model } from "../../catalog/catalog.ts";
 import { reservedPrice } from "../../billing/service_tiers.ts";
 import { askedTier } from "../../wire/billable_features/asked_tier.ts";
 import { askedTools } from "../../wire/billable_features/asked_tools.ts";
-import type { BillableFeature } from "../../wire/billable_features/features.ts";
-import { mostToolFees, type ReservedTool, reservedTools } from "../../billing/hosted_tools.ts";
+import type { BillableFeature } from "../../wire/contract/features.ts";
+import {
+  mostToolFees,
+  type ReservedTool,
+  reservedTools,
+} from "../../billing/usage/hosted_tools.ts";
 import { hasCachePrice, toolPricesOf, worstCaseCost } from "../../billing/price.ts";
-import type { AppliedPrice } from "../../billing/receipt.ts";
+import type { AppliedPrice } from "../../billing/usage/receipt.ts";
 import { estimateOutputTokens, roughPromptTokens } from "../../billing/tokens/rough_estimate.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import { hostedToolsAskedFor } from "../request/billable_features.ts";
 import { type InputBound, inputBound } from "./input_bound.ts";
-import type { JsonBody } from "../request/json_body.ts";
+import type { JsonBody } from "../body/json_body.ts";
 import { wantedOutputTokens } from "./output_limit.ts";
 import { type PromptPrefixes, promptPrefixes } from "../request/prompt_prefixes.ts";
 

@@ -3,17 +3,17 @@
  * `core/billing/outcome.ts` applies the price.
  */
 import type { Model } from "../../catalog/catalog.ts";
-import type { StreamReading } from "../../wire/contract.ts";
-import type { EstimateCorrection } from "../../billing/believable_usage.ts";
-import { maxReportedTokens } from "../../billing/limits.ts";
-import type { ToolUses } from "../../billing/hosted_tools.ts";
+import type { StreamReading } from "../../wire/contract/contract.ts";
+import type { EstimateCorrection } from "../../billing/usage/believable_usage.ts";
+import { maxReportedTokens } from "../../billing/tokens/limits.ts";
+import type { ToolUses } from "../../billing/usage/hosted_tools.ts";
 import { chargeCeiling } from "../../billing/charge_ceiling.ts";
 import { type Charge, chargeForChat } from "../../billing/outcome.ts";
 import { hasCachePrice } from "../../billing/price.ts";
 import { type ChargedTier, chargedTier } from "../../billing/service_tiers.ts";
-import { tokenBounds } from "../../billing/token_bounds.ts";
-import type { ReportedUsage } from "../../billing/token_usage.ts";
-import type { AppliedPrice, Outcome } from "../../billing/receipt.ts";
+import { tokenBounds } from "../../billing/tokens/token_bounds.ts";
+import type { ReportedUsage } from "../../billing/tokens/token_usage.ts";
+import type { AppliedPrice, Outcome } from "../../billing/usage/receipt.ts";
 import type { ChatBounds } from "./chat_bounds.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import { mostBytesWithReasoning, mostOutputBytes } from "./output_limit.ts";

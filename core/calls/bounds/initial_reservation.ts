@@ -5,7 +5,7 @@
 import type { ReservationRange } from "../../billing/reservation_range.ts";
 import { mostPerOutputToken, worstCaseCost } from "../../billing/price.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
-import { defined } from "../../lib/defined.ts";
+import { defined } from "../../lib/base/defined.ts";
 import { isJsonObject, type OutlineObject } from "../../lib/json/json.ts";
 import type { ChatBounds } from "./chat_bounds.ts";
 

@@ -1,7 +1,7 @@
 /** Bounds the tokens of a prompt from its bytes alone: for the reservation, not for the charge. */
 import { isPdfUrl } from "../../wire/fields/content_parts.ts";
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
-import { LongText } from "../../lib/json/long_text.ts";
+import { LongText } from "../../lib/json/scan/long_text.ts";
 import { beginningOf, isText } from "../../lib/json/outline.ts";
 
 /**

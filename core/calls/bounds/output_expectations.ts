@@ -4,9 +4,9 @@
  * money from other calls. Neither lets a call have more than is reserved for it.
  */
 import type { Model } from "../../catalog/catalog.ts";
-import type { ApiKeyId } from "../../lib/ids.ts";
+import type { ApiKeyId } from "../../lib/ids/ids.ts";
 import { estimateOutputTokens } from "../../billing/tokens/rough_estimate.ts";
-import { firstSliceBytes } from "../attempt.ts";
+import { firstSliceBytes } from "../attempts/attempt.ts";
 
 /** Tokens reserved at least, and where nothing is known: some paragraphs, which a fast provider sends in one piece. */
 const leastTokens = firstSliceBytes;
@@ -64,7 +64,7 @@ function isDeclaredReasoning({ routes }: Model): boolean {
  * ```ts
  * import { buildModel } from "../../catalog/catalog.ts";
  * import { modelSchema } from "../../catalog/schema.ts";
- * import { newId } from "../../lib/ids.ts";
+ * import { newId } from "../../lib/ids/ids.ts";
  * import { OutputExpectations } from "./output_expectations.ts";
  * const price = { unit: "token", vndPerMtok: 1 };
  * const entry = { id: "m", kind: "chat", family: "f", price, routes: [{ provider: "p" }] };

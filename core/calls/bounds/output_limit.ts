@@ -1,16 +1,16 @@
 /** Stops a provider that ignores the caller's bound on output. */
 import type { Model } from "../../catalog/catalog.ts";
-import type { StreamReading } from "../../wire/contract.ts";
-import { GatewayError } from "../../errors.ts";
+import type { StreamReading } from "../../wire/contract/contract.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import {
   maxBytesPerToken,
   reportedModelOutputs,
   reportedOutputExtra,
-} from "../../billing/limits.ts";
-import { maxAnswerBytes } from "../../wire/limits.ts";
-import type { TokenUsage } from "../../billing/token_usage.ts";
+} from "../../billing/tokens/limits.ts";
+import { maxAnswerBytes } from "../../wire/contract/limits.ts";
+import type { TokenUsage } from "../../billing/tokens/token_usage.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
-import type { StreamBound, StreamCut } from "../stream_bounds.ts";
+import type { StreamBound, StreamCut } from "../stream/stream_bounds.ts";
 
 /**
  * Bytes of JSON for one token of a whole answer: with its twenty most likely alternatives, of 150 bytes each, a token

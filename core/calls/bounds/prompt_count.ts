@@ -1,9 +1,9 @@
 /** Counts the prompt of a chat call with the tokenizer, for a call whose provider reported no usage. */
 import { estimateInputTokens } from "../../billing/tokens/estimate_input.ts";
 import type { Model } from "../../catalog/catalog.ts";
-import type { Style } from "../../wire/contract.ts";
-import { convertRequest } from "../../wire/convert.ts";
-import type { JsonBody } from "../request/json_body.ts";
+import type { Style } from "../../wire/contract/contract.ts";
+import { convertRequest } from "../../wire/convert/convert.ts";
+import type { JsonBody } from "../body/json_body.ts";
 
 /**
  * Bytes of the largest body that a stream keeps for its count: thousands of streams run at once. A longer prompt is

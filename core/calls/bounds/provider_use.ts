@@ -1,8 +1,8 @@
 /** What the provider of an ended chat call counted, by which the operator pays for it. */
-import type { Outcome } from "../../billing/receipt.ts";
+import type { Outcome } from "../../billing/usage/receipt.ts";
 import type { ProviderUse } from "../../billing/provider_cost.ts";
 import { tierName, usualTier } from "../../billing/service_tiers.ts";
-import type { TokenUsage } from "../../billing/token_usage.ts";
+import type { TokenUsage } from "../../billing/tokens/token_usage.ts";
 import type { EndedReading } from "./chat_charge.ts";
 
 /** The end of a chat call. */

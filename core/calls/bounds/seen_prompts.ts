@@ -2,8 +2,8 @@
  * Remembers what providers reported for recent prompts: how much came from a cache, and how our own count compares.
  * The estimate for a call that broke off uses it, so that a broken call does not cost more than the complete answer.
  */
-import type { EstimateCorrection } from "../../billing/believable_usage.ts";
-import { billedInputTokens, type TokenUsage } from "../../billing/token_usage.ts";
+import type { EstimateCorrection } from "../../billing/usage/believable_usage.ts";
+import { billedInputTokens, type TokenUsage } from "../../billing/tokens/token_usage.ts";
 import {
   bytesPerEstimatedToken,
   estimateOutputTokens,

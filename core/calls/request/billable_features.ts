@@ -1,14 +1,14 @@
 /** Keeps features that cost the operator more than tokens away from routes that do not allow them. */
 import type { Model, Route } from "../../catalog/catalog.ts";
-import type { ProviderStyle } from "../../wire/contract.ts";
+import type { ProviderStyle } from "../../wire/contract/contract.ts";
 import {
   type BillableFeature,
   billableFeatureWords,
   hostedToolFeatures,
-} from "../../wire/billable_features/features.ts";
+} from "../../wire/contract/features.ts";
 import { askedTier } from "../../wire/billable_features/asked_tier.ts";
 import { type AskedFeature, findBillableFeatures } from "../../wire/billable_features/asked_for.ts";
-import { GatewayError } from "../../errors.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import type { OutlineObject } from "../../lib/json/json.ts";
 
 /** A request in one wire style. */

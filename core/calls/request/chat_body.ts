@@ -3,15 +3,15 @@
  * tools of Responses, with or without members of Chat, and are answered as Chat.
  */
 import { isJsonObject, type Json, type JsonObject, type Outline } from "../../lib/json/json.ts";
-import { defined } from "../../lib/defined.ts";
+import { defined } from "../../lib/base/defined.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import { maxOutputTokensOfCall } from "../../billing/limits.ts";
-import { chatFields } from "../../wire/chat/known_fields.ts";
-import { responsesFields } from "../../wire/responses/known_fields.ts";
-import type { RouteCapabilities } from "../../wire/contract.ts";
-import { convertRequest } from "../../wire/convert.ts";
-import type { JsonBody } from "./body_form.ts";
-import { parseJsonBody } from "./json_body.ts";
+import { maxOutputTokensOfCall } from "../../billing/tokens/limits.ts";
+import { chatFields } from "../../wire/chat/request/known_fields.ts";
+import { responsesFields } from "../../wire/responses/request/known_fields.ts";
+import type { RouteCapabilities } from "../../wire/contract/contract.ts";
+import { convertRequest } from "../../wire/convert/convert.ts";
+import type { JsonBody } from "../body/body_form.ts";
+import { parseJsonBody } from "../body/json_body.ts";
 
 /** A body in the form of the Chat style. */
 export interface ChatBody {
@@ -37,7 +37,7 @@ const wholeChat: RouteCapabilities = {
  * @example
  * ```ts
  * import { chatBody } from "./chat_body.ts";
- * import { parseJsonBody } from "./json_body.ts";
+ * import { parseJsonBody } from "../body/json_body.ts";
  * const sent = parseJsonBody(new TextEncoder().encode('{"model":"m","input":"Hi","stream":true}'));
  * const { body } = chatBody(sent);
  * if (JSON.stringify(body.value["messages"]) !== '[{"role":"user","content":"Hi"}]') {

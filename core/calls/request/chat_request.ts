@@ -7,8 +7,8 @@
  * - Out: what the gateway must know of the request, refusals, and the request for the provider.
  * - Never: writes a prompt to a store or a log; what it keeps in memory is bounded.
  */
-import type { Style } from "../../wire/contract.ts";
-import { type ErrorCode, GatewayError } from "../../errors.ts";
+import type { Style } from "../../wire/contract/contract.ts";
+import { type ErrorCode, GatewayError } from "../../lib/errors/errors.ts";
 import {
   isExactNumber,
   isJsonObject,
@@ -16,11 +16,11 @@ import {
   type OutlineObject,
 } from "../../lib/json/json.ts";
 import { isText } from "../../lib/json/outline.ts";
-import { maxOutputTokensOfCall } from "../../billing/limits.ts";
+import { maxOutputTokensOfCall } from "../../billing/tokens/limits.ts";
 import { isStoredFile, statelessAdvice } from "../../wire/mod.ts";
-import { maxChoices } from "../../wire/limits.ts";
-import { maxModelNameChars } from "../../limits.ts";
-import { refuseMergedFields } from "./decisive_fields.ts";
+import { maxChoices } from "../../wire/contract/limits.ts";
+import { maxModelNameChars } from "../../lib/base/limits.ts";
+import { refuseMergedFields } from "../body/decisive_fields.ts";
 
 /** Most messages or items of one request: the largest limit of any vendor. */
 export const maxMessages = 100_000;

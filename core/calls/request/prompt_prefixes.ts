@@ -3,15 +3,15 @@
  * with the same hash have the same prompt up to there, whatever the order of fields and cache marks in their JSON.
  * Only the hashes of a prompt are kept.
  */
-import type { Style } from "../../wire/contract.ts";
-import { billingLineStart, withoutBillingLine } from "../../wire/messages/billing_line.ts";
+import type { Style } from "../../wire/contract/contract.ts";
+import { billingLineStart, withoutBillingLine } from "../../wire/messages/request/billing_line.ts";
 import {
   isExactNumber,
   isJsonObject,
   type Outline,
   type OutlineObject,
 } from "../../lib/json/json.ts";
-import { LongText } from "../../lib/json/long_text.ts";
+import { LongText } from "../../lib/json/scan/long_text.ts";
 
 /** A position in a prompt, and the hash of everything before it. */
 export interface PrefixMark {

@@ -12,8 +12,8 @@ import {
   type OutlineObject,
 } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import { maxRequestBodyBytes } from "../../limits.ts";
-import { type JsonBody, parseJsonBody } from "./json_body.ts";
+import { maxRequestBodyBytes } from "../../lib/base/limits.ts";
+import { type JsonBody, parseJsonBody } from "../body/json_body.ts";
 
 /** Milliseconds for which an item can be referred to: a tool loop continues within minutes. */
 export const itemKeptMs = 30 * 60_000;

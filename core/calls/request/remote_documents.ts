@@ -2,13 +2,13 @@
 import { encodeBase64 } from "../../lib/runtime/mod.ts";
 import type { ByteCounter } from "../../lib/bytes/byte_budget.ts";
 import type { Route } from "../../catalog/catalog.ts";
-import type { FetchedDocument, FetchedDocuments } from "../../wire/fetched_documents.ts";
-import { type DocumentUrl, documentUrls, takesData } from "../../wire/fields/document_urls.ts";
-import { GatewayError } from "../../errors.ts";
-import { maxRemoteMediaBytes } from "../../media/limits.ts";
-import type { RemoteKind, RemoteMedia } from "../../media/guarded_fetch.ts";
+import type { FetchedDocument, FetchedDocuments } from "../../wire/contract/fetched_documents.ts";
+import { type DocumentUrl, documentUrls, takesData } from "../../wire/convert/document_urls.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { maxRemoteMediaBytes } from "../../net/remote/limits.ts";
+import type { RemoteKind, RemoteMedia } from "../../net/remote/guarded_fetch.ts";
 import type { ChatRequest } from "./chat_request.ts";
-import type { JsonBody } from "./json_body.ts";
+import type { JsonBody } from "../body/json_body.ts";
 
 /** Most documents that are fetched for one call: each needs a connection, and all are fetched at once. */
 const documentsPerCall = 8;

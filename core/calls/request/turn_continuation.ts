@@ -1,4 +1,4 @@
-import type { Style } from "../../wire/contract.ts";
+import type { Style } from "../../wire/contract/contract.ts";
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 
 /**

@@ -2,14 +2,19 @@
  * The typed form of a stream as bytes: what joins the streams of several requests to one answer writes it, and a pipe
  * reads it for the client. It never leaves the process.
  */
-import type { ToolUses } from "../../billing/hosted_tools.ts";
+import type { ToolUses } from "../../billing/usage/hosted_tools.ts";
 import { sseEventText } from "../../lib/sse/writer.ts";
-import type { ConversionMemory, PipeContext, StreamPipe, Style } from "../../wire/contract.ts";
+import type {
+  ConversionMemory,
+  PipeContext,
+  StreamPipe,
+  Style,
+} from "../../wire/contract/contract.ts";
 import type { StreamEvent } from "../../wire/conversation/mod.ts";
-import { type CollectedAnswer, collectFrom } from "../../wire/stream/collected_answer.ts";
-import { pipeFrom } from "../../wire/stream/converting_pipe.ts";
+import { type CollectedAnswer, collectFrom } from "../../wire/convert/collected_answer.ts";
+import { pipeFrom } from "../../wire/convert/converting_pipe.ts";
 import type { EventSink, StreamDecoder } from "../../wire/stream/dialect.ts";
-import { dialectOf } from "../../wire/stream/dialects.ts";
+import { dialectOf } from "../../wire/convert/dialects.ts";
 
 /** An event of a stream of one choice, or how often providers ran their tools so far. Errors are thrown, not written. */
 export type WrittenEvent =

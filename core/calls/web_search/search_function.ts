@@ -2,7 +2,7 @@
  * Offers a web search as a function, to models that have no search of their own: whoever offers it runs the calls and
  * returns what was found.
  */
-import { defined } from "../../lib/defined.ts";
+import { defined } from "../../lib/base/defined.ts";
 import type {
   Block,
   Conversation,
@@ -14,7 +14,7 @@ import type {
   ToolResultBlock,
   WebSearchRequest,
 } from "../../wire/conversation/mod.ts";
-import { Warnings } from "../../wire/warnings.ts";
+import { Warnings } from "../../wire/contract/warnings.ts";
 import { renderHostedCall } from "../../wire/tools/hosted_calls.ts";
 import { isNamed } from "../../wire/tools/tool_fields.ts";
 
@@ -43,7 +43,7 @@ function isSearch(tool: Tool): tool is SearchTool {
  *
  * @example
  * ```ts
- * import { dialectOf } from "../../wire/stream/dialects.ts";
+ * import { dialectOf } from "../../wire/convert/dialects.ts";
  * import { offerSearch } from "./search_function.ts";
  * const tools = [{ type: "web_search" }, { type: "function", name: "f" }];
  * const offered = offerSearch(dialectOf("responses").decodeRequest({ model: "m", input: "Hi", tools }));

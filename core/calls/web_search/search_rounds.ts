@@ -18,16 +18,20 @@
  * do. A round that fails after the first ends the answer with that error. Each round reads the whole conversation again,
  * so its prompt is paid before it begins: the answer ends as one that is too long where the money does not suffice.
  */
-import { GatewayError } from "../../errors.ts";
-import { countedTools, noToolUses, type ToolUses } from "../../billing/hosted_tools.ts";
-import { billedInputTokens, type ReportedUsage } from "../../billing/token_usage.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { countedTools, noToolUses, type ToolUses } from "../../billing/usage/hosted_tools.ts";
+import { billedInputTokens, type ReportedUsage } from "../../billing/tokens/token_usage.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
 import { withResolvers } from "../../lib/runtime/mod.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
-import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../../upstream/transport.ts";
-import type { ConversionMemory, ProviderStyle } from "../../wire/contract.ts";
+import type {
+  ByteReader,
+  UpstreamExchange,
+  UpstreamResponse,
+} from "../../net/transport/transport.ts";
+import type { ConversionMemory, ProviderStyle } from "../../wire/contract/contract.ts";
 import type {
   Block,
   Conversation,
@@ -36,11 +40,11 @@ import type {
   WebSearchRequest,
   WebSource,
 } from "../../wire/conversation/mod.ts";
-import { thinkingSink } from "../../wire/fields/think_tags.ts";
-import { maxSseEventBytes } from "../../wire/limits.ts";
-import { AnswerCollector } from "../../wire/stream/collected_answer.ts";
+import { thinkingSink } from "../../wire/convert/think_tags.ts";
+import { maxSseEventBytes } from "../../wire/contract/limits.ts";
+import { AnswerCollector } from "../../wire/convert/collected_answer.ts";
 import type { EventSink, StreamDecoder } from "../../wire/stream/dialect.ts";
-import { providerDialectOf } from "../../wire/stream/dialects.ts";
+import { providerDialectOf } from "../../wire/convert/dialects.ts";
 import { eventFrame, type WrittenEvent } from "./event_stream.ts";
 import { addReports, joinReports } from "../../wire/stream/usage_reports.ts";
 import { continueSearched, type OfferedSearch } from "./search_function.ts";
@@ -50,7 +54,7 @@ import {
   type AttemptTime,
   isEventStream,
   wholeAsStream,
-} from "../attempt.ts";
+} from "../attempts/attempt.ts";
 
 /** What a search found. */
 export interface SearchFindings {

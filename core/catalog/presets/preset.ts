@@ -1,8 +1,8 @@
 /** What is known of a provider before an operator writes anything. */
-import type { ProviderStyle, RouteCapabilities } from "../../wire/contract.ts";
-import type { ProviderAuth } from "../auth_kinds.ts";
-import type { Cloud } from "../cloud_schema.ts";
-import type { RouteStyle } from "../model.ts";
+import type { ProviderStyle, RouteCapabilities } from "../../wire/contract/contract.ts";
+import type { ProviderAuth } from "../entries/auth_kinds.ts";
+import type { Cloud } from "../entries/cloud_schema.ts";
+import type { RouteStyle } from "../entries/model.ts";
 
 /** The parts of addresses that only the operator knows, as fields of a provider. */
 export const presetPlaces = ["region", "project", "resource", "account"] as const;

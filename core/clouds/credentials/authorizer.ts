@@ -8,7 +8,11 @@
  */
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Deadlines } from "../../lib/time/deadlines.ts";
-import type { Transport, UpstreamRequest, UpstreamResponse } from "../../upstream/transport.ts";
+import type {
+  Transport,
+  UpstreamRequest,
+  UpstreamResponse,
+} from "../../net/transport/transport.ts";
 
 /** A token as its issuer gave it. */
 export interface IssuedToken {

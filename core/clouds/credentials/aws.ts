@@ -1,5 +1,5 @@
 /** Access keys of AWS. */
-import type { CloudAuth } from "../../catalog/cloud_schema.ts";
+import type { CloudAuth } from "../../catalog/entries/cloud_schema.ts";
 import type { Authorizer, AuthorizerTools } from "./authorizer.ts";
 import { AwsSignature } from "./aws_signature.ts";
 

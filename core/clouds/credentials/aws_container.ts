@@ -1,5 +1,5 @@
 /** Keys that the platform of a container of AWS gives at an address: EKS Pod Identity, ECS. */
-import type { CloudAuth } from "../../catalog/cloud_schema.ts";
+import type { CloudAuth } from "../../catalog/entries/cloud_schema.ts";
 import type { Authorizer, AuthorizerTools, IssuedToken } from "./authorizer.ts";
 import { keysFrom, temporaryKeys } from "./temporary_keys.ts";
 import { readTokenFile } from "./token_file.ts";

@@ -1,7 +1,7 @@
 /** Signature Version 4 of AWS, with keys from any source. */
 import { AwsV4Signer } from "aws4fetch";
 import { joined } from "../../lib/bytes/byte_parts.ts";
-import type { UpstreamRequest, UpstreamResponse } from "../../upstream/transport.ts";
+import type { UpstreamRequest, UpstreamResponse } from "../../net/transport/transport.ts";
 import { type Authorizer, type AuthorizerTools, CredentialFailure } from "./authorizer.ts";
 import { ClockOffset } from "./clock_offset.ts";
 

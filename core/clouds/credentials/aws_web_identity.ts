@@ -1,5 +1,5 @@
 /** A web identity of a workload, such as a service account of Kubernetes, that takes on a role of AWS. */
-import type { CloudAuth } from "../../catalog/cloud_schema.ts";
+import type { CloudAuth } from "../../catalog/entries/cloud_schema.ts";
 import type { Authorizer, AuthorizerTools, IssuedToken } from "./authorizer.ts";
 import { keysFrom, temporaryKeys } from "./temporary_keys.ts";
 import { askIssuer, formRequest, issuerFailure } from "./token_request.ts";

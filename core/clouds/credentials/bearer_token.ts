@@ -1,4 +1,4 @@
-import type { UpstreamRequest } from "../../upstream/transport.ts";
+import type { UpstreamRequest } from "../../net/transport/transport.ts";
 import { AccessToken } from "./access_token.ts";
 import type { Authorizer, AuthorizerTools, IssuedToken } from "./authorizer.ts";
 

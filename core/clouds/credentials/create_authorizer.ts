@@ -1,4 +1,4 @@
-import type { ProviderAuth } from "../../catalog/auth_kinds.ts";
+import type { ProviderAuth } from "../../catalog/entries/auth_kinds.ts";
 import type { Authorizer, AuthorizerTools } from "./authorizer.ts";
 import { awsAuthorizer } from "./aws.ts";
 import { awsContainerAuthorizer } from "./aws_container.ts";

@@ -1,5 +1,5 @@
 /** Client credentials of Microsoft Entra ID, for Azure. */
-import type { CloudAuth } from "../../catalog/cloud_schema.ts";
+import type { CloudAuth } from "../../catalog/entries/cloud_schema.ts";
 import type { Authorizer, AuthorizerTools } from "./authorizer.ts";
 import { bearerToken } from "./bearer_token.ts";
 import { requestToken } from "./token_request.ts";

@@ -1,6 +1,6 @@
 /** Service accounts of Google Cloud: a signed assertion (RFC 7523) is exchanged for an access token. */
 import { z } from "zod";
-import type { CloudAuth } from "../../catalog/cloud_schema.ts";
+import type { CloudAuth } from "../../catalog/entries/cloud_schema.ts";
 import { decodeBase64, encodeBase64Url } from "../../lib/runtime/mod.ts";
 import {
   type Authorizer,

@@ -1,5 +1,5 @@
 /** The service account that Google Cloud attaches to a machine or a workload, by its metadata server. */
-import type { CloudAuth } from "../../catalog/cloud_schema.ts";
+import type { CloudAuth } from "../../catalog/entries/cloud_schema.ts";
 import type { Authorizer, AuthorizerTools } from "./authorizer.ts";
 import { bearerToken } from "./bearer_token.ts";
 import { askIssuer, readToken } from "./token_request.ts";

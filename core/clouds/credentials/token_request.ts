@@ -1,7 +1,7 @@
 /** Requests access tokens by OAuth 2.0 (RFC 6749, section 4.4; RFC 7523). */
-import { readWhole } from "../../calls/read_whole.ts";
+import { readWhole } from "../../net/transport/read_whole.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
-import { UpstreamFailure, type UpstreamRequest } from "../../upstream/transport.ts";
+import { UpstreamFailure, type UpstreamRequest } from "../../net/transport/transport.ts";
 import { type AuthorizerTools, CredentialFailure, type IssuedToken } from "./authorizer.ts";
 
 /** Milliseconds for one request of a token: issuers answer within a second. */

@@ -7,7 +7,7 @@
 import { type BufferedBytes, busyRetrySeconds, type ByteBounds } from "./byte_budget.ts";
 import { ByteQueue } from "./byte_queue.ts";
 import type { Deadlines } from "../time/deadlines.ts";
-import { GatewayError } from "../../errors.ts";
+import { GatewayError } from "../errors/errors.ts";
 
 /**
  * Bytes of whole answers that the process holds at once, from their first 64 KB until the client has them;

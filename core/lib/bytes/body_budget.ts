@@ -8,7 +8,7 @@
 import { type BufferedBytes, busyRetrySeconds, type ByteBounds } from "./byte_budget.ts";
 import { ByteQueue } from "./byte_queue.ts";
 import type { Deadlines } from "../time/deadlines.ts";
-import { GatewayError } from "../../errors.ts";
+import { GatewayError } from "../errors/errors.ts";
 
 /**
  * Bytes of request bodies, and of pictures fetched for them, that the process holds at once: 19 of the

@@ -7,8 +7,8 @@
  * - Out: room that was granted and must be given back, and bytes in one or several pieces.
  * - Never: grants more than the bounds that it was made with.
  */
-import { invariant } from "../assert.ts";
-import { GatewayError } from "../../errors.ts";
+import { invariant } from "../base/assert.ts";
+import { GatewayError } from "../errors/errors.ts";
 
 /**
  * Seconds after which a client may retry when a byte budget is full: a large call has sent its body on, or

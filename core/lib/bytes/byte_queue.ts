@@ -2,7 +2,7 @@
 import { withResolvers } from "../runtime/mod.ts";
 import { type BufferedBytes, type ByteBounds, ByteBudget } from "./byte_budget.ts";
 import type { Deadline, Deadlines } from "../time/deadlines.ts";
-import type { GatewayError } from "../../errors.ts";
+import type { GatewayError } from "../errors/errors.ts";
 
 /** The bounds and handlers of a {@linkcode ByteQueue}. */
 export interface ByteQueueOptions {

@@ -9,7 +9,7 @@
  * - Out: whole frames with checked sums.
  * - Never: interprets payloads.
  */
-import { crc32 } from "./crc32.ts";
+import { crc32 } from "../hash/crc32.ts";
 
 /** Bytes of the largest frame: the payload bound of the format is 16 MiB, that of headers 128 KiB. */
 const maxFrameBytes = 16 * 1024 * 1024 + 128 * 1024 + 16;

@@ -9,7 +9,7 @@
 import { type ExactNumber, isJsonObject, type Json, type JsonObject } from "./json.ts";
 import { JsonScanner, token } from "./json_scanner.ts";
 import { encodeHex, exactNumber } from "../runtime/mod.ts";
-import { maxExactNumbers, maxJsonDepth } from "./limits.ts";
+import { maxExactNumbers, maxJsonDepth } from "./scan/limits.ts";
 
 /** Length of the shortest whole number beyond 2^53. */
 const wholeDigitsMin = 16;

@@ -9,7 +9,7 @@
  * - Never: names a field of a wire style.
  */
 import { type ExactNumber, isExactNumber } from "../runtime/mod.ts";
-import { LongText } from "./long_text.ts";
+import { LongText } from "./scan/long_text.ts";
 
 export { type ExactNumber, isExactNumber };
 

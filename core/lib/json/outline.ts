@@ -6,7 +6,7 @@
  */
 import { isJsonObject, type Json, type Outline, type OutlineObject } from "./json.ts";
 import { withExactNumbers } from "./exact_json.ts";
-import { LongText } from "./long_text.ts";
+import { LongText } from "./scan/long_text.ts";
 import { longStringIndex, type Skeleton } from "./scan/scan.ts";
 
 /** Whether a value is a string of JSON, decoded or not. */

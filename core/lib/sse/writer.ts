@@ -1,4 +1,4 @@
-import { invariant } from "../assert.ts";
+import { invariant } from "../base/assert.ts";
 
 const encoder = new TextEncoder();
 

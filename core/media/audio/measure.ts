@@ -9,7 +9,7 @@
  * - Out: seconds, or an error that names the containers which can be measured.
  * - Never: decodes audio, or believes a length that a file declares.
  */
-import { GatewayError } from "../../errors.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import { asciiAt } from "./bytes.ts";
 import { measureFlac } from "./flac.ts";
 import { measureMp3 } from "./mp3.ts";

@@ -1,18 +1,18 @@
 /** One attempt on a route that completes texts: a whole answer, or a stream up to its first text. */
-import { isEventStream, type StartedStream, startStream } from "../../calls/attempt.ts";
-import { withFields } from "../../calls/request/changed_body.ts";
-import { providerRequest } from "../../calls/request/provider_request.ts";
-import { readWhole } from "../../calls/read_whole.ts";
+import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
+import { withFields } from "../../calls/body/changed_body.ts";
+import { providerRequest } from "../../calls/exchange/provider_request.ts";
+import { readWhole } from "../../net/transport/read_whole.ts";
 import type { Route } from "../../catalog/catalog.ts";
-import { defined } from "../../lib/defined.ts";
-import { GatewayError } from "../../errors.ts";
+import { defined } from "../../lib/base/defined.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
-import { readChatAnswer } from "../../wire/chat/answer_reading.ts";
-import { createChatNativePipe } from "../../wire/chat/native_pipe.ts";
-import type { AnswerReading } from "../../wire/contract.ts";
+import { readChatAnswer } from "../../wire/chat/answer/answer_reading.ts";
+import { createChatNativePipe } from "../../wire/chat/stream/native_pipe.ts";
+import type { AnswerReading } from "../../wire/contract/contract.ts";
 import { ClientModel } from "../../wire/stream/client_model.ts";
-import type { MediaExchange, MediaWork } from "../exchange.ts";
-import { parseJson } from "../refusal.ts";
+import type { MediaExchange, MediaWork } from "../base/exchange.ts";
+import { parseJson } from "../base/refusal.ts";
 import type { CompletionRequest } from "./request.ts";
 
 /** The answer of a route: whole, or a stream that has begun. */

@@ -1,5 +1,5 @@
 /** Completions by chat models: the request as a chat request, and the chat answer as a completion. */
-import type { JsonBody } from "../../calls/request/json_body.ts";
+import type { JsonBody } from "../../calls/body/json_body.ts";
 import type { ByteSink, ByteSource } from "../../lib/bytes/byte_source.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
@@ -7,7 +7,7 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { SseSplitter } from "../../lib/sse/splitter.ts";
 import { keepAliveComment, sseEventText } from "../../lib/sse/writer.ts";
-import { maxSseEventBytes } from "../../wire/limits.ts";
+import { maxSseEventBytes } from "../../wire/contract/limits.ts";
 import { refuseField } from "./request.ts";
 
 /** Tokens of a completion whose request sets no bound, as vendors have it. */

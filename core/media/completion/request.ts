@@ -7,20 +7,20 @@
  * - Out: completions as the provider sent them, or made of chat answers, and what was read of them.
  * - Never: drops a field of the request without an error.
  */
-import { maxOutputTokensOfCall } from "../../billing/limits.ts";
+import { maxOutputTokensOfCall } from "../../billing/tokens/limits.ts";
 import type { ChatRequest } from "../../calls/request/chat_request.ts";
-import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
-import { type JsonBody, parseJsonBody } from "../../calls/request/json_body.ts";
-import { GatewayError } from "../../errors.ts";
+import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
+import { type JsonBody, parseJsonBody } from "../../calls/body/json_body.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
-import { maxChoices } from "../../wire/limits.ts";
+import { maxChoices } from "../../wire/contract/limits.ts";
 import {
   booleanField,
   fieldsOfJson,
   type MediaFields,
   modelField,
   wholeNumberField,
-} from "../fields.ts";
+} from "../../calls/body/fields.ts";
 
 /** Prompts of one call; each gets answers of its own. */
 export const maxPrompts = 128;

@@ -2,9 +2,9 @@
 import { isJsonObject } from "../../lib/json/json.ts";
 import { jsonKey } from "../../lib/json/json_cursor.ts";
 import { readCount } from "../../wire/stream/reading.ts";
-import type { MediaWork } from "../exchange.ts";
-import { type JsonAnswer, jsonWork } from "../json_call.ts";
-import type { ListAnswer } from "../list_answer.ts";
+import type { MediaWork } from "../base/exchange.ts";
+import { type JsonAnswer, jsonWork } from "../base/json_call.ts";
+import type { ListAnswer } from "../base/list_answer.ts";
 import type { EmbeddingRequest } from "./request.ts";
 
 /** Bytes of a whole answer: 2,048 vectors of 1,536 numbers of some 20 characters. */

@@ -6,14 +6,14 @@
  * - Out: a checked request with the count of its input, and its work on a route.
  * - Never: parses a vector.
  */
-import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
-import { parseJsonBody } from "../../calls/request/json_body.ts";
-import { GatewayError } from "../../errors.ts";
+import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
+import { parseJsonBody } from "../../calls/body/json_body.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { textBytes } from "../../wire/stream/reading.ts";
-import { fieldsOfJson, modelField, wholeNumberField } from "../fields.ts";
-import type { CountedInput } from "../input_charge.ts";
-import type { JsonRequest } from "../json_call.ts";
+import { fieldsOfJson, modelField, wholeNumberField } from "../../calls/body/fields.ts";
+import type { CountedInput } from "../base/input_charge.ts";
+import type { JsonRequest } from "../base/json_call.ts";
 
 /** Inputs of one call: the largest bound of any provider. */
 export const maxEmbeddingInputs = 2_048;

@@ -5,9 +5,9 @@
  * events, one for each picture.
  */
 import { joined } from "../../lib/bytes/byte_parts.ts";
-import type { StartedStream } from "../../calls/attempt.ts";
+import type { StartedStream } from "../../calls/attempts/attempt.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import { WrittenPipe } from "../written_pipe.ts";
+import { WrittenPipe } from "../base/written_pipe.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { findPictures, type PicturePlace } from "./answer.ts";

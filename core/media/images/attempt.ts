@@ -7,13 +7,13 @@
  * - Out: images as the provider sent them, counted, and what they cost.
  * - Never: decodes the pixels of an image, or settles the call.
  */
-import { isEventStream, type StartedStream, startStream } from "../../calls/attempt.ts";
-import { providerRequest } from "../../calls/request/provider_request.ts";
-import { readWhole } from "../../calls/read_whole.ts";
+import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
+import { providerRequest } from "../../calls/exchange/provider_request.ts";
+import { readWhole } from "../../net/transport/read_whole.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
-import { GatewayError } from "../../errors.ts";
-import type { MediaExchange, MediaWork } from "../exchange.ts";
-import { parseJson } from "../refusal.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import type { MediaExchange, MediaWork } from "../base/exchange.ts";
+import { parseJson } from "../base/refusal.ts";
 import { readImageAnswer } from "./answer.ts";
 import { answerAsStream } from "./answer_as_stream.ts";
 import type { ImageRequest } from "./request.ts";

@@ -1,6 +1,6 @@
 /** Prices image calls by the images that were delivered, whatever was requested (outcome table). */
 import { costOfUnits } from "../../billing/price.ts";
-import type { AppliedPrice, Outcome } from "../../billing/receipt.ts";
+import type { AppliedPrice, Outcome } from "../../billing/usage/receipt.ts";
 
 /** The facts about an image call at its end. */
 export interface ImageEnd {

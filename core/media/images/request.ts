@@ -3,11 +3,11 @@
  *
  * See docs/media.md#images.
  */
-import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
+import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { mergedField } from "../../wire/billable_features/asked_for.ts";
-import { GatewayError } from "../../errors.ts";
-import { maxMediaPromptChars } from "../limits.ts";
-import { fieldsOfBody, type MediaBody, readMediaBody } from "../body.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { maxMediaPromptChars } from "../../net/remote/limits.ts";
+import { fieldsOfBody, type MediaBody, readMediaBody } from "../../calls/body/body.ts";
 import {
   booleanField,
   type MediaFields,
@@ -16,8 +16,8 @@ import {
   referenceField,
   textField,
   wholeNumberField,
-} from "../fields.ts";
-import type { MediaReference } from "../reference.ts";
+} from "../../calls/body/fields.ts";
+import type { MediaReference } from "../../calls/body/reference.ts";
 
 /** Images of one request (`n`): what the image API allows. Bounds the price before it is looked up. */
 export const maxImagesPerRequest = 10;

@@ -1,8 +1,8 @@
 /** Pipes streamed images: bytes pass unchanged, previews and finished images are counted. */
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
-import type { StreamPipe } from "../../wire/contract.ts";
+import type { StreamPipe } from "../../wire/contract/contract.ts";
 import type { FrameFate } from "../../wire/stream/reading.ts";
-import { mediaErrorEvent, MediaMeter } from "../events.ts";
+import { mediaErrorEvent, MediaMeter } from "../base/events.ts";
 
 const nothing = new Uint8Array(0);
 

@@ -5,19 +5,19 @@
  * A route's capability `image_edits` names what its provider accepts: `form` (files; the default)
  * or `json` (`images: [{ image_url }]`, URLs allowed).
  */
-import { withFields } from "../../calls/request/changed_body.ts";
+import { withFields } from "../../calls/body/changed_body.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import { type NewFormPart, partText, replaceField, writeForm } from "../multipart.ts";
+import { type NewFormPart, partText, replaceField, writeForm } from "../../calls/body/multipart.ts";
 import {
   type MediaReference,
   referenceBytes,
   referenceFileName,
   referenceText,
-} from "../reference.ts";
-import { imageMediaTypes } from "../sniff.ts";
-import type { UpstreamBody, UpstreamBodyTools } from "../upstream_body.ts";
+} from "../../calls/body/reference.ts";
+import { imageMediaTypes } from "../../net/remote/sniff.ts";
+import type { UpstreamBody, UpstreamBodyTools } from "../base/upstream_body.ts";
 import { type ImageRequest, referenceFields } from "./request.ts";
 
 /** Fields that this file writes itself. */

@@ -7,14 +7,14 @@
  * - Out: a checked request, the addresses in it, and its work on a route.
  * - Never: keeps what is classified, or its result.
  */
-import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
-import { parseJsonBody } from "../../calls/request/json_body.ts";
-import { GatewayError } from "../../errors.ts";
+import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
+import { parseJsonBody } from "../../calls/body/json_body.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { jsonKey } from "../../lib/json/json_cursor.ts";
-import type { MediaWork } from "../exchange.ts";
-import { fieldsOfJson, modelField } from "../fields.ts";
-import { type JsonAnswer, type JsonRequest, jsonWork } from "../json_call.ts";
+import type { MediaWork } from "../base/exchange.ts";
+import { fieldsOfJson, modelField } from "../../calls/body/fields.ts";
+import { type JsonAnswer, type JsonRequest, jsonWork } from "../base/json_call.ts";
 
 /** Inputs of one call. Vendors take fewer; a call has one price. */
 export const maxModerationInputs = 1_024;

@@ -1,13 +1,13 @@
 /** Calls that rank documents on a route, and what they cost. */
 import { costOfUnits } from "../../billing/price.ts";
-import type { AppliedPrice } from "../../billing/receipt.ts";
+import type { AppliedPrice } from "../../billing/usage/receipt.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { jsonKey } from "../../lib/json/json_cursor.ts";
 import { readCount } from "../../wire/stream/reading.ts";
-import type { MediaWork } from "../exchange.ts";
-import { chargeForInput, type InputCharge, mostInputCost } from "../input_charge.ts";
-import { type JsonAnswer, jsonWork } from "../json_call.ts";
-import type { ListAnswer } from "../list_answer.ts";
+import type { MediaWork } from "../base/exchange.ts";
+import { chargeForInput, type InputCharge, mostInputCost } from "../base/input_charge.ts";
+import { type JsonAnswer, jsonWork } from "../base/json_call.ts";
+import type { ListAnswer } from "../base/list_answer.ts";
 import type { RerankRequest } from "./request.ts";
 
 /** Bytes of a whole answer, which may repeat the documents of the request. */

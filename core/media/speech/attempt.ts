@@ -6,16 +6,20 @@
  * - Out: audio as the provider sent it, or as events where the client asked for them.
  * - Never: settles the call; `routes/api/media/` does.
  */
-import { isEventStream, type StartedStream, startStream } from "../../calls/attempt.ts";
-import { withFields } from "../../calls/request/changed_body.ts";
-import { providerRequest } from "../../calls/request/provider_request.ts";
-import { readWhole } from "../../calls/read_whole.ts";
+import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
+import { withFields } from "../../calls/body/changed_body.ts";
+import { providerRequest } from "../../calls/exchange/provider_request.ts";
+import { readWhole } from "../../net/transport/read_whole.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
-import { GatewayError } from "../../errors.ts";
-import { maxErrorBodyBytes } from "../../calls/limits.ts";
-import type { MediaExchange, MediaWork } from "../exchange.ts";
-import { parseJson } from "../refusal.ts";
-import type { ByteReader, UpstreamExchange, UpstreamResponse } from "../../upstream/transport.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { maxErrorBodyBytes } from "../../calls/stream/limits.ts";
+import type { MediaExchange, MediaWork } from "../base/exchange.ts";
+import { parseJson } from "../base/refusal.ts";
+import type {
+  ByteReader,
+  UpstreamExchange,
+  UpstreamResponse,
+} from "../../net/transport/transport.ts";
 import { AudioAsEvents, createSpeechPipe } from "./events.ts";
 import type { SpeechRequest } from "./request.ts";
 

@@ -4,10 +4,10 @@
  */
 import { encodeBase64 } from "../../lib/runtime/mod.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
-import type { StreamPipe } from "../../wire/contract.ts";
+import type { StreamPipe } from "../../wire/contract/contract.ts";
 import { type FrameFate, newStreamReading } from "../../wire/stream/reading.ts";
-import type { GatewayError } from "../../errors.ts";
-import { mediaErrorEvent, MediaMeter } from "../events.ts";
+import type { GatewayError } from "../../lib/errors/errors.ts";
+import { mediaErrorEvent, MediaMeter } from "../base/events.ts";
 import { encodeSseEvent } from "../../lib/sse/writer.ts";
 
 const nothing = new Uint8Array(0);

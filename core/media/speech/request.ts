@@ -2,10 +2,10 @@
  * Reads `POST /v1/audio/speech`. Fields that are not checked here are forwarded unchanged. See
  * docs/media.md#speech.
  */
-import { refuseMergedFields } from "../../calls/request/decisive_fields.ts";
-import { type JsonBody, parseJsonBody } from "../../calls/request/json_body.ts";
-import { GatewayError } from "../../errors.ts";
-import { fieldsOfJson, modelField, textField } from "../fields.ts";
+import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
+import { type JsonBody, parseJsonBody } from "../../calls/body/json_body.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { fieldsOfJson, modelField, textField } from "../../calls/body/fields.ts";
 
 /** Characters of one speech call, which has one price: the largest bound of any provider. */
 export const maxSpeechInputChars = 40_000;

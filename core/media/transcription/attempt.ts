@@ -1,15 +1,15 @@
 /** One attempt on a transcription route: a whole answer, or a stream up to its first text. */
-import { isEventStream, type StartedStream, startStream } from "../../calls/attempt.ts";
-import { providerRequest } from "../../calls/request/provider_request.ts";
-import { readWhole } from "../../calls/read_whole.ts";
-import { GatewayError } from "../../errors.ts";
+import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
+import { providerRequest } from "../../calls/exchange/provider_request.ts";
+import { readWhole } from "../../net/transport/read_whole.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
-import type { UpstreamResponse } from "../../upstream/transport.ts";
+import type { UpstreamResponse } from "../../net/transport/transport.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
-import type { MediaExchange, MediaWork } from "../exchange.ts";
-import { readListAnswer } from "../list_answer.ts";
-import { replaceField } from "../multipart.ts";
-import { parseJson } from "../refusal.ts";
+import type { MediaExchange, MediaWork } from "../base/exchange.ts";
+import { readListAnswer } from "../base/list_answer.ts";
+import { replaceField } from "../../calls/body/multipart.ts";
+import { parseJson } from "../base/refusal.ts";
 import { createTranscriptPipe, transcriptAsEvents } from "./events.ts";
 import type { TranscriptionRequest } from "./request.ts";
 

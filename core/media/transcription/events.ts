@@ -1,14 +1,14 @@
 /** Transcripts as events (`stream: true`): the provider's own, or events made of a whole answer. */
-import type { StartedStream } from "../../calls/attempt.ts";
-import { defined } from "../../lib/defined.ts";
+import type { StartedStream } from "../../calls/attempts/attempt.ts";
+import { defined } from "../../lib/base/defined.ts";
 import type { Json } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { encodeSseEvent } from "../../lib/sse/writer.ts";
-import type { StreamPipe } from "../../wire/contract.ts";
+import type { StreamPipe } from "../../wire/contract/contract.ts";
 import { BytePipe } from "../../wire/stream/byte_pipe.ts";
 import type { FrameFate } from "../../wire/stream/reading.ts";
-import { mediaErrorEvent, MediaMeter } from "../events.ts";
-import { WrittenPipe } from "../written_pipe.ts";
+import { mediaErrorEvent, MediaMeter } from "../base/events.ts";
+import { WrittenPipe } from "../base/written_pipe.ts";
 
 const nothing = new Uint8Array(0);
 

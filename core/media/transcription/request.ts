@@ -7,11 +7,11 @@
  * - Out: the text as the provider sent it, whole or as events.
  * - Never: settles the call, or takes the length of audio from anything but the audio.
  */
-import { GatewayError } from "../../errors.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import { audioSeconds } from "../audio/measure.ts";
-import { type MediaBody, readMediaBody } from "../body.ts";
-import { booleanField, fieldsOfForm, modelField } from "../fields.ts";
-import type { FormPart } from "../multipart.ts";
+import { type MediaBody, readMediaBody } from "../../calls/body/body.ts";
+import { booleanField, fieldsOfForm, modelField } from "../../calls/body/fields.ts";
+import type { FormPart } from "../../calls/body/multipart.ts";
 
 /** Bytes of one audio file: the bound of the vendors. */
 const maxAudioBytes = 25 * 1024 * 1024;

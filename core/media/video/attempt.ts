@@ -1,9 +1,9 @@
 /** One attempt on a video route: the task submitted and accepted, or not. */
-import { readWhole } from "../../calls/read_whole.ts";
-import { GatewayError } from "../../errors.ts";
-import type { MediaExchange, MediaWork } from "../exchange.ts";
-import { parseJson } from "../refusal.ts";
-import { videoAdapterOf } from "./adapter.ts";
+import { readWhole } from "../../net/transport/read_whole.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import type { MediaExchange, MediaWork } from "../base/exchange.ts";
+import { parseJson } from "../base/refusal.ts";
+import { videoAdapterOf } from "../../catalog/entries/video_adapter.ts";
 import { readSighting, readUpstreamId } from "./provider_answer.ts";
 import type { VideoRequest } from "./request.ts";
 import { videoSubmitBody } from "./submit_body.ts";

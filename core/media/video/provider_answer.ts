@@ -1,7 +1,7 @@
 /** Reads providers' answers to submissions and polls. Every value is checked against a bound. */
 import { publicMessage } from "../../wire/errors/error_fields.ts";
 import { idText, type Json } from "../../lib/json/json.ts";
-import type { VideoAdapter } from "./adapter.ts";
+import type { VideoAdapter } from "../../catalog/entries/video_adapter.ts";
 import { readPointer } from "./json_pointer.ts";
 import type { VideoError, VideoSighting, VideoState } from "./task.ts";
 

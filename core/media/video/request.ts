@@ -3,18 +3,22 @@
  *
  * See docs/media.md#parameters.
  */
-import { GatewayError } from "../../errors.ts";
-import { maxMediaPromptChars } from "../limits.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { maxMediaPromptChars } from "../../net/remote/limits.ts";
 import {
   type MediaFields,
   referenceCount,
   referenceField,
   textField,
   wholeNumberField,
-} from "../fields.ts";
-import type { MediaReference } from "../reference.ts";
-import { parseRemoteUrl } from "../remote_url.ts";
-import { type AspectRatio, aspectRatios, type VideoRules } from "./rules.ts";
+} from "../../calls/body/fields.ts";
+import type { MediaReference } from "../../calls/body/reference.ts";
+import { parseRemoteUrl } from "../../net/remote/remote_url.ts";
+import {
+  type AspectRatio,
+  aspectRatios,
+  type VideoRules,
+} from "../../catalog/entries/video_rules.ts";
 
 /** A request that its model accepts. */
 export interface VideoRequest {
@@ -77,9 +81,9 @@ function either(words: readonly string[]): string {
  *
  * @example
  * ```ts
- * import { fieldsOfJson } from "../fields.ts";
+ * import { fieldsOfJson } from "../../calls/body/fields.ts";
  * import { readVideoRequest } from "./request.ts";
- * import { specVideoRules } from "./rules.ts";
+ * import { specVideoRules } from "../../catalog/entries/video_rules.ts";
  * const fields = fieldsOfJson({ prompt: "a cat", aspect_ratio: "16:9" });
  * const request = readVideoRequest(fields, specVideoRules.A, "video-a");
  * if (request.size !== "1280x720" || request.billedSeconds !== 5) throw new Error("wrong defaults");

@@ -1,16 +1,16 @@
 /** Builds the body of a submission, with fields in the places that the provider's adapter names. */
-import { GatewayError } from "../../errors.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import { type NewFormPart, writeForm } from "../multipart.ts";
+import { type NewFormPart, writeForm } from "../../calls/body/multipart.ts";
 import {
   type MediaReference,
   referenceBytes,
   referenceFileName,
   referenceText,
-} from "../reference.ts";
-import type { UpstreamBody, UpstreamBodyTools } from "../upstream_body.ts";
-import type { VideoAdapter } from "./adapter.ts";
+} from "../../calls/body/reference.ts";
+import type { UpstreamBody, UpstreamBodyTools } from "../base/upstream_body.ts";
+import type { VideoAdapter } from "../../catalog/entries/video_adapter.ts";
 import { writePointer } from "./json_pointer.ts";
 import type { VideoRequest } from "./request.ts";
 

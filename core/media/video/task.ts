@@ -12,9 +12,9 @@
  *   what follows from them.
  * - In: requests, answers of providers to submits and polls.
  * - Out: requests for providers, the next state of a task, and what is charged or refunded.
- * - Never: polls or stores; `kv/videos/` does.
+ * - Never: polls or stores; `kv/services/videos/` does.
  */
-import type { AccountId, ApiKeyId, LedgerId, RequestId, VideoId } from "../../lib/ids.ts";
+import type { AccountId, ApiKeyId, LedgerId, RequestId, VideoId } from "../../lib/ids/ids.ts";
 
 /** The states of a video task. */
 export type VideoState = "queued" | "in_progress" | "completed" | "failed" | "cancelled";

@@ -1,10 +1,10 @@
 /** Builds requests to a provider of videos, one function per operation. */
-import { providerRequest } from "../../calls/request/provider_request.ts";
+import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
-import type { UpstreamRequest } from "../../upstream/transport.ts";
-import type { UpstreamBody } from "../upstream_body.ts";
-import type { VideoAdapter } from "./adapter.ts";
-import { defined } from "../../lib/defined.ts";
+import type { UpstreamRequest } from "../../net/transport/transport.ts";
+import type { UpstreamBody } from "../base/upstream_body.ts";
+import type { VideoAdapter } from "../../catalog/entries/video_adapter.ts";
+import { defined } from "../../lib/base/defined.ts";
 
 /** The place of a task: the provider, the credential that created it, and the adapter. */
 export interface VideoUpstream {

@@ -13,12 +13,12 @@
  * - Never: decides whether they are allowed: the route does, and `core/calls/request/` applies it.
  */
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
-import type { ProviderStyle } from "../contract.ts";
+import type { ProviderStyle } from "../contract/contract.ts";
 import { hasBillableBeta } from "./betas.ts";
-import type { BillableFeature } from "./features.ts";
+import type { BillableFeature } from "../contract/features.ts";
 import { addConverseFeatures } from "./converse.ts";
 import { addGeminiFeatures } from "./gemini.ts";
-import type { AskedFeature } from "./features.ts";
+import type { AskedFeature } from "../contract/features.ts";
 import { billableFeatureOfTool } from "./tools.ts";
 
 export type { AskedFeature };

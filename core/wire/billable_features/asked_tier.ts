@@ -1,9 +1,9 @@
 /** Finds which tier of service a request asks for, and whether a route gets to know. */
 import { tierName, usualTier } from "../../billing/service_tiers.ts";
 import { isJsonObject, type OutlineObject } from "../../lib/json/json.ts";
-import { resolveCapabilities } from "../capabilities.ts";
-import type { RouteCapabilities, Style } from "../contract.ts";
-import type { ProviderStyle } from "../style.ts";
+import { resolveCapabilities } from "../contract/capabilities.ts";
+import type { RouteCapabilities, Style } from "../contract/contract.ts";
+import type { ProviderStyle } from "../contract/style.ts";
 import { mergedField } from "./asked_for.ts";
 
 /** Returns the tier that a request asks for; the usual one if it asks for none. */

@@ -1,9 +1,9 @@
 /** Finds which hosted tools a request asks for, and how often they may run by the caller's own bounds. */
-import type { AskedTool } from "../../billing/hosted_tools.ts";
+import type { AskedTool } from "../../billing/usage/hosted_tools.ts";
 import type { Outline, OutlineObject } from "../../lib/json/json.ts";
-import type { Style } from "../contract.ts";
+import type { Style } from "../contract/contract.ts";
 import { findBillableFeatures, mergedField } from "./asked_for.ts";
-import { hostedToolFeatures } from "./features.ts";
+import { hostedToolFeatures } from "../contract/features.ts";
 
 /** Options of a request that make a search part of every answer; at others the model decides. */
 const searchOptions: ReadonlySet<string> = new Set([

@@ -3,7 +3,7 @@
  * judged as fields; agents send many of them with every call.
  */
 import type { Outline } from "../../lib/json/json.ts";
-import type { BillableFeature } from "./features.ts";
+import type { BillableFeature } from "../contract/features.ts";
 
 /** Prompts beyond 200,000 tokens at up to twice the rate. Models that charge the normal rate for them need no beta. */
 const longContext = /^context-1m(?:-|$)/i;

@@ -1,6 +1,6 @@
 /** Finds what a Converse request asks for beyond tokens. Fields of the model are judged like those of other styles. */
 import { isJsonObject, type OutlineObject } from "../../lib/json/json.ts";
-import type { AskedFeature } from "./features.ts";
+import type { AskedFeature } from "../contract/features.ts";
 
 /** Tiers at the list price or below it. */
 const usualTiers: ReadonlySet<unknown> = new Set(["default", "flex"]);

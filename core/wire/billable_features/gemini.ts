@@ -1,6 +1,6 @@
 /** Finds what a Gemini request asks for beyond tokens: its tools and fields have names of their own. */
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
-import type { AskedFeature, BillableFeature } from "./features.ts";
+import type { AskedFeature, BillableFeature } from "../contract/features.ts";
 
 /** The kinds of tools in an entry of `tools`; `undefined`: the caller runs it. */
 const featureOfTool: ReadonlyMap<string, BillableFeature | undefined> = new Map(

@@ -1,6 +1,6 @@
 /** Separates tools that the provider runs and charges for from those that the caller runs, which cost only tokens. */
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
-import type { BillableFeature } from "./features.ts";
+import type { BillableFeature } from "../contract/features.ts";
 
 /** Types of tools that the caller runs. */
 const runByCaller: ReadonlySet<string> = new Set([

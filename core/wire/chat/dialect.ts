@@ -7,12 +7,12 @@
  * - Never: imports the folder of another style.
  */
 import type { Dialect } from "../stream/dialect.ts";
-import { decodeChatAnswer } from "./decode_answer.ts";
-import { decodeChatRequest } from "./decode_request.ts";
-import { encodeChatAnswer } from "./encode_answer.ts";
-import { encodeChatRequest } from "./encode_request.ts";
-import { ChatStreamDecoder } from "./stream_decoder.ts";
-import { ChatStreamEncoder } from "./stream_encoder.ts";
+import { decodeChatAnswer } from "./answer/decode_answer.ts";
+import { decodeChatRequest } from "./request/decode_request.ts";
+import { encodeChatAnswer } from "./answer/encode_answer.ts";
+import { encodeChatRequest } from "./request/encode_request.ts";
+import { ChatStreamDecoder } from "./stream/stream_decoder.ts";
+import { ChatStreamEncoder } from "./stream/stream_encoder.ts";
 
 /** The implementation of Chat Completions. */
 export const chatDialect: Dialect = {

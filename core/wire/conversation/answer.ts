@@ -1,6 +1,6 @@
 /** A whole answer in the typed form between styles. */
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { TokenUsage } from "../../billing/token_usage.ts";
+import type { TokenUsage } from "../../billing/tokens/token_usage.ts";
 import type { ForeignBlock, ReasoningBlock, TextBlock, ToolCallBlock } from "./blocks.ts";
 import type { HostedCallBlock } from "./hosted.ts";
 import type { Placed } from "./placed.ts";

@@ -1,6 +1,6 @@
 /** Content blocks: the parts of turns and answers. */
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { ProviderStyle, Style } from "../contract.ts";
+import type { ProviderStyle, Style } from "../contract/contract.ts";
 import type { HostedCallBlock } from "./hosted.ts";
 import type { CacheMark, Placed } from "./placed.ts";
 

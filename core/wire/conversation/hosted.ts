@@ -1,6 +1,6 @@
 /** Hosted tools, which a provider runs while it answers: the client's options for them, and their calls with results. */
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { Style } from "../contract.ts";
+import type { Style } from "../contract/contract.ts";
 import type { Placed } from "./placed.ts";
 
 /** A request for a hosted tool, with its path in the client's request. */

@@ -1,6 +1,6 @@
 /** A request in the typed form between styles: a conversation, and the options of the answer. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import type { GroupedName, Style } from "../contract.ts";
+import type { GroupedName, Style } from "../contract/contract.ts";
 import type { Block, CacheMark, TextBlock } from "./blocks.ts";
 import type { Tool, ToolChoice } from "./tools.ts";
 

@@ -1,7 +1,7 @@
 /** A streamed answer in the typed form between styles. */
-import type { GatewayError } from "../../errors.ts";
-import type { ReportedUsage } from "../../billing/token_usage.ts";
-import type { Style } from "../contract.ts";
+import type { GatewayError } from "../../lib/errors/errors.ts";
+import type { ReportedUsage } from "../../billing/tokens/token_usage.ts";
+import type { Style } from "../contract/contract.ts";
 import type { Citation, Moderation, Stop } from "./answer.ts";
 import type { ReasoningProof } from "./blocks.ts";
 import type { HostedCall } from "./hosted.ts";

@@ -1,6 +1,6 @@
 /** The tools that a model may call, and which of them it may or must. */
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { Style } from "../contract.ts";
+import type { Style } from "../contract/contract.ts";
 import type { Placed } from "./blocks.ts";
 import type { HostedToolRequest } from "./hosted.ts";
 

@@ -1,7 +1,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import type { ReportedUsage } from "../../billing/token_usage.ts";
-import type { AnswerReading } from "../contract.ts";
+import type { ReportedUsage } from "../../billing/tokens/token_usage.ts";
+import type { AnswerReading } from "../contract/contract.ts";
 import { readNoAnswer, readProviderError } from "../errors/provider_error.ts";
 import { pictureOutputBytes } from "../fields/pictures.ts";
 import { enterReport, textBytes } from "../stream/reading.ts";

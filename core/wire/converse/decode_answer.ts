@@ -3,12 +3,12 @@
  *
  * See docs/internals/WIRE_FORMATS.md#converse-answer.
  */
-import { GatewayError } from "../../errors.ts";
-import { defined } from "../../lib/defined.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { defined } from "../../lib/base/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import type { ConversionMemory } from "../contract.ts";
+import type { ConversionMemory } from "../contract/contract.ts";
 import type { Answer, AnswerBlock, Citation, ReasoningProof } from "../conversation/mod.ts";
-import { writeDataUrl } from "../fields/data_url.ts";
+import { writeDataUrl } from "../content/data_url.ts";
 import { blocksOf, citedText, readConverseAnswer } from "./answer_reading.ts";
 import { readConverseStop } from "./stop_reasons.ts";
 

@@ -4,12 +4,12 @@
  * See docs/internals/WIRE_FORMATS.md#converse-messages.
  */
 import { refuseAudio } from "../fields/audio.ts";
-import { defined } from "../../lib/defined.ts";
-import { noneUnhandled } from "../../lib/every_member.ts";
+import { defined } from "../../lib/base/defined.ts";
+import { noneUnhandled } from "../../lib/base/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import { JsonCount } from "../../lib/json/json_bounds.ts";
+import { JsonCount } from "../../lib/errors/json_bounds.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type {
   Block,
   DocumentBlock,
@@ -34,7 +34,7 @@ import {
 } from "../fields/media_blocks.ts";
 import { renderHostedCall } from "../tools/hosted_calls.ts";
 import { argumentsObject } from "../tools/tool_arguments.ts";
-import type { Warnings } from "../warnings.ts";
+import type { Warnings } from "../contract/warnings.ts";
 import { documentFormats, DocumentNames, imageFormats } from "./documents.ts";
 
 // What becomes of each member of a block here. A new member does not compile until it has a row.

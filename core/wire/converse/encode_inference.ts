@@ -1,12 +1,12 @@
 /** Writes the bound on output and the sampling as `inferenceConfig`, and what the model has under a name of its own. */
-import { noneLeft } from "../../lib/every_member.ts";
+import { noneLeft } from "../../lib/base/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
-import type { ConversionOptions } from "../contract.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
+import type { ConversionOptions } from "../contract/contract.ts";
 import type { Conversation, Sampling } from "../conversation/mod.ts";
 import { samplingPath, stopPath } from "../fields/extras.ts";
 import { refuse } from "../fields/fields.ts";
-import type { Warnings } from "../warnings.ts";
+import type { Warnings } from "../contract/warnings.ts";
 
 /** `inferenceConfig`, and fields of the model. */
 export interface EncodedInference {

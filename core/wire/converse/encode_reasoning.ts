@@ -3,11 +3,11 @@
  *
  * See docs/internals/WIRE_FORMATS.md#converse-reasoning.
  */
-import { defined } from "../../lib/defined.ts";
-import { noneUnhandled } from "../../lib/every_member.ts";
+import { defined } from "../../lib/base/defined.ts";
+import { noneUnhandled } from "../../lib/base/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
-import type { ConversionOptions } from "../contract.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
+import type { ConversionOptions } from "../contract/contract.ts";
 import type { Conversation, Effort, ReasoningRequest } from "../conversation/mod.ts";
 import {
   budgetOf,
@@ -17,7 +17,7 @@ import {
   warnOfLoweredThinking,
   warnOfReasoning,
 } from "../fields/effort.ts";
-import type { Warnings } from "../warnings.ts";
+import type { Warnings } from "../contract/warnings.ts";
 
 noneUnhandled<
   Exclude<

@@ -4,22 +4,22 @@
  *
  * See docs/internals/WIRE_FORMATS.md#converse-request and docs/conversion.md#requests-converse-model.
  */
-import { defined } from "../../lib/defined.ts";
-import { type MembersRead, noneUnhandled } from "../../lib/every_member.ts";
+import { defined } from "../../lib/base/defined.ts";
+import { type MembersRead, noneUnhandled } from "../../lib/base/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import { resolveCapabilities, type ResolvedCapabilities } from "../capabilities.ts";
-import type { ConversionMemory, ConversionOptions } from "../contract.ts";
+import { resolveCapabilities, type ResolvedCapabilities } from "../contract/capabilities.ts";
+import type { ConversionMemory, ConversionOptions } from "../contract/contract.ts";
 import type { Conversation, OutputFormat } from "../conversation/mod.ts";
 import { placeAutomaticMark } from "../fields/cache_marks.ts";
 import { refuseChoices, refusePictures, writeLogprobs } from "../fields/common_fields.ts";
 import { carryExtras } from "../fields/extras.ts";
-import { warnOfTier } from "../fields/service_tiers.ts";
+import { warnOfTier } from "../content/service_tiers.ts";
 import { formatInWords, type SchemaFormat } from "../fields/output_format.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
 import { answerTool, withAnswerTool } from "../tools/answer_tool_request.ts";
-import { messagesFormatSchema } from "../tools/json_schema.ts";
-import { Warnings } from "../warnings.ts";
+import { messagesFormatSchema } from "../tools/schemas/json_schema.ts";
+import { Warnings } from "../contract/warnings.ts";
 import { BlockWriter } from "./encode_blocks.ts";
 import { encodeInference } from "./encode_inference.ts";
 import { encodeReasoning } from "./encode_reasoning.ts";

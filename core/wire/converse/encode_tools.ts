@@ -1,10 +1,10 @@
 /** Writes tools and tool choice as `toolConfig`. */
-import { noneUnhandled } from "../../lib/every_member.ts";
+import { noneUnhandled } from "../../lib/base/every_member.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
-import type { ConversionOptions } from "../contract.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
+import type { ConversionOptions } from "../contract/contract.ts";
 import type { Conversation, FunctionTool, Placed, ToolChoice } from "../conversation/mod.ts";
-import { allowsStrictMessages } from "../tools/json_schema.ts";
+import { allowsStrictMessages } from "../tools/schemas/json_schema.ts";
 import {
   carriedChoice,
   carriedHosted,
@@ -12,7 +12,7 @@ import {
   strictPath,
   warnOfIdleChoice,
 } from "../tools/tool_fields.ts";
-import type { Warnings } from "../warnings.ts";
+import type { Warnings } from "../contract/warnings.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
 
 // What becomes of each member of a tool here. A new member does not compile until it has a row.

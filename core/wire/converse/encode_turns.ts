@@ -4,12 +4,12 @@
  * See docs/internals/WIRE_FORMATS.md#converse-messages.
  */
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { Conversation, Turn } from "../conversation/mod.ts";
-import { systemAsUser } from "../fields/mid_system.ts";
+import { systemAsUser } from "../content/mid_system.ts";
 import { requirePrefill } from "../fields/prefill.ts";
-import { mergeTurns } from "../normalize_turns.ts";
-import type { Warnings } from "../warnings.ts";
+import { mergeTurns } from "../fields/normalize_turns.ts";
+import type { Warnings } from "../contract/warnings.ts";
 import type { BlockWriter } from "./encode_blocks.ts";
 
 /** A first user turn for conversations that begin with the assistant: the vendor requires one. */

@@ -3,12 +3,12 @@
  *
  * See docs/internals/WIRE_FORMATS.md#converse-stream.
  */
-import { GatewayError } from "../../errors.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { decodeBase64, encodeBase64, stringifyExactly } from "../../lib/runtime/mod.ts";
-import { defined } from "../../lib/defined.ts";
-import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../limits.ts";
-import type { ConversionMemory } from "../contract.ts";
+import { defined } from "../../lib/base/defined.ts";
+import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../contract/limits.ts";
+import type { ConversionMemory } from "../contract/contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
 import { eventJson } from "../stream/frame_json.ts";

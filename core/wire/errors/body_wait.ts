@@ -1,5 +1,5 @@
 /** Reads from the body of an error how long to wait, where no header says it. */
-import { maxRetryAfterSeconds } from "../../calls/retry_after.ts";
+import { maxRetryAfterSeconds } from "../../net/transport/retry_after.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 
 /** `1h`, `2 minutes`, `1.5s`, `250ms`: one part of a time in a text. */

@@ -9,10 +9,10 @@
  * - Out: a `GatewayError`, and the fields that clients of the same style may see.
  * - Never: reveals the operator's account or credentials.
  */
-import { type ErrorCode, GatewayError } from "../../errors.ts";
+import { type ErrorCode, GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
-import { readAnswer } from "../answer_reading.ts";
-import type { ProviderStyle } from "../contract.ts";
+import { readAnswer } from "../convert/answer_reading.ts";
+import type { ProviderStyle } from "../contract/contract.ts";
 import { concernsAccount } from "./account_errors.ts";
 import { type ErrorFields, readErrorFields } from "./error_fields.ts";
 import {

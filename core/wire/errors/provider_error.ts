@@ -1,5 +1,5 @@
-import { type ErrorCode, GatewayError } from "../../errors.ts";
-import { defined } from "../../lib/defined.ts";
+import { type ErrorCode, GatewayError } from "../../lib/errors/errors.ts";
+import { defined } from "../../lib/base/defined.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import { concernsAccount } from "./account_errors.ts";
 import { bodyWaitSeconds } from "./body_wait.ts";

@@ -1,8 +1,8 @@
 /** Reads and writes sound in requests: the `input_audio` part of Chat and Responses, and media types. */
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { AudioBlock } from "../conversation/mod.ts";
-import { dataUrl } from "./data_url.ts";
+import { dataUrl } from "../content/data_url.ts";
 import { invalid, refuse, requiredObject, requiredString } from "./fields.ts";
 
 /** The words for formats in `input_audio`, by media type. */

@@ -1,8 +1,8 @@
 /** Counts and writes the prompt-cache marks of one request. */
 import type { Block, CacheMark, Conversation, Turn } from "../conversation/mod.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
-import type { Warnings } from "../warnings.ts";
-import { defined } from "../../lib/defined.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
+import type { Warnings } from "../contract/warnings.ts";
+import { defined } from "../../lib/base/defined.ts";
 
 /** Most cache marks one request may hold, at every vendor that has them. */
 const cacheMarksPerRequest = 4;

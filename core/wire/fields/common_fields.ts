@@ -7,15 +7,15 @@ import type {
   ReasoningRequest,
   Sampling,
 } from "../conversation/mod.ts";
-import type { Style } from "../contract.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
+import type { Style } from "../contract/contract.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import { samplingPath } from "./extras.ts";
-import { maxChoices } from "../limits.ts";
+import { maxChoices } from "../contract/limits.ts";
 import { invalid, oneOf, optionalCount, optionalNumber, optionalString, refuse } from "./fields.ts";
-import type { Warnings } from "../warnings.ts";
-import { knownTier, warnOfTier } from "./service_tiers.ts";
-import { hashHex } from "../tools/short_hash.ts";
-import { defined } from "../../lib/defined.ts";
+import type { Warnings } from "../contract/warnings.ts";
+import { knownTier, warnOfTier } from "../content/service_tiers.ts";
+import { hashHex } from "../../lib/hash/short_hash.ts";
+import { defined } from "../../lib/base/defined.ts";
 
 /** Longest name of an end user that Chat and Responses vendors take. */
 const endUserChars = 64;

@@ -1,8 +1,8 @@
 /** Reads content as Chat and Responses write it: a string, or a list of parts. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import { beginningOfUrl, readNamedUrl } from "../../media/named_url.ts";
+import { beginningOfUrl, readNamedUrl } from "../../net/remote/named_url.ts";
 import type { AudioBlock, DocumentBlock, ImageBlock, TextBlock } from "../conversation/mod.ts";
-import { decodeBase64Text } from "./data_url.ts";
+import { decodeBase64Text } from "../content/data_url.ts";
 import { invalid, requiredObject } from "./fields.ts";
 
 /** A block that a part of content becomes. */

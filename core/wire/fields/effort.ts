@@ -4,7 +4,7 @@
  * has the budget of `low`, and `max` comes back as `xhigh`, since not every vendor has these levels.
  */
 import type { Effort, ReasoningRequest } from "../conversation/mod.ts";
-import type { Warnings } from "../warnings.ts";
+import type { Warnings } from "../contract/warnings.ts";
 
 /** The levels in rising order, without `none`. */
 const ladder = ["minimal", "low", "medium", "high", "xhigh", "max"] as const satisfies Effort[];

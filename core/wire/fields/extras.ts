@@ -1,9 +1,9 @@
 /** Carries what only some styles have: fields without a place in the conversation, and foreign blocks. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { AnswerBlock, Choice, Conversation, ForeignBlock } from "../conversation/mod.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import { refuse } from "./fields.ts";
-import type { Warnings } from "../warnings.ts";
+import type { Warnings } from "../contract/warnings.ts";
 
 /**
  * Carries the fields that the route takes by name; ignores, names or refuses the others as they are marked.

@@ -3,10 +3,10 @@
  * one table; the decoder, the warnings and the vendor validators are derived from it.
  */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import { defined } from "../../lib/defined.ts";
-import type { Style } from "../contract.ts";
+import { defined } from "../../lib/base/defined.ts";
+import type { Style } from "../contract/contract.ts";
 import type { Extra } from "../conversation/mod.ts";
-import type { Warnings } from "../warnings.ts";
+import type { Warnings } from "../contract/warnings.ts";
 import type { FieldCheck } from "./known_fields.ts";
 
 /** A field without a place of its own in the conversation; it goes by name to routes that take it. */
@@ -44,8 +44,8 @@ export function extra(
  *
  * @example
  * ```ts
- * import { resolveCapabilities } from "../capabilities.ts";
- * import { Warnings } from "../warnings.ts";
+ * import { resolveCapabilities } from "../contract/capabilities.ts";
+ * import { Warnings } from "../contract/warnings.ts";
  * import { carryExtras } from "./extras.ts";
  * import { extra, extrasOf, shared } from "./field_table.ts";
  * const table = { cache_scope: shared("cacheScope"), seed: extra() };

@@ -7,7 +7,7 @@
  * - Out: typed values, the same fields for another style, warnings for what is lost.
  * - Never: imports the folder of a style.
  */
-import { GatewayError } from "../../errors.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import { isExactNumber, isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 
 /** Refuses a field that is wrong in its own style. */

@@ -3,7 +3,7 @@
  * request has beyond that list goes into the warnings by its path, so that nothing is lost silently.
  */
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
-import type { Warnings } from "../warnings.ts";
+import type { Warnings } from "../contract/warnings.ts";
 
 /** Warns of the parts of a value that the decoder does not read. */
 export type FieldCheck = (value: Json, path: string, warnings: Warnings) => void;

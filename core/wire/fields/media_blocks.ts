@@ -5,8 +5,8 @@ import type {
   MediaSource,
   SearchResultBlock,
 } from "../conversation/mod.ts";
-import { writeDataUrl } from "./data_url.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
+import { writeDataUrl } from "../content/data_url.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import { refuse } from "./fields.ts";
 
 /**

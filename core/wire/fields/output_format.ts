@@ -2,8 +2,8 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { OutputFormat, TextBlock } from "../conversation/mod.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
-import type { Warnings } from "../warnings.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
+import type { Warnings } from "../contract/warnings.ts";
 
 /** A request for an answer that matches a schema. */
 export type SchemaFormat = Extract<OutputFormat, { readonly type: "json_schema" }>;

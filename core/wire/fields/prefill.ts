@@ -1,5 +1,5 @@
 /** Checks a trailing assistant message, which the client wants the model to continue. */
-import type { ResolvedCapabilities } from "../capabilities.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import { refuse } from "./fields.ts";
 
 /**

@@ -4,7 +4,7 @@
  *
  * See docs/conversion.md#answers.
  */
-import { GatewayError } from "../../errors.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import type { Json } from "../../lib/json/json.ts";
 import type { Stop, StopReason } from "../conversation/mod.ts";
 

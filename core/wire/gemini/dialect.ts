@@ -11,12 +11,12 @@
  * - Never: imports the folder of another style.
  */
 import type { Dialect } from "../stream/dialect.ts";
-import { decodeGeminiAnswer } from "./decode_answer.ts";
-import { decodeGeminiRequest } from "./decode_request.ts";
-import { encodeGeminiAnswer } from "./encode_answer.ts";
-import { encodeGeminiRequest } from "./encode_request.ts";
-import { GeminiStreamDecoder } from "./stream_decoder.ts";
-import { GeminiStreamEncoder } from "./stream_encoder.ts";
+import { decodeGeminiAnswer } from "./answer/decode_answer.ts";
+import { decodeGeminiRequest } from "./request/decode_request.ts";
+import { encodeGeminiAnswer } from "./answer/encode_answer.ts";
+import { encodeGeminiRequest } from "./request/encode_request.ts";
+import { GeminiStreamDecoder } from "./stream/stream_decoder.ts";
+import { GeminiStreamEncoder } from "./stream/stream_encoder.ts";
 
 /** The implementation of Gemini. */
 export const geminiDialect: Dialect = {

@@ -7,12 +7,12 @@
  * - Never: imports the folder of another style.
  */
 import type { Dialect } from "../stream/dialect.ts";
-import { decodeMessagesAnswer } from "./decode_answer.ts";
-import { decodeMessagesRequest } from "./decode_request.ts";
-import { encodeMessagesAnswer } from "./encode_answer.ts";
-import { encodeMessagesRequest } from "./encode_request.ts";
-import { MessagesStreamDecoder } from "./stream_decoder.ts";
-import { MessagesStreamEncoder } from "./stream_encoder.ts";
+import { decodeMessagesAnswer } from "./answer/decode_answer.ts";
+import { decodeMessagesRequest } from "./request/decode_request.ts";
+import { encodeMessagesAnswer } from "./answer/encode_answer.ts";
+import { encodeMessagesRequest } from "./request/encode_request.ts";
+import { MessagesStreamDecoder } from "./stream/stream_decoder.ts";
+import { MessagesStreamEncoder } from "./stream/stream_encoder.ts";
 
 /** The implementation of Messages. */
 export const messagesDialect: Dialect = {

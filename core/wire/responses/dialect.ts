@@ -7,12 +7,12 @@
  * - Never: imports the folder of another style.
  */
 import type { Dialect } from "../stream/dialect.ts";
-import { decodeResponsesAnswer } from "./decode_answer.ts";
-import { decodeResponsesRequest } from "./decode_request.ts";
-import { encodeResponsesAnswer } from "./encode_answer.ts";
-import { encodeResponsesRequest } from "./encode_request.ts";
-import { ResponsesStreamDecoder } from "./stream_decoder.ts";
-import { ResponsesStreamEncoder } from "./stream_encoder.ts";
+import { decodeResponsesAnswer } from "./answer/decode_answer.ts";
+import { decodeResponsesRequest } from "./request/decode_request.ts";
+import { encodeResponsesAnswer } from "./answer/encode_answer.ts";
+import { encodeResponsesRequest } from "./request/encode_request.ts";
+import { ResponsesStreamDecoder } from "./stream/stream_decoder.ts";
+import { ResponsesStreamEncoder } from "./stream/stream_encoder.ts";
 
 /** The implementation of Responses. */
 export const responsesDialect: Dialect = {

@@ -5,7 +5,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { sseEventText } from "../../lib/sse/writer.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import type { ProviderStyle } from "../contract.ts";
+import type { ProviderStyle } from "../contract/contract.ts";
 
 /**
  * Returns the frames of a whole answer of a provider's style.

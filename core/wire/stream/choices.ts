@@ -3,7 +3,7 @@
  * have ended.
  */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import { maxChoices } from "../limits.ts";
+import { maxChoices } from "../contract/limits.ts";
 
 /**
  * Returns the choices of an answer or of a chunk with their indexes. Choices beyond the number that was asked for are left

@@ -3,7 +3,7 @@
  * name that they asked for, and the provider's name is internal to the operator.
  */
 import { joined } from "../../lib/bytes/byte_parts.ts";
-import type { GatewayError } from "../../errors.ts";
+import type { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
@@ -154,7 +154,7 @@ export interface ModelNames {
  *
  * @example
  * ```ts
- * import { GatewayError } from "../../errors.ts";
+ * import { GatewayError } from "../../lib/errors/errors.ts";
  * import { inClientTerms } from "./client_model.ts";
  * const error = new GatewayError("invalid_request", "vendor-1-2026-08-06 takes no images; vendor-12 does");
  * const names = { clientModel: "premium-1", upstreamModel: "vendor-1" };

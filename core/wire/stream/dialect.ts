@@ -11,7 +11,7 @@
  * - Out: client bytes, and the usage and state read on the way.
  * - Never: awaits, or lets an answer that was cut look complete: its stream ends with an error event.
  */
-import type { ToolUses } from "../../billing/hosted_tools.ts";
+import type { ToolUses } from "../../billing/usage/hosted_tools.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type {
   ConversionMemory,
@@ -19,7 +19,7 @@ import type {
   PipeContext,
   ProviderStyle,
   Style,
-} from "../contract.ts";
+} from "../contract/contract.ts";
 import type { Answer, Conversation, StreamEvent } from "../conversation/mod.ts";
 
 /** The provider's side of a wire style: requests to a provider, and its answers. */

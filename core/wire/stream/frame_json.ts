@@ -1,5 +1,5 @@
 /** Parses the data of a stream's event. An `error` event may also hold plain text, which some providers send. */
-import { GatewayError } from "../../errors.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
 import type { Json } from "../../lib/json/json.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";

@@ -1,9 +1,9 @@
-import { maxReportedTokens } from "../../billing/limits.ts";
+import { maxReportedTokens } from "../../billing/tokens/limits.ts";
 import type { Json } from "../../lib/json/json.ts";
-import type { ReportedUsage, TokenUsage } from "../../billing/token_usage.ts";
+import type { ReportedUsage, TokenUsage } from "../../billing/tokens/token_usage.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
-import type { StreamReading } from "../contract.ts";
+import type { StreamReading } from "../contract/contract.ts";
 import type { LoneText } from "./lone_text.ts";
 import { joinReports } from "./usage_reports.ts";
 

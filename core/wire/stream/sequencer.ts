@@ -5,9 +5,9 @@
  * then follow as blocks of their own. Parallel tool calls whose argument pieces interleave thus come out one after
  * another, and the first of them without delay.
  */
-import { GatewayError } from "../../errors.ts";
-import { bufferedBlockBytes } from "../limits.ts";
-import { citationChars } from "../fields/citations.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { bufferedBlockBytes } from "../contract/limits.ts";
+import { citationChars } from "../content/citations.ts";
 import type { StreamEvent } from "../conversation/mod.ts";
 
 /** An event that belongs to a block. */

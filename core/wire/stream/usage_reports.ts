@@ -2,14 +2,14 @@
  * Joins the reports of usage of one stream. Counts are cumulative, so that a later report can only be larger; but some
  * servers end a stream with zeros, or leave out what an earlier event reported.
  */
-import { defined } from "../../lib/defined.ts";
-import { partsWithin } from "../../billing/media_parts.ts";
+import { defined } from "../../lib/base/defined.ts";
+import { partsWithin } from "../../billing/usage/media_parts.ts";
 import {
   billedInputTokens,
   type MediaParts,
   type ReportedUsage,
   type TokenUsage,
-} from "../../billing/token_usage.ts";
+} from "../../billing/tokens/token_usage.ts";
 
 /**
  * Joins a report with the earlier ones of its stream: each counter keeps its largest value, and the prompt as a whole is a

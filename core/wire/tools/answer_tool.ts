@@ -6,9 +6,9 @@
  * the client's own tools, or before no call, stays.
  */
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import { GatewayError } from "../../errors.ts";
-import { bufferedBlockBytes } from "../limits.ts";
-import { citationChars } from "../fields/citations.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { bufferedBlockBytes } from "../contract/limits.ts";
+import { citationChars } from "../content/citations.ts";
 import type { AnswerBlock, Choice, StreamEvent, ToolInput } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";
 

@@ -1,8 +1,8 @@
 /** Asks for the structured answer through a tool, for models without another way; `answer_tool.ts` reads the answer. */
 import type { JsonObject } from "../../lib/json/json.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { Conversation, ToolChoice } from "../conversation/mod.ts";
-import type { Warnings } from "../warnings.ts";
+import type { Warnings } from "../contract/warnings.ts";
 
 /** Name of the tool whose arguments are the structured answer. */
 export const answerTool = "structured_answer";

@@ -8,7 +8,7 @@ import type {
   WebSource,
 } from "../conversation/mod.ts";
 import type { EventSink } from "../stream/dialect.ts";
-import type { Warnings } from "../warnings.ts";
+import type { Warnings } from "../contract/warnings.ts";
 
 /**
  * The mark in ids of hosted calls that the gateway wrote for a client of another style than the provider's. It has no

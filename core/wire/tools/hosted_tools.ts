@@ -2,7 +2,7 @@
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { HostedToolRequest, McpRequest, Told, WebSearchRequest } from "../conversation/mod.ts";
-import { defined } from "../../lib/defined.ts";
+import { defined } from "../../lib/base/defined.ts";
 
 /**
  * Reads the request for a hosted tool from an entry of `tools`; `undefined` for kinds that only one vendor has. Options

@@ -1,7 +1,7 @@
 /** Converts tool arguments between text (Chat, Responses) and object (Messages). */
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
-import type { JsonCount } from "../../lib/json/json_bounds.ts";
+import type { JsonCount } from "../../lib/errors/json_bounds.ts";
 import type { ToolInput } from "../conversation/mod.ts";
 
 /**

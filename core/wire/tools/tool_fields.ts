@@ -1,6 +1,6 @@
 /** Rules for tools, tool choice and hosted tools that the encoders of all styles share. */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
-import type { ConversionOptions, ProviderStyle, RouteCapabilities } from "../contract.ts";
+import type { ConversionOptions, ProviderStyle, RouteCapabilities } from "../contract/contract.ts";
 import type {
   Conversation,
   HostedTool,
@@ -9,9 +9,9 @@ import type {
   Tool,
   ToolChoice,
 } from "../conversation/mod.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import { refuse } from "../fields/fields.ts";
-import type { Warnings } from "../warnings.ts";
+import type { Warnings } from "../contract/warnings.ts";
 
 /**
  * Drops a hosted tool that another vendor can neither run nor describe, with a warning. Refuses the request if there is

@@ -5,8 +5,8 @@
  * calls. Otherwise the new id is a pure function of the old one: calls and results are mapped alike in every request,
  * without state.
  */
-import type { ResolvedCapabilities } from "../capabilities.ts";
-import { hashBase62, hashHex } from "./short_hash.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
+import { hashBase62, hashHex } from "../../lib/hash/short_hash.ts";
 
 /**
  * Maps an id to the form a route takes.

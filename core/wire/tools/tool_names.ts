@@ -2,7 +2,7 @@
  * Maps tool names to the form that a vendor takes: `[a-zA-Z0-9_-]`, with a limit on the length. Names of MCP tools
  * (`server.tool/with path`) often break both rules.
  */
-import { hashHex } from "./short_hash.ts";
+import { hashHex } from "../../lib/hash/short_hash.ts";
 
 /**
  * Returns a legal name for a tool: the name itself, or its beginning with an 8-digit hash of the

@@ -13,9 +13,9 @@
  */
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import type { Json } from "../../lib/json/json.ts";
-import { JsonCount } from "../../lib/json/json_bounds.ts";
+import { JsonCount } from "../../lib/errors/json_bounds.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import type { ConversionMemory } from "../contract.ts";
+import type { ConversionMemory } from "../contract/contract.ts";
 import type {
   Block,
   Conversation,
@@ -26,14 +26,14 @@ import type {
   ToolChoice,
   ToolInput,
 } from "../conversation/mod.ts";
-import type { ResolvedCapabilities } from "../capabilities.ts";
-import { hasObjectRoot } from "./json_schema.ts";
-import { schemaInObject } from "./json_schema_references.ts";
-import { Warnings } from "../warnings.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
+import { hasObjectRoot } from "./schemas/json_schema.ts";
+import { schemaInObject } from "./schemas/json_schema_references.ts";
+import { Warnings } from "../contract/warnings.ts";
 import { warnOfIdleChoice } from "./tool_fields.ts";
 import { toolIdFor } from "./tool_ids.ts";
 import { toolNameFor } from "./tool_names.ts";
-import { defined } from "../../lib/defined.ts";
+import { defined } from "../../lib/base/defined.ts";
 
 /** A conversation whose tools fit the route, and the memory of the changes. */
 export interface PreparedTools {

@@ -1,5 +1,5 @@
 /** Counts how often a provider ran its tools for one answer. */
-import { type CountedTool, noToolUses, type ToolUses } from "../../billing/hosted_tools.ts";
+import { type CountedTool, noToolUses, type ToolUses } from "../../billing/usage/hosted_tools.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { readCount } from "../stream/reading.ts";
 

@@ -8,14 +8,14 @@
  * - Out: a whole answer or a stream, settled, with its receipt.
  * - Never: releases the last byte of an answer before its debit and receipt are durable.
  */
-import type { Reply } from "../../../core/lib/http1/server/reply.ts";
-import { invariant } from "../../../core/lib/assert.ts";
+import type { Reply } from "../../../core/net/http1/server/reply.ts";
+import { invariant } from "../../../core/lib/base/assert.ts";
 import {
   attemptAnswer,
   attemptStream,
   type StartedStream,
   type WholeAnswer,
-} from "../../../core/calls/attempt.ts";
+} from "../../../core/calls/attempts/attempt.ts";
 import { withinOutput } from "../../../core/calls/bounds/chat_bounds.ts";
 import {
   initialReservation,
@@ -24,38 +24,38 @@ import {
   paidOutputTokens,
 } from "../../../core/calls/bounds/initial_reservation.ts";
 import { keptForCount } from "../../../core/calls/bounds/prompt_count.ts";
-import { runAttempts } from "../../../core/calls/attempt_loop.ts";
+import { runAttempts } from "../../../core/calls/attempts/attempt_loop.ts";
 import {
   type ChatCall,
   type ChatExchange,
   startChatExchange,
-} from "../../../core/calls/chat_exchange.ts";
+} from "../../../core/calls/exchange/chat_exchange.ts";
 import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
-import type { GeminiPath } from "../../../core/calls/request/gemini_body.ts";
-import { isLate } from "../../../core/calls/early_stream.ts";
+import type { GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
+import { isLate } from "../../../core/calls/stream/early_stream.ts";
 import { continuesTurn } from "../../../core/calls/request/turn_continuation.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
-import { localChatRefusal } from "../../../core/calls/request/local_refusal.ts";
+import { localChatRefusal } from "../../../core/calls/exchange/local_refusal.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
-import type { Style } from "../../../core/wire/contract.ts";
-import { GatewayError, wireStatus } from "../../../core/errors.ts";
-import type { RatedCall } from "../../../core/rate_limits/rate_book.ts";
-import type { AmountBound } from "../../../kv/api_keys/keyed_wallet.ts";
-import type { Reservation } from "../../../kv/wallet/mod.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
+import { GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
+import type { RatedCall } from "../../../core/limits/rate_book.ts";
+import type { AmountBound } from "../../../kv/services/limits/keyed_wallet.ts";
+import type { Reservation } from "../../../kv/money/wallet/mod.ts";
 import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
-import { reserveWithin } from "../admission.ts";
+import { reserveWithin } from "../call/admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
-import { hasIdempotencyKey, knownAnswer } from "../idempotency.ts";
-import { type CallStart, startCall } from "../call_settlement.ts";
-import { reportResult } from "../route_result.ts";
-import { vetUrls } from "../vetted_urls.ts";
-import { beginRated, expectedOutput, isRateLimited } from "../rate_limits.ts";
+import { hasIdempotencyKey, knownAnswer } from "../call/idempotency.ts";
+import { type CallStart, startCall } from "../call/call_settlement.ts";
+import { reportResult } from "../call/route_result.ts";
+import { vetUrls } from "../gateway/vetted_urls.ts";
+import { beginRated, expectedOutput, isRateLimited } from "../call/rate_limits.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
 import { checkChat, type CheckedCall } from "./checked_chat.ts";
 import { fetchPeersItems } from "./peers_items.ts";
-import type { Gateway } from "../gateway.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 import { CallSearcher, roundPayer } from "./web_search.ts";
-import { admitRequest, type AuthenticatedRequest, type Incoming } from "../incoming.ts";
+import { admitRequest, type AuthenticatedRequest, type Incoming } from "../call/incoming.ts";
 
 /**
  * Serves one chat call.

@@ -1,33 +1,36 @@
 /** Delivers what the attempt loop found: a whole answer, a stream, or a stream that began early. */
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
-import type { Reply } from "../../../core/lib/http1/server/reply.ts";
+import type { Reply } from "../../../core/net/http1/server/reply.ts";
 import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
-import type { StartedStream, WholeAnswer } from "../../../core/calls/attempt.ts";
-import type { AttemptLoopResult } from "../../../core/calls/attempt_loop.ts";
-import type { CallControl } from "../../../core/calls/call_control.ts";
-import type { ChatCall, ChatExchange } from "../../../core/calls/chat_exchange.ts";
-import type { FetchedUrl } from "../../../core/calls/request/fetched_urls.ts";
-import { arrivalOf, earlyStream } from "../../../core/calls/early_stream.ts";
-import { ArrayStream } from "../../../core/calls/request/array_stream.ts";
+import type { StartedStream, WholeAnswer } from "../../../core/calls/attempts/attempt.ts";
+import type { AttemptLoopResult } from "../../../core/calls/attempts/attempt_loop.ts";
+import type { CallControl } from "../../../core/calls/attempts/call_control.ts";
+import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
+import type { FetchedUrl } from "../../../core/net/remote/fetched_urls.ts";
+import { arrivalOf, earlyStream } from "../../../core/calls/stream/early_stream.ts";
+import { ArrayStream } from "../../../core/calls/exchange/array_stream.ts";
 import type { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
-import { meteredStream, type MeteredStreamInput } from "../../../core/calls/metered_stream.ts";
+import {
+  meteredStream,
+  type MeteredStreamInput,
+} from "../../../core/calls/stream/metered_stream.ts";
 import type { Catalog } from "../../../core/catalog/catalog.ts";
-import type { Style } from "../../../core/wire/contract.ts";
-import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
-import type { GatewayError } from "../../../core/errors.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
+import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
+import type { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { idleMs } from "../../../core/routing/timeouts.ts";
 import { encodeSseEvent, keepAliveComment } from "../../../core/lib/sse/writer.ts";
 import { bytesLeave } from "../../http/bytes_leave.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
-import type { Gateway } from "../gateway.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 import {
   callHeaders,
   costHeaders,
   eventStream,
   type OutputLimitNotice,
   streamOf,
-} from "../response_headers.ts";
-import { wholeAnswer } from "./whole_answer.ts";
+} from "../call/response_headers.ts";
+import { wholeAnswer } from "../call/whole_answer.ts";
 
 /**
  * Sent during silence: a ping event where the style has one, a comment where not

@@ -7,7 +7,7 @@ import {
 } from "../../../core/calls/bounds/chat_charge.ts";
 import { countPrompt } from "../../../core/calls/bounds/prompt_count.ts";
 import { providerUseOf } from "../../../core/calls/bounds/provider_use.ts";
-import type { JsonBody } from "../../../core/calls/request/json_body.ts";
+import type { JsonBody } from "../../../core/calls/body/json_body.ts";
 import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import {
   mostAnswerBytes,
@@ -17,21 +17,21 @@ import {
   OutputLimit,
 } from "../../../core/calls/bounds/output_limit.ts";
 import { carriesTier } from "../../../core/wire/billable_features/asked_tier.ts";
-import type { AttemptResult } from "../../../core/calls/route_attempt.ts";
+import type { AttemptResult } from "../../../core/calls/attempts/route_attempt.ts";
 import type { Route } from "../../../core/catalog/catalog.ts";
-import type { EstimateCorrection } from "../../../core/billing/believable_usage.ts";
+import type { EstimateCorrection } from "../../../core/billing/usage/believable_usage.ts";
 import type { Implausible } from "../../../core/billing/charge_ceiling.ts";
 import type { Charge } from "../../../core/billing/outcome.ts";
 import { mostPerOutputToken } from "../../../core/billing/price.ts";
-import type { AppliedPrice, Attempt, Receipt } from "../../../core/billing/receipt.ts";
+import type { AppliedPrice, Attempt, Receipt } from "../../../core/billing/usage/receipt.ts";
 import {
   type CallCharge,
   type CallEnd,
   CallSettlement,
   type SettledCall,
-} from "../call_settlement.ts";
-import { defined } from "../../../core/lib/defined.ts";
-import type { Gateway } from "../gateway.ts";
+} from "../call/call_settlement.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 import { WalletBound } from "./wallet_bound.ts";
 
 /** An admitted chat call, with what pricing it needs. */

@@ -1,24 +1,24 @@
 /** Reads and checks a chat request, before any money is reserved for it. */
 import { type ChatBounds, chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
-import type { ChatCall } from "../../../core/calls/chat_exchange.ts";
+import type { ChatCall } from "../../../core/calls/exchange/chat_exchange.ts";
 import { chatBody } from "../../../core/calls/request/chat_body.ts";
-import { type FetchedUrl, fetchedUrls } from "../../../core/calls/request/fetched_urls.ts";
-import { geminiBody, type GeminiPath } from "../../../core/calls/request/gemini_body.ts";
+import { type FetchedUrl, fetchedUrls } from "../../../core/net/remote/fetched_urls.ts";
+import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
 import { readChatRequest, readCompactRequest } from "../../../core/calls/request/chat_request.ts";
-import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
+import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
-import { GatewayError } from "../../../core/errors.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
-import type { AppliedPrice } from "../../../core/billing/receipt.ts";
-import type { Principal } from "../../../kv/api_keys/key_directory.ts";
-import { chooseModel, refuseFreeChoices, refuseUnseenImages } from "../admission.ts";
+import type { AppliedPrice } from "../../../core/billing/usage/receipt.ts";
+import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
+import { chooseModel, refuseFreeChoices, refuseUnseenImages } from "../call/admission.ts";
 import { requestHeaders } from "../../http/own_headers.ts";
-import type { CallStart } from "../call_settlement.ts";
-import type { Gateway } from "../gateway.ts";
-import type { OutputLimitNotice } from "../response_headers.ts";
-import { checkVersion, type Incoming, requireJson } from "../incoming.ts";
+import type { CallStart } from "../call/call_settlement.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { OutputLimitNotice } from "../call/response_headers.ts";
+import { checkVersion, type Incoming, requireJson } from "../call/incoming.ts";
 import { chooseSearch } from "./web_search.ts";
 
 /** A chat call that was read and checked. Nothing is reserved for it yet. */

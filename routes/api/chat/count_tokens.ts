@@ -3,18 +3,18 @@
  * counter, else an estimate marked as such.
  */
 import { answerHeaders } from "../../http/own_headers.ts";
-import type { JsonBody } from "../../../core/calls/request/body_form.ts";
+import type { JsonBody } from "../../../core/calls/body/body_form.ts";
 import {
   readChatRequest,
   readCountTokensRequest,
 } from "../../../core/calls/request/chat_request.ts";
-import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
+import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
 import { estimateInputTokens } from "../../../core/billing/tokens/estimate_input.ts";
-import { convertRequest } from "../../../core/wire/convert.ts";
-import { chooseModel } from "../admission.ts";
-import type { Gateway } from "../gateway.ts";
-import { admitRequest, checkVersion, type Incoming, requireJson } from "../incoming.ts";
+import { convertRequest } from "../../../core/wire/convert/convert.ts";
+import { chooseModel } from "../call/admission.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { admitRequest, checkVersion, type Incoming, requireJson } from "../call/incoming.ts";
 import { fetchPeersItems } from "./peers_items.ts";
 import { countAtProvider, type CountCall } from "./provider_count.ts";
 

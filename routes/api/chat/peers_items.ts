@@ -1,8 +1,8 @@
 /** Fetches items that a Responses request refers to from the threads that keep them. */
 import { Buffer } from "node:buffer";
-import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
-import type { AccountId } from "../../../core/lib/ids.ts";
-import type { Gateway } from "../gateway.ts";
+import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import type { Gateway } from "../gateway/gateway.ts";
 
 /** Most items of one request that are fetched: far above the turns of a tool loop. */
 const mostItems = 1_000;

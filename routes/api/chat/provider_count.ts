@@ -1,22 +1,22 @@
 /** Asks the provider of a route to count the tokens of a prompt, which costs nothing. */
-import { maxErrorBodyBytes } from "../../../core/calls/limits.ts";
-import { readWhole } from "../../../core/calls/read_whole.ts";
-import { fetchedUrls } from "../../../core/calls/request/fetched_urls.ts";
-import type { JsonBody } from "../../../core/calls/request/json_body.ts";
+import { maxErrorBodyBytes } from "../../../core/calls/stream/limits.ts";
+import { readWhole } from "../../../core/net/transport/read_whole.ts";
+import { fetchedUrls } from "../../../core/net/remote/fetched_urls.ts";
+import type { JsonBody } from "../../../core/calls/body/json_body.ts";
 import {
   type CountingStyle,
   type CountRequest,
   providerCountRequest,
-} from "../../../core/calls/request/provider_count.ts";
-import { providerRequest } from "../../../core/calls/request/provider_request.ts";
+} from "../../../core/calls/exchange/provider_count.ts";
+import { providerRequest } from "../../../core/calls/exchange/provider_request.ts";
 import type { Model, Route } from "../../../core/catalog/catalog.ts";
-import { GatewayError } from "../../../core/errors.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
 import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
 import { inClientTerms } from "../../../core/wire/stream/client_model.ts";
-import type { HttpRequest } from "../../http/http_request.ts";
-import type { Gateway } from "../gateway.ts";
-import { vetUrls } from "../vetted_urls.ts";
+import type { HttpRequest } from "../../http/body/http_request.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { vetUrls } from "../gateway/vetted_urls.ts";
 
 /** Milliseconds to wait for the provider's token counter; after that the estimate is sent. */
 const countTokensMs = 10_000;

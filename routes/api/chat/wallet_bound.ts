@@ -2,12 +2,15 @@
  * Bounds a stream by its wallet: extends the reservation as output arrives, and ends the stream when the money is
  * used up.
  */
-import type { StreamBound, StreamCut } from "../../../core/calls/stream_bounds.ts";
-import type { StreamReading } from "../../../core/wire/contract.ts";
-import { GatewayError } from "../../../core/errors.ts";
-import type { TokenUsage } from "../../../core/billing/token_usage.ts";
-import type { KeyedExtension, KeyedWalletEngine } from "../../../kv/api_keys/keyed_wallet.ts";
-import type { Reservation } from "../../../kv/wallet/mod.ts";
+import type { StreamBound, StreamCut } from "../../../core/calls/stream/stream_bounds.ts";
+import type { StreamReading } from "../../../core/wire/contract/contract.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import type { TokenUsage } from "../../../core/billing/tokens/token_usage.ts";
+import type {
+  KeyedExtension,
+  KeyedWalletEngine,
+} from "../../../kv/services/limits/keyed_wallet.ts";
+import type { Reservation } from "../../../kv/money/wallet/mod.ts";
 
 /** Milliseconds that a running call waits for money that other calls reserve, before it is ended. */
 export const pauseMs = 5_000;

@@ -8,18 +8,18 @@ import type {
   SearchFindings,
   WebSearcher,
 } from "../../../core/calls/web_search/search_rounds.ts";
-import type { AttemptTime } from "../../../core/calls/attempt.ts";
-import type { JsonBody } from "../../../core/calls/request/json_body.ts";
+import type { AttemptTime } from "../../../core/calls/attempts/attempt.ts";
+import type { JsonBody } from "../../../core/calls/body/json_body.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import { searchesWeb } from "../../../core/catalog/model_abilities.ts";
-import { GatewayError } from "../../../core/errors.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { parseExactly } from "../../../core/lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { worstCaseCost } from "../../../core/billing/price.ts";
-import { newId } from "../../../core/lib/ids.ts";
-import { type Reply, responseOf } from "../../../core/lib/http1/server/reply.ts";
+import { newId } from "../../../core/lib/ids/ids.ts";
+import { type Reply, responseOf } from "../../../core/net/http1/server/reply.ts";
 import { findBillableFeatures } from "../../../core/wire/billable_features/asked_for.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
 import type {
   Answer,
   Conversation,
@@ -27,14 +27,14 @@ import type {
   WebSearchRequest,
   WebSource,
 } from "../../../core/wire/conversation/mod.ts";
-import { dialectOf } from "../../../core/wire/stream/dialects.ts";
-import type { KeyedWalletEngine } from "../../../kv/api_keys/keyed_wallet.ts";
-import type { Principal } from "../../../kv/api_keys/key_directory.ts";
-import type { Reservation } from "../../../kv/wallet/mod.ts";
-import type { ChosenModel } from "../admission.ts";
-import type { Gateway } from "../gateway.ts";
-import type { Incoming } from "../incoming.ts";
-import { traceFailure } from "../refusals.ts";
+import { dialectOf } from "../../../core/wire/convert/dialects.ts";
+import type { KeyedWalletEngine } from "../../../kv/services/limits/keyed_wallet.ts";
+import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
+import type { Reservation } from "../../../kv/money/wallet/mod.ts";
+import type { ChosenModel } from "../call/admission.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { Incoming } from "../call/incoming.ts";
+import { traceFailure } from "../call/refusals.ts";
 import { pauseMs } from "./wallet_bound.ts";
 
 /** A chat request whose model was chosen by its name. */

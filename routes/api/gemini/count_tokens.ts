@@ -3,16 +3,16 @@
  * estimate marked as such.
  */
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
-import { geminiBody } from "../../../core/calls/request/gemini_body.ts";
-import { type JsonBody, withValue } from "../../../core/calls/request/body_form.ts";
-import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
-import { GatewayError } from "../../../core/errors.ts";
+import { geminiBody } from "../../../core/calls/exchange/gemini_body.ts";
+import { type JsonBody, withValue } from "../../../core/calls/body/body_form.ts";
+import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
-import { chooseModel } from "../admission.ts";
+import { chooseModel } from "../call/admission.ts";
 import { estimateAnswer, estimateConverted } from "../chat/count_tokens.ts";
 import { countAtProvider } from "../chat/provider_count.ts";
-import type { Gateway } from "../gateway.ts";
-import { admitRequest, type Incoming, requireJson } from "../incoming.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { admitRequest, type Incoming, requireJson } from "../call/incoming.ts";
 
 /** Serves one count. */
 export async function serveGeminiCount(

@@ -9,12 +9,12 @@
  * - Never: repeats a key that came in a query, in a log or an error.
  */
 import type { Context } from "hono";
-import type { GeminiPath } from "../../../core/calls/request/gemini_body.ts";
-import { GatewayError } from "../../../core/errors.ts";
-import type { Reply } from "../../../core/lib/http1/server/reply.ts";
+import type { GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import type { Reply } from "../../../core/net/http1/server/reply.ts";
 import { serveChat } from "../chat/chat.ts";
-import type { Gateway } from "../gateway.ts";
-import type { Incoming } from "../incoming.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { Incoming } from "../call/incoming.ts";
 import { serveGeminiCount } from "./count_tokens.ts";
 import { serveGeminiModel, serveGeminiModels } from "./models.ts";
 

@@ -1,11 +1,11 @@
 /** GET /v1beta/models and /v1beta/models/{id}: the chat models in the shape of the Gemini style. */
 import type { Context } from "hono";
 import type { Model } from "../../../core/catalog/catalog.ts";
-import { GatewayError } from "../../../core/errors.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { wrongParameter } from "../../http/query.ts";
-import type { Gateway } from "../gateway.ts";
-import { admitRequest, type Incoming } from "../incoming.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { admitRequest, type Incoming } from "../call/incoming.ts";
 
 /** Most models of one page, as at the vendor, and the default. */
 const mostModels = 1000;

@@ -1,9 +1,9 @@
 /** The paths of everything but chat and lists of models. */
-import type { Reply } from "../../../core/lib/http1/server/reply.ts";
+import type { Reply } from "../../../core/net/http1/server/reply.ts";
 import type { Context } from "hono";
-import { loadedOnce } from "../../../core/lib/loaded_once.ts";
-import type { Gateway } from "../gateway.ts";
-import type { Incoming } from "../incoming.ts";
+import { loadedOnce } from "../../../core/lib/base/loaded_once.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { Incoming } from "../call/incoming.ts";
 
 type Serve = (
   gateway: Gateway,
@@ -25,13 +25,13 @@ function withFirstCall(load: () => Promise<Serve>): Serve {
 
 const images = (operation: "generations" | "edits") =>
   withFirstCall(async () => {
-    const { serveImages } = await import("../images/images.ts");
+    const { serveImages } = await import("./images/images.ts");
     return (gateway, incoming) => serveImages(gateway, operation, incoming);
   });
 
 const transcription = (operation: "transcriptions" | "translations") =>
   withFirstCall(async () => {
-    const { serveTranscription } = await import("../transcriptions/transcriptions.ts");
+    const { serveTranscription } = await import("./transcriptions/transcriptions.ts");
     return (gateway, incoming) => serveTranscription(gateway, operation, incoming);
   });
 
@@ -52,57 +52,57 @@ export const mediaEndpoints: readonly MediaEndpoint[] = [
   {
     method: "POST",
     path: "/v1/audio/speech",
-    serve: withFirstCall(async () => (await import("../speech/audio_speech.ts")).serveSpeech),
+    serve: withFirstCall(async () => (await import("./speech/audio_speech.ts")).serveSpeech),
   },
   { method: "POST", path: "/v1/audio/transcriptions", serve: transcription("transcriptions") },
   { method: "POST", path: "/v1/audio/translations", serve: transcription("translations") },
   {
     method: "POST",
     path: "/v1/embeddings",
-    serve: withFirstCall(async () => (await import("../embeddings/embeddings.ts")).serveEmbeddings),
+    serve: withFirstCall(async () => (await import("./embeddings/embeddings.ts")).serveEmbeddings),
   },
   {
     method: "POST",
     path: "/v1/rerank",
-    serve: withFirstCall(async () => (await import("../rerank/rerank.ts")).serveRerank),
+    serve: withFirstCall(async () => (await import("./rerank/rerank.ts")).serveRerank),
   },
   {
     method: "POST",
     path: "/v1/completions",
     serve: withFirstCall(async () =>
-      (await import("../completions/completions.ts")).serveCompletions
+      (await import("./completions/completions.ts")).serveCompletions
     ),
   },
   {
     method: "POST",
     path: "/v1/moderations",
     serve: withFirstCall(async () =>
-      (await import("../moderations/moderations.ts")).serveModerations
+      (await import("./moderations/moderations.ts")).serveModerations
     ),
   },
   {
     method: "POST",
     path: "/v1/videos",
-    serve: withFirstCall(async () => (await import("../videos/videos.ts")).createVideo),
+    serve: withFirstCall(async () => (await import("./videos/videos.ts")).createVideo),
   },
   {
     method: "GET",
     path: "/v1/videos",
-    serve: withFirstCall(async () => (await import("../videos/video_tasks.ts")).listOwnVideos),
+    serve: withFirstCall(async () => (await import("./videos/video_tasks.ts")).listOwnVideos),
   },
   {
     method: "GET",
     path: "/v1/videos/:id",
-    serve: videoTask(async () => (await import("../videos/video_tasks.ts")).retrieveVideo),
+    serve: videoTask(async () => (await import("./videos/video_tasks.ts")).retrieveVideo),
   },
   {
     method: "DELETE",
     path: "/v1/videos/:id",
-    serve: videoTask(async () => (await import("../videos/video_tasks.ts")).deleteVideo),
+    serve: videoTask(async () => (await import("./videos/video_tasks.ts")).deleteVideo),
   },
   {
     method: "GET",
     path: "/v1/videos/:id/content",
-    serve: videoTask(async () => (await import("../videos/video_content.ts")).serveVideoContent),
+    serve: videoTask(async () => (await import("./videos/video_content.ts")).serveVideoContent),
   },
 ];

@@ -10,13 +10,13 @@
  */
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
-import { countedTools, defaultMostUses } from "../../../core/billing/hosted_tools.ts";
+import { countedTools, defaultMostUses } from "../../../core/billing/usage/hosted_tools.ts";
 import type { TierPrices } from "../../../core/billing/service_tiers.ts";
-import { defined } from "../../../core/lib/defined.ts";
-import { listFigure } from "../../../core/billing/micro_vnd.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import { listFigure } from "../../../core/billing/money/micro_vnd.ts";
 import { type CataloguePrice, toolPricesOf } from "../../../core/billing/price.ts";
-import { microVndOf, type WrittenVnd } from "../../../core/billing/written_vnd.ts";
-import type { HttpRequest } from "../../http/http_request.ts";
+import { microVndOf, type WrittenVnd } from "../../../core/billing/money/written_vnd.ts";
+import type { HttpRequest } from "../../http/body/http_request.ts";
 import { rowLimit, wrongParameter } from "../../http/query.ts";
 
 /** The creation time of every model, which both SDKs require: the start of version 1 of the API. */

@@ -1,9 +1,9 @@
 /** Building blocks of pages: notices, figures, badges, copy buttons, times and money. */
 import type { Child, PropsWithChildren } from "hono/jsx";
 import { vietnamIsoTime } from "../../../core/lib/time/vietnam_time.ts";
-import { formatDate, formatDateTime, formatMoney, formatMoneyShort } from "../format.ts";
-import { defineTexts, type Locale } from "../i18n.ts";
-import { Icon } from "./icons.tsx";
+import { formatDate, formatDateTime, formatMoney, formatMoneyShort } from "../text/format.ts";
+import { defineTexts, type Locale } from "../text/i18n.ts";
+import { Icon } from "../page/icons.tsx";
 
 /** The kind of a message. */
 export type NoticeTone = "info" | "success" | "warning" | "danger";

@@ -4,8 +4,8 @@
  */
 import { type Bucket, bucketRange, type Grain } from "../../usage_api/period.ts";
 import { type Metric, type Series, totalsOf } from "../../usage_api/series.ts";
-import { formatBucket, formatCount, formatDuration, formatMoneyShort } from "../format.ts";
-import { defineTexts, type Locale } from "../i18n.ts";
+import { formatBucket, formatCount, formatDuration, formatMoneyShort } from "../text/format.ts";
+import { defineTexts, type Locale } from "../text/i18n.ts";
 import { DataTable } from "./data_table.tsx";
 
 const texts = defineTexts({

@@ -1,6 +1,6 @@
 /** Parts of forms. Label, hint and error are tied to each field for screen readers. */
 import type { Child, PropsWithChildren } from "hono/jsx";
-import type { Visitor } from "../visitor/visitor.ts";
+import type { Visitor } from "../page/visitor.ts";
 
 /** The hidden field with the CSRF token, without which no form is accepted but that of preferences. */
 export function CsrfField({ visitor }: { visitor: Visitor }) {

@@ -1,12 +1,12 @@
 /** The error pages. */
 import type { Context } from "hono";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
+import { type ErrorCode, GatewayError } from "../../../core/lib/errors/errors.ts";
 import { AskSupport, Card } from "../components/mod.ts";
-import { defineTexts } from "../i18n.ts";
+import { defineTexts } from "../text/i18n.ts";
 import type { RefusedForm } from "../visitor/identify.ts";
 import { renderPage } from "./layout.tsx";
-import type { DashboardEnv } from "../visitor/visitor.ts";
+import type { DashboardEnv } from "../page/visitor.ts";
 
 const texts = defineTexts({
   en: {

@@ -1,7 +1,7 @@
 /** The footer of every page (support, language, theme), and the dialog that asks before an act. */
 import { CsrfField } from "../components/form.tsx";
-import { localeNames, locales } from "../i18n.ts";
-import { themes, type Visitor } from "../visitor/visitor.ts";
+import { localeNames, locales } from "../text/i18n.ts";
+import { themes, type Visitor } from "../page/visitor.ts";
 import { layoutTexts } from "./layout_texts.ts";
 
 /** The footer; language and theme are plain forms, which work without script. */

@@ -1,9 +1,9 @@
 /** The navigation of every page: the bar at its top and, for those who are signed in, the links at its side. */
 import { CsrfField } from "../components/form.tsx";
-import { Icon, Mark } from "../components/icons.tsx";
-import type { Visitor } from "../visitor/visitor.ts";
+import { Icon, Mark } from "../page/icons.tsx";
+import type { Visitor } from "../page/visitor.ts";
 import { layoutTexts } from "./layout_texts.ts";
-import { type Navigation, type NavigationEntry, navigationGroups } from "./navigation.ts";
+import { type Navigation, type NavigationEntry, navigationGroups } from "../page/navigation.ts";
 
 /** The navigation and the entry of the page that is shown. */
 export interface NavigationLinks {

@@ -10,14 +10,14 @@ import type { Context } from "hono";
 import { raw } from "hono/html";
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
-import { type AssetName, assetPath } from "../assets.ts";
+import { type AssetName, assetPath } from "../assets/assets.ts";
 import { Notice } from "../components/blocks.tsx";
-import { AnnouncementNotice } from "../status/announcement_list.tsx";
-import type { DashboardEnv, Visitor } from "../visitor/visitor.ts";
+import { AnnouncementNotice } from "./announcement_list.tsx";
+import type { DashboardEnv, Visitor } from "../page/visitor.ts";
 import { ConfirmDialog, Footer } from "./footer.tsx";
 import { type NavigationLinks, NavLinks, TopBar } from "./header.tsx";
 import { layoutTexts } from "./layout_texts.ts";
-import { currentEntry } from "./navigation.ts";
+import { currentEntry } from "../page/navigation.ts";
 
 /** What a page tells its frame. */
 export interface PageOptions {

@@ -1,5 +1,5 @@
 /** Texts of the frame of every page. */
-import { defineTexts } from "../i18n.ts";
+import { defineTexts } from "../text/i18n.ts";
 
 export const layoutTexts = defineTexts({
   en: {

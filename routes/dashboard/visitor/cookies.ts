@@ -4,9 +4,9 @@
  */
 import type { Context } from "hono";
 import { deleteCookie, getCookie, setCookie } from "hono/cookie";
-import { knownPlaceMs } from "../../../kv/accounts/known_places.ts";
-import { sessionAbsoluteMs } from "../../../core/accounts/session_rules.ts";
-import { defined } from "../../../core/lib/defined.ts";
+import { knownPlaceMs } from "../../../kv/people/accounts/known_places.ts";
+import { sessionAbsoluteMs } from "../../../core/people/accounts/session_rules.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
 
 /**
  * `session`: a signed-in session. `visitor`: ties the forms of a visitor without a session to the browser. `flow`: the

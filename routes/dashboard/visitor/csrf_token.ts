@@ -2,7 +2,7 @@
  * Masks the CSRF token with a new random pad in every response. Pages are compressed, and the length of a compressed
  * page that contains both a fixed secret and an attacker's text reveals the secret (BREACH, CVE-2013-3587).
  */
-import { sameSecret } from "../../../core/lib/sha256.ts";
+import { sameSecret } from "../../../core/lib/hash/sha256.ts";
 
 function xor(one: Uint8Array, other: Uint8Array): Uint8Array<ArrayBuffer> {
   return Uint8Array.from(one, (byte, i) => byte ^ (other[i] ?? 0));

@@ -3,17 +3,17 @@
  * gateway's own pages.
  */
 import type { Context, MiddlewareHandler } from "hono";
-import { hashSecret, newSecretToken } from "../../../core/accounts/secret_token.ts";
-import { getAccount } from "../../../kv/accounts/accounts.ts";
-import { closeSession, findSession } from "../../../kv/accounts/sessions.ts";
+import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret_token.ts";
+import { getAccount } from "../../../kv/people/accounts/accounts.ts";
+import { closeSession, findSession } from "../../../kv/people/accounts/sessions.ts";
 import { type Cookies, createCookies, readPreference } from "./cookies.ts";
 import { maskCsrfToken, sameCsrfToken } from "./csrf_token.ts";
-import type { PageDeps } from "../page_deps.ts";
-import { parseForm } from "../form_data.ts";
-import { segmentAt } from "../frame/navigation.ts";
-import { acceptedLocale, parseLocale } from "../i18n.ts";
-import { Announcements, isShown } from "../status/announcements.ts";
-import { type DashboardEnv, type SignedIn, type Theme, themes } from "./visitor.ts";
+import type { PageDeps } from "../page/page_deps.ts";
+import { parseForm } from "../page/form_data.ts";
+import { segmentAt } from "../page/navigation.ts";
+import { acceptedLocale, parseLocale } from "../text/i18n.ts";
+import { Announcements, isShown } from "./announcements.ts";
+import { type DashboardEnv, type SignedIn, type Theme, themes } from "../page/visitor.ts";
 
 function parseTheme(text: string | undefined): Theme {
   return themes.find((theme) => theme === text) ?? "auto";

@@ -1,13 +1,13 @@
 /** Stores the language and theme that the footer offers. */
 import { Hono } from "hono";
-import { returnPath } from "../../../core/accounts/return_path.ts";
-import { updateAccount } from "../../../kv/accounts/accounts.ts";
+import { returnPath } from "../../../core/people/accounts/return_path.ts";
+import { updateAccount } from "../../../kv/people/accounts/accounts.ts";
 import { writePreference } from "./cookies.ts";
-import type { PageDeps } from "../page_deps.ts";
-import { readForm } from "../form_data.ts";
-import { parseLocale } from "../i18n.ts";
-import { type DashboardEnv, themes } from "./visitor.ts";
-import type { PageDeclaration } from "../page.ts";
+import type { PageDeps } from "../page/page_deps.ts";
+import { readForm } from "../page/form_data.ts";
+import { parseLocale } from "../text/i18n.ts";
+import { type DashboardEnv, themes } from "../page/visitor.ts";
+import type { PageDeclaration } from "../page/page.ts";
 
 function createPreferences(deps: PageDeps): Hono<DashboardEnv> {
   return new Hono<DashboardEnv>().post("/preferences", async (c) => {

@@ -1,8 +1,8 @@
 /** Bounds how many pages are rendered for an address without a session, so that paid calls keep the processor. */
 import type { MiddlewareHandler } from "hono";
 import type { Clock } from "../../../core/lib/time/clock.ts";
-import { addressBlock } from "../../../core/lib/net/ip_address.ts";
-import type { DashboardEnv } from "./visitor.ts";
+import { addressBlock } from "../../../core/net/addresses/ip_address.ts";
+import type { DashboardEnv } from "../page/visitor.ts";
 
 /** Pages at once: a crawler of the whole site and its languages, some 1.5 s of a processor. */
 const maxPages = 600;

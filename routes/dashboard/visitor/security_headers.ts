@@ -1,6 +1,6 @@
 /** The security headers of pages. */
 import type { MiddlewareHandler } from "hono";
-import type { DashboardEnv } from "./visitor.ts";
+import type { DashboardEnv } from "../page/visitor.ts";
 
 /**
  * Scripts and styles come from the gateway's own files only, nothing inline; no frames; forms go nowhere else. `data:`

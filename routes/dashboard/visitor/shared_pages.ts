@@ -10,7 +10,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import type { Context, MiddlewareHandler } from "hono";
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
-import type { DashboardEnv } from "./visitor.ts";
+import type { DashboardEnv } from "../page/visitor.ts";
 
 /** Milliseconds for which a page is shown again: the state of models and the history of calls are at most so old. */
 const maxAgeMs = 5_000;

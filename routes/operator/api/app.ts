@@ -7,24 +7,28 @@
  * - Out: JSON, switches that every instance shares.
  * - Never: answers without the operator's key.
  */
-import { ambiguousNumbers } from "../../../core/billing/read_amount.ts";
+import { ambiguousNumbers } from "../../../core/billing/money/read_amount.ts";
 import { type Context, type Handler, Hono } from "hono";
 import { z } from "zod";
-import { GatewayError } from "../../../core/errors.ts";
-import { loadedOnce } from "../../../core/lib/loaded_once.ts";
-import { newId } from "../../../core/lib/ids.ts";
-import { maxSwitchReasonChars } from "../../../kv/operators/control.ts";
-import { formatVnd } from "../../../core/billing/micro_vnd.ts";
-import type { RouteReport } from "../../../core/routing/router.ts";
-import { providerOfRoute, readClaims } from "../../../kv/ledger/provider_claims.ts";
-import { operatorProgram } from "../../../kv/operators/operator_audit.ts";
-import { routeActions, setMaintenance, switchRoute } from "../../../kv/operators/switches.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { loadedOnce } from "../../../core/lib/base/loaded_once.ts";
+import { newId } from "../../../core/lib/ids/ids.ts";
+import { maxSwitchReasonChars } from "../../../kv/engine/control/control.ts";
+import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
+import type { RouteReport } from "../../../core/routing/contract/router.ts";
+import { providerOfRoute, readClaims } from "../../../kv/money/ledger/provider_claims.ts";
+import { operatorProgram } from "../../../kv/people/audit/operator_audit.ts";
+import {
+  routeActions,
+  setMaintenance,
+  switchRoute,
+} from "../../../kv/people/operators/switches.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { maintenanceBody } from "../../http/maintenance_body.ts";
 import { errorResponse } from "../../http/error_response.ts";
-import { readRequestBody } from "../../http/request_body.ts";
+import { readRequestBody } from "../../http/body/request_body.ts";
 import { boundedRange, requireRange } from "../../usage_api/range.ts";
-import type { Gateway } from "../../api/gateway.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
 import { requireOperatorKey } from "./require_key.ts";
 
 /** Bytes of a body sent to the operators' API: a reason and a message. */

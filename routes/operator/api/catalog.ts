@@ -2,8 +2,8 @@
 import { type Context, Hono } from "hono";
 import { z } from "zod";
 import { type CatalogChange, changeLine } from "../../../core/catalog/diff.ts";
-import { GatewayError } from "../../../core/errors.ts";
-import { defined } from "../../../core/lib/defined.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
 import {
   type CatalogVersion,
   listVersions,
@@ -11,10 +11,10 @@ import {
   readVersion,
   readVersionContents,
   versionsPerPage,
-} from "../../../kv/catalog/versions.ts";
-import { maxCatalogBytes } from "../../../kv/catalog/contents.ts";
-import { operatorProgram } from "../../../kv/operators/operator_audit.ts";
-import type { Gateway } from "../../api/gateway.ts";
+} from "../../../kv/services/catalog/versions.ts";
+import { maxCatalogBytes } from "../../../kv/services/catalog/contents.ts";
+import { operatorProgram } from "../../../kv/people/audit/operator_audit.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
 import {
   applyCatalog,
   catalogState,

@@ -1,10 +1,10 @@
 /** The guard of paths that need the operator's key. */
 import type { Context, Next } from "hono";
-import { GatewayError } from "../../../core/errors.ts";
-import { newId } from "../../../core/lib/ids.ts";
-import { sameSecret } from "../../../core/lib/sha256.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { newId } from "../../../core/lib/ids/ids.ts";
+import { sameSecret } from "../../../core/lib/hash/sha256.ts";
 import { errorResponse } from "../../http/error_response.ts";
-import type { Gateway } from "../../api/gateway.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
 
 /**
  * Admits only requests with the operator's key as `Authorization: Bearer`. Without a sent or a configured key the path

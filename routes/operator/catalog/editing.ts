@@ -9,11 +9,11 @@
 import { ambiguousPrices } from "../../../core/catalog/ambiguous_prices.ts";
 import { type CatalogChange, catalogChanges } from "../../../core/catalog/diff.ts";
 import type { ReadCatalog } from "../../../core/config/catalog_reading.ts";
-import { defined } from "../../../core/lib/defined.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
-import { catalogDigest, catalogText } from "../../../kv/catalog/contents.ts";
-import { isPassedOver, seedCatalog } from "../../../kv/catalog/seed.ts";
+import { catalogDigest, catalogText } from "../../../kv/services/catalog/contents.ts";
+import { isPassedOver, seedCatalog } from "../../../kv/services/catalog/seed.ts";
 import {
   addVersion,
   type CatalogChangeResult,
@@ -25,9 +25,9 @@ import {
   readVersionContents,
   rollBack,
   withdrawScheduled,
-} from "../../../kv/catalog/versions.ts";
-import type { Actor } from "../../../kv/operators/operator_audit.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+} from "../../../kv/services/catalog/versions.ts";
+import type { Actor } from "../../../kv/people/audit/operator_audit.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
 /** What editing needs of the gateway. */
 export interface CatalogEditing {

@@ -1,5 +1,5 @@
 /** Connects editing with a running gateway. */
-import type { Gateway } from "../../api/gateway.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
 import type { CatalogEditing } from "./editing.ts";
 
 /** Returns what editing needs of a running gateway. */

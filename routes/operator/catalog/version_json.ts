@@ -1,6 +1,6 @@
 /** Writes a version of the catalogue for programs. */
-import { defined } from "../../../core/lib/defined.ts";
-import type { CatalogVersion } from "../../../kv/catalog/versions.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import type { CatalogVersion } from "../../../kv/services/catalog/versions.ts";
 
 /** The row of a version, without its contents. */
 export function versionJson(

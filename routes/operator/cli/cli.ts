@@ -8,25 +8,31 @@
  * - Never: opens a local store that a running server has open: it asks the server through its
  *   socket.
  */
-import { ambiguousNumbers } from "../../../core/billing/read_amount.ts";
+import { ambiguousNumbers } from "../../../core/billing/money/read_amount.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { readCatalogIn } from "../../../core/config/catalog_reading.ts";
-import { errorLine } from "../../../core/lib/error_line.ts";
+import { errorLine } from "../../../core/lib/base/error_line.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
-import { openControl } from "../../../kv/operators/control.ts";
-import { reapExpiredInstances } from "../../../kv/wallet/reaper.ts";
-import { prepareStore } from "../../../kv/store/schema_version.ts";
-import { openStore } from "../../../kv/store/store.ts";
-import { openWalletEngine } from "../../../kv/wallet/mod.ts";
-import { openOwnersCatalog } from "../../server/catalog_opening.ts";
-import { loadMasterKeys } from "../../server/master_keys.ts";
+import { openControl } from "../../../kv/engine/control/control.ts";
+import { reapExpiredInstances } from "../../../kv/money/wallet/reaper.ts";
+import { prepareStore } from "../../../kv/engine/opening/schema_version.ts";
+import { openStore } from "../../../kv/engine/opening/store.ts";
+import { openWalletEngine } from "../../../kv/money/wallet/mod.ts";
+import { openOwnersCatalog } from "../../process/catalog_opening.ts";
+import { loadMasterKeys } from "../../process/master_keys.ts";
 import { createAdminApp } from "./app.ts";
-import { backUpHere, type BackupWorld, proveBackup, restoreHere, saveBackup } from "./backups.ts";
+import {
+  backUpHere,
+  type BackupWorld,
+  proveBackup,
+  restoreHere,
+  saveBackup,
+} from "./commands/backups.ts";
 import { readAdminCommand } from "./command.ts";
 import { type AdminRequest, adminUsage } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
 const encoder = new TextEncoder();
 

@@ -1,13 +1,13 @@
 /** The commands of `deno task admin`: syntax, help text, and request to the admin app of each. */
 
-import { maxCatalogReasonChars } from "../../../kv/catalog/versions.ts";
+import { maxCatalogReasonChars } from "../../../kv/services/catalog/versions.ts";
 import {
   maxOperationIdChars,
   maxReasonChars,
   minOperationIdChars,
   minReasonChars,
-} from "./accounts.ts";
-import { maxKeyNameChars } from "./keys.ts";
+} from "./commands/accounts.ts";
+import { maxKeyNameChars } from "./commands/keys.ts";
 
 /** A request to the admin app. */
 export interface AdminRequest {

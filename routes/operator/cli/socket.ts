@@ -2,7 +2,7 @@
  * The Unix socket on which a running server takes commands of `deno task admin`. The file mode is its access control.
  */
 import type { Config } from "../../../core/config/config.ts";
-import { keepServing } from "../../server/keep_serving.ts";
+import { keepServing } from "../../process/keep_serving.ts";
 
 /** Returns the path of the socket: beside the store of this configuration. */
 export function adminSocketPath(config: Config): string {

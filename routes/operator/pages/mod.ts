@@ -8,28 +8,28 @@
  * - Never: shows that it exists to an account that is not named in `GATEWAY_OPERATORS`.
  */
 import type { Hono, MiddlewareHandler } from "hono";
-import { navigationOf } from "../../dashboard/frame/navigation.ts";
-import { type PageDeclaration, servedPaths } from "../../dashboard/page.ts";
-import type { DashboardEnv } from "../../dashboard/visitor/visitor.ts";
+import { navigationOf } from "../../dashboard/page/navigation.ts";
+import { type PageDeclaration, servedPaths } from "../../dashboard/page/page.ts";
+import type { DashboardEnv } from "../../dashboard/page/visitor.ts";
 import { accountsPages } from "./accounts/accounts.ts";
-import { announcementPages } from "./announcements.tsx";
-import { approvalPages } from "./approvals.tsx";
-import { auditPages } from "./audit_log.tsx";
+import { announcementPages } from "./service/announcements.tsx";
+import { approvalPages } from "./review/approvals.tsx";
+import { auditPages } from "./review/audit_log.tsx";
 import { campaignPages } from "./campaigns/campaigns.tsx";
 import { callPages } from "./calls/calls.tsx";
 import { cataloguePages } from "./catalogue/catalogue.tsx";
-import { claimsPages } from "./claims.tsx";
-import type { OperatorDeps } from "./deps.ts";
-import { createOperatorGate } from "./gate.tsx";
+import { claimsPages } from "./claims/claims.tsx";
+import type { OperatorDeps } from "./base/deps.ts";
+import { createOperatorGate } from "./base/gate.tsx";
 import { marginPages } from "./margins/mod.ts";
 import { operatorInvoicePages } from "./invoices/invoices.ts";
-import { overviewPages } from "./overview.tsx";
-import type { OperatorPage } from "./page.ts";
+import { overviewPages } from "./overview/overview.tsx";
+import type { OperatorPage } from "./base/page.ts";
 import { bankPages } from "./payments/bank.tsx";
-import { reviewPages } from "./payments/review.tsx";
+import { reviewPages } from "./review/review.tsx";
 import { servicePages } from "./service/service.tsx";
 
-export type { OperatorDeps } from "./deps.ts";
+export type { OperatorDeps } from "./base/deps.ts";
 
 /** The pages, in the order of the navigation. A page that is not listed here is not served. */
 const pages: readonly OperatorPage[] = [

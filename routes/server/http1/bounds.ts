@@ -1,5 +1,5 @@
 /** What the server bounds, and why so. */
-import type { ChunkedLimits } from "../../../core/lib/http1/chunked.ts";
+import type { ChunkedLimits } from "../../../core/net/http1/chunked.ts";
 
 /** The bounds of a server; times in milliseconds. */
 export interface ServerBounds extends ChunkedLimits {

@@ -1,13 +1,13 @@
 /** One connection of a client: reads requests, has them answered in their order, and ends. */
 import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
-import type { Connection } from "../../../core/upstream/connection.ts";
-import { Reply } from "../../../core/lib/http1/server/reply.ts";
+import type { Connection } from "../../../core/net/transport/connection.ts";
+import { Reply } from "../../../core/net/http1/server/reply.ts";
 import {
   findRequestHeadEnd,
   parseRequestHead,
   type RequestHead,
   RequestRefusal,
-} from "../../../core/lib/http1/server/request_head.ts";
+} from "../../../core/net/http1/server/request_head.ts";
 import type { ServerBounds } from "./bounds.ts";
 import type { Evictable } from "./eviction.ts";
 import { type BodyHost, RequestBody } from "./request_body.ts";

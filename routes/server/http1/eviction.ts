@@ -1,5 +1,5 @@
 /** Which connections give their place to new ones when a server has no room. */
-import { addressBlock } from "../../../core/lib/net/ip_address.ts";
+import { addressBlock } from "../../../core/net/addresses/ip_address.ts";
 
 /** What decides whether a connection may be closed for another. */
 export interface Evictable {

@@ -1,6 +1,6 @@
 /** Turns a standard `Response` into the form that the server writes. */
 import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_source.ts";
-import { Reply } from "../../../core/lib/http1/server/reply.ts";
+import { Reply } from "../../../core/net/http1/server/reply.ts";
 
 /** Microtasks after which a body that has not ended is one that is still being produced. */
 const settledMicrotasks = 32;

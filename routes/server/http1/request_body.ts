@@ -1,7 +1,7 @@
 /** Reads the body of one request from its connection: framing, pace, and `100 Continue`. */
-import { invariant } from "../../../core/lib/assert.ts";
-import { ChunkedDecoder } from "../../../core/lib/http1/chunked.ts";
-import type { RequestHead } from "../../../core/lib/http1/server/request_head.ts";
+import { invariant } from "../../../core/lib/base/assert.ts";
+import { ChunkedDecoder } from "../../../core/net/http1/chunked.ts";
+import type { RequestHead } from "../../../core/net/http1/server/request_head.ts";
 import type { ServerBounds } from "./bounds.ts";
 import type { SocketReader } from "./socket_reader.ts";
 

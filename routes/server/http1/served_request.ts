@@ -1,6 +1,6 @@
 /** A request of the server: what endpoints read of it, and the standard `Request` for everything else. */
-import type { RequestHead } from "../../../core/lib/http1/server/request_head.ts";
-import type { HttpRequest, Pieces } from "../../http/http_request.ts";
+import type { RequestHead } from "../../../core/net/http1/server/request_head.ts";
+import type { HttpRequest, Pieces } from "../../http/body/http_request.ts";
 import type { RequestBody } from "./request_body.ts";
 
 /** Bytes of a body that `bytes()` takes memory for before they arrive. */

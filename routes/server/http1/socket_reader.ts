@@ -1,5 +1,5 @@
 /** Reads a client's connection through one buffer, ahead of its use, so that the end of the client is seen at once. */
-import type { Connection } from "../../../core/upstream/connection.ts";
+import type { Connection } from "../../../core/net/transport/connection.ts";
 
 interface Waiter {
   /** Called with how many bytes came; `null` when the client has ended its side. */

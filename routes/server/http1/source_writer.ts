@@ -3,7 +3,7 @@
  * takes it. Between two writes it keeps no bytes, and it asks the source for more only when the last write is over.
  */
 import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_source.ts";
-import type { Connection } from "../../../core/upstream/connection.ts";
+import type { Connection } from "../../../core/net/transport/connection.ts";
 import { writeBuffers, writeLatin1 } from "./write_buffers.ts";
 
 /** Bytes of a chunk's framing: up to 8 digits, and two line ends. */

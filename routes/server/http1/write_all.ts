@@ -1,4 +1,4 @@
-import type { Connection } from "../../../core/upstream/connection.ts";
+import type { Connection } from "../../../core/net/transport/connection.ts";
 
 /**
  * Writes all bytes to a connection.

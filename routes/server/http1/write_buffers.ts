@@ -1,5 +1,5 @@
 /** Buffers for what is written to clients, shared by all connections: one is in use only while a write is under way. */
-import { WriteBuffers } from "../../../core/lib/http1/write_buffers.ts";
+import { WriteBuffers } from "../../../core/net/http1/write_buffers.ts";
 
 /** The buffers of all connections. */
 export const writeBuffers = new WriteBuffers();

@@ -1,10 +1,10 @@
 /** The workers of a gateway: starts them, replaces those that end, and answers what they ask of each other. */
-import { errorLine } from "../../../core/lib/error_line.ts";
-import type { InstanceId } from "../../../core/lib/ids.ts";
-import type { SharedState } from "../../../core/routing/shared_state.ts";
+import { errorLine } from "../../../core/lib/base/error_line.ts";
+import type { InstanceId } from "../../../core/lib/ids/ids.ts";
+import type { SharedState } from "../../../core/routing/contract/shared_state.ts";
 import { atMost, sleep } from "../../../core/lib/time/sleep.ts";
-import { reapEndedInstances } from "../../../kv/wallet/reaper.ts";
-import type { Gateway } from "../../api/gateway.ts";
+import { reapEndedInstances } from "../../../kv/money/wallet/reaper.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
 import { servicesOfOthers } from "./others.ts";
 import { Seat, type SeatDeps } from "./seat.ts";

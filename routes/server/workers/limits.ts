@@ -1,7 +1,7 @@
 /** The book of key limits between threads: the owner keeps it, workers reach it by messages. */
-import { invariant } from "../../../core/lib/assert.ts";
-import type { MessageLink } from "../../../core/lib/message_link.ts";
-import type { KeyLimitBook, LimitedCall } from "../../../kv/api_keys/limit_book.ts";
+import { invariant } from "../../../core/lib/base/assert.ts";
+import type { MessageLink } from "../../../core/lib/threads/message_link.ts";
+import type { KeyLimitBook, LimitedCall } from "../../../kv/services/limits/limit_book.ts";
 import type { LimitServices, OwnerServices } from "./services.ts";
 
 /** The running calls of one worker that count against limits. */

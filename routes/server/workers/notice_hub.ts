@@ -1,5 +1,5 @@
 /** Passes notices between the threads of a process, which all write the same store. */
-import type { ChangeNotices, NoticeKind } from "../../../kv/store/change_notices.ts";
+import type { ChangeNotices, NoticeKind } from "../../../kv/engine/store/change_notices.ts";
 
 type Listener = (kind: NoticeKind) => void | Promise<void>;
 

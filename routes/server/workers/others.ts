@@ -1,5 +1,5 @@
 /** What a worker learns from the others, through the owner. */
-import type { Gateway } from "../../api/gateway.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
 import type { OthersServices, Seat } from "./seat.ts";
 
 /** The other workers of one, as they are now. */

@@ -7,24 +7,24 @@
  * - Out: threads that serve at one port, with one log, one `/metrics`, and limits that hold over all.
  * - Never: lets a worker open the store, or waits for a lease to expire of a worker that is known to have ended.
  */
-import type { MasterKeys } from "../../../core/api_keys/seal.ts";
+import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { atMost } from "../../../core/lib/time/sleep.ts";
-import { openKeyLimitBook } from "../../../kv/api_keys/limit_book.ts";
-import { announcingStore } from "../../../kv/store/announcing_store.ts";
-import type { Store } from "../../../kv/store/store.ts";
-import { openAdmin } from "../admin_access.ts";
-import { assemble } from "../assemble.ts";
-import { banner, listeningOn } from "../banner.ts";
-import { openCustomerApp } from "../customer_app.ts";
-import { FreezeWatch } from "../freeze_watch.ts";
-import { freeAddress } from "../listen.ts";
-import { demoKeyOf } from "../opening.ts";
-import { warnOfPrices } from "../price_warnings.ts";
-import type { ServeOptions } from "../serve_options.ts";
-import { awaitBalancers, lastEndsMs, untilAborted } from "../stopping.ts";
-import type { ConfigSource, Thread } from "../thread.ts";
-import { startWork } from "../work.ts";
+import { openKeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
+import { announcingStore } from "../../../kv/engine/store/announcing_store.ts";
+import type { Store } from "../../../kv/engine/opening/store.ts";
+import { openAdmin } from "../assembly/admin_access.ts";
+import { assemble } from "../assembly/assemble.ts";
+import { banner, listeningOn } from "../listen/banner.ts";
+import { openCustomerApp } from "../assembly/customer_app.ts";
+import { FreezeWatch } from "../../process/freeze_watch.ts";
+import { freeAddress } from "../listen/listen.ts";
+import { demoKeyOf } from "../assembly/opening.ts";
+import { warnOfPrices } from "../jobs/price_warnings.ts";
+import type { ServeOptions } from "../assembly/serve_options.ts";
+import { awaitBalancers, lastEndsMs, untilAborted } from "../../process/stopping.ts";
+import type { ConfigSource, Thread } from "../assembly/thread.ts";
+import { startWork } from "../assembly/work.ts";
 import { Fleet } from "./fleet.ts";
 import { NoticeHub } from "./notice_hub.ts";
 import { startWorkerThread, type WorkerStart, type WorkerThread } from "./worker_thread.ts";

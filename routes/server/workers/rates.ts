@@ -1,6 +1,6 @@
 /** The book of rate limits between threads: the owner keeps it, workers reach it by messages. */
-import type { MessageLink } from "../../../core/lib/message_link.ts";
-import type { RateBook, RatedCall } from "../../../core/rate_limits/rate_book.ts";
+import type { MessageLink } from "../../../core/lib/threads/message_link.ts";
+import type { RateBook, RatedCall } from "../../../core/limits/rate_book.ts";
 import type { OwnerServices, RateServices } from "./services.ts";
 
 /** The running calls of one worker that count against rate limits. */

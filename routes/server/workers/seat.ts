@@ -1,11 +1,11 @@
 /** One worker as its owner sees it, from the start of its thread to its end. */
-import { MessageLink } from "../../../core/lib/message_link.ts";
-import type { RateBook } from "../../../core/rate_limits/rate_book.ts";
-import type { KeyLimitBook } from "../../../kv/api_keys/limit_book.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
-import { announcingStore } from "../../../kv/store/announcing_store.ts";
-import { storeServices } from "../../../kv/store/messages/store_services.ts";
-import { WrittenInstances } from "../../../kv/wallet/written_instances.ts";
+import { MessageLink } from "../../../core/lib/threads/message_link.ts";
+import type { RateBook } from "../../../core/limits/rate_book.ts";
+import type { KeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import { announcingStore } from "../../../kv/engine/store/announcing_store.ts";
+import { storeServices } from "../../../kv/engine/messages/store_services.ts";
+import { WrittenInstances } from "../../../kv/money/wallet/lease/written_instances.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
 import { WorkerLimits } from "./limits.ts";
 import { WorkerRates } from "./rates.ts";

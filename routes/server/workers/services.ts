@@ -1,7 +1,7 @@
 /** What the threads of a gateway let each other call. */
-import type { ReplayedAnswer } from "../../../core/calls/replayed_answers.ts";
+import type { ReplayedAnswer } from "../../../core/calls/replay/replayed_answers.ts";
 import type { ReservationAmount } from "../../../core/billing/reservation_range.ts";
-import type { AccountId } from "../../../core/lib/ids.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import type {
   RatedEnd,
@@ -9,14 +9,18 @@ import type {
   RateRefusal,
   RateRequest,
   RateUse,
-} from "../../../core/rate_limits/rate_book.ts";
+} from "../../../core/limits/rate_book.ts";
 import type { SharedAffinity } from "../../../core/routing/route_affinity.ts";
-import type { SharedState, TokenAnswer, WantedToken } from "../../../core/routing/shared_state.ts";
-import type { LimitRefusal } from "../../../kv/api_keys/key_limits.ts";
-import type { LimitedKey } from "../../../kv/api_keys/key_spending.ts";
-import type { LimitGrant } from "../../../kv/api_keys/limit_book.ts";
-import type { NoticeKind } from "../../../kv/store/change_notices.ts";
-import type { StoreServices } from "../../../kv/store/messages/store_services.ts";
+import type {
+  SharedState,
+  TokenAnswer,
+  WantedToken,
+} from "../../../core/routing/contract/shared_state.ts";
+import type { LimitRefusal } from "../../../kv/services/limits/key_limits.ts";
+import type { LimitedKey } from "../../../kv/services/limits/key_spending.ts";
+import type { LimitGrant } from "../../../kv/services/limits/limit_book.ts";
+import type { NoticeKind } from "../../../kv/engine/store/change_notices.ts";
+import type { StoreServices } from "../../../kv/engine/messages/store_services.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
 
 /** The limits of keys, whose book the owner has. A call of a key with limits has a number. */

@@ -7,11 +7,11 @@
  * - Never: uses the conversion of `core/wire/`: the sandbox has its own reader and writer.
  */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
-import { maxChoices } from "../../../core/wire/limits.ts";
-import { compose } from "../compose.ts";
-import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";
-import { SandboxRefusal } from "../request.ts";
-import { troubleReply, vendorErrorBody } from "../vendor_error.ts";
+import { maxChoices } from "../../../core/wire/contract/limits.ts";
+import { compose } from "../base/compose.ts";
+import { jsonReply, type Reply, type StreamEvent, streamReply } from "../base/reply.ts";
+import { SandboxRefusal } from "../base/request.ts";
+import { troubleReply, vendorErrorBody } from "../base/vendor_error.ts";
 import { readChatRequest } from "./read_request.ts";
 import { chatAnswer, chatEvents } from "./write_answer.ts";
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
-import { countPrompt } from "../prompt_tokens.ts";
+import { countPrompt } from "../base/prompt_tokens.ts";
 import {
   anyObject,
   commonFields,
@@ -12,14 +12,14 @@ import {
   textOf,
   tokenBound,
   toolOf,
-} from "../read_fields.ts";
+} from "../base/read_fields.ts";
 import {
   emptyTurn,
   type OutputFormat,
   type SandboxRequest,
   type SandboxTool,
   type Turn,
-} from "../request.ts";
+} from "../base/request.ts";
 
 /** Reads a Chat Completions request. @throws {SandboxRefusal} */
 export function readChatRequest(body: JsonObject): SandboxRequest {

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
-import { countPrompt } from "../prompt_tokens.ts";
+import { countPrompt } from "../base/prompt_tokens.ts";
 import {
   anyObject,
   commonFields,
@@ -10,14 +10,14 @@ import {
   textOf,
   tokenBound,
   toolOf,
-} from "../read_fields.ts";
+} from "../base/read_fields.ts";
 import {
   emptyTurn,
   type OutputFormat,
   type SandboxRequest,
   type ToolChoice,
   type Turn,
-} from "../request.ts";
+} from "../base/request.ts";
 
 /** Reads a Converse request. @throws {SandboxRefusal} */
 export function readConverseRequest(body: JsonObject): SandboxRequest {

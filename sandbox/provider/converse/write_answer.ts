@@ -1,9 +1,9 @@
 import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
-import { type AnswerPart, type SandboxAnswer, stableId, type StopCause } from "../compose.ts";
-import type { StreamEvent } from "../reply.ts";
-import { reported } from "../reported_usage.ts";
-import type { SandboxRequest } from "../request.ts";
-import { cutIntoPieces } from "../tokens.ts";
+import { type AnswerPart, type SandboxAnswer, stableId, type StopCause } from "../base/compose.ts";
+import type { StreamEvent } from "../base/reply.ts";
+import { reported } from "../base/reported_usage.ts";
+import type { SandboxRequest } from "../base/request.ts";
+import { cutIntoPieces } from "../base/tokens.ts";
 
 /** Tokens per delta. */
 const pieceTokens = 3;

@@ -7,10 +7,10 @@
  * - Never: uses the conversion of `core/wire/`: the sandbox has its own reader and writer.
  */
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
-import { compose } from "../compose.ts";
-import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";
-import { SandboxRefusal } from "../request.ts";
-import { troubleReply, vendorErrorBody } from "../vendor_error.ts";
+import { compose } from "../base/compose.ts";
+import { jsonReply, type Reply, type StreamEvent, streamReply } from "../base/reply.ts";
+import { SandboxRefusal } from "../base/request.ts";
+import { troubleReply, vendorErrorBody } from "../base/vendor_error.ts";
 import { readGeminiRequest } from "./read_request.ts";
 import { geminiAnswer, geminiEvents } from "./write_answer.ts";
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
-import { countPrompt } from "../prompt_tokens.ts";
+import { countPrompt } from "../base/prompt_tokens.ts";
 import {
   commonFields,
   lastTurnStart,
@@ -9,7 +9,7 @@ import {
   textOf,
   tokenBound,
   toolOf,
-} from "../read_fields.ts";
+} from "../base/read_fields.ts";
 import {
   emptyTurn,
   type OutputFormat,
@@ -18,7 +18,7 @@ import {
   type SandboxRequest,
   type ToolChoice,
   type Turn,
-} from "../request.ts";
+} from "../base/request.ts";
 
 /** Reads a Messages request. @throws {SandboxRefusal} */
 export function readMessagesRequest(body: JsonObject): SandboxRequest {

@@ -7,9 +7,9 @@
  * - Never: uses the conversion of `core/wire/`: the sandbox has its own reader and writer.
  */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
-import { compose } from "../compose.ts";
-import { jsonReply, type Reply, type StreamEvent, streamReply } from "../reply.ts";
-import { troubleReply, vendorErrorBody } from "../vendor_error.ts";
+import { compose } from "../base/compose.ts";
+import { jsonReply, type Reply, type StreamEvent, streamReply } from "../base/reply.ts";
+import { troubleReply, vendorErrorBody } from "../base/vendor_error.ts";
 import { readResponsesRequest } from "./read_request.ts";
 import { compactedAnswer, responsesAnswer, responsesEvents } from "./write_answer.ts";
 

@@ -1,5 +1,5 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
-import { countPrompt } from "../prompt_tokens.ts";
+import { countPrompt } from "../base/prompt_tokens.ts";
 import {
   anyObject,
   commonFields,
@@ -9,14 +9,14 @@ import {
   textOf,
   tokenBound,
   toolOf,
-} from "../read_fields.ts";
+} from "../base/read_fields.ts";
 import {
   emptyTurn,
   type OutputFormat,
   SandboxRefusal,
   type SandboxRequest,
   type Turn,
-} from "../request.ts";
+} from "../base/request.ts";
 
 /** Reads a Responses request. @throws {SandboxRefusal} */
 export function readResponsesRequest(body: JsonObject): SandboxRequest {

@@ -1,10 +1,10 @@
 import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
-import { type AnswerPart, type SandboxAnswer, stableId } from "../compose.ts";
-import { objects } from "../read_fields.ts";
-import type { StreamEvent } from "../reply.ts";
-import type { SandboxRequest } from "../request.ts";
-import { cutIntoPieces } from "../tokens.ts";
-import { reported } from "../reported_usage.ts";
+import { type AnswerPart, type SandboxAnswer, stableId } from "../base/compose.ts";
+import { objects } from "../base/read_fields.ts";
+import type { StreamEvent } from "../base/reply.ts";
+import type { SandboxRequest } from "../base/request.ts";
+import { cutIntoPieces } from "../base/tokens.ts";
+import { reported } from "../base/reported_usage.ts";
 
 /** Tokens per delta. */
 const pieceTokens = 3;

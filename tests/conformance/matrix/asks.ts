@@ -1,5 +1,5 @@
 /** What a client may ask, written in each style by hand: the matrix must not depend on the code that it is about. */
-import type { Style } from "../../../core/wire/contract.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 
 /** A request, in no style. */

@@ -1,11 +1,15 @@
 /** The features of the conversion matrix, and the proof of each cell. */
 import { assert, assertEquals } from "../../support/assert.ts";
-import { errorBody } from "../../../core/errors.ts";
+import { errorBody } from "../../../core/lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
-import type { ProviderStyle, RouteCapabilities, Style } from "../../../core/wire/contract.ts";
-import { convertAnswer, convertRequest } from "../../../core/wire/convert.ts";
+import type {
+  ProviderStyle,
+  RouteCapabilities,
+  Style,
+} from "../../../core/wire/contract/contract.ts";
+import { convertAnswer, convertRequest } from "../../../core/wire/convert/convert.ts";
 import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
-import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
+import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import { chatOverload } from "../../agents/chat_script.ts";
 import { geminiOverload } from "../../agents/gemini_script.ts";

@@ -1,5 +1,5 @@
 /** What a provider reads in a request of its style. */
-import type { ProviderStyle } from "../../../core/wire/contract.ts";
+import type { ProviderStyle } from "../../../core/wire/contract/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { list } from "../clients.ts";
 

@@ -1,5 +1,5 @@
 /** Writes `docs/conversion-matrix.md` from the proofs of its cells. */
-import type { ProviderStyle, Style } from "../../../core/wire/contract.ts";
+import type { ProviderStyle, Style } from "../../../core/wire/contract/contract.ts";
 import { clientStyles, type Fate, type Feature, features, providerStyles } from "./features.ts";
 
 const marks: Readonly<Record<Fate, string>> = {

@@ -1,5 +1,5 @@
 /** What a model may answer, written as the stream of each style by hand. */
-import type { ProviderStyle } from "../../../core/wire/contract.ts";
+import type { ProviderStyle } from "../../../core/wire/contract/contract.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import type { ScriptedEvent } from "../../agents/scripted_turn.ts";
 

@@ -1,8 +1,8 @@
 /** Converts recorded exchanges in every direction and counts the results. */
-import { convertAnswer, convertRequest } from "../../../core/wire/convert.ts";
+import { convertAnswer, convertRequest } from "../../../core/wire/convert/convert.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
-import type { Style } from "../../../core/wire/contract.ts";
-import { GatewayError } from "../../../core/errors.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { context, essence, readStream, readWhole } from "../clients.ts";
 import { contentOf, convertStream } from "../converted_stream.ts";

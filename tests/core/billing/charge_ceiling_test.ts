@@ -4,7 +4,7 @@ import * as fc from "../../support/property.ts";
 import { chatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
 import { chargeForEndedChat, type EndedReading } from "../../../core/calls/bounds/chat_charge.ts";
 import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
-import { parseJsonBody } from "../../../core/calls/request/json_body.ts";
+import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import {
@@ -12,8 +12,8 @@ import {
   chargeMultipleWithHostedTools,
 } from "../../../core/billing/charge_ceiling.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
-import { noTokens, type TokenUsage } from "../../../core/billing/token_usage.ts";
-import type { AppliedPrice, Outcome } from "../../../core/billing/receipt.ts";
+import { noTokens, type TokenUsage } from "../../../core/billing/tokens/token_usage.ts";
+import type { AppliedPrice, Outcome } from "../../../core/billing/usage/receipt.ts";
 import { defaultCatalog } from "../../support/gateways/gateway_in_process.ts";
 
 const anyModel = defaultCatalog().models.find(({ kind }) => kind === "chat")!;

@@ -2,8 +2,8 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import * as fc from "../../support/property.ts";
 import { chargeForChat, type ChatEnd } from "../../../core/billing/outcome.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
-import { billedInputTokens, type TokenUsage } from "../../../core/billing/token_usage.ts";
-import type { Outcome } from "../../../core/billing/receipt.ts";
+import { billedInputTokens, type TokenUsage } from "../../../core/billing/tokens/token_usage.ts";
+import type { Outcome } from "../../../core/billing/usage/receipt.ts";
 
 const perToken = applyPrice({ unit: "token", vndPerMtok: 8_300 });
 const perRequest = applyPrice({ unit: "request", vnd: 230 });

@@ -5,10 +5,10 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { type PresetName, presetOf } from "../../../core/catalog/presets/mod.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
-import { convertRequest } from "../../../core/wire/convert.ts";
+import { convertRequest } from "../../../core/wire/convert/convert.ts";
 import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
-import { createConvertingPipe } from "../../../core/wire/stream/converting_pipe.ts";
-import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
+import { createConvertingPipe } from "../../../core/wire/convert/converting_pipe.ts";
+import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
 import { context, list, readStream } from "../../conformance/clients.ts";
 
 interface Dialogue {

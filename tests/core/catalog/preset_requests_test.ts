@@ -5,8 +5,8 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { type PresetName, presetNames, presetOf } from "../../../core/catalog/presets/mod.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
-import { convertRequest } from "../../../core/wire/convert.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import { convertRequest } from "../../../core/wire/convert/convert.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
 
 function sent(preset: PresetName, from: Style, body: JsonObject): JsonObject {
   const conversion = convertRequest(from, "chat", body, {

@@ -4,9 +4,9 @@
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { presetNames, presetOf } from "../../../core/catalog/presets/mod.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
-import { mockProvider } from "../../routes/api/media/media_world.ts";
+import { mockProvider } from "../../routes/api/gateway/media_world.ts";
 
 const secret = "preset-secret-1234567890";
 

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { providerRequest } from "../../../core/calls/request/provider_request.ts";
+import { providerRequest } from "../../../core/calls/exchange/provider_request.ts";
 import { presetNames, presetOf } from "../../../core/catalog/presets/mod.ts";
 import { readGatewayFile } from "../../../core/catalog/read_file.ts";
-import { routeCapabilitiesSchema } from "../../../core/wire/capabilities.ts";
+import { routeCapabilitiesSchema } from "../../../core/wire/contract/capabilities.ts";
 import { presetPageText } from "../../../docs/write_schema.ts";
 
 function read(provider: object, route: object = {}) {

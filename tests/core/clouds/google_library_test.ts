@@ -5,7 +5,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { googleAuthorizer } from "../../../core/clouds/credentials/google.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { createFetchTransport } from "../../../core/upstream/fetch_transport.ts";
+import { createFetchTransport } from "../../../core/net/fetch/fetch_transport.ts";
 
 const scope = "https://www.googleapis.com/auth/cloud-platform";
 const email = "robot@project-1.example";

@@ -1,6 +1,6 @@
 import { assertEquals } from "../../support/assert.ts";
 import { cloudPath } from "../../../core/clouds/request_form.ts";
-import type { RouteStyle } from "../../../core/catalog/model.ts";
+import type { RouteStyle } from "../../../core/catalog/entries/model.ts";
 
 const azure = { name: "azure", apiVersion: "2024-10-21" } as const;
 const deployment = "/openai/deployments/my%20model";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { readConfig } from "../../../core/config/config.ts";
-import { newMasterKey } from "../../../core/api_keys/seal.ts";
+import { newMasterKey } from "../../../core/people/api_keys/seal.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 

@@ -1,7 +1,7 @@
 /** On Deno Deploy, an instance keeps nothing to itself: the store and the keys are shared. */
 import { assert, assertEquals, assertMatch } from "../../support/assert.ts";
 import { readConfig } from "../../../core/config/config.ts";
-import { newMasterKey } from "../../../core/api_keys/seal.ts";
+import { newMasterKey } from "../../../core/people/api_keys/seal.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));
 const masterKey = newMasterKey();

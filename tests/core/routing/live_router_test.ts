@@ -2,16 +2,19 @@ import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { buildCatalog, type Model, type Route } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
-import { type ErrorCode, GatewayError } from "../../../core/errors.ts";
-import { breakerConsecutiveFailures, breakerPauseMs } from "../../../core/routing/breaker.ts";
-import { minStuckAttempts } from "../../../core/routing/stuck_detector.ts";
-import { breakerPauseMaxMs } from "../../../core/routing/limits.ts";
-import { credentialRestMs } from "../../../core/routing/credentials.ts";
-import { LimitedCustomers } from "../../../core/routing/limited_customers.ts";
+import { type ErrorCode, GatewayError } from "../../../core/lib/errors/errors.ts";
+import {
+  breakerConsecutiveFailures,
+  breakerPauseMs,
+} from "../../../core/routing/health/breaker.ts";
+import { minStuckAttempts } from "../../../core/routing/health/stuck_detector.ts";
+import { breakerPauseMaxMs } from "../../../core/routing/health/limits.ts";
+import { credentialRestMs } from "../../../core/routing/health/credentials.ts";
+import { LimitedCustomers } from "../../../core/routing/health/limited_customers.ts";
 import { hedgeMinSamples, probeHedgeMs } from "../../../core/routing/hedging.ts";
 import { LiveRouter } from "../../../core/routing/live_router.ts";
 import { noRouteError } from "../../../core/routing/no_route.ts";
-import { operations, type RouteEvent } from "../../../core/routing/router.ts";
+import { operations, type RouteEvent } from "../../../core/routing/contract/router.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 
 const operation = "chat_stream";

@@ -2,7 +2,7 @@
 import { promptPrefixes } from "../../../core/calls/request/prompt_prefixes.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { RouteAffinity } from "../../../core/routing/route_affinity.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 
 /** What agents have in the first lines, at one request. */

@@ -2,13 +2,13 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
-import { GatewayError } from "../../../core/errors.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { breakerConsecutiveFailures } from "../../../core/routing/breaker.ts";
-import { credentialRestMs } from "../../../core/routing/credentials.ts";
+import { breakerConsecutiveFailures } from "../../../core/routing/health/breaker.ts";
+import { credentialRestMs } from "../../../core/routing/health/credentials.ts";
 import { LiveRouter } from "../../../core/routing/live_router.ts";
-import type { RouteEvent } from "../../../core/routing/router.ts";
-import type { SharedState } from "../../../core/routing/shared_state.ts";
+import type { RouteEvent } from "../../../core/routing/contract/router.ts";
+import type { SharedState } from "../../../core/routing/contract/shared_state.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 
 const operation = "chat_stream";

@@ -1,8 +1,8 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
-import { defaultFirstOutputMs } from "../../../core/routing/limits.ts";
-import { maxCallMs } from "../../../core/limits.ts";
+import { defaultFirstOutputMs } from "../../../core/routing/health/limits.ts";
+import { maxCallMs } from "../../../core/lib/base/limits.ts";
 import {
   answerTimeoutMs,
   idleMs,

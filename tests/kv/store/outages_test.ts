@@ -1,18 +1,18 @@
 /** The errors of each engine that mean that the store is away, and those that do not. */
 import postgres from "postgres";
 import { assert, assertEquals } from "../../support/assert.ts";
-import { UpstreamFailure } from "../../../core/upstream/transport.ts";
+import { UpstreamFailure } from "../../../core/net/transport/transport.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { embeddedOutage } from "../../../kv/store/embedded_outages.ts";
-import { kvConnectOutage } from "../../../kv/store/kv_connect/client.ts";
-import { KvConnectError } from "../../../kv/store/kv_connect/messages.ts";
-import { postgresOutage } from "../../../kv/store/postgres/outages.ts";
-import { withDeadlines } from "../../../kv/store/store_deadlines.ts";
+import { embeddedOutage } from "../../../kv/engine/opening/embedded_outages.ts";
+import { kvConnectOutage } from "../../../kv/engine/kv_connect/client.ts";
+import { KvConnectError } from "../../../kv/engine/kv_connect/messages.ts";
+import { postgresOutage } from "../../../kv/engine/postgres/outages.ts";
+import { withDeadlines } from "../../../kv/engine/store/store_deadlines.ts";
 import {
   type OutageKind,
   type OutageOf,
   StoreUnavailableError,
-} from "../../../kv/store/store_unavailable.ts";
+} from "../../../kv/engine/store/store_unavailable.ts";
 import { breakStore, storeCalls } from "../../support/stores/broken_store.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 

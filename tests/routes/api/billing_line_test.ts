@@ -2,7 +2,7 @@
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
-import { mockProvider } from "./media/media_world.ts";
+import { mockProvider } from "./gateway/media_world.ts";
 
 const line = "x-anthropic-billing-header: cc_version=2.1.117.48f; cc_entrypoint=cli; cch=71fea;";
 

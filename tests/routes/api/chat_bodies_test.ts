@@ -1,10 +1,10 @@
 /** Bodies in the form of other styles at the Chat endpoint, as Cursor sends them. */
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
-import { mockProvider } from "./media/media_world.ts";
+import { mockProvider } from "./gateway/media_world.ts";
 
 const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
 

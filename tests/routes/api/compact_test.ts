@@ -1,11 +1,11 @@
 /** POST /v1/responses/compact: passed to the providers that have it, metered and billed; a true 404 for other models. */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
-import { fromVnd } from "../../../core/billing/micro_vnd.ts";
-import { listReceipts } from "../../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/verify/verify.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
+import { verifyStore } from "../../../kv/services/verify/verify.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
-import { mockProvider } from "./media/media_world.ts";
+import { mockProvider } from "./gateway/media_world.ts";
 
 const sealed = {
   id: "cmp_1",

@@ -1,8 +1,8 @@
 /** Which of several credentials of a request is looked up: the gateway's own, wherever it is. */
-import { newApiKey } from "../../../core/api_keys/api_key.ts";
+import { newApiKey } from "../../../core/people/api_keys/api_key.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
-import { mockProvider } from "./media/media_world.ts";
+import { mockProvider } from "./gateway/media_world.ts";
 
 const places = ["authorization", "x-api-key", "x-goog-api-key", "?key="] as const;
 type Place = typeof places[number];

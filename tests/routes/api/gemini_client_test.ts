@@ -1,10 +1,10 @@
 /** Clients of the Gemini style: native bytes, both forms of a stream, keys, what is refused, what is written down. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
-import { responseOf } from "../../../core/lib/http1/server/reply.ts";
+import { responseOf } from "../../../core/net/http1/server/reply.ts";
 import { serveHotPath } from "../../../routes/api/app.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
-import { mockProvider } from "./media/media_world.ts";
+import { mockProvider } from "./gateway/media_world.ts";
 
 const usageMetadata = { promptTokenCount: 30, candidatesTokenCount: 12, totalTokenCount: 42 };
 const parts = ["Xin ", "chào"].map((text, i): Json => ({

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
-import { mockProvider } from "./media/media_world.ts";
+import { mockProvider } from "./gateway/media_world.ts";
 
 const path = "/v1/responses/input_tokens";
 const styles = ["responses", "messages", "gemini", "chat"] as const;

@@ -1,15 +1,15 @@
 /** Providers that answer in another form than they were asked for, or with a success that holds no answer. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
-import type { Style } from "../../../core/wire/contract.ts";
-import { listReceipts } from "../../../kv/receipts/receipts.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
+import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
 import {
   clientStyles,
   streamedAnswer,
   wholeAnswer,
 } from "../../core/wire/conversion/provider_answers.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
-import { mockProvider } from "./media/media_world.ts";
+import { mockProvider } from "./gateway/media_world.ts";
 
 /** What the first route's provider sends; the second one's answer is whole, with the text `second route`. */
 type First = (stream: boolean) => Response | Promise<Response>;

@@ -1,10 +1,10 @@
 /** Several answers in one call (`n`, `candidateCount`): reserved for each, delivered in both styles, billed once. */
 import { assert, assertEquals } from "../../support/assert.ts";
-import type { Receipt } from "../../../core/billing/receipt.ts";
-import { listReceipts } from "../../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/verify/verify.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
+import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
+import { verifyStore } from "../../../kv/services/verify/verify.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
-import { mockProvider, type SeenRequest } from "./media/media_world.ts";
+import { mockProvider, type SeenRequest } from "./gateway/media_world.ts";
 
 const styles = ["chat", "gemini"] as const;
 type SeveralStyle = (typeof styles)[number];

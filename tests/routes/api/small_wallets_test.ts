@@ -1,16 +1,16 @@
 /** Calls on wallets and key limits below their worst case: limited to what is paid for, and never refused before they are exhausted. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
-import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
-import type { ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
-import { credit } from "../../../kv/ledger/ledger.ts";
-import { listReceipts } from "../../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/verify/verify.ts";
-import { timerDelay } from "../../../sandbox/provider/delay.ts";
+import type { ApiKeyOptions } from "../../../kv/people/api_keys/api_keys.ts";
+import { credit } from "../../../kv/money/ledger/ledger.ts";
+import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
+import { verifyStore } from "../../../kv/services/verify/verify.ts";
+import { timerDelay } from "../../../sandbox/provider/base/delay.ts";
 import { createSandboxTransport } from "../../../sandbox/provider/transport.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
-import { mockProvider, type SeenRequest } from "./media/media_world.ts";
+import { mockProvider, type SeenRequest } from "./gateway/media_world.ts";
 
 const styles = ["messages", "chat", "responses", "gemini"] as const;
 type ClientStyle = typeof styles[number];

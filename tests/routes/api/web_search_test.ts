@@ -2,10 +2,10 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { readGatewayFile } from "../../../core/catalog/read_file.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
-import type { Style } from "../../../core/wire/contract.ts";
+import type { Style } from "../../../core/wire/contract/contract.ts";
 import { answerFrames } from "../../../core/wire/stream/answer_frames.ts";
-import { listReceipts } from "../../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/verify/verify.ts";
+import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
+import { verifyStore } from "../../../kv/services/verify/verify.ts";
 import {
   openTestGateway,
   type TestGatewayOptions,
@@ -15,7 +15,7 @@ import { answerOf, streamOf } from "../../support/hosted_answers.ts";
 import { readStream, readWhole } from "../../conformance/clients.ts";
 import { until } from "../../support/until.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
-import { mockProvider } from "./media/media_world.ts";
+import { mockProvider } from "./gateway/media_world.ts";
 
 const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];
 const usualCreditVnd = 100_000;

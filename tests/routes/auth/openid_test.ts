@@ -1,6 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { addIdentity } from "../../../kv/accounts/account_credentials.ts";
-import { createAccount, findAccountByEmail, getAccount } from "../../../kv/accounts/accounts.ts";
+import { addIdentity } from "../../../kv/people/accounts/account_credentials.ts";
+import {
+  createAccount,
+  findAccountByEmail,
+  getAccount,
+} from "../../../kv/people/accounts/accounts.ts";
 import { createOpenIdClient } from "../../../routes/auth/openid.ts";
 import { type DashboardWorld, openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
 import { ManualTime } from "../../support/manual_time.ts";

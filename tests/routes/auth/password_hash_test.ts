@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertRejects } from "../../support/assert.ts";
-import { GatewayError } from "../../../core/errors.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import {
   createPasswordHasher,
   maxPasswordHashQueue,

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch, assertStringIncludes } from "../../support/assert.ts";
-import { StoreTimeoutError } from "../../../kv/store/store_deadlines.ts";
+import { StoreTimeoutError } from "../../../kv/engine/store/store_deadlines.ts";
 import { createDashboard } from "../../../routes/dashboard/mod.ts";
 import { openDashboardWorld, testPassword } from "../../support/worlds/dashboard_world.ts";
 import { formsOf } from "../../support/browser/test_browser.ts";

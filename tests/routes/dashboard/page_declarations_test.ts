@@ -1,7 +1,7 @@
 /** A page that is declared is listed, served as a page by whatever way it is asked for, and marked in the navigation. */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { customerPages } from "../../../routes/dashboard/pages.ts";
-import { mountPage } from "../../../routes/dashboard/page.ts";
+import { mountPage } from "../../../routes/dashboard/page/page.ts";
 import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
 import { operatorWorld } from "../../support/worlds/operator_world.ts";
 import { notice } from "../../support/worlds/topup_world.ts";

@@ -2,7 +2,7 @@
 import { Hono } from "hono";
 import { assertEquals } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";
-import type { DashboardEnv, Visitor } from "../../../routes/dashboard/visitor/visitor.ts";
+import type { DashboardEnv, Visitor } from "../../../routes/dashboard/page/visitor.ts";
 import { boundRendering, RenderBudget } from "../../../routes/dashboard/visitor/render_budget.ts";
 
 const visitor: Visitor = {

@@ -2,9 +2,9 @@
 import { type Context, Hono } from "hono";
 import { buildCatalog, type Catalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
-import type { DashboardEnv } from "../../../routes/dashboard/visitor/visitor.ts";
+import type { DashboardEnv } from "../../../routes/dashboard/page/visitor.ts";
 import { SharedPages } from "../../../routes/dashboard/visitor/shared_pages.ts";
-import { mountPage } from "../../../routes/dashboard/page.ts";
+import { mountPage } from "../../../routes/dashboard/page/page.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";

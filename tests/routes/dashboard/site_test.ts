@@ -1,5 +1,5 @@
-import { parseMarkdown } from "../../../routes/dashboard/site/markdown.tsx";
-import { readSuppliedPages } from "../../../routes/dashboard/site/supplied_pages.ts";
+import { parseMarkdown } from "../../../routes/dashboard/public/site/markdown.tsx";
+import { readSuppliedPages } from "../../../routes/dashboard/page/supplied_pages.ts";
 import { createDashboard } from "../../../routes/dashboard/mod.ts";
 import {
   assert,

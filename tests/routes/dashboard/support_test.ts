@@ -1,8 +1,8 @@
 import { Hono } from "hono";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { readSupport, type SupportContact } from "../../../core/config/support.ts";
-import { setBlocked } from "../../../kv/accounts/account_blocking.ts";
-import { credit } from "../../../kv/ledger/ledger.ts";
+import { setBlocked } from "../../../kv/people/accounts/account_blocking.ts";
+import { credit } from "../../../kv/money/ledger/ledger.ts";
 import type { DashboardEnv } from "../../../routes/dashboard/mod.ts";
 import {
   type DashboardWorld,

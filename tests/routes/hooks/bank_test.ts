@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { cassoHook, cassoSignedText } from "../../../core/payments/casso.ts";
-import { sepayHook } from "../../../core/payments/sepay.ts";
-import type { BankHook } from "../../../core/payments/bank_hook.ts";
-import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
+import { cassoHook, cassoSignedText } from "../../../core/trade/bank/casso.ts";
+import { sepayHook } from "../../../core/trade/bank/sepay.ts";
+import type { BankHook } from "../../../core/trade/bank/bank_hook.ts";
+import { listUnreadable } from "../../../kv/money/payments/unreadable_notices.ts";
 import { createBankHookRoutes, type HookProblem } from "../../../routes/hooks/bank.ts";
 import { faultyKv } from "../../support/stores/faulty_kv.ts";
 import { receivingAccount, type TopupWorld, topupWorld } from "../../support/worlds/topup_world.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
 const secret = "sepay-webhook-secret";
 

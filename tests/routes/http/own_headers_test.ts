@@ -1,6 +1,6 @@
 /** The gateway's own headers: named in one file, described in the documents. */
 import { assertEquals } from "../../support/assert.ts";
-import { newId } from "../../../core/lib/ids.ts";
+import { newId } from "../../../core/lib/ids/ids.ts";
 import { withCommonHeaders } from "../../../routes/http/common_headers.ts";
 import { answerHeaders, requestHeaders } from "../../../routes/http/own_headers.ts";
 

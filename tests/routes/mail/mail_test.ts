@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { type Mail, type Mailer, MailFailure } from "../../../core/mail/mail.ts";
-import { readMailUrl } from "../../../core/mail/mail_url.ts";
-import { addMail, mailQueue } from "../../../kv/outbox/mail.ts";
-import { listDeadLetters } from "../../../kv/outbox/outbox_dead_letters.ts";
-import { runDue } from "../../../kv/outbox/outbox_worker.ts";
+import { type Mail, type Mailer, MailFailure } from "../../../core/people/mail/mail.ts";
+import { readMailUrl } from "../../../core/people/mail/mail_url.ts";
+import { addMail, mailQueue } from "../../../kv/engine/outbox/mail.ts";
+import { listDeadLetters } from "../../../kv/engine/outbox/outbox_dead_letters.ts";
+import { runDue } from "../../../kv/engine/outbox/outbox_worker.ts";
 import { createHttpMailer } from "../../../routes/mail/http_json.ts";
 import { createMailer } from "../../../routes/mail/mailer.ts";
 import { mailWork } from "../../../routes/mail/send_mail.ts";

@@ -1,8 +1,8 @@
-import { newId } from "../../../core/lib/ids.ts";
-import { listUnreadable } from "../../../kv/payments/unreadable_notices.ts";
+import { newId } from "../../../core/lib/ids/ids.ts";
+import { listUnreadable } from "../../../kv/money/payments/unreadable_notices.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { parseStatement } from "../../../core/payments/statement_csv.ts";
-import { listReviews } from "../../../kv/payments/bank_notices.ts";
+import { parseStatement } from "../../../core/trade/statements/statement_csv.ts";
+import { listReviews } from "../../../kv/money/payments/bank_notices.ts";
 import { importStatement } from "../../../routes/payments/statement_import.ts";
 import { pollSepay } from "../../../routes/payments/sepay_poll.ts";
 import {

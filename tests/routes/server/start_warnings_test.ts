@@ -1,8 +1,8 @@
 /** What a start warns of, since it would work and not do what its operator meant. */
-import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
-import { createAccount } from "../../../kv/accounts/accounts.ts";
-import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
-import { openParts } from "../../../routes/server/opening.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { createAccount } from "../../../kv/people/accounts/accounts.ts";
+import { createApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
+import { openParts } from "../../../routes/server/assembly/opening.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { testConfig } from "../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";

@@ -1,11 +1,11 @@
 import { assertEquals } from "../../support/assert.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { createHttp1Transport } from "../../../core/lib/http1/transport.ts";
+import { createHttp1Transport } from "../../../core/net/http1/transport.ts";
 import { denoConnect, type DenoConnectOptions } from "../../../routes/upstream/deno_connect.ts";
-import { failureCode } from "../../core/lib/http1/fake_connection.ts";
-import { call } from "../../core/lib/http1/read_whole.ts";
-import { RawPeer, type Script } from "../../core/upstream/raw_peer.ts";
+import { failureCode } from "../../core/net/http1/fake_connection.ts";
+import { call } from "../../core/net/http1/read_whole.ts";
+import { RawPeer, type Script } from "../../core/net/transport/raw_peer.ts";
 import { canLimit } from "../../support/gateways/started_gateway.ts";
 import { caPem, localhostKeyPem, localhostPem } from "./test_certificate.ts";
 

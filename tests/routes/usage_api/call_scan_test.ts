@@ -1,14 +1,14 @@
 /** A search that passes over hours finds what a search of every call finds, on pages of any size. */
 import * as fc from "../../support/property.ts";
-import type { Receipt } from "../../../core/billing/receipt.ts";
-import { type ApiKeyId, newId, type RequestId } from "../../../core/lib/ids.ts";
-import { RefusedCallRecorder } from "../../../kv/calls/refused_call_recorder.ts";
-import type { RefusedCall } from "../../../kv/calls/refused_calls.ts";
-import { chunkGroups, groupReceipts } from "../../../kv/receipts/day_sum_group.ts";
-import { writeIndex } from "../../../kv/receipts/index_write.ts";
-import { encodeBatch } from "../../../kv/store/batches.ts";
-import { batchKey } from "../../../kv/schema/keys.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
+import { type ApiKeyId, newId, type RequestId } from "../../../core/lib/ids/ids.ts";
+import { RefusedCallRecorder } from "../../../kv/services/calls/refused_call_recorder.ts";
+import type { RefusedCall } from "../../../kv/services/calls/refused_calls.ts";
+import { chunkGroups, groupReceipts } from "../../../kv/money/receipts/day_sum_group.ts";
+import { writeIndex } from "../../../kv/money/receipts/index_write.ts";
+import { encodeBatch } from "../../../kv/engine/store/batches.ts";
+import { batchKey } from "../../../kv/engine/schema/keys.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import type { CallFilter } from "../../../routes/usage_api/call_filter.ts";
 import { type Call, errorOf, takeCalls } from "../../../routes/usage_api/call_scan.ts";
 import { maxScanRows } from "../../../routes/usage_api/receipt_scan.ts";

@@ -1,10 +1,10 @@
 /** The figures of charts: exact where sums are, by hour and by day, with refused calls among the errors. */
-import type { Receipt } from "../../../core/billing/receipt.ts";
-import { newId } from "../../../core/lib/ids.ts";
-import { RefusedCallRecorder } from "../../../kv/calls/refused_call_recorder.ts";
-import { chunkGroups, groupReceipts } from "../../../kv/receipts/day_sum_group.ts";
-import { writeIndex } from "../../../kv/receipts/index_write.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
+import { newId } from "../../../core/lib/ids/ids.ts";
+import { RefusedCallRecorder } from "../../../kv/services/calls/refused_call_recorder.ts";
+import { chunkGroups, groupReceipts } from "../../../kv/money/receipts/day_sum_group.ts";
+import { writeIndex } from "../../../kv/money/receipts/index_write.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { errorRate, readHealth } from "../../../routes/usage_api/day_health.ts";
 import { readPeriod } from "../../../routes/usage_api/period.ts";
 import {

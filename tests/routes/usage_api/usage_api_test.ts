@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import type { AccountId } from "../../../core/lib/ids.ts";
-import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
-import { createAccount } from "../../../kv/accounts/accounts.ts";
-import { createApiKey, revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
-import { openControl } from "../../../kv/operators/control.ts";
-import { openKeyDirectory } from "../../../kv/api_keys/key_directory.ts";
-import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { createAccount } from "../../../kv/people/accounts/accounts.ts";
+import { createApiKey, revokeApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
+import { openControl } from "../../../kv/engine/control/control.ts";
+import { openKeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
+import { openWalletEngine, type WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import { createUsageApi } from "../../../routes/usage_api/mod.ts";
 import { requestIdAt } from "../../support/worlds/dashboard_world.ts";
 import { refuse } from "../../support/worlds/refused_calls.ts";

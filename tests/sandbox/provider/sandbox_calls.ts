@@ -1,15 +1,15 @@
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
-import { readAnswer } from "../../../core/wire/answer_reading.ts";
-import type { StreamReading } from "../../../core/wire/contract.ts";
+import { readAnswer } from "../../../core/wire/convert/answer_reading.ts";
+import type { StreamReading } from "../../../core/wire/contract/contract.ts";
 import type { BodyStyle } from "../../support/body_style.ts";
-import { createNativePipe } from "../../../core/wire/stream/native_pipe.ts";
+import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
 import {
   createSandboxTransport,
   type SandboxOptions,
 } from "../../../sandbox/provider/transport.ts";
-import { type UpstreamExchange, UpstreamFailure } from "../../../core/upstream/transport.ts";
+import { type UpstreamExchange, UpstreamFailure } from "../../../core/net/transport/transport.ts";
 
 export const fixedClock: Clock = { nowMs: () => 1_700_000_000_000, monotonicMs: () => 0 };
 

@@ -6,7 +6,7 @@
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { TextLineStream } from "../../support/text_lines.ts";
-import { Reply } from "../../../core/lib/http1/server/reply.ts";
+import { Reply } from "../../../core/net/http1/server/reply.ts";
 import { latin1, serve } from "../../routes/server/http1/fake_client.ts";
 import { randomConnection, randomOf } from "./random_bytes.ts";
 

@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { hasProxy, proxyKinds, startProxy } from "../../support/servers/plain_proxies.ts";
-import { Reply } from "../../../core/lib/http1/server/reply.ts";
+import { Reply } from "../../../core/net/http1/server/reply.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { serverBounds } from "../../../routes/server/http1/bounds.ts";

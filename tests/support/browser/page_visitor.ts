@@ -3,10 +3,10 @@ import { Hono } from "hono";
 import { forbiddenPage, notFoundPage } from "../../../routes/dashboard/frame/error_pages.tsx";
 import { guardMutations, identifyVisitor } from "../../../routes/dashboard/visitor/identify.ts";
 import { securityHeaders } from "../../../routes/dashboard/visitor/security_headers.ts";
-import type { PageDeps } from "../../../routes/dashboard/page_deps.ts";
-import type { DashboardEnv } from "../../../routes/dashboard/visitor/visitor.ts";
-import type { Account } from "../../../kv/accounts/accounts.ts";
-import { openSession } from "../../../kv/accounts/sessions.ts";
+import type { PageDeps } from "../../../routes/dashboard/page/page_deps.ts";
+import type { DashboardEnv } from "../../../routes/dashboard/page/visitor.ts";
+import type { Account } from "../../../kv/people/accounts/accounts.ts";
+import { openSession } from "../../../kv/people/accounts/sessions.ts";
 
 /** The sub-app behind the middleware of the dashboard. */
 export function pageApp(deps: PageDeps, pages: Hono<DashboardEnv>): Hono<DashboardEnv> {

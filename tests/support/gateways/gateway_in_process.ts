@@ -2,17 +2,21 @@
 import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { type Config, readConfig } from "../../../core/config/config.ts";
-import type { AccountId } from "../../../core/lib/ids.ts";
-import { type MasterKeys, newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
-import { fromVnd } from "../../../core/billing/micro_vnd.ts";
-import { createAccount } from "../../../kv/accounts/accounts.ts";
-import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
-import type { ApiKeyOptions } from "../../../kv/api_keys/api_keys.ts";
-import { credit } from "../../../kv/ledger/ledger.ts";
-import { createApp } from "../../../routes/app.ts";
-import { assemble, type Assembled } from "../../../routes/server/assemble.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
-import { defined } from "../../../core/lib/defined.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import {
+  type MasterKeys,
+  newMasterKey,
+  readMasterKeys,
+} from "../../../core/people/api_keys/seal.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { createAccount } from "../../../kv/people/accounts/accounts.ts";
+import { createApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
+import type { ApiKeyOptions } from "../../../kv/people/api_keys/api_keys.ts";
+import { credit } from "../../../kv/money/ledger/ledger.ts";
+import { createApp } from "../../../routes/server/listen/app.ts";
+import { assemble, type Assembled } from "../../../routes/server/assembly/assemble.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
 import type { Timer } from "../../../core/lib/time/deadlines.ts";
 import { ManualTime } from "../manual_time.ts";
 import { seededRandom } from "../random.ts";

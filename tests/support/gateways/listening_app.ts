@@ -1,7 +1,7 @@
 /** An application behind a real socket, as the server puts it there. */
-import { answerWith, listen } from "../../../routes/server/listen.ts";
-import type { createApp } from "../../../routes/app.ts";
-import type { Gateway } from "../../../routes/api/gateway.ts";
+import { answerWith, listen } from "../../../routes/server/listen/listen.ts";
+import type { createApp } from "../../../routes/server/listen/app.ts";
+import type { Gateway } from "../../../routes/api/gateway/gateway.ts";
 
 export interface ListeningApp extends AsyncDisposable {
   readonly address: string;

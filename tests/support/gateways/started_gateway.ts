@@ -3,7 +3,7 @@
  * the banner.
  */
 import { readConfig } from "../../../core/config/config.ts";
-import { setVariables } from "../../../core/config/environment.ts";
+import { setVariables } from "../../../core/lib/environment/environment.ts";
 import { runCommand } from "./admin_command.ts";
 import { testEnvironment } from "./gateway_in_process.ts";
 import { TextLineStream } from "../text_lines.ts";

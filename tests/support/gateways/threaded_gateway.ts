@@ -1,14 +1,14 @@
 /** A gateway on several serving threads, whose owner is this thread: its workers can be ended one by one. */
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { readConfig } from "../../../core/config/config.ts";
-import type { AccountId } from "../../../core/lib/ids.ts";
-import { fromVnd } from "../../../core/billing/micro_vnd.ts";
-import { createAccount } from "../../../kv/accounts/accounts.ts";
-import { createApiKey } from "../../../kv/api_keys/api_key_changes.ts";
-import type { ApiKeyOptions, ApiKeyRecord } from "../../../kv/api_keys/api_keys.ts";
-import { credit } from "../../../kv/ledger/ledger.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
-import { openParts } from "../../../routes/server/opening.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { createAccount } from "../../../kv/people/accounts/accounts.ts";
+import { createApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
+import type { ApiKeyOptions, ApiKeyRecord } from "../../../kv/people/api_keys/api_keys.ts";
+import { credit } from "../../../kv/money/ledger/ledger.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import { openParts } from "../../../routes/server/assembly/opening.ts";
 import { serveWithWorkers } from "../../../routes/server/workers/owner.ts";
 import {
   startWorkerThread,

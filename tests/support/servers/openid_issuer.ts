@@ -1,7 +1,7 @@
 /** A real OpenID provider on this machine: an npm package that is used in production elsewhere. */
 import { createServer } from "node:http";
 import Provider from "oidc-provider";
-import { defined } from "../../../core/lib/defined.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
 
 export interface OpenIdIssuer extends AsyncDisposable {
   readonly issuer: string;

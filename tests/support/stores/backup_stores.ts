@@ -1,8 +1,8 @@
 /** Stores before and after a backup, row by row. */
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
-import { openStore, type Store } from "../../../kv/store/store.ts";
-import { encodeValue } from "../../../kv/store/stored_value.ts";
+import { openStore, type Store } from "../../../kv/engine/opening/store.ts";
+import { encodeValue } from "../../../kv/engine/parts/stored_value.ts";
 
 /** Opens the store of a configuration, which nobody else may have open. */
 export async function openedStore(config: Config): Promise<Store> {

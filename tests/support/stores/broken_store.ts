@@ -1,5 +1,5 @@
 /** Breaks an open store in place, as a server does that goes away, and mends it again. */
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
 /** Calls of a store; a list fails with its first row. */
 export type StoreCall = "get" | "getMany" | "set" | "delete" | "list" | "commit";

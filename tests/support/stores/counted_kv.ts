@@ -1,7 +1,7 @@
 /** Counts the calls of a store, and the bytes that they write. */
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
-import { encodeValue } from "../../../kv/store/stored_value.ts";
-import { encodeKey } from "../../../kv/store/tuple_key.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import { encodeValue } from "../../../kv/engine/parts/stored_value.ts";
+import { encodeKey } from "../../../kv/engine/parts/tuple_key.ts";
 
 export interface StoreCounts {
   reads: number;

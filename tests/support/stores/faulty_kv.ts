@@ -2,7 +2,7 @@
  * A store that fails on command: before a call takes effect, after it (the answer is lost), by sending it twice, or by
  * never answering again, as if the process of the caller had been killed at that call.
  */
-import type { AtomicWrite, KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
 /**
  * What happens to the next call of the store. With `repeated` it is sent again since its answer was lost, so that a

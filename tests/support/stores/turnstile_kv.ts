@@ -2,7 +2,11 @@
  * A store whose calls wait until the test lets one pass, so that a test can play every order of calls and every outcome
  * of an answer: late, lost, wrong, never.
  */
-import type { AtomicWrite, KeyValueStore, RowIterator } from "../../../kv/store/key_value_store.ts";
+import type {
+  AtomicWrite,
+  KeyValueStore,
+  RowIterator,
+} from "../../../kv/engine/store/key_value_store.ts";
 
 /** What happens to a call that passes. */
 export type Fate =

@@ -1,7 +1,7 @@
 /** Blocks accounts as an operator does. */
-import type { AccountId } from "../../../core/lib/ids.ts";
-import { setBlocked } from "../../../kv/accounts/account_blocking.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { setBlocked } from "../../../kv/people/accounts/account_blocking.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
 /** Blocks or unblocks an account. */
 export async function block(kv: KeyValueStore, accountId: AccountId, blocked = true) {

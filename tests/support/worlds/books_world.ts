@@ -1,14 +1,14 @@
 /** A store with several days of calls and top-ups, for tests of the verification of days. */
-import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
-import { type AccountId, newId } from "../../../core/lib/ids.ts";
-import { credit } from "../../../kv/ledger/ledger.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { type AccountId, newId } from "../../../core/lib/ids/ids.ts";
+import { credit } from "../../../kv/money/ledger/ledger.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import {
   type BooksOptions,
   type BooksReport,
   verifyBooks,
-} from "../../../kv/verify/verify_books.ts";
-import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
+} from "../../../kv/services/verify/verify_books.ts";
+import { openWalletEngine, type WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import { ManualTime } from "../manual_time.ts";
 import { draftOf, mustReserve } from "./money_world.ts";
 

@@ -1,15 +1,19 @@
 /** Campaigns, accounts and what is left of their credit, on any store. */
-import { fromVnd } from "../../../core/billing/micro_vnd.ts";
-import type { Campaign, CampaignTerms } from "../../../core/credits/campaign.ts";
-import { totalOf } from "../../../core/credits/pots.ts";
-import type { AccountId, CampaignId } from "../../../core/lib/ids.ts";
-import { type Account, createAccount } from "../../../kv/accounts/accounts.ts";
-import { makeCampaign } from "../../../kv/credits/campaigns.ts";
-import { type Grant, type GrantBook, grantBook } from "../../../kv/credits/grant_book.ts";
-import { giveCredit, type GiveRequest, type GiveResult } from "../../../kv/credits/grants.ts";
-import { commandLine } from "../../../kv/operators/operator_audit.ts";
-import { campaignKey, grantBookKey, grantsOfCampaignPrefix } from "../../../kv/schema/keys.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
+import type { Campaign, CampaignTerms } from "../../../core/trade/credits/campaign.ts";
+import { totalOf } from "../../../core/trade/credits/pots.ts";
+import type { AccountId, CampaignId } from "../../../core/lib/ids/ids.ts";
+import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
+import { makeCampaign } from "../../../kv/money/credits/campaigns.ts";
+import { type Grant, type GrantBook, grantBook } from "../../../kv/money/balances/grant_book.ts";
+import { giveCredit, type GiveRequest, type GiveResult } from "../../../kv/money/credits/grants.ts";
+import { commandLine } from "../../../kv/people/audit/operator_audit.ts";
+import {
+  campaignKey,
+  grantBookKey,
+  grantsOfCampaignPrefix,
+} from "../../../kv/engine/schema/keys.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
 export const creditStartMs = Date.parse("2026-11-20T14:00:00+07:00");
 

@@ -2,23 +2,23 @@
 import { Hono } from "hono";
 import { buildCatalog, type Catalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
-import type { Mail } from "../../../core/mail/mail.ts";
-import { parseId, type RequestId } from "../../../core/lib/ids.ts";
-import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
-import { type Account, createAccount } from "../../../kv/accounts/accounts.ts";
+import type { Mail } from "../../../core/people/mail/mail.ts";
+import { parseId, type RequestId } from "../../../core/lib/ids/ids.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { topupSettings } from "./topup_settings.ts";
-import { runDue } from "../../../kv/outbox/outbox_worker.ts";
-import { openWalletEngine, type WalletEngine } from "../../../kv/wallet/mod.ts";
+import { runDue } from "../../../kv/engine/outbox/outbox_worker.ts";
+import { openWalletEngine, type WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import type { OpenIdClient } from "../../../routes/auth/openid.ts";
 import { createPasswordHasher, type PasswordHasher } from "../../../routes/auth/password_hash.ts";
 import { createDashboard, type DashboardDeps } from "../../../routes/dashboard/mod.ts";
 import { mailWork } from "../../../routes/mail/send_mail.ts";
 import { ManualTime } from "../manual_time.ts";
 import { TestBrowser } from "../browser/test_browser.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
-import { mountDashboard } from "../../../routes/dashboard/mounting.ts";
-import type { MountedPage } from "../../../routes/dashboard/page.ts";
-import type { TopupSettings } from "../../../core/payments/settings.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import { mountDashboard } from "../../../routes/dashboard/visitor/mounting.ts";
+import type { MountedPage } from "../../../routes/dashboard/page/page.ts";
+import type { TopupSettings } from "../../../core/trade/settings/settings.ts";
 
 export interface DashboardWorld extends AsyncDisposable {
   readonly kv: KeyValueStore;

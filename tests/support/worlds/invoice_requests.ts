@@ -1,11 +1,19 @@
 /** Paid orders and invoice requests for tests, with their queries. */
-import type { AccountId } from "../../../core/lib/ids.ts";
-import { type BuyerForm, type Invoice, readBuyerForm } from "../../../core/invoices/invoice.ts";
-import type { OrderCode } from "../../../core/payments/order_code.ts";
-import type { Account } from "../../../kv/accounts/accounts.ts";
-import { openInvoicePart } from "../../../kv/invoices/invoiced_orders.ts";
-import { type InvoiceMove, moveInvoice, requestInvoice } from "../../../kv/invoices/invoices.ts";
-import { getTopupOrder, type TopupOrder } from "../../../kv/payments/topups.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import {
+  type BuyerForm,
+  type Invoice,
+  readBuyerForm,
+} from "../../../core/trade/invoices/invoice.ts";
+import type { OrderCode } from "../../../core/trade/bank/order_code.ts";
+import type { Account } from "../../../kv/people/accounts/accounts.ts";
+import { openInvoicePart } from "../../../kv/money/invoices/invoiced_orders.ts";
+import {
+  type InvoiceMove,
+  moveInvoice,
+  requestInvoice,
+} from "../../../kv/money/invoices/invoices.ts";
+import { getTopupOrder, type TopupOrder } from "../../../kv/money/payments/topups.ts";
 import { notice, type TopupWorld } from "./topup_world.ts";
 
 /** A valid form. */

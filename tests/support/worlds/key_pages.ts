@@ -1,6 +1,6 @@
 /** Actions of tests on the pages of API keys. */
-import { hashApiKey } from "../../../core/api_keys/api_key.ts";
-import { findApiKeyByHash, isUsableSecret } from "../../../kv/api_keys/api_keys.ts";
+import { hashApiKey } from "../../../core/people/api_keys/api_key.ts";
+import { findApiKeyByHash, isUsableSecret } from "../../../kv/people/api_keys/api_keys.ts";
 import type { DashboardWorld } from "./dashboard_world.ts";
 import type { LoadedPage, TestBrowser } from "../browser/test_browser.ts";
 

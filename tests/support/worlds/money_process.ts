@@ -1,12 +1,12 @@
 /** Tools for attacks on the money of a gateway process: its store before and after, and concurrent requests. */
 import { assertEquals } from "../assert.ts";
-import { type Account, createAccount } from "../../../kv/accounts/accounts.ts";
-import { openSession } from "../../../kv/accounts/sessions.ts";
-import type { AccountId, ApiKeyId } from "../../../core/lib/ids.ts";
-import { checkTopups } from "../../../kv/payments/topup_checks.ts";
-import { createTopupOrder, type TopupOrder } from "../../../kv/payments/topups.ts";
+import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
+import { openSession } from "../../../kv/people/accounts/sessions.ts";
+import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import { checkTopups } from "../../../kv/money/payments/topup_checks.ts";
+import { createTopupOrder, type TopupOrder } from "../../../kv/money/payments/topups.ts";
 import { callAdminSocket } from "../../../routes/operator/cli/socket.ts";
-import { verifyStore } from "../../../kv/verify/verify.ts";
+import { verifyStore } from "../../../kv/services/verify/verify.ts";
 import { codeFor, secretOn } from "./operator_world.ts";
 import {
   type StartedGateway,
@@ -16,7 +16,7 @@ import {
 import { markOn } from "../browser/confirmed.ts";
 import { TestBrowser } from "../browser/test_browser.ts";
 import { receivingAccount } from "./topup_world.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
 const hookSecret = "money-process-secret";
 const operatorEmails = ["first@example.com", "second@example.com"] as const;

@@ -1,13 +1,13 @@
 /** Drafts and small stores for tests about money. */
-import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids.ts";
-import type { Receipt } from "../../../core/billing/receipt.ts";
-import { ledgerOperationKey, ledgerPrefix } from "../../../kv/schema/keys.ts";
-import { credit, type LedgerEntry } from "../../../kv/ledger/ledger.ts";
-import { ReceiptPageLayout } from "../../../kv/receipts/receipt_pages.ts";
-import type { DayRange } from "../../../kv/receipts/day_sums.ts";
-import type { ReceiptDraft, ReserveResult, WalletEngine } from "../../../kv/wallet/mod.ts";
-import { addUp, nothingUsed, readUsage, type Usage } from "../../../kv/receipts/usage.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids/ids.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
+import { ledgerOperationKey, ledgerPrefix } from "../../../kv/engine/schema/keys.ts";
+import { credit, type LedgerEntry } from "../../../kv/money/ledger/ledger.ts";
+import { ReceiptPageLayout } from "../../../kv/money/receipts/receipt_pages.ts";
+import type { DayRange } from "../../../kv/money/receipts/day_sums.ts";
+import type { ReceiptDraft, ReserveResult, WalletEngine } from "../../../kv/money/wallet/mod.ts";
+import { addUp, nothingUsed, readUsage, type Usage } from "../../../kv/money/ledger/usage.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
 const startMs = Date.UTC(2026, 10, 20);
 

@@ -1,13 +1,13 @@
 /** A whole gateway behind a socket, with an operator whose session has passed the second factor. */
-import { createAccount } from "../../../kv/accounts/accounts.ts";
+import { createAccount } from "../../../kv/people/accounts/accounts.ts";
 import {
   getSecondFactor,
   offerSecondFactor,
   passSecondFactor,
-} from "../../../kv/accounts/second_factor.ts";
-import { openSession } from "../../../kv/accounts/sessions.ts";
-import { createApp } from "../../../routes/app.ts";
-import { openCustomerApp } from "../../../routes/server/customer_app.ts";
+} from "../../../kv/people/accounts/second_factor.ts";
+import { openSession } from "../../../kv/people/accounts/sessions.ts";
+import { createApp } from "../../../routes/server/listen/app.ts";
+import { openCustomerApp } from "../../../routes/server/assembly/customer_app.ts";
 import { openTestGateway, type TestGateway } from "../gateways/gateway_in_process.ts";
 
 /** The operator's address. */

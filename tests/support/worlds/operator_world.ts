@@ -1,21 +1,25 @@
 /** The operator's pages with everything behind them, and a browser that has passed the second factor. */
 import { Secret, TOTP } from "otpauth";
 import type { Hono } from "hono";
-import { newMasterKey, readMasterKeys } from "../../../core/api_keys/seal.ts";
-import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { newMasterKey, readMasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import { defaultCatalog } from "../gateways/gateway_in_process.ts";
-import type { RouteReport } from "../../../core/routing/router.ts";
-import { readTopupSettings } from "../../../core/payments/settings.ts";
-import { type Account, createAccount, findAccountByEmail } from "../../../kv/accounts/accounts.ts";
-import type { Switches } from "../../../kv/operators/control.ts";
-import { openWalletEngine } from "../../../kv/wallet/mod.ts";
-import type { DashboardEnv } from "../../../routes/dashboard/visitor/visitor.ts";
+import type { RouteReport } from "../../../core/routing/contract/router.ts";
+import { readTopupSettings } from "../../../core/trade/settings/settings.ts";
+import {
+  type Account,
+  createAccount,
+  findAccountByEmail,
+} from "../../../kv/people/accounts/accounts.ts";
+import type { Switches } from "../../../kv/engine/control/control.ts";
+import { openWalletEngine } from "../../../kv/money/wallet/mod.ts";
+import type { DashboardEnv } from "../../../routes/dashboard/page/visitor.ts";
 import { createOperatorPages, type OperatorDeps } from "../../../routes/operator/pages/mod.ts";
 import { pageApp, type PageVisitor, visit } from "../browser/page_visitor.ts";
 import { testEditing } from "./catalog_editing.ts";
 import { receivingAccount, type TopupWorld, topupWorld } from "./topup_world.ts";
-import type { AtomicWrite } from "../../../kv/store/key_value_store.ts";
+import type { AtomicWrite } from "../../../kv/engine/store/key_value_store.ts";
 
 export interface OperatorWorld {
   readonly world: TopupWorld;

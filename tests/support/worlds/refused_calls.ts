@@ -1,7 +1,7 @@
 /** Refused calls in a store, as the recorder writes them. */
-import type { AccountId, ApiKeyId } from "../../../core/lib/ids.ts";
-import { type RefusedCall, writeRefusedCall } from "../../../kv/calls/refused_calls.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import { type RefusedCall, writeRefusedCall } from "../../../kv/services/calls/refused_calls.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { requestIdAt } from "./dashboard_world.ts";
 
 /** Writes a refused call: by default one that an empty wallet refused. */

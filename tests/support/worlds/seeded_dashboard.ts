@@ -1,8 +1,8 @@
 /** A dashboard behind a real socket, with a customer who has a history, for tests of how pages look. */
-import type { AccountId, ApiKeyId } from "../../../core/lib/ids.ts";
-import { fromVnd } from "../../../core/billing/micro_vnd.ts";
-import { readTopupSettings, type TopupSettings } from "../../../core/payments/settings.ts";
-import { createApiKey, revokeApiKey } from "../../../kv/api_keys/api_key_changes.ts";
+import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { readTopupSettings, type TopupSettings } from "../../../core/trade/settings/settings.ts";
+import { createApiKey, revokeApiKey } from "../../../kv/people/api_keys/api_key_changes.ts";
 import { type DashboardWorld, openDashboardWorld, requestIdAt } from "./dashboard_world.ts";
 import { draftOf, mustReserve, topUp } from "./money_world.ts";
 import { refuse } from "./refused_calls.ts";

@@ -1,9 +1,14 @@
 /** Calls of a gateway on several threads, and what must hold of its books. */
 import { assert, assertEquals } from "../assert.ts";
-import { type AccountId, parseId } from "../../../core/lib/ids.ts";
-import { readReceipts } from "../../../kv/receipts/receipts.ts";
-import { instanceOf, instancesPrefix, leaseOf, leasesPrefix } from "../../../kv/schema/keys.ts";
-import { verifyStore } from "../../../kv/verify/verify.ts";
+import { type AccountId, parseId } from "../../../core/lib/ids/ids.ts";
+import { readReceipts } from "../../../kv/money/receipts/receipts.ts";
+import {
+  instanceOf,
+  instancesPrefix,
+  leaseOf,
+  leasesPrefix,
+} from "../../../kv/engine/schema/keys.ts";
+import { verifyStore } from "../../../kv/services/verify/verify.ts";
 import type { ThreadedGateway } from "../gateways/threaded_gateway.ts";
 import { until } from "../until.ts";
 

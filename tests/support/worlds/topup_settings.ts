@@ -1,5 +1,5 @@
 /** Settings for top-ups, with a receiving account and a tax rate. */
-import { readTopupSettings, type TopupSettings } from "../../../core/payments/settings.ts";
+import { readTopupSettings, type TopupSettings } from "../../../core/trade/settings/settings.ts";
 import { receivingAccount } from "./topup_world.ts";
 
 export function topupSettings(change: Partial<TopupSettings> = {}): TopupSettings {

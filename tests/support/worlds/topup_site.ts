@@ -1,26 +1,26 @@
 /** Wallet, invoices and the operator's pages behind a real socket, with a customer and an operator signed in. */
 import { testEditing } from "./catalog_editing.ts";
 import type { Catalog } from "../../../core/catalog/catalog.ts";
-import { fromVnd } from "../../../core/billing/micro_vnd.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { healthOf } from "../route_reports.ts";
-import type { RouteReport } from "../../../core/routing/router.ts";
-import { readTopupSettings } from "../../../core/payments/settings.ts";
-import type { Account } from "../../../kv/accounts/accounts.ts";
-import { type BankIntake, createBankIntake } from "../../../kv/payments/bank_intake.ts";
-import { createAccount } from "../../../kv/accounts/accounts.ts";
-import { requestApproval } from "../../../kv/operators/approvals.ts";
-import type { Control, Switches } from "../../../kv/operators/control.ts";
-import { requestInvoice } from "../../../kv/invoices/invoices.ts";
-import { createTopupOrder, type TopupOrder } from "../../../kv/payments/topups.ts";
-import { mountPage } from "../../../routes/dashboard/page.ts";
+import type { RouteReport } from "../../../core/routing/contract/router.ts";
+import { readTopupSettings } from "../../../core/trade/settings/settings.ts";
+import type { Account } from "../../../kv/people/accounts/accounts.ts";
+import { type BankIntake, createBankIntake } from "../../../kv/money/payments/bank_intake.ts";
+import { createAccount } from "../../../kv/people/accounts/accounts.ts";
+import { requestApproval } from "../../../kv/services/operations/approvals.ts";
+import type { Control, Switches } from "../../../kv/engine/control/control.ts";
+import { requestInvoice } from "../../../kv/money/invoices/invoices.ts";
+import { createTopupOrder, type TopupOrder } from "../../../kv/money/payments/topups.ts";
+import { mountPage } from "../../../routes/dashboard/page/page.ts";
 import { operatorPages } from "../../../routes/operator/pages/mod.ts";
 import {
   type DashboardWorld,
   type DashboardWorldOptions,
   openDashboardWorld,
 } from "./dashboard_world.ts";
-import type { Campaign } from "../../../core/credits/campaign.ts";
-import { newId } from "../../../core/lib/ids.ts";
+import type { Campaign } from "../../../core/trade/credits/campaign.ts";
+import { newId } from "../../../core/lib/ids/ids.ts";
 import { topUp } from "./money_world.ts";
 import { costedCatalog, makeCostedCalls } from "./costed_calls.ts";
 import { refuse } from "./refused_calls.ts";

@@ -1,23 +1,23 @@
 /** A store with customers, orders and notices for top-up tests, with their queries. */
-import type { AccountId } from "../../../core/lib/ids.ts";
-import { fromVnd } from "../../../core/billing/micro_vnd.ts";
-import type { BankNotice, BankSource } from "../../../core/payments/bank_notice.ts";
-import { parseBankTime } from "../../../core/payments/bank_time.ts";
-import type { ReceivingAccount } from "../../../core/payments/receiving_account.ts";
-import { type Account, createAccount } from "../../../kv/accounts/accounts.ts";
-import { type BankNoticeState, getBankNotice } from "../../../kv/payments/bank_notices.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
+import type { BankNotice, BankSource } from "../../../core/trade/bank/bank_notice.ts";
+import { parseBankTime } from "../../../core/trade/bank/bank_time.ts";
+import type { ReceivingAccount } from "../../../core/trade/bank/receiving_account.ts";
+import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
+import { type BankNoticeState, getBankNotice } from "../../../kv/money/payments/bank_notices.ts";
 import {
   type BankIntake,
   createBankIntake,
   type IntakeProblem,
-} from "../../../kv/payments/bank_intake.ts";
-import type { MatchingSettings } from "../../../kv/payments/bank_matching.ts";
-import type { Operator } from "../../../kv/operators/operator_audit.ts";
-import { checkTopups } from "../../../kv/payments/topup_checks.ts";
-import { createTopupOrder, type TopupOrder } from "../../../kv/payments/topups.ts";
-import { verifyStore } from "../../../kv/verify/verify.ts";
-import { readWallet } from "../../../kv/wallet/wallets.ts";
-import type { KeyValueStore } from "../../../kv/store/key_value_store.ts";
+} from "../../../kv/money/payments/bank_intake.ts";
+import type { MatchingSettings } from "../../../kv/money/payments/bank_matching.ts";
+import type { Operator } from "../../../kv/people/audit/operator_audit.ts";
+import { checkTopups } from "../../../kv/money/payments/topup_checks.ts";
+import { createTopupOrder, type TopupOrder } from "../../../kv/money/payments/topups.ts";
+import { verifyStore } from "../../../kv/services/verify/verify.ts";
+import { readWallet } from "../../../kv/money/balances/wallets.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
 export const receivingAccount: ReceivingAccount = {
   bin: "970422",

@@ -7,19 +7,19 @@ import { systemClock } from "../../../core/lib/time/clock.ts";
 import { ManualTime } from "../manual_time.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import type { BodyStyle } from "../body_style.ts";
-import { parseVnd } from "../../../core/billing/micro_vnd.ts";
-import { billedInputTokens } from "../../../core/billing/token_usage.ts";
-import type { Receipt } from "../../../core/billing/receipt.ts";
-import { listReceipts } from "../../../kv/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/verify/verify.ts";
-import { createApp } from "../../../routes/app.ts";
-import { type Conversation, RawPeer } from "../../core/upstream/raw_peer.ts";
+import { parseVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { billedInputTokens } from "../../../core/billing/tokens/token_usage.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
+import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
+import { verifyStore } from "../../../kv/services/verify/verify.ts";
+import { createApp } from "../../../routes/server/listen/app.ts";
+import { type Conversation, RawPeer } from "../../core/net/transport/raw_peer.ts";
 import { openTestGateway, type TestGateway } from "../gateways/gateway_in_process.ts";
 import { readChatStream } from "../strict_client/strict_client_chat.ts";
 import { readMessagesStream } from "../strict_client/strict_client_messages.ts";
 import { readResponsesStream } from "../strict_client/strict_client_responses.ts";
 import { until } from "../until.ts";
-import { defined } from "../../../core/lib/defined.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
 
 export const styles: readonly BodyStyle[] = ["messages", "chat", "responses"];
 

@@ -8,7 +8,7 @@
  * - Never: decides whether a text is JSON: it reports what it validated, and doubts everything else.
  */
 import { decodeBase64 } from "../../runtime/mod.ts";
-import { maxJsonDepth } from "../limits.ts";
+import { maxJsonDepth } from "./limits.ts";
 import { moduleBase64 } from "./module.ts";
 
 /**

@@ -1,19 +1,22 @@
 /** Handles the acts on an account: blocking, changes of its wallet, rate limits. */
-import { microVndPerVnd } from "../../../../core/billing/micro_vnd.ts";
-import { parseWrittenAmount } from "../../../../core/billing/read_amount.ts";
-import { setRateLimits } from "../../../../kv/accounts/account_rate_limits.ts";
-import { setBlocked } from "../../../../kv/accounts/account_blocking.ts";
-import { requestApproval } from "../../../../kv/operators/approvals.ts";
-import { type Adjustment, adjustWallet } from "../../../../kv/wallet/wallet_adjustment.ts";
+import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { parseWrittenAmount } from "../../../../core/billing/money/read_amount.ts";
+import { setRateLimits } from "../../../../kv/people/accounts/account_rate_limits.ts";
+import { setBlocked } from "../../../../kv/people/accounts/account_blocking.ts";
+import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
+import {
+  type Adjustment,
+  adjustWallet,
+} from "../../../../kv/services/operations/wallet_adjustment.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { formIdField } from "../../../dashboard/components/mod.ts";
-import { readForm } from "../../../dashboard/form_data.ts";
+import { readForm } from "../../../dashboard/page/form_data.ts";
 import { accountOf, accountPage } from "./account_page.tsx";
-import { aloneIn, balanceIn, type OperatorDeps } from "../deps.ts";
-import { doneAt, type OperatorContext, operatorOf } from "../frame.tsx";
+import { aloneIn, balanceIn, type OperatorDeps } from "../base/deps.ts";
+import { doneAt, type OperatorContext, operatorOf } from "../base/frame.tsx";
 import { confirmAct } from "../dossier/confirmation.tsx";
 import { seenField } from "../dossier/dossier_view.tsx";
-import { frameTexts } from "../texts.ts";
+import { frameTexts } from "../base/texts.ts";
 import { readRateForm } from "./rate_form.ts";
 import { rateCardTexts } from "./rate_texts.ts";
 

@@ -1,23 +1,23 @@
 /** `/operator/accounts`: the list of customers, with a search. */
-import { normaliseEmail } from "../../../../core/accounts/email_address.ts";
-import { parseId } from "../../../../core/lib/ids.ts";
-import { parseOrderCode } from "../../../../core/payments/order_code.ts";
+import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import {
   type Account,
   findAccountByEmail,
   getAccount,
   listAccounts,
-} from "../../../../kv/accounts/accounts.ts";
-import { getTopupOrder } from "../../../../kv/payments/topups.ts";
+} from "../../../../kv/people/accounts/accounts.ts";
+import { getTopupOrder } from "../../../../kv/money/payments/topups.ts";
 import { Card, DataTable, Notice, Pager, Time } from "../../../dashboard/components/mod.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { AccountState } from "./account_page.tsx";
-import { accountsLabel, accountTexts } from "./account_texts.ts";
-import type { OperatorDeps } from "../deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
-import { SearchForm } from "../list_parts.tsx";
-import { frameTexts } from "../texts.ts";
-import { defined } from "../../../../core/lib/defined.ts";
+import { accountsLabel, accountTexts } from "../base/account_texts.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
+import { SearchForm } from "../base/list_parts.tsx";
+import { frameTexts } from "../base/texts.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 
 const pageRows = 50;
 

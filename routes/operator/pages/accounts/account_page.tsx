@@ -1,10 +1,10 @@
 /** `/operator/accounts/:id`: one customer's wallet and statement, with the forms to change or block it. */
-import { parseId } from "../../../../core/lib/ids.ts";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import { type Account, getAccount } from "../../../../kv/accounts/accounts.ts";
-import { listAccountInvoices } from "../../../../kv/invoices/invoices.ts";
-import { readStatement } from "../../../../kv/ledger/statement.ts";
-import { listTopupOrders } from "../../../../kv/payments/topups.ts";
+import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { listAccountInvoices } from "../../../../kv/money/invoices/invoices.ts";
+import { readStatement } from "../../../../kv/money/ledger/statement.ts";
+import { listTopupOrders } from "../../../../kv/money/payments/topups.ts";
 import {
   Badge,
   Card,
@@ -18,16 +18,16 @@ import {
   TextField,
   Time,
 } from "../../../dashboard/components/mod.ts";
-import { formatMoney } from "../../../dashboard/format.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
-import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
-import { StatementTable } from "../../../dashboard/wallet/wallet_statement.tsx";
-import { OrderTable } from "../../../dashboard/wallet/wallet_views.tsx";
-import { accountTexts } from "./account_texts.ts";
-import type { OperatorDeps } from "../deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
+import { formatMoney } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import type { Visitor } from "../../../dashboard/page/visitor.ts";
+import { StatementTable } from "../../../dashboard/customer/wallet/wallet_statement.tsx";
+import { OrderTable } from "../../../dashboard/customer/wallet/wallet_views.tsx";
+import { accountTexts } from "../base/account_texts.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
 import { InvoiceTable } from "../invoices/invoice_views.tsx";
-import { ReasonField } from "../reason_field.tsx";
+import { ReasonField } from "../base/reason_field.tsx";
 import { loadRates, RateCard } from "./rate_card.tsx";
 
 const statementMs = 90 * 86_400_000;

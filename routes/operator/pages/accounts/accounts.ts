@@ -8,13 +8,13 @@
  */
 import { Hono } from "hono";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
-import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
+import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { adjust, block, setLimits } from "./account_acts.ts";
 import { accountListPage } from "./account_list.tsx";
 import { accountOf, accountPage } from "./account_page.tsx";
-import type { OperatorDeps } from "../deps.ts";
-import type { OperatorPage } from "../page.ts";
-import { accountsLabel } from "./account_texts.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import type { OperatorPage } from "../base/page.ts";
+import { accountsLabel } from "../base/account_texts.ts";
 
 /** Registers the pages of accounts. */
 function createAccountsPages(deps: OperatorDeps): Hono<DashboardEnv> {

@@ -1,14 +1,14 @@
 /** The rate limits of one account: what binds it, what is used now, and the form that changes them. */
-import type { Account } from "../../../../kv/accounts/accounts.ts";
+import type { Account } from "../../../../kv/people/accounts/accounts.ts";
 import { Card, PostForm, SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
-import { formatCount } from "../../../dashboard/format.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
-import { LimitTable } from "../../../dashboard/rate_limits/limit_table.tsx";
-import { type LimitInUse, limitsInUse } from "../../../dashboard/rate_limits/rate_view.ts";
-import { rateTexts } from "../../../dashboard/rate_limits/texts.ts";
-import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
-import type { OperatorDeps } from "../deps.ts";
-import { ReasonField } from "../reason_field.tsx";
+import { formatCount } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { LimitTable } from "../../../dashboard/customer/rate_limits/limit_table.tsx";
+import { type LimitInUse, limitsInUse } from "../../../dashboard/page/rate_view.ts";
+import { rateTexts } from "../../../dashboard/customer/rate_limits/texts.ts";
+import type { Visitor } from "../../../dashboard/page/visitor.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import { ReasonField } from "../base/reason_field.tsx";
 import { rateFields, rateFormOf } from "./rate_form.ts";
 import { rateCardTexts } from "./rate_texts.ts";
 

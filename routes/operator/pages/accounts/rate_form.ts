@@ -1,9 +1,9 @@
 /** Reads the form in which an operator sets the rate limits of one account. */
-import { defined } from "../../../../core/lib/defined.ts";
-import type { RateLimitName, RateOverrides } from "../../../../core/rate_limits/rate_limits.ts";
-import type { AccountRateLimits } from "../../../../core/rate_limits/subjects.ts";
-import type { PostedForm } from "../../../dashboard/form_data.ts";
-import { parseTypedLimit } from "../../../dashboard/typed_numbers.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
+import type { RateLimitName, RateOverrides } from "../../../../core/limits/rate_limits.ts";
+import type { AccountRateLimits } from "../../../../core/limits/subjects.ts";
+import type { PostedForm } from "../../../dashboard/page/form_data.ts";
+import { parseTypedLimit } from "../../../dashboard/text/typed_numbers.ts";
 
 /** Models of one account with limits of their own: more would be a price list. */
 const mostModels = 50;

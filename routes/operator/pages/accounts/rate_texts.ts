@@ -1,5 +1,5 @@
 /** Texts of the operator's card about the rate limits of an account. */
-import { defineTexts } from "../../../dashboard/i18n.ts";
+import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 export const rateCardTexts = defineTexts({
   en: {

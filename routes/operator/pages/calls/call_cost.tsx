@@ -1,9 +1,9 @@
 /** The part of a call's page that shows what the call cost the operator. */
-import type { Receipt } from "../../../../core/billing/receipt.ts";
-import type { LedgerEntry } from "../../../../kv/ledger/ledger.ts";
+import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
+import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import { Card, Fact, Money } from "../../../dashboard/components/mod.ts";
-import { formatCount } from "../../../dashboard/format.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
+import { formatCount } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { marginTexts } from "../margins/texts.ts";
 
 /** What the provider charges for a call, and what is left. */

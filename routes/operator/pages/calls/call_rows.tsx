@@ -1,11 +1,15 @@
 /** The table of calls for operators: as customers see it, with the customer and the route. */
 import { DataTable, Empty, Money, Time } from "../../../dashboard/components/mod.ts";
-import { formatDuration } from "../../../dashboard/format.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
-import { CallResult, callRowAttributes, sharedOf } from "../../../dashboard/usage/call_table.tsx";
-import { usageTexts } from "../../../dashboard/usage/texts.ts";
+import { formatDuration } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import {
+  CallResult,
+  callRowAttributes,
+  sharedOf,
+} from "../../../dashboard/customer/usage/call_table.tsx";
+import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
 import { type Call, errorOf } from "../../../usage_api/call_scan.ts";
-import { frameTexts } from "../texts.ts";
+import { frameTexts } from "../base/texts.ts";
 import { callsLabel, callTexts } from "./texts.ts";
 
 /** The account of a call. */

@@ -7,10 +7,10 @@
  * - Never: shows a prompt or an answer, which are not stored, or changes anything.
  */
 import { Hono } from "hono";
-import { normaliseEmail } from "../../../../core/accounts/email_address.ts";
-import { type AccountId, parseId } from "../../../../core/lib/ids.ts";
-import { findAccountByEmail } from "../../../../kv/accounts/accounts.ts";
-import { readUsage } from "../../../../kv/receipts/usage.ts";
+import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
+import { type AccountId, parseId } from "../../../../core/lib/ids/ids.ts";
+import { findAccountByEmail } from "../../../../kv/people/accounts/accounts.ts";
+import { readUsage } from "../../../../kv/money/ledger/usage.ts";
 import { Card, chartAssets, Notice, TextField } from "../../../dashboard/components/mod.ts";
 import {
   callFilter,
@@ -19,17 +19,25 @@ import {
   type UsageFilter,
   usageParameters,
   usageQuery,
-} from "../../../dashboard/usage/filter.ts";
-import { FilterBar } from "../../../dashboard/usage/filter_bar.tsx";
-import { CallPager, LeftOutNotice, LiveNote } from "../../../dashboard/usage/log_parts.tsx";
-import { type ChartFigures, readChart, UsageChart } from "../../../dashboard/usage/usage_chart.tsx";
-import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
+} from "../../../dashboard/customer/usage/filter.ts";
+import { FilterBar } from "../../../dashboard/customer/usage/filter_bar.tsx";
+import {
+  CallPager,
+  LeftOutNotice,
+  LiveNote,
+} from "../../../dashboard/customer/usage/log_parts.tsx";
+import {
+  type ChartFigures,
+  readChart,
+  UsageChart,
+} from "../../../dashboard/customer/usage/usage_chart.tsx";
+import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { type CallPage, takeCalls, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
 import { keptFor } from "../../../usage_api/kept_for.ts";
-import type { OperatorDeps } from "../deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
-import type { OperatorPage } from "../page.ts";
-import { frameTexts } from "../texts.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
+import type { OperatorPage } from "../base/page.ts";
+import { frameTexts } from "../base/texts.ts";
 import { callPage } from "./call_page.tsx";
 import { OperatorCallTable } from "./call_rows.tsx";
 import { callsLabel, callTexts } from "./texts.ts";

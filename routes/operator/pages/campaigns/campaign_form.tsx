@@ -1,9 +1,9 @@
 /** The form for a new campaign. What was typed stays in it when a field is wrong. */
-import { campaignKinds } from "../../../../core/credits/campaign.ts";
+import { campaignKinds } from "../../../../core/trade/credits/campaign.ts";
 import {
   type CampaignFields,
   maxCampaignNameChars,
-} from "../../../../core/credits/campaign_form.ts";
+} from "../../../../core/trade/credits/campaign_form.ts";
 import {
   Card,
   PostForm,
@@ -11,7 +11,7 @@ import {
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
-import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
+import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { campaignTexts } from "./campaign_texts.ts";
 
 /** Characters of an amount or a number. */

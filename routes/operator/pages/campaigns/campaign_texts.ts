@@ -1,7 +1,7 @@
 /** Texts of the operator's pages about campaigns. */
-import type { CampaignKind } from "../../../../core/credits/campaign.ts";
-import type { CampaignFields } from "../../../../core/credits/campaign_form.ts";
-import { defineTexts } from "../../../dashboard/i18n.ts";
+import type { CampaignKind } from "../../../../core/trade/credits/campaign.ts";
+import type { CampaignFields } from "../../../../core/trade/credits/campaign_form.ts";
+import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 type Kinds = Readonly<Record<CampaignKind, string>>;
 type Fields = Readonly<Record<keyof CampaignFields, string>>;

@@ -5,8 +5,8 @@ import {
   campaignRefusal,
   largestGift,
   mostGiven,
-} from "../../../../core/credits/campaign.ts";
-import type { CampaignFigures } from "../../../../kv/credits/campaign_figures.ts";
+} from "../../../../core/trade/credits/campaign.ts";
+import type { CampaignFigures } from "../../../../kv/money/credits/campaign_figures.ts";
 import {
   Badge,
   type BadgeTone,
@@ -19,8 +19,8 @@ import {
   Stats,
   Time,
 } from "../../../dashboard/components/mod.ts";
-import { formatCount, formatMoneyShort } from "../../../dashboard/format.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
+import { formatCount, formatMoneyShort } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { campaignTexts } from "./campaign_texts.ts";
 
 /** Grants that the page of a campaign lists. */

@@ -7,24 +7,28 @@
  * - Never: gives credit itself, or shows a code twice.
  */
 import { Hono } from "hono";
-import { type Campaign, mostGiven } from "../../../../core/credits/campaign.ts";
+import { type Campaign, mostGiven } from "../../../../core/trade/credits/campaign.ts";
 import {
   campaignFieldNames,
   type CampaignFields,
   noCampaignFields,
   readCampaign,
-} from "../../../../core/credits/campaign_form.ts";
-import { csvFile } from "../../../../core/lib/csv.ts";
-import { parseId } from "../../../../core/lib/ids.ts";
-import { readCampaignFigures } from "../../../../kv/credits/campaign_figures.ts";
+} from "../../../../core/trade/credits/campaign_form.ts";
+import { csvFile } from "../../../../core/lib/base/csv.ts";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { readCampaignFigures } from "../../../../kv/money/credits/campaign_figures.ts";
 import {
   approveCampaign,
   getCampaign,
   listCampaigns,
   makeCampaign,
   pauseCampaign,
-} from "../../../../kv/credits/campaigns.ts";
-import { makeVouchers, maxCodesAtOnce, maxUsesOfCode } from "../../../../kv/credits/vouchers.ts";
+} from "../../../../kv/money/credits/campaigns.ts";
+import {
+  makeVouchers,
+  maxCodesAtOnce,
+  maxUsesOfCode,
+} from "../../../../kv/money/credits/vouchers.ts";
 import {
   Card,
   Notice,
@@ -32,14 +36,14 @@ import {
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
-import { readForm } from "../../../dashboard/form_data.ts";
-import { formatMoney } from "../../../dashboard/format.ts";
+import { readForm } from "../../../dashboard/page/form_data.ts";
+import { formatMoney } from "../../../dashboard/text/format.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
-import type { DashboardEnv, Visitor } from "../../../dashboard/visitor/visitor.ts";
+import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
 import { csvDownloadHeaders } from "../../../http/csv_download.ts";
-import { balanceIn, type OperatorDeps } from "../deps.ts";
-import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
-import type { OperatorPage } from "../page.ts";
+import { balanceIn, type OperatorDeps } from "../base/deps.ts";
+import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
+import type { OperatorPage } from "../base/page.ts";
 import { CampaignForm } from "./campaign_form.tsx";
 import { campaignTexts } from "./campaign_texts.ts";
 import {

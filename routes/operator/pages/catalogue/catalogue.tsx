@@ -14,10 +14,10 @@ import {
   maxCatalogReasonChars,
   readVersion,
   versionsPerPage,
-} from "../../../../kv/catalog/versions.ts";
+} from "../../../../kv/services/catalog/versions.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
-import { type PostedForm, readForm } from "../../../dashboard/form_data.ts";
-import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
+import { type PostedForm, readForm } from "../../../dashboard/page/form_data.ts";
+import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import {
   applyCatalog,
   type CatalogState,
@@ -30,9 +30,9 @@ import {
   withdrawCatalog,
 } from "../../catalog/editing.ts";
 import { effectiveMomentMs } from "../../catalog/moment.ts";
-import type { OperatorDeps } from "../deps.ts";
-import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
-import type { OperatorPage } from "../page.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
+import type { OperatorPage } from "../base/page.ts";
 import { modelEntry, parsedEntry, providerEntries, readEdit, settingsEntry } from "./entry_form.ts";
 import { ModelForm, ProviderForm, SettingsForm } from "./forms.tsx";
 import { HistoryPage, VersionPage, versionStates } from "./history_page.tsx";

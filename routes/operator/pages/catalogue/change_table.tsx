@@ -1,9 +1,9 @@
 /** The difference between two catalogues as a table. */
 import { type CatalogChange, shownValue } from "../../../../core/catalog/diff.ts";
-import { formatDecimal } from "../../../../core/billing/display.ts";
+import { formatDecimal } from "../../../../core/billing/money/display.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
 import { Badge, type BadgeTone, DataTable } from "../../../dashboard/components/mod.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { type CatalogueTexts, catalogueTexts } from "./texts.ts";
 
 const tones: Readonly<Record<CatalogChange["kind"], BadgeTone>> = {

@@ -1,5 +1,5 @@
 /** The forms of models, providers and settings: fields for what is usual, and the whole entry as JSON. */
-import { priceProblem } from "../../../../core/billing/read_amount.ts";
+import { priceProblem } from "../../../../core/billing/money/read_amount.ts";
 import { presetNames } from "../../../../core/catalog/presets/mod.ts";
 import { modelSchema } from "../../../../core/catalog/schema.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
@@ -12,7 +12,7 @@ import {
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
-import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
+import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { isPriceUnit, type PriceField, priceFields, type PriceUnit } from "./entry_form.ts";
 import { cataloguePath, previewPath } from "./paths.ts";
 import { type CatalogueTexts, catalogueTexts } from "./texts.ts";

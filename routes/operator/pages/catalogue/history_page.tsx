@@ -1,6 +1,6 @@
 /** The history of the catalogue, and one version of it with what it changed. */
 import type { CatalogChange } from "../../../../core/catalog/diff.ts";
-import { type CatalogVersion, inForce } from "../../../../kv/catalog/versions.ts";
+import { type CatalogVersion, inForce } from "../../../../kv/services/catalog/versions.ts";
 import {
   Badge,
   type BadgeTone,
@@ -10,8 +10,8 @@ import {
   PostForm,
   SubmitButton,
 } from "../../../dashboard/components/mod.ts";
-import { formatDateTime } from "../../../dashboard/format.ts";
-import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
+import { formatDateTime } from "../../../dashboard/text/format.ts";
+import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import type { CatalogState } from "../../catalog/editing.ts";
 import { ChangeTable } from "./change_table.tsx";
 import { historyPath, rollbackPath, versionPath } from "./paths.ts";

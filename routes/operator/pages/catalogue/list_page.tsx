@@ -1,7 +1,7 @@
 /** The first page of the catalogue: what is in force, what waits, and the entries. */
 import type { Catalog, Model } from "../../../../core/catalog/catalog.ts";
-import type { RefusedVersion } from "../../../../kv/catalog/live_catalog.ts";
-import type { CatalogVersion } from "../../../../kv/catalog/versions.ts";
+import type { RefusedVersion } from "../../../../kv/services/catalog/live_catalog.ts";
+import type { CatalogVersion } from "../../../../kv/services/catalog/versions.ts";
 import {
   Badge,
   Card,
@@ -12,9 +12,9 @@ import {
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
-import { formatDateTime } from "../../../dashboard/format.ts";
-import { priceLines } from "../../../dashboard/model_prices.ts";
-import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
+import { formatDateTime } from "../../../dashboard/text/format.ts";
+import { priceLines } from "../../../dashboard/text/model_prices.ts";
+import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import type { CatalogState } from "../../catalog/editing.ts";
 import {
   cataloguePath,

@@ -8,9 +8,9 @@ import {
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
-import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
+import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import type { CatalogPreview, CatalogState } from "../../catalog/editing.ts";
-import { maxCatalogReasonChars } from "../../../../kv/catalog/versions.ts";
+import { maxCatalogReasonChars } from "../../../../kv/services/catalog/versions.ts";
 import { ChangeTable } from "./change_table.tsx";
 import { JsonForm } from "./forms.tsx";
 import { applyPath, cataloguePath } from "./paths.ts";

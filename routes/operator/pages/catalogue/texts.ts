@@ -1,5 +1,5 @@
 /** Texts of the catalogue's pages. */
-import { defineTexts } from "../../../dashboard/i18n.ts";
+import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 export const catalogueTexts = defineTexts({
   en: {

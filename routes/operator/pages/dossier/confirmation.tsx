@@ -1,11 +1,11 @@
 /** The step between a form that moves money and the movement: the dossier, and one button. */
-import type { PendingAct } from "../../../../kv/operators/approvals.ts";
-import { type Dossier, readDossier } from "../../../../kv/operators/dossier.ts";
+import type { PendingAct } from "../../../../kv/services/operations/approvals.ts";
+import { type Dossier, readDossier } from "../../../../kv/services/operations/dossier.ts";
 import { PostForm, SubmitButton } from "../../../dashboard/components/mod.ts";
-import { formatMoney } from "../../../dashboard/format.ts";
-import { balanceIn, type OperatorDeps } from "../deps.ts";
-import { type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
-import { frameTexts } from "../texts.ts";
+import { formatMoney } from "../../../dashboard/text/format.ts";
+import { balanceIn, type OperatorDeps } from "../base/deps.ts";
+import { type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
+import { frameTexts } from "../base/texts.ts";
 import { DossierView, seenField } from "./dossier_view.tsx";
 import { dossierTexts } from "./texts.ts";
 

@@ -7,15 +7,15 @@
  * - Never: offers a decision without the facts, or reads an amount from the form that decides.
  */
 import type { Child } from "hono/jsx";
-import type { Dossier, DossierWarning } from "../../../../kv/operators/dossier.ts";
+import type { Dossier, DossierWarning } from "../../../../kv/services/operations/dossier.ts";
 import { Badge, Card, DataTable, Money, Notice, Time } from "../../../dashboard/components/mod.ts";
-import { formatCount, formatMoney } from "../../../dashboard/format.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
-import { walletTexts } from "../../../dashboard/wallet/wallet_texts.ts";
-import { accountTexts } from "../accounts/account_texts.ts";
-import { MoneyFacts, type ShownMoney } from "../moved_money.tsx";
-import { bankTexts } from "../payments/bank_texts.ts";
-import { noticePath } from "../payments/notice_views.tsx";
+import { formatCount, formatMoney } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { walletTexts } from "../../../dashboard/customer/wallet/wallet_texts.ts";
+import { accountTexts } from "../base/account_texts.ts";
+import { MoneyFacts, type ShownMoney } from "./moved_money.tsx";
+import { bankTexts } from "../base/bank_texts.ts";
+import { noticePath } from "../base/notice_views.tsx";
 import { dossierTexts } from "./texts.ts";
 
 /** The name of the form field that has the mark of what was shown. */

@@ -1,6 +1,6 @@
 /** Texts of the dossier of an act about money. */
-import { englishCount } from "../../../dashboard/format.ts";
-import { defineTexts } from "../../../dashboard/i18n.ts";
+import { englishCount } from "../../../dashboard/text/format.ts";
+import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 export const dossierTexts = defineTexts({
   en: {

@@ -1,20 +1,23 @@
 /** One invoice request: its facts, its next states and its files. */
-import { parseId } from "../../../../core/lib/ids.ts";
-import type { Invoice } from "../../../../core/invoices/invoice.ts";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import type { Invoice } from "../../../../core/trade/invoices/invoice.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import { getAccount } from "../../../../kv/accounts/accounts.ts";
-import { attachInvoiceFile } from "../../../../kv/invoices/invoice_files.ts";
-import { getInvoice, moveInvoice } from "../../../../kv/invoices/invoices.ts";
-import { mailInvoiceRejected, mailInvoiceSent } from "../../../../kv/payments/topup_mails.ts";
+import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { attachInvoiceFile } from "../../../../kv/money/invoices/invoice_files.ts";
+import { getInvoice, moveInvoice } from "../../../../kv/money/invoices/invoices.ts";
+import { mailInvoiceRejected, mailInvoiceSent } from "../../../../kv/money/payments/topup_mails.ts";
 import { Card, FileField, PostForm, SubmitButton } from "../../../dashboard/components/mod.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
-import { readForm } from "../../../dashboard/form_data.ts";
-import { invoiceTexts } from "../../../dashboard/invoices/invoices_texts.ts";
-import { InvoiceFacts, InvoiceFiles } from "../../../dashboard/invoices/invoices_views.tsx";
-import type { OperatorDeps } from "../deps.ts";
-import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
+import { readForm } from "../../../dashboard/page/form_data.ts";
+import { invoiceTexts } from "../../../dashboard/customer/invoices/invoices_texts.ts";
+import {
+  InvoiceFacts,
+  InvoiceFiles,
+} from "../../../dashboard/customer/invoices/invoices_views.tsx";
+import type { OperatorDeps } from "../base/deps.ts";
+import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
 import { operatorInvoiceTexts } from "./invoice_texts.ts";
-import { frameTexts } from "../texts.ts";
+import { frameTexts } from "../base/texts.ts";
 import { MoveForms, moveOf } from "./move_forms.tsx";
 
 /** Finds the invoice that the path names. */

@@ -1,18 +1,18 @@
 /** The queue of invoice requests, and its export for the provider of electronic invoices. */
-import type { Invoice, InvoiceState } from "../../../../core/invoices/invoice.ts";
-import { invoicesAsCsv, invoicesAsJson } from "../../../../core/invoices/invoice_export.ts";
+import type { Invoice, InvoiceState } from "../../../../core/trade/invoices/invoice.ts";
+import { invoicesAsCsv, invoicesAsJson } from "../../../../core/trade/invoices/invoice_export.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import { listInvoices, moveInvoice } from "../../../../kv/invoices/invoices.ts";
+import { listInvoices, moveInvoice } from "../../../../kv/money/invoices/invoices.ts";
 import { Card, PostForm, SelectField, SubmitButton } from "../../../dashboard/components/mod.ts";
-import { readForm } from "../../../dashboard/form_data.ts";
-import { invoiceTexts } from "../../../dashboard/invoices/invoices_texts.ts";
+import { readForm } from "../../../dashboard/page/form_data.ts";
+import { invoiceTexts } from "../../../dashboard/customer/invoices/invoices_texts.ts";
 import { csvDownloadHeaders } from "../../../http/csv_download.ts";
-import type { OperatorDeps } from "../deps.ts";
-import { type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
+import type { OperatorDeps } from "../base/deps.ts";
+import { type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
 import { InvoiceTable } from "./invoice_views.tsx";
 import { operatorInvoiceTexts } from "./invoice_texts.ts";
-import { frameTexts } from "../texts.ts";
-import { defined } from "../../../../core/lib/defined.ts";
+import { frameTexts } from "../base/texts.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 
 const shownInvoices = 200;
 /** Requests in one export; the rest follows in the next. */

@@ -1,5 +1,5 @@
 /** Texts of the operator's invoice pages. */
-import { defineTexts } from "../../../dashboard/i18n.ts";
+import { defineTexts } from "../../../dashboard/text/i18n.ts";
 
 export const operatorInvoiceTexts = defineTexts({
   en: {

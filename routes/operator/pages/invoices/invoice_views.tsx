@@ -1,10 +1,10 @@
 /** The table of invoice requests on the operator's pages. */
-import type { Invoice } from "../../../../core/invoices/invoice.ts";
+import type { Invoice } from "../../../../core/trade/invoices/invoice.ts";
 import { DataTable, Time } from "../../../dashboard/components/mod.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
-import { invoiceTexts } from "../../../dashboard/invoices/invoices_texts.ts";
-import { sharedInvoiceColumns } from "../../../dashboard/invoices/invoices_views.tsx";
-import { NothingHere } from "../list_parts.tsx";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { invoiceTexts } from "../../../dashboard/customer/invoices/invoices_texts.ts";
+import { sharedInvoiceColumns } from "../../../dashboard/customer/invoices/invoices_views.tsx";
+import { NothingHere } from "../base/list_parts.tsx";
 
 /** The table of invoice requests. */
 export function InvoiceTable({ invoices, locale }: {

@@ -8,10 +8,10 @@
  */
 import { Hono } from "hono";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
-import { fileResponse } from "../../../dashboard/invoices/invoices_views.tsx";
-import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
-import type { OperatorDeps } from "../deps.ts";
-import type { OperatorPage } from "../page.ts";
+import { fileResponse } from "../../../dashboard/customer/invoices/invoices_views.tsx";
+import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import type { OperatorPage } from "../base/page.ts";
 import { attach, invoiceOf, invoicePage, move } from "./invoice_page.tsx";
 import { exportQueue, queuePage } from "./invoice_queue.tsx";
 

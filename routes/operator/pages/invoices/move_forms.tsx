@@ -3,15 +3,15 @@ import {
   type Invoice,
   type InvoiceState,
   mayMoveInvoice,
-} from "../../../../core/invoices/invoice.ts";
-import type { InvoiceMove } from "../../../../kv/invoices/invoices.ts";
+} from "../../../../core/trade/invoices/invoice.ts";
+import type { InvoiceMove } from "../../../../kv/money/invoices/invoices.ts";
 import { Card, PostForm, SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
-import type { PostedForm } from "../../../dashboard/form_data.ts";
-import { invoiceTexts } from "../../../dashboard/invoices/invoices_texts.ts";
-import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
+import type { PostedForm } from "../../../dashboard/page/form_data.ts";
+import { invoiceTexts } from "../../../dashboard/customer/invoices/invoices_texts.ts";
+import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { parseDay } from "../../../usage_api/days.ts";
 import { operatorInvoiceTexts } from "./invoice_texts.ts";
-import { ReasonField } from "../reason_field.tsx";
+import { ReasonField } from "../base/reason_field.tsx";
 
 /** The forms of the next possible states. Issued invoices are never edited, only replaced. */
 export function MoveForms({ invoice, visitor, today }: {

@@ -1,7 +1,7 @@
 /** Orders and names the rows of the margins page and of its file. */
-import type { AccountId } from "../../../../core/lib/ids.ts";
-import { parseId } from "../../../../core/lib/ids.ts";
-import { getAccount } from "../../../../kv/accounts/accounts.ts";
+import type { AccountId } from "../../../../core/lib/ids/ids.ts";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { getAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
   marginBasisPoints,
   type MarginGroup,
@@ -12,8 +12,8 @@ import {
   noMargin,
   unknownCalls,
   unknownRoute,
-} from "../../../../kv/costs/margins.ts";
-import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
+} from "../../../../kv/money/costs/margins.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 
 /** What rows are sorted by. */
 const sortings = ["name", "revenue", "cost", "margin", "share", "calls", "unknown"] as const;

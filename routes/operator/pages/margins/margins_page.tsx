@@ -1,8 +1,8 @@
 /** `/operator/margins`: what calls earned and cost, by model, route, customer, key or day, beside the period before. */
-import { formatVnd } from "../../../../core/billing/micro_vnd.ts";
-import { csvFile } from "../../../../core/lib/csv.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { csvFile } from "../../../../core/lib/base/csv.ts";
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
-import { readGivenCredits } from "../../../../kv/costs/given_credits.ts";
+import { readGivenCredits } from "../../../../kv/money/costs/given_credits.ts";
 import {
   marginBasisPoints,
   type MarginGroup,
@@ -12,9 +12,9 @@ import {
   type MarginSum,
   readMargins,
   unknownCalls,
-} from "../../../../kv/costs/margins.ts";
-import { readClaims } from "../../../../kv/ledger/provider_claims.ts";
-import type { DayRange } from "../../../../kv/receipts/day_sums.ts";
+} from "../../../../kv/money/costs/margins.ts";
+import { readClaims } from "../../../../kv/money/ledger/provider_claims.ts";
+import type { DayRange } from "../../../../kv/money/receipts/day_sums.ts";
 import {
   Card,
   type Column,
@@ -25,11 +25,11 @@ import {
   Stat,
   Stats,
 } from "../../../dashboard/components/mod.ts";
-import { formatCount, formatDate, formatMoneyShort } from "../../../dashboard/format.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
+import { formatCount, formatDate, formatMoneyShort } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { csvDownloadHeaders } from "../../../http/csv_download.ts";
-import type { OperatorDeps } from "../deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
+import type { OperatorDeps } from "../base/deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
 import {
   emailsOf,
   groupOf,

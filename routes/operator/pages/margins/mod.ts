@@ -7,9 +7,9 @@
  * - Never: shown to a customer, or changes anything.
  */
 import { Hono } from "hono";
-import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
-import type { OperatorDeps } from "../deps.ts";
-import type { OperatorPage } from "../page.ts";
+import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import type { OperatorPage } from "../base/page.ts";
 import { marginsFile, marginsPage } from "./margins_page.tsx";
 import { sheetFile, sheetPage } from "./sheet_page.tsx";
 import { marginsLabel } from "./texts.ts";

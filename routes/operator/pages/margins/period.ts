@@ -1,6 +1,6 @@
 /** Periods of the pages about costs: presets and days of the query, and the period before. */
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import type { DayRange } from "../../../../kv/receipts/day_sums.ts";
+import type { DayRange } from "../../../../kv/money/receipts/day_sums.ts";
 import { daysBetween, shiftDay } from "../../../usage_api/days.ts";
 import { boundedRange, dayRange } from "../../../usage_api/range.ts";
 

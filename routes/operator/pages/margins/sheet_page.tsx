@@ -1,14 +1,14 @@
 /** `/operator/margins/sheet`: units and sums by provider and UTC day, to hold against an invoice. */
-import { formatVnd } from "../../../../core/billing/micro_vnd.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { costParts, formatCost, formatRate, rateUnit } from "../../../../core/billing/rate_card.ts";
-import { csvFile } from "../../../../core/lib/csv.ts";
+import { csvFile } from "../../../../core/lib/base/csv.ts";
 import {
   type ProviderSheet,
   readProviderSheet,
   type SheetLine,
   withoutDays,
-} from "../../../../kv/costs/provider_sheet.ts";
-import type { DayRange } from "../../../../kv/receipts/day_sums.ts";
+} from "../../../../kv/money/costs/provider_sheet.ts";
+import type { DayRange } from "../../../../kv/money/receipts/day_sums.ts";
 import {
   Card,
   DataTable,
@@ -21,13 +21,13 @@ import {
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
-import { formatCount } from "../../../dashboard/format.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
+import { formatCount } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { csvDownloadHeaders } from "../../../http/csv_download.ts";
 import { parseDay, shiftDay } from "../../../usage_api/days.ts";
-import type { OperatorDeps } from "../deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../frame.tsx";
-import { frameTexts } from "../texts.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
+import { frameTexts } from "../base/texts.ts";
 import { marginTexts } from "./texts.ts";
 import { ViewLinks } from "./views.tsx";
 

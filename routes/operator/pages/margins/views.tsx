@@ -1,7 +1,7 @@
 /** Parts of the pages about costs: views and period. */
 import { SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
-import { frameTexts } from "../texts.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { frameTexts } from "../base/texts.ts";
 import { type Period, presets } from "./period.ts";
 import { marginTexts } from "./texts.ts";
 

@@ -1,10 +1,10 @@
 /** Warnings of prices below their cost: by their rates, and by what was earned in the last days. */
 import { type Underpriced, underpricedRoutes } from "../../../../core/catalog/underpriced.ts";
-import { marginMicroVnd, type MarginSum, readMargins } from "../../../../kv/costs/margins.ts";
+import { marginMicroVnd, type MarginSum, readMargins } from "../../../../kv/money/costs/margins.ts";
 import { Notice } from "../../../dashboard/components/mod.ts";
-import { formatCount, formatMoney } from "../../../dashboard/format.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
-import type { OperatorDeps } from "../deps.ts";
+import { formatCount, formatMoney } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import type { OperatorDeps } from "../base/deps.ts";
 import { losingDays } from "./period.ts";
 import { marginTexts } from "./texts.ts";
 

@@ -8,28 +8,28 @@
  * - Never: credits a likely order without an operator's decision.
  */
 import { Hono } from "hono";
-import { bankSources } from "../../../../core/payments/bank_notice.ts";
+import { bankSources } from "../../../../core/trade/bank/bank_notice.ts";
 import {
   type BankNoticeRow,
   type JournalMark,
   listBankNotices,
-} from "../../../../kv/payments/bank_notices.ts";
-import { writeAuditLine } from "../../../../kv/operators/operator_audit.ts";
-import { checkTopups } from "../../../../kv/payments/topup_checks.ts";
-import { listUnreadable } from "../../../../kv/payments/unreadable_notices.ts";
+} from "../../../../kv/money/payments/bank_notices.ts";
+import { writeAuditLine } from "../../../../kv/people/audit/operator_audit.ts";
+import { checkTopups } from "../../../../kv/money/payments/topup_checks.ts";
+import { listUnreadable } from "../../../../kv/money/payments/unreadable_notices.ts";
 import { Card, Pager } from "../../../dashboard/components/mod.ts";
-import { readForm } from "../../../dashboard/form_data.ts";
-import type { DashboardEnv } from "../../../dashboard/visitor/visitor.ts";
+import { readForm } from "../../../dashboard/page/form_data.ts";
+import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { importStatement } from "../../../payments/statement_import.ts";
 import { topupsCsv } from "./bank_export.ts";
-import { bankTexts } from "./bank_texts.ts";
+import { bankTexts } from "../base/bank_texts.ts";
 import { BankActs, type BankResults, Outcome } from "./bank_views.tsx";
-import type { OperatorDeps } from "../deps.ts";
-import { type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
-import { NoticeTable } from "./notice_views.tsx";
-import { frameTexts } from "../texts.ts";
-import type { OperatorPage } from "../page.ts";
-import { defined } from "../../../../core/lib/defined.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import { type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
+import { NoticeTable } from "../base/notice_views.tsx";
+import { frameTexts } from "../base/texts.ts";
+import type { OperatorPage } from "../base/page.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 
 /** The path of the bank page. */
 export const bankPath = "/operator/bank";

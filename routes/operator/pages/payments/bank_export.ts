@@ -1,18 +1,18 @@
 /** Exports paid top-ups for accounting. */
-import { formatVnd } from "../../../../core/billing/micro_vnd.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { vietnamDay, vietnamIsoTime } from "../../../../core/lib/time/vietnam_time.ts";
-import { csvFile } from "../../../../core/lib/csv.ts";
+import { csvFile } from "../../../../core/lib/base/csv.ts";
 import {
   type BankNoticeRow,
   type JournalMark,
   journalMark,
   listBankNotices,
-} from "../../../../kv/payments/bank_notices.ts";
+} from "../../../../kv/money/payments/bank_notices.ts";
 import { csvDownloadHeaders } from "../../../http/csv_download.ts";
 import { parseDay } from "../../../usage_api/days.ts";
-import type { OperatorDeps } from "../deps.ts";
-import type { OperatorContext } from "../frame.tsx";
-import { defined } from "../../../../core/lib/defined.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import type { OperatorContext } from "../base/frame.tsx";
+import { defined } from "../../../../core/lib/base/defined.ts";
 
 /**
  * Reads the credited transfers of a period, oldest first, with or without an invoice request. A notice may be credited

@@ -1,6 +1,6 @@
 /** Parts of the bank page: its forms, and the result of the last act. */
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
-import type { TopupCheck } from "../../../../kv/payments/topup_checks.ts";
+import type { TopupCheck } from "../../../../kv/money/payments/topup_checks.ts";
 import {
   Card,
   FileField,
@@ -13,13 +13,13 @@ import {
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
-import { formatCount } from "../../../dashboard/format.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
-import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
+import { formatCount } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import type { SepayPollResult } from "../../../payments/sepay_poll.ts";
 import type { ImportResult } from "../../../payments/statement_import.ts";
-import { bankTexts } from "./bank_texts.ts";
-import type { OperatorDeps } from "../deps.ts";
+import { bankTexts } from "../base/bank_texts.ts";
+import type { OperatorDeps } from "../base/deps.ts";
 import { unreadablePath } from "./unreadable.tsx";
 
 /** The result of the last act. */

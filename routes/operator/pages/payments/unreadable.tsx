@@ -1,11 +1,11 @@
 /** The page of bank notices that could not be parsed, oldest first, each set aside with a note. */
 import { Hono } from "hono";
-import { bankSources } from "../../../../core/payments/bank_notice.ts";
+import { bankSources } from "../../../../core/trade/bank/bank_notice.ts";
 import {
   listUnreadable,
   setAsideUnreadable,
   type UnreadableNotice,
-} from "../../../../kv/payments/unreadable_notices.ts";
+} from "../../../../kv/money/payments/unreadable_notices.ts";
 import {
   Card,
   Empty,
@@ -14,12 +14,12 @@ import {
   TextField,
   Time,
 } from "../../../dashboard/components/mod.ts";
-import { readForm } from "../../../dashboard/form_data.ts";
-import type { DashboardEnv, Visitor } from "../../../dashboard/visitor/visitor.ts";
-import { bankTexts } from "./bank_texts.ts";
-import type { OperatorDeps } from "../deps.ts";
-import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
-import { frameTexts } from "../texts.ts";
+import { readForm } from "../../../dashboard/page/form_data.ts";
+import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
+import { bankTexts } from "../base/bank_texts.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
+import { frameTexts } from "../base/texts.ts";
 
 /** The path of the page about unreadable notices. */
 export const unreadablePath = "/operator/review/unreadable";

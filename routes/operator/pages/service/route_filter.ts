@@ -2,7 +2,7 @@
  * The filter of `/operator/service`: search words, all routes or only those in trouble, and the route that was changed
  * last.
  */
-import type { RouteReport } from "../../../../core/routing/router.ts";
+import type { RouteReport } from "../../../../core/routing/contract/router.ts";
 
 /** The filter of the route list. */
 export interface RouteFilter {

@@ -1,6 +1,6 @@
 /** The routes of `/operator/service`: a search, and a group per model that opens if something is wrong. */
-import { maxSwitchReasonChars } from "../../../../kv/operators/control.ts";
-import type { RouteReport } from "../../../../core/routing/router.ts";
+import { maxSwitchReasonChars } from "../../../../kv/engine/control/control.ts";
+import type { RouteReport } from "../../../../core/routing/contract/router.ts";
 import {
   Badge,
   Card,
@@ -11,12 +11,12 @@ import {
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
-import { formatCount, formatDuration } from "../../../dashboard/format.ts";
-import type { Locale } from "../../../dashboard/i18n.ts";
-import type { Visitor } from "../../../dashboard/visitor/visitor.ts";
+import { formatCount, formatDuration } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { type RouteFilter, type RouteGroup, routeGroups, rowOf } from "./route_filter.ts";
 import { serviceTexts } from "./service_texts.ts";
-import { frameTexts } from "../texts.ts";
+import { frameTexts } from "../base/texts.ts";
 
 /** Models up to which a search shows their routes open. */
 const openedModels = 5;

@@ -7,20 +7,24 @@
  * - Never: turns a switch without an audit line.
  */
 import { Hono } from "hono";
-import { maxSwitchReasonChars, type Switches } from "../../../../kv/operators/control.ts";
-import { routeActions, setMaintenance, switchRoute } from "../../../../kv/operators/switches.ts";
+import { maxSwitchReasonChars, type Switches } from "../../../../kv/engine/control/control.ts";
+import {
+  routeActions,
+  setMaintenance,
+  switchRoute,
+} from "../../../../kv/people/operators/switches.ts";
 import { Card, PostForm, SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
-import { readForm } from "../../../dashboard/form_data.ts";
-import { formatDateTime } from "../../../dashboard/format.ts";
-import type { DashboardEnv, Visitor } from "../../../dashboard/visitor/visitor.ts";
-import type { OperatorDeps } from "../deps.ts";
-import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../frame.tsx";
+import { readForm } from "../../../dashboard/page/form_data.ts";
+import { formatDateTime } from "../../../dashboard/text/format.ts";
+import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
 import { changedRowPath, readRouteFilter, rowOf } from "./route_filter.ts";
 import { RouteList } from "./route_list.tsx";
 import { serviceTexts } from "./service_texts.ts";
-import { frameTexts } from "../texts.ts";
-import type { OperatorPage } from "../page.ts";
+import { frameTexts } from "../base/texts.ts";
+import type { OperatorPage } from "../base/page.ts";
 
 async function servicePage(c: OperatorContext, deps: OperatorDeps, problem?: string) {
   const visitor = c.get("visitor");

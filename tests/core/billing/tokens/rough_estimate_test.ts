@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import { maxReportedTokens } from "../../../../core/billing/limits.ts";
+import { maxReportedTokens } from "../../../../core/billing/tokens/limits.ts";
 import {
   estimateOutputTokens,
   roughInputTokens,

@@ -5,8 +5,8 @@ import {
   offerSearch,
 } from "../../../../core/calls/web_search/search_function.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import type { ProviderStyle, Style } from "../../../../core/wire/contract.ts";
-import { readConversation, writeConversation } from "../../../../core/wire/convert.ts";
+import type { ProviderStyle, Style } from "../../../../core/wire/contract/contract.ts";
+import { readConversation, writeConversation } from "../../../../core/wire/convert/convert.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 
 const options = { capabilities: {}, upstreamModel: "m", maxOutputTokens: 4_096 };

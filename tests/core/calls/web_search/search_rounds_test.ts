@@ -8,10 +8,10 @@ import {
 } from "../../../../core/calls/web_search/search_rounds.ts";
 import { offerSearch } from "../../../../core/calls/web_search/search_function.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import { bodyOf } from "../../../../core/upstream/given_body.ts";
+import { bodyOf } from "../../../../core/net/transport/given_body.ts";
 import type { Conversation } from "../../../../core/wire/conversation/mod.ts";
-import { readConversation } from "../../../../core/wire/convert.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { readConversation } from "../../../../core/wire/convert/convert.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 
 const chunk = (delta: object, finish_reason: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason }] })}\n\n`;

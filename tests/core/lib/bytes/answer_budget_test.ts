@@ -2,7 +2,7 @@ import * as fc from "../../../support/property.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { AnswerBudget, answerWaitMs } from "../../../../core/lib/bytes/answer_budget.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 
 const bounds = { total: 100, perOwner: 60 };

@@ -1,7 +1,7 @@
 import * as fc from "../../../support/property.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { type BufferedBytes, ByteBudget } from "../../../../core/lib/bytes/byte_budget.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 
 const bounds = { total: 100, perOwner: 60 };
 

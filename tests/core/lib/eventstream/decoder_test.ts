@@ -2,7 +2,7 @@
 import { EventStreamCodec } from "@smithy/eventstream-codec";
 import * as fc from "../../../support/property.ts";
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
-import { crc32 } from "../../../../core/lib/eventstream/crc32.ts";
+import { crc32 } from "../../../../core/lib/hash/crc32.ts";
 import { EventStreamDecoder, EventStreamFault } from "../../../../core/lib/eventstream/decoder.ts";
 
 const codec = new EventStreamCodec(

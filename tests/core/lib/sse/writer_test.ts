@@ -1,5 +1,5 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
-import { InvariantError } from "../../../../core/lib/assert.ts";
+import { InvariantError } from "../../../../core/lib/base/assert.ts";
 import { SseSplitter } from "../../../../core/lib/sse/splitter.ts";
 import { encodeSseComment, encodeSseEvent } from "../../../../core/lib/sse/writer.ts";
 

@@ -1,6 +1,6 @@
 import * as fc from "../../../support/property.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { audioSeconds } from "../../../../core/media/audio/measure.ts";
 import { canProbe } from "../../../support/media_probe.ts";
 

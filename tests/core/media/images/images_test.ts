@@ -1,23 +1,23 @@
 import { joined } from "../../../../core/lib/bytes/byte_parts.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { readImageAnswer } from "../../../../core/media/images/answer.ts";
 import { answerAsStream } from "../../../../core/media/images/answer_as_stream.ts";
 import { chargeForImages } from "../../../../core/media/images/charge.ts";
 import { type ImageEndpoint, readImageRequest } from "../../../../core/media/images/request.ts";
 import { createImagePipe } from "../../../../core/media/images/stream.ts";
 import { imageUpstreamBody } from "../../../../core/media/images/upstream_body.ts";
-import type { UpstreamBodyTools } from "../../../../core/media/upstream_body.ts";
+import type { UpstreamBodyTools } from "../../../../core/media/base/upstream_body.ts";
 import {
   multipartBoundary,
   type NewFormPart,
   partText,
   readForm,
   writeForm,
-} from "../../../../core/media/multipart.ts";
-import type { Outcome } from "../../../../core/billing/receipt.ts";
-import { FakeExchange } from "../../calls/fake_exchange.ts";
+} from "../../../../core/calls/body/multipart.ts";
+import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
+import { FakeExchange } from "../../calls/stream/fake_exchange.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -1,10 +1,10 @@
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import { fieldsOfForm, fieldsOfJson } from "../../../../core/media/fields.ts";
-import { type NewFormPart, readForm, writeForm } from "../../../../core/media/multipart.ts";
+import { fieldsOfForm, fieldsOfJson } from "../../../../core/calls/body/fields.ts";
+import { type NewFormPart, readForm, writeForm } from "../../../../core/calls/body/multipart.ts";
 import { readVideoRequest, type VideoRequest } from "../../../../core/media/video/request.ts";
-import { specVideoRules } from "../../../../core/media/video/rules.ts";
+import { specVideoRules } from "../../../../core/catalog/entries/video_rules.ts";
 
 type Model = keyof typeof specVideoRules;
 const models: readonly Model[] = ["A", "B", "C", "D"];

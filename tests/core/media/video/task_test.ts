@@ -1,8 +1,11 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import type { AccountId, ApiKeyId, RequestId, VideoId } from "../../../../core/lib/ids.ts";
+import type { AccountId, ApiKeyId, RequestId, VideoId } from "../../../../core/lib/ids/ids.ts";
 import { videoDeleted, videoList, videoObject } from "../../../../core/media/video/object.ts";
-import { specVideoRules, videoPriceProblems } from "../../../../core/media/video/rules.ts";
+import {
+  specVideoRules,
+  videoPriceProblems,
+} from "../../../../core/catalog/entries/video_rules.ts";
 import {
   advance,
   isFinal,

@@ -1,10 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import type { BodyStyle } from "../../../support/body_style.ts";
-import {
-  type BillableFeature,
-  billableFeatures,
-} from "../../../../core/wire/billable_features/features.ts";
+import { type BillableFeature, billableFeatures } from "../../../../core/wire/contract/features.ts";
 import {
   billableFieldNames,
   findBillableFeatures,

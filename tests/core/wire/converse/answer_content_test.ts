@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { decodeBase64, encodeBase64 } from "../../../../core/lib/runtime/mod.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import type { ProviderStyle, Style } from "../../../../core/wire/contract.ts";
-import { convertAnswer } from "../../../../core/wire/convert.ts";
+import type { ProviderStyle, Style } from "../../../../core/wire/contract/contract.ts";
+import { convertAnswer } from "../../../../core/wire/convert/convert.ts";
 import { readAnswer } from "../../../../core/wire/mod.ts";
 import { answerFrames } from "../../../../core/wire/stream/answer_frames.ts";
 import { context, convertedAnswer } from "../conversion/converting.ts";

@@ -1,7 +1,7 @@
 /** Answers as the vendor sends them, whole and streamed, for clients of every style. */
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
-import { readAnswer } from "../../../../core/wire/answer_reading.ts";
+import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
 import { readConverseUsage } from "../../../../core/wire/converse/usage.ts";
 import { convertedAnswer } from "../conversion/converting.ts";
 import { streamed } from "../conversion/streaming.ts";

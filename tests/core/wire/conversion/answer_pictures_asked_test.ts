@@ -1,6 +1,6 @@
 /** A request for pictures in the answer reaches the models that make them, and is refused by its place elsewhere. */
 import { assertEquals } from "../../../support/assert.ts";
-import type { ProviderStyle } from "../../../../core/wire/contract.ts";
+import type { ProviderStyle } from "../../../../core/wire/contract/contract.ts";
 import { accepted, converted, refusal } from "./converting.ts";
 
 const chat = { model: "m", messages: [{ role: "user", content: "Draw." }] };

@@ -1,10 +1,10 @@
 /** Pictures that models make: each style that has a form for them carries them, and nobody pays for a lost one. */
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
-import { convertAnswer } from "../../../../core/wire/convert.ts";
-import { readAnswer } from "../../../../core/wire/answer_reading.ts";
-import type { ProviderStyle } from "../../../../core/wire/contract.ts";
+import { convertAnswer } from "../../../../core/wire/convert/convert.ts";
+import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
+import type { ProviderStyle } from "../../../../core/wire/contract/contract.ts";
 import { answerFrames } from "../../../../core/wire/stream/answer_frames.ts";
 import { pipeText } from "../native/piping.ts";
 import { context, convertedAnswer } from "./converting.ts";

@@ -1,6 +1,6 @@
 /** Whole answers both ways, row by row (docs/conversion.md#answers). */
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { convertedAnswer } from "./converting.ts";
 

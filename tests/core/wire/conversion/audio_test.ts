@@ -1,7 +1,7 @@
 /** Sound in requests goes to the models that hear, from every client that can send it, and is refused elsewhere. */
 import { assertEquals } from "../../../support/assert.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import type { ProviderStyle, Style } from "../../../../core/wire/contract.ts";
+import type { ProviderStyle, Style } from "../../../../core/wire/contract/contract.ts";
 import { accepted, refusal } from "./converting.ts";
 
 const data = "UklGRg==";

@@ -1,5 +1,5 @@
 import { assertEquals } from "../../../support/assert.ts";
-import type { RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
+import type { RouteCapabilities, Style } from "../../../../core/wire/contract/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { converted } from "./converting.ts";
 

@@ -1,11 +1,11 @@
 /** Whatever comes in, conversion ends in a result or in an error of ours that names a field: never in a bug. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import { convertAnswer, convertRequest } from "../../../../core/wire/convert.ts";
-import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";
+import { convertAnswer, convertRequest } from "../../../../core/wire/convert/convert.ts";
+import { createConvertingPipe } from "../../../../core/wire/convert/converting_pipe.ts";
 import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import type { Style } from "../../../../core/wire/contract/contract.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { chatAnswer, messagesAnswer } from "./arbitrary_answers.ts";
 import { context } from "./converting.ts";

@@ -5,11 +5,14 @@ import {
   assertStringIncludes,
   assertThrows,
 } from "../../../support/assert.ts";
-import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";
-import type { ConversionMemory } from "../../../../core/wire/contract.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { createConvertingPipe } from "../../../../core/wire/convert/converting_pipe.ts";
+import type { ConversionMemory } from "../../../../core/wire/contract/contract.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
-import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../../../../core/wire/limits.ts";
+import {
+  bufferedBlockBytes,
+  maxToolCallsPerAnswer,
+} from "../../../../core/wire/contract/limits.ts";
 import { context, converted } from "./converting.ts";
 import { framesOf, readMessagesStream } from "./stream_clients.ts";
 import { chatFrames, chunk, streamed } from "./streaming.ts";

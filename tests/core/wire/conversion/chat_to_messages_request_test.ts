@@ -1,6 +1,6 @@
 /** A Chat request for a Messages route, row by row (docs/conversion.md#requests-chat-client-messages-model). */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import type { RouteCapabilities } from "../../../../core/wire/contract.ts";
+import type { RouteCapabilities } from "../../../../core/wire/contract/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, converted, refusal } from "./converting.ts";
 

@@ -1,12 +1,12 @@
 /** Several answers to one prompt (`n`, `candidateCount`) are carried between Chat and Gemini, whole and streamed. */
 import * as fc from "../../../support/property.ts";
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
-import type { ConversionMemory, ProviderStyle } from "../../../../core/wire/contract.ts";
-import { collectAnswer } from "../../../../core/wire/stream/collected_answer.ts";
-import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";
-import { createNativePipe } from "../../../../core/wire/stream/native_pipe.ts";
+import type { ConversionMemory, ProviderStyle } from "../../../../core/wire/contract/contract.ts";
+import { collectAnswer } from "../../../../core/wire/convert/collected_answer.ts";
+import { createConvertingPipe } from "../../../../core/wire/convert/converting_pipe.ts";
+import { createNativePipe } from "../../../../core/wire/convert/native_pipe.ts";
 import { accepted, context, convertedAnswer, refusal } from "./converting.ts";
 import { streamed } from "./streaming.ts";
 

@@ -1,6 +1,6 @@
 /** Shared by the tests of conversion: one call of each kind with the dull parameters filled in. */
 import { assertEquals } from "../../../support/assert.ts";
-import { convertAnswer, convertRequest } from "../../../../core/wire/convert.ts";
+import { convertAnswer, convertRequest } from "../../../../core/wire/convert/convert.ts";
 import type {
   ConversionMemory,
   ConversionOptions,
@@ -8,9 +8,9 @@ import type {
   ProviderStyle,
   RouteCapabilities,
   Style,
-} from "../../../../core/wire/contract.ts";
+} from "../../../../core/wire/contract/contract.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 
 export const context: PipeContext = {

@@ -4,7 +4,7 @@ import type {
   ConversionOptions,
   RouteCapabilities,
   Style,
-} from "../../../../core/wire/contract.ts";
+} from "../../../../core/wire/contract/contract.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { type Converted, converted, refusal } from "./converting.ts";

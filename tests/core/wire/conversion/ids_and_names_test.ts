@@ -1,8 +1,8 @@
 /** Ids and names change by pure functions (docs/internals/WIRE_FORMATS.md#ids-and-names). */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import { CallIds } from "../../../../core/wire/answer_ids.ts";
-import { hashBase62, hashHex } from "../../../../core/wire/tools/short_hash.ts";
+import { CallIds } from "../../../../core/wire/fields/answer_ids.ts";
+import { hashBase62, hashHex } from "../../../../core/lib/hash/short_hash.ts";
 import { toolIdFor, wordId } from "../../../../core/wire/tools/tool_ids.ts";
 import { toolNameFor } from "../../../../core/wire/tools/tool_names.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";

@@ -1,10 +1,10 @@
 /** Requests as large as they may be, of shapes that a careless conversion takes minutes for: nothing else runs then. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { normalizeTurns } from "../../../../core/wire/normalize_turns.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
-import { convertRequest } from "../../../../core/wire/convert.ts";
-import { sealPrefix } from "../../../../core/wire/reasoning_seal.ts";
-import { dialectOf } from "../../../../core/wire/stream/dialects.ts";
+import { normalizeTurns } from "../../../../core/wire/fields/normalize_turns.ts";
+import type { Style } from "../../../../core/wire/contract/contract.ts";
+import { convertRequest } from "../../../../core/wire/convert/convert.ts";
+import { sealPrefix } from "../../../../core/wire/fields/reasoning_seal.ts";
+import { dialectOf } from "../../../../core/wire/convert/dialects.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const options = { capabilities: { mid_system: true }, upstreamModel: "m", maxOutputTokens: 1_000 };

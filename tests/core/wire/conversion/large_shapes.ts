@@ -1,7 +1,7 @@
 /** Conversions of requests by their shape, and by the number of what is in them. */
 import { assert } from "../../../support/assert.ts";
 import type { Cases } from "../../../support/steps.ts";
-import { convertRequest } from "../../../../core/wire/convert.ts";
+import { convertRequest } from "../../../../core/wire/convert/convert.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const options = { capabilities: { mid_system: true }, upstreamModel: "m", maxOutputTokens: 1_000 };

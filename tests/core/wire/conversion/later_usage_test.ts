@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { joinReports } from "../../../../core/wire/stream/usage_reports.ts";
-import type { ProviderStyle } from "../../../../core/wire/contract.ts";
-import { billedInputTokens, type TokenUsage } from "../../../../core/billing/token_usage.ts";
+import type { ProviderStyle } from "../../../../core/wire/contract/contract.ts";
+import { billedInputTokens, type TokenUsage } from "../../../../core/billing/tokens/token_usage.ts";
 import { pipeText } from "../native/piping.ts";
 import {
   clientStyles,

@@ -1,6 +1,6 @@
 /** Tools of Messages clients that are found, added or removed in the course of a conversation, as Claude Code does. */
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
-import type { ProviderStyle } from "../../../../core/wire/contract.ts";
+import type { ProviderStyle } from "../../../../core/wire/contract/contract.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { accepted, type Converted, refusal } from "./converting.ts";
 

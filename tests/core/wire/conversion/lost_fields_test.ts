@@ -1,6 +1,6 @@
 /** Fields that were once lost silently; each is carried, named or refused. */
 import { assertEquals } from "../../../support/assert.ts";
-import type { RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
+import type { RouteCapabilities, Style } from "../../../../core/wire/contract/contract.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { list } from "../../../conformance/clients.ts";
 import { accepted, type Converted, converted, refusal } from "./converting.ts";

@@ -1,7 +1,7 @@
 /** A Messages stream for a Chat client (docs/conversion.md#streams). */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
-import { streamCitationChars } from "../../../../core/wire/limits.ts";
+import { streamCitationChars } from "../../../../core/wire/contract/limits.ts";
 import { context, convertedAnswer } from "./converting.ts";
 import { framesOf, joinedDetails, readChatStream } from "./stream_clients.ts";
 import { messagesFrames, type StreamCall, streamed } from "./streaming.ts";

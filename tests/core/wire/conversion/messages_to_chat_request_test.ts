@@ -1,6 +1,6 @@
 /** A Messages request for a Chat route, row by row (docs/conversion.md#requests-messages-client-chat-model). */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import type { RouteCapabilities } from "../../../../core/wire/contract.ts";
+import type { RouteCapabilities } from "../../../../core/wire/contract/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, converted, refusal } from "./converting.ts";
 

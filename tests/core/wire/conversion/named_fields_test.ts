@@ -3,12 +3,16 @@
  * is refused, or stands in the short list of what may go in silence.
  */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import type { ProviderStyle, RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
-import { convertRequest } from "../../../../core/wire/convert.ts";
-import { chatRequest } from "../../../../sandbox/vendor_validators/chat_schema.ts";
-import { geminiRequest } from "../../../../sandbox/vendor_validators/gemini_schema.ts";
-import { messagesRequest } from "../../../../sandbox/vendor_validators/messages_schema.ts";
-import { responsesRequest } from "../../../../sandbox/vendor_validators/responses_schema.ts";
+import type {
+  ProviderStyle,
+  RouteCapabilities,
+  Style,
+} from "../../../../core/wire/contract/contract.ts";
+import { convertRequest } from "../../../../core/wire/convert/convert.ts";
+import { chatRequest } from "../../../../sandbox/vendor_validators/openai/chat_schema.ts";
+import { geminiRequest } from "../../../../sandbox/vendor_validators/google/gemini_schema.ts";
+import { messagesRequest } from "../../../../sandbox/vendor_validators/anthropic/messages_schema.ts";
+import { responsesRequest } from "../../../../sandbox/vendor_validators/openai/responses_schema.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { styles, targetStyles } from "../../../conformance/recordings.ts";
 import { fetchedFor, routes } from "../../../conformance/routes.ts";

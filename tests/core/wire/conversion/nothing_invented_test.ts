@@ -1,9 +1,9 @@
 /** What a provider or a client left empty never becomes a call, and no number is read into an error text. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
+import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
-import { readAnswer } from "../../../../core/wire/answer_reading.ts";
-import { createNativePipe } from "../../../../core/wire/stream/native_pipe.ts";
+import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
+import { createNativePipe } from "../../../../core/wire/convert/native_pipe.ts";
 import { readProviderError } from "../../../../core/wire/errors/provider_error.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, context, convertedAnswer } from "./converting.ts";

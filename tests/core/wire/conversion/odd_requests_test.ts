@@ -1,7 +1,7 @@
 /** Requests in the forms of other vendors than the style's own: read as what they mean. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { chatDialect } from "../../../../core/wire/chat/dialect.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
+import type { Style } from "../../../../core/wire/contract/contract.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, refusal } from "./converting.ts";
 

@@ -1,9 +1,9 @@
 /** Chat and Responses are one vendor's: what both have survives the way there and back, requests, answers and streams. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
+import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
-import { errorBody } from "../../../../core/errors.ts";
+import { errorBody } from "../../../../core/lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { readResponsesStream } from "../../../support/strict_client/strict_client_responses.ts";
 import { accepted, convertedAnswer, refusal } from "./converting.ts";

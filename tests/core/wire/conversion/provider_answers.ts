@@ -1,5 +1,5 @@
 /** Answers with a text, a reason and counts, as providers of each style write them, whole and streamed. */
-import type { ProviderStyle, Style } from "../../../../core/wire/contract.ts";
+import type { ProviderStyle, Style } from "../../../../core/wire/contract/contract.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 export const clientStyles: readonly Style[] = ["chat", "messages", "responses", "gemini"];

@@ -1,7 +1,11 @@
 /** What a route cannot carry is named by the client's own path, and thinking that is left open is not lost. */
 import { assertEquals } from "../../../support/assert.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import type { ProviderStyle, RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
+import type {
+  ProviderStyle,
+  RouteCapabilities,
+  Style,
+} from "../../../../core/wire/contract/contract.ts";
 import { accepted, converted } from "./converting.ts";
 
 const asked: Readonly<Record<Style, JsonObject>> = {

@@ -1,8 +1,8 @@
 /** How answers end: each word of a provider, in each style, whole and streamed, converted and native. */
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
-import { GatewayError } from "../../../../core/errors.ts";
-import { readAnswer } from "../../../../core/wire/answer_reading.ts";
-import type { ProviderStyle, Style } from "../../../../core/wire/contract.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
+import type { ProviderStyle, Style } from "../../../../core/wire/contract/contract.ts";
 import { pipeText } from "../native/piping.ts";
 import { convertedAnswer } from "./converting.ts";
 import { clientStyles, providerStyles, streamedAnswer, wholeAnswer } from "./provider_answers.ts";

@@ -1,12 +1,12 @@
 /** Shared by the tests of converting pipes: transcripts in, text out, by any split. */
-import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";
+import { createConvertingPipe } from "../../../../core/wire/convert/converting_pipe.ts";
 import type {
   ConversionMemory,
   PipeContext,
   ProviderStyle,
   StreamReading,
   Style,
-} from "../../../../core/wire/contract.ts";
+} from "../../../../core/wire/contract/contract.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
 import { context } from "./converting.ts";
 

@@ -4,11 +4,11 @@
  */
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import type { ConversionMemory } from "../../../../core/wire/contract.ts";
-import { createConvertingPipe } from "../../../../core/wire/stream/converting_pipe.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import type { ConversionMemory } from "../../../../core/wire/contract/contract.ts";
+import { createConvertingPipe } from "../../../../core/wire/convert/converting_pipe.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
-import { bufferedBlockBytes } from "../../../../core/wire/limits.ts";
+import { bufferedBlockBytes } from "../../../../core/wire/contract/limits.ts";
 import { accepted, context, type Converted, convertedAnswer } from "./converting.ts";
 import { readChatStream } from "./stream_clients.ts";
 import { messagesFrames, streamed } from "./streaming.ts";

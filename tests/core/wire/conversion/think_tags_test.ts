@@ -1,10 +1,10 @@
 /** `<think>…</think>` in the text of an answer becomes reasoning where the route says so, in any pieces. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import type { ConversionMemory, ThinkTags } from "../../../../core/wire/contract.ts";
-import { restoreAnswer } from "../../../../core/wire/stream/answer_restoration.ts";
+import type { ConversionMemory, ThinkTags } from "../../../../core/wire/contract/contract.ts";
+import { restoreAnswer } from "../../../../core/wire/convert/answer_restoration.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
-import { splitThinking, thinkingSink } from "../../../../core/wire/fields/think_tags.ts";
+import { splitThinking, thinkingSink } from "../../../../core/wire/convert/think_tags.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { converted, convertedAnswer } from "./converting.ts";
 import { chatFrames, chunk, streamed } from "./streaming.ts";

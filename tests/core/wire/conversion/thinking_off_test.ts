@@ -1,9 +1,13 @@
 /** Thinking that a client switches off is off, or the client hears that it is not. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { withoutIdleEffort } from "../../../../core/calls/request/idle_effort.ts";
+import { withoutIdleEffort } from "../../../../core/calls/exchange/idle_effort.ts";
 import { presetOf } from "../../../../core/catalog/presets/mod.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import type { ProviderStyle, RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
+import type {
+  ProviderStyle,
+  RouteCapabilities,
+  Style,
+} from "../../../../core/wire/contract/contract.ts";
 import { converted } from "./converting.ts";
 
 const messages = [{ role: "user", content: "Hi" }];

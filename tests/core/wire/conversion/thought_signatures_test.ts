@@ -3,7 +3,7 @@
  * way: the sealed block stands directly before its call.
  */
 import { assertEquals } from "../../../support/assert.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
+import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { readMessagesStream as readStrictMessages } from "../../../support/strict_client/strict_client_messages.ts";
 import { readResponsesStream as readStrictResponses } from "../../../support/strict_client/strict_client_responses.ts";

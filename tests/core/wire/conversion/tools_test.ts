@@ -1,19 +1,19 @@
 /** What is done to tools on the way there is undone on the way back; capabilities and schemas keep their rules. */
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import { restoreAnswer } from "../../../../core/wire/stream/answer_restoration.ts";
+import { restoreAnswer } from "../../../../core/wire/convert/answer_restoration.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { budgetOf, effortOf, nearestEffort } from "../../../../core/wire/fields/effort.ts";
 import {
   resolveCapabilities,
   routeCapabilitiesSchema,
-} from "../../../../core/wire/capabilities.ts";
+} from "../../../../core/wire/contract/capabilities.ts";
 import { JsonProgress } from "../../../../core/lib/json/json_progress.ts";
 import {
   allowsStrictChat,
   allowsStrictMessages,
   messagesFormatSchema,
-} from "../../../../core/wire/tools/json_schema.ts";
+} from "../../../../core/wire/tools/schemas/json_schema.ts";
 import { type BlockEvent, BlockSequencer } from "../../../../core/wire/stream/sequencer.ts";
 import { answerArguments, argumentsObject } from "../../../../core/wire/tools/tool_arguments.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";

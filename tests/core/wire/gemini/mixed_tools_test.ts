@@ -1,7 +1,7 @@
 /** Hosted tools beside functions, in the form that each generation and service of the vendor takes. */
 import { assertEquals } from "../../../support/assert.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import type { RouteCapabilities, Style } from "../../../../core/wire/contract.ts";
+import type { RouteCapabilities, Style } from "../../../../core/wire/contract/contract.ts";
 import { accepted, refusal } from "../conversion/converting.ts";
 
 type Client = Exclude<Style, "gemini">;

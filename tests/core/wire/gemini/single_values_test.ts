@@ -1,7 +1,7 @@
 /** A single value in place of a list, as the vendor's parser accepts it and some libraries always send it. */
 import { assertEquals } from "../../../support/assert.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
-import type { ProviderStyle } from "../../../../core/wire/contract.ts";
+import type { ProviderStyle } from "../../../../core/wire/contract/contract.ts";
 import { converted } from "../conversion/converting.ts";
 
 const whole: JsonObject = {

@@ -1,6 +1,6 @@
 import { assertEquals } from "../../../support/assert.ts";
-import { readAnswer } from "../../../../core/wire/answer_reading.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
+import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
+import type { Style } from "../../../../core/wire/contract/contract.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 
 const messages = (content: JsonObject[], rest: JsonObject = {}): JsonObject => ({

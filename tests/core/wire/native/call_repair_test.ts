@@ -1,7 +1,10 @@
 /** Tool calls of native Chat answers that break the contract of the style. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import { needsCallRepair, withTextArguments } from "../../../../core/wire/chat/call_repair.ts";
+import {
+  needsCallRepair,
+  withTextArguments,
+} from "../../../../core/wire/chat/answer/call_repair.ts";
 import { assertSplitMakesNoDifference, pipeText } from "./piping.ts";
 
 const chunk = (calls: JsonObject[], choice = 0) =>

@@ -1,7 +1,7 @@
 /** A native Chat provider never sees the reasoning that the gateway wrote for the client of another style's model. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
-import type { RouteCapabilities } from "../../../../core/wire/contract.ts";
+import type { RouteCapabilities } from "../../../../core/wire/contract/contract.ts";
 import { withoutOwnReasoning } from "../../../../core/wire/mod.ts";
 import { convertedAnswer } from "../conversion/converting.ts";
 

@@ -1,11 +1,11 @@
 import { assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import type { StreamReading, Style } from "../../../../core/wire/contract.ts";
+import type { StreamReading, Style } from "../../../../core/wire/contract/contract.ts";
 import {
   createNativePipe,
   type NativePipeContext,
-} from "../../../../core/wire/stream/native_pipe.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+} from "../../../../core/wire/convert/native_pipe.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

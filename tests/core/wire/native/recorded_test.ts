@@ -3,7 +3,7 @@
  * `messages/`, `chat/`, `responses/` and `errors/` full of `*.sse` files. Without it the test is left out.
  */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
+import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { assertSplitMakesNoDifference, pipeParts } from "./piping.ts";
 
 // An empty name is none, as in the conformance suite.

@@ -1,9 +1,9 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { inClientTerms } from "../../../../core/wire/stream/client_model.ts";
-import type { Style } from "../../../../core/wire/contract.ts";
+import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
-import { createNativePipe } from "../../../../core/wire/stream/native_pipe.ts";
-import { errorBody } from "../../../../core/errors.ts";
+import { createNativePipe } from "../../../../core/wire/convert/native_pipe.ts";
+import { errorBody } from "../../../../core/lib/errors/errors.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
 
 const names = { clientModel: "premium-1", upstreamModel: "vendor-9" };

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
-import { GatewayError } from "../../../../core/errors.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
-import { normalizeTurns } from "../../../../core/wire/normalize_turns.ts";
+import { normalizeTurns } from "../../../../core/wire/fields/normalize_turns.ts";
 import type { Block, Conversation } from "../../../../core/wire/conversation/mod.ts";
-import type { RouteCapabilities } from "../../../../core/wire/capabilities.ts";
+import type { RouteCapabilities } from "../../../../core/wire/contract/capabilities.ts";
 import { responsesDialect } from "../../../../core/wire/responses/dialect.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import { GatewayError } from "../../../../core/errors.ts";
-import { maxAnswerBytes, maxToolCallsPerAnswer } from "../../../../core/wire/limits.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { maxAnswerBytes, maxToolCallsPerAnswer } from "../../../../core/wire/contract/limits.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import type { PipeContext } from "../../../../core/wire/contract.ts";
+import type { PipeContext } from "../../../../core/wire/contract/contract.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
 import { responsesDialect } from "../../../../core/wire/responses/dialect.ts";
 import {

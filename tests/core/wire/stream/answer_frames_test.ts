@@ -2,8 +2,8 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { answerFrames } from "../../../../core/wire/stream/answer_frames.ts";
-import type { ProviderStyle } from "../../../../core/wire/contract.ts";
-import { collectAnswer } from "../../../../core/wire/stream/collected_answer.ts";
+import type { ProviderStyle } from "../../../../core/wire/contract/contract.ts";
+import { collectAnswer } from "../../../../core/wire/convert/collected_answer.ts";
 import { context, convertedAnswer } from "../conversion/converting.ts";
 import { clientStyles, providerStyles, wholeAnswer } from "../conversion/provider_answers.ts";
 import { pipeText } from "../native/piping.ts";

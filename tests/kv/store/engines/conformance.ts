@@ -1,8 +1,8 @@
 /** What every engine of the store must do. Each engine's test file runs it over stores that it opens. */
 import * as fc from "../../../support/property.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
-import { encodeKey } from "../../../../kv/store/tuple_key.ts";
-import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
+import { encodeKey } from "../../../../kv/engine/parts/tuple_key.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { until } from "../../../support/until.ts";
 
 /** A new empty store that several clients open. */

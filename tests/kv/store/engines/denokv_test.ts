@@ -1,5 +1,5 @@
 import { systemClock } from "../../../../core/lib/time/clock.ts";
-import { KvConnectStore } from "../../../../kv/store/kv_connect/kv_connect_store.ts";
+import { KvConnectStore } from "../../../../kv/engine/kv_connect/kv_connect_store.ts";
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import { denokvProgram, startDenokv } from "../../../support/servers/denokv_server.ts";
 import { testEngine, testExpiry } from "./conformance.ts";

@@ -3,7 +3,7 @@
  * never something wrong that moves money. Each engine's test file runs the suite over stores behind a faulty way.
  */
 import { sleep } from "../../../../core/lib/time/sleep.ts";
-import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { runRandom } from "../../../support/random.ts";
 

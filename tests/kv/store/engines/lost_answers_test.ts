@@ -1,7 +1,7 @@
 /** The engines behind a way that loses, doubles and delays what passes. */
 import { systemClock } from "../../../../core/lib/time/clock.ts";
-import { KvConnectStore } from "../../../../kv/store/kv_connect/kv_connect_store.ts";
-import { openPostgres } from "../../../../kv/store/postgres/open_postgres.ts";
+import { KvConnectStore } from "../../../../kv/engine/kv_connect/kv_connect_store.ts";
+import { openPostgres } from "../../../../kv/engine/postgres/open_postgres.ts";
 import { denokvProgram, startDenokv } from "../../../support/servers/denokv_server.ts";
 import {
   type KvConnectFate,

@@ -1,7 +1,7 @@
 /** The engine for PostgreSQL behind PgBouncer, which gives the statements of one client to several connections. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
-import { openPostgres } from "../../../../kv/store/postgres/open_postgres.ts";
+import { openPostgres } from "../../../../kv/engine/postgres/open_postgres.ts";
 import { hasPgBouncer, startPgBouncer } from "../../../support/servers/pgbouncer_server.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
 import { testEngine } from "./conformance.ts";

@@ -2,9 +2,9 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { systemTimer } from "../../../../core/lib/time/deadlines.ts";
-import { CommitWatch } from "../../../../kv/store/commit_watch.ts";
-import { openStore } from "../../../../kv/store/store.ts";
-import { StoreUnavailableError } from "../../../../kv/store/store_unavailable.ts";
+import { CommitWatch } from "../../../../kv/engine/parts/commit_watch.ts";
+import { openStore } from "../../../../kv/engine/opening/store.ts";
+import { StoreUnavailableError } from "../../../../kv/engine/store/store_unavailable.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
 import { until } from "../../../support/until.ts";
 

@@ -1,9 +1,9 @@
 /** Connections to PostgreSQL that fall silent without being closed, as when a firewall has forgotten them. */
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import type { KeyValueStore } from "../../../../kv/store/key_value_store.ts";
-import { openPostgres } from "../../../../kv/store/postgres/open_postgres.ts";
-import { withDeadlines } from "../../../../kv/store/store_deadlines.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { openPostgres } from "../../../../kv/engine/postgres/open_postgres.ts";
+import { withDeadlines } from "../../../../kv/engine/store/store_deadlines.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
 import { startTcpProxy } from "../../../support/servers/tcp_proxy.ts";

@@ -1,5 +1,5 @@
 import { systemClock } from "../../../../core/lib/time/clock.ts";
-import { openPostgres } from "../../../../kv/store/postgres/open_postgres.ts";
+import { openPostgres } from "../../../../kv/engine/postgres/open_postgres.ts";
 import { postgresPrograms, startPostgres } from "../../../support/servers/postgres_server.ts";
 import { testEngine, testExpiry } from "./conformance.ts";
 

@@ -3,8 +3,8 @@ import { assert, assertEquals, assertRejects } from "../../../support/assert.ts"
 import OpenAI from "openai";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { BodyStyle } from "../../../support/body_style.ts";
-import { keepAliveMs } from "../../../../core/calls/limits.ts";
-import { defaultFirstOutputMs } from "../../../../core/routing/limits.ts";
+import { keepAliveMs } from "../../../../core/calls/stream/limits.ts";
+import { defaultFirstOutputMs } from "../../../../core/routing/health/limits.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
   chunk,

@@ -1,9 +1,9 @@
 /** A provider reads a request on a kept connection and hangs up: the gateway cannot know whether it acted on it. */
 import { assertEquals } from "../../../support/assert.ts";
-import { RawPeer } from "../../../core/upstream/raw_peer.ts";
-import { provenRestMs } from "../../../../core/lib/http1/transport.ts";
+import { RawPeer } from "../../../core/net/transport/raw_peer.ts";
+import { provenRestMs } from "../../../../core/net/http1/transport.ts";
 import { plain, styles, transcripts, UnrulyWorld } from "../../../support/worlds/unruly_world.ts";
-import { openMediaWorld } from "../media/media_world.ts";
+import { openMediaWorld } from "../gateway/media_world.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
-import { mockProvider } from "../media/media_world.ts";
+import { mockProvider } from "../gateway/media_world.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 const json = { headers: { "content-type": "application/json" } };

@@ -1,6 +1,6 @@
 import { assertEquals } from "../../../support/assert.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
-import { mockProvider } from "../media/media_world.ts";
+import { mockProvider } from "../gateway/media_world.ts";
 
 const options = { sanitizeOps: false, sanitizeResources: false };
 

@@ -1,9 +1,9 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { breakerConsecutiveFailures } from "../../../../core/routing/breaker.ts";
-import { maintenanceRetrySeconds } from "../../../../core/routing/limits.ts";
-import { controlStaleMs } from "../../../../kv/operators/control.ts";
+import { breakerConsecutiveFailures } from "../../../../core/routing/health/breaker.ts";
+import { maintenanceRetrySeconds } from "../../../../core/routing/health/limits.ts";
+import { controlStaleMs } from "../../../../kv/engine/control/control.ts";
 import { maxOperatorBodyBytes } from "../../../../routes/operator/api/app.ts";
-import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
+import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
 
 const operatorKey = "operator-key-of-24-characters";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
-import { listAuditLines } from "../../../../kv/operators/operator_audit.ts";
+import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
 
 const operatorKey = "operator-key-of-a-test-0123456789";
 

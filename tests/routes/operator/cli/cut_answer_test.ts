@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
-import { openStore } from "../../../../kv/store/store.ts";
+import { openStore } from "../../../../kv/engine/opening/store.ts";
 import { adminSocketPath, serveAdminSocket } from "../../../../routes/operator/cli/socket.ts";
 import { runCommand } from "../../../support/gateways/admin_command.ts";
 import { testConfig } from "../../../support/gateways/gateway_in_process.ts";

@@ -1,10 +1,10 @@
 /** Bodies of known length, from the connection to `readRequestBody`, which has them read to where they stay. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { Reply } from "../../../../core/lib/http1/server/reply.ts";
+import { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import { GatewayError } from "../../../../core/errors.ts";
-import { readRequestBody } from "../../../../routes/http/request_body.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { readRequestBody } from "../../../../routes/http/body/request_body.ts";
 import type { RequestHandler } from "../../../../routes/server/http1/client_connection.ts";
 import { latin1, serve, settled } from "./fake_client.ts";
 

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
-import { Reply } from "../../../../core/lib/http1/server/reply.ts";
+import { Reply } from "../../../../core/net/http1/server/reply.ts";
 import type { ByteSource } from "../../../../core/lib/bytes/byte_source.ts";
 import { serverBounds } from "../../../../routes/server/http1/bounds.ts";
 import type { RequestHandler } from "../../../../routes/server/http1/client_connection.ts";

@@ -1,7 +1,7 @@
 /** The server on real sockets: what only the system can show. */
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { until } from "../../../support/until.ts";
-import { Reply } from "../../../../core/lib/http1/server/reply.ts";
+import { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { type ServerBounds, serverBounds } from "../../../../routes/server/http1/bounds.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import type { ByteSink, ByteSource } from "../../../../core/lib/bytes/byte_source.ts";
-import { Reply } from "../../../../core/lib/http1/server/reply.ts";
+import { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { exchange, latin1, serve, settled } from "./fake_client.ts";
 
 const get = "GET / HTTP/1.1\r\nhost: h\r\n\r\n";

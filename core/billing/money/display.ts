@@ -1,0 +1,61 @@
+/** Formats money and numbers for people, exactly: never through a float. */
+import type { Locale } from "../../lib/base/locale.ts";
+import { formatVnd } from "./micro_vnd.ts";
+
+const marks: Readonly<Record<Locale, { group: string; point: string }>> = {
+  vi: { group: ".", point: "," },
+  en: { group: ",", point: "." },
+};
+
+/**
+ * Formats a decimal text (`-1234.5`) with the separators of the language.
+ *
+ * @example
+ * ```ts
+ * import { formatDecimal } from "./display.ts";
+ * if (formatDecimal("1234567.25", "vi") !== "1.234.567,25") throw new Error();
+ * ```
+ */
+export function formatDecimal(text: string, locale: Locale): string {
+  const negative = text.startsWith("-");
+  const [whole = "", fraction] = text.slice(negative ? 1 : 0).split(".");
+  const { group, point } = marks[locale];
+  const grouped = whole.replace(/\B(?=(\d{3})+$)/g, group);
+  const digits = fraction === undefined ? grouped : grouped + point + fraction;
+  return negative ? `−${digits}` : digits;
+}
+
+/**
+ * Formats an amount in µVND: `100.000 ₫` in Vietnamese, `₫100,000` in English. No digit other than
+ * trailing zeros is dropped.
+ *
+ * @example
+ * ```ts
+ * import { formatMoney } from "./display.ts";
+ * if (formatMoney(100_000_000_000n, "vi") !== "100.000\u00a0₫") throw new Error();
+ * if (formatMoney(-1_245_000n, "en") !== "−₫1.245") throw new Error();
+ * ```
+ */
+export function formatMoney(amountMicroVnd: bigint, locale: Locale): string {
+  const text = formatDecimal(formatVnd(amountMicroVnd), locale);
+  if (locale === "vi") return `${text}\u00a0₫`;
+  return text.startsWith("−") ? `−₫${text.slice(1)}` : `₫${text}`;
+}
+
+/**
+ * Formats money shortly: whole VND from 100 ₫ up, two decimals below, halves rounded away from
+ * zero. Show the exact sum beside it, in a title or a table.
+ *
+ * @example
+ * ```ts
+ * import { formatMoneyShort } from "./display.ts";
+ * if (formatMoneyShort(123_456_789_000n, "en") !== "₫123,457") throw new Error();
+ * if (formatMoneyShort(1_245_000n, "en") !== "₫1.25") throw new Error();
+ * ```
+ */
+export function formatMoneyShort(amountMicroVnd: bigint, locale: Locale): string {
+  const magnitude = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
+  const stepMicroVnd = magnitude >= 100_000_000n ? 1_000_000n : 10_000n;
+  const rounded = (magnitude + stepMicroVnd / 2n) / stepMicroVnd * stepMicroVnd;
+  return formatMoney(amountMicroVnd < 0n ? -rounded : rounded, locale);
+}

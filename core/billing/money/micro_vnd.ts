@@ -1,0 +1,85 @@
+/**
+ * Money in µVND (10⁻⁶ VND), a `bigint` everywhere.
+ *
+ * A price per million tokens is kept in µVND per million tokens, so nothing is ever rounded per
+ * token.
+ */
+import { invariant } from "../../lib/base/assert.ts";
+
+/** µVND in one VND. */
+export const microVndPerVnd = 1_000_000n;
+
+/**
+ * Converts whole VND to µVND.
+ *
+ * @example
+ * ```ts
+ * import { fromVnd } from "./micro_vnd.ts";
+ * if (fromVnd(260) !== 260_000_000n) throw new Error("wrong");
+ * ```
+ *
+ * @throws {InvariantError} if `vnd` is not a whole safe number
+ */
+export function fromVnd(vnd: number): bigint {
+  invariant(Number.isSafeInteger(vnd), `An amount in VND must be a whole number: ${vnd}`);
+  return BigInt(vnd) * microVndPerVnd;
+}
+
+/**
+ * Writes an amount in VND as an exact decimal without trailing zeros, for JSON and headers.
+ *
+ * @example
+ * ```ts
+ * import { formatVnd } from "./micro_vnd.ts";
+ * if (formatVnd(1_245_000n) !== "1.245") throw new Error(formatVnd(1_245_000n));
+ * if (formatVnd(-5n) !== "-0.000005") throw new Error(formatVnd(-5n));
+ * ```
+ */
+export function formatVnd(amountMicroVnd: bigint): string {
+  const sign = amountMicroVnd < 0n ? "-" : "";
+  const magnitude = amountMicroVnd < 0n ? -amountMicroVnd : amountMicroVnd;
+  const whole = magnitude / microVndPerVnd;
+  const fraction = magnitude % microVndPerVnd;
+  if (fraction === 0n) return `${sign}${whole}`;
+  return `${sign}${whole}.${fraction.toString().padStart(6, "0").replace(/0+$/, "")}`;
+}
+
+/**
+ * Parses a decimal amount in VND with at most six decimals; `undefined` for anything else.
+ *
+ * @example
+ * ```ts
+ * import { parseVnd } from "./micro_vnd.ts";
+ * if (parseVnd("1.5") !== 1_500_000n) throw new Error("wrong");
+ * if (parseVnd("1e9") !== undefined || parseVnd("NaN") !== undefined) throw new Error("accepted");
+ * ```
+ */
+export function parseVnd(text: string): bigint | undefined {
+  const match = /^(-?)(\d{1,15})(?:\.(\d{1,6}))?$/.exec(text);
+  if (match === null) return undefined;
+  const [, sign, whole, fraction = ""] = match;
+  const magnitude = BigInt(whole!) * microVndPerVnd + BigInt(fraction.padEnd(6, "0"));
+  return sign === "-" ? -magnitude : magnitude;
+}
+
+/**
+ * Computes the published list figure of a price: VND divided by the list rate, four decimals, half
+ * up. VND is the source; this figure is only shown, never charged.
+ *
+ * @example
+ * ```ts
+ * import { listFigure } from "./micro_vnd.ts";
+ * if (listFigure(8_300_000_000n, 22_000) !== "0.3773") throw new Error(listFigure(8_300_000_000n, 22_000));
+ * ```
+ */
+export function listFigure(microVnd: bigint, listRate: number): string {
+  invariant(microVnd >= 0n, `A price must not be negative: ${microVnd}`);
+  invariant(
+    Number.isSafeInteger(listRate) && listRate > 0,
+    `A list rate must be positive: ${listRate}`,
+  );
+  const rate = BigInt(listRate) * microVndPerVnd;
+  const tenThousandths = (microVnd * 10_000n * 2n + rate) / (2n * rate);
+  const text = tenThousandths.toString().padStart(5, "0");
+  return `${text.slice(0, -4)}.${text.slice(-4)}`;
+}

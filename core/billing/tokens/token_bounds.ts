@@ -1,0 +1,123 @@
+/**
+ * Bounds how much of a provider's report of tokens is believed: what the call itself could have
+ * used, with some slack.
+ */
+import { maxReportedTokens, reportedModelOutputs, reportedOutputExtra } from "./limits.ts";
+import { bytesPerEstimatedToken } from "./rough_estimate.ts";
+
+/**
+ * Context windows of reported input that are believed: configured windows are rounded (128,000 for 131,072),
+ * the routes of a model differ, and a compaction reads the prompt a second time.
+ */
+const reportedContexts = 2;
+
+/**
+ * Context windows of reported input that are believed where the text sent could fill them at a token per
+ * byte: the configured window is too small then.
+ */
+const reportedContextsOfLongText = 4;
+
+/**
+ * Context windows of reported input that are believed where the provider may run tools, since it reads
+ * everything again after each. One vendor stops after 10 rounds; 404,500 tokens on a window of 200,000 were
+ * recorded.
+ */
+const reportedContextsWithTools = 12;
+
+/**
+ * Multiple of the requested output that a report may reach: markers of tool calls count, and tokenizers
+ * differ.
+ */
+const reportedOutputFactor = 2;
+
+/**
+ * The most tokens of a call. A report beyond them is not believed, and the gateway's own count
+ * stays within them too.
+ */
+export interface TokenBounds {
+  /** Input, what was read from caches and written to them included. */
+  readonly input: number;
+  /** Output that the request asks for. */
+  readonly askedOutput: number;
+  /**
+   * Output that the model can produce at all: hidden reasoning, and text beyond what was requested.
+   */
+  readonly possibleOutput: number;
+  /**
+   * Output that the caller requested at most, where the gateway's own count ends. By default that
+   * of the model.
+   */
+  readonly wantedOutput?: number;
+}
+
+/** The facts about a call that bound its tokens. */
+export interface BoundedCall {
+  readonly contextWindow: number;
+  readonly maxOutputTokens: number;
+  /** Answers requested. */
+  readonly choices: number;
+  /** Output tokens that were reserved, for all answers. */
+  readonly reservedOutputTokens: number;
+  /**
+   * The most that the caller can want: its own bound, or without one that of the model with some
+   * slack.
+   */
+  readonly wantedOutputTokens?: number;
+  /** The gateway's own count of the prompt. */
+  readonly estimatedInputTokens: number;
+  /** Input tokens that were reserved. */
+  readonly reservedInputTokens?: number;
+  /** The most tokens that the sent bytes, and what they refer to, can be. */
+  readonly believableInputTokens?: number;
+  /** Whether the request uses tools that the provider runs, and was admitted with them. */
+  readonly hostedTools: boolean;
+}
+
+/**
+ * Computes the bounds of a call. They are wider than what was reserved, since a report that is
+ * slightly larger than expected is usually true; the constants above give the reason for each
+ * width.
+ *
+ * @example
+ * ```ts
+ * import { tokenBounds } from "./token_bounds.ts";
+ * const bounds = tokenBounds({
+ *   contextWindow: 100_000,
+ *   maxOutputTokens: 10_000,
+ *   choices: 1,
+ *   reservedOutputTokens: 100,
+ *   estimatedInputTokens: 12,
+ *   hostedTools: false,
+ * });
+ * if (bounds.input !== 200_000 || bounds.askedOutput !== 264) throw new Error("wrong bounds");
+ * ```
+ */
+export function tokenBounds(call: BoundedCall): TokenBounds {
+  const { contextWindow } = call;
+  const contexts = call.hostedTools ? reportedContextsWithTools : reportedContexts;
+  const longText = Math.min(
+    call.estimatedInputTokens * bytesPerEstimatedToken,
+    contextWindow * reportedContextsOfLongText,
+  );
+  const askedOutput = call.reservedOutputTokens * reportedOutputFactor +
+    reportedOutputExtra;
+  // A tool of the provider reads the prompt again with each of its results, whose contents are not
+  // in the request.
+  const sent = call.hostedTools
+    ? (call.reservedInputTokens ?? Infinity) * reportedContextsWithTools
+    : call.believableInputTokens ?? Infinity;
+  return {
+    input: counted(Math.min(Math.max(contextWindow * contexts, longText), sent)),
+    askedOutput: counted(askedOutput),
+    possibleOutput: counted(Math.max(
+      askedOutput,
+      call.maxOutputTokens * call.choices * reportedModelOutputs,
+    )),
+    ...(call.wantedOutputTokens !== undefined &&
+      { wantedOutput: counted(call.wantedOutputTokens) }),
+  };
+}
+
+function counted(tokens: number): number {
+  return Math.min(tokens, maxReportedTokens);
+}

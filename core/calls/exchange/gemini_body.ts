@@ -1,0 +1,74 @@
+/**
+ * Joins a Gemini request: the model and the form of the answer are in its path, all else in its body, whose field names
+ * may be in camel case or in snake case.
+ */
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { decodeUtf8 } from "../../lib/bytes/decode_utf8.ts";
+import { parseExactly } from "../../lib/json/exact_json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { withReferenceNames } from "../../wire/mod.ts";
+import { type JsonBody, withValue } from "../body/body_form.ts";
+
+/** What the path and the query of a Gemini request say. */
+export interface GeminiPath {
+  readonly model: string;
+  readonly stream: boolean;
+  /** The stream is wanted as one JSON array, not as events. */
+  readonly inArray: boolean;
+}
+
+/**
+ * Adds the members of the path to the value of a body; its bytes stay as they are, for a provider of the same style.
+ *
+ * @throws {GatewayError} `invalid_request` for a field that belongs in the path, or is there in both forms of its name
+ *
+ * @example
+ * ```ts
+ * import { geminiBody } from "./gemini_body.ts";
+ * import { parseJsonBody } from "../body/json_body.ts";
+ * const sent = parseJsonBody(new TextEncoder().encode('{"contents":[],"generation_config":{"top_k":4}}'));
+ * const { value } = geminiBody(sent, { model: "m", stream: true, inArray: false });
+ * if (JSON.stringify(value) !== '{"contents":[],"generationConfig":{"topK":4},"model":"m","stream":true}') {
+ *   throw new Error(JSON.stringify(value));
+ * }
+ * ```
+ */
+export function geminiBody(sent: JsonBody, { model, stream }: GeminiPath): JsonBody {
+  for (const param of ["model", "stream"]) {
+    if (sent.value[param] === undefined) continue;
+    throw new GatewayError("invalid_request", `${param}: belongs in the path`, { param });
+  }
+  const value = withReferenceNames(sent.value);
+  return {
+    ...withValue(sent, { ...value, model, ...(stream ? { stream } : {}) }),
+    mentionsBase64: holdsFile(value["contents"]),
+  };
+}
+
+function holdsFile(contents: Json | undefined): boolean {
+  if (Array.isArray(contents)) return contents.some(holdsFile);
+  if (!isJsonObject(contents)) return false;
+  const { inlineData, parts, functionResponse: result } = contents;
+  return inlineData !== undefined || holdsFile(parts) ||
+    (isJsonObject(result) && holdsFile(result["parts"]));
+}
+
+/** Fields whose members decide what a call costs, in both forms of their names. */
+const decisive = ["generationConfig", "generation_config", "tools"] as const;
+
+/**
+ * Returns the fields that decide the cost and whose bytes differ from what was read, for the native body to carry what
+ * was read. The provider could read a repeated member in another way than the gateway.
+ */
+export function decisiveFields({ bytes, fields }: JsonBody): JsonObject {
+  const changes: JsonObject = {};
+  for (const name of decisive) {
+    const span = fields.get(name);
+    if (span === undefined) continue;
+    const text = decodeUtf8(bytes.subarray(span.start, span.end));
+    const read = parseExactly(text);
+    if (text !== stringifyExactly(read)) changes[name] = read;
+  }
+  return changes;
+}

@@ -1,0 +1,356 @@
+/**
+ * The answer stream of a call: forwards bytes as they come, meters them on the way, and settles the call before the
+ * last event is released.
+ *
+ * It is a pull stream without a queue. A pull of the client reads one chunk of the provider
+ * ({@linkcode ProviderStream}), pushes it through the pipe, and enqueues what comes out; nothing is read ahead, so an
+ * open stream costs little memory and a slow client slows its provider down. The pipe holds the terminal event back.
+ *
+ * Most pulls get some bytes and no end. Where driver and sink can do without promises and copies, such a pull is one
+ * synchronous pass ({@linkcode MeteredSource.onPiece}); everything else is left to the asynchronous loop, which goes on
+ * from the state that the pass has left.
+ *
+ * A stream is in one of four phases:
+ *
+ * | phase     | meaning                                                          | leaves by            |
+ * | --------- | ---------------------------------------------------------------- | -------------------- |
+ * | `unsent`  | the preamble, with the first output, waits for the first pull    | a pull, an end       |
+ * | `idle`    | the client has everything that arrived and does not ask for more | a pull, an end       |
+ * | `pulling` | the client waits for the provider                                | bytes, an end        |
+ * | `ended`   | an end was chosen; the call is settled once, then bytes released | never                |
+ *
+ * Every end goes through `#end`, and the first one wins:
+ *
+ * - the provider finished (`#finish`), or a bound stopped it (`#cut`);
+ * - the provider broke or stalled, the gateway stopped the call, or our own code failed (`#break`);
+ * - **the client left** (`cancel`): the provider is stopped at once and the produced output is charged. Only if the
+ *   answer is already whole, its usage report is read first, for a bounded time.
+ *
+ * What the ends have in common is `#release`: settle, then release the last bytes. If settling fails, the stream ends
+ * with an error or a broken connection, so that no client sees a complete answer that has no receipt.
+ */
+import type { ByteSink, ByteSource } from "../../lib/bytes/byte_source.ts";
+import type { PieceReceiver } from "../../net/transport/transport.ts";
+import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import type { StreamEndCode } from "../../billing/usage/call_failure.ts";
+import type { Outcome } from "../../billing/usage/receipt.ts";
+import { knownFailure, type StartedStream } from "../attempts/attempt.ts";
+import { type CallControl, stopError } from "../attempts/call_control.ts";
+import { keepAliveMs } from "./limits.ts";
+import { ProviderStream } from "./provider_stream.ts";
+import { type StreamBound, StreamBounds, type StreamCut } from "./stream_bounds.ts";
+import { brokenOff, clientLeft, cutShort, finished, type StreamEnd } from "./stream_end.ts";
+
+/** What a metered stream needs of its call. */
+export interface MeteredStreamInput {
+  readonly started: StartedStream;
+  /** Sent after `keepAliveMs` of silence; a comment or ping of the client's style. */
+  readonly keepAlive: Uint8Array;
+  /** Longest silence of the provider. */
+  readonly idleMs: number;
+  readonly deadlines: Deadlines;
+  readonly control: CallControl;
+  /**
+   * Debits and writes the receipt; the stream's reading says what was produced. Called exactly once per stream, however
+   * it ends. While it is pending nothing that ends the stream is released. If it rejects with a {@linkcode GatewayError}
+   * the stream ends with that error, otherwise the connection is broken off. `endCode` says what ended a stream before
+   * it was whole.
+   */
+  readonly settle: (outcome: Outcome, endCode: StreamEndCode | undefined) => Promise<void>;
+  /** Each may end the stream early; the first that does wins. */
+  readonly bounds?: readonly StreamBound[];
+  /** Bytes of the provider after which the stream is given up, whatever they contain. */
+  readonly mostBytes?: number;
+  /** Resolves when the server has had the chance to send what was released before. */
+  readonly bytesLeave: () => Promise<void>;
+  /** Receives exceptions that are defects; the call is settled all the same. */
+  readonly onBug: (error: unknown) => void;
+}
+
+/** See the table in the module's documentation. */
+type Phase =
+  | { readonly kind: "unsent"; readonly preamble: Uint8Array }
+  | { readonly kind: "idle" }
+  | { readonly kind: "pulling" }
+  | { readonly kind: "ended"; readonly released: Promise<void> };
+
+// Shared, so that a pull allocates nothing for its phase.
+const idle: Phase = { kind: "idle" };
+const pulling: Phase = { kind: "pulling" };
+
+/** The source of a metered stream. `start` comes first and once; then `pull` and `cancel` as a stream calls them. */
+export class MeteredSource implements ByteSource, PieceReceiver {
+  readonly #input: MeteredStreamInput;
+  readonly #provider: ProviderStream;
+  readonly #bounds: StreamBounds;
+  readonly #keepAlive: Deadline;
+  #sink: ByteSink | undefined;
+  #phase: Phase;
+  /** What a pull that has returned already is still waiting for, other than bytes. */
+  #continuing: Promise<void> | undefined;
+  readonly #onStop = (): void => {
+    const provider = this.#provider;
+    if (this.#input.control.stopped === "client_gone" && provider.isAnswerWhole) {
+      return void this.cancel();
+    }
+    if (!(this.#hasClientStalled && provider.isAnswerWhole)) provider.cancel();
+    // A pending pull sees the cancelled provider. Without one, a client that stopped reading would keep its call open,
+    // and unpaid, for ever.
+    if (!this.#isPulling) void this.#break(undefined);
+  };
+
+  constructor(input: MeteredStreamInput) {
+    this.#input = input;
+    this.#provider = new ProviderStream(input.started, {
+      idleMs: input.idleMs,
+      mostBytes: input.mostBytes,
+      deadlines: input.deadlines,
+    });
+    this.#bounds = new StreamBounds(input.bounds);
+    this.#keepAlive = input.deadlines.create(() => this.#sendKeepAlive());
+    this.#phase = { kind: "unsent", preamble: input.started.preamble };
+  }
+
+  start(sink: ByteSink): void {
+    this.#sink = sink;
+    this.#input.control.attach(this.#onStop);
+  }
+
+  pull(sink: ByteSink): Promise<void> | undefined {
+    const phase = this.#phase;
+    if (phase.kind === "ended") return phase.released;
+    if (phase.kind !== "unsent" || phase.preamble.length === 0) return this.#next(sink);
+    this.#phase = idle;
+    sink.enqueue(phase.preamble);
+    return undefined;
+  }
+
+  /** The client left. Stops the provider, at once while it still produces, then settles for what was produced. */
+  async cancel(): Promise<void> {
+    if (!this.#hasEnded && !this.#provider.isAnswerWhole) this.#provider.cancel();
+    await this.#end(clientLeft);
+  }
+
+  // Getters, because the phase changes during an `await`, which the compiler's narrowing does not see.
+  get #isPulling(): boolean {
+    return this.#phase.kind === "pulling";
+  }
+
+  get #hasEnded(): boolean {
+    return this.#phase.kind === "ended";
+  }
+
+  /** The call's time is up and no pull waits: not to read must not be cheaper than to leave. */
+  get #hasClientStalled(): boolean {
+    return this.#input.control.stopped === "call_timeout" && !this.#isPulling;
+  }
+
+  /** Forwards the next bytes for the client, or ends the stream. */
+  #next(sink: ByteSink): Promise<void> | undefined {
+    if (this.#continuing !== undefined) return this.#continuing.then(() => this.pull(sink));
+    if (this.#isPulling) return undefined; // a keep-alive was sent while the read goes on
+    const provider = this.#provider;
+    this.#phase = pulling;
+    // Never disarmed between events, which would cost more than arming: when due it checks for a pending pull.
+    this.#keepAlive.arm(keepAliveMs);
+    if (
+      sink.lend === undefined || !provider.readsWithoutPromises || provider.hasUnread ||
+      provider.isOver
+    ) {
+      return this.#forward(sink);
+    }
+    provider.readTo(this);
+    return undefined;
+  }
+
+  /** The pass of a chunk that was read without a promise. */
+  onPiece(chunk: Uint8Array | null): void {
+    const sink = this.#sink;
+    if (this.#hasEnded || sink === undefined) return; // the client left during the read
+    const provider = this.#provider;
+    const { reading } = provider;
+    let hasSent = false;
+    try {
+      provider.arrived(chunk);
+      if (chunk === null) return this.#continue(this.#finish());
+      const out = provider.convertLent(this.#bounds.room(reading));
+      hasSent = out.length > 0;
+      if (hasSent) sink.lend?.(out);
+    } catch (failure) {
+      return this.onFailure(failure);
+    }
+    const isUsual = this.#input.control.stopped === undefined &&
+      !this.#bounds.arePassed(reading) && (hasSent || !(provider.hasUnread || provider.isOver));
+    if (!isUsual) this.#continue(this.#afterwards(sink, hasSent));
+    else if (hasSent) this.#phase = idle;
+    else provider.readTo(this);
+  }
+
+  onFailure(failure: unknown): void {
+    this.#continue(this.#break(failure));
+  }
+
+  /** Keeps pulls waiting until what a pass has begun is over. */
+  #continue(work: Promise<void>): void {
+    this.#continuing = work.catch((failure) => this.#break(failure)).finally(() => {
+      this.#continuing = undefined;
+      if (this.#isPulling) this.#phase = idle;
+    });
+  }
+
+  /** Goes on after a pass that met a bound, an end or a stop. */
+  async #afterwards(sink: ByteSink, hasSent: boolean): Promise<void> {
+    if (!await this.#isPullOver(hasSent)) await this.#forward(sink);
+  }
+
+  /** The same as a pass or several, for every sink and driver. */
+  async #forward(sink: ByteSink): Promise<void> {
+    const provider = this.#provider;
+    try {
+      if (provider.isOver) {
+        // The end came in one read with what was released last, which must not wait while its receipt is made.
+        await this.#input.bytesLeave();
+        if (this.#hasEnded) return;
+      }
+      while (!provider.isOver) {
+        if (!provider.hasUnread) {
+          const chunk = await provider.read();
+          if (this.#hasEnded) return; // the client left during the read
+          provider.arrived(chunk);
+          if (chunk === null) break;
+        }
+        const out = provider.convert(this.#bounds.room(provider.reading));
+        if (out.length > 0) sink.enqueue(out);
+        const isOver = this.#isPullOver(out.length > 0);
+        if (isOver instanceof Promise ? await isOver : isOver) return;
+      }
+      await this.#finish();
+    } catch (failure) {
+      await this.#break(failure);
+    } finally {
+      if (this.#isPulling) this.#phase = idle;
+    }
+  }
+
+  /** After bytes went through the pipe: asks bounds that were passed, and returns whether the pull has what it wanted. */
+  #isPullOver(hasSent: boolean): boolean | Promise<boolean> {
+    const provider = this.#provider;
+    if (this.#bounds.arePassed(provider.reading) && !provider.isOver) {
+      provider.pause(); // it waits while the bounds are asked, and its silence is no fault
+      return this.#askBounds(hasSent);
+    }
+    if (!hasSent || this.#input.control.stopped === undefined) return hasSent;
+    return this.#break(undefined).then(() => true);
+  }
+
+  async #askBounds(hasSent: boolean): Promise<boolean> {
+    const cut = await this.#bounds.ask(this.#provider.reading);
+    if (this.#hasEnded) return true;
+    if (cut !== undefined) await this.#cut(cut);
+    else if (!hasSent) return false;
+    else if (this.#input.control.stopped !== undefined) await this.#break(undefined);
+    return true;
+  }
+
+  #sendKeepAlive(): void {
+    // A client that does not read is not waiting for anything; its next pull arms the deadline.
+    if (!this.#isPulling || this.#sink === undefined) return;
+    // Only while the client waits for bytes: one that does not read gets no queue built up for it.
+    if ((this.#sink.desiredSize ?? -1) >= 0) this.#sink.enqueue(this.#input.keepAlive);
+    this.#keepAlive.arm(keepAliveMs);
+  }
+
+  async #finish(): Promise<void> {
+    const end = finished(this.#provider.pipe);
+    void this.#provider.drain();
+    await this.#end(end);
+  }
+
+  async #cut(cut: StreamCut): Promise<void> {
+    this.#provider.cancel();
+    await this.#end(cutShort(this.#provider.pipe, cut));
+  }
+
+  async #break(failure: unknown): Promise<void> {
+    if (this.#phase.kind === "ended") return await this.#phase.released;
+    const { control: { stopped } } = this.#input;
+    const provider = this.#provider;
+    const hasLeft = stopped === "client_gone" || this.#hasClientStalled;
+    if (!(hasLeft && provider.isAnswerWhole)) provider.cancel();
+    const error = stopped === undefined ? this.#errorOf(failure) : stopError(stopped);
+    await this.#end(brokenOff(provider.pipe, error, { stopped, hasLeft }));
+  }
+
+  #errorOf(failure: unknown): GatewayError {
+    if (this.#provider.stalled) {
+      return new GatewayError("upstream_timeout", "The provider of this model stopped sending");
+    }
+    const known = knownFailure(failure);
+    if (known !== undefined) return known;
+    this.#input.onBug(failure);
+    return new GatewayError("internal_error", "Something went wrong inside the gateway");
+  }
+
+  /** Ends the stream, unless it has ended already. */
+  #end(end: StreamEnd): Promise<void> {
+    const phase = this.#phase;
+    if (phase.kind === "ended") return phase.released;
+    // Paid for like the rest, so it is sent also when the call is stopped before the first pull.
+    const preamble = phase.kind === "unsent" ? phase.preamble : undefined;
+    const released = this.#release(end, preamble);
+    this.#phase = { kind: "ended", released };
+    return released;
+  }
+
+  /** Settles the call, then releases the last bytes. */
+  async #release(
+    { outcome, code, lastBytes }: StreamEnd,
+    preamble: Uint8Array | undefined,
+  ): Promise<void> {
+    const sink = this.#sink;
+    this.#provider.pause();
+    this.#keepAlive.disarm();
+    this.#input.control.detach(this.#onStop);
+    if (outcome === "client_gone" && this.#provider.isAnswerWhole) {
+      await this.#provider.readReport();
+    }
+    const tail = this.#orBug(lastBytes);
+    try {
+      await this.#input.settle(outcome, code);
+    } catch (cause) {
+      // Never a clean end without a receipt: the client must see that the answer is not whole.
+      if (!(cause instanceof GatewayError)) return sink?.error(cause);
+      return this.#leave(preamble, this.#orBug(() => this.#provider.pipe.fail(cause)));
+    }
+    this.#leave(preamble, tail);
+  }
+
+  /** Sends the last bytes, and ends the client's stream. */
+  #leave(preamble: Uint8Array | undefined, tail: Uint8Array | undefined): void {
+    const sink = this.#sink;
+    try {
+      if (tail === undefined) return sink?.error(new Error("The stream broke"));
+      if (preamble !== undefined && preamble.length > 0) sink?.enqueue(preamble);
+      if (tail.length > 0) sink?.enqueue(tail);
+      sink?.close();
+    } catch {
+      // The client left during settlement; no one is left to answer.
+    }
+  }
+
+  /** The last bytes, or `undefined` where the pipe itself is what failed: then the connection breaks. */
+  #orBug(lastBytes: () => Uint8Array): Uint8Array | undefined {
+    try {
+      return lastBytes();
+    } catch (bug) {
+      this.#input.onBug(bug);
+      return undefined;
+    }
+  }
+}
+
+/** Makes the body of a streaming answer. */
+export function meteredStream(input: MeteredStreamInput): ByteSource {
+  return new MeteredSource(input);
+}

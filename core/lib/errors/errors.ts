@@ -1,0 +1,334 @@
+/**
+ * Every error that a client can receive, in one table (docs/api.md#errors).
+ *
+ * `type` is the same in every style; Chat-style clients also read `code` and `param`,
+ * Messages-style clients `request_id`. {@linkcode errorBody} is the only place that turns an error
+ * into wire form.
+ *
+ * - Folder `core/`: the rules of the gateway on Web standards alone; its own two files hold the
+ *   table of errors and the shared bounds.
+ * - In: codes and causes of failures, from every layer.
+ * - Out: `GatewayError` values, and error bodies in each wire style.
+ * - Never: imports another layer, Hono or Node, or calls Deno: `deno task check` types `core/`
+ *   without Deno.
+ */
+import type { JsonObject } from "../json/json.ts";
+import { defined } from "../base/defined.ts";
+
+interface ErrorRow {
+  readonly status: number;
+  readonly type: string;
+  /** The value of `x-should-retry`, which SDKs follow before they look at the status. */
+  readonly retry: boolean;
+  /** `error.details` of the Messages style, which its SDKs evaluate. */
+  readonly messagesDetails?: JsonObject;
+  /**
+   * `error.code` of a failed Responses answer. Absent: `server_error`, after which agents repeat
+   * the request.
+   */
+  readonly responsesCode?: string;
+  /** `retry-after` of an error that may be repeated, unless whoever throws it knows better. */
+  readonly retryAfterSeconds?: number;
+}
+
+/** The table of docs/api.md#errors has the same rows; a test compares them. */
+export const errorTable = {
+  invalid_request: {
+    status: 400,
+    type: "invalid_request_error",
+    retry: false,
+    responsesCode: "invalid_prompt",
+  },
+  invalid_json: { status: 400, type: "invalid_request_error", retry: false },
+  /** `x-gateway-strict: true` and a field that the target style cannot carry. */
+  conversion_refused: {
+    status: 400,
+    type: "invalid_request_error",
+    retry: false,
+    responsesCode: "invalid_prompt",
+  },
+  /**
+   * State that a provider would keep. The Messages SDKs know this error and then send the whole
+   * conversation.
+   */
+  thread_unsupported: {
+    status: 400,
+    type: "invalid_request_error",
+    retry: false,
+    messagesDetails: { error_code: "thread_unsupported_request" },
+  },
+  context_length_exceeded: {
+    status: 400,
+    type: "invalid_request_error",
+    retry: false,
+    responsesCode: "context_length_exceeded",
+  },
+  content_policy_violation: {
+    status: 400,
+    type: "invalid_request_error",
+    retry: false,
+    responsesCode: "invalid_prompt",
+  },
+  unsupported_media_type: { status: 415, type: "invalid_request_error", retry: false },
+  invalid_api_key: { status: 401, type: "authentication_error", retry: false },
+  insufficient_balance: {
+    status: 402,
+    type: "insufficient_balance",
+    retry: false,
+    responsesCode: "insufficient_quota",
+  },
+  /**
+   * The balance suffices, but calls in flight have reserved it: the same call works when they end.
+   */
+  balance_on_hold: { status: 429, type: "rate_limit_error", retry: true },
+  /** The limit that the owner set on this key. */
+  spending_limit_reached: {
+    status: 402,
+    type: "insufficient_balance",
+    retry: false,
+    responsesCode: "insufficient_quota",
+  },
+  permission_denied: { status: 403, type: "permission_error", retry: false },
+  not_found: { status: 404, type: "not_found_error", retry: false },
+  model_not_found: { status: 404, type: "not_found_error", retry: false },
+  method_not_allowed: { status: 405, type: "invalid_request_error", retry: false },
+  /**
+   * A WebSocket was requested. Agents that support both take this status as the advice to use HTTP.
+   */
+  websocket_unsupported: { status: 426, type: "invalid_request_error", retry: false },
+  request_timeout: { status: 408, type: "invalid_request_error", retry: false },
+  /** The same `Idempotency-Key` as a request that has not ended. */
+  order_under_way: { status: 409, type: "invalid_request_error", retry: true },
+  /**
+   * The same `Idempotency-Key` as a request that was answered and charged, and whose answer is no
+   * longer kept.
+   */
+  already_answered: { status: 409, type: "invalid_request_error", retry: false },
+  request_too_large: {
+    status: 413,
+    type: "request_too_large",
+    retry: false,
+    responsesCode: "invalid_prompt",
+  },
+  /** The same `Idempotency-Key` for two different requests. */
+  idempotency_key_reused: { status: 422, type: "invalid_request_error", retry: false },
+  rate_limit_exceeded: {
+    status: 429,
+    type: "rate_limit_error",
+    retry: true,
+    responsesCode: "rate_limit_exceeded",
+  },
+  /** A rate limit of the gateway, which binds the caller's account or key, or the model. */
+  rate_limit_reached: {
+    status: 429,
+    type: "rate_limit_error",
+    retry: true,
+    responsesCode: "rate_limit_exceeded",
+  },
+  internal_error: { status: 500, type: "api_error", retry: true },
+  upstream_unreachable: { status: 502, type: "api_error", retry: true },
+  /** Maintenance, or a store that is away: a server takes two seconds to restart. */
+  maintenance: {
+    status: 503,
+    type: "service_unavailable",
+    retry: true,
+    retryAfterSeconds: 2,
+  },
+  /** The memory for large bodies is full, or no connection can be opened. */
+  busy: { status: 503, type: "service_unavailable", retry: true },
+  /** The routes with the requested feature are out of service; others of the model are not. */
+  feature_unavailable: { status: 503, type: "service_unavailable", retry: true },
+  /** The provider's own 503. */
+  service_unavailable: { status: 503, type: "service_unavailable", retry: true },
+  overloaded: { status: 529, type: "overloaded_error", retry: true },
+  upstream_timeout: { status: 504, type: "timeout_error", retry: true },
+} as const satisfies Record<string, ErrorRow>;
+
+/** A code of the table of errors. */
+export type ErrorCode = keyof typeof errorTable;
+
+/** What an error carries besides its code and message. */
+export interface GatewayErrorOptions extends ErrorOptions {
+  /** The request field at fault, e.g. `messages.0.content`. */
+  readonly param?: string;
+  /**
+   * The provider's own error code (`unsupported_value`, `invalid_image_url`), for clients that read
+   * codes.
+   */
+  readonly providerCode?: string;
+  /** The value of `retry-after`. */
+  readonly retryAfterSeconds?: number;
+  /** Overrides the table where a provider's own status must be kept (its 4xx on the caller's request). */
+  readonly status?: number;
+  /** Set to `false` once anything was charged: a retry by the SDK would be a second charge. */
+  readonly retry?: boolean;
+  /** Members of the provider's error object, free of secrets, where the caller speaks the provider's style. */
+  readonly vendorMembers?: JsonObject;
+  /**
+   * Set to `false` if the request itself may have caused the error: another route may succeed, but no
+   * route is marked, because one caller could take it from all others.
+   */
+  readonly isRoutesFault?: boolean;
+}
+
+/**
+ * The one typed error. Its message is sent to the client unchanged, so it must name no secret, host
+ * or upstream body.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError } from "./errors.ts";
+ * const error = new GatewayError("invalid_request", "max_tokens: must be a positive integer", { param: "max_tokens" });
+ * if (error.status !== 400) throw new Error("wrong status");
+ * ```
+ */
+export class GatewayError extends Error {
+  override name = "GatewayError";
+  readonly code: ErrorCode;
+  readonly param: string | undefined;
+  readonly providerCode: string | undefined;
+  readonly retryAfterSeconds: number | undefined;
+  readonly status: number;
+  readonly retry: boolean;
+  readonly vendorMembers: JsonObject | undefined;
+  readonly isRoutesFault: boolean;
+
+  constructor(code: ErrorCode, message: string, options: GatewayErrorOptions = {}) {
+    super(message, options);
+    const row: ErrorRow = errorTable[code];
+    this.code = code;
+    this.param = options.param;
+    this.providerCode = options.providerCode;
+    this.status = options.status ?? row.status;
+    this.retry = options.retry ?? row.retry;
+    this.retryAfterSeconds = options.retryAfterSeconds ??
+      (this.retry ? row.retryAfterSeconds : undefined);
+    this.vendorMembers = options.vendorMembers;
+    this.isRoutesFault = options.isRoutesFault ?? true;
+  }
+
+  /** Copies the error with another message, or with members of the provider's error object. */
+  reworded(message: string, vendorMembers = this.vendorMembers): GatewayError {
+    const { code, cause, param, providerCode, retryAfterSeconds, status, retry, isRoutesFault } =
+      this;
+    return new GatewayError(code, message, {
+      cause,
+      status,
+      retry,
+      isRoutesFault,
+      ...defined({ param, providerCode, retryAfterSeconds, vendorMembers }),
+    });
+  }
+
+  /** The `error.type` of the wire. */
+  get type(): string {
+    return errorTable[this.code].type;
+  }
+
+  /** The `error.code` of a failed Responses answer. */
+  get responsesCode(): string {
+    const row: ErrorRow = errorTable[this.code];
+    return row.responsesCode ?? "server_error";
+  }
+}
+
+/** The error format that the caller expects: it follows the endpoint, never the upstream. */
+export type ErrorStyle = "messages" | "chat" | "gemini";
+
+/** The Gemini vendor's names of statuses (google.rpc.Code). */
+const rpcStatuses: ReadonlyMap<number, string> = new Map([
+  [400, "INVALID_ARGUMENT"],
+  [401, "UNAUTHENTICATED"],
+  [402, "FAILED_PRECONDITION"],
+  [403, "PERMISSION_DENIED"],
+  [404, "NOT_FOUND"],
+  [409, "ABORTED"],
+  [429, "RESOURCE_EXHAUSTED"],
+  [500, "INTERNAL"],
+  [503, "UNAVAILABLE"],
+  [504, "DEADLINE_EXCEEDED"],
+]);
+
+/**
+ * Returns the status that a client gets, which receipts, logs and metrics show as well. The two
+ * vendors use different statuses for "overloaded", and each SDK knows its own.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError, wireStatus } from "./errors.ts";
+ * const error = new GatewayError("overloaded", "The provider of this model is overloaded");
+ * const statuses = [wireStatus(error, "messages"), wireStatus(error, "chat")].join();
+ * if (statuses !== "529,503") throw new Error(statuses);
+ * ```
+ */
+export function wireStatus(error: GatewayError, style: ErrorStyle): number {
+  return error.status === 529 && style !== "messages" ? 503 : error.status;
+}
+
+/** Builds an error of the Gemini style, with our code as its reason. */
+function geminiError(error: GatewayError): JsonObject {
+  const status = wireStatus(error, "gemini");
+  const { param, retryAfterSeconds, vendorMembers = {} } = error;
+  const reason = {
+    "@type": "type.googleapis.com/google.rpc.ErrorInfo",
+    reason: error.code.toUpperCase(),
+    domain: "gateway",
+    metadata: defined({ param }),
+  };
+  const retry = retryAfterSeconds === undefined ? [] : [{
+    "@type": "type.googleapis.com/google.rpc.RetryInfo",
+    retryDelay: `${retryAfterSeconds}s`,
+  }];
+  const said = vendorMembers["details"];
+  return {
+    code: status,
+    message: error.message,
+    status: rpcStatuses.get(status) ?? (status < 500 ? "INVALID_ARGUMENT" : "UNAVAILABLE"),
+    details: [reason, ...retry, ...Array.isArray(said) ? said : []],
+  };
+}
+
+/** Merges members of the provider's error that have a value over those of the gateway. */
+function vendorOver(ours: JsonObject, { vendorMembers = {} }: GatewayError): JsonObject {
+  const merged: JsonObject = { ...ours };
+  for (const [name, value] of Object.entries(vendorMembers)) {
+    if (value !== null || merged[name] === undefined) merged[name] = value;
+  }
+  return merged;
+}
+
+/**
+ * Builds the body of an error answer: the same envelope everywhere, with additional members per
+ * style. What a provider of the caller's style adds beyond the message keeps its own wording.
+ *
+ * @example
+ * ```ts
+ * import { errorBody, GatewayError } from "./errors.ts";
+ * const body = errorBody(new GatewayError("not_found", "No such path"), "messages", "req_1");
+ * if (body["type"] !== "error" || body["request_id"] !== "req_1") throw new Error("wrong envelope");
+ * ```
+ */
+export function errorBody(error: GatewayError, style: ErrorStyle, requestId: string): JsonObject {
+  if (style === "messages") {
+    const { messagesDetails: details }: ErrorRow = errorTable[error.code];
+    return {
+      type: "error",
+      error: vendorOver({
+        type: error.type,
+        message: error.message,
+        ...defined({ details }),
+      }, error),
+      request_id: requestId,
+    };
+  }
+  if (style === "gemini") return { error: geminiError(error) };
+  return {
+    type: "error",
+    error: vendorOver({
+      type: error.type,
+      message: error.message,
+      param: error.param ?? null,
+      code: error.providerCode ?? error.code,
+    }, error),
+  };
+}

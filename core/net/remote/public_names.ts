@@ -1,0 +1,73 @@
+/**
+ * Checks the names in URLs that a provider will fetch, by the rules of the guarded fetcher: every
+ * address of a name must be public.
+ *
+ * The provider resolves the name again later, so this stops names of private addresses, not a name
+ * server that answers differently each time.
+ */
+import type { Clock } from "../../lib/time/clock.ts";
+import type { Deadlines } from "../../lib/time/deadlines.ts";
+import { parseIpAddress } from "../addresses/ip_address.ts";
+import { maxResolvedAddresses } from "./limits.ts";
+import { isPublicAddress } from "./address.ts";
+import type { Resolve } from "./guarded_connect.ts";
+
+/** Time to resolve one name; name servers answer within tens of milliseconds. */
+const resolveMs = 3_000;
+/** How long a result is reused: agents send the same picture with every turn. */
+const verdictMs = 60_000;
+/** Results that are kept: about 100 KB. */
+const mostVerdicts = 1_000;
+
+interface Verdict {
+  readonly isPublic: Promise<boolean>;
+  readonly untilMs: number;
+}
+
+/** Checks host names and remembers the results for a short time. */
+export class PublicNames {
+  readonly #resolve: Resolve;
+  readonly #clock: Clock;
+  readonly #deadlines: Deadlines;
+  readonly #verdicts = new Map<string, Verdict>();
+
+  constructor(
+    world: { readonly resolve: Resolve; readonly clock: Clock; readonly deadlines: Deadlines },
+  ) {
+    this.#resolve = world.resolve;
+    this.#clock = world.clock;
+    this.#deadlines = world.deadlines;
+  }
+
+  /** Whether all addresses of a host (as `URL.hostname` gives it) are public. Never rejects. */
+  isPublic(host: string): Promise<boolean> {
+    const literal = host.startsWith("[") ? host.slice(1, -1) : host;
+    if (parseIpAddress(literal) !== undefined) return Promise.resolve(isPublicAddress(literal));
+    const nowMs = this.#clock.monotonicMs();
+    const known = this.#verdicts.get(host);
+    if (known !== undefined && known.untilMs > nowMs) return known.isPublic;
+    this.#verdicts.delete(host);
+    const verdict = { isPublic: this.#lookUp(host), untilMs: nowMs + verdictMs };
+    this.#verdicts.set(host, verdict);
+    const oldest = this.#verdicts.keys().next();
+    if (this.#verdicts.size > mostVerdicts && !oldest.done) this.#verdicts.delete(oldest.value);
+    return verdict.isPublic;
+  }
+
+  async #lookUp(host: string): Promise<boolean> {
+    const controller = new AbortController();
+    const deadline = this.#deadlines.create(() => controller.abort());
+    deadline.arm(resolveMs);
+    try {
+      const addresses = (await this.#resolve(host, controller.signal))
+        .slice(0, maxResolvedAddresses);
+      return addresses.length > 0 && addresses.every(isPublicAddress);
+    } catch {
+      // A failure is not kept: the next call resolves the name again.
+      this.#verdicts.delete(host);
+      return false;
+    } finally {
+      deadline.disarm();
+    }
+  }
+}

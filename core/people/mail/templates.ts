@@ -1,0 +1,241 @@
+/** The texts of mails in both languages. Plain sentences; the layout is in `compose.ts`. */
+import type { Locale } from "../../lib/base/locale.ts";
+import { formatMoney } from "../../billing/money/display.ts";
+import type { MailJob } from "./mail_job.ts";
+
+/** The parts of a mail before it is laid out. */
+export interface RenderedMail {
+  readonly subject: string;
+  readonly paragraphs: readonly string[];
+  /** The one action that the mail offers. */
+  readonly action?: { readonly label: string; readonly url: string };
+  /** In small print. */
+  readonly note?: string;
+}
+
+type Job<Kind extends MailJob["kind"]> = Extract<MailJob, { kind: Kind }>;
+type Writer<Kind extends MailJob["kind"]> = (
+  job: Job<Kind>,
+  url: string,
+  support: string | undefined,
+) => RenderedMail;
+type Writers = { readonly [Kind in MailJob["kind"]]: Writer<Kind> };
+
+/**
+ * The page to which the link of each mail leads; `#token=…` is added where the mail carries one.
+ */
+export const templatePaths: Readonly<Record<MailJob["kind"], string>> = {
+  sign_up: "/verify",
+  already_registered: "/sign-in",
+  reset_password: "/reset",
+  sign_in_link: "/sign-in/mail",
+  password_changed: "/forgot",
+  change_email: "/account/email/confirm",
+  email_changed: "/account",
+  low_balance: "/wallet",
+  topup_credited: "/wallet",
+  invoice_issued: "/invoices",
+  invoice_rejected: "/invoices",
+};
+
+const english: Writers = {
+  sign_up: (_, url) => ({
+    subject: "Confirm your e-mail address",
+    paragraphs: ["Welcome. Confirm this address to finish creating your account."],
+    action: { label: "Confirm the address", url },
+    note:
+      "The link works once, for 24 hours. If you did not sign up, ignore this mail: no account is created.",
+  }),
+  already_registered: (_, url) => ({
+    subject: "You already have an account",
+    paragraphs: [
+      "Somebody, probably you, tried to create an account with this address. It already has one.",
+      "Sign in with your password, or choose “Forgot your password?” on that page.",
+    ],
+    action: { label: "Sign in", url },
+  }),
+  reset_password: (_, url) => ({
+    subject: "Choose a new password",
+    paragraphs: ["You asked for a new password. All other browsers will be signed out."],
+    action: { label: "Choose a new password", url },
+    note:
+      "The link works once, for 30 minutes. If you did not ask for it, ignore this mail: nothing changes.",
+  }),
+  sign_in_link: (_, url) => ({
+    subject: "Your link to sign in",
+    paragraphs: ["This link signs you in without a password. Your password stays as it is."],
+    action: { label: "Sign in", url },
+    note:
+      "The link works once, for 30 minutes. If you did not ask for it, ignore this mail: only its reader can use it.",
+  }),
+  password_changed: (_, url) => ({
+    subject: "Your password was changed",
+    paragraphs: [
+      "The password of your account was just changed, and all other browsers were signed out.",
+      "If that was not you, choose a new password at once.",
+    ],
+    action: { label: "I did not do this", url },
+  }),
+  change_email: (_, url) => ({
+    subject: "Confirm your new e-mail address",
+    paragraphs: ["Confirm this address to use it for your account from now on."],
+    action: { label: "Confirm the address", url },
+    note: "The link works once, for 24 hours. If you did not ask for it, ignore this mail.",
+  }),
+  email_changed: (job, _, support) => ({
+    subject: "The e-mail address of your account was changed",
+    paragraphs: [
+      `Your account now uses ${job.newEmail}. This address no longer opens it.`,
+      ...(support === undefined ? [] : [`If that was not you, write to ${support} at once.`]),
+    ],
+  }),
+  low_balance: (job, url) => ({
+    subject: "Your wallet is running low",
+    paragraphs: [
+      `${
+        formatMoney(job.balanceMicroVnd, "en")
+      } is left in your wallet, less than the mark you set.`,
+      "When it is empty, calls are refused until you top up. Your keys stay as they are.",
+    ],
+    action: { label: "Top up", url },
+  }),
+  topup_credited: (job, url) => ({
+    subject: `${formatMoney(job.amountMicroVnd, "en")} has arrived`,
+    paragraphs: [
+      `Your transfer of ${formatMoney(job.amountMicroVnd, "en")}${
+        job.orderCode === undefined ? "" : ` for order ${job.orderCode}`
+      } is in your wallet.`,
+    ],
+    action: { label: "Open the wallet", url },
+  }),
+  invoice_issued: (job, url) => ({
+    subject: `VAT invoice ${job.invoiceNumber}`,
+    paragraphs: [
+      `Your VAT invoice ${job.invoiceNumber}${
+        job.orderCode === undefined ? "" : ` for order ${job.orderCode}`
+      } has been issued.${
+        job.invoiceId === undefined ? " You can download it from your account." : ""
+      }`,
+    ],
+    action: { label: job.invoiceId === undefined ? "Open invoices" : "Open the invoice", url },
+    ...(job.invoiceId !== undefined && {
+      note:
+        "The link shows this invoice and its files for 30 days, without signing in. Pass it on only to those who may see them.",
+    }),
+  }),
+  invoice_rejected: (job, url) => ({
+    subject: "Your invoice request needs a correction",
+    paragraphs: ["We could not issue the VAT invoice you asked for.", `Reason: ${job.reason}`],
+    action: { label: "Open invoices", url },
+  }),
+};
+
+const vietnamese: Writers = {
+  sign_up: (_, url) => ({
+    subject: "Xác nhận địa chỉ e-mail",
+    paragraphs: ["Chào mừng bạn. Hãy xác nhận địa chỉ này để hoàn tất việc tạo tài khoản."],
+    action: { label: "Xác nhận địa chỉ", url },
+    note:
+      "Liên kết dùng được một lần, trong 24 giờ. Nếu bạn không đăng ký, hãy bỏ qua thư này: không có tài khoản nào được tạo.",
+  }),
+  already_registered: (_, url) => ({
+    subject: "Bạn đã có tài khoản",
+    paragraphs: [
+      "Có người, có lẽ là bạn, vừa tạo tài khoản bằng địa chỉ này. Địa chỉ này đã có tài khoản rồi.",
+      "Hãy đăng nhập bằng mật khẩu, hoặc chọn “Quên mật khẩu?” trên trang đó.",
+    ],
+    action: { label: "Đăng nhập", url },
+  }),
+  reset_password: (_, url) => ({
+    subject: "Đặt mật khẩu mới",
+    paragraphs: ["Bạn vừa yêu cầu mật khẩu mới. Mọi trình duyệt khác sẽ bị đăng xuất."],
+    action: { label: "Đặt mật khẩu mới", url },
+    note:
+      "Liên kết dùng được một lần, trong 30 phút. Nếu bạn không yêu cầu, hãy bỏ qua thư này: không có gì thay đổi.",
+  }),
+  sign_in_link: (_, url) => ({
+    subject: "Liên kết đăng nhập của bạn",
+    paragraphs: ["Liên kết này đăng nhập cho bạn mà không cần mật khẩu. Mật khẩu giữ nguyên."],
+    action: { label: "Đăng nhập", url },
+    note:
+      "Liên kết dùng được một lần, trong 30 phút. Nếu bạn không yêu cầu, hãy bỏ qua thư này: không ai khác dùng được liên kết.",
+  }),
+  password_changed: (_, url) => ({
+    subject: "Mật khẩu của bạn đã được đổi",
+    paragraphs: [
+      "Mật khẩu tài khoản của bạn vừa được đổi, và mọi trình duyệt khác đã bị đăng xuất.",
+      "Nếu không phải bạn, hãy đặt mật khẩu mới ngay.",
+    ],
+    action: { label: "Không phải tôi", url },
+  }),
+  change_email: (_, url) => ({
+    subject: "Xác nhận địa chỉ e-mail mới",
+    paragraphs: ["Hãy xác nhận địa chỉ này để dùng nó cho tài khoản của bạn từ nay."],
+    action: { label: "Xác nhận địa chỉ", url },
+    note: "Liên kết dùng được một lần, trong 24 giờ. Nếu bạn không yêu cầu, hãy bỏ qua thư này.",
+  }),
+  email_changed: (job, _, support) => ({
+    subject: "Địa chỉ e-mail của tài khoản đã được đổi",
+    paragraphs: [
+      `Tài khoản của bạn nay dùng ${job.newEmail}. Địa chỉ này không còn mở được tài khoản.`,
+      ...(support === undefined ? [] : [`Nếu không phải bạn, hãy liên hệ ${support} ngay.`]),
+    ],
+  }),
+  low_balance: (job, url) => ({
+    subject: "Ví của bạn sắp hết tiền",
+    paragraphs: [
+      `Ví của bạn còn ${formatMoney(job.balanceMicroVnd, "vi")}, dưới mức bạn đã đặt.`,
+      "Khi hết tiền, các lượt gọi bị từ chối cho đến khi bạn nạp thêm. Khoá API của bạn vẫn giữ nguyên.",
+    ],
+    action: { label: "Nạp tiền", url },
+  }),
+  topup_credited: (job, url) => ({
+    subject: `Đã nhận ${formatMoney(job.amountMicroVnd, "vi")}`,
+    paragraphs: [
+      `Khoản chuyển ${formatMoney(job.amountMicroVnd, "vi")}${
+        job.orderCode === undefined ? "" : ` cho đơn ${job.orderCode}`
+      } đã vào ví của bạn.`,
+    ],
+    action: { label: "Mở ví", url },
+  }),
+  invoice_issued: (job, url) => ({
+    subject: `Hoá đơn GTGT ${job.invoiceNumber}`,
+    paragraphs: [
+      `Hoá đơn GTGT ${job.invoiceNumber}${
+        job.orderCode === undefined ? "" : ` cho đơn ${job.orderCode}`
+      } đã được phát hành.${job.invoiceId === undefined ? " Bạn có thể tải về từ tài khoản." : ""}`,
+    ],
+    action: { label: "Mở hoá đơn", url },
+    ...(job.invoiceId !== undefined && {
+      note:
+        "Liên kết cho xem hoá đơn này và các tệp trong 30 ngày, không cần đăng nhập. Chỉ chuyển cho người được phép xem.",
+    }),
+  }),
+  invoice_rejected: (job, url) => ({
+    subject: "Yêu cầu hoá đơn cần chỉnh sửa",
+    paragraphs: ["Chúng tôi chưa thể phát hành hoá đơn GTGT bạn yêu cầu.", `Lý do: ${job.reason}`],
+    action: { label: "Mở hoá đơn", url },
+  }),
+};
+
+const writers: Readonly<Record<Locale, Writers>> = { en: english, vi: vietnamese };
+
+function write<Kind extends MailJob["kind"]>(
+  table: Writers,
+  job: Job<Kind>,
+  url: string,
+  support: string | undefined,
+): RenderedMail {
+  const writer: Writer<Kind> = table[job.kind as Kind];
+  return writer(job, url, support);
+}
+
+/**
+ * Renders the mail of a job in its language.
+ *
+ * @param url the target of its link, token included
+ * @param support the support contact, if one is set
+ */
+export function renderTemplate(job: MailJob, url: string, support?: string): RenderedMail {
+  return write(writers[job.locale], job, url, support);
+}

@@ -1,0 +1,127 @@
+/**
+ * The interface between calls and routing.
+ *
+ * - Folder `core/routing/`: which routes are tried in which order: health, breakers, credentials, affinity, uptime.
+ * - In: outcomes of attempts, switches of the operator, a clock and a source of random numbers.
+ * - Out: routes in their order with a credential, the status of models, or an error when none is left.
+ * - Never: sends a request, or reads the store.
+ */
+import type { RouteAccess } from "../../calls/exchange/chat_exchange.ts";
+import type { Hedge } from "../../calls/attempts/attempt_loop.ts";
+import type { AttemptResult } from "../../calls/attempts/route_attempt.ts";
+import type { Model, Route, RouteStyle } from "../../catalog/catalog.ts";
+import type { GatewayError } from "../../lib/errors/errors.ts";
+import type { HealthView } from "../health/route_health.ts";
+
+/** What a call does on a route; health is kept per route and operation. */
+export const operations = [
+  "chat",
+  "chat_stream",
+  "image",
+  "speech",
+  "video",
+  "embedding",
+  "transcription",
+  "rerank",
+  "moderation",
+  "completion",
+] as const;
+/** A kind of call that a route has a health for. */
+export type Operation = typeof operations[number];
+
+/** A state change of a route that operators should see in the log. */
+export interface RouteEvent {
+  readonly route: string;
+  readonly operation: Operation;
+  readonly state: HealthView["state"];
+  readonly reason: string | undefined;
+}
+
+/** The credentials of a route's provider. */
+export interface CredentialCounts {
+  readonly count: number;
+  readonly resting: number;
+  /** Why they rest, without secrets. */
+  readonly reasons: readonly string[];
+}
+
+/** The state of a route as operators see it. */
+export interface RouteReport {
+  readonly model: string;
+  readonly route: Route;
+  /** Set by an operator. */
+  readonly switched: "disabled" | "draining" | undefined;
+  readonly operations: Partial<Record<Operation, HealthView>>;
+  readonly credentials: CredentialCounts;
+}
+
+/** The public status of a model. */
+export interface ModelStatus {
+  readonly state: "up" | "degraded" | "down";
+  readonly p50FirstOutputMs: number | undefined;
+  readonly p95FirstOutputMs: number | undefined;
+}
+
+/** The route that answered a conversation last: its provider has the signatures and the cache. */
+export interface FormerRoute {
+  readonly routeId: string;
+  /** The call continues a turn that this route began: it stays on it even if a route of better priority works again. */
+  readonly midTurn: boolean;
+}
+
+/** A call for which routes are requested. */
+export interface RouteQuery {
+  readonly style: RouteStyle;
+  readonly operation: Operation;
+  readonly former?: FormerRoute | undefined;
+  /** Whose call it is: routes that limit this customer are left out. */
+  readonly customer?: string | undefined;
+}
+
+/** Chooses the routes of a call and takes reports of attempts. */
+export interface Router {
+  /** Returns the routes worth trying for a call, best first. Empty if no route may be tried. */
+  candidates(model: Model, wanted: RouteQuery): readonly Route[];
+  /**
+   * Begins an attempt: returns how to reach the route now, with a credential that is not resting. Each begin is
+   * followed by one {@linkcode Router.report}.
+   */
+  begin(route: Route, operation: Operation): RouteAccess;
+  /**
+   * Returns how to reach a route outside of attempts (token counting, polling), without effect on its health.
+   *
+   * @param pinned the secret to use instead of the next one
+   */
+  access(route: Route, pinned?: string): RouteAccess;
+  /**
+   * Learns from an attempt. A caller's own mistake never counts against a route, nor does a rate limit that a single
+   * customer met: then only that `customer` rests.
+   */
+  report(
+    model: Model,
+    route: Route,
+    operation: Operation,
+    result: AttemptResult,
+    customer?: string,
+  ): void;
+  /**
+   * Learns what a caller finally got, over all routes: an answer, or an error. Errors that the caller caused, and
+   * rate limits that only this caller met, do not count.
+   */
+  called(model: Model, operation: Operation, error: GatewayError | undefined): void;
+  /** Learns the speed of a route from a finished stream. */
+  noteThroughput(route: Route, operation: Operation, outputTokens: number, ms: number): void;
+  /** Notes a false report of a route (see `implausibleSide`); a route that repeats it rests. */
+  noteFalseReport(route: Route): void;
+  /**
+   * Returns when a second route should start beside `first`, the one that is tried first. A probe always gets a
+   * second route beside it, so that no client pays for probes, and so do calls on a route that turns out to be stuck.
+   * Only for chat streams: a provider completes a whole answer, a picture or a video even if the result is ignored,
+   * and charges the operator.
+   */
+  hedge(model: Model, operation: Operation, first: Route | undefined): Hedge | undefined;
+  /** Returns the seconds until a route of the model may work again for `customer`. */
+  retryAfterSeconds(model: Model, operation: Operation, customer?: string): number | undefined;
+  reports(): RouteReport[];
+  status(model: Model): ModelStatus;
+}

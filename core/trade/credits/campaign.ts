@@ -1,0 +1,127 @@
+/**
+ * Describes campaigns: under which conditions an operator gives credit, and how much in all. Whether one
+ * may give is decided from its row alone, which the commit that gives checks and rewrites.
+ */
+import type { AccountId, CampaignId } from "../../lib/ids/ids.ts";
+import { microVndPerVnd } from "../../billing/money/micro_vnd.ts";
+
+/** What a campaign gives credit for: a sign-up, a code, or a top-up. */
+export const campaignKinds = ["signup", "voucher", "bonus"] as const;
+
+/** One of these causes. */
+export type CampaignKind = typeof campaignKinds[number];
+
+/** How much one grant is. */
+export type Gift =
+  | { readonly kind: "amount"; readonly amountMicroVnd: bigint }
+  /** A share of a top-up, at most the cap. */
+  | { readonly kind: "percent"; readonly percent: number; readonly capMicroVnd: bigint };
+
+/** The conditions of a campaign, which do not change. */
+export interface CampaignTerms {
+  readonly kind: CampaignKind;
+  /** Customers read it in their statement. */
+  readonly name: string;
+  readonly gift: Gift;
+  /** The smallest top-up with a bonus. */
+  readonly minTopupMicroVnd?: bigint;
+  /** The most that all grants together may be. At least one of the two bounds is set. */
+  readonly budgetMicroVnd?: bigint;
+  readonly maxGrants?: number;
+  readonly startsAtMs: number;
+  /** Absent: it runs until its budget is used up or it is paused. */
+  readonly endsAtMs?: number;
+  /** Days after the grant on which the unspent rest is taken back. Absent: never. */
+  readonly expiresAfterDays?: number;
+  /** Grants of one account. */
+  readonly perAccount: number;
+  /** Sign-ups of one client network per day that get credit. */
+  readonly perNetworkPerDay?: number;
+}
+
+/** Who made a campaign, or agreed to it: an account, or the command line. */
+export interface CampaignAuthor {
+  readonly accountId?: AccountId;
+  readonly email: string;
+}
+
+/** A campaign with what it has given so far. */
+export interface Campaign extends CampaignTerms {
+  readonly id: CampaignId;
+  readonly createdAtMs: number;
+  readonly createdBy: CampaignAuthor;
+  /** Set if the campaign gives more than one operator may: it waits for a second one. */
+  readonly needsApproval?: true;
+  readonly approvedBy?: CampaignAuthor;
+  readonly pausedAtMs?: number;
+  /** Always the sum and the number of its grants in the ledger. */
+  readonly givenMicroVnd: bigint;
+  readonly grants: number;
+  /** Always the sum of the lines that took back unspent rests. */
+  readonly expiredMicroVnd: bigint;
+}
+
+/** Why a campaign gives nothing. */
+export type CampaignRefusal = "approval" | "paused" | "not_yet" | "over" | "budget";
+
+/** Returns the most that one grant of a campaign can be. */
+export function largestGift({ gift }: Pick<CampaignTerms, "gift">): bigint {
+  return gift.kind === "amount" ? gift.amountMicroVnd : gift.capMicroVnd;
+}
+
+/** Returns the most that a campaign can give in all. */
+export function mostGiven(terms: CampaignTerms): bigint {
+  const byNumber = terms.maxGrants === undefined
+    ? undefined
+    : largestGift(terms) * BigInt(terms.maxGrants);
+  const { budgetMicroVnd } = terms;
+  if (byNumber === undefined || budgetMicroVnd === undefined) {
+    return budgetMicroVnd ?? byNumber ?? 0n;
+  }
+  return byNumber < budgetMicroVnd ? byNumber : budgetMicroVnd;
+}
+
+const percentBase = 100n;
+
+/** Computes the gift for a top-up of an amount, in whole VND, rounded down; 0 if it is too small. */
+export function giftFor(
+  { gift, minTopupMicroVnd = 0n }: Pick<CampaignTerms, "gift" | "minTopupMicroVnd">,
+  topupMicroVnd: bigint,
+): bigint {
+  if (topupMicroVnd < minTopupMicroVnd) return 0n;
+  if (gift.kind === "amount") return gift.amountMicroVnd;
+  const share = topupMicroVnd * BigInt(gift.percent) / percentBase;
+  const capped = share < gift.capMicroVnd ? share : gift.capMicroVnd;
+  return capped - capped % microVndPerVnd;
+}
+
+/**
+ * Returns why a campaign does not give an amount at a moment; `undefined` if it does. Nothing is given in
+ * part: a grant that the budget does not cover is refused.
+ */
+export function campaignRefusal(
+  campaign: Campaign,
+  amountMicroVnd: bigint,
+  nowMs: number,
+): CampaignRefusal | undefined {
+  const { budgetMicroVnd, maxGrants, grants, givenMicroVnd } = campaign;
+  if (campaign.needsApproval === true && campaign.approvedBy === undefined) return "approval";
+  if (campaign.pausedAtMs !== undefined) return "paused";
+  if (nowMs < campaign.startsAtMs) return "not_yet";
+  if (campaign.endsAtMs !== undefined && nowMs >= campaign.endsAtMs) return "over";
+  if (maxGrants !== undefined && grants >= maxGrants) return "budget";
+  if (budgetMicroVnd !== undefined && givenMicroVnd + amountMicroVnd > budgetMicroVnd) {
+    return "budget";
+  }
+  return undefined;
+}
+
+const dayMs = 86_400_000;
+
+/** Returns when credit that is given at a moment expires; `undefined`: never. */
+export function expiryOf(
+  { expiresAfterDays }: Pick<CampaignTerms, "expiresAfterDays">,
+  nowMs: number,
+): number | undefined {
+  return expiresAfterDays === undefined ? undefined : nowMs + expiresAfterDays * dayMs;
+}

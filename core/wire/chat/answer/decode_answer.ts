@@ -1,0 +1,195 @@
+/**
+ * Reads a whole Chat answer, with the deviations that servers are known for.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-answer.
+ */
+import { GatewayError } from "../../../lib/errors/errors.ts";
+import { idText, isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import type { ConversionMemory } from "../../contract/contract.ts";
+import type {
+  Answer,
+  AnswerBlock,
+  Choice,
+  Citation,
+  ReasoningBlock,
+  ToolInput,
+} from "../../conversation/mod.ts";
+import { readImagePart } from "../../fields/pictures.ts";
+import { readModeration } from "../../content/moderation.ts";
+import { wholeChoices } from "../../stream/choices.ts";
+import { readChatAnswer, readTier } from "./answer_reading.ts";
+import { readFinishReason } from "./finish_reasons.ts";
+import { readDetail, readThoughtSignature } from "./reasoning_details.ts";
+import { citeTexts, readAnnotations, readListedSources, unplacedSources } from "./sources.ts";
+import { defined } from "../../../lib/base/defined.ts";
+
+/** Reads a whole Chat answer. */
+export function decodeChatAnswer(body: JsonObject, memory: ConversionMemory): Answer {
+  const reading = readChatAnswer(body);
+  if (reading.error !== undefined) throw reading.error;
+  const choices = Array.isArray(body.choices) ? body.choices.filter(isJsonObject) : [];
+  const [first, ...others] = wholeChoices(choices, memory.choices ?? 1)
+    .map(([index, choice]) => decodeChoice({ choice, index }, body, memory));
+  if (first === undefined) {
+    throw new GatewayError("upstream_unreachable", "The provider sent no answer");
+  }
+  return {
+    ...(typeof body.id === "string" ? { id: body.id } : {}),
+    ...first,
+    ...(others.length === 0 ? {} : { others }),
+    ...defined({ usage: reading.usage }),
+    ...readTier(body.service_tier),
+    ...readModeration(body.moderation),
+  };
+}
+
+function decodeChoice(
+  { choice, index }: { readonly choice: JsonObject; readonly index: number },
+  body: JsonObject,
+  memory: ConversionMemory,
+): Choice {
+  // Azure leaves the message out when its filter stopped the answer.
+  const message = isJsonObject(choice.message) ? choice.message : {};
+  const calls = decodeCalls(message);
+  const refusal = typeof message.refusal === "string" ? message.refusal : "";
+  const blocks: AnswerBlock[] = [
+    ...decodeReasoning(message, memory.reasoningSigner ?? "chat"),
+    ...withLogprobs(decodeContent(message, sourcesOf(message, body)), choice.logprobs),
+    ...(refusal === ""
+      ? []
+      : [{ type: "text" as const, path: "refusal", text: refusal, refusal: true as const }]),
+    ...decodePictures(message),
+    ...calls,
+  ];
+  const hasCalls = calls.some((block) => block.type === "tool_call");
+  return {
+    ...(index === 0 ? {} : { index }),
+    blocks,
+    stop: readFinishReason(choice.finish_reason, hasCalls, refusal),
+  };
+}
+
+function sourcesOf(message: JsonObject, body: JsonObject): Citation[] {
+  const placed = readAnnotations(message);
+  const urls = new Set(placed.map(({ url }) => url));
+  return [...placed, ...unplacedSources(readListedSources(body), urls)];
+}
+
+/** Reads the log probabilities of the text of a choice or a chunk. */
+export function textLogprobs(logprobs: Json | undefined): JsonObject[] {
+  const content = isJsonObject(logprobs) ? logprobs.content : undefined;
+  return Array.isArray(content) ? content.filter(isJsonObject) : [];
+}
+
+/** Adds log probabilities to the text, which is one piece at servers that send them. */
+function withLogprobs(blocks: AnswerBlock[], given: Json | undefined): AnswerBlock[] {
+  const logprobs = textLogprobs(given);
+  const at = blocks.findIndex((block) => block.type === "text");
+  const text = blocks[at];
+  if (logprobs.length === 0 || text?.type !== "text") return blocks;
+  return blocks.with(at, { ...text, logprobs });
+}
+
+/** Reads `content`: a string, or parts, with which a few servers also send thinking. */
+function decodeContent(message: JsonObject, sources: readonly Citation[]): AnswerBlock[] {
+  const { content } = message;
+  if (typeof content === "string") {
+    if (content === "") return [];
+    return citeTexts([{ type: "text", path: "content", text: content }], sources);
+  }
+  if (!Array.isArray(content)) return [];
+  const blocks: AnswerBlock[] = [];
+  for (const part of content) {
+    if (!isJsonObject(part)) continue;
+    const thinking = thinkingText(part);
+    if (thinking !== "") blocks.push({ type: "reasoning", path: "content", text: thinking });
+    if (typeof part.text === "string" && part.text !== "") {
+      blocks.push({ type: "text", path: "content", text: part.text });
+    }
+  }
+  if (sources.length === 0) return blocks;
+  const cited = citeTexts(blocks.filter((block) => block.type === "text"), sources).values();
+  return blocks.map((block) => block.type === "text" ? cited.next().value ?? block : block);
+}
+
+/** Reads the pictures of a message or a delta: in `images`, as aggregators send them, or as parts of the content. */
+export function picturesOf({ images, content }: JsonObject): string[] {
+  return [images, content].flatMap((list) => Array.isArray(list) ? list : [])
+    .flatMap((part) => readImagePart(part) ?? []);
+}
+
+function decodePictures(message: JsonObject): AnswerBlock[] {
+  return picturesOf(message).map((url) => ({ type: "picture", path: "images", url }));
+}
+
+/** Reads the text of a `thinking` part, which is a string or a list of parts. */
+export function thinkingText(part: JsonObject): string {
+  if (part.type !== "thinking") return "";
+  if (typeof part.thinking === "string") return part.thinking;
+  if (!Array.isArray(part.thinking)) return "";
+  return part.thinking.map((inner) =>
+    isJsonObject(inner) && typeof inner.text === "string" ? inner.text : ""
+  ).join("");
+}
+
+function decodeReasoning(message: JsonObject, signer: string): ReasoningBlock[] {
+  const text = [message.reasoning_content, message.reasoning]
+    .find((value) => typeof value === "string" && value !== "");
+  const plain = typeof text === "string" ? text : "";
+  const blocks: ReasoningBlock[] = [];
+  for (const detail of Array.isArray(message.reasoning_details) ? message.reasoning_details : []) {
+    const read = readDetail(detail, signer);
+    if (read !== undefined && (read.text !== "" || read.proof !== undefined)) {
+      blocks.push({ type: "reasoning", path: "reasoning_details", ...read });
+    }
+  }
+  // Details may have only the proof, with the text in the plain field.
+  const shown = blocks.some((block) => block.text !== "");
+  if (plain !== "" && !shown) {
+    const [first, ...rest] = blocks;
+    if (blocks.length === 1 && first?.proof?.kind === "signature") {
+      return [{ ...first, text: plain }, ...rest];
+    }
+    blocks.unshift({ type: "reasoning", path: "reasoning_content", text: plain });
+  }
+  return blocks;
+}
+
+function decodeCalls(message: JsonObject): AnswerBlock[] {
+  const blocks: AnswerBlock[] = [];
+  const list = Array.isArray(message.tool_calls) ? message.tool_calls : [];
+  for (const call of list) {
+    if (!isJsonObject(call)) continue;
+    const decoded = decodeCall(call, readCallId(call.id));
+    if (decoded === undefined) continue;
+    const proof = readThoughtSignature(call);
+    if (proof !== undefined) {
+      blocks.push({ type: "reasoning", path: "tool_calls", text: "", proof });
+    }
+    blocks.push(decoded);
+  }
+  if (blocks.length === 0 && isJsonObject(message.function_call)) {
+    const decoded = decodeCall({ function: message.function_call }, "");
+    if (decoded !== undefined) blocks.push(decoded);
+  }
+  return blocks;
+}
+
+/** Some servers number their calls. */
+export function readCallId(id: Json | undefined): string {
+  return idText(id) ?? "";
+}
+
+/** Reads a call; `undefined` without a name, since no tool can answer it. */
+function decodeCall(call: JsonObject, id: string): AnswerBlock | undefined {
+  const isCustom = call.type === "custom" && isJsonObject(call.custom);
+  const holder = isCustom ? call.custom : call.function;
+  const inner = isJsonObject(holder) ? holder : {};
+  const { name } = inner;
+  if (typeof name !== "string" || name === "") return undefined;
+  const text = isCustom ? inner.input : inner.arguments;
+  const input: ToolInput = isJsonObject(text)
+    ? { kind: "object", value: text }
+    : { kind: isCustom ? "text" : "json_text", text: typeof text === "string" ? text : "" };
+  return { type: "tool_call", path: "tool_calls", id, name, input };
+}

@@ -1,0 +1,239 @@
+/**
+ * Writes a conversation as a Chat request.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-request and docs/conversion.md#requests-messages-client-chat-model.
+ */
+import { type MembersRead, noneLeft, noneUnhandled } from "../../../lib/base/every_member.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
+import { placeAutomaticMark } from "../../fields/cache_marks.ts";
+import {
+  writeChoices,
+  writeEndUserAndTier,
+  writeLogprobs,
+  writePictures,
+  writeTemperatureAndTopP,
+} from "../../fields/common_fields.ts";
+import type { ConversionOptions, Style } from "../../contract/contract.ts";
+import type { Conversation, ReasoningRequest } from "../../conversation/mod.ts";
+import type { EncodedRequest } from "../../stream/dialect.ts";
+import {
+  effortOf,
+  levelOf,
+  nearestEffort,
+  warnOfLoweredThinking,
+  warnOfReasoning,
+} from "../../fields/effort.ts";
+import { carryExtras, samplingPath, stopPath } from "../../fields/extras.ts";
+import { resolveCapabilities, type ResolvedCapabilities } from "../../contract/capabilities.ts";
+import { refuse } from "../../fields/fields.ts";
+import { maxChoices } from "../../contract/limits.ts";
+import { allowsStrictChat } from "../../tools/schemas/json_schema.ts";
+import { strictPath } from "../../tools/tool_fields.ts";
+import { Warnings } from "../../contract/warnings.ts";
+import { encodeOutputFormat, type SchemaFormat } from "../../fields/output_format.ts";
+import { encodeChatMessages } from "./encode_messages.ts";
+import { encodeChatTools } from "./encode_tools.ts";
+import { defined } from "../../../lib/base/defined.ts";
+
+/**
+ * The fields of a conversation that go into a Chat request. A new field does not compile until a step below reads it,
+ * or the last rows say why it goes no further.
+ */
+type CarriedField =
+  | MembersRead<
+    | typeof encodeChatMessages
+    | typeof encodeChatTools
+    | typeof encodeSampling
+    | typeof encodeReasoning
+    | typeof carryExtras
+    | typeof writeEndUserAndTier
+    | typeof writeLogprobs
+    | typeof writePictures
+    | typeof writeChoices
+  >
+  | "maxTokens"
+  | "output"
+  | "stream"
+  // placeAutomaticMark() turns it into the mark of a block.
+  | "automaticCache"
+  // The route's own name of the model goes out.
+  | "model"
+  // Of the answer only: the client gets it in the form that it asked for.
+  | "legacyFunctions"
+  | "groupedTools"
+  | "searchTool"
+  | "streamUsage"
+  // The caller of the encoder adds them to those of the encoder.
+  | "warnings";
+
+noneUnhandled<Exclude<keyof Conversation, CarriedField>>();
+noneUnhandled<
+  Exclude<
+    keyof ReasoningRequest,
+    | "mode"
+    | "effort"
+    | "budgetTokens"
+    | "display"
+    | "path"
+    | "effortPath"
+    // Encrypted reasoning comes in `reasoning_details` unasked.
+    | "encrypted"
+  >
+>();
+
+/** Writes a Chat request. */
+export function encodeChatRequest(
+  given: Conversation,
+  options: ConversionOptions,
+): EncodedRequest {
+  const capabilities = resolveCapabilities("chat", options.capabilities);
+  const warnings = new Warnings();
+  const conversation = placeAutomaticMark(given, capabilities, warnings);
+  const body: JsonObject = { model: options.upstreamModel };
+  const format = encodeOutputFormat(conversation.output, capabilities, warnings, {
+    encodeSchema: (output) => encodeSchema(output, conversation.from, warnings),
+    modeIsEnough: () => true,
+  });
+  body.messages = encodeChatMessages(conversation, capabilities, warnings, format.instructions);
+  const cap = Math.min(capabilities.max_output ?? Infinity, options.maxOutputTokens);
+  if (conversation.maxTokens !== undefined) {
+    body[capabilities.max_tokens_field] = Math.min(conversation.maxTokens, cap);
+  }
+  encodeChatTools(conversation, capabilities, options, warnings, body);
+  encodeSampling(conversation, capabilities, warnings, body);
+  encodeReasoning(conversation, capabilities, warnings, body);
+  if (format.field !== undefined) body.response_format = format.field;
+  carryExtras(conversation, capabilities, body, warnings);
+  writeEndUserAndTier(conversation, capabilities, warnings, body);
+  writePictures(conversation, capabilities, body);
+  writeChoices(conversation, capabilities, maxChoices, (count) => {
+    body.n = count;
+  });
+  writeLogprobs(conversation, capabilities, (top) => {
+    body.logprobs = true;
+    if (top !== undefined) body.top_logprobs = top;
+  });
+  if (capabilities.prefill === "continue_final_message" && endsWithAssistant(conversation)) {
+    body.continue_final_message = true;
+    body.add_generation_prompt = false;
+  }
+  if (conversation.stream) {
+    body.stream = true;
+    if (capabilities.include_usage) body.stream_options = { include_usage: true };
+  }
+  return {
+    body,
+    warnings: warnings.list(),
+    memory: { reasoningSigner: capabilities.reasoning_signer },
+  };
+}
+
+function endsWithAssistant(conversation: Pick<Conversation, "turns">): boolean {
+  return conversation.turns.at(-1)?.role === "assistant";
+}
+
+/** Values of other styles that leave the form of shown reasoning open. */
+const openDisplays: ReadonlySet<string> = new Set(["auto", "summarized"]);
+
+function encodeSampling(
+  conversation: Pick<Conversation, "from" | "sampling">,
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+  body: JsonObject,
+): void {
+  const { topK, stop, temperature, topP, ...rest } = conversation.sampling;
+  noneLeft(rest);
+  writeTemperatureAndTopP(
+    { from: conversation.from, temperature, topP },
+    capabilities,
+    warnings,
+    body,
+  );
+  if (topK !== undefined) {
+    if (capabilities.sampling !== "fixed" && capabilities.extra_fields.includes("top_k")) {
+      body.top_k = topK;
+    } else warnings.add(samplingPath(conversation, "top_k"));
+  }
+  if (stop === undefined || stop.length === 0) return;
+  if (capabilities.stop_max === 0) warnings.add(stopPath(conversation));
+  else if (stop.length > capabilities.stop_max) {
+    refuse(
+      stopPath(conversation),
+      `this model takes at most ${capabilities.stop_max} stop sequences`,
+    );
+  } else body.stop = [...stop];
+}
+
+/** What switches thinking off, by the field of the route. */
+const thinkingOff: Readonly<
+  Record<ResolvedCapabilities["thinking_switch"], JsonObject | undefined>
+> = {
+  none: undefined,
+  thinking: { thinking: { type: "disabled" } },
+  reasoning: { reasoning: { enabled: false } },
+  enable_thinking: { enable_thinking: false },
+};
+
+function encodeReasoning(
+  { reasoning }: Pick<Conversation, "reasoning">,
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+  body: JsonObject,
+): void {
+  const withTools = body.tools !== undefined && capabilities.effort_with_tools === "none" &&
+    capabilities.efforts.length > 0;
+  const wanted = reasoning === undefined ? undefined : levelOf(reasoning);
+  if (withTools) {
+    // Omitting the field is not enough: the vendor's default also fails with tools.
+    body.reasoning_effort = "none";
+    if (reasoning !== undefined && wanted !== "none") warnOfReasoning(reasoning, warnings);
+    return;
+  }
+  if (reasoning === undefined) return;
+  // The server chooses what it shows, which satisfies a client that leaves it open.
+  const { display } = reasoning;
+  if (display !== undefined && !openDisplays.has(display.word)) warnings.add(display.path);
+  if (wanted === undefined) return;
+  if (wanted === "none" && !capabilities.efforts.includes("none")) {
+    const off = thinkingOff[capabilities.thinking_switch];
+    if (off !== undefined) {
+      Object.assign(body, off);
+      return;
+    }
+  }
+  const effort = nearestEffort(wanted, capabilities.efforts);
+  warnOfLoweredThinking(reasoning, effort, warnings);
+  if (effort !== undefined) body.reasoning_effort = effort;
+  // A server with a switch thinks by itself, as much as the model likes.
+  else if (
+    wanted !== "none" && !(isLeftOpen(reasoning) && capabilities.thinking_switch !== "none")
+  ) {
+    warnOfReasoning(reasoning, warnings);
+  }
+}
+
+/** Whether the client asks for thinking without saying how much. */
+function isLeftOpen(reasoning: ReasoningRequest): boolean {
+  return reasoning.mode === "adaptive" && effortOf(reasoning) === undefined;
+}
+
+function encodeSchema(
+  { type: _, schema, name, description, strict, strictPath: at, path, ...rest }: SchemaFormat,
+  from: Style,
+  warnings: Warnings,
+): JsonObject {
+  noneLeft(rest);
+  const enforced = strict !== false && allowsStrictChat(schema);
+  // Without `strict` neither style enforces a schema; Messages always does, and has no such field.
+  const isSaid = strict !== undefined || from === "messages";
+  if (strict === true && !enforced) {
+    warnings.add(strictPath({ path, ...defined({ strictPath: at }) }));
+  }
+  const json_schema = {
+    name: name ?? "output",
+    ...defined({ description }),
+    schema,
+    ...(isSaid ? { strict: enforced } : {}),
+  };
+  return { type: "json_schema", json_schema };
+}

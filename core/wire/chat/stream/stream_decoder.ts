@@ -1,0 +1,334 @@
+/**
+ * Reads a Chat stream as conversation events.
+ *
+ * See docs/internals/WIRE_FORMATS.md#chat-stream and docs/internals/WIRE_FORMATS.md#chat-stream-deviations.
+ */
+import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { maxRefusalChars } from "../../contract/limits.ts";
+import type { ConversionMemory } from "../../contract/contract.ts";
+import type { EventSink, RepeatableText, StreamDecoder } from "../../stream/dialect.ts";
+import { eventJson } from "../../stream/frame_json.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import type { Moderation } from "../../conversation/mod.ts";
+import { readModeration } from "../../content/moderation.ts";
+import { readProviderError } from "../../errors/provider_error.ts";
+import type { UsageReport } from "../../stream/reading.ts";
+import { isZeroCall, readTier } from "../answer/answer_reading.ts";
+import { ChunkShape, holds } from "./chunk_shape.ts";
+import { picturesOf, textLogprobs, thinkingText } from "../answer/decode_answer.ts";
+import { readFinishReason } from "../answer/finish_reasons.ts";
+import { indexedChoices } from "../../stream/choices.ts";
+import { readDetail } from "../answer/reasoning_details.ts";
+import { StreamSources } from "./stream_sources.ts";
+import { StreamCalls } from "./stream_calls.ts";
+import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
+import { hasSources } from "../answer/tool_uses.ts";
+import { readChatUsage } from "../answer/usage.ts";
+
+const noTools: ReadonlySet<string> = new Set();
+
+type TextKind = "text" | "refusal" | "reasoning";
+
+/** Reads a Chat stream. */
+export class ChatStreamDecoder implements StreamDecoder {
+  readonly #signer: string;
+  readonly #toolNames: ReadonlySet<string>;
+  readonly #shape = new ChunkShape();
+  #blocks = 0;
+  /** The text block that deltas of its kind go to. */
+  #open: { readonly kind: TextKind; readonly block: number } | undefined;
+  #calls: StreamCalls | undefined;
+  readonly #sources = new StreamSources();
+  readonly #toolUses: ToolUseCount;
+  readonly #memory: ConversionMemory;
+  /** Decoders of further choices, by their index. */
+  readonly #others = new Map<number, ChatStreamDecoder>();
+  #began = false;
+  #started = false;
+  #finished = false;
+  #finish: string | undefined;
+  #refusal = "";
+  #tier: { readonly serviceTier?: string } = {};
+  #moderation: { readonly moderation?: Moderation } = {};
+  /** Log probabilities of the text of the chunk that is being read, as JSON text. */
+  #logprobs: string | undefined;
+  #emit: EventSink = () => {};
+
+  constructor(memory: ConversionMemory, toolUses = new ToolUseCount(false)) {
+    this.#memory = memory;
+    this.#toolUses = toolUses;
+    this.#signer = memory.reasoningSigner ?? "chat";
+    this.#toolNames = memory.offeredTools ?? noTools;
+  }
+
+  get toolUses(): ToolUses | undefined {
+    return this.#toolUses.uses;
+  }
+
+  frame(event: string | undefined, data: string, emit: EventSink): void {
+    if (this.#finished) return;
+    this.#emit = emit;
+    if (event !== "error" && this.#takeKnown(data)) return;
+    const text = data.trim();
+    if (text === "") return;
+    if (text === "[DONE]") return this.#end();
+    const chunk = eventJson(event, text);
+    if (event === "error" || isError(chunk)) {
+      return this.#fail(chunk);
+    }
+    if (isJsonObject(chunk)) this.#chunk(chunk, data);
+  }
+
+  get repeatableText(): RepeatableText | undefined {
+    const { kind, pieceAt } = this.#shape;
+    if (kind === undefined || kind === "arguments" || pieceAt === 0 || this.#finished) {
+      return undefined;
+    }
+    const isQuiet = this.#open?.kind === kind && this.#logprobs === undefined &&
+      (kind !== "text" || this.#sources.isQuiet);
+    return isQuiet ? { kind, at: pieceAt } : undefined;
+  }
+
+  passed(kind: RepeatableText["kind"], units: number): void {
+    if (kind === "text") this.#sources.passed(units);
+  }
+
+  bodyEnd(emit: EventSink): void {
+    // Some servers omit `[DONE]`; after a finish reason the answer is complete without it.
+    this.#emit = emit;
+    const isWhole = this.#begun.every((choice) => choice.#finish !== undefined);
+    if (!this.#finished && isWhole) this.#end();
+  }
+
+  /** The hot path: a chunk of the learnt shape differs only in its piece of text. */
+  #takeKnown(data: string): boolean {
+    const { kind } = this.#shape;
+    const json = this.#shape.match(data);
+    if (kind === undefined || json === undefined) return false;
+    if (kind === "arguments") return this.#open === undefined && this.#callsOf().takePiece(json);
+    this.#text(kind, json);
+    return true;
+  }
+
+  #fail(holder: Json): void {
+    this.#finished = true;
+    this.#emit({ type: "error", error: readProviderError(holder) });
+  }
+
+  #end(): void {
+    this.#finished = true;
+    for (const choice of this.#begun) {
+      choice.#closeAll();
+      choice.#tellStop();
+    }
+    this.#emit({ type: "end" });
+  }
+
+  /** The choices that began; the first if none did. */
+  get #begun(): ChatStreamDecoder[] {
+    const others = [...this.#others.values()];
+    return this.#began || others.length === 0 ? [this, ...others] : others;
+  }
+
+  /** Returns the decoder of a choice. */
+  #choiceOf(index: number): ChatStreamDecoder {
+    if (index === 0) return this;
+    const known = this.#others.get(index);
+    if (known !== undefined) return known;
+    const made = new ChatStreamDecoder(this.#memory, this.#toolUses);
+    made.#emit = (event) => this.#emit({ type: "choice", choice: index, event });
+    this.#others.set(index, made);
+    return made;
+  }
+
+  #tellStop(): void {
+    const hasCalls = (this.#calls?.count ?? 0) > 0;
+    this.#emit({
+      type: "stop",
+      stop: readFinishReason(this.#finish, hasCalls, this.#refusal),
+      ...(this.#finish === undefined ? {} : { raw: this.#finish }),
+      ...this.#tier,
+      ...this.#moderation,
+    });
+  }
+
+  #chunk(chunk: JsonObject, data: string): void {
+    // The learnt shape depends on the state before this chunk.
+    this.#shape.forget();
+    if (!this.#started) {
+      this.#started = true;
+      this.#emit({ type: "start", ...(typeof chunk.id === "string" ? { id: chunk.id } : {}) });
+    }
+    if (holds(chunk.service_tier)) this.#tier = readTier(chunk.service_tier);
+    if (holds(chunk.moderation)) this.#moderation = readModeration(chunk.moderation);
+    const choices = Array.isArray(chunk.choices) ? chunk.choices.filter(isJsonObject) : [];
+    const indexed = indexedChoices(choices, this.#memory.choices ?? 1)
+      .map(([index, choice]) => ({ choice, decoder: this.#choiceOf(index) }));
+    // The lists beside the choices are of all of them.
+    for (const decoder of [this, ...this.#others.values()]) decoder.#sources.list(chunk);
+    for (const { choice, decoder } of indexed) {
+      // Aggregators report here that the provider of the answer failed.
+      if (isJsonObject(choice.error)) return this.#fail(choice);
+      const delta = decoder.#take(choice);
+      if (delta !== undefined && decoder === this && choices.length === 1) {
+        this.#shape.learn({ chunk, choice, delta }, data, this.#calls?.lastPiece);
+      }
+      decoder.#finishReason(choice.finish_reason);
+      this.#report(readChatUsage(choice.usage));
+    }
+    if (isJsonObject(chunk.x_groq)) this.#report(readChatUsage(chunk.x_groq.usage));
+    this.#report(readChatUsage(chunk.usage));
+    countReportedUses(this.#toolUses, chunk.usage);
+  }
+
+  /** Takes a choice of a chunk; returns its delta if it has one. */
+  #take(choice: JsonObject): JsonObject | undefined {
+    this.#began = true;
+    const delta = choice.delta ?? choice.message;
+    if (!isJsonObject(delta)) return undefined;
+    const logprobs = holds(choice.logprobs) ? textLogprobs(choice.logprobs) : [];
+    this.#logprobs = logprobs.length === 0 ? undefined : stringifyExactly(logprobs);
+    this.#delta(delta);
+    return delta;
+  }
+
+  #finishReason(reason: Json | undefined): void {
+    if (typeof reason !== "string" || reason === "") return;
+    // A second reason counts only if the first was `stop` and a call followed.
+    if (this.#finish !== undefined && !(this.#finish === "stop" && reason === "tool_calls")) return;
+    this.#finish = reason;
+    this.#calls?.finish();
+    // Text stays open: its sources may follow the finish reason.
+    if (this.#open?.kind !== "text") this.#closeText();
+    this.#tellStop();
+  }
+
+  #delta(delta: JsonObject): void {
+    this.#reasoning(delta);
+    if (typeof delta.content === "string") this.#string("text", delta.content);
+    else if (Array.isArray(delta.content)) this.#parts(delta.content);
+    if (typeof delta.refusal === "string" && delta.refusal !== "") {
+      this.#refusal = (this.#refusal + delta.refusal).slice(0, maxRefusalChars);
+      this.#string("refusal", delta.refusal);
+    }
+    for (const url of picturesOf(delta)) {
+      this.#closeText();
+      this.#calls?.settle();
+      this.#emit({ type: "picture", block: this.#blocks, url });
+      this.#emit({ type: "block_end", block: this.#blocks++ });
+    }
+    if (Array.isArray(delta.tool_calls) && delta.tool_calls.some(isCall)) {
+      this.#closeText();
+      this.#callsOf().take(delta.tool_calls);
+    }
+    if (isJsonObject(delta.function_call) && isCall(delta.function_call)) {
+      this.#closeText();
+      this.#callsOf().takeFunction(delta.function_call);
+    }
+    if (hasSources(delta.annotations)) this.#toolUses.reported("web_search", 1);
+    this.#sources.place(delta);
+    if (this.#open?.kind === "text") this.#sources.cite(this.#open.block, this.#emit);
+  }
+
+  #callsOf(): StreamCalls {
+    return this.#calls ??= new StreamCalls({
+      emit: (event) => this.#emit(event),
+      takeBlock: () => this.#blocks++,
+      toolNames: this.#toolNames,
+    });
+  }
+
+  #reasoning(delta: JsonObject): void {
+    const plain = [delta.reasoning_content, delta.reasoning]
+      .find((value) => typeof value === "string" && value !== "");
+    let shown = false;
+    const details = Array.isArray(delta.reasoning_details) ? delta.reasoning_details : [];
+    for (const detail of details) {
+      const read = readDetail(detail, this.#signer);
+      if (read === undefined) continue;
+      if (read.text !== "") {
+        shown = true;
+        this.#string("reasoning", read.text);
+      }
+      if (read.proof !== undefined) {
+        // Details may have only the proof, with the text in the plain field.
+        if (!shown && typeof plain === "string") this.#string("reasoning", plain);
+        shown ||= typeof plain === "string";
+        // Encrypted reasoning is a block of its own beside the text that was shown.
+        if (isJsonObject(detail) && detail.type === "reasoning.encrypted") this.#closeText();
+        const block = this.#blockOf("reasoning");
+        this.#emit({ type: "reasoning_proof", block, proof: read.proof });
+        this.#closeText();
+      }
+    }
+    if (!shown && typeof plain === "string") this.#string("reasoning", plain);
+  }
+
+  /** Takes content that a few servers stream as parts, with thinking among them. */
+  #parts(parts: readonly Json[]): void {
+    for (const part of parts) {
+      if (!isJsonObject(part)) continue;
+      this.#string("reasoning", thinkingText(part));
+      if (typeof part.text === "string") this.#string("text", part.text);
+    }
+  }
+
+  #string(kind: TextKind, text: string): void {
+    if (text !== "") this.#text(kind, stringifyExactly(text));
+  }
+
+  #text(kind: TextKind, json: string): void {
+    const block = this.#blockOf(kind);
+    if (kind === "text") {
+      this.#sources.cite(block, this.#emit);
+      this.#sources.text(json);
+    }
+    const logprobs = this.#logprobs;
+    if (kind !== "text" || logprobs === undefined) return this.#emit({ type: kind, block, json });
+    this.#logprobs = undefined;
+    this.#emit({ type: kind, block, json, logprobs });
+  }
+
+  /** Returns the open block of a kind; ends an open block of another kind. */
+  #blockOf(kind: TextKind): number {
+    if (this.#open?.kind === kind) return this.#open.block;
+    this.#closeText();
+    this.#calls?.settle();
+    const block = this.#blocks++;
+    this.#open = { kind, block };
+    if (kind === "text") this.#sources.begin();
+    return block;
+  }
+
+  #closeText(): void {
+    if (this.#open === undefined) return;
+    const { kind, block } = this.#open;
+    if (kind === "text") this.#sources.end(block, this.#emit);
+    this.#emit({ type: "block_end", block });
+    this.#open = undefined;
+  }
+
+  #closeAll(): void {
+    this.#closeText();
+    this.#calls?.finish();
+  }
+
+  #report(usage: UsageReport): void {
+    if (usage.kind === "counts") this.#emit({ type: "usage", usage: usage.usage });
+    else if (usage.kind === "absurd") this.#emit({ type: "usage_rejected" });
+  }
+}
+
+/** Whether a delta brings something of a call. */
+function isCall(delta: Json): boolean {
+  return isJsonObject(delta) && !isZeroCall(delta);
+}
+
+function isError(chunk: Json): boolean {
+  if (!isJsonObject(chunk)) return false;
+  const { error } = chunk;
+  if (isJsonObject(error) || (typeof error === "string" && error !== "")) return true;
+  if (chunk.choices !== undefined || chunk.usage !== undefined) return false;
+  return chunk.object === "error" || chunk.type === "error" || typeof chunk.detail === "string";
+}

@@ -1,0 +1,37 @@
+import type { JsonObject } from "../../lib/json/json.ts";
+import { readChatAnswer } from "../chat/answer/answer_reading.ts";
+import type { AnswerReading, ProviderStyle } from "../contract/contract.ts";
+import { readConverseAnswer } from "../converse/answer_reading.ts";
+import { readGeminiAnswer } from "../gemini/answer/answer_reading.ts";
+import { readMessagesAnswer } from "../messages/answer/answer_reading.ts";
+import { readResponsesAnswer } from "../responses/answer/answer_reading.ts";
+
+/**
+ * Reads a whole (not streamed) answer in the upstream's own style.
+ *
+ * @example
+ * ```ts
+ * import { readAnswer } from "./answer_reading.ts";
+ * const reading = readAnswer("messages", {
+ *   type: "message",
+ *   content: [{ type: "text", text: "Hello" }],
+ *   stop_reason: "end_turn",
+ *   usage: { input_tokens: 9, cache_read_input_tokens: 90, output_tokens: 2 },
+ * });
+ * if (reading.usage?.input !== 9 || reading.usage.cacheRead !== 90 || reading.empty) throw new Error("wrong");
+ * ```
+ */
+export function readAnswer(style: ProviderStyle, body: JsonObject): AnswerReading {
+  switch (style) {
+    case "messages":
+      return readMessagesAnswer(body);
+    case "chat":
+      return readChatAnswer(body);
+    case "responses":
+      return readResponsesAnswer(body);
+    case "gemini":
+      return readGeminiAnswer(body);
+    case "converse":
+      return readConverseAnswer(body);
+  }
+}

@@ -1,0 +1,181 @@
+/**
+ * Converts requests and whole answers from one wire style to another. If both sides have the same style, bytes pass
+ * unconverted and this module is not involved. For streams see `convert_stream.ts`.
+ */
+import { invariant } from "../../lib/base/assert.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { restoreAnswer } from "./answer_restoration.ts";
+import { normalizeTurns } from "../fields/normalize_turns.ts";
+import type {
+  ConversionMemory,
+  ConversionOptions,
+  ConvertedRequest,
+  PipeContext,
+  ProviderStyle,
+  Style,
+} from "../contract/contract.ts";
+import type { Answer, AnswerBlock, Choice, Conversation } from "../conversation/mod.ts";
+import { dataUrl } from "../content/data_url.ts";
+import { withLostNotes } from "../fields/extras.ts";
+import { pictureRefusal, withoutPictures } from "../fields/pictures.ts";
+import { dialectOf, providerDialectOf } from "./dialects.ts";
+import { withFetchedDocuments } from "./document_urls.ts";
+import { resolveCapabilities } from "../contract/capabilities.ts";
+import { Warnings } from "../contract/warnings.ts";
+import { echoOf } from "../responses/request/request_echo.ts";
+import { splitThinking } from "./think_tags.ts";
+import { withSearchOfSources } from "../tools/hosted_calls.ts";
+import { prepareTools } from "../tools/tool_preparation.ts";
+import { defined } from "../../lib/base/defined.ts";
+
+/** A converted request, or the error for the client that sent it. */
+export type RequestConversion =
+  | { readonly ok: true; readonly request: ConvertedRequest }
+  | { readonly ok: false; readonly error: GatewayError };
+
+/**
+ * Converts a request into the style of a route.
+ *
+ * `dropped` names fields that were lost or approximated. The error is `invalid_request` if the request is wrong in its
+ * own style, and `conversion_refused` if a field that must not be lost cannot be carried. Both name the field.
+ *
+ * @param from the client's style
+ * @param to the route's style; another one than `from`
+ * @param body the client's request; it is not changed, and the result may share parts of it
+ *
+ * @example
+ * ```ts
+ * import { convertRequest } from "./convert.ts";
+ * const conversion = convertRequest("messages", "chat", {
+ *   model: "any", max_tokens: 100, top_k: 5, messages: [{ role: "user", content: "Hello" }],
+ * }, { capabilities: {}, upstreamModel: "m", maxOutputTokens: 4096 });
+ * if (!conversion.ok || conversion.request.dropped.join() !== "top_k") throw new Error("not converted");
+ * ```
+ */
+export function convertRequest(
+  from: Style,
+  to: ProviderStyle,
+  body: JsonObject,
+  options: ConversionOptions,
+): RequestConversion {
+  invariant(from !== to, "a request of the route's own style passes unconverted");
+  try {
+    const request = writeConversation(readConversation(from, body, options), to, options);
+    const memory = { ...echoMemory(from, body), ...request.memory };
+    return { ok: true, request: { ...request, memory } };
+  } catch (error) {
+    if (error instanceof GatewayError) return { ok: false, error };
+    throw error;
+  }
+}
+
+/**
+ * Reads a request into the typed form, with the documents that were fetched for it.
+ *
+ * @throws {GatewayError} as {@linkcode convertRequest} returns
+ */
+export function readConversation(
+  from: Style,
+  body: JsonObject,
+  { documents }: Pick<ConversionOptions, "documents">,
+): Conversation {
+  const decoded = dialectOf(from).decodeRequest(body);
+  return documents === undefined ? decoded : withFetchedDocuments(decoded, documents);
+}
+
+/**
+ * Writes the typed form as a request of any style.
+ *
+ * @throws {GatewayError} as {@linkcode convertRequest} returns
+ */
+export function writeConversation(
+  conversation: Conversation,
+  to: ProviderStyle,
+  options: ConversionOptions,
+): ConvertedRequest {
+  const normalized = normalizeTurns(conversation);
+  const capabilities = resolveCapabilities(to, options.capabilities);
+  const prepared = prepareTools(normalized, capabilities);
+  const encoded = providerDialectOf(to).encodeRequest(prepared.conversation, options);
+  const warnings = new Warnings([...prepared.conversation.warnings, ...encoded.warnings]);
+  const { legacyFunctions, groupedTools, searchTool, choices } = conversation;
+  const memory: ConversionMemory = {
+    ...prepared.memory,
+    ...defined({ legacyFunctions, groupedTools, searchTool, choices: choices?.count }),
+    ...(readsSearches(conversation) ? { sourcesAsSearch: true } : {}),
+    ...(capabilities.think_tags === "none" ? {} : { thinkTags: capabilities.think_tags }),
+    ...encoded.memory,
+  };
+  return { body: encoded.body, dropped: warnings.list(), memory, betas: encoded.betas ?? [] };
+}
+
+/** Whether the client asked for a web search in a style whose answers show searches with their results. */
+function readsSearches({ from, tools }: Conversation): boolean {
+  return (from === "messages" || from === "responses") &&
+    tools.some((tool) => tool.type === "hosted" && tool.requested?.tool === "web_search");
+}
+
+/** What the answer to a request repeats of it. */
+export function echoMemory(from: Style, body: JsonObject): ConversionMemory {
+  return from === "responses" ? { echo: echoOf(body) } : {};
+}
+
+/**
+ * Converts a whole answer into the client's style.
+ *
+ * @param memory what {@linkcode convertRequest} returned with the request that this answers
+ *
+ * @param onLost called with what the client's style has no place for
+ *
+ * @throws {GatewayError} the provider's error if its 200 holds one; `upstream_unreachable` if the body is not an answer
+ *
+ * @example
+ * ```ts
+ * import { convertAnswer } from "./convert.ts";
+ * const context = { clientModel: "mine", requestId: "req_1", clientWantsUsage: false, nowSeconds: 0 };
+ * const message = convertAnswer("chat", "messages", {
+ *   model: "vendor-1",
+ *   choices: [{ index: 0, message: { role: "assistant", content: "Hi" }, finish_reason: "stop" }],
+ * }, context, {});
+ * if (message.stop_reason !== "end_turn" || message.model !== "mine") throw new Error("not converted");
+ * ```
+ */
+export function convertAnswer(
+  upstreamStyle: ProviderStyle,
+  clientStyle: Style,
+  body: JsonObject,
+  context: PipeContext,
+  memory: ConversionMemory,
+  onLost: (what: string) => void = () => {},
+): JsonObject {
+  const decoded = providerDialectOf(upstreamStyle).decodeAnswer(body, memory);
+  const { thinkTags, sourcesAsSearch } = memory;
+  const restore = (choice: Choice): Choice => {
+    const split = thinkTags === undefined ? choice : splitThinking(choice, thinkTags);
+    const restored = restoreAnswer(withLostNotes(split, onLost), memory);
+    if (sourcesAsSearch !== true) return restored;
+    return { ...restored, blocks: withSearchOfSources(restored.blocks) };
+  };
+  const others = decoded.others?.map(restore);
+  const restored: Answer = { ...decoded, ...restore(decoded), ...defined({ others }) };
+  const told = clientStyle === "messages" ? withPictureNotes(restored, onLost) : restored;
+  return dialectOf(clientStyle).encodeAnswer(told, context, memory);
+}
+
+/**
+ * Names the pictures of an answer for a Messages client, whose style has none.
+ *
+ * @throws {GatewayError} `conversion_refused` if the answer is nothing else
+ */
+function withPictureNotes(answer: Answer, onLost: (what: string) => void): Answer {
+  const isLost = (block: AnswerBlock) =>
+    block.type === "picture" && dataUrl(block.url) !== undefined;
+  if (!answer.blocks.some(isLost)) return answer;
+  const isOutput = (block: AnswerBlock) =>
+    !isLost(block) && block.type !== "foreign" && (block.type !== "reasoning" || block.text !== "");
+  if (!answer.blocks.some(isOutput)) throw pictureRefusal();
+  onLost("answer.image");
+  const { usage } = answer;
+  return { ...answer, ...defined({ usage: usage && withoutPictures(usage) }) };
+}

@@ -1,0 +1,361 @@
+/** Converts a stream from one style to another, and reads its usage and state on the way. */
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { maxSseEventBytes } from "../contract/limits.ts";
+import type { TokenUsage } from "../../billing/tokens/token_usage.ts";
+import { encoded, encodedLent } from "../../lib/bytes/buffer_pool.ts";
+import { ByteRanges } from "../../lib/bytes/byte_ranges.ts";
+import type { SseFrame } from "../../lib/sse/frame.ts";
+import { type KnownFrames, SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
+import { needsRestoring, restoringSink } from "./answer_restoration.ts";
+import { inClientTerms } from "../stream/client_model.ts";
+import type {
+  ConversionMemory,
+  PipeContext,
+  ProviderStyle,
+  StreamPipe,
+  StreamReading,
+  Style,
+} from "../contract/contract.ts";
+import type { StreamEvent } from "../conversation/mod.ts";
+import type { EventSink, StreamDecoder, StreamEncoder } from "../stream/dialect.ts";
+import { ChoiceEnds } from "../stream/choices.ts";
+import { dialectOf, providerDialectOf } from "./dialects.ts";
+import { literalBytes } from "../../lib/json/json_literal.ts";
+import { newStreamReading } from "../stream/reading.ts";
+import { stopFailure } from "../fields/stop_words.ts";
+import { RepeatedText } from "./repeated_text.ts";
+import { joinReports } from "../stream/usage_reports.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { dataUrl } from "../content/data_url.ts";
+import { lostNote } from "../fields/extras.ts";
+import { pictureOutputBytes, pictureRefusal, withoutPictures } from "../fields/pictures.ts";
+import { searchOfSourcesSink } from "../tools/hosted_calls.ts";
+import { joiningSink } from "./surrogate_pairs.ts";
+import { thinkingSink } from "./think_tags.ts";
+
+const nothing = new Uint8Array(0);
+const encoder = new TextEncoder();
+
+/**
+ * A pipe for a client that speaks another style than the upstream.
+ *
+ * The first bytes of an answer (its preamble) may come before any output of the model: a caller that may still move to
+ * another route holds them until `reading.sawOutput`.
+ *
+ * @example
+ * ```ts
+ * import { createConvertingPipe } from "./converting_pipe.ts";
+ * const context = { clientModel: "m", requestId: "req_1", clientWantsUsage: false, nowSeconds: 0 };
+ * const pipe = createConvertingPipe("chat", "messages", context, {});
+ * const chunk = 'data: {"choices":[{"delta":{"content":"Hi"}}]}\n\ndata: [DONE]\n\n';
+ * const out = new TextDecoder().decode(pipe.push(new TextEncoder().encode(chunk)));
+ * if (!out.includes('{"type":"text_delta","text":"Hi"}') || out.includes("message_stop")) throw new Error(out);
+ * if (!new TextDecoder().decode(pipe.end()).includes("message_stop")) throw new Error("no end");
+ * ```
+ */
+export function createConvertingPipe(
+  upstreamStyle: ProviderStyle,
+  clientStyle: Style,
+  context: PipeContext,
+  memory: ConversionMemory,
+): StreamPipe {
+  const encoder = dialectOf(clientStyle).createStreamEncoder(context, memory);
+  const decoder = providerDialectOf(upstreamStyle).createStreamDecoder(memory);
+  return pipeFrom(decoder, encoder, { memory, context });
+}
+
+/** Creates a pipe from any decoder to any encoder. */
+export function pipeFrom(
+  decoder: StreamDecoder,
+  encoder: StreamEncoder,
+  call: { readonly memory: ConversionMemory; readonly context: PipeContext },
+): StreamPipe {
+  return new ConvertingPipe(decoder, encoder, call);
+}
+
+class ConvertingPipe implements StreamPipe {
+  readonly reading: StreamReading = newStreamReading();
+  readonly #decoder: StreamDecoder;
+  readonly #encoder: StreamEncoder;
+  readonly #context: PipeContext;
+  readonly #splitter = new SseSplitter(maxSseEventBytes);
+  /** The sink of decoded events: updates the reading, then encodes for the client. */
+  readonly #onEvent: EventSink;
+  /** The sink behind the steps that join characters, separate thinking and restore tools. */
+  readonly #write: EventSink;
+  readonly #memory: ConversionMemory;
+  /** The same sinks of further choices, by their index. */
+  readonly #others = new Map<number, EventSink>();
+  /** Absent unless the client asked for several choices. */
+  readonly #ends: ChoiceEnds | undefined;
+  readonly #visit = (frame: SseFrame): boolean => this.#frame(frame);
+  /** Absent where steps between decoder and encoder depend on the text. */
+  readonly #repeated: RepeatedText | undefined;
+  readonly #known: KnownFrames | undefined;
+  /** What is sent with this push: ranges of bytes, then text. */
+  readonly #ranges = new ByteRanges();
+  #out = "";
+  /** The events of the frame that is being read: how many, and the last. */
+  #eventCount = 0;
+  #lastEvent: StreamEvent | undefined;
+  #failure: GatewayError | undefined;
+
+  constructor(
+    decoder: StreamDecoder,
+    encoder: StreamEncoder,
+    { memory, context }: { readonly memory: ConversionMemory; readonly context: PipeContext },
+  ) {
+    this.#context = context;
+    this.#decoder = decoder;
+    this.#encoder = encoder;
+    this.#memory = memory;
+    if ((memory.choices ?? 1) > 1) this.#ends = new ChoiceEnds();
+    const write: EventSink = (event) => {
+      this.#out += this.#encoder.encode(event);
+    };
+    const split = splitAndRestored(memory, write);
+    this.#write = joiningSink(split);
+    this.#onEvent = (event) => this.#take(event);
+    if (split !== write) return;
+    this.#repeated = new RepeatedText({ decoder, encoder, reading: this.reading });
+    this.#known = (bytes, from) => this.#passRepeated(bytes, from);
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    this.#read(bytes);
+    if (this.#ranges.isEmpty) return this.#takeOut();
+    this.#moveOut();
+    return this.#ranges.take(bytes);
+  }
+
+  pushLent(bytes: Uint8Array): Uint8Array {
+    this.#read(bytes);
+    if (!this.#ranges.isEmpty) {
+      this.#moveOut();
+      return this.#ranges.lend();
+    }
+    const text = this.#out;
+    if (text === "") return nothing;
+    this.#out = "";
+    return encodedLent(text);
+  }
+
+  #read(bytes: Uint8Array): void {
+    if (this.#failure !== undefined) throw this.#failure;
+    if (this.reading.state !== "open") return;
+    this.#guarded(() => this.#splitter.push(bytes, this.#visit, this.#known));
+    // The output before the failure still reaches the client; the next call reports the failure.
+    const isEmpty = this.#out === "" && this.#ranges.isEmpty;
+    if (this.#failure !== undefined && isEmpty) throw this.#failure;
+  }
+
+  #passRepeated(bytes: Uint8Array, from: number): number {
+    // Nothing to compare with is the usual case of a stream that has just begun.
+    if (this.#repeated?.isKnown !== true) return -1;
+    this.#moveOut();
+    return this.#repeated.convert(bytes, from, this.#ranges);
+  }
+
+  /** Moves what was written as text behind the ranges. */
+  #moveOut(): void {
+    if (this.#out === "") return;
+    const text = encoder.encode(this.#out);
+    this.#out = "";
+    this.#ranges.add(text, 0, text.length);
+  }
+
+  end(): Uint8Array {
+    if (this.reading.state === "open" && this.#failure === undefined) {
+      this.#guarded(() => {
+        const rest = this.#splitter.takeRest();
+        if (rest !== undefined) this.#frame(rest);
+        if (this.reading.state === "open") this.#decoder.bodyEnd(this.#onEvent);
+      });
+    }
+    if (this.reading.state === "completed") {
+      this.#guarded(() => this.#writeEnd());
+      if (this.#failure === undefined) return this.#takeOut();
+    }
+    return this.fail(
+      this.reading.error ?? this.#failure ??
+        new GatewayError("upstream_unreachable", "The provider's answer broke off"),
+    );
+  }
+
+  fail(error: GatewayError): Uint8Array {
+    this.#out += this.#encoder.encode({ type: "error", error });
+    return this.#takeOut();
+  }
+
+  stopForLength(usage: TokenUsage): Uint8Array {
+    this.#guarded(() => {
+      this.#write({ type: "usage", usage });
+      // A stop reason that the provider already sent stays.
+      const open = this.#ends?.open ?? (this.reading.stopReason === undefined ? [0] : []);
+      for (const choice of open) {
+        this.#sinkOf(choice)({ type: "stop", stop: { reason: "length" } });
+      }
+      this.#writeEnd();
+    });
+    return this.#failure === undefined ? this.#takeOut() : this.fail(this.#failure);
+  }
+
+  /** Ends all choices, the first one last: with it goes what they have in common. */
+  #writeEnd(): void {
+    for (const sink of this.#others.values()) sink({ type: "end" });
+    this.#write({ type: "end" });
+  }
+
+  /** The sink of a choice. */
+  #sinkOf(choice: number): EventSink {
+    if (choice === 0) return this.#write;
+    const known = this.#others.get(choice);
+    if (known !== undefined) return known;
+    const made = joiningSink(splitAndRestored(this.#memory, (event) => {
+      this.#out += this.#encoder.encode({ type: "choice", choice, event });
+    }));
+    this.#others.set(choice, made);
+    return made;
+  }
+
+  #takeOut(): Uint8Array {
+    const text = this.#out;
+    if (text === "") return nothing;
+    this.#out = "";
+    return encoded(text);
+  }
+
+  /** Keeps an error of the upstream for the caller; rethrows bugs of the gateway. */
+  #guarded(run: () => void): void {
+    try {
+      run();
+    } catch (error) {
+      if (error instanceof GatewayError) {
+        this.#failure = error;
+      } else if (error instanceof SseFrameTooLargeError) {
+        this.#failure = new GatewayError(
+          "upstream_unreachable",
+          "The provider sent an event beyond the size limit",
+          { cause: error },
+        );
+      } else throw error;
+    }
+  }
+
+  #frame(frame: SseFrame): boolean {
+    // Comments only keep the upstream connection alive; the caller keeps the client's alive.
+    const data = frame.dataLines === 0 ? frame.bareObject : frame.data;
+    if (data === undefined) return true;
+    this.#repeated?.forget();
+    this.#eventCount = 0;
+    const written = this.#out.length;
+    this.#decoder.frame(frame.event || undefined, data, this.#onEvent);
+    this.reading.toolUses = this.#decoder.toolUses;
+    const event = this.#lastEvent;
+    this.#lastEvent = undefined;
+    if (this.#eventCount === 1 && event !== undefined) {
+      this.#repeated?.learn(frame, data, event, this.#out.slice(written));
+    }
+    return this.reading.state === "open";
+  }
+
+  #measure(bytes: number, isAnswer: boolean): void {
+    this.reading.outputBytes += bytes;
+    if (isAnswer) this.reading.answerBytes += bytes;
+  }
+
+  #take(event: StreamEvent): void {
+    // A decoder goes on after a stop that turned out to be a failure.
+    if (this.reading.state !== "open") return;
+    this.#eventCount++;
+    this.#lastEvent = event;
+    if (event.type === "choice") this.#takeOf(event.choice, event.event);
+    else this.#takeOf(0, event);
+  }
+
+  #takeOf(choice: number, event: StreamEvent): void {
+    const { reading } = this;
+    if (this.#ends !== undefined && "block" in event) this.#note(choice, undefined);
+    switch (event.type) {
+      case "text":
+      case "refusal":
+      case "reasoning":
+      case "arguments":
+        reading.sawOutput = true;
+        this.#measure(literalBytes(event.json), event.type !== "reasoning");
+        break;
+      case "picture":
+        if (this.#encoder.hasPictures === false && !reading.sawOutput && dataUrl(event.url)) {
+          return this.#take({ type: "error", error: pictureRefusal() });
+        }
+        reading.sawOutput = true;
+        this.#measure(this.#encoder.hasPictures === false ? 0 : pictureOutputBytes, true);
+        break;
+      case "call":
+      case "hosted_call":
+        reading.sawOutput = true;
+        break;
+      case "foreign": {
+        if (event.isLost !== true) break;
+        reading.sawOutput = true;
+        const json = stringifyExactly(lostNote(event.kind));
+        return this.#sinkOf(choice)({ type: "text", block: event.block, json });
+      }
+      case "reasoning_proof":
+        reading.sawOutput = true;
+        if (event.proof.kind === "redacted") reading.outputBytes += event.proof.data.length;
+        break;
+      case "usage": {
+        const reported = this.#encoder.hasPictures === false
+          ? withoutPictures(event.usage)
+          : event.usage;
+        const usage = joinReports(reading.usage, reported);
+        reading.usage = usage;
+        reading.usageRejected = false;
+        return this.#write({ type: "usage", usage });
+      }
+      case "usage_rejected":
+        reading.usageRejected = true;
+        break;
+      case "stop":
+        if (event.stop.reason === "unknown" && this.#ends === undefined) {
+          const failure = stopFailure([event.raw], reading.sawOutput);
+          if (failure !== undefined) return this.#take({ type: "error", error: failure });
+        }
+        this.#note(choice, event.raw);
+        if (event.serviceTier !== undefined) reading.serviceTier = event.serviceTier;
+        // A refusal without any block is output too.
+        if (event.stop.reason === "refusal") reading.sawOutput = true;
+        break;
+      case "end": {
+        // With several choices, an answer of which one is good is used.
+        const failure = stopFailure(this.#ends?.reasons ?? [], reading.sawOutput);
+        if (failure !== undefined) return this.#take({ type: "error", error: failure });
+        // Kept for `end()`, so that the caller can settle before the client sees the answer complete.
+        reading.state = "completed";
+        return;
+      }
+      case "error":
+        reading.state = "error";
+        reading.error = inClientTerms(event.error, this.#context);
+        return;
+    }
+    this.#sinkOf(choice)(event);
+  }
+
+  /** Enters that a choice began, or why it stopped. */
+  #note(choice: number, reason: string | undefined): void {
+    if (this.#ends !== undefined) {
+      this.#ends.note(choice, reason);
+      this.reading.stopReason = this.#ends.reason;
+    } else if (reason !== undefined) this.reading.stopReason = reason;
+  }
+}
+
+/** The steps that separate thinking, restore tools and show searches. */
+function splitAndRestored(memory: ConversionMemory, write: EventSink): EventSink {
+  const shown = memory.sourcesAsSearch === true ? searchOfSourcesSink(write) : write;
+  const restored = needsRestoring(memory) ? restoringSink(memory, shown) : shown;
+  const { thinkTags } = memory;
+  return thinkTags === undefined ? restored : thinkingSink(thinkTags, restored);
+}

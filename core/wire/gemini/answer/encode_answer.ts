@@ -1,0 +1,150 @@
+/**
+ * Writes a whole answer for a Gemini client.
+ *
+ * See docs/internals/WIRE_FORMATS.md#gemini-answer and docs/conversion.md#answers.
+ */
+import { noneUnhandled } from "../../../lib/base/every_member.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
+import { answerId, CallIds } from "../../fields/answer_ids.ts";
+import type { PipeContext } from "../../contract/contract.ts";
+import type {
+  Answer,
+  AnswerBlock,
+  AnswerText,
+  Choice,
+  HostedCall,
+  Placed,
+  ReasoningBlock,
+  Stop,
+} from "../../conversation/mod.ts";
+import { dataUrl } from "../../content/data_url.ts";
+import { answerArguments } from "../../tools/tool_arguments.ts";
+import { writeGrounding } from "./grounding.ts";
+import { writeLogprobs } from "./logprobs.ts";
+import { writeGeminiStop } from "./stop_reasons.ts";
+import { PartSignatures } from "./part_signatures.ts";
+import { writeGeminiUsage } from "./usage.ts";
+
+// What becomes of each member of an answer here. A new member does not compile until it has a row.
+noneUnhandled<
+  Exclude<
+    keyof Answer,
+    | "index"
+    | "blocks"
+    | "stop"
+    | "others"
+    | "usage"
+    // For the log; the client gets an id in its own form.
+    | "id"
+    // The style reports it in a header only.
+    | "serviceTier"
+    // No Gemini client can ask for it.
+    | "moderation"
+  >
+>();
+noneUnhandled<
+  Exclude<
+    keyof AnswerText,
+    | keyof Placed
+    | "type"
+    | "text"
+    | "citations"
+    | "logprobs"
+    // The finish reason says it.
+    | "refusal"
+  >
+>();
+noneUnhandled<
+  Exclude<
+    keyof Stop,
+    | "reason"
+    | "name"
+    | "explanation"
+    // The style has no member for it.
+    | "sequence"
+  >
+>();
+
+/** Writes a whole Gemini answer. */
+export function encodeGeminiAnswer(answer: Answer, context: PipeContext): JsonObject {
+  return {
+    candidates: [answer, ...answer.others ?? []].map((choice) => encodeCandidate(choice, context)),
+    ...(answer.usage === undefined ? {} : { usageMetadata: writeGeminiUsage(answer.usage) }),
+    ...answerFrame(context),
+  };
+}
+
+function encodeCandidate({ index = 0, blocks, stop }: Choice, context: PipeContext): JsonObject {
+  const texts = blocks.filter((block) => block.type === "text");
+  const isRefused = texts.some(({ refusal }) => refusal === true);
+  return {
+    content: { parts: encodeParts(blocks, context), role: "model" },
+    ...writeGeminiStop(isRefused ? { ...stop, reason: "refusal" } : stop),
+    index,
+    ...writeGrounding(texts.flatMap(({ citations }) => citations ?? [])),
+    ...writeLogprobs(texts.flatMap(({ logprobs }) => logprobs ?? [])),
+  };
+}
+
+/** The members of an answer that all its chunks share. */
+export function answerFrame(context: PipeContext): JsonObject {
+  return {
+    modelVersion: context.clientModel,
+    responseId: answerId("", context.requestId),
+  };
+}
+
+function encodeParts(blocks: readonly AnswerBlock[], context: PipeContext): JsonObject[] {
+  const ids = new CallIds(context.requestId, "call_", (id) => id);
+  const signatures = new PartSignatures();
+  const parts: JsonObject[] = [];
+  for (const block of blocks) {
+    if (block.type !== "tool_call") parts.push(...signatures.release());
+    switch (block.type) {
+      case "text":
+        if (block.text !== "") parts.push({ text: block.text });
+        break;
+      case "reasoning":
+        parts.push(...thoughtParts(block, signatures));
+        break;
+      case "tool_call": {
+        const { name, input } = block;
+        const id = ids.next(block.id);
+        parts.push(...signatures.call({ id, name, args: answerArguments(input) }));
+        break;
+      }
+      case "hosted_call":
+        parts.push(...hostedParts(block.call));
+        break;
+      case "picture":
+        parts.push(picturePart(block.url));
+        break;
+      case "foreign":
+    }
+  }
+  parts.push(...signatures.release());
+  return parts;
+}
+
+function thoughtParts({ text, proof }: ReasoningBlock, signatures: PartSignatures): JsonObject[] {
+  if (proof !== undefined) signatures.keep(proof, text !== "");
+  return text === "" ? [] : [{ text, thought: true }];
+}
+
+/** Writes a picture as data, or as the file at its address. */
+export function picturePart(url: string): JsonObject {
+  const read = dataUrl(url);
+  return read === undefined
+    ? { fileData: { fileUri: url, mimeType: "image/png" } }
+    : { inlineData: { mimeType: read.mediaType, data: read.data } };
+}
+
+/** Writes code that the provider ran, with its output. The style has no parts for other hosted tools. */
+export function hostedParts(call: HostedCall): JsonObject[] {
+  if (call.tool !== "code_execution") return [];
+  const { code, output = "", failed } = call;
+  return [
+    { executableCode: { language: "PYTHON", code } },
+    { codeExecutionResult: { outcome: failed ? "OUTCOME_FAILED" : "OUTCOME_OK", output } },
+  ];
+}

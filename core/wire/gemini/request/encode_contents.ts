@@ -1,0 +1,247 @@
+/**
+ * Writes the turns of a conversation as Gemini contents.
+ *
+ * See docs/internals/WIRE_FORMATS.md#gemini-contents.
+ */
+import { noneUnhandled } from "../../../lib/base/every_member.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
+import { JsonCount } from "../../../lib/errors/json_bounds.ts";
+import type { ResolvedCapabilities } from "../../contract/capabilities.ts";
+import type {
+  Block,
+  Conversation,
+  Placed,
+  ReasoningBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+  Turn,
+} from "../../conversation/mod.ts";
+import { warnOfMark } from "../../fields/cache_marks.ts";
+import { renderForeign } from "../../fields/extras.ts";
+import { systemAsUser } from "../../content/mid_system.ts";
+import { withInstructions } from "../../fields/output_format.ts";
+import { requirePrefill } from "../../fields/prefill.ts";
+import { mergeTurns } from "../../fields/normalize_turns.ts";
+import { argumentsObject } from "../../tools/tool_arguments.ts";
+import { renderHostedCall } from "../../tools/hosted_calls.ts";
+import type { Warnings } from "../../contract/warnings.ts";
+import { GeminiPartWriter } from "./encode_parts.ts";
+import { signatureOf, skippedSignature } from "../answer/thought_signatures.ts";
+
+// What becomes of each member of a block here. A new member does not compile until it has a row.
+noneUnhandled<Exclude<keyof Turn, "role" | "blocks" | "path">>();
+noneUnhandled<Exclude<keyof ReasoningBlock, keyof Placed | "type" | "text" | "proof">>();
+noneUnhandled<
+  Exclude<
+    keyof ToolCallBlock,
+    | keyof Placed
+    | "type"
+    | "id"
+    | "name"
+    | "input"
+    // Of the Responses style only.
+    | "itemId"
+  >
+>();
+noneUnhandled<
+  Exclude<
+    keyof ToolResultBlock,
+    | keyof Placed
+    | "type"
+    | "callId"
+    | "content"
+    | "isError"
+    // normalizeTurns() found the call by it, and its name is written.
+    | "name"
+    // Results of all kinds of tools are written alike.
+    | "custom"
+  >
+>();
+
+/** A first turn for conversations that begin with the model: the vendor wants calls to follow a turn of the user. */
+const opening = "(The conversation begins with your message.)";
+
+/** Writes all contents, with the instructions beside them. */
+export function encodeGeminiContents(
+  { system, turns }: Pick<Conversation, "system" | "turns">,
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+  moreInstructions: readonly string[],
+): JsonObject {
+  const writer = new ContentWriter(capabilities, warnings);
+  const instructions = withInstructions(system, moreInstructions)
+    .map((block) => {
+      warnOfMark(block, warnings);
+      return { text: block.text };
+    });
+  const asked = turns.map((turn) => turn.role === "system" ? systemAsUser(turn, warnings) : turn);
+  const contents: { role: string; parts: JsonObject[] }[] = [];
+  for (const turn of mergeTurns(asked)) {
+    const role = turn.role === "assistant" ? "model" : "user";
+    const parts = role === "model" ? writer.model(turn) : writer.user(turn);
+    const last = contents.at(-1);
+    if (parts.length === 0) continue;
+    // A turn that lost all its blocks leaves two neighbours of one role.
+    if (last?.role === role) last.parts.push(...parts);
+    else contents.push({ role, parts });
+  }
+  const end = turns.at(-1);
+  if (end?.role === "assistant") requirePrefill(end.path, capabilities);
+  if (contents[0]?.role !== "user") {
+    warnings.add(turns[0]?.path ?? "contents");
+    contents.unshift({ role: "user", parts: [{ text: opening }] });
+  }
+  return {
+    ...(instructions.length === 0 ? {} : { systemInstruction: { parts: instructions } }),
+    contents,
+  };
+}
+
+class ContentWriter {
+  readonly #capabilities: ResolvedCapabilities;
+  readonly #warnings: Warnings;
+  readonly #parts: GeminiPartWriter;
+  /** The names of the tools that were called, by the id of the call. */
+  readonly #names = new Map<string, string>();
+  readonly #count = new JsonCount();
+
+  constructor(capabilities: ResolvedCapabilities, warnings: Warnings) {
+    this.#capabilities = capabilities;
+    this.#warnings = warnings;
+    this.#parts = new GeminiPartWriter(capabilities, warnings);
+  }
+
+  /** Writes the results first, then their pictures and files, then the rest of the turn. */
+  user(turn: Turn): JsonObject[] {
+    const results: JsonObject[] = [];
+    const attached: JsonObject[] = [];
+    const rest: JsonObject[] = [];
+    for (const block of turn.blocks) {
+      warnOfMark(block, this.#warnings);
+      switch (block.type) {
+        case "tool_result":
+          results.push(this.#result(block, attached));
+          break;
+        case "hosted_call":
+          rest.push({ text: renderHostedCall(block, this.#warnings) });
+          break;
+        case "tool_call":
+        case "reasoning":
+          break;
+        default:
+          rest.push(...this.#parts.parts(block));
+      }
+    }
+    return [...results, ...attached, ...rest];
+  }
+
+  #result(block: ToolResultBlock, attached: JsonObject[]): JsonObject {
+    const texts: string[] = [];
+    const media: JsonObject[] = [];
+    for (const content of block.content) {
+      for (const part of this.#parts.parts(content)) {
+        if (typeof part.text === "string") texts.push(part.text);
+        else media.push(part);
+      }
+    }
+    if (media.length > 0) {
+      texts.push("[attached below]");
+      attached.push({ text: `Attached to the result of tool call ${block.callId}:` }, ...media);
+    }
+    const said = texts.join("\n\n") || this.#capabilities.empty_tool_result;
+    const name = this.#names.get(block.callId) ?? block.name ?? block.callId;
+    return {
+      functionResponse: {
+        id: block.callId,
+        name,
+        response: block.isError ? { error: said === "" ? "Error" : said } : { output: said },
+      },
+    };
+  }
+
+  /** Writes a turn of the model. Signatures go back to the parts that they came with. */
+  model(turn: Turn): JsonObject[] {
+    const parts: JsonObject[] = [];
+    const waiting = new WaitingSignatures(this.#capabilities.reasoning_signer);
+    let isFirstCall = true;
+    for (const block of turn.blocks) {
+      warnOfMark(block, this.#warnings);
+      if (block.type === "reasoning") {
+        parts.push(...waiting.reasoning(block, parts.at(-1)));
+      } else if (block.type === "tool_call") {
+        const signature = waiting.ofCall() ?? (isFirstCall ? this.#missingSignature() : undefined);
+        isFirstCall = false;
+        parts.push({
+          functionCall: this.#call(block),
+          ...(signature === undefined ? {} : { thoughtSignature: signature }),
+        });
+      } else {
+        const text = this.#said(block);
+        if (text !== "") parts.push({ text, ...waiting.ofText() });
+      }
+    }
+    parts.push(...waiting.rest());
+    return parts;
+  }
+
+  #missingSignature(): string | undefined {
+    return this.#capabilities.thinking === "adaptive" ? skippedSignature : undefined;
+  }
+
+  #call(call: ToolCallBlock): JsonObject {
+    this.#names.set(call.id, call.name);
+    const { input, exact } = argumentsObject(call.input, this.#count);
+    if (!exact) this.#warnings.add(call.path);
+    return { id: call.id, name: call.name, args: input };
+  }
+
+  #said(block: Exclude<Block, ReasoningBlock | ToolCallBlock>): string {
+    if (block.type === "text") return block.text;
+    if (block.type === "hosted_call") return renderHostedCall(block, this.#warnings);
+    if (block.type === "foreign") return renderForeign(block, this.#warnings) ?? "";
+    // No style sends other blocks in a turn of the model.
+    this.#warnings.add(block.path);
+    return "";
+  }
+}
+
+/** Signatures of one turn that wait for their part: clients may have moved all reasoning to the turn's beginning. */
+class WaitingSignatures {
+  readonly #signer: string;
+  readonly #calls: string[] = [];
+  #text: string | undefined;
+
+  constructor(signer: string) {
+    this.#signer = signer;
+  }
+
+  /** Takes reasoning; returns the parts that it becomes by itself. `last`: the part before it. */
+  reasoning({ text, proof }: ReasoningBlock, last: JsonObject | undefined): JsonObject[] {
+    const ofCall = signatureOf(proof, this.#signer, true);
+    if (ofCall !== undefined) this.#calls.push(ofCall);
+    const signature = signatureOf(proof, this.#signer, false);
+    // Thoughts without a signature, and those of other vendors, are not sent back.
+    if (signature === undefined) return [];
+    if (text !== "") return [{ text, thought: true, thoughtSignature: signature }];
+    const isOfLast = last?.text !== undefined && last.thoughtSignature === undefined;
+    if (isOfLast) last.thoughtSignature = signature;
+    else this.#text ??= signature;
+    return [];
+  }
+
+  ofCall(): string | undefined {
+    return this.#calls.shift();
+  }
+
+  ofText(): { readonly thoughtSignature?: string } {
+    const signature = this.#text;
+    this.#text = undefined;
+    return signature === undefined ? {} : { thoughtSignature: signature };
+  }
+
+  /** A signature of a text that is not there. */
+  rest(): JsonObject[] {
+    const left = this.ofText();
+    return left.thoughtSignature === undefined ? [] : [{ text: "", ...left }];
+  }
+}

@@ -1,0 +1,268 @@
+/**
+ * Writes a conversation as a Gemini request. The model and the choice of streaming, which are in the path, are the members
+ * `model` and `stream`.
+ *
+ * See docs/internals/WIRE_FORMATS.md#gemini-request and docs/conversion.md#requests-gemini-client-and-gemini-model.
+ */
+import { type MembersRead, noneLeft, noneUnhandled } from "../../../lib/base/every_member.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
+import type { ConversionOptions } from "../../contract/contract.ts";
+import type { Conversation, OutputFormat, ReasoningRequest } from "../../conversation/mod.ts";
+import { resolveCapabilities, type ResolvedCapabilities } from "../../contract/capabilities.ts";
+import { placeAutomaticMark } from "../../fields/cache_marks.ts";
+import { writeChoices, writeLogprobs } from "../../fields/common_fields.ts";
+import {
+  budgetOf,
+  effortOf,
+  nearestEffort,
+  warnOfLoweredThinking,
+  warnOfReasoning,
+} from "../../fields/effort.ts";
+import { carryExtras, samplingPath, stopPath } from "../../fields/extras.ts";
+import { refuse } from "../../fields/fields.ts";
+import { warnOfTier } from "../../content/service_tiers.ts";
+import { encodeOutputFormat, type SchemaFormat } from "../../fields/output_format.ts";
+import type { EncodedRequest } from "../../stream/dialect.ts";
+import { Warnings } from "../../contract/warnings.ts";
+import { encodeGeminiContents } from "./encode_contents.ts";
+import { encodeGeminiTools } from "./encode_tools.ts";
+import { carriedSchema } from "./schema.ts";
+
+/**
+ * The fields of a conversation that go into a Gemini request. A new field does not compile until a step below reads it,
+ * or the last rows say why it goes no further.
+ */
+type CarriedField =
+  | MembersRead<
+    | typeof encodeGeminiContents
+    | typeof encodeGeminiTools
+    | typeof encodeSampling
+    | typeof encodeThinking
+    | typeof encodeExtras
+    | typeof writeLogprobs
+    | typeof writeChoices
+  >
+  | "maxTokens"
+  | "output"
+  | "pictures"
+  | "stream"
+  // placeAutomaticMark() turns it into the mark of a block.
+  | "automaticCache"
+  // The route's own name of the model goes out.
+  | "model"
+  // The style has no member for an end user.
+  | "endUser"
+  // Of the answer only: the client gets it in the form that it asked for.
+  | "legacyFunctions"
+  | "groupedTools"
+  | "searchTool"
+  | "streamUsage"
+  // The caller of the encoder adds them to those of the encoder.
+  | "warnings";
+
+noneUnhandled<Exclude<keyof Conversation, CarriedField>>();
+noneUnhandled<
+  Exclude<
+    keyof ReasoningRequest,
+    | "mode"
+    | "effort"
+    | "budgetTokens"
+    | "display"
+    | "path"
+    | "effortPath"
+    // Signatures come unasked.
+    | "encrypted"
+  >
+>();
+
+/** Answers of one call: the vendor refuses more. */
+const maxCandidates = 8;
+
+/** Writes a Gemini request. */
+export function encodeGeminiRequest(
+  given: Conversation,
+  options: ConversionOptions,
+): EncodedRequest {
+  const capabilities = resolveCapabilities("gemini", options.capabilities);
+  const warnings = new Warnings();
+  const conversation = placeAutomaticMark(given, capabilities, warnings);
+  const body: JsonObject = { model: options.upstreamModel };
+  if (conversation.stream) body.stream = true;
+  const format = encodeOutputFormat(
+    describedInSchema(conversation.output),
+    capabilities,
+    warnings,
+    {
+      encodeSchema: (output) => encodeSchema(output, warnings),
+      modeIsEnough: () => true,
+    },
+  );
+  Object.assign(
+    body,
+    encodeGeminiContents(conversation, capabilities, warnings, format.instructions),
+  );
+  const hosted = encodeGeminiTools(conversation, capabilities, options, warnings, body);
+  const config: JsonObject = {};
+  const cap = Math.min(capabilities.max_output ?? Infinity, options.maxOutputTokens);
+  if (conversation.maxTokens !== undefined) {
+    config.maxOutputTokens = Math.min(conversation.maxTokens, cap);
+  }
+  encodeSampling(conversation, capabilities, warnings, config);
+  encodeThinking(conversation, capabilities, warnings, config);
+  if (format.field !== undefined) {
+    config.responseMimeType = "application/json";
+    const { schema } = format.field;
+    if (schema !== undefined) config.responseJsonSchema = schema;
+  }
+  writeLogprobs(conversation, capabilities, (top) => {
+    config.responseLogprobs = true;
+    // The vendor counts alternatives from 1.
+    if (top !== undefined && top > 0) config.logprobs = top;
+  });
+  writeChoices(conversation, capabilities, maxCandidates, (count) => {
+    config.candidateCount = count;
+  });
+  if (conversation.pictures !== undefined) config.responseModalities = ["TEXT", "IMAGE"];
+  encodeExtras(conversation, capabilities, warnings, body, config);
+  if (Object.keys(config).length > 0) body.generationConfig = config;
+  return {
+    body,
+    warnings: warnings.list(),
+    memory: {
+      reasoningSigner: capabilities.reasoning_signer,
+      ...(hosted ? {} : { withoutSources: true }),
+    },
+  };
+}
+
+/** Moves the description of a schema into the schema: the style has no other member for it. */
+function describedInSchema(output: OutputFormat | undefined): OutputFormat | undefined {
+  if (output?.type !== "json_schema" || output.description === undefined) return output;
+  const { description, schema } = output;
+  return { ...output, schema: { description, ...schema } };
+}
+
+function encodeSchema(
+  // The style's format has no name, and is always enforced.
+  {
+    type: _,
+    schema,
+    name: _name,
+    description: _told,
+    strict: _strict,
+    strictPath: _strictPath,
+    path,
+    ...rest
+  }: SchemaFormat,
+  warnings: Warnings,
+): JsonObject {
+  noneLeft(rest);
+  const carried = carriedSchema(schema);
+  if (carried.isLoose) warnings.add(path);
+  return { schema: carried.schema };
+}
+
+function encodeSampling(
+  conversation: Pick<Conversation, "from" | "sampling">,
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+  config: JsonObject,
+): void {
+  const { temperature, topP, topK, stop, ...rest } = conversation.sampling;
+  noneLeft(rest);
+  const isFixed = capabilities.sampling === "fixed";
+  if (temperature !== undefined) {
+    if (!isFixed) config.temperature = temperature;
+    else if (temperature !== 1) warnings.add(samplingPath(conversation, "temperature"));
+  }
+  if (topP !== undefined) {
+    if (!isFixed) config.topP = topP;
+    else if (topP !== 1) warnings.add(samplingPath(conversation, "top_p"));
+  }
+  if (topK !== undefined) {
+    if (!isFixed) config.topK = topK;
+    else warnings.add(samplingPath(conversation, "top_k"));
+  }
+  if (stop === undefined || stop.length === 0) return;
+  if (capabilities.stop_max === 0) warnings.add(stopPath(conversation));
+  else if (stop.length > capabilities.stop_max) {
+    refuse(
+      stopPath(conversation),
+      `this model takes at most ${capabilities.stop_max} stop sequences`,
+    );
+  } else config.stopSequences = [...stop];
+}
+
+/** The value of `display` for thinking that is not shown. */
+const hidden: ReadonlySet<string> = new Set(["omitted", "none"]);
+
+/**
+ * Adds `thinkingConfig`: by level for models that have levels, by budget for earlier ones. Thoughts are shown to clients
+ * that asked for thinking in any form, unless they hide it.
+ */
+function encodeThinking(
+  { reasoning }: Pick<Conversation, "reasoning">,
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+  config: JsonObject,
+): void {
+  if (reasoning === undefined) return;
+  const wanted = effortOf(reasoning);
+  if (capabilities.thinking === "none") {
+    if (wanted !== "none") warnOfReasoning(reasoning, warnings);
+    return;
+  }
+  const { display } = reasoning;
+  const shows = wanted !== "none" && !(display !== undefined && hidden.has(display.word));
+  const thinking: JsonObject = shows ? { includeThoughts: true } : {};
+  if (capabilities.thinking === "budget") {
+    if (wanted === "none") thinking.thinkingBudget = 0;
+    else if (reasoning.budgetTokens !== undefined || wanted !== undefined) {
+      thinking.thinkingBudget = reasoning.budgetTokens ?? budgetOf(wanted ?? "medium");
+    } else thinking.thinkingBudget = dynamicBudget;
+  } else if (wanted !== undefined) {
+    const level = nearestEffort(wanted, capabilities.efforts);
+    warnOfLoweredThinking(reasoning, level, warnings);
+    if (level !== undefined && level !== "none") thinking.thinkingLevel = level.toUpperCase();
+    else if (wanted !== "none") warnOfReasoning(reasoning, warnings);
+  }
+  if (Object.keys(thinking).length > 0) config.thinkingConfig = thinking;
+}
+
+/** The budget with which the model decides for itself. */
+const dynamicBudget = -1;
+
+/** Fields that Chat servers have under another name. */
+const configNames: ReadonlyMap<string, string> = new Map([
+  ["seed", "seed"],
+  ["presence_penalty", "presencePenalty"],
+  ["frequency_penalty", "frequencyPenalty"],
+]);
+
+/** The vendor's names of service tiers. */
+const tiers: ReadonlyMap<string, string> = new Map([
+  ["default", "standard"],
+  ["standard", "standard"],
+  ["flex", "flex"],
+  ["priority", "priority"],
+]);
+
+function encodeExtras(
+  { extras, serviceTier }: Pick<Conversation, "extras" | "serviceTier">,
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+  body: JsonObject,
+  config: JsonObject,
+): void {
+  const carried: JsonObject = {};
+  carryExtras({ extras }, capabilities, carried, warnings);
+  for (const [name, value] of Object.entries(carried)) {
+    const known = configNames.get(name);
+    if (known === undefined) body[name] = value;
+    else config[known] = value;
+  }
+  const tier = serviceTier === undefined ? undefined : tiers.get(serviceTier.tier);
+  if (tier !== undefined && capabilities.extra_fields.includes("service_tier")) {
+    body.serviceTier = tier;
+  } else if (serviceTier !== undefined) warnOfTier(serviceTier, warnings);
+}

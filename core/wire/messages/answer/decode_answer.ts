@@ -1,0 +1,99 @@
+/**
+ * Reads a whole Messages answer.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-answer.
+ */
+import { GatewayError } from "../../../lib/errors/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import type { ConversionMemory } from "../../contract/contract.ts";
+import type { Answer, AnswerBlock, Citation } from "../../conversation/mod.ts";
+import { readMessagesAnswer } from "./answer_reading.ts";
+import { readCitations } from "./citations.ts";
+import { HostedCallReader } from "./hosted_calls.ts";
+import { readMessagesStop } from "./stop_reasons.ts";
+import { defined } from "../../../lib/base/defined.ts";
+
+/** Reads a whole Messages answer. */
+export function decodeMessagesAnswer(body: JsonObject, memory: ConversionMemory): Answer {
+  const reading = readMessagesAnswer(body);
+  if (reading.error !== undefined) throw reading.error;
+  if (!Array.isArray(body.content)) {
+    throw new GatewayError("upstream_unreachable", "The provider sent no answer");
+  }
+  const signer = memory.reasoningSigner ?? "messages";
+  const blocks: AnswerBlock[] = [];
+  const hosted = new HostedCallReader(body.content, "content");
+  body.content.forEach((value, i) => {
+    if (!isJsonObject(value)) return;
+    const path = `content.${i}`;
+    const block = hosted.call(value, path) ??
+      (hosted.isTold(value) ? undefined : decodeBlock(value, path, signer));
+    if (block !== undefined) blocks.push(block);
+  });
+  const hasCalls = blocks.some((block) => block.type === "tool_call");
+  const tier = isJsonObject(body.usage) ? body.usage.service_tier : undefined;
+  return {
+    ...(typeof body.id === "string" ? { id: body.id } : {}),
+    blocks,
+    stop: readMessagesStop(body, hasCalls),
+    ...defined({ usage: reading.usage }),
+    ...(typeof tier === "string" ? { serviceTier: neutralTier(tier) } : {}),
+  };
+}
+
+/** Translates the vendor's service tier into the values of the conversation. */
+export function neutralTier(tier: string): string {
+  return tier === "priority" ? "priority" : "default";
+}
+
+function decodeBlock(block: JsonObject, path: string, signer: string): AnswerBlock | undefined {
+  const { type, text, thinking, signature, data, id, name } = block;
+  switch (type) {
+    case "text":
+      if (typeof text !== "string" || text === "") return undefined;
+      return { type, path, text, ...decodeCitations(block.citations) };
+    case "thinking":
+      return {
+        type: "reasoning",
+        path,
+        text: typeof thinking === "string" ? thinking : "",
+        ...(typeof signature === "string" && signature !== ""
+          ? { proof: { kind: "signature", signer, signature } }
+          : {}),
+      };
+    case "redacted_thinking":
+      return {
+        type: "reasoning",
+        path,
+        text: "",
+        proof: { kind: "redacted", signer, data: typeof data === "string" ? data : "" },
+      };
+    case "tool_use":
+      // No tool can answer a call without a name.
+      if (typeof name !== "string" || name === "") return undefined;
+      return {
+        type: "tool_call",
+        path,
+        id: typeof id === "string" ? id : "",
+        name,
+        input: { kind: "object", value: isJsonObject(block.input) ? block.input : {} },
+      };
+    default:
+      // Other hosted tools ran inside the call and must not look like the caller's tools.
+      return {
+        type: "foreign",
+        style: "messages",
+        path,
+        kind: typeof type === "string" ? type : "unknown",
+        raw: block,
+        otherwise: "ignore",
+      };
+  }
+}
+
+function decodeCitations(
+  citations: Json | undefined,
+): { readonly citations?: readonly Citation[] } {
+  const found = readCitations(citations);
+  return found.length === 0 ? {} : { citations: found };
+}

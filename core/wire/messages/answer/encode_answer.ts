@@ -1,0 +1,142 @@
+/**
+ * Writes a whole answer for a Messages client.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-answer and docs/conversion.md#answers.
+ */
+import { pictureNote } from "../../fields/pictures.ts";
+import { noneUnhandled } from "../../../lib/base/every_member.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
+import { answerId, CallIds } from "../../fields/answer_ids.ts";
+import type { PipeContext } from "../../contract/contract.ts";
+import type {
+  Answer,
+  AnswerBlock,
+  AnswerText,
+  HostedCallBlock,
+  Placed,
+  ReasoningBlock,
+  Stop,
+} from "../../conversation/mod.ts";
+import { sealProof } from "../../fields/reasoning_seal.ts";
+import { answerArguments } from "../../tools/tool_arguments.ts";
+import { wordId } from "../../tools/tool_ids.ts";
+import { writeCitation } from "./citations.ts";
+import { divideAtSources } from "./cited_text.ts";
+import { hostedUse, writeHostedCall } from "./hosted_calls.ts";
+import { writeMessagesStop } from "./stop_reasons.ts";
+import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
+
+// What becomes of each member of an answer here. A new member does not compile until it has a row.
+noneUnhandled<
+  Exclude<
+    keyof Answer,
+    | "blocks"
+    | "stop"
+    | "usage"
+    // The style has one choice, and its clients cannot ask for several.
+    | "index"
+    | "others"
+    | "serviceTier"
+    // For the log; the client gets an id in its own form.
+    | "id"
+    // No Messages client can ask for it.
+    | "moderation"
+  >
+>();
+noneUnhandled<
+  Exclude<
+    keyof AnswerText,
+    | keyof Placed
+    | "type"
+    | "text"
+    | "refusal"
+    | "citations"
+    // No Messages client can ask for them.
+    | "logprobs"
+  >
+>();
+noneUnhandled<Exclude<keyof Stop, "reason" | "name" | "explanation" | "sequence">>();
+
+/** Writes a whole Messages answer. */
+export function encodeMessagesAnswer(answer: Answer, context: PipeContext): JsonObject {
+  const ids = new CallIds(context.requestId, "toolu_", wordId);
+  const refusal = answer.blocks
+    .map((block) => block.type === "text" && block.refusal === true ? block.text : "").join("");
+  const stop = refusal === "" ? answer.stop : {
+    ...answer.stop,
+    reason: "refusal" as const,
+    explanation: answer.stop.explanation ?? refusal,
+  };
+  return {
+    id: answerId("msg_", context.requestId),
+    type: "message",
+    role: "assistant",
+    model: context.clientModel,
+    content: answer.blocks.flatMap((block): JsonObject[] => {
+      if (block.type === "hosted_call") return encodeHostedCall(block);
+      if (block.type === "text") return encodeTexts(block);
+      const encoded = encodeBlock(block, ids);
+      return encoded === undefined ? [] : [encoded];
+    }),
+    ...writeMessagesStop(stop),
+    usage: {
+      ...writeMessagesUsage(answer.usage),
+      ...writeMessagesTier(answer.serviceTier),
+      ...hostedUse(
+        answer.blocks.flatMap((block) => block.type === "hosted_call" ? [block.call.tool] : []),
+      ),
+    },
+  };
+}
+
+function encodeHostedCall({ id, call }: HostedCallBlock): JsonObject[] {
+  const written = writeHostedCall(id, call);
+  return written === undefined ? [] : [{ ...written.use, input: written.input }, written.result];
+}
+
+function encodeBlock(
+  block: Exclude<AnswerBlock, HostedCallBlock | AnswerText>,
+  ids: CallIds,
+): JsonObject | undefined {
+  switch (block.type) {
+    case "reasoning":
+      return encodeReasoning(block);
+    case "tool_call":
+      return {
+        type: "tool_use",
+        id: ids.next(block.id),
+        name: block.name,
+        input: answerArguments(block.input),
+      };
+    case "picture":
+      return { type: "text", text: pictureNote(block.url) };
+    case "foreign":
+      return undefined;
+  }
+}
+
+function encodeTexts(block: AnswerText): JsonObject[] {
+  // The vendor refuses empty texts when the client sends them back.
+  if (block.text === "") return [];
+  return divideAtSources(block).map(({ text, citations }): JsonObject =>
+    citations === undefined
+      ? { type: "text", text }
+      : { type: "text", text, citations: citations.map(writeCitation) }
+  );
+}
+
+function encodeReasoning(block: ReasoningBlock): JsonObject | undefined {
+  const { text, proof } = block;
+  if (proof?.kind === "redacted" && proof.signer === "messages") {
+    return { type: "redacted_thinking", data: proof.data };
+  }
+  if (proof === undefined && text === "") return undefined;
+  return { type: "thinking", thinking: text, signature: thinkingSignature(proof) };
+}
+
+/** Writes the `signature` for a Messages client: the vendor's own unchanged, any other proof sealed. */
+export function thinkingSignature(proof: ReasoningBlock["proof"]): string {
+  return proof?.kind === "signature" && proof.signer === "messages"
+    ? proof.signature
+    : sealProof(proof);
+}

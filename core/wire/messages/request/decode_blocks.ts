@@ -1,0 +1,248 @@
+/** Reads the content blocks of a Messages request. */
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import type {
+  Block,
+  CacheMark,
+  DocumentBlock,
+  ForeignBlock,
+  ImageBlock,
+  MediaSource,
+  ReasoningBlock,
+  SearchResultBlock,
+  TextBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+  ToolResultContent,
+} from "../../conversation/mod.ts";
+import {
+  invalid,
+  optionalBoolean,
+  optionalString,
+  requiredObject,
+  requiredString,
+} from "../../fields/fields.ts";
+import { unsealProof } from "../../fields/reasoning_seal.ts";
+import { HostedCallReader } from "../answer/hosted_calls.ts";
+import { defined } from "../../../lib/base/defined.ts";
+
+/** Reads a `content` field: a string or a list of blocks. */
+export function decodeContent(content: Json | undefined, path: string): Block[] {
+  if (typeof content === "string") return [{ type: "text", text: content, path }];
+  if (!Array.isArray(content)) invalid(path, "must be a string or a list of blocks");
+  const hosted = new HostedCallReader(content, path);
+  return content.flatMap((value, i): Block[] => {
+    const blockPath = `${path}.${i}`;
+    const block = requiredObject(value, blockPath);
+    const call = hosted.call(block, blockPath);
+    if (call !== undefined) return [call];
+    return hosted.isTold(block) ? [] : [decodeBlock(block, blockPath)];
+  });
+}
+
+function decodeBlock(block: JsonObject, path: string): Block {
+  switch (block.type) {
+    case "thinking":
+      return decodeThinking(block, path);
+    case "redacted_thinking":
+      return {
+        type: "reasoning",
+        path,
+        text: "",
+        proof: {
+          kind: "redacted",
+          signer: "messages",
+          data: requiredString(block, "data", `${path}.data`),
+        },
+      };
+    case "tool_use":
+      return decodeToolUse(block, path);
+    case "tool_result":
+      return decodeToolResult(block, path);
+    default:
+      return decodePlain(block, path);
+  }
+}
+
+/** Reads a block that both messages and tool results may contain. */
+function decodePlain(block: JsonObject, path: string): ToolResultContent {
+  const type = requiredString(block, "type", `${path}.type`);
+  switch (type) {
+    case "text":
+      return decodeText(block, path);
+    case "image":
+      return decodeImage(block, path);
+    case "document":
+      return decodeDocument(block, path);
+    case "search_result":
+      return decodeSearchResult(block, path);
+    case "tool_reference":
+      return decodeReference(block, path);
+    default:
+      return decodeForeign(type, block, path);
+  }
+}
+
+/** Reads what a search for tools found, in words: the model can call the tool from now on. */
+function decodeReference(block: JsonObject, path: string): TextBlock {
+  const name = requiredString(block, "tool_name", `${path}.tool_name`);
+  return { type: "text", path, text: `Loaded tool: ${name}`, ...decodeCache(block, path) };
+}
+
+/** Reads a text block of a Messages request. */
+export function decodeText(block: JsonObject, path: string): TextBlock {
+  return {
+    type: "text",
+    path,
+    text: requiredString(block, "text", `${path}.text`),
+    ...decodeCache(block, path),
+  };
+}
+
+/** Reads the `cache_control` of a block, or of the request itself (no path), as an object to spread. */
+export function decodeCache(block: JsonObject, path: string): { readonly cache?: CacheMark } {
+  const mark = block.cache_control;
+  if (mark === undefined || mark === null) return {};
+  const markPath = path === "" ? "cache_control" : `${path}.cache_control`;
+  const { ttl } = requiredObject(mark, markPath);
+  if (ttl === undefined || ttl === null) return { cache: { path: markPath } };
+  if (ttl !== "5m" && ttl !== "1h") invalid(`${markPath}.ttl`, "must be 5m or 1h");
+  return { cache: { path: markPath, ttl } };
+}
+
+function decodeImage(block: JsonObject, path: string): ImageBlock {
+  const source = requiredObject(block.source, `${path}.source`);
+  return {
+    type: "image",
+    path,
+    source: decodeMedia(source, `${path}.source`),
+    ...decodeCache(block, path),
+  };
+}
+
+function decodeMedia(source: JsonObject, path: string): MediaSource {
+  switch (source.type) {
+    case "base64":
+      return {
+        kind: "base64",
+        mediaType: requiredString(source, "media_type", `${path}.media_type`).toLowerCase(),
+        data: requiredString(source, "data", `${path}.data`),
+      };
+    case "url":
+      return { kind: "url", url: requiredString(source, "url", `${path}.url`) };
+    case "file":
+      return {
+        kind: "file",
+        style: "messages",
+        id: requiredString(source, "file_id", `${path}.file_id`),
+      };
+    default:
+      return invalid(`${path}.type`, "must be base64, url or file");
+  }
+}
+
+function decodeDocument(block: JsonObject, path: string): DocumentBlock {
+  const source = requiredObject(block.source, `${path}.source`);
+  const title = optionalString(block, "title", `${path}.title`);
+  const context = optionalString(block, "context", `${path}.context`);
+  return {
+    type: "document",
+    path,
+    source: decodeDocumentSource(source, `${path}.source`),
+    ...defined({ title, context }),
+    ...decodeCitations(block),
+    ...decodeCache(block, path),
+  };
+}
+
+function decodeCitations(block: JsonObject): { readonly citations?: boolean } {
+  return isJsonObject(block.citations) && block.citations.enabled === true
+    ? { citations: true }
+    : {};
+}
+
+function decodeDocumentSource(source: JsonObject, path: string): DocumentBlock["source"] {
+  if (source.type === "text") {
+    return { kind: "text", text: requiredString(source, "data", `${path}.data`) };
+  }
+  if (source.type !== "content") return decodeMedia(source, path);
+  const blocks = decodeContent(source.content, `${path}.content`);
+  return {
+    kind: "blocks",
+    blocks: blocks.map((block) =>
+      block.type === "text" || block.type === "image"
+        ? block
+        : invalid(block.path, "must be text or an image")
+    ),
+  };
+}
+
+function decodeSearchResult(block: JsonObject, path: string): SearchResultBlock {
+  const content = Array.isArray(block.content) ? block.content : [];
+  return {
+    type: "search_result",
+    path,
+    source: requiredString(block, "source", `${path}.source`),
+    title: requiredString(block, "title", `${path}.title`),
+    texts: content.map((part, i) => {
+      const partPath = `${path}.content.${i}`;
+      return requiredString(requiredObject(part, partPath), "text", `${partPath}.text`);
+    }),
+    ...decodeCitations(block),
+    ...decodeCache(block, path),
+  };
+}
+
+function decodeThinking(block: JsonObject, path: string): ReasoningBlock {
+  const text = requiredString(block, "thinking", `${path}.thinking`);
+  const signature = optionalString(block, "signature", `${path}.signature`) ?? "";
+  if (signature === "") return { type: "reasoning", path, text };
+  const sealed = unsealProof(signature);
+  if (sealed === undefined) return { type: "reasoning", path, text };
+  const proof = sealed === "foreign"
+    ? { kind: "signature" as const, signer: "messages", signature }
+    : sealed;
+  return { type: "reasoning", path, text, proof };
+}
+
+function decodeToolUse(block: JsonObject, path: string): ToolCallBlock {
+  const input = block.input;
+  return {
+    type: "tool_call",
+    path,
+    id: requiredString(block, "id", `${path}.id`),
+    name: requiredString(block, "name", `${path}.name`),
+    input: input === undefined || input === null
+      ? { kind: "object", value: {} }
+      : { kind: "object", value: requiredObject(input, `${path}.input`) },
+    ...decodeCache(block, path),
+  };
+}
+
+function decodeToolResult(block: JsonObject, path: string): ToolResultBlock {
+  const content = block.content;
+  return {
+    type: "tool_result",
+    path,
+    callId: requiredString(block, "tool_use_id", `${path}.tool_use_id`),
+    content: content === undefined || content === null
+      ? []
+      : decodeResultContent(content, `${path}.content`),
+    isError: optionalBoolean(block, "is_error", `${path}.is_error`) ?? false,
+    ...decodeCache(block, path),
+  };
+}
+
+function decodeResultContent(content: Json, path: string): ToolResultContent[] {
+  if (typeof content === "string") {
+    return content === "" ? [] : [{ type: "text", text: content, path }];
+  }
+  if (!Array.isArray(content)) invalid(path, "must be a string or a list of blocks");
+  return content.map((block, i) =>
+    decodePlain(requiredObject(block, `${path}.${i}`), `${path}.${i}`)
+  );
+}
+
+/** Reads blocks of tools that only this vendor has, and results without their call. */
+function decodeForeign(kind: string, raw: JsonObject, path: string): ForeignBlock {
+  return { type: "foreign", style: "messages", path, kind, raw, otherwise: "warn" };
+}

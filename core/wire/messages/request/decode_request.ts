@@ -1,0 +1,207 @@
+/**
+ * Reads a Messages request into a conversation.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-request and docs/conversion.md#requests-messages-client-chat-model.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { readDisplay, readTemperatureAndTopP } from "../../fields/common_fields.ts";
+import type {
+  Block,
+  Conversation,
+  Effort,
+  Extra,
+  OutputFormat,
+  ReasoningRequest,
+  Sampling,
+  TextBlock,
+  Tool,
+  Turn,
+} from "../../conversation/mod.ts";
+import {
+  invalid,
+  oneOf,
+  optionalBoolean,
+  optionalCount,
+  optionalList,
+  optionalObject,
+  optionalString,
+  refuse,
+  requiredObject,
+  requiredString,
+} from "../../fields/fields.ts";
+import { Warnings } from "../../contract/warnings.ts";
+import { extrasOf, warnUnread } from "../../fields/field_table.ts";
+import { withoutBillingLine } from "./billing_line.ts";
+import { decodeCache, decodeContent, decodeText } from "./decode_blocks.ts";
+import { decodeToolChoice, decodeTools } from "./decode_tools.ts";
+import { isAppliedChange, type LoadedTools, loadedTools } from "./loaded_tools.ts";
+import { messagesFields } from "./known_fields.ts";
+import { defined } from "../../../lib/base/defined.ts";
+
+/** Reads a Messages request. */
+export function decodeMessagesRequest(body: JsonObject): Conversation {
+  const warnings = new Warnings();
+  const maxTokens = optionalCount(body, "max_tokens", "max_tokens") ??
+    invalid("max_tokens", "is required");
+  if (maxTokens === 0) {
+    refuse("max_tokens", "0 only warms a prompt cache, which this model's provider does not offer");
+  }
+  const cache = decodeCache(body, "").cache;
+  const format = decodeFormat(body, warnings);
+  const reasoning = decodeReasoning(body);
+  warnUnread(body, messagesFields, warnings);
+  const servers = optionalList(body, "mcp_servers", "mcp_servers") ?? [];
+  const loaded = loadedTools(body);
+  const tools = decodeTools(loaded.tools, servers);
+  return {
+    from: "messages",
+    model: requiredString(body, "model", "model"),
+    system: decodeSystem(body.system),
+    turns: decodeTurns(body, loaded),
+    tools,
+    ...decodeToolChoice(body),
+    maxTokens,
+    sampling: decodeSampling(body),
+    ...defined({ reasoning, output: format }),
+    stream: optionalBoolean(body, "stream", "stream") ?? false,
+    streamUsage: true,
+    ...decodeEndUser(body),
+    ...decodeTier(body),
+    ...defined({ automaticCache: cache }),
+    extras: decodeExtras(body, tools),
+    warnings: warnings.list(),
+  };
+}
+
+function decodeSystem(system: Json | undefined): TextBlock[] {
+  if (system === undefined || system === null || system === "") return [];
+  if (typeof system === "string") {
+    return withText([{ type: "text", text: withoutBillingLine(system), path: "system" }]);
+  }
+  if (!Array.isArray(system)) invalid("system", "must be a string or a list of text blocks");
+  return withText(system.map((value, i) => {
+    const block = decodeText(requiredObject(value, `system.${i}`), `system.${i}`);
+    return { ...block, text: withoutBillingLine(block.text) };
+  }));
+}
+
+function withText(blocks: readonly TextBlock[]): TextBlock[] {
+  return blocks.filter((block) => block.text.trim() !== "");
+}
+
+function decodeTurns(body: JsonObject, { names }: LoadedTools): Turn[] {
+  const messages = optionalList(body, "messages", "messages") ?? invalid("messages", "is required");
+  return messages.map((value, i) => {
+    const path = `messages.${i}`;
+    const message = requiredObject(value, path);
+    const role = oneOf(
+      requiredString(message, "role", `${path}.role`),
+      ["user", "assistant", "system"],
+      `${path}.role`,
+    );
+    const blocks = decodeContent(message.content, `${path}.content`)
+      .filter((block) => block.type !== "foreign" || !isAppliedChange(block.raw, names));
+    for (const block of blocks) requireRole(role, block);
+    return { role, path, blocks };
+  });
+}
+
+/** Refuses blocks that the vendor takes from another role only. Leaves blocks that only the vendor knows to it. */
+function requireRole(role: Turn["role"], block: Block): void {
+  if (block.type === "text" || block.type === "foreign") return;
+  const { path } = block;
+  if (role === "system") invalid(path, "system messages hold only text");
+  if (role !== "user") return;
+  if (block.type === "tool_call") {
+    invalid(path, "`tool_use` blocks can only be in `assistant` messages");
+  }
+  if (block.type === "reasoning") {
+    invalid(path, "`thinking` blocks can only be in `assistant` messages");
+  }
+}
+
+function decodeSampling(body: JsonObject): Sampling {
+  const shared = readTemperatureAndTopP(body);
+  const topK = optionalCount(body, "top_k", "top_k");
+  const stop = optionalList(body, "stop_sequences", "stop_sequences");
+  return {
+    ...shared,
+    ...defined({ topK }),
+    ...(stop === undefined || stop.length === 0 ? {} : { stop: stop.map(stopSequence) }),
+  };
+}
+
+function stopSequence(value: Json, i: number): string {
+  return typeof value === "string" ? value : invalid(`stop_sequences.${i}`, "must be a string");
+}
+
+const efforts = ["low", "medium", "high", "xhigh", "max"] as const satisfies readonly Effort[];
+
+function decodeReasoning(body: JsonObject): ReasoningRequest | undefined {
+  const config = optionalObject(body, "output_config", "output_config") ?? {};
+  const word = optionalString(config, "effort", "output_config.effort");
+  const effort = word === undefined ? undefined : oneOf(word, efforts, "output_config.effort");
+  const path = "thinking";
+  const thinking = optionalObject(body, path, path);
+  const withEffort = effort === undefined ? {} : { effort, effortPath: "output_config.effort" };
+  if (thinking === undefined) {
+    return effort === undefined ? undefined : { effort, path: "output_config.effort" };
+  }
+  const shared = { ...withEffort, ...readDisplay(thinking, "display", path), path };
+  switch (thinking.type) {
+    case "disabled":
+      return { mode: "off", ...shared };
+    case "adaptive":
+      return { mode: "adaptive", ...shared };
+    case "enabled":
+      return {
+        mode: "on",
+        budgetTokens: optionalCount(thinking, "budget_tokens", "thinking.budget_tokens", 1) ??
+          invalid("thinking.budget_tokens", "is required"),
+        ...shared,
+      };
+    default:
+      return invalid("thinking.type", "must be one of enabled, disabled, adaptive");
+  }
+}
+
+function decodeFormat(body: JsonObject, warnings: Warnings): OutputFormat | undefined {
+  const config = optionalObject(body, "output_config", "output_config");
+  const isNewer = config?.format !== undefined && config.format !== null;
+  // The older field has the same meaning; beside the newer one it is ignored.
+  if (isNewer && isJsonObject(body.output_format)) warnings.add("output_format");
+  const [format, path] = isNewer
+    ? [config.format, "output_config.format"]
+    : [body.output_format, "output_format"];
+  if (format === undefined || format === null) return undefined;
+  if (!isJsonObject(format) || format.type !== "json_schema") {
+    return invalid(`${path}.type`, "must be json_schema");
+  }
+  const schema = requiredObject(format.schema, `${path}.schema`);
+  return { type: "json_schema", schema, path };
+}
+
+function decodeEndUser(body: JsonObject): Pick<Conversation, "endUser"> {
+  const metadata = optionalObject(body, "metadata", "metadata");
+  if (metadata === undefined) return {};
+  const path = "metadata.user_id";
+  const id = optionalString(metadata, "user_id", path);
+  return id === undefined ? {} : { endUser: { id, path } };
+}
+
+function decodeTier(body: JsonObject): Pick<Conversation, "serviceTier"> {
+  const path = "service_tier";
+  const tier = optionalString(body, path, path);
+  if (tier === undefined) return {};
+  const words = { auto: "auto", standard_only: "default" } as const;
+  return {
+    serviceTier: { tier: words[oneOf(tier, ["auto", "standard_only"], path)], path },
+  };
+}
+
+/** Keeps the other fields as extras; MCP servers that were read as hosted tools are not among them. */
+function decodeExtras(body: JsonObject, tools: readonly Tool[]): Extra[] {
+  const mcpIsRead = tools.some((tool) => tool.type === "hosted" && tool.kind === "mcp");
+  const extras = extrasOf(body, messagesFields, "messages");
+  return mcpIsRead ? extras.filter(({ path }) => path !== "mcp_servers") : extras;
+}

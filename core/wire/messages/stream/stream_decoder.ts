@@ -1,0 +1,297 @@
+/**
+ * Reads a Messages stream as conversation events.
+ *
+ * See docs/internals/WIRE_FORMATS.md#messages-stream.
+ */
+import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { GatewayError } from "../../../lib/errors/errors.ts";
+import { maxToolCallsPerAnswer } from "../../contract/limits.ts";
+import type { ConversionMemory } from "../../contract/contract.ts";
+import type { EventSink, RepeatableText, StreamDecoder } from "../../stream/dialect.ts";
+import { eventJson } from "../../stream/frame_json.ts";
+import { FrameTemplate } from "../../../lib/json/json_literal.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import type { UsageReport } from "../../stream/reading.ts";
+import { readProviderError } from "../../errors/provider_error.ts";
+import { readCitation, readCitations } from "../answer/citations.ts";
+import { HostedStream } from "./hosted_stream.ts";
+import { StreamTotals } from "./stream_totals.ts";
+import { countBlockUse } from "../answer/tool_uses.ts";
+import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
+
+/** A block that is open upstream. The vendor sends blocks one after another; at other servers calls may overlap. */
+interface OpenBlock {
+  readonly block: number;
+  readonly isCall: boolean;
+  /** Whether the block is of another kind: its deltas are not arguments of the caller's tools. */
+  readonly foreign: boolean;
+  /** Input that came complete with the start; the vendor sends `{}` there and the pieces later. */
+  readonly wholeInput: JsonObject | undefined;
+  sawInput: boolean;
+  signature: string;
+}
+
+type DeltaKind = "text" | "reasoning" | "arguments";
+const members = { text: "text", reasoning: "thinking", arguments: "partial_json" } as const;
+
+/** Reads a Messages stream. */
+export class MessagesStreamDecoder implements StreamDecoder {
+  readonly #signer: string;
+  readonly #template = new FrameTemplate();
+  /** The kind and block of the template's text; `undefined` until a shape is learnt. */
+  #learntFor: { readonly kind: DeltaKind; readonly open: OpenBlock } | undefined;
+  readonly #totals = new StreamTotals();
+  #blocks = 0;
+  /** By `index`. */
+  readonly #open = new Map<number, OpenBlock>();
+  /** The last index: events without an index have this one. */
+  #lastIndex = 0;
+  readonly #hosted = new HostedStream();
+  readonly #toolUses = new ToolUseCount(true);
+  #hasCalls = false;
+  #started = false;
+  #finished = false;
+  #emit: EventSink = () => {};
+
+  constructor(memory: ConversionMemory) {
+    this.#signer = memory.reasoningSigner ?? "messages";
+  }
+
+  get toolUses(): ToolUses | undefined {
+    return this.#toolUses.uses;
+  }
+
+  frame(event: string | undefined, data: string, emit: EventSink): void {
+    if (this.#finished) return;
+    this.#emit = emit;
+    const learnt = this.#learntFor;
+    const literal = learnt === undefined ? undefined : this.#template.match(data);
+    if (learnt !== undefined && literal !== undefined) {
+      if (literal !== '""') this.#piece(learnt.kind, learnt.open, literal);
+      return;
+    }
+    if (data.trim() === "") return;
+    const value = eventJson(event, data);
+    const type = isJsonObject(value) && typeof value.type === "string" ? value.type : event;
+    if (event === "error" || type === "error") {
+      this.#finished = true;
+      return emit({ type: "error", error: readProviderError(value) });
+    }
+    if (isJsonObject(value)) this.#event(type, value, data);
+  }
+
+  get repeatableText(): RepeatableText | undefined {
+    const kind = this.#learntFor?.kind;
+    const { textAt } = this.#template;
+    if (kind === undefined || kind === "arguments" || textAt === 0) return undefined;
+    return { kind, at: textAt };
+  }
+
+  bodyEnd(): void {
+    // `message_stop` is the only clean end.
+  }
+
+  #event(type: string | undefined, value: JsonObject, data: string): void {
+    switch (type) {
+      case "content_block_delta":
+        return this.#delta(value, data);
+      case "content_block_start":
+        return this.#blockStart(value);
+      case "content_block_stop":
+        return this.#end(this.#indexOf(value));
+      case "message_start":
+        return this.#messageStart(value);
+      case "message_delta":
+        return this.#messageDelta(value);
+      case "message_stop":
+        this.#finished = true;
+        for (const index of this.#open.keys()) this.#end(index);
+        this.#hosted.finish(this.#emit);
+        // Some servers end an answer without a reason.
+        if (!this.#totals.hasStop) this.#totals.stop({}, this.#hasCalls, this.#emit);
+        return this.#emit({ type: "end" });
+      case "ping":
+        return this.#emit({ type: "ping" });
+      default:
+        return;
+    }
+  }
+
+  /** Reads `message_start`. Some servers send it twice before the first block; within a block it means a broken answer. */
+  #messageStart(value: JsonObject): void {
+    if (this.#open.size > 0) {
+      this.#finished = true;
+      const message = "The provider began its answer a second time";
+      return this.#emit({
+        type: "error",
+        error: new GatewayError("upstream_unreachable", message),
+      });
+    }
+    const message = isJsonObject(value.message) ? value.message : {};
+    const report = this.#totals.first(message.usage);
+    countReportedUses(this.#toolUses, message.usage);
+    if (!this.#started) {
+      this.#emit({
+        type: "start",
+        ...(typeof message.id === "string" ? { id: message.id } : {}),
+        ...(report.kind === "counts" ? { usage: report.usage } : {}),
+      });
+    }
+    this.#started = true;
+    this.#report(report);
+  }
+
+  #messageDelta(value: JsonObject): void {
+    this.#report(this.#totals.next(value.usage));
+    countReportedUses(this.#toolUses, value.usage);
+    const delta = isJsonObject(value.delta) ? value.delta : {};
+    if (typeof delta.stop_reason === "string") {
+      this.#totals.stop(delta, this.#hasCalls, this.#emit);
+    }
+  }
+
+  #report(report: UsageReport): void {
+    if (report.kind === "counts") this.#emit({ type: "usage", usage: report.usage });
+    else if (report.kind === "absurd") this.#emit({ type: "usage_rejected" });
+  }
+
+  #indexOf({ index }: JsonObject): number {
+    if (typeof index === "number") this.#lastIndex = index;
+    return this.#lastIndex;
+  }
+
+  #blockStart(value: JsonObject): void {
+    const index = typeof value.index === "number" ? value.index : this.#lastIndex + 1;
+    this.#lastIndex = index;
+    // Some servers omit the ends of blocks. Only a call may stay open beside another block: its pieces have its index.
+    for (const [other, { isCall }] of this.#open) {
+      if (!isCall || other === index) this.#end(other);
+    }
+    this.#begin(index, isJsonObject(value.content_block) ? value.content_block : {});
+  }
+
+  #begin(index: number, start: JsonObject): OpenBlock {
+    if (this.#open.size >= maxToolCallsPerAnswer) {
+      throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
+    }
+    const block = this.#blocks++;
+    const { type, text, thinking, id, name, data, input } = start;
+    // No tool can answer a call without a name.
+    const isCall = type === "tool_use" && typeof name === "string" && name !== "";
+    const known = type === "text" || type === "thinking" || type === "redacted_thinking" || isCall;
+    const open: OpenBlock = {
+      block,
+      isCall,
+      foreign: !known,
+      wholeInput: isJsonObject(input) && Object.keys(input).length > 0 ? input : undefined,
+      sawInput: false,
+      signature: typeof start.signature === "string" ? start.signature : "",
+    };
+    this.#open.set(index, open);
+    this.#learntFor = undefined;
+    if (type === "text") this.#startText(open, text, start.citations);
+    else if (type === "thinking") this.#string("reasoning", open, thinking);
+    else if (type === "redacted_thinking") this.#redacted(block, data);
+    else if (isCall) this.#call(block, id, name);
+    else {
+      countBlockUse(this.#toolUses, start);
+      if (!this.#hosted.begin(block, start, this.#emit)) {
+        this.#emit({ type: "foreign", block, kind: typeof type === "string" ? type : "unknown" });
+      }
+    }
+    return open;
+  }
+
+  #startText(open: OpenBlock, text: Json | undefined, citations: Json | undefined): void {
+    this.#string("text", open, text);
+    for (const citation of readCitations(citations)) {
+      this.#emit({ type: "citation", block: open.block, citation });
+    }
+  }
+
+  #redacted(block: number, data: Json | undefined): void {
+    const proof = {
+      kind: "redacted" as const,
+      signer: this.#signer,
+      data: typeof data === "string" ? data : "",
+    };
+    this.#emit({ type: "reasoning_proof", block, proof });
+  }
+
+  #call(block: number, id: Json | undefined, name: string): void {
+    this.#hasCalls = true;
+    this.#emit({ type: "call", block, id: typeof id === "string" ? id : "", name });
+  }
+
+  #delta(value: JsonObject, data: string): void {
+    const delta = isJsonObject(value.delta) ? value.delta : {};
+    const index = this.#indexOf(value);
+    const open = this.#open.get(index) ?? this.#unannounced(index, delta);
+    if (open === undefined) return;
+    if (open.foreign) return this.#hosted.input(open.block, delta);
+    switch (delta.type) {
+      case "text_delta":
+        return this.#learnt("text", open, delta.text, data);
+      case "thinking_delta":
+        return this.#learnt("reasoning", open, delta.thinking, data);
+      case "input_json_delta":
+        return this.#learnt("arguments", open, delta.partial_json, data);
+      case "signature_delta":
+        if (typeof delta.signature === "string") open.signature += delta.signature;
+        return;
+      case "citations_delta": {
+        const citation = readCitation(delta.citation);
+        if (citation !== undefined) this.#emit({ type: "citation", block: open.block, citation });
+        return;
+      }
+      default:
+        return;
+    }
+  }
+
+  /** Begins a block for text without one, or whose block ended when another began. */
+  #unannounced(index: number, { type }: JsonObject): OpenBlock | undefined {
+    const kind = type === "text_delta"
+      ? "text"
+      : type === "thinking_delta"
+      ? "thinking"
+      : undefined;
+    return kind === undefined ? undefined : this.#begin(index, { type: kind });
+  }
+
+  #learnt(kind: DeltaKind, open: OpenBlock, text: Json | undefined, data: string): void {
+    this.#string(kind, open, text);
+    if (typeof text !== "string") return;
+    this.#template.learn(data, members[kind], text);
+    this.#learntFor = { kind, open };
+  }
+
+  #string(kind: DeltaKind, open: OpenBlock, text: Json | undefined): void {
+    if (typeof text === "string" && text !== "") this.#piece(kind, open, stringifyExactly(text));
+  }
+
+  #piece(kind: DeltaKind, open: OpenBlock, json: string): void {
+    if (kind === "arguments") open.sawInput = true;
+    this.#emit({ type: kind, block: open.block, json });
+  }
+
+  #end(index: number): void {
+    const open = this.#open.get(index);
+    if (open === undefined) return;
+    this.#open.delete(index);
+    this.#learntFor = undefined;
+    const { block, signature, wholeInput } = open;
+    // A hosted call ends with its result.
+    if (open.foreign && this.#hosted.end(block)) return;
+    if (wholeInput !== undefined && !open.sawInput && !open.foreign) {
+      const json = stringifyExactly(stringifyExactly(wholeInput));
+      this.#emit({ type: "arguments", block, json });
+    }
+    if (signature !== "") {
+      const proof = { kind: "signature" as const, signer: this.#signer, signature };
+      this.#emit({ type: "reasoning_proof", block, proof });
+    }
+    this.#emit({ type: "block_end", block });
+  }
+}

@@ -1,0 +1,149 @@
+/**
+ * Reads a whole Responses answer.
+ *
+ * See docs/internals/WIRE_FORMATS.md#responses.
+ */
+import { GatewayError } from "../../../lib/errors/errors.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { writeDataUrl } from "../../content/data_url.ts";
+import { readUrlCitation } from "../../content/citations.ts";
+import type { ConversionMemory } from "../../contract/contract.ts";
+import type { Answer, AnswerBlock, Citation } from "../../conversation/mod.ts";
+import { readModeration } from "../../content/moderation.ts";
+import { readResponsesAnswer } from "./answer_reading.ts";
+import { readHostedItem } from "../items/hosted_items.ts";
+import { readItemProof } from "../items/reasoning_item.ts";
+import { readResponsesStop } from "./stop_reasons.ts";
+import { defined } from "../../../lib/base/defined.ts";
+
+/** Reads a whole Responses answer. */
+export function decodeResponsesAnswer(body: JsonObject, memory: ConversionMemory): Answer {
+  const reading = readResponsesAnswer(body);
+  if (reading.error !== undefined) throw reading.error;
+  const output = body["output"];
+  if (!Array.isArray(output)) {
+    throw new GatewayError("upstream_unreachable", "The provider sent no answer");
+  }
+  const signer = memory.reasoningSigner ?? "responses";
+  const blocks = output.flatMap((item, i) =>
+    isJsonObject(item) ? decodeOutputItem(item, `output.${i}`, signer) : []
+  );
+  const { id, service_tier: tier } = body;
+  return {
+    ...(typeof id === "string" ? { id } : {}),
+    blocks,
+    stop: readResponsesStop(body, {
+      calls: blocks.some((block) => block.type === "tool_call"),
+      refusal: blocks.map((block) => block.type === "text" && block.refusal ? block.text : "")
+        .join(""),
+    }),
+    ...defined({ usage: reading.usage }),
+    ...(typeof tier === "string" && tier !== "" ? { serviceTier: tier } : {}),
+    ...readModeration(body["moderation"]),
+  };
+}
+
+/** Reads the blocks of one output item. */
+export function decodeOutputItem(item: JsonObject, path: string, signer: string): AnswerBlock[] {
+  const type = item["type"];
+  switch (type) {
+    case "message":
+      return decodeMessage(item, path);
+    case "reasoning": {
+      const read = readItemProof(item, signer);
+      // Without either it is only an id, which has no meaning because the answer is not stored.
+      if (read.text === "" && read.proof === undefined) return [];
+      return [{ type: "reasoning", path, ...read }];
+    }
+    case "function_call":
+    case "custom_tool_call":
+      // No tool can answer a call without a name.
+      return item["name"] ? [decodeCall(type, item, path)] : [];
+    case "image_generation_call": {
+      const { result, output_format: format } = item;
+      if (typeof result !== "string" || result === "") return [];
+      const mediaType = `image/${typeof format === "string" ? format : "png"}`;
+      return [{ type: "picture", path, url: writeDataUrl(mediaType, result) }];
+    }
+    default: {
+      const hosted = readHostedItem(item, path);
+      if (hosted !== undefined) return [hosted];
+      // Other hosted tools ran inside the call and must not look like the caller's tools.
+      return [{
+        type: "foreign",
+        style: "responses",
+        path,
+        kind: typeof type === "string" ? type : "unknown",
+        raw: item,
+        otherwise: "ignore",
+      }];
+    }
+  }
+}
+
+function decodeMessage(item: JsonObject, path: string): AnswerBlock[] {
+  const content = item["content"];
+  if (!Array.isArray(content)) return [];
+  return content.flatMap((part): AnswerBlock[] => {
+    if (!isJsonObject(part)) return [];
+    const { text, refusal } = part;
+    if (typeof refusal === "string" && refusal !== "") {
+      return [{ type: "text", path, text: refusal, refusal: true }];
+    }
+    if (typeof text !== "string" || text === "") return [];
+    const logprobs = objects(part["logprobs"]);
+    return [{
+      type: "text",
+      path,
+      text,
+      ...decodeAnnotations(part["annotations"]),
+      ...(logprobs.length === 0 ? {} : { logprobs }),
+    }];
+  });
+}
+
+/** Returns the objects of a list; none if the value is not a list. */
+export function objects(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+function decodeAnnotations(
+  annotations: Json | undefined,
+): { readonly citations?: readonly Citation[] } {
+  const found = readAnnotations(annotations);
+  return found.length === 0 ? {} : { citations: found };
+}
+
+/** Reads a web source. Files and containers exist only at their vendor and are skipped. */
+export function readAnnotation(annotation: Json | undefined): Citation | undefined {
+  if (!isJsonObject(annotation) || annotation["type"] !== "url_citation") return undefined;
+  return readUrlCitation(annotation);
+}
+
+/** Reads the web sources of a content part, in order. */
+export function readAnnotations(annotations: Json | undefined): Citation[] {
+  if (!Array.isArray(annotations)) return [];
+  return annotations.map(readAnnotation).filter((citation) => citation !== undefined);
+}
+
+function decodeCall(
+  type: "function_call" | "custom_tool_call",
+  item: JsonObject,
+  path: string,
+): AnswerBlock {
+  const text = (key: string): string => {
+    const value = item[key];
+    return typeof value === "string" ? value : "";
+  };
+  const itemId = text("id");
+  return {
+    type: "tool_call",
+    path,
+    id: text("call_id"),
+    ...(itemId === "" ? {} : { itemId }),
+    name: text("name"),
+    input: type === "function_call"
+      ? { kind: "json_text", text: text("arguments") }
+      : { kind: "text", text: text("input") },
+  };
+}

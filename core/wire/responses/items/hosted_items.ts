@@ -1,0 +1,147 @@
+/** Reads and writes calls of hosted tools as Responses items: one item has the call and its result. */
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import type { HostedCall, HostedCallBlock, WebSource } from "../../conversation/mod.ts";
+import { hostedIdMark } from "../../tools/hosted_calls.ts";
+
+/** Reads an item of a tool that other vendors have too; `undefined` for all others. */
+export function readHostedItem(item: JsonObject, path: string): HostedCallBlock | undefined {
+  const call = readCall(item);
+  if (call === undefined) return undefined;
+  const id = text(item["id"]);
+  // Items that this gateway wrote were run by a provider of another style.
+  const style = id.includes(`_${hostedIdMark}`) ? "messages" : "responses";
+  return { type: "hosted_call", style, path, id, call };
+}
+
+function text(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+function readCall(item: JsonObject): HostedCall | undefined {
+  const failed = item["status"] === "failed";
+  switch (item["type"]) {
+    case "web_search_call":
+      return readSearch(item["action"], failed);
+    case "code_interpreter_call":
+      return {
+        tool: "code_execution",
+        code: text(item["code"]),
+        ...readPrinted(item["outputs"]),
+        failed,
+      };
+    case "mcp_call": {
+      const { output, error } = item;
+      const isError = failed || (error !== undefined && error !== null);
+      return {
+        tool: "mcp",
+        server: text(item["server_label"]),
+        name: text(item["name"]),
+        arguments: text(item["arguments"]),
+        ...(typeof output === "string"
+          ? { output }
+          : isError
+          ? { output: typeof error === "string" ? error : stringifyExactly(error ?? "failed") }
+          : {}),
+        failed: isError,
+      };
+    }
+    default:
+      return undefined;
+  }
+}
+
+/** Reads a search, or a page opened for it. Searching for text in an open page counts as reading the page. */
+function readSearch(action: Json | undefined, failed: boolean): HostedCall | undefined {
+  const { type = "search", query, queries, sources, url } = isJsonObject(action) ? action : {};
+  if (type === "open_page" && typeof url === "string") return { tool: "web_fetch", url, failed };
+  if (type !== "search") return undefined;
+  const first = Array.isArray(queries) ? queries[0] : undefined;
+  return {
+    tool: "web_search",
+    query: text(query) || text(first),
+    ...(Array.isArray(sources) ? { sources: sources.flatMap(readSource) } : {}),
+    failed,
+  };
+}
+
+function readSource(source: Json): WebSource[] {
+  if (!isJsonObject(source) || typeof source["url"] !== "string") return [];
+  const { url, title } = source;
+  return [{ url, ...(typeof title === "string" && title !== "" ? { title } : {}) }];
+}
+
+function readPrinted(outputs: Json | undefined): { readonly output?: string } {
+  if (!Array.isArray(outputs)) return {};
+  const logs = outputs.filter(isJsonObject).map((output) => text(output["logs"]));
+  return { output: logs.filter((log) => log !== "").join("\n") };
+}
+
+/** Types of items for hosted calls. */
+export type HostedItemKind = "web_search_call" | "code_interpreter_call" | "mcp_call";
+
+/** Whether items of a type are calls of a hosted tool that other vendors have too. */
+export function isHostedItem(type: string): boolean {
+  return Object.hasOwn(progress, type);
+}
+
+/** Returns the type of the output item for a hosted call. */
+export function hostedItemKind({ tool }: HostedCall): HostedItemKind {
+  if (tool === "code_execution") return "code_interpreter_call";
+  return tool === "mcp" ? "mcp_call" : "web_search_call";
+}
+
+/** Writes the item of a call that another style's provider ran. */
+export function hostedItem(id: string, call: HostedCall): JsonObject {
+  const type = hostedItemKind(call);
+  const status = call.failed ? "failed" : "completed";
+  switch (call.tool) {
+    case "web_search": {
+      const { query } = call;
+      const sources = (call.sources ?? []).map(({ url }): JsonObject => ({ type: "url", url }));
+      const action = { type: "search", query, queries: [query], sources };
+      return { id, type, status, action };
+    }
+    case "web_fetch":
+      return { id, type, status, action: { type: "open_page", url: call.url } };
+    case "code_execution": {
+      const { code, output } = call;
+      const outputs = output === undefined ? null : [{ type: "logs", logs: output }];
+      // The client cannot use the provider's container.
+      return { id, type, status, code, container_id: "", outputs };
+    }
+    case "mcp": {
+      const { server: server_label, name, arguments: args, failed, output = null } = call;
+      const told = failed ? { output: null, error: output ?? "failed" } : { output, error: null };
+      return { id, type, status, server_label, name, arguments: args, ...told };
+    }
+  }
+}
+
+/** Events between an item's `added` and its `done`, by type; the last one depends on the outcome. */
+const progress = {
+  web_search_call: ["in_progress", "searching"],
+  code_interpreter_call: ["in_progress", "interpreting"],
+  mcp_call: ["in_progress"],
+} as const;
+
+/** Returns the names of the events for a call's progress. Only calls of MCP servers have one for a failure. */
+export function hostedEvents(call: HostedCall): string[] {
+  const kind = hostedItemKind(call);
+  const last = kind === "mcp_call" && call.failed ? "failed" : "completed";
+  return [...progress[kind], last].map((step) => `response.${kind}.${step}`);
+}
+
+/** Writes the item as its own vendor accepts it in a request; `undefined` if the vendor takes it only as text. */
+export function replayedItem({ style, id, call }: HostedCallBlock): JsonObject | undefined {
+  if (style !== "responses" || call.tool !== "web_search" || !/^ws_/.test(id)) return undefined;
+  const action = { type: "search", query: call.query, queries: [call.query] };
+  return { id, type: "web_search_call", status: call.failed ? "failed" : "completed", action };
+}
+
+const foreignId = new RegExp(`^(?:ws|ci|mcp)_${hostedIdMark}`);
+
+/** Whether this gateway wrote an item of the history, so that the vendor did not run the call. */
+export function isForeignHostedItem(item: Json): boolean {
+  return isJsonObject(item) && typeof item["id"] === "string" && foreignId.test(item["id"]);
+}

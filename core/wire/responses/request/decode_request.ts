@@ -1,0 +1,153 @@
+/**
+ * Reads a Responses request into a conversation.
+ *
+ * See docs/internals/WIRE_FORMATS.md#responses and docs/conversion.md#responses.
+ */
+import type { JsonObject } from "../../../lib/json/json.ts";
+import {
+  readDisplay,
+  readEffort,
+  readEndUser,
+  readOutputFormat,
+  readServiceTier,
+  readTemperatureAndTopP,
+} from "../../fields/common_fields.ts";
+import type {
+  Conversation,
+  Extra,
+  OutputFormat,
+  ReasoningRequest,
+  TextBlock,
+} from "../../conversation/mod.ts";
+import {
+  optionalBoolean,
+  optionalCount,
+  optionalList,
+  optionalObject,
+  optionalString,
+  refuse,
+  requiredObject,
+  requiredString,
+} from "../../fields/fields.ts";
+import { statelessAdvice } from "../../fields/stateless_advice.ts";
+import { Warnings } from "../../contract/warnings.ts";
+import { extraOf, extrasOf, warnUnread } from "../../fields/field_table.ts";
+import { decodeInput } from "./decode_items.ts";
+import { decodeResponsesTools } from "./decode_tools.ts";
+import { encryptedReasoning, isMet, textLogprobs } from "./includes.ts";
+import { responsesFields, verbosity } from "./known_fields.ts";
+import { offeredTools } from "./offered_tools.ts";
+import { defined } from "../../../lib/base/defined.ts";
+
+/** Reads a Responses request. */
+export function decodeResponsesRequest(body: JsonObject): Conversation {
+  const warnings = new Warnings();
+  refuseStored(body, warnings);
+  const offered = offeredTools(body);
+  const { system, turns } = decodeInput(body["input"], offered.nameOf);
+  const instructions = optionalString(body, "instructions", "instructions");
+  const maxTokens = optionalCount(body, "max_output_tokens", "max_output_tokens", 1);
+  const sampling = readTemperatureAndTopP(body);
+  const tier = readServiceTier(body);
+  const text = optionalObject(body, "text", "text") ?? {};
+  const { encrypted, logprobs } = decodeInclude(body, warnings);
+  const reasoning = decodeReasoning(body, encrypted);
+  const output = decodeFormat(text);
+  warnUnread(body, responsesFields, warnings);
+  return {
+    from: "responses",
+    model: requiredString(body, "model", "model"),
+    system: [...instructionBlocks(instructions), ...system],
+    turns,
+    ...decodeResponsesTools(body, offered),
+    ...defined({ maxTokens }),
+    sampling,
+    ...defined({ reasoning, output }),
+    stream: optionalBoolean(body, "stream", "stream") ?? false,
+    streamUsage: true,
+    ...readEndUser(body),
+    ...tier,
+    ...logprobs,
+    extras: decodeExtras(body, text),
+    warnings: warnings.list(),
+  };
+}
+
+function instructionBlocks(instructions: string | undefined): TextBlock[] {
+  return instructions === undefined || instructions.trim() === ""
+    ? []
+    : [{ type: "text", text: instructions, path: "instructions" }];
+}
+
+/** Refuses what depends on storage at a provider, and what clients rely on and no other style has. */
+function refuseStored(body: JsonObject, warnings: Warnings): void {
+  for (const field of ["previous_response_id", "conversation", "prompt"]) {
+    if (body[field] !== undefined && body[field] !== null) {
+      refuse(field, statelessAdvice(field, "send the whole conversation as input"));
+    }
+  }
+  if (optionalBoolean(body, "background", "background") === true) {
+    refuse("background", statelessAdvice("background", "leave it out"));
+  }
+  if (optionalBoolean(body, "store", "store") === true) warnings.add("store");
+}
+
+/** Reads `include`, which asks for more output. Results of hosted tools and encrypted reasoning are always sent. */
+function decodeInclude(
+  body: JsonObject,
+  warnings: Warnings,
+): { readonly encrypted: boolean; readonly logprobs: Pick<Conversation, "logprobs"> } {
+  const include = optionalList(body, "include", "include") ?? [];
+  if (!include.every(isMet)) warnings.add("include");
+  const encrypted = include.includes(encryptedReasoning);
+  const top = optionalCount(body, "top_logprobs", "top_logprobs");
+  const given = top === undefined ? {} : { top };
+  if (include.includes(textLogprobs)) {
+    return { encrypted, logprobs: { logprobs: { path: "include", ...given } } };
+  }
+  const asks = top !== undefined && top > 0;
+  return { encrypted, logprobs: asks ? { logprobs: { path: "top_logprobs", top } } : {} };
+}
+
+function decodeReasoning(body: JsonObject, encrypted: boolean): ReasoningRequest | undefined {
+  const reasoning = optionalObject(body, "reasoning", "reasoning");
+  if (reasoning === undefined) return undefined;
+  const path = "reasoning.effort";
+  const effort = readEffort(optionalString(reasoning, "effort", path), path);
+  const display = {
+    ...readDisplay(reasoning, "generate_summary", "reasoning"),
+    ...readDisplay(reasoning, "summary", "reasoning"),
+  };
+  if (effort === undefined && display.display === undefined) return undefined;
+  return {
+    ...defined({ effort }),
+    ...display,
+    ...(encrypted ? { encrypted } : {}),
+    path: "reasoning",
+  };
+}
+
+function decodeFormat(text: JsonObject): OutputFormat | undefined {
+  const path = "text.format";
+  const format = optionalObject(text, "format", path);
+  return readOutputFormat(format, path, (given) => decodeSchema(given, path));
+}
+
+function decodeSchema(format: JsonObject, path: string): OutputFormat {
+  const name = optionalString(format, "name", `${path}.name`);
+  const description = optionalString(format, "description", `${path}.description`);
+  const strict = optionalBoolean(format, "strict", `${path}.strict`);
+  return {
+    type: "json_schema",
+    path,
+    schema: requiredObject(format["schema"], `${path}.schema`),
+    ...defined({ name, description, strict }),
+  };
+}
+
+function decodeExtras(body: JsonObject, text: JsonObject): Extra[] {
+  const value = text["verbosity"];
+  const extras = extrasOf(body, responsesFields, "responses");
+  if (value === undefined || value === null) return extras;
+  return [extraOf("verbosity", "text.verbosity", value, verbosity), ...extras];
+}

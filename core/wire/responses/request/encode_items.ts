@@ -1,0 +1,219 @@
+/** Writes the turns of a conversation as Responses input items. */
+import { noneUnhandled } from "../../../lib/base/every_member.ts";
+import type { JsonObject } from "../../../lib/json/json.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import type {
+  Block,
+  Conversation,
+  Placed,
+  ReasoningBlock,
+  ToolCallBlock,
+  ToolResultBlock,
+  Turn,
+} from "../../conversation/mod.ts";
+import { warnOfMark } from "../../fields/cache_marks.ts";
+import { renderForeign } from "../../fields/extras.ts";
+import type { ResolvedCapabilities } from "../../contract/capabilities.ts";
+import { renderHostedCall } from "../../tools/hosted_calls.ts";
+import type { Warnings } from "../../contract/warnings.ts";
+import { withInstructions } from "../../fields/output_format.ts";
+import { requirePrefill } from "../../fields/prefill.ts";
+import { hashHex } from "../../../lib/hash/short_hash.ts";
+import { replayedItem } from "../items/hosted_items.ts";
+import { type InputPart, InputPartWriter } from "./encode_parts.ts";
+import { replayItem } from "../items/reasoning_item.ts";
+
+/** The most characters of a call id that the vendor takes. */
+const callIdChars = 64;
+
+// What becomes of each member of a block here. A new member does not compile until it has a row.
+noneUnhandled<Exclude<keyof Turn, "role" | "blocks" | "path">>();
+noneUnhandled<Exclude<keyof ReasoningBlock, keyof Placed | "type" | "text" | "proof">>();
+noneUnhandled<
+  Exclude<
+    keyof ToolCallBlock,
+    | keyof Placed
+    | "type"
+    | "id"
+    | "name"
+    | "input"
+    // With ids of items the vendor requires the reasoning items that belonged to them.
+    | "itemId"
+  >
+>();
+noneUnhandled<
+  Exclude<
+    keyof ToolResultBlock,
+    | keyof Placed
+    | "type"
+    | "callId"
+    | "content"
+    | "isError"
+    | "custom"
+    // normalizeTurns() found the call by it.
+    | "name"
+  >
+>();
+
+/** The turns of a conversation, as input items of a Responses request. */
+export interface EncodedInput {
+  readonly instructions?: string;
+  readonly input: JsonObject[];
+}
+
+/**
+ * Writes all items of a conversation. The leading instructions become `instructions`, unless they must be an item: if
+ * they have cache marks, which a string cannot have, or if the vendor requires the word JSON in the input.
+ */
+export function encodeInput(
+  { system: own, turns, output }: Pick<Conversation, "system" | "turns" | "output">,
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+  moreInstructions: readonly string[],
+): EncodedInput {
+  const writer = new ItemWriter(capabilities, warnings);
+  const system = withInstructions(own, moreInstructions);
+  const asItem = output?.type === "json_object" ||
+    (capabilities.cache_marks === "breakpoint" &&
+      system.some((block) => block.cache !== undefined));
+  const input = asItem ? writer.system(system) : [];
+  for (const turn of turns) input.push(...writer.turn(turn));
+  const lastTurn = turns.at(-1);
+  if (lastTurn?.role === "assistant") {
+    requirePrefill(lastTurn.path, capabilities);
+    warnings.add(lastTurn.path);
+  }
+  if (system.length === 0 || asItem) return { input };
+  writer.unmarked(system);
+  return { instructions: system.map((block) => block.text).join("\n\n"), input };
+}
+
+class ItemWriter {
+  readonly #capabilities: ResolvedCapabilities;
+  readonly #warnings: Warnings;
+  readonly #parts: InputPartWriter;
+
+  constructor(capabilities: ResolvedCapabilities, warnings: Warnings) {
+    this.#capabilities = capabilities;
+    this.#warnings = warnings;
+    this.#parts = new InputPartWriter(capabilities, warnings);
+  }
+
+  system(blocks: readonly Block[]): JsonObject[] {
+    const parts = blocks.flatMap((block) =>
+      block.type === "text" || block.type === "foreign" ? this.#parts.parts(block) : []
+    );
+    if (parts.length === 0) return [];
+    return [{ role: this.#capabilities.system_role, content: this.#parts.plainest(parts) }];
+  }
+
+  /** Warns of the marks of blocks that become plain text. */
+  unmarked(blocks: readonly Block[]): void {
+    for (const block of blocks) warnOfMark(block, this.#warnings);
+  }
+
+  turn(turn: Turn): JsonObject[] {
+    if (turn.role === "system") return this.system(turn.blocks);
+    return turn.role === "user" ? this.#user(turn) : this.#assistant(turn);
+  }
+
+  #user(turn: Turn): JsonObject[] {
+    const items: JsonObject[] = [];
+    const parts: InputPart[] = [];
+    for (const block of turn.blocks) {
+      if (block.type === "tool_result") items.push(this.#output(block));
+      else if (block.type === "hosted_call") {
+        parts.push({ type: "input_text", text: renderHostedCall(block, this.#warnings) });
+      } else if (block.type !== "reasoning" && block.type !== "tool_call") {
+        parts.push(...this.#parts.parts(block));
+      }
+    }
+    if (parts.length > 0) items.push({ role: "user", content: this.#parts.plainest(parts) });
+    return items;
+  }
+
+  #output(block: ToolResultBlock): JsonObject {
+    const parts = block.content.flatMap((content) => this.#parts.parts(content));
+    if (block.isError) this.#markError(block, parts);
+    this.#parts.markLast(block, parts);
+    return {
+      type: block.custom === true ? "custom_tool_call_output" : "function_call_output",
+      call_id: callIdFor(block.callId),
+      output: parts.length === 0
+        ? this.#capabilities.empty_tool_result
+        : this.#parts.plainest(parts),
+    };
+  }
+
+  /** Marks a failed call in the text, because the style has no field for it: the model would repeat the call. */
+  #markError(block: ToolResultBlock, parts: InputPart[]): void {
+    this.#warnings.add(`${block.path}.is_error`);
+    const first = parts[0];
+    const text = first?.["text"];
+    if (first === undefined || typeof text !== "string") {
+      parts.unshift({ type: "input_text", text: "Error" });
+    } else if (!/^\W*error/i.test(text)) {
+      parts[0] = { ...first, text: `Error: ${text}` };
+    }
+  }
+
+  /** Writes items in the order of the blocks: the vendor requires reasoning before its output. */
+  #assistant(turn: Turn): JsonObject[] {
+    const items: JsonObject[] = [];
+    let text = "";
+    const flushText = () => {
+      if (text !== "") items.push({ role: "assistant", content: text });
+      text = "";
+    };
+    for (const block of turn.blocks) {
+      warnOfMark(block, this.#warnings);
+      if (block.type === "reasoning") {
+        flushText();
+        items.push(...this.#reasoning(block));
+      } else if (block.type === "tool_call") {
+        flushText();
+        items.push(encodeCall(block));
+      } else if (block.type === "hosted_call") {
+        const item = replayedItem(block);
+        if (item === undefined) text += renderHostedCall(block, this.#warnings);
+        else {
+          flushText();
+          items.push(item);
+        }
+      } else {
+        text += this.#assistantText(block);
+      }
+    }
+    flushText();
+    // The vendor refuses reasoning without output.
+    while (items.at(-1)?.["type"] === "reasoning") items.pop();
+    return items;
+  }
+
+  #reasoning(block: ReasoningBlock): JsonObject[] {
+    const item = replayItem(block, this.#capabilities);
+    return item === undefined ? [] : [item];
+  }
+
+  #assistantText(block: Block): string {
+    if (block.type === "text") return block.text;
+    if (block.type === "foreign") return renderForeign(block, this.#warnings) ?? "";
+    this.#warnings.add(block.path);
+    return "";
+  }
+}
+
+/** Writes a call without its item id: with it the vendor requires the reasoning item that belonged to it. */
+function encodeCall(call: ToolCallBlock): JsonObject {
+  const shared = { call_id: callIdFor(call.id), name: call.name };
+  if (call.input.kind === "text") {
+    return { type: "custom_tool_call", ...shared, input: call.input.text };
+  }
+  const text = call.input.kind === "object" ? stringifyExactly(call.input.value) : call.input.text;
+  return { type: "function_call", ...shared, arguments: text.trim() === "" ? "{}" : text };
+}
+
+/** Maps a call id by a pure function, so that call and output agree in every request. */
+function callIdFor(id: string): string {
+  return id.length <= callIdChars ? id : `call_${hashHex(id)}`;
+}

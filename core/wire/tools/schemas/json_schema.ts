@@ -1,0 +1,198 @@
+/**
+ * Examines a client's JSON Schema, and makes the few changes that vendors require. Everything else in a schema passes
+ * unchanged.
+ */
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { maxJsonDepth } from "../../../lib/json/scan/limits.ts";
+import {
+  isDocumentKeyword,
+  isReference,
+  isResource,
+  movedReference,
+} from "./json_schema_references.ts";
+import { eachChild, everySchema } from "./json_schema_walk.ts";
+
+function isObjectSchema(schema: JsonObject): boolean {
+  return schema["type"] === "object" || isJsonObject(schema["properties"]) ||
+    (Array.isArray(schema["type"]) && schema["type"].includes("object"));
+}
+
+/** Keywords that Chat and Responses cannot compile into a grammar. */
+const refusedByChat = [
+  "allOf",
+  "oneOf",
+  "not",
+  "if",
+  "then",
+  "else",
+  "dependentRequired",
+] as const;
+
+/**
+ * Whether Chat and Responses accept the schema as `strict`.
+ *
+ * They require an object at the root, every object closed and with all its properties required,
+ * every list with its items, and none of the keywords that they refuse.
+ *
+ * @example
+ * ```ts
+ * import { allowsStrictChat } from "./json_schema.ts";
+ * const open = { type: "object", properties: { a: { type: "string" } } };
+ * if (allowsStrictChat(open)) throw new Error("an open object cannot be strict");
+ * if (!allowsStrictChat({ ...open, required: ["a"], additionalProperties: false })) throw new Error("closed");
+ * ```
+ */
+export function allowsStrictChat(schema: JsonObject): boolean {
+  return schema["type"] === "object" && everySchema(schema, (inner) => {
+    if (refusedByChat.some((key) => inner[key] !== undefined)) return false;
+    if (isList(inner) && inner["items"] === undefined) return false;
+    if (!isObjectSchema(inner)) return true;
+    if (inner["additionalProperties"] !== false) return false;
+    const required = inner["required"];
+    const listed = Array.isArray(required) ? required : [];
+    const properties = inner["properties"];
+    return !isJsonObject(properties) ||
+      Object.keys(properties).every((key) => listed.includes(key));
+  });
+}
+
+/** Keywords that Messages cannot compile into a grammar. */
+const refusedKeywords = [
+  "minimum",
+  "maximum",
+  "exclusiveMinimum",
+  "exclusiveMaximum",
+  "multipleOf",
+  "minLength",
+  "maxLength",
+  "maxItems",
+  "uniqueItems",
+] as const;
+
+/** Whether Messages takes the schema as `strict` (it compiles it into a grammar). */
+export function allowsStrictMessages(schema: JsonObject): boolean {
+  return everySchema(
+    schema,
+    (inner) =>
+      (!isObjectSchema(inner) || inner["additionalProperties"] === false) &&
+      !Array.isArray(inner["type"]) && inner["oneOf"] === undefined &&
+      inner["patternProperties"] === undefined &&
+      refusedKeywords.every((key) => inner[key] === undefined),
+  );
+}
+
+/**
+ * Adapts a schema for structured output of Messages: keywords that its grammar refuses move into the description, which
+ * the model reads; objects are closed.
+ *
+ * @example
+ * ```ts
+ * import { messagesFormatSchema } from "./json_schema.ts";
+ * const schema = messagesFormatSchema({ type: "object", properties: { n: { type: "integer", minimum: 1 } } });
+ * if (JSON.stringify(schema["properties"]) !== '{"n":{"type":"integer","description":"minimum: 1"}}') {
+ *   throw new Error(JSON.stringify(schema));
+ * }
+ * ```
+ */
+export function messagesFormatSchema(schema: JsonObject): JsonObject {
+  return allowsStrictMessages(schema) ? schema : closed(schema, schema, 0);
+}
+
+/** Adapts one schema; `root` is where the references inside it begin. */
+function closed(schema: JsonObject, root: JsonObject, depth: number): JsonObject {
+  if (depth > maxJsonDepth) return schema;
+  const from = isResource(schema) ? schema : root;
+  const out: JsonObject = {};
+  const told: string[] = [];
+  for (const [key, value] of Object.entries(schema)) {
+    if (value === undefined) continue;
+    if (refusedKeywords.some((refused) => refused === key)) {
+      told.push(`${key}: ${stringifyExactly(value)}`);
+    } else if (isReference(key, value)) {
+      out[key] = referenceAfterSplit(from, value);
+    } else {
+      out[key] = eachChild(key, value, (child) => closed(child, from, depth + 1));
+    }
+  }
+  if (isObjectSchema(schema)) out["additionalProperties"] = false;
+  if (told.length > 0) {
+    const description = schema["description"];
+    const before = typeof description === "string" && description !== "" ? [description] : [];
+    out["description"] = [...before, told.join(", ")].join("\n");
+  }
+  return Array.isArray(schema["type"]) ? splitTypes(out, schema["type"]) : out;
+}
+
+/** Writes a list of types such as `["string", "null"]`, which is refused, as `anyOf`. */
+function splitTypes(schema: JsonObject, types: readonly Json[]): JsonObject {
+  if (schema["anyOf"] !== undefined) return schema;
+  const shared: JsonObject = {};
+  const rest: JsonObject = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (key === "description" || isDocumentKeyword(key)) shared[key] = value;
+    else rest[key] = value;
+  }
+  const variants = types.map((type) => type === "null" ? { type } : { ...rest, type });
+  return { ...shared, anyOf: variants };
+}
+
+/** Adapts a pointer through a schema whose list of types was split: its content is in the variants now. */
+function referenceAfterSplit(root: JsonObject, reference: string): string {
+  return movedReference(root, reference, (schema, step) => {
+    const types = schema["type"];
+    if (!Array.isArray(types) || schema["anyOf"] !== undefined) return "";
+    if (step === "description" || isDocumentKeyword(step)) return "";
+    return `/anyOf/${types.findIndex((type) => type !== "null")}`;
+  });
+}
+
+/** Whether a schema is an object without a union at its top, as vendors require of tools. */
+export function hasObjectRoot(schema: JsonObject): boolean {
+  const type = schema["type"];
+  return (type === undefined || type === "object") &&
+    ["anyOf", "oneOf", "allOf"].every((key) => schema[key] === undefined);
+}
+
+/**
+ * Completes the schema of a function's arguments as Chat and Responses require: an object with `properties`, and lists
+ * with `items`. A schema that lacks nothing is returned as the same object.
+ *
+ * @example
+ * ```ts
+ * import { functionParameters } from "./json_schema.ts";
+ * const schema = functionParameters({ type: "object", properties: { a: { type: "array" } } });
+ * if (JSON.stringify(schema["properties"]) !== '{"a":{"type":"array","items":{}}}') {
+ *   throw new Error(JSON.stringify(schema));
+ * }
+ * ```
+ */
+export function functionParameters(schema: JsonObject | undefined): JsonObject {
+  const { type = "object", properties = {}, ...rest } = schema ?? {};
+  const whole = schema !== undefined && schema["properties"] !== undefined &&
+      schema["type"] !== undefined
+    ? schema
+    : { type, properties, ...rest };
+  return everySchema(whole, (inner) => !isBareList(inner)) ? whole : withItems(whole, 0);
+}
+
+function isList(schema: JsonObject): boolean {
+  const type = schema["type"];
+  return type === "array" || (Array.isArray(type) && type.includes("array"));
+}
+
+function isBareList(schema: JsonObject): boolean {
+  return isList(schema) && schema["items"] === undefined && schema["prefixItems"] === undefined;
+}
+
+function withItems(schema: JsonObject, depth: number): JsonObject {
+  if (depth > maxJsonDepth) return schema;
+  const out: JsonObject = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (value !== undefined) {
+      out[key] = eachChild(key, value, (child) => withItems(child, depth + 1));
+    }
+  }
+  if (isBareList(schema)) out["items"] = {};
+  return out;
+}

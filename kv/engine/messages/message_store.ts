@@ -1,0 +1,167 @@
+/** The store that another thread of this process has open. */
+import { LinkEndedError, type MessageLink } from "../../../core/lib/threads/message_link.ts";
+import type { AtomicWrite, KeyValueStore, RowIterator } from "../store/key_value_store.ts";
+import type { CommitResult } from "../parts/collected_write.ts";
+import type { PassedWrite, StoreServices } from "./store_services.ts";
+
+/** Rows of a page unless the caller asks for another number, as in Deno KV. */
+const pageRows = 100;
+
+type StoreLink = MessageLink<StoreServices>;
+
+/** A view of a longer buffer would travel with all of that buffer. */
+function withoutRest(value: unknown): unknown {
+  return value instanceof Uint8Array && value.byteLength < value.buffer.byteLength
+    ? value.slice()
+    : value;
+}
+
+class MessageWrite implements AtomicWrite {
+  readonly #link: StoreLink;
+  readonly #checks: Deno.AtomicCheck[] = [];
+  readonly #writes: PassedWrite[] = [];
+
+  constructor(link: StoreLink) {
+    this.#link = link;
+  }
+
+  check(...checks: Deno.AtomicCheck[]): this {
+    for (const { key, versionstamp } of checks) this.#checks.push({ key, versionstamp });
+    return this;
+  }
+
+  set(key: Deno.KvKey, value: unknown, options?: { expireIn?: number }): this {
+    const whole = withoutRest(value);
+    this.#writes.push(
+      options === undefined ? { key, value: whole } : { key, value: whole, options },
+    );
+    return this;
+  }
+
+  delete(key: Deno.KvKey): this {
+    this.#writes.push({ key });
+    return this;
+  }
+
+  commit(): Promise<CommitResult> {
+    return this.#link.call("commit", { checks: this.#checks, writes: this.#writes });
+  }
+}
+
+/** Reads a page when the one before is used up. */
+class MessageRows<Value> implements RowIterator<Value> {
+  readonly #link: StoreLink;
+  readonly #selector: Deno.KvListSelector;
+  readonly #options: Deno.KvListOptions;
+  #entries: readonly Deno.KvEntry<unknown>[] = [];
+  #cursors: readonly string[] = [];
+  #at = 0;
+  #left: number;
+  #isLast = false;
+
+  constructor(link: StoreLink, selector: Deno.KvListSelector, options: Deno.KvListOptions) {
+    this.#link = link;
+    this.#selector = selector;
+    this.#options = options;
+    this.#left = options.limit ?? Infinity;
+  }
+
+  get cursor(): string {
+    return this.#cursors[this.#at - 1] ?? "";
+  }
+
+  async next(): Promise<IteratorResult<Deno.KvEntry<Value>, undefined>> {
+    if (this.#at >= this.#entries.length && !this.#isLast) await this.#turnPage();
+    const entry = this.#entries[this.#at];
+    if (entry === undefined) return { done: true, value: undefined };
+    this.#at++;
+    // What a row holds is known only to whoever wrote it, as with Deno KV.
+    return { done: false, value: entry as Deno.KvEntry<Value> };
+  }
+
+  async #turnPage(): Promise<void> {
+    const limit = Math.min(this.#options.batchSize ?? pageRows, this.#left);
+    const cursor = this.cursor === "" ? this.#options.cursor : this.cursor;
+    const { entries, cursors } = await this.#link.call("list", {
+      selector: this.#selector,
+      options: {
+        ...this.#options,
+        limit,
+        batchSize: limit,
+        ...(cursor === undefined ? {} : { cursor }),
+      },
+    });
+    this.#left -= entries.length;
+    this.#isLast = entries.length < limit || this.#left <= 0;
+    // The cursor of the last row stays where a page is empty.
+    if (entries.length === 0) return;
+    this.#entries = entries;
+    this.#cursors = cursors;
+    this.#at = 0;
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
+  }
+}
+
+/** A {@linkcode KeyValueStore} over a link to the thread that has the store open. Its deadlines hold there. */
+export class MessageStore implements KeyValueStore {
+  readonly #link: StoreLink;
+  #isClosed = false;
+
+  constructor(link: StoreLink) {
+    this.#link = link;
+  }
+
+  async get<Value>(key: Deno.KvKey): Promise<Deno.KvEntryMaybe<Value>> {
+    // What a row holds is known only to whoever wrote it, as with Deno KV.
+    return await this.#open().call("get", key) as Deno.KvEntryMaybe<Value>;
+  }
+
+  async getMany<Values extends readonly unknown[]>(
+    keys: readonly [...{ [Index in keyof Values]: Deno.KvKey }],
+  ): Promise<{ [Index in keyof Values]: Deno.KvEntryMaybe<Values[Index]> }> {
+    const entries = await this.#open().call("getMany", keys);
+    return entries as { [Index in keyof Values]: Deno.KvEntryMaybe<Values[Index]> };
+  }
+
+  list<Value>(
+    selector: Deno.KvListSelector,
+    options: Deno.KvListOptions = {},
+  ): RowIterator<Value> {
+    return new MessageRows<Value>(this.#open(), selector, options);
+  }
+
+  async set(
+    key: Deno.KvKey,
+    value: unknown,
+    options?: { expireIn?: number },
+  ): Promise<Deno.KvCommitResult> {
+    const result = await this.atomic().set(key, value, options).commit();
+    if (!result.ok) throw new Error("A write without checks was refused");
+    return result;
+  }
+
+  async delete(key: Deno.KvKey): Promise<void> {
+    await this.atomic().delete(key).commit();
+  }
+
+  atomic(): AtomicWrite {
+    return new MessageWrite(this.#open());
+  }
+
+  /** Calls of this store throw from now on. The link stays open: other services may use it. */
+  close(): void {
+    this.#isClosed = true;
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #open(): StoreLink {
+    if (this.#isClosed) throw new LinkEndedError();
+    return this.#link;
+  }
+}

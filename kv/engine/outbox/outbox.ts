@@ -1,0 +1,97 @@
+/**
+ * Queues work that must follow a commit: mails to send, video tasks to poll. A row is written in
+ * the same atomic write as the change that causes it, so neither can exist without the other.
+ *
+ * Rows are sorted by the time they are due. A worker claims a row by moving it, by check-and-set,
+ * to the time the claim ends; if the worker dies, the row becomes due again. So delivery is at
+ * least once. A handler whose effect must happen once finishes its claim in the same atomic write
+ * as the effect (`outbox_claims.ts`).
+ *
+ * Queues of Deno KV are not used: they exist on a local store only, and end the process if the disk
+ * is full.
+ *
+ * - Folder `kv/engine/outbox/`: work after a commit: rows, claims, workers, dead letters.
+ * - In: rows that a business change adds to its own commit.
+ * - Out: claimed rows for a handler, one worker at a time.
+ * - Never: gives a row to a second worker before the claim of the first has ended.
+ */
+import { outboxQueuePrefix, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
+
+/** One kind of work; a constant of the module that owns it. */
+export interface OutboxQueue<Payload> {
+  /** Part of the store key: never rename a queue that has rows. */
+  readonly name: string;
+  /**
+   * Validates a stored payload. Throws on another shape, which makes the row a dead letter. The
+   * `parse` of a Zod schema fits.
+   */
+  readonly parse: (stored: unknown) => Payload;
+  /** Milliseconds of a claim; must be longer than the longest run of the handler. */
+  readonly claimMs: number;
+  /** Claims of one row before it becomes a dead letter, including those of workers that died. */
+  readonly maxAttempts: number;
+  /**
+   * Pause after the first, second … failed attempt; the last one repeats. Spread by half, so that
+   * rows do not retry in step.
+   */
+  readonly backoffMs: readonly number[];
+}
+
+/** A stored row. `payload` is what {@linkcode OutboxQueue.parse} validates. */
+export interface StoredOutboxRow {
+  readonly payload: unknown;
+  readonly createdAtMs: number;
+  readonly attempts: number;
+}
+
+/** A new row. The payload is plain data under 60 KB, since a value has at most 64 KiB. */
+export interface NewOutboxRow<Payload> {
+  /** Unique in its queue. */
+  readonly id: string;
+  readonly payload: Payload;
+  readonly nowMs: number;
+  /** By default at once. */
+  readonly dueAtMs?: number;
+}
+
+/**
+ * Adds a row to an atomic write that the caller commits.
+ *
+ * @example
+ * ```ts
+ * import { addToOutbox, type OutboxQueue } from "./outbox.ts";
+ * import { claimDue, finishClaim } from "./outbox_claims.ts";
+ * const greetings: OutboxQueue<string> = {
+ *   name: "greetings", parse: String, claimMs: 60_000, maxAttempts: 5, backoffMs: [1_000, 60_000],
+ * };
+ * using kv = await Deno.openKv(":memory:");
+ * const write = kv.atomic();
+ * addToOutbox(write, greetings, { id: "1", payload: "hello", nowMs: 1_000 });
+ * await write.commit();
+ *
+ * const [claim] = await claimDue(kv, greetings, { nowMs: 1_000, count: 8 });
+ * if (claim?.payload !== "hello") throw new Error("not due");
+ * const done = kv.atomic(); // whatever the work changes goes into the same atomic
+ * finishClaim(done, greetings, claim);
+ * if (!(await done.commit()).ok) throw new Error("another worker has the row");
+ * ```
+ */
+export function addToOutbox<Payload>(
+  operation: { set(key: Deno.KvKey, value: unknown): unknown },
+  queue: OutboxQueue<Payload>,
+  row: NewOutboxRow<Payload>,
+): void {
+  const stored: StoredOutboxRow = { payload: row.payload, createdAtMs: row.nowMs, attempts: 0 };
+  operation.set(outboxRowKey(queue.name, row.dueAtMs ?? row.nowMs, row.id), stored);
+}
+
+/** Reads when the next row of the queue is due; `undefined` if there is none. */
+export async function nextDueAtMs<Payload>(
+  kv: KeyValueStore,
+  queue: OutboxQueue<Payload>,
+): Promise<number | undefined> {
+  const rows = kv.list({ prefix: outboxQueuePrefix(queue.name) }, { limit: 1 });
+  for await (const { key } of rows) return outboxRowOf(key).dueAtMs;
+  return undefined;
+}

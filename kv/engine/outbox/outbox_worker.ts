@@ -1,0 +1,207 @@
+/**
+ * Runs the work of an outbox queue: a bounded number of handlers at a time, back-off on failure, sleep until the next
+ * row is due. Any number of workers, in any number of processes, may run the same queue.
+ */
+import { errorName } from "../../../core/lib/base/error_line.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import { nextDueAtMs, type OutboxQueue } from "./outbox.ts";
+import { claimDue, finishClaim, type OutboxClaim, retryClaim } from "./outbox_claims.ts";
+import type { KeyValueStore } from "../store/key_value_store.ts";
+
+/**
+ * Milliseconds of an outbox worker's longest sleep: rows that another process wrote, and died before it handled them,
+ * are seen after it. Its own rows and notices of others wake a worker at once.
+ */
+const outboxIdleMs = 15_000;
+
+/** The same where notices of other processes wake the worker: it finds what a lost notice said. */
+const toldIdleMs = 60_000;
+
+/** Milliseconds before a worker looks again after its store has failed. */
+const storeRetryMs = 1_000;
+
+/**
+ * Most rows that one run of a queue handles, so that a cron run ends even if rows arrive faster
+ * than they are handled.
+ */
+const maxOutboxRunRows = 10_000;
+
+/** A queue and the handler of its rows. */
+export interface OutboxWork<Payload> {
+  readonly queue: OutboxQueue<Payload>;
+  /** Handlers that may run at the same time in this process. */
+  readonly lanes: number;
+  /**
+   * Handles one row. Returns `done` if the row can be deleted, or `settled` if the handler itself
+   * finished or postponed the claim in an atomic write (or found it lost). Throws if the row should
+   * be retried.
+   */
+  handle(claim: OutboxClaim<Payload>): Promise<"done" | "settled">;
+}
+
+/** What a worker needs. */
+export interface OutboxWorld {
+  readonly kv: KeyValueStore;
+  readonly clock: Clock;
+  /** Returns a number from 0 (included) to 1 (excluded). */
+  readonly random: () => number;
+  /**
+   * Called for each failed attempt, for logs and counters. `error` may contain anything: log its
+   * name only.
+   */
+  readonly onFailure?: (failure: OutboxFailure) => void;
+  /** Whether notices of other processes wake the worker. */
+  readonly isTold?: boolean;
+}
+
+/** A failed attempt. */
+export interface OutboxFailure {
+  readonly queue: string;
+  readonly id: string;
+  readonly attempt: number;
+  readonly fate: "retried" | "dead" | "lost" | "unknown";
+  readonly error: unknown;
+}
+
+/**
+ * Handles rows until nothing is due, and returns their number. For cron and tests. Rejects if the
+ * store fails, after the running handlers have ended.
+ */
+export async function runDue<Payload>(
+  world: OutboxWorld,
+  work: OutboxWork<Payload>,
+  stop?: AbortSignal,
+): Promise<number> {
+  const inFlight = new Set<Promise<void>>();
+  let handled = 0;
+  try {
+    while (stop?.aborted !== true && handled < maxOutboxRunRows) {
+      const free = work.lanes - inFlight.size;
+      const claims = free === 0 ? [] : await claimDue(world.kv, work.queue, {
+        nowMs: world.clock.nowMs(),
+        count: free,
+      });
+      for (const claim of claims) {
+        handled++;
+        const run: Promise<void> = handleClaim(world, work, claim)
+          .finally(() => inFlight.delete(run));
+        inFlight.add(run);
+      }
+      if (claims.length > 0) continue;
+      if (inFlight.size === 0) break;
+      await Promise.race(inFlight);
+    }
+  } finally {
+    await Promise.all(inFlight);
+  }
+  return handled;
+}
+
+/**
+ * Handles one claim. Never rejects: a row whose outcome could not be written becomes due again when
+ * its claim ends.
+ */
+async function handleClaim<Payload>(
+  world: OutboxWorld,
+  work: OutboxWork<Payload>,
+  claim: OutboxClaim<Payload>,
+): Promise<void> {
+  try {
+    if (await work.handle(claim) === "settled") return;
+    const operation = world.kv.atomic();
+    finishClaim(operation, work.queue, claim);
+    await operation.commit();
+  } catch (error) {
+    const fate = await retryClaim(world.kv, work.queue, claim, {
+      nowMs: world.clock.nowMs(),
+      random: world.random(),
+      reason: errorName(error),
+    }).catch(() => "unknown" as const);
+    world.onFailure?.({
+      queue: work.queue.name,
+      id: claim.id,
+      attempt: claim.attempt,
+      fate,
+      error,
+    });
+  }
+}
+
+/** A worker that runs until it is stopped. */
+export interface OutboxWorker {
+  /**
+   * Says that a row may be due earlier than the worker knows. Cheap; a lost nudge costs at most
+   * `idleMs`.
+   */
+  nudge(): void;
+  /** Stops claiming and waits for the running handlers. */
+  stop(): Promise<void>;
+}
+
+/** Resolves after `ms`, or at once when `signal` aborts. Never rejects. */
+export type Sleep = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/** {@linkcode Sleep} on the timers of the machine. */
+const timerSleep: Sleep = (ms, signal) =>
+  new Promise((resolve) => {
+    if (signal.aborted) return resolve();
+    const wake = () => {
+      clearTimeout(timer);
+      signal.removeEventListener("abort", wake);
+      resolve();
+    };
+    const timer = setTimeout(wake, ms);
+    signal.addEventListener("abort", wake, { once: true });
+  });
+
+/**
+ * Starts a worker: it handles what is due, then sleeps until the next row is due, a nudge arrives,
+ * or {@linkcode outboxIdleMs} have passed (rows written by other processes are seen then).
+ */
+export function startOutboxWorker<Payload>(
+  world: OutboxWorld,
+  work: OutboxWork<Payload>,
+  sleep: Sleep = timerSleep,
+): OutboxWorker {
+  const idleMs = world.isTold === true ? toldIdleMs : outboxIdleMs;
+  const stopping = new AbortController();
+  let nap = new AbortController();
+
+  const loop = async () => {
+    while (!stopping.signal.aborted) {
+      // A nudge during the run must not be lost, so the sleep afterwards uses the controller that
+      // it aborts.
+      nap = new AbortController();
+      let pauseMs = idleMs;
+      const untilNext = async () => {
+        const dueAtMs = await nextDueAtMs(world.kv, work.queue);
+        return dueAtMs === undefined ? idleMs : dueAtMs - world.clock.nowMs();
+      };
+      try {
+        // A queue with nothing due costs one read.
+        let nextMs = await untilNext();
+        if (nextMs <= 0) {
+          await runDue(world, work, stopping.signal);
+          nextMs = await untilNext();
+        }
+        pauseMs = Math.min(pauseMs, Math.max(nextMs, 0));
+      } catch (error) {
+        // The store failed. The rows are safe; try again after the pause.
+        pauseMs = storeRetryMs;
+        const { name } = work.queue;
+        world.onFailure?.({ queue: name, id: "", attempt: 0, fate: "unknown", error });
+      }
+      if (!stopping.signal.aborted) await sleep(pauseMs, nap.signal);
+    }
+  };
+  const ended = loop();
+
+  return {
+    nudge: () => nap.abort(),
+    stop: () => {
+      stopping.abort();
+      nap.abort();
+      return ended;
+    },
+  };
+}

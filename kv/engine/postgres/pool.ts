@@ -1,0 +1,227 @@
+/**
+ * The connections to PostgreSQL, and the end of those that lead nowhere.
+ *
+ * The driver connects again after a broken connection, to the first of several hosts that takes writes. Two cases it
+ * leaves to us: a host that went silent without closing its connections, and one that became a standby while we were
+ * connected. Both end the pool; the next query opens a new one.
+ */
+import postgres from "postgres";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import { sleep } from "../../../core/lib/time/sleep.ts";
+import { StoreUnavailableError } from "../store/store_unavailable.ts";
+
+/** Connections of one instance. Eight carry 4,000 commits a second; a server has about a hundred for all instances. */
+const connectionsDefault = 8;
+
+/** Queries that wait or run. Behind a server that no longer answers the queue must end somewhere. */
+const pendingQueriesMax = 20_000;
+
+/** A server that answers nothing for this long while queries wait is taken for gone. */
+const silenceMs = 8_000;
+
+/** How often the silence is looked at. */
+const silenceCheckMs = 1_000;
+
+/** Milliseconds before it is tried again to listen where the server could not be reached. */
+const listenAgainMs = 1_000;
+
+/** How long a connection may take to be made, in seconds: the next host of the list is tried then. */
+const connectSeconds = 3;
+
+/** Where the server says that it takes no writes: SQLSTATE read_only_sql_transaction. */
+const readOnlyState = "25006";
+
+export type Row = Readonly<Record<string, unknown>>;
+
+export interface PoolOptions {
+  /** The address, also with several hosts: `postgres://user:password@one,two:5433/name?sslmode=require`. */
+  readonly url: string;
+  readonly clock: Clock;
+}
+
+/** @returns the SQLSTATE of an error that the server reported */
+export function stateOf(error: unknown): string | undefined {
+  return error instanceof postgres.PostgresError ? error.code : undefined;
+}
+
+/** Whether the address lets the driver keep prepared statements. */
+function mayPrepare(url: string): boolean {
+  return !/[?&]prepare=false\b/.test(url);
+}
+
+/** Runs queries over a bounded number of connections. */
+export class Pool {
+  readonly #options: PoolOptions;
+  readonly #watch: ReturnType<typeof setInterval>;
+  #sql: postgres.Sql;
+  #isPooled = true;
+  #pending = 0;
+  #answeredAtMs: number;
+  #isClosed = false;
+  /** Resolves when the driver's pool is replaced, or closed. */
+  #replaced: Promise<void>;
+  #onReplaced: () => void;
+
+  private constructor(options: PoolOptions) {
+    this.#options = options;
+    this.#sql = this.#connect();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#replaced = promise;
+    this.#onReplaced = resolve;
+    this.#answeredAtMs = options.clock.monotonicMs();
+    this.#watch = setInterval(() => this.#endIfSilent(), silenceCheckMs);
+    Deno.unrefTimer(Number(this.#watch));
+  }
+
+  /** Opens the connections and finds out what they lead to. */
+  static async open(options: PoolOptions): Promise<Pool> {
+    const pool = new Pool(options);
+    try {
+      pool.#isPooled = await pool.#findPooler();
+      return pool;
+    } catch (error) {
+      await pool.end();
+      throw error;
+    }
+  }
+
+  /**
+   * Whether a pooler such as PgBouncer stands before the server. It may give each transaction another connection to the
+   * server, so nothing that belongs to a connection may be used: named statements answer with the rows of another
+   * query there, and notices do not arrive.
+   */
+  get isPooled(): boolean {
+    return this.#isPooled;
+  }
+
+  /** A pooler makes up the process id that a server sends at the begin of a connection. */
+  async #findPooler(): Promise<boolean> {
+    const rows = await this.#sql.unsafe("select pg_backend_pid() as pid");
+    return rows[0]?.["pid"] !== rows.state.pid;
+  }
+
+  #connect(): postgres.Sql {
+    const { url } = this.#options;
+    return postgres(url, {
+      ...(/[?&]max=\d/.test(url) ? {} : { max: connectionsDefault }),
+      prepare: mayPrepare(url),
+      fetch_types: false,
+      connect_timeout: connectSeconds,
+      backoff: (tries: number) => Math.min(0.05 * 2 ** tries, 1),
+      // A standby counts as "read-write" for this driver: what it asks of the server is only the default of transactions.
+      target_session_attrs: "primary",
+      connection: { application_name: "model-gateway" },
+      // What the server remarks, such as that a table is already there, is no concern of an operator.
+      onnotice: () => {},
+    });
+  }
+
+  /**
+   * Runs one statement.
+   *
+   * @throws {postgres.PostgresError} if the server refuses it
+   * @throws {Error} if its outcome is unknown since the connection broke
+   */
+  async query(text: string, parameters: (string | Uint8Array | number | null)[]): Promise<Row[]> {
+    if (this.#pending >= pendingQueriesMax) {
+      throw new StoreUnavailableError("overloaded");
+    }
+    if (this.#pending === 0) this.#answeredAtMs = this.#options.clock.monotonicMs();
+    this.#pending++;
+    const sql = this.#sql;
+    try {
+      return await sql.unsafe(text, parameters, { prepare: !this.#isPooled });
+    } catch (error) {
+      if (stateOf(error) === readOnlyState) this.#replace(sql);
+      throw error;
+    } finally {
+      this.#pending--;
+      this.#answeredAtMs = this.#options.clock.monotonicMs();
+    }
+  }
+
+  /** Runs several statements, which hold no values of a caller. */
+  async script(text: string): Promise<void> {
+    const sql = await this.#sql.reserve();
+    try {
+      await sql.unsafe(text).simple();
+    } catch (error) {
+      await sql.unsafe("rollback").simple();
+      throw error;
+    } finally {
+      sql.release();
+    }
+  }
+
+  /** Reads the rows of a query as of one moment, a page at a time. `text` holds no values of a caller. */
+  async *readSnapshot(text: string, pageRows: number): AsyncGenerator<Row[]> {
+    const sql = await this.#sql.reserve();
+    try {
+      await sql.unsafe("begin isolation level repeatable read read only").simple();
+      await sql.unsafe(`declare snapshot_rows no scroll cursor for ${text}`).simple();
+      for (;;) {
+        const rows = await sql.unsafe(`fetch ${pageRows} from snapshot_rows`);
+        if (rows.length === 0) return;
+        yield rows;
+      }
+    } finally {
+      await sql.unsafe("rollback").simple().catch(() => {});
+      sql.release();
+    }
+  }
+
+  /**
+   * Calls back with what `pg_notify` sends on a channel, on a connection of its own, and with `onListening` whenever
+   * that was made: notices before it are lost. Returns a function that ends it.
+   */
+  listen(
+    channel: string,
+    onPayload: (payload: string) => void,
+    onListening: () => void,
+  ): () => Promise<void> {
+    let isOver = false;
+    const listenOn = async (): Promise<void> => {
+      while (!isOver && !this.#isClosed) {
+        const sql = this.#sql;
+        try {
+          await sql.listen(channel, onPayload, onListening);
+          // The driver connects again by itself, until the pool is replaced.
+          await this.#replaced;
+        } catch {
+          await sleep(listenAgainMs);
+        }
+      }
+    };
+    const listening = listenOn();
+    return async () => {
+      isOver = true;
+      await Promise.race([listening, Promise.resolve()]);
+    };
+  }
+
+  #endIfSilent(): void {
+    if (this.#pending === 0) return;
+    if (this.#options.clock.monotonicMs() - this.#answeredAtMs < silenceMs) return;
+    this.#replace(this.#sql);
+  }
+
+  #replace(sql: postgres.Sql): void {
+    if (this.#isClosed || sql !== this.#sql) return;
+    this.#sql = this.#connect();
+    this.#onReplaced();
+    const { promise, resolve } = Promise.withResolvers<void>();
+    this.#replaced = promise;
+    this.#onReplaced = resolve;
+    this.#answeredAtMs = this.#options.clock.monotonicMs();
+    void sql.end({ timeout: 0 }).catch(() => {});
+  }
+
+  /** Ends all connections; queries under way reject. */
+  async end(): Promise<void> {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearInterval(this.#watch);
+    this.#onReplaced();
+    await this.#sql.end({ timeout: 0 });
+  }
+}

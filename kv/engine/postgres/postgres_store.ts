@@ -1,0 +1,218 @@
+/**
+ * The store on PostgreSQL: rows of one table under encoded keys, a commit as one call of a function.
+ * `migrations.ts` says how a commit is atomic.
+ *
+ * - Folder `kv/engine/postgres/`: the engine for PostgreSQL: schema, connections, commits, lists, expiry.
+ * - In: the address of the server, calls of {@linkcode KeyValueStore}.
+ * - Out: rows and results of commits; warnings about a server that may lose commits.
+ * - Never: decides from an error whether a commit took effect, or reads from a standby.
+ */
+import { sleep } from "../../../core/lib/time/sleep.ts";
+import type { AtomicWrite, KeyValueStore, RowIterator } from "../store/key_value_store.ts";
+import type { KeyRange } from "../parts/key_range.ts";
+import { decodeValue } from "../parts/stored_value.ts";
+import { decodeKey, encodeKey } from "../parts/tuple_key.ts";
+import type { SnapshotRow } from "../parts/snapshot.ts";
+import { versionstampOf } from "../parts/versionstamp.ts";
+import { byteArrays, names, numbers } from "./array_text.ts";
+import { CollectedWrite, type Commit, type CommitResult } from "../parts/collected_write.ts";
+import type { ChangeNotices } from "../store/change_notices.ts";
+import { ExpirySweep } from "./expiry_sweep.ts";
+import { postgresNotices } from "./listening.ts";
+import { postgresOutage } from "./outages.ts";
+import { type Pool, type Row, stateOf } from "./pool.ts";
+import { PagedRows, type ReadRow } from "../parts/paged_rows.ts";
+
+/** Keys of one {@linkcode KeyValueStore.getMany}, as in Deno KV. */
+const readKeysMax = 10;
+
+/** Tries of a commit that lost a race or a deadlock. Each ends in the success of another commit. */
+const commitTries = 12;
+
+/** Pauses between tries grow to this, with full jitter. */
+const retryPauseMaxMs = 50;
+
+/** SQLSTATEs that say that nothing was written and another try may succeed: serialization_failure, deadlock_detected. */
+const retriedStates = new Set(["40001", "40P01"]);
+
+const isAlive = "(expires_at is null or expires_at > clock_timestamp())";
+const selectRows = `select key, value, version from gateway_kv where ${isAlive} and`;
+const getOne = `${selectRows} key = $1`;
+const getSeveral = `${selectRows} key = any ($1::bytea[])`;
+const inRange = `${selectRows} key >= $1 and key < $2 order by key`;
+const commitCall =
+  "select gateway_kv_commit($1::bytea[], $2::bigint[], $3::bytea[], $4::bytea[], $5::bigint[], $6::bytea[], $7::text[]) as version";
+
+/** Every row and when it expires, in milliseconds. */
+const selectSnapshot =
+  `select key, value, (extract(epoch from expires_at) * 1000)::float8 as expires_at_ms from gateway_kv where ${isAlive} order by key`;
+
+/** Rows of one page of a snapshot: at most 6.5 MB. */
+const snapshotPageRows = 100;
+
+/** What a row of a query holds. The driver gives `bytea` as bytes and `bigint` as text. */
+function entryOf<Value>(key: Deno.KvKey, row: Row): Deno.KvEntry<Value> {
+  const { value, version } = row;
+  if (!(value instanceof Uint8Array) || typeof version !== "string") {
+    throw new TypeError("The store answered with a row of another shape");
+  }
+  // What a row holds is known only to whoever wrote it, as with Deno KV.
+  return { key, value: decodeValue(value) as Value, versionstamp: versionstampOf(BigInt(version)) };
+}
+
+function keyOf(row: Row): Uint8Array {
+  if (row["key"] instanceof Uint8Array) return row["key"];
+  throw new TypeError("The store answered with a row of another shape");
+}
+
+function absent<Value>(key: Deno.KvKey): Deno.KvEntryMaybe<Value> {
+  return { key, value: null, versionstamp: null };
+}
+
+export interface PostgresStoreOptions {
+  /** Kinds of rows whose change is announced to all instances. */
+  readonly announcedKinds: ReadonlySet<string>;
+}
+
+/** A {@linkcode KeyValueStore} over a {@linkcode Pool}, which it closes. */
+export class PostgresStore implements KeyValueStore {
+  readonly #pool: Pool;
+  readonly #announcedKinds: ReadonlySet<string>;
+  readonly #sweep: ExpirySweep;
+
+  constructor(pool: Pool, options: PostgresStoreOptions) {
+    this.#pool = pool;
+    this.#sweep = new ExpirySweep(pool);
+    this.#announcedKinds = options.announcedKinds;
+  }
+
+  async get<Value = unknown>(key: Deno.KvKey): Promise<Deno.KvEntryMaybe<Value>> {
+    const [row] = await this.#read(getOne, [encodeKey(key)]);
+    return row === undefined ? absent(key) : entryOf<Value>(key, row);
+  }
+
+  async getMany<Values extends readonly unknown[]>(
+    keys: readonly [...{ [Index in keyof Values]: Deno.KvKey }],
+  ): Promise<{ [Index in keyof Values]: Deno.KvEntryMaybe<Values[Index]> }> {
+    const encoded = keys.map(encodeKey);
+    if (encoded.length > readKeysMax) throw new TypeError(`Too many ranges (max ${readKeysMax})`);
+    const rows = await this.#read(getSeveral, [byteArrays(encoded)]);
+    const found = new Map(rows.map((row) => [keyOf(row).toHex(), row]));
+    const entries = keys.map((key: Deno.KvKey, at) => {
+      const row = found.get(encoded[at]?.toHex() ?? "");
+      return row === undefined ? absent(key) : entryOf(key, row);
+    });
+    // One entry for each key, in their order; a mapped tuple type cannot be built by `map`.
+    return entries as { [Index in keyof Values]: Deno.KvEntryMaybe<Values[Index]> };
+  }
+
+  list<Value = unknown>(
+    selector: Deno.KvListSelector,
+    options: Deno.KvListOptions = {},
+  ): RowIterator<Value> {
+    return new PagedRows<Value>(selector, options, (...page) => this.#readPage(...page));
+  }
+
+  async #readPage<Value>(
+    { start, end }: KeyRange,
+    limit: number,
+    reverse: boolean,
+  ): Promise<ReadRow<Value>[]> {
+    const text = `${inRange} ${reverse ? "desc" : "asc"} limit $3`;
+    const rows = await this.#read(text, [start, end, limit]);
+    return rows.map((row) => {
+      const encodedKey = keyOf(row);
+      return { encodedKey, entry: entryOf<Value>(decodeKey(encodedKey), row) };
+    });
+  }
+
+  async set(
+    key: Deno.KvKey,
+    value: unknown,
+    options?: { expireIn?: number },
+  ): Promise<Deno.KvCommitResult> {
+    const written = await this.atomic().set(key, value, options).commit();
+    if (!written.ok) throw new Error("A commit without checks failed a check");
+    return written;
+  }
+
+  async delete(key: Deno.KvKey): Promise<void> {
+    await this.atomic().delete(key).commit();
+  }
+
+  atomic(): AtomicWrite {
+    return new CollectedWrite((commit) => this.#commit(commit));
+  }
+
+  /** Notices of what other instances committed; none pass a pooler. */
+  notices(): ChangeNotices | undefined {
+    return this.#pool.isPooled ? undefined : postgresNotices(this.#pool);
+  }
+
+  /** Reads every row as of one moment. The server keeps old versions of rows until it ends. */
+  async *snapshot(): AsyncGenerator<SnapshotRow> {
+    for await (const rows of this.#pool.readSnapshot(selectSnapshot, snapshotPageRows)) {
+      for (const row of rows) {
+        const { value, expires_at_ms: expires } = row;
+        if (!(value instanceof Uint8Array)) {
+          throw new TypeError("The store answered with a row of another shape");
+        }
+        const expiresAtMs = expires === null ? null : Number(expires);
+        yield { key: keyOf(row), value, expiresAtMs };
+      }
+    }
+  }
+
+  async #commit({ checks, writes, kinds }: Commit): Promise<CommitResult> {
+    const sets = writes.filter(({ value }) => value !== null);
+    const parameters = [
+      byteArrays(checks.map(({ key }) => key)),
+      numbers(checks.map(({ version }) => version)),
+      byteArrays(sets.map(({ key }) => key)),
+      byteArrays(sets.map(({ value }) => value ?? new Uint8Array())),
+      numbers(sets.map(({ lifeMs }) => lifeMs)),
+      byteArrays(writes.filter(({ value }) => value === null).map(({ key }) => key)),
+      names([...kinds.intersection(this.#announcedKinds)]),
+    ];
+    const [row] = await this.#repeat(() => this.#pool.query(commitCall, parameters));
+    const version = row?.["version"];
+    if (version === null) return { ok: false };
+    if (typeof version !== "string") throw new TypeError("The store answered without a version");
+    return { ok: true, versionstamp: versionstampOf(BigInt(version)) };
+  }
+
+  /** Runs a read, once more if the server went away: another try finds the next server, or the same one restarted. */
+  async #read(text: string, parameters: Parameters<Pool["query"]>[1]): Promise<Row[]> {
+    try {
+      return await this.#pool.query(text, parameters);
+    } catch (error) {
+      if (postgresOutage(error) === undefined) throw error;
+      return await this.#pool.query(text, parameters);
+    }
+  }
+
+  async #repeat(query: () => Promise<Row[]>): Promise<Row[]> {
+    for (let tries = 1;; tries++) {
+      try {
+        return await query();
+      } catch (error) {
+        if (tries >= commitTries || !retriedStates.has(stateOf(error) ?? "")) throw error;
+      }
+      await sleep(Math.random() * Math.min(retryPauseMaxMs, 2 ** tries));
+    }
+  }
+
+  /** Closes the store and waits until its connections have ended. */
+  async end(): Promise<void> {
+    this.#sweep[Symbol.dispose]();
+    await this.#pool.end();
+  }
+
+  close(): void {
+    void this.end().catch(() => {});
+  }
+
+  [Symbol.dispose](): void {
+    this.close();
+  }
+}

@@ -1,0 +1,125 @@
+/** Defines what all keys share: the kinds of rows. */
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+
+/**
+ * The first parts of all keys, i.e. the kinds of rows. For a new kind, `kv/services/verify/export.ts` has to
+ * say whether it is exported.
+ */
+export const rowKinds = [
+  "account",
+  "account_by_email",
+  "account_by_identity",
+  "account_password",
+  "account_session",
+  "active_api_keys",
+  "announcement",
+  "api_key",
+  "api_key_by_hash",
+  "api_key_of_form",
+  "approval",
+  "approval_of_form",
+  "availability",
+  "availability_day",
+  "bank_event",
+  "bank_event_by_time",
+  "bank_event_unmatched",
+  "bank_movement",
+  "bank_movement_guard",
+  "bank_reference",
+  "bank_review",
+  "bank_unreadable",
+  "bank_unreadable_closed",
+  "bonus_due",
+  "call_order",
+  "campaign",
+  "catalog_content",
+  "catalog_piece",
+  "catalog_version",
+  "checkpoint",
+  "checkpoint_balances",
+  "checkpoint_head",
+  "control",
+  "failed_of",
+  "grant",
+  "grant_book",
+  "grant_count",
+  "grant_expiry",
+  "indexer",
+  "instance",
+  "invoice",
+  "invoice_by_account",
+  "invoice_file",
+  "invoice_of_order",
+  "invoice_profile",
+  "invoice_settings",
+  "known_place",
+  "lease",
+  "ledger",
+  "ledger_by_time",
+  "ledger_operation",
+  "low_balance_watch",
+  "mail_token",
+  "operator_audit",
+  "operator_moved",
+  "operator_session",
+  "outbox",
+  "outbox_dead",
+  "provider_claim",
+  "rate_card",
+  "rate_limit",
+  "rate_use",
+  "receipt",
+  "receipts_of",
+  "refunded",
+  "refused_call",
+  "refused_call_by_id",
+  "refused_hours",
+  "second_factor",
+  "session",
+  "settled",
+  "sign_in_flow",
+  "signup_credit",
+  "store",
+  "topup_by_account",
+  "topup_of_form",
+  "topup_open",
+  "topup_order",
+  "topup_payment",
+  "usage",
+  "usage_by_day",
+  "usage_hours",
+  "video",
+  "video_open",
+  "video_order",
+  "voucher",
+  "wallet",
+  "write_probe",
+] as const;
+
+export type RowKind = typeof rowKinds[number];
+
+/** A key or a prefix of keys. */
+export type StoreKey = readonly [RowKind, ...Deno.KvKeyPart[]];
+
+/** Selects every row of a kind. */
+export function rowsOfKindPrefix(kind: RowKind): StoreKey {
+  return [kind];
+}
+
+/** Selects every row of the store, also of kinds that this version does not know. */
+export function everyRow(): Deno.KvListSelector {
+  return { prefix: [] };
+}
+
+/**
+ * Returns the kind of a row as a text: a store may have rows of kinds that this version does not
+ * know.
+ */
+export function kindOfKey(key: Deno.KvKey): string {
+  return String(key[0]);
+}
+
+/** Returns the account of a row: in all keys that have one it follows the kind. */
+export function accountOfKey(key: Deno.KvKey): AccountId {
+  return String(key[1]) as AccountId;
+}

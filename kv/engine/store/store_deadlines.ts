@@ -1,0 +1,91 @@
+/**
+ * Gives every call of the store a deadline. Over a network the runtime repeats an unanswered call
+ * forever, and a disk may hang, while a client, a job that must not overlap itself, or the end of
+ * the process waits.
+ */
+import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
+import type { KeyValueStore } from "./key_value_store.ts";
+import { type OutageOf, StoreUnavailableError } from "./store_unavailable.ts";
+
+/**
+ * Milliseconds of one store call during a request: far above usual times (1 ms local, 100 ms
+ * managed), below what a client waits.
+ */
+export const kvCallMs = 5_000;
+
+/** Thrown if the store did not answer in time. The call may still take effect. */
+export class StoreTimeoutError extends StoreUnavailableError {
+  override name = "StoreTimeoutError";
+
+  constructor() {
+    super("no_answer");
+  }
+}
+
+function endOf(
+  deadlines: Deadlines,
+  outageOf: OutageOf,
+): <Result>(call: Promise<Result>) => Promise<Result> {
+  return (call) =>
+    new Promise((resolve, reject) => {
+      const deadline = deadlines.create(() => reject(new StoreTimeoutError()));
+      deadline.arm(kvCallMs);
+      const fail = (error: unknown) => {
+        const kind = error instanceof StoreUnavailableError ? undefined : outageOf(error);
+        reject(kind === undefined ? error : new StoreUnavailableError(kind, { cause: error }));
+      };
+      call.then(resolve, fail).finally(() => deadline.disarm());
+    });
+}
+
+/**
+ * Gives every call of a store a deadline of {@linkcode kvCallMs}; a list has one for each row. A
+ * call past its deadline rejects with a {@linkcode StoreTimeoutError}, and one that the engine fails with a
+ * {@linkcode StoreUnavailableError}.
+ *
+ * @param kv changed in place, since its class cannot be built or wrapped without losing its type
+ * @param deadlines must stay open as long as the store
+ * @param outageOf tells the failures of the engine from those of its callers
+ *
+ * @example
+ * ```ts
+ * import { systemClock } from "../../../core/lib/time/clock.ts";
+ * import { Deadlines } from "../../../core/lib/time/deadlines.ts";
+ * import { withDeadlines } from "./store_deadlines.ts";
+ * const deadlines = new Deadlines({ clock: systemClock });
+ * using kv = withDeadlines(await Deno.openKv(":memory:"), deadlines);
+ * const { ok } = await kv.atomic().set(["greeting"], "hello").commit();
+ * if (!ok || (await kv.get(["greeting"])).value !== "hello") throw new Error("nothing was stored");
+ * deadlines.close();
+ * ```
+ */
+export function withDeadlines(
+  kv: KeyValueStore,
+  deadlines: Deadlines,
+  outageOf: OutageOf = () => undefined,
+): KeyValueStore {
+  const inTime = endOf(deadlines, outageOf);
+  const get = kv.get.bind(kv);
+  const set = kv.set.bind(kv);
+  const remove = kv.delete.bind(kv);
+  const getMany = kv.getMany.bind(kv);
+  const list = kv.list.bind(kv);
+  const atomic = kv.atomic.bind(kv);
+  kv.get = (...call) => inTime(get(...call));
+  kv.set = (...call) => inTime(set(...call));
+  kv.delete = (...call) => inTime(remove(...call));
+  kv.getMany = (...call) => inTime(getMany(...call));
+  kv.list = <Value>(...call: Parameters<KeyValueStore["list"]>) => {
+    const rows = list<Value>(...call);
+    const next = rows.next.bind(rows);
+    rows.next = () => inTime(next());
+    return rows;
+  };
+  kv.atomic = () => {
+    const operation = atomic();
+    const commit = operation.commit.bind(operation);
+    operation.commit = () => inTime(commit());
+    return operation;
+  };
+  return kv;
+}

@@ -1,0 +1,173 @@
+/**
+ * Stores campaigns. Their terms do not change; operators make them, agree to those of others, pause and
+ * resume them. Each act has its audit line in the same commit.
+ */
+import {
+  type Campaign,
+  type CampaignAuthor,
+  type CampaignTerms,
+  mostGiven,
+} from "../../../core/trade/credits/campaign.ts";
+import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { type CampaignId, newId } from "../../../core/lib/ids/ids.ts";
+import {
+  type Actor,
+  addAuditLine,
+  type Operator,
+  type OperatorAct,
+} from "../../people/audit/operator_audit.ts";
+import { authorizePromise, isSamePerson } from "../../people/operators/operator_authority.ts";
+import { campaignKey, campaignsPrefix } from "../../engine/schema/keys.ts";
+import { compareAndSet } from "../../engine/store/cas.ts";
+import { commitFresh } from "../../engine/store/fresh_row.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+
+/** Campaigns that are looked at, the newest: sign-ups and top-ups read them all. */
+const readCampaigns = 200;
+
+/** Attempts of a check-and-set on a campaign by an operator, against the grants of customers. */
+const actAttempts = 20;
+
+/** Who acts, and when. */
+export interface CampaignAct {
+  readonly operator: Actor;
+  readonly nowMs: number;
+}
+
+/** Returns the author that an actor is. */
+function authorOf(operator: Actor): CampaignAuthor {
+  return "accountId" in operator
+    ? { accountId: operator.accountId, email: operator.email }
+    : { email: operator.email };
+}
+
+/** Whether an actor is a person with an account, whose own authority is limited. */
+function isPerson(operator: Actor): operator is Operator {
+  return "accountId" in operator;
+}
+
+/**
+ * Makes a campaign. If an operator promises more than one may, over all campaigns of 24 hours, it gives
+ * nothing until a second operator has agreed. The command line has no limit.
+ */
+export async function makeCampaign(
+  kv: KeyValueStore,
+  terms: CampaignTerms,
+  { operator, nowMs, limitMicroVnd }: CampaignAct & { readonly limitMicroVnd: bigint },
+): Promise<Campaign> {
+  const promisedMicroVnd = mostGiven(terms);
+  const id = newId("campaign", nowMs);
+  const outcome = await compareAndSet<Campaign>(async () => {
+    const attach = isPerson(operator)
+      ? await authorizePromise(kv, {
+        operator,
+        amountMicroVnd: promisedMicroVnd,
+        nowMs,
+        limitMicroVnd,
+      })
+      : noRows;
+    const campaign: Campaign = {
+      ...terms,
+      id,
+      createdAtMs: nowMs,
+      createdBy: authorOf(operator),
+      ...(attach === undefined && { needsApproval: true }),
+      givenMicroVnd: 0n,
+      grants: 0,
+      expiredMicroVnd: 0n,
+    };
+    const operation = kv.atomic()
+      .check({ key: campaignKey(id), versionstamp: null })
+      .set(campaignKey(id), campaign);
+    attach?.(operation);
+    const detail = `${terms.kind} "${terms.name}", at most ${formatVnd(promisedMicroVnd)} VND` +
+      (attach === undefined ? ", waits for a second operator" : "");
+    addAuditLine(operation, operator, { act: "campaign_made", subject: id, detail, atMs: nowMs });
+    return await commitFresh(kv, operation, campaignKey(id)) ? { done: campaign } : "again";
+  }, { attempts: actAttempts });
+  if (outcome === "conflict") throw new Error("The rows of an operator kept changing");
+  return outcome.done;
+}
+
+function noRows(_operation: AtomicWrite): void {}
+
+/**
+ * The result of an act on a campaign. `missing`: there is none. `state`: it is in that state already.
+ * `person`: an operator cannot agree to their own campaign. `busy`: the row kept changing.
+ */
+export type CampaignActResult = "done" | "missing" | "state" | "person" | "busy";
+
+/** Agrees to a campaign that another operator made. */
+export async function approveCampaign(
+  kv: KeyValueStore,
+  id: CampaignId,
+  act: CampaignAct,
+): Promise<CampaignActResult> {
+  return await change(kv, id, act, "campaign_approved", (campaign) => {
+    if (campaign.needsApproval !== true || campaign.approvedBy !== undefined) return "state";
+    const { operator } = act;
+    if (isPerson(operator) && isAuthor(campaign.createdBy, operator)) return "person";
+    return { ...campaign, approvedBy: authorOf(operator) };
+  });
+}
+
+/** Pauses a campaign, or resumes it. */
+export async function pauseCampaign(
+  kv: KeyValueStore,
+  id: CampaignId,
+  isPaused: boolean,
+  act: CampaignAct,
+): Promise<CampaignActResult> {
+  const what = isPaused ? "campaign_paused" : "campaign_resumed";
+  return await change(kv, id, act, what, (campaign) => {
+    const { pausedAtMs, ...running } = campaign;
+    if ((pausedAtMs !== undefined) === isPaused) return "state";
+    return isPaused ? { ...running, pausedAtMs: act.nowMs } : running;
+  });
+}
+
+/** Whether the author of a campaign may be the same person as the holder of an account. */
+export function isAuthor(
+  author: CampaignAuthor,
+  account: { readonly accountId: string; readonly email?: string | undefined },
+): boolean {
+  const { accountId, email } = author;
+  return accountId !== undefined && isSamePerson({ accountId, email }, account);
+}
+
+async function change(
+  kv: KeyValueStore,
+  id: CampaignId,
+  { operator, nowMs }: CampaignAct,
+  act: OperatorAct,
+  changed: (campaign: Campaign) => Campaign | "state" | "person",
+): Promise<CampaignActResult> {
+  const outcome = await compareAndSet<CampaignActResult>(async () => {
+    const entry = await kv.get<Campaign>(campaignKey(id));
+    if (entry.value === null) return { done: "missing" };
+    const campaign = changed(entry.value);
+    if (typeof campaign === "string") return { done: campaign };
+    const operation = kv.atomic().check(entry).set(entry.key, campaign);
+    addAuditLine(operation, operator, { act, subject: id, detail: campaign.name, atMs: nowMs });
+    return (await operation.commit()).ok ? { done: "done" } : "again";
+  }, { attempts: actAttempts });
+  return outcome === "conflict" ? "busy" : outcome.done;
+}
+
+/** Reads a campaign; `undefined` if there is none. */
+export async function getCampaign(
+  kv: KeyValueStore,
+  id: CampaignId,
+): Promise<Campaign | undefined> {
+  return (await kv.get<Campaign>(campaignKey(id))).value ?? undefined;
+}
+
+/** Lists the newest campaigns, newest first. */
+export async function listCampaigns(kv: KeyValueStore): Promise<Campaign[]> {
+  const rows = kv.list<Campaign>({ prefix: campaignsPrefix() }, {
+    limit: readCampaigns,
+    batchSize: readCampaigns,
+    reverse: true,
+  });
+  return (await Array.fromAsync(rows)).map(({ value }) => value);
+}

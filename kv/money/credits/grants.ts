@@ -1,0 +1,185 @@
+/**
+ * Gives credit from a campaign: the line of the ledger, the pots of the account, the sums of the campaign
+ * and the number of grants per account change in one commit, which checks the campaign as it was read. So
+ * grants on several instances at once never exceed the budget.
+ */
+import {
+  type Campaign,
+  type CampaignRefusal,
+  campaignRefusal,
+  expiryOf,
+} from "../../../core/trade/credits/campaign.ts";
+import type { SpendGranted } from "../../../core/trade/credits/pots.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import type { AccountId, CampaignId, VoucherId } from "../../../core/lib/ids/ids.ts";
+import type { Account } from "../../people/accounts/accounts.ts";
+import { credit, type GivenKind, type LedgerEntry } from "../ledger/ledger.ts";
+import {
+  accountKey,
+  campaignKey,
+  grantBookKey,
+  grantCountKey,
+  ledgerOperationKey,
+} from "../../engine/schema/keys.ts";
+import { compareAndSet } from "../../engine/store/cas.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { isAuthor } from "./campaigns.ts";
+import { grantBook } from "../balances/grant_book.ts";
+
+/**
+ * Attempts of a check-and-set on a campaign: everybody who is given something competes for its row. With
+ * the pauses in between, some fifty at once all succeed.
+ */
+const giveAttempts = 60;
+
+/** Most grants of an account of which something is left: their row has room for some two hundred. */
+const mostOpenGrants = 100;
+
+/** A grant to make. */
+export interface GiveRequest {
+  readonly campaignId: CampaignId;
+  readonly accountId: AccountId;
+  readonly kind: GivenKind;
+  /** Names the cause: a grant is made once for it. */
+  readonly operationId: string;
+  readonly nowMs: number;
+  readonly spendGranted: SpendGranted;
+  readonly voucherId?: VoucherId;
+  /** Computes the amount; 0 for none. */
+  readonly amountOf: (campaign: Campaign) => bigint;
+  /** The moment that has to be in the period of the campaign; by default `nowMs`. */
+  readonly causedAtMs?: number;
+  /**
+   * Reads and decides what the caller has to check besides, anew for each attempt. Returns what the commit
+   * writes and checks (at most three checks), or why nothing is given.
+   */
+  readonly prepare?: () => Promise<((op: AtomicWrite) => void) | OwnRefusal>;
+}
+
+/** Refusals that callers decide about. */
+export type OwnRefusal = "unknown" | "used" | "mailbox" | "network";
+
+/**
+ * Why nothing was given, beside what is said of a campaign. `account`: it is gone or blocked. `author`: the
+ * campaign is the operator's own. `limit`: the account has had its share. `too_many`: it has too many
+ * grants of which something is left. `amount`: nothing is due. `busy`: the rows kept changing.
+ */
+export type GiveRefusal =
+  | CampaignRefusal
+  | OwnRefusal
+  | "account"
+  | "author"
+  | "limit"
+  | "too_many"
+  | "amount"
+  | "busy";
+
+/** The result of a grant. */
+export type GiveResult =
+  /** `isRepeated`: it was made before, and nothing moved now. */
+  | { readonly ok: true; readonly entry: LedgerEntry; readonly isRepeated: boolean }
+  | { readonly ok: false; readonly why: GiveRefusal };
+
+type Attempt = { readonly done: GiveResult } | "again";
+
+/**
+ * Gives credit, once per operation id.
+ *
+ * @throws if the store does not answer; calling again is safe
+ */
+export async function giveCredit(kv: KeyValueStore, request: GiveRequest): Promise<GiveResult> {
+  const outcome = await compareAndSet(() => tryToGive(kv, request), { attempts: giveAttempts });
+  const result = outcome === "conflict" ? { ok: false, why: "busy" } as const : outcome.done;
+  if (result.ok) return result;
+  // The same request, sent twice, may have been granted between two reads of this one.
+  const { value: entry } = await kv.get<LedgerEntry>(ledgerOperationKey(request.operationId));
+  return entry?.accountId === request.accountId ? { ok: true, entry, isRepeated: true } : result;
+}
+
+function refused(why: GiveRefusal): Attempt {
+  return { done: { ok: false, why } };
+}
+
+async function tryToGive(kv: KeyValueStore, request: GiveRequest): Promise<Attempt> {
+  const { campaignId, accountId, nowMs, operationId } = request;
+  const [earlier, campaign, account, count, book] = await kv.getMany<
+    [LedgerEntry, Campaign, Account, number, unknown]
+  >([
+    ledgerOperationKey(operationId),
+    campaignKey(campaignId),
+    accountKey(accountId),
+    grantCountKey(campaignId, accountId),
+    grantBookKey(accountId),
+  ]);
+  if (earlier.value !== null) {
+    return earlier.value.accountId === accountId
+      ? { done: { ok: true, entry: earlier.value, isRepeated: true } }
+      : refused("used");
+  }
+  const own = await request.prepare?.();
+  if (typeof own === "string") return refused(own);
+  const why = refusalOf(request, { campaign: campaign.value, account: account.value });
+  if (why !== undefined) return refused(why);
+  if (campaign.value === null) return refused("unknown");
+  const given = count.value ?? 0;
+  if (given >= campaign.value.perAccount) return refused("limit");
+  if ((grantBook(book)?.grants.length ?? 0) >= mostOpenGrants) return refused("too_many");
+  const amountMicroVnd = request.amountOf(campaign.value);
+  const changed: Campaign = {
+    ...campaign.value,
+    givenMicroVnd: campaign.value.givenMicroVnd + amountMicroVnd,
+    grants: campaign.value.grants + 1,
+  };
+  const result = await credit(kv, {
+    ...movementOf(request, campaign.value, amountMicroVnd),
+    atMs: nowMs,
+    attach(op) {
+      op.check(campaign, account, count).set(campaign.key, changed).set(count.key, given + 1);
+      own?.(op);
+    },
+  });
+  switch (result.status) {
+    case "applied":
+      return { done: { ok: true, entry: result.entry, isRepeated: false } };
+    case "duplicate":
+      return { done: { ok: true, entry: result.entry, isRepeated: true } };
+    case "mismatch":
+      return refused("used");
+    case "insufficient":
+    case "conflict":
+      return "again";
+  }
+}
+
+function refusalOf(
+  { nowMs, causedAtMs = nowMs, accountId, amountOf }: GiveRequest,
+  { campaign, account }: { readonly campaign: Campaign | null; readonly account: Account | null },
+): GiveRefusal | undefined {
+  if (campaign === null) return "unknown";
+  if (account === null || account.deletedAtMs !== undefined || account.blockedAtMs !== undefined) {
+    return "account";
+  }
+  const amountMicroVnd = amountOf(campaign);
+  if (amountMicroVnd <= 0n) return "amount";
+  const holder = { accountId, email: account.email };
+  const { createdBy, approvedBy = createdBy } = campaign;
+  if (isAuthor(createdBy, holder) || isAuthor(approvedBy, holder)) return "author";
+  return campaignRefusal(campaign, amountMicroVnd, causedAtMs);
+}
+
+function movementOf(
+  { accountId, kind, operationId, nowMs, spendGranted, voucherId }: GiveRequest,
+  campaign: Campaign,
+  amountMicroVnd: bigint,
+) {
+  const expiresAtMs = expiryOf(campaign, nowMs);
+  return {
+    accountId,
+    amountMicroVnd,
+    kind,
+    operationId,
+    reason: campaign.name,
+    spendGranted,
+    grant: { campaignId: campaign.id, ...defined({ expiresAtMs, voucherId }) },
+  };
+}

@@ -1,0 +1,133 @@
+/**
+ * Refunds calls that were charged. A refund is a ledger line that names the call, once per call,
+ * and an addition to a sum per day, key and model, in the same atomic write. So key limits and
+ * usage pages know of a refund without searching the ledger; sums of receipts do not change, since
+ * receipts never change. A refund counts on the day of its call, whenever it was made.
+ */
+import { invariant } from "../../../core/lib/base/assert.ts";
+import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
+import {
+  daySumCellOf,
+  ledgerOperationKey,
+  refundSumDayKey,
+  refundSumKey,
+} from "../../engine/schema/keys.ts";
+import { credit, type LedgerEntry, type Movement, type MovementResult } from "./ledger.ts";
+import { type DayRange, type DaySumCell, daySumCell, endOfDays } from "../receipts/day_sums.ts";
+import {
+  type AtomicWrite,
+  keysPerRead,
+  type KeyValueStore,
+} from "../../engine/store/key_value_store.ts";
+
+/** The stored sum. */
+interface RefundSum {
+  readonly refundedMicroVnd: bigint;
+}
+
+/** Returns the operation id of a refund: one per call, forever. */
+export function refundOperationId(requestId: RequestId): string {
+  return `refund:${requestId}`;
+}
+
+/**
+ * Refunds the cost of a call. Checks and rows of the caller go into the same atomic write: at most
+ * six checks, since the ledger needs three and the sum one.
+ *
+ * @throws if the store does not answer; calling again is safe
+ */
+export async function refundCall(
+  kv: KeyValueStore,
+  receipt: Receipt,
+  options: Pick<Movement, "reason" | "atMs" | "attach">,
+): Promise<MovementResult> {
+  const { accountId, requestId, costMicroVnd } = receipt;
+  return await credit(kv, {
+    accountId,
+    amountMicroVnd: costMicroVnd,
+    kind: "refund",
+    operationId: refundOperationId(requestId),
+    reason: options.reason,
+    atMs: options.atMs,
+    requestId,
+    attach: async (op, entry) => {
+      await options.attach?.(op, entry);
+      await addToSum(kv, op, daySumCell(receipt), costMicroVnd);
+    },
+  });
+}
+
+/**
+ * Adds a refund to its sum. The sum changes only together with its wallet, so of two simultaneous
+ * refunds one fails its check there and is repeated.
+ */
+async function addToSum(
+  kv: KeyValueStore,
+  op: AtomicWrite,
+  { accountId, day, keyId, model }: DaySumCell,
+  amountMicroVnd: bigint,
+): Promise<void> {
+  const entry = await kv.get(refundSumKey(accountId, day, keyId, model));
+  const sum: RefundSum = { refundedMicroVnd: refundSum(entry) + amountMicroVnd };
+  op.check(entry).set(entry.key, sum);
+}
+
+/**
+ * Decodes a sum of refunds; 0 if there is no row.
+ *
+ * @throws {InvariantError} if the row is not such a sum
+ */
+export function refundSum(entry: Deno.KvEntryMaybe<unknown>): bigint {
+  if (entry.versionstamp === null) return 0n;
+  const { value } = entry;
+  invariant(
+    typeof value === "object" && value !== null && "refundedMicroVnd" in value &&
+      typeof value.refundedMicroVnd === "bigint" && value.refundedMicroVnd > 0n,
+    "not a sum of refunds",
+  );
+  return value.refundedMicroVnd;
+}
+
+/** The refunds of the calls of one day, key and model. */
+export interface RefundRow extends DaySumCell {
+  readonly refundedMicroVnd: bigint;
+}
+
+/** Reads the refunds of calls in a range of days. */
+export async function readRefunds(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { fromDay, toDay }: DayRange,
+): Promise<RefundRow[]> {
+  const rows: RefundRow[] = [];
+  const selector = {
+    start: refundSumDayKey(accountId, fromDay),
+    end: refundSumDayKey(accountId, endOfDays(toDay)),
+  };
+  for await (const entry of kv.list(selector)) {
+    rows.push({ ...daySumCellOf(entry.key), refundedMicroVnd: refundSum(entry) });
+  }
+  return rows;
+}
+
+/**
+ * Reads the refunds of these calls, by request id. Only videos can be refunded (other calls are
+ * charged when their result exists), so only they are looked up.
+ */
+export async function readRefundsOf(
+  kv: KeyValueStore,
+  receipts: readonly Receipt[],
+): Promise<ReadonlyMap<RequestId, LedgerEntry>> {
+  const ids = receipts.filter(({ kind, costMicroVnd }) => kind === "video" && costMicroVnd > 0n)
+    .map(({ requestId }) => requestId);
+  const found = new Map<RequestId, LedgerEntry>();
+  for (let at = 0; at < ids.length; at += keysPerRead) {
+    const keys = ids.slice(at, at + keysPerRead)
+      .map((requestId) => ledgerOperationKey(refundOperationId(requestId)));
+    for (const { value } of await kv.getMany<(LedgerEntry | null)[]>(keys)) {
+      if (value?.requestId !== undefined) found.set(value.requestId, value);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,127 @@
+/** Reads what accounts used per day, key and model. */
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import { walletWriteAttempts } from "../balances/limits.ts";
+import { daySumCellOf, daySumsOfDayKey } from "../../engine/schema/keys.ts";
+import { indexedAmong } from "../receipts/receipt_index.ts";
+import { readReceipts, readTail } from "../receipts/receipts.ts";
+import { readRefunds } from "./refunds.ts";
+import {
+  addReceipts,
+  addUsage,
+  type DayRange,
+  type DaySumCell,
+  daySumCell,
+  endOfDays,
+  noUsage,
+  type UsageSum,
+  usageSum,
+} from "../receipts/day_sums.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+
+/** A sum of receipts, and how much of its cost was refunded. */
+export interface Usage extends UsageSum {
+  readonly refundedMicroVnd: bigint;
+}
+
+/** The usage of one model by one key on one day. */
+export interface UsageRow extends DaySumCell {
+  readonly usage: Usage;
+}
+
+/** Usage of nothing. */
+export const nothingUsed: Usage = { ...noUsage, refundedMicroVnd: 0n };
+
+/** Adds two usages. */
+export function addUp(one: Usage, other: Usage): Usage {
+  const refundedMicroVnd = one.refundedMicroVnd + other.refundedMicroVnd;
+  return { ...addUsage(one, other), refundedMicroVnd };
+}
+
+/** Computes the cost of calls less what was refunded. */
+export function netCostMicroVnd({ costMicroVnd, refundedMicroVnd }: Usage): bigint {
+  return costMicroVnd - refundedMicroVnd;
+}
+
+function cellId({ day, keyId, model }: DaySumCell): string {
+  return `${day} ${keyId} ${model}`;
+}
+
+/** Sums of receipts by cell. */
+type SumRow = DaySumCell & { readonly usage: UsageSum };
+
+/**
+ * Reads the usage of a range of days, including calls settled this second, ordered by day, key and
+ * model. Refunds are read first: a receipt exists before its refund, so no refund is read without
+ * its call.
+ */
+export async function readUsage(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  range: DayRange,
+): Promise<UsageRow[]> {
+  const refunds = await readRefunds(kv, accountId, range);
+  const sums = await readSums(kv, accountId, range);
+  const rows = new Map<string, UsageRow>();
+  for (const [id, row] of sums) {
+    rows.set(id, { ...row, usage: { ...row.usage, refundedMicroVnd: 0n } });
+  }
+  for (const { refundedMicroVnd, ...cell } of refunds) {
+    const { usage } = rows.get(cellId(cell)) ?? { usage: nothingUsed };
+    rows.set(cellId(cell), { ...cell, usage: { ...usage, refundedMicroVnd } });
+  }
+  return [...rows.values()].sort((one, other) => cellId(one) < cellId(other) ? -1 : 1);
+}
+
+/**
+ * Reads day sums, then the calls that are not in them yet; repeats both if the indexer moved calls
+ * in between.
+ */
+async function readSums(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  range: DayRange,
+): Promise<Map<string, SumRow>> {
+  for (let attempt = 1;; attempt++) {
+    const tail = await readTail(kv, accountId);
+    const before = await indexedAmong(kv, accountId, tail);
+    const rows = await readRows(kv, accountId, range);
+    const after = await indexedAmong(kv, accountId, tail);
+    if (after.size !== before.size && attempt < walletWriteAttempts) continue;
+    const open = tail.filter((requestId) => !after.has(requestId));
+    for (const receipt of await readReceipts(kv, open)) {
+      const cell = daySumCell(receipt);
+      if (cell.day < range.fromDay || cell.day > range.toDay) continue;
+      const known = rows.get(cellId(cell));
+      const usage = addReceipts(known?.usage ?? noUsage, [receipt]);
+      rows.set(cellId(cell), { ...cell, usage });
+    }
+    return rows;
+  }
+}
+
+/** Reads the day sums of one day, without the calls that are not in them yet. */
+export async function readDaySumsOfDay(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  day: string,
+): Promise<{ readonly cell: DaySumCell; readonly usage: UsageSum }[]> {
+  const rows = await readRows(kv, accountId, { fromDay: day, toDay: day });
+  return [...rows.values()].map(({ usage, ...cell }) => ({ cell, usage }));
+}
+
+async function readRows(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { fromDay, toDay }: DayRange,
+): Promise<Map<string, SumRow>> {
+  const rows = new Map<string, SumRow>();
+  const selector = {
+    start: daySumsOfDayKey(accountId, fromDay),
+    end: daySumsOfDayKey(accountId, endOfDays(toDay)),
+  };
+  for await (const { key, value } of kv.list<unknown>(selector)) {
+    const cell = daySumCellOf(key);
+    rows.set(cellId(cell), { ...cell, usage: usageSum(value) });
+  }
+  return rows;
+}

@@ -1,0 +1,164 @@
+/**
+ * Checks that bank, orders and ledger agree; runs every few hours and in `admin verify`. Reads
+ * everything, changes nothing. On a live store a row may change between two reads, so only a
+ * problem found twice in a row is real.
+ */
+import { creditOperationId } from "../../../core/trade/bank/bank_notice.ts";
+import { duplicateFault } from "./bank_duplicates.ts";
+import type { BankNoticeRow } from "./bank_notices.ts";
+import {
+  bankNoticeKey,
+  bankNoticesPrefix,
+  bankReviewKey,
+  ledgerOperationKey,
+  ledgersPrefix,
+  topupOrdersPrefix,
+  topupPaymentKey,
+  topupPaymentsPrefix,
+  unmatchedBankNoticeKey,
+} from "../../engine/schema/keys.ts";
+import type { LedgerEntry } from "../ledger/ledger.ts";
+import type { TopupOrder, TopupPayment } from "./topups.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+
+/**
+ * Milliseconds after which a notice without a final state is a fault that the operator must see.
+ */
+export const bankMatchLateMs = 5 * 60_000;
+
+/** Money received by bank, by its fate. Notices of one movement count once. */
+export interface TopupTotals {
+  readonly movements: number;
+  readonly receivedMicroVnd: bigint;
+  readonly creditedMicroVnd: bigint;
+  /**
+   * Money that waits for a person, including refunds under way: owed to somebody, but in no wallet.
+   */
+  readonly suspenseMicroVnd: bigint;
+  readonly refundedMicroVnd: bigint;
+  /** Money that an operator set aside as no top-up. */
+  readonly otherMicroVnd: bigint;
+}
+
+/** The result of the checks. */
+export interface TopupCheck {
+  readonly problems: readonly string[];
+  readonly totals: TopupTotals;
+}
+
+/** Checks everything. Problems name ids only, never memos or persons. */
+export async function checkTopups(kv: KeyValueStore, nowMs: number): Promise<TopupCheck> {
+  const problems: string[] = [];
+  const totals = await checkEvents(kv, nowMs, problems);
+  await checkLedger(kv, problems);
+  await checkOrders(kv, problems);
+  const placed = totals.creditedMicroVnd + totals.suspenseMicroVnd + totals.refundedMicroVnd +
+    totals.otherMicroVnd;
+  if (placed !== totals.receivedMicroVnd) problems.push("received money is not all accounted for");
+  return { problems, totals };
+}
+
+type Bucket = "credited" | "suspense" | "refunded" | "other";
+
+/** Returns the sum that a notice counts in; `undefined` if it stands for no money of its own. */
+function bucketOf(row: BankNoticeRow): Bucket | undefined {
+  switch (row.state.kind) {
+    case "credited":
+      return "credited";
+    case "received":
+    case "review":
+    case "refund_pending":
+      return row.event.direction === "in" ? "suspense" : undefined;
+    case "refunded":
+      return "refunded";
+    case "ignored":
+      return row.state.reason === "operator" ? "other" : undefined;
+    case "duplicate":
+      return undefined;
+  }
+}
+
+async function checkEvents(
+  kv: KeyValueStore,
+  nowMs: number,
+  problems: string[],
+): Promise<TopupTotals> {
+  const sums: Record<Bucket, bigint> = { credited: 0n, suspense: 0n, refunded: 0n, other: 0n };
+  let movements = 0;
+  for await (const { value: row } of kv.list<BankNoticeRow>({ prefix: bankNoticesPrefix() })) {
+    const bucket = bucketOf(row);
+    if (bucket !== undefined) {
+      sums[bucket] += row.event.amountMicroVnd;
+      movements++;
+    }
+    await checkEvent(kv, row, nowMs, problems);
+  }
+  return {
+    movements,
+    receivedMicroVnd: sums.credited + sums.suspense + sums.refunded + sums.other,
+    creditedMicroVnd: sums.credited,
+    suspenseMicroVnd: sums.suspense,
+    refundedMicroVnd: sums.refunded,
+    otherMicroVnd: sums.other,
+  };
+}
+
+async function checkEvent(
+  kv: KeyValueStore,
+  row: BankNoticeRow,
+  nowMs: number,
+  problems: string[],
+): Promise<void> {
+  const { event, state, receivedAtMs } = row;
+  const operationId = creditOperationId(event);
+  const [line, unmatched, review] = await kv.getMany<[LedgerEntry, number, null]>([
+    ledgerOperationKey(operationId),
+    unmatchedBankNoticeKey(event.source, event.id),
+    bankReviewKey(receivedAtMs, event.source, event.id),
+  ]);
+  const say = (what: string) => problems.push(`${operationId}: ${what}`);
+  if (state.kind === "credited") {
+    if (line.value === null) say("credited, but not in the ledger");
+    else if (
+      line.value.amountMicroVnd !== event.amountMicroVnd || line.value.accountId !== state.accountId
+    ) say("the ledger has another amount or account");
+    if (state.orderCode !== undefined) {
+      const key = topupPaymentKey(state.orderCode, event.source, event.id);
+      if ((await kv.get(key)).value === null) say("the order does not know of it");
+    }
+  } else if (line.value !== null) say(`in the ledger, but ${state.kind}`);
+  if ((unmatched.versionstamp !== null) !== (state.kind === "received")) {
+    say("the list of unmatched notices is wrong");
+  }
+  const waits = state.kind === "review" || state.kind === "refund_pending";
+  if ((review.versionstamp !== null) !== waits) say("the review queue is wrong");
+  const fault = await duplicateFault(kv, row);
+  if (fault !== undefined) say(fault);
+  if (state.kind === "received" && nowMs - receivedAtMs > bankMatchLateMs) {
+    say("not matched in time");
+  }
+}
+
+async function checkLedger(kv: KeyValueStore, problems: string[]): Promise<void> {
+  for await (const { value: line } of kv.list<LedgerEntry>({ prefix: ledgersPrefix() })) {
+    const match = /^in:([a-z-]+):(.+)$/.exec(line.operationId);
+    if (match === null) continue;
+    const [, source, id] = match;
+    const event = await kv.get<BankNoticeRow>(bankNoticeKey(source!, id!));
+    if (event.value?.state.kind !== "credited") {
+      problems.push(`${line.operationId}: in the ledger without a credited notice`);
+    }
+  }
+}
+
+async function checkOrders(kv: KeyValueStore, problems: string[]): Promise<void> {
+  for await (const { value: order } of kv.list<TopupOrder>({ prefix: topupOrdersPrefix() })) {
+    let sum = 0n;
+    const payments = kv.list<TopupPayment>({ prefix: topupPaymentsPrefix(order.code) });
+    for await (const { value } of payments) sum += value.amountMicroVnd;
+    if (sum !== order.receivedMicroVnd) problems.push(`${order.code}: payments do not add up`);
+    if ((order.state === "paid") !== (order.receivedMicroVnd > 0n)) {
+      problems.push(`${order.code}: state and money disagree`);
+    }
+  }
+}

@@ -1,0 +1,104 @@
+/**
+ * Groups receipts for the index by the day sum that they belong to. A group keeps ids and one sum,
+ * since whole receipts that wait would be most of the work of the garbage collector.
+ */
+import type { RequestId } from "../../../core/lib/ids/ids.ts";
+import type { Receipt } from "../../../core/billing/usage/receipt.ts";
+import type { Writable } from "../../../core/lib/base/writable.ts";
+import { addReceipt, type DaySumCell, daySumCell, noUsage, type UsageSum } from "./day_sums.ts";
+import { addToHours, type HourSum, isFailed } from "./hour_sums.ts";
+
+/**
+ * Most receipts per index commit: at most a page each, and one more each if all failed, a few pages in practice. The
+ * store takes 1,000 changes.
+ */
+export const indexReceiptsPerCommit = 480;
+
+/** Most day sums per index commit: each needs a check, beside the check of the indexer. */
+export const daySumsPerCommit = 9;
+
+/** Returns a text that identifies the day sum of a cell. */
+export function daySumGroupId({ accountId, day, keyId, model }: DaySumCell): string {
+  return `${accountId} ${day} ${keyId} ${model}`;
+}
+
+/** Receipts of one day sum, at most as many as one index commit takes. */
+export class DaySumGroup {
+  readonly id: string;
+  readonly cell: DaySumCell;
+  readonly requestIds: RequestId[] = [];
+  /** Those of calls that failed. */
+  readonly failedIds: RequestId[] = [];
+  readonly #hours = new Map<number, HourSum>();
+  readonly #sum: Writable<UsageSum> = { ...noUsage };
+
+  constructor(cell: DaySumCell) {
+    this.id = daySumGroupId(cell);
+    this.cell = cell;
+  }
+
+  /** The sum of the receipts. */
+  get sum(): UsageSum {
+    return this.#sum;
+  }
+
+  /** The same by hour of the day. */
+  get hours(): ReadonlyMap<number, HourSum> {
+    return this.#hours;
+  }
+
+  get isFull(): boolean {
+    return this.requestIds.length >= indexReceiptsPerCommit;
+  }
+
+  add(receipt: Receipt): void {
+    this.requestIds.push(receipt.requestId);
+    addReceipt(this.#sum, receipt);
+    addToHours(this.#hours, receipt);
+    if (isFailed(receipt)) this.failedIds.push(receipt.requestId);
+  }
+}
+
+/** Groups receipts by day sum; groups of one account are neighbours. */
+export function groupReceipts(receipts: Iterable<Receipt>): DaySumGroup[] {
+  const groups: DaySumGroup[] = [];
+  const open = new Map<string, DaySumGroup>();
+  for (const receipt of receipts) {
+    const cell = daySumCell(receipt);
+    const id = daySumGroupId(cell);
+    let group = open.get(id);
+    if (group === undefined || group.isFull) {
+      group = new DaySumGroup(cell);
+      open.set(id, group);
+      groups.push(group);
+    }
+    group.add(receipt);
+  }
+  return groups.sort((one, other) => one.id < other.id ? -1 : one.id > other.id ? 1 : 0);
+}
+
+/**
+ * Removes the first groups that fit one atomic write from the list: bounded in number, and no day
+ * sum twice.
+ */
+export function takeChunk<Group extends DaySumGroup>(groups: Group[]): Group[] {
+  const ids = new Set<string>();
+  let size = 0;
+  for (const { id, requestIds } of groups) {
+    if (
+      ids.has(id) || ids.size >= daySumsPerCommit ||
+      size + requestIds.length > indexReceiptsPerCommit
+    ) break;
+    ids.add(id);
+    size += requestIds.length;
+  }
+  return groups.splice(0, ids.size);
+}
+
+/** Splits groups into chunks that fit one atomic write each. */
+export function chunkGroups(groups: readonly DaySumGroup[]): DaySumGroup[][] {
+  const rest = [...groups];
+  const chunks: DaySumGroup[][] = [];
+  while (rest.length > 0) chunks.push(takeChunk(rest));
+  return chunks;
+}

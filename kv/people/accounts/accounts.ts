@@ -1,0 +1,204 @@
+/**
+ * Creates, reads and changes accounts: the persons. Money, keys and receipts are stored elsewhere
+ * and outlast the person; `account_credentials.ts` has what they sign in with.
+ *
+ * - Folder `kv/people/accounts/`: rows of people: accounts, credentials, sessions, mailed tokens, second
+ *   factors, rate limits.
+ * - In: account ids, hashes and verdicts from `core/accounts/`, the time.
+ * - Out: accounts and sessions, or the reason for a refused change.
+ * - Never: moves money, or stores a password or token other than as a hash, or a second factor
+ *   unsealed.
+ */
+import type { Locale } from "../../../core/lib/base/locale.ts";
+import type { AccountRateLimits } from "../../../core/limits/subjects.ts";
+import { type AccountId, newId } from "../../../core/lib/ids/ids.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { invariant } from "../../../core/lib/base/assert.ts";
+import { normaliseEmail } from "../../../core/people/accounts/email_address.ts";
+import { writeAccount } from "./account_writes.ts";
+import {
+  accountByEmailKey,
+  accountByIdentityKey,
+  accountKey,
+  accountPasswordKey,
+  accountsAfter,
+  accountsPrefix,
+  lowBalanceWatchKey,
+} from "../../engine/schema/keys.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { commitFresh } from "../../engine/store/fresh_row.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+
+/** An identity at an OpenID provider that belongs to an account. */
+export interface Identity {
+  readonly issuer: string;
+  readonly subject: string;
+}
+
+/** The row of one customer. Contains no secret. */
+export interface Account {
+  readonly id: AccountId;
+  readonly createdAtMs: number;
+  /**
+   * Normalised e-mail address. Absent for deleted accounts, and for accounts that the operator
+   * created without one.
+   */
+  readonly email?: string;
+  readonly locale?: Locale;
+  readonly identities?: readonly Identity[];
+  /** Set while calls and sign-in are refused. */
+  readonly blockedAtMs?: number;
+  readonly blockedReason?: string;
+  /** Set once the personal data is deleted. The id stays because the ledger names it. */
+  readonly deletedAtMs?: number;
+  /** A mail warns when the balance falls below this amount. Absent: no warning. */
+  readonly lowBalanceMicroVnd?: bigint;
+  /**
+   * Set when that mail was queued, cleared when the balance is above the amount again: one mail per
+   * fall.
+   */
+  readonly lowBalanceMailedAtMs?: number;
+  /** Rate limits that an operator set in place of the defaults. */
+  readonly rateLimits?: AccountRateLimits;
+}
+
+/** The data of a new account. */
+export interface NewAccount {
+  readonly nowMs: number;
+  readonly email?: string;
+  readonly locale?: Locale;
+  /**
+   * Encoded scrypt hash; absent for accounts that use an OpenID provider or that the operator
+   * created.
+   */
+  readonly passwordHash?: string;
+  readonly identity?: Identity;
+}
+
+/**
+ * Creates an account, or returns `undefined` if the e-mail address or the identity belongs to one.
+ *
+ * @throws {InvariantError} if `email` is not in its normalised form
+ */
+export async function tryCreateAccount(
+  kv: KeyValueStore,
+  input: NewAccount,
+): Promise<Account | undefined> {
+  const account: Account = {
+    id: newId("account", input.nowMs),
+    createdAtMs: input.nowMs,
+    ...defined({ email: input.email, locale: input.locale }),
+    ...(input.identity !== undefined && { identities: [input.identity] }),
+  };
+  const atomic = kv.atomic()
+    .check({ key: accountKey(account.id), versionstamp: null })
+    .set(accountKey(account.id), account);
+  if (input.email !== undefined) {
+    invariant(
+      normaliseEmail(input.email) === input.email,
+      "An e-mail address is stored in its normalised form",
+    );
+    const key = accountByEmailKey(input.email);
+    atomic.check({ key, versionstamp: null }).set(key, account.id);
+  }
+  if (input.identity !== undefined) {
+    const key = accountByIdentityKey(input.identity.issuer, input.identity.subject);
+    atomic.check({ key, versionstamp: null }).set(key, account.id);
+  }
+  if (input.passwordHash !== undefined) {
+    atomic.set(accountPasswordKey(account.id), input.passwordHash);
+  }
+  return await commitFresh(kv, atomic, accountKey(account.id)) ? account : undefined;
+}
+
+/**
+ * Creates an account.
+ *
+ * @throws {GatewayError} `invalid_request` if the e-mail address already has one
+ */
+export async function createAccount(kv: KeyValueStore, input: NewAccount): Promise<Account> {
+  const account = await tryCreateAccount(kv, input);
+  if (account === undefined) {
+    throw new GatewayError("invalid_request", "This e-mail address already has an account", {
+      param: "email",
+    });
+  }
+  return account;
+}
+
+/** Reads an account; `undefined` if it does not exist. */
+export async function getAccount(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<Account | undefined> {
+  return (await kv.get<Account>(accountKey(accountId))).value ?? undefined;
+}
+
+/** Finds an account by its normalised e-mail address. */
+export async function findAccountByEmail(
+  kv: KeyValueStore,
+  email: string,
+): Promise<Account | undefined> {
+  const { value } = await kv.get<AccountId>(accountByEmailKey(email));
+  return value === null ? undefined : await getAccount(kv, value);
+}
+
+/** Finds an account by an identity at an OpenID provider. */
+export async function findAccountByIdentity(
+  kv: KeyValueStore,
+  identity: Identity,
+): Promise<Account | undefined> {
+  const { value } = await kv.get<AccountId>(
+    accountByIdentityKey(identity.issuer, identity.subject),
+  );
+  return value === null ? undefined : await getAccount(kv, value);
+}
+
+/** Lists all accounts, oldest first, page by page. `next` is the `after` of the following page. */
+export async function listAccounts(
+  kv: KeyValueStore,
+  options: { readonly limit: number; readonly after?: AccountId },
+): Promise<{ accounts: Account[]; next: AccountId | undefined }> {
+  const { limit, after } = options;
+  const selector = after === undefined ? { prefix: accountsPrefix() } : accountsAfter(after);
+  const rows = await Array.fromAsync(kv.list<Account>(selector, { limit }));
+  const accounts = rows.map(({ value }) => value);
+  return { accounts, next: accounts.length < limit ? undefined : accounts.at(-1)?.id };
+}
+
+/** The fields that an owner can change. `undefined` as a value clears the field. */
+export type AccountChange = {
+  readonly [
+    Field in "locale" | "lowBalanceMicroVnd" | "lowBalanceMailedAtMs"
+  ]?: Account[Field] | undefined;
+};
+
+/**
+ * Changes fields of an account and returns the changed account; `undefined` if it does not exist.
+ *
+ * @throws {GatewayError} `overloaded` if others kept changing it at the same time
+ */
+export async function updateAccount(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  change: AccountChange,
+): Promise<Account | undefined> {
+  return await writeAccount<Account | undefined>(async () => {
+    const entry = await kv.get<Account>(accountKey(accountId));
+    if (entry.value === null) return { done: undefined };
+    const merged = { ...entry.value, ...change };
+    const account = withoutUndefined(merged);
+    const operation = kv.atomic().check(entry).set(entry.key, account);
+    if ("lowBalanceMicroVnd" in change) {
+      if (account.lowBalanceMicroVnd === undefined) operation.delete(lowBalanceWatchKey(accountId));
+      else operation.set(lowBalanceWatchKey(accountId), account.lowBalanceMicroVnd);
+    }
+    return (await operation.commit()).ok ? { done: account } : "again";
+  });
+}
+
+function withoutUndefined(account: { [F in keyof Account]: Account[F] | undefined }): Account {
+  invariant(account.id !== undefined && account.createdAtMs !== undefined, "An account has an id");
+  const entries = Object.entries(account).filter(([, value]) => value !== undefined);
+  return { ...Object.fromEntries(entries), id: account.id, createdAtMs: account.createdAtMs };
+}

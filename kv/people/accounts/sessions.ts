@@ -1,0 +1,143 @@
+/** Stores sessions of signed-in browsers. The cookie has the token, the store only its hash. */
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import {
+  isSessionAlive,
+  needsTouch,
+  type Session,
+  sessionAbsoluteMs,
+} from "../../../core/people/accounts/session_rules.ts";
+import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret_token.ts";
+import {
+  accountSessionKey,
+  accountSessionsPrefix,
+  sessionIdOf,
+  sessionKey,
+} from "../../engine/schema/keys.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+
+/** Most sessions of one account: a person has a few browsers. Beyond it the oldest session ends. */
+export const sessionsPerAccount = 20;
+
+/** Most session rows read for a list, since expired rows may remain among the valid ones. */
+const maxSessionsListed = 200;
+
+/** The facts of a new session. */
+export interface NewSession {
+  readonly accountId: AccountId;
+  readonly nowMs: number;
+  readonly method: Session["method"];
+  readonly device: string;
+  readonly address: string;
+}
+
+function hashToken(token: string): Promise<string> {
+  return hashSecret("session", token);
+}
+
+/**
+ * Opens a session with a new token. A token that a browser brings along is never adopted, so an
+ * attacker cannot plant one (session fixation). Beyond {@linkcode sessionsPerAccount} the oldest
+ * session ends.
+ */
+export async function openSession(
+  kv: KeyValueStore,
+  input: NewSession,
+): Promise<{ token: string; session: Session }> {
+  const token = newSecretToken();
+  const tokenHash = await hashToken(token);
+  const session: Session = {
+    id: newSecretToken().slice(0, 16),
+    accountId: input.accountId,
+    createdAtMs: input.nowMs,
+    lastSeenAtMs: input.nowMs,
+    method: input.method,
+    device: input.device,
+    address: input.address,
+  };
+  const expireIn = sessionAbsoluteMs;
+  await kv.atomic()
+    .set(sessionKey(tokenHash), session, { expireIn })
+    .set(accountSessionKey(input.accountId, session.id), tokenHash, { expireIn })
+    .commit();
+  const all = await listSessions(kv, input.accountId, input.nowMs);
+  for (const old of all.slice(sessionsPerAccount)) {
+    await closeSessionById(kv, input.accountId, old.id);
+  }
+  return { token, session };
+}
+
+/**
+ * Finds the session of a cookie's token, if it is still valid. Stores the time of the request now
+ * and then.
+ */
+export async function findSession(
+  kv: KeyValueStore,
+  token: string,
+  nowMs: number,
+): Promise<Session | undefined> {
+  if (token.length > 64) return undefined;
+  const entry = await kv.get<Session>(sessionKey(await hashToken(token)));
+  const session = entry.value;
+  if (session === null || !isSessionAlive(session, nowMs)) return undefined;
+  if (!needsTouch(session, nowMs)) return session;
+  const touched: Session = { ...session, lastSeenAtMs: nowMs };
+  const expireIn = Math.max(0, Math.ceil(session.createdAtMs + sessionAbsoluteMs - nowMs));
+  // A conflict means that another request stored the time, or that the session was just closed.
+  await kv.atomic().check(entry).set(entry.key, touched, { expireIn }).commit();
+  return touched;
+}
+
+/** Ends the session of a cookie's token. Does nothing if it does not exist. */
+export async function closeSession(kv: KeyValueStore, token: string): Promise<void> {
+  const key = sessionKey(await hashToken(token));
+  const { value } = await kv.get<Session>(key);
+  const atomic = kv.atomic().delete(key);
+  if (value !== null) atomic.delete(accountSessionKey(value.accountId, value.id));
+  await atomic.commit();
+}
+
+/** Ends a session of the account by its id. Returns `false` if the account has no such session. */
+export async function closeSessionById(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  sessionId: string,
+): Promise<boolean> {
+  const indexKey = accountSessionKey(accountId, sessionId);
+  const { value: tokenHash } = await kv.get<string>(indexKey);
+  if (tokenHash === null) return false;
+  await kv.atomic().delete(indexKey).delete(sessionKey(tokenHash)).commit();
+  return true;
+}
+
+/** Lists the valid sessions of an account, newest first. */
+export async function listSessions(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  nowMs: number,
+): Promise<Session[]> {
+  const sessions: Session[] = [];
+  const rows = kv.list<string>({ prefix: accountSessionsPrefix(accountId) }, {
+    limit: maxSessionsListed,
+  });
+  for await (const { value: tokenHash } of rows) {
+    const { value } = await kv.get<Session>(sessionKey(tokenHash));
+    if (value !== null && isSessionAlive(value, nowMs)) sessions.push(value);
+  }
+  return sessions.sort((a, b) => b.createdAtMs - a.createdAtMs);
+}
+
+/**
+ * Ends all sessions of an account except the given one, e.g. that of the browser that changed the
+ * password.
+ */
+export async function closeSessionsOf(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  exceptSessionId?: string,
+): Promise<void> {
+  const rows = kv.list<string>({ prefix: accountSessionsPrefix(accountId) });
+  for await (const { key, value: tokenHash } of rows) {
+    if (sessionIdOf(key) === exceptSessionId) continue;
+    await kv.atomic().delete(key).delete(sessionKey(tokenHash)).commit();
+  }
+}

@@ -1,0 +1,185 @@
+/**
+ * Issues and redeems single-use secrets that expire: tokens sent by mail, and the state of a
+ * sign-in at an OpenID provider.
+ */
+import type { AccountId, InvoiceId } from "../../../core/lib/ids/ids.ts";
+import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret_token.ts";
+import type { Locale } from "../../../core/lib/base/locale.ts";
+import { mailTokenKey, signInFlowKey } from "../../engine/schema/keys.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+
+/** Milliseconds for which the link of a sign-up works: mail may be delayed for a night. */
+const signUpMailMs = 24 * 3_600_000;
+
+/**
+ * Milliseconds for which the link of a password reset or a sign-in works. It opens an account that
+ * has money, and its owner is waiting for it.
+ */
+export const resetMailMs = 30 * 60_000;
+
+/** Milliseconds for which the link that confirms a new address works. */
+const changeEmailMailMs = 24 * 3_600_000;
+
+/**
+ * Milliseconds for a sign-in at an OpenID provider: a person needs a minute or two; ten are enough
+ * for a password reset there.
+ */
+const signInFlowMs = 10 * 60_000;
+
+/** Most characters of a token that is looked up; tokens issued here have 43. */
+const maxTokenChars = 64;
+
+/** What a mailed token permits. Single use unless stated otherwise. */
+export type MailGrant =
+  | {
+    readonly purpose: "sign_up";
+    readonly email: string;
+    readonly locale: Locale;
+    /**
+     * Hash of the password typed at sign-up. The account is created only once the address is
+     * proven.
+     */
+    readonly passwordHash: string;
+    /** Hash of a cookie of the browser that signed up: see `routes/dashboard/sign_up.tsx`. */
+    readonly browserHash: string;
+    readonly next: string;
+  }
+  | {
+    readonly purpose: "reset_password";
+    readonly accountId: AccountId;
+    /**
+     * {@linkcode passwordMark} at the time of the mail: changing the password invalidates older
+     * mails.
+     */
+    readonly passwordMark: string;
+  }
+  | {
+    readonly purpose: "sign_in";
+    readonly accountId: AccountId;
+    /** As for a reset. */
+    readonly passwordMark: string;
+    readonly next: string;
+  }
+  /** Shows one invoice and its files, as often as wanted until it expires. */
+  | { readonly purpose: "invoice_files"; readonly invoiceId: InvoiceId }
+  | {
+    readonly purpose: "change_email";
+    readonly accountId: AccountId;
+    readonly oldEmail: string | undefined;
+    readonly newEmail: string;
+  };
+
+/** Computes a mark that changes with the password and reveals nothing about it. */
+export function passwordMark(passwordHash: string | undefined): Promise<string> {
+  return hashSecret("password-mark", passwordHash ?? "");
+}
+
+export type MailPurpose = MailGrant["purpose"];
+export type MailGrantOf<Purpose extends MailPurpose> = Extract<MailGrant, { purpose: Purpose }>;
+
+/**
+ * Milliseconds for which the mail of an invoice works: an accountant may open it at the end of the
+ * month.
+ */
+const invoiceFilesMs = 30 * 86_400_000;
+
+/** Milliseconds for which each kind of mail works. */
+const mailGrantMs: Readonly<Record<MailPurpose, number>> = {
+  sign_up: signUpMailMs,
+  reset_password: resetMailMs,
+  sign_in: resetMailMs,
+  change_email: changeEmailMailMs,
+  invoice_files: invoiceFilesMs,
+};
+
+interface Expiring<T> {
+  readonly expiresAtMs: number;
+  readonly value: T;
+}
+
+/** Stores a grant and returns the token for the mail, which is stored only as a hash. */
+export async function issueMailToken(
+  kv: KeyValueStore,
+  grant: MailGrant,
+  nowMs: number,
+): Promise<string> {
+  const token = newSecretToken();
+  const lifeMs = mailGrantMs[grant.purpose];
+  const row: Expiring<MailGrant> = { expiresAtMs: nowMs + lifeMs, value: grant };
+  const key = mailTokenKey(await hashSecret("mail", token));
+  await kv.set(key, row, { expireIn: lifeMs });
+  return token;
+}
+
+/** A grant that was read but not used yet. */
+export interface OpenGrant<Grant> {
+  readonly grant: Grant;
+  /** Uses the grant up. Returns `true` to exactly one caller. */
+  use(): Promise<boolean>;
+}
+
+/**
+ * Reads the grant of a token without using it up. `undefined` if the token is wrong, used, expired,
+ * or of another purpose.
+ */
+export async function readMailToken<Purpose extends MailPurpose>(
+  kv: KeyValueStore,
+  purpose: Purpose,
+  token: string,
+  nowMs: number,
+): Promise<OpenGrant<MailGrantOf<Purpose>> | undefined> {
+  if (token.length > maxTokenChars) return undefined;
+  const entry = await kv.get<Expiring<MailGrant>>(mailTokenKey(await hashSecret("mail", token)));
+  if (entry.value === null || nowMs >= entry.value.expiresAtMs) return undefined;
+  const grant = entry.value.value;
+  if (!isGrantOf(grant, purpose)) return undefined;
+  return {
+    grant,
+    use: async () => (await kv.atomic().check(entry).delete(entry.key).commit()).ok,
+  };
+}
+
+function isGrantOf<Purpose extends MailPurpose>(
+  grant: MailGrant,
+  purpose: Purpose,
+): grant is MailGrantOf<Purpose> {
+  return grant.purpose === purpose;
+}
+
+/** What is stored between the redirect to an OpenID provider and the return. */
+export interface SignInFlow {
+  readonly codeVerifier: string;
+  readonly nonce: string;
+  /**
+   * Hash of a cookie of the browser that left, so that a stolen return link does not work in
+   * another browser.
+   */
+  readonly browserHash: string;
+  readonly next: string;
+}
+
+/** Stores a sign-in flow under its state. */
+export async function saveSignInFlow(
+  kv: KeyValueStore,
+  state: string,
+  flow: SignInFlow,
+  nowMs: number,
+): Promise<void> {
+  const row: Expiring<SignInFlow> = { expiresAtMs: nowMs + signInFlowMs, value: flow };
+  await kv.set(signInFlowKey(await hashSecret("flow", state)), row, {
+    expireIn: signInFlowMs,
+  });
+}
+
+/** Removes the flow of a state from the store and returns it; a second caller gets `undefined`. */
+export async function takeSignInFlow(
+  kv: KeyValueStore,
+  state: string,
+  nowMs: number,
+): Promise<SignInFlow | undefined> {
+  if (state.length > maxTokenChars) return undefined;
+  const entry = await kv.get<Expiring<SignInFlow>>(signInFlowKey(await hashSecret("flow", state)));
+  if (entry.value === null) return undefined;
+  const { ok } = await kv.atomic().check(entry).delete(entry.key).commit();
+  return ok && nowMs < entry.value.expiresAtMs ? entry.value.value : undefined;
+}

@@ -1,0 +1,266 @@
+/**
+ * Creates, changes, revokes and rotates API keys; each change is one atomic write with its indexes.
+ * At most {@linkcode activeKeysPerAccount} keys are active, enforced by check-and-set on the list
+ * of active ids.
+ */
+import { invariant } from "../../../core/lib/base/assert.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids/ids.ts";
+import { hashApiKey, maskApiKey, newApiKey } from "../../../core/people/api_keys/api_key.ts";
+import { type MasterKeys, seal } from "../../../core/people/api_keys/seal.ts";
+import {
+  type ApiKeyOptions,
+  type ApiKeyRecord,
+  getApiKey,
+  type HashIndex,
+  isActive,
+  readApiKeys,
+  revealApiKey,
+  sealOwner,
+} from "./api_keys.ts";
+import { compareAndSet } from "../../engine/store/cas.ts";
+import { commitFresh } from "../../engine/store/fresh_row.ts";
+import { bumpKeysEpoch } from "../../engine/control/control.ts";
+import {
+  activeApiKeysKey,
+  apiKeyByHashKey,
+  apiKeyKey,
+  apiKeyOfFormKey,
+} from "../../engine/schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+
+/** Most active API keys of one account. */
+export const activeKeysPerAccount = 10;
+
+/**
+ * Attempts of a check-and-set on the list of keys of an account, for which simultaneous creations
+ * compete. More failures than there are keys mean a bug.
+ */
+const apiKeyWriteAttempts = 12;
+
+/**
+ * Milliseconds for which reloading the page shows a new secret again; later it takes the password.
+ * Long enough to copy it, and short for a browser left unattended.
+ */
+const madeSecretShownMs = 10 * 60_000;
+
+/** The secret that a form created when it was first sent: the key, and the hash of that secret. */
+export interface MadeByForm {
+  readonly keyId: ApiKeyId;
+  readonly hash: string;
+  readonly atMs: number;
+}
+
+/** A secret that was just created, with its key. */
+export interface NewSecret {
+  readonly ok: true;
+  readonly record: ApiKeyRecord;
+  readonly secret: string;
+}
+
+/** The form was sent before, so nothing was created this time. */
+export interface SentBefore {
+  readonly ok: false;
+  readonly reason: "sent";
+  readonly made: MadeByForm;
+}
+
+/** The result of creating a key. */
+export type CreateApiKeyResult =
+  | NewSecret
+  | SentBefore
+  /**
+   * `limit`: the account has as many active keys as it may. `conflict`: others kept changing the
+   * list; try again.
+   */
+  | { readonly ok: false; readonly reason: "limit" | "conflict" };
+
+/**
+ * Claims a form, so that it creates something once: returns what it created before, or adds the
+ * claim to `operation`.
+ */
+async function claimForm(
+  kv: KeyValueStore,
+  operation: AtomicWrite,
+  form: { readonly accountId: AccountId; readonly formId: string | undefined },
+  made: MadeByForm,
+): Promise<SentBefore | undefined> {
+  if (form.formId === undefined) return undefined;
+  const entry = await kv.get<MadeByForm>(apiKeyOfFormKey(form.accountId, form.formId));
+  if (entry.value !== null) return { ok: false, reason: "sent", made: entry.value };
+  operation.check(entry).set(entry.key, made);
+  return undefined;
+}
+
+/**
+ * Creates a key. Returns the secret; later only {@linkcode revealApiKey} shows it.
+ *
+ * @param options.formId id of the submitted form; a form sent twice creates one key
+ */
+export async function createApiKey(
+  kv: KeyValueStore,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  options: ApiKeyOptions & { readonly nowMs: number; readonly formId?: string },
+): Promise<CreateApiKeyResult> {
+  const { nowMs, formId, ...rest } = options;
+  const secret = newApiKey();
+  const id = newId("apiKey", nowMs);
+  const record: ApiKeyRecord = {
+    ...rest,
+    id,
+    accountId,
+    createdAtMs: nowMs,
+    masked: maskApiKey(secret),
+    hash: await hashApiKey(secret),
+    sealed: await seal(masterKeys, secret, sealOwner(accountId, id)),
+  };
+  const outcome = await compareAndSet<CreateApiKeyResult>(async () => {
+    const operation = kv.atomic();
+    const made = { keyId: id, hash: record.hash, atMs: nowMs };
+    const sent = await claimForm(kv, operation, { accountId, formId }, made);
+    if (sent !== undefined) return { done: sent };
+    const entry = await kv.get<ApiKeyId[]>(activeApiKeysKey(accountId));
+    const listed = await readApiKeys(kv, accountId, entry.value ?? []);
+    const active = listed.filter((key) => isActive(key, nowMs)).map((key) => key.id);
+    if (active.length >= activeKeysPerAccount) {
+      return { done: { ok: false, reason: "limit" } };
+    }
+    operation
+      .check(entry)
+      .check({ key: apiKeyByHashKey(record.hash), versionstamp: null })
+      .set(activeApiKeysKey(accountId), [...active, id])
+      .set(apiKeyKey(accountId, id), record)
+      .set(apiKeyByHashKey(record.hash), { accountId, keyId: id } satisfies HashIndex);
+    return await commitFresh(kv, operation, apiKeyKey(accountId, id))
+      ? { done: { ok: true, record, secret } }
+      : "again";
+  }, { attempts: apiKeyWriteAttempts });
+  return outcome === "conflict" ? { ok: false, reason: "conflict" } : outcome.done;
+}
+
+/**
+ * Shows the secret that a form created again, to the session that sends the form again within
+ * `madeSecretShownMs`. `undefined` if that time is over, the key has another secret, or it is no
+ * longer active.
+ */
+export async function revealMadeByForm(
+  kv: KeyValueStore,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  made: MadeByForm,
+  nowMs: number,
+): Promise<NewSecret | undefined> {
+  if (nowMs >= made.atMs + madeSecretShownMs) return undefined;
+  const record = await getApiKey(kv, accountId, made.keyId);
+  if (record === undefined || record.hash !== made.hash || !isActive(record, nowMs)) {
+    return undefined;
+  }
+  const secret = await revealApiKey(masterKeys, record);
+  return secret === undefined ? undefined : { ok: true, record, secret };
+}
+
+async function changeApiKey(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  change: (
+    record: ApiKeyRecord,
+    operation: AtomicWrite,
+  ) => ApiKeyRecord | undefined | Promise<ApiKeyRecord | undefined>,
+): Promise<ApiKeyRecord | undefined> {
+  const outcome = await compareAndSet<ApiKeyRecord | undefined>(async () => {
+    const [entry, active] = await kv.getMany<[ApiKeyRecord, ApiKeyId[]]>([
+      apiKeyKey(accountId, keyId),
+      activeApiKeysKey(accountId),
+    ]);
+    if (entry.value === null) return { done: undefined };
+    const operation = kv.atomic().check(entry).check(active);
+    const changed = await change(entry.value, operation);
+    if (changed === undefined) return { done: entry.value };
+    operation.set(entry.key, changed);
+    if (changed.revokedAtMs !== undefined) {
+      operation.set(active.key, (active.value ?? []).filter((id) => id !== keyId));
+    }
+    bumpKeysEpoch(operation);
+    return (await operation.commit()).ok ? { done: changed } : "again";
+  }, { attempts: apiKeyWriteAttempts });
+  if (outcome !== "conflict") return outcome.done;
+  throw new GatewayError("overloaded", "The key is being changed by others; try again");
+}
+
+/** Revokes a key for good. Idempotent; returns `undefined` if there is no such key. */
+export async function revokeApiKey(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  nowMs: number,
+): Promise<ApiKeyRecord | undefined> {
+  return await changeApiKey(
+    kv,
+    accountId,
+    keyId,
+    (record) => record.revokedAtMs === undefined ? { ...record, revokedAtMs: nowMs } : undefined,
+  );
+}
+
+/** Replaces the settings of a key: name, expiry, models, addresses, limits. */
+export async function updateApiKey(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  options: ApiKeyOptions,
+): Promise<ApiKeyRecord | undefined> {
+  return await changeApiKey(kv, accountId, keyId, (record) => {
+    const { id, createdAtMs, masked, hash, sealed, previous, revokedAtMs } = record;
+    return {
+      id,
+      accountId,
+      createdAtMs,
+      masked,
+      hash,
+      ...defined({ sealed, previous, revokedAtMs }),
+      ...options,
+    };
+  });
+}
+
+/**
+ * Gives a key a new secret; the previous one works for another `graceMs`. Returns `undefined` if
+ * the key does not exist or is not active.
+ *
+ * @param options.formId id of the submitted form; a form sent twice creates one secret, since a
+ * second one would end the grace period of the secret that programs still use
+ */
+export async function rotateApiKey(
+  kv: KeyValueStore,
+  masterKeys: MasterKeys,
+  accountId: AccountId,
+  keyId: ApiKeyId,
+  options: { readonly nowMs: number; readonly graceMs: number; readonly formId?: string },
+): Promise<NewSecret | SentBefore | undefined> {
+  const { nowMs, graceMs, formId } = options;
+  invariant(Number.isFinite(graceMs) && graceMs >= 0, "a grace period is finite");
+  const secret = newApiKey();
+  const hash = await hashApiKey(secret);
+  const sealed = await seal(masterKeys, secret, sealOwner(accountId, keyId));
+  let sent: SentBefore | undefined;
+  const record = await changeApiKey(kv, accountId, keyId, async (record, operation) => {
+    if (!isActive(record, nowMs)) return undefined;
+    const made = { keyId, hash, atMs: nowMs };
+    sent = await claimForm(kv, operation, { accountId, formId }, made);
+    if (sent !== undefined) return undefined;
+    // An older secret that is still in its grace period ends now: a key has at most two secrets.
+    if (record.previous !== undefined) operation.delete(apiKeyByHashKey(record.previous.hash));
+    operation.set(apiKeyByHashKey(hash), { accountId, keyId } satisfies HashIndex);
+    return {
+      ...record,
+      hash,
+      sealed,
+      masked: maskApiKey(secret),
+      previous: { hash: record.hash, untilMs: nowMs + graceMs },
+    };
+  });
+  return sent ?? (record?.hash === hash ? { ok: true, record, secret } : undefined);
+}

@@ -1,0 +1,132 @@
+/**
+ * Finds the caller behind the key of a request. Cached, so that a call usually needs no store
+ * access.
+ */
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import type { AccountRateLimits } from "../../../core/limits/subjects.ts";
+import { hashApiKey, isWellFormedApiKey } from "../../../core/people/api_keys/api_key.ts";
+import { getAccount } from "../accounts/accounts.ts";
+import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";
+import type { Control } from "../../engine/control/control.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+
+/** Callers cached per instance, at about 1 KB each. */
+const maxAuthCacheEntries = 50_000;
+
+/** The caller behind a key. */
+export interface Principal {
+  readonly accountId: AccountId;
+  readonly key: ApiKeyRecord;
+  readonly secretHash: string;
+  /** The ids of allowed models as a set, built once; `undefined` allows every model. */
+  readonly allowedModels: ReadonlySet<string> | undefined;
+  /** The rate limits that an operator set for the account. */
+  readonly accountRateLimits?: AccountRateLimits | undefined;
+}
+
+/** A key that exists, whether or not it may be used. */
+export interface KnownKey {
+  readonly accountId: AccountId;
+  readonly keyId: ApiKeyId;
+}
+
+/** Gets the key of a caller that is refused. */
+export interface RefusedCaller {
+  /** The key that was sent, if it exists but may not be used. */
+  refusedKey?: KnownKey;
+}
+
+/** Finds callers by their API keys. */
+export interface KeyDirectory {
+  /**
+   * Returns the caller behind a key, or `undefined` if the key is unknown, revoked or expired, or
+   * its account is blocked. Synchronous on a cache hit.
+   *
+   * @param refused is told the key if it exists, but may not be used
+   */
+  lookup(
+    secret: string,
+    refused?: RefusedCaller,
+  ): Principal | undefined | Promise<Principal | undefined>;
+  /** Whether a caller that was admitted may still call, judged by the clock alone. */
+  isUsableNow(principal: Principal): boolean;
+  /**
+   * Reads the caller from the store; `undefined` if it may not call any more.
+   *
+   * @throws if the store does not answer
+   */
+  reread(principal: Principal): Promise<Principal | undefined>;
+}
+
+/**
+ * Opens the directory. A revocation takes effect at once on this instance (after
+ * `control.refresh()`) and within `controlStaleMs` on all others. If the store does not answer that
+ * long, the cache is not used.
+ */
+export function openKeyDirectory(kv: KeyValueStore, control: Control, clock: Clock): KeyDirectory {
+  const cache = new Map<string, Principal>();
+  let cacheEpoch: string | undefined;
+
+  function usable(principal: Principal, refused?: RefusedCaller): Principal | undefined {
+    if (isUsableSecret(principal.key, principal.secretHash, clock.nowMs())) return principal;
+    const { accountId, key: { id: keyId } } = principal;
+    if (refused !== undefined) refused.refusedKey = { accountId, keyId };
+    return undefined;
+  }
+
+  async function load(secret: string, refused?: RefusedCaller): Promise<Principal | undefined> {
+    // The epoch is read before the record, so a change in between leaves an entry with an old
+    // epoch, which is never used.
+    if (control.freshKeysEpoch() === undefined) await control.catchUp();
+    const epoch = control.freshKeysEpoch();
+    const secretHash = await hashApiKey(secret);
+    const key = await findApiKeyByHash(kv, secretHash);
+    if (key === undefined) return undefined;
+    const account = await getAccount(kv, key.accountId);
+    if (account === undefined || account.blockedAtMs !== undefined) {
+      if (refused !== undefined) refused.refusedKey = { accountId: key.accountId, keyId: key.id };
+      return undefined;
+    }
+    const principal: Principal = {
+      accountId: key.accountId,
+      key,
+      secretHash,
+      allowedModels: key.allowedModels === undefined ? undefined : new Set(key.allowedModels),
+      accountRateLimits: account.rateLimits,
+    };
+    if (epoch !== undefined && epoch === cacheEpoch) {
+      if (cache.size >= maxAuthCacheEntries) {
+        const oldest = cache.keys().next();
+        if (!oldest.done) cache.delete(oldest.value);
+      }
+      cache.set(secret, principal);
+    }
+    return usable(principal, refused);
+  }
+
+  return {
+    isUsableNow: (principal) => usable(principal) !== undefined,
+    async reread(principal) {
+      const { accountId, key: { id } } = principal;
+      const [key, account] = await Promise.all([
+        getApiKey(kv, accountId, id),
+        getAccount(kv, accountId),
+      ]);
+      if (key === undefined || account === undefined) return undefined;
+      return account.blockedAtMs === undefined ? usable({ ...principal, key }) : undefined;
+    },
+    lookup(secret, refused) {
+      const epoch = control.freshKeysEpoch();
+      if (epoch !== undefined) {
+        if (epoch !== cacheEpoch) {
+          cache.clear();
+          cacheEpoch = epoch;
+        }
+        const cached = cache.get(secret);
+        if (cached !== undefined) return usable(cached, refused);
+      }
+      return isWellFormedApiKey(secret) ? load(secret, refused) : undefined;
+    },
+  };
+}

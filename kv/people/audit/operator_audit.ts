@@ -1,0 +1,161 @@
+/**
+ * Keeps the audit log of operators. Each act writes its line in the same commit.
+ *
+ * - Folder `kv/operators/`: acts of operators: audit log, authority, approvals, and switches that
+ *   all instances share.
+ * - In: acts of operators, polls of instances.
+ * - Out: rows of the log, decisions, the current switches.
+ * - Never: commits an act of an operator without its audit line in the same commit.
+ */
+import { type AccountId, type AuditId, newId } from "../../../core/lib/ids/ids.ts";
+import type { BankSource } from "../../../core/trade/bank/bank_notice.ts";
+import type { OrderCode } from "../../../core/trade/bank/order_code.ts";
+import { operatorAuditKey, operatorAuditPrefix } from "../../engine/schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+
+/** Most characters of the subject of a line: what was acted on. */
+const maxSubjectChars = 200;
+
+/** Most characters of the detail of a line: a reason in a few sentences. */
+const maxDetailChars = 2_000;
+
+/** The acts that are logged. */
+export type OperatorAct =
+  | "account_blocked"
+  | "account_unblocked"
+  | "wallet_adjusted"
+  | "adjustment_requested"
+  | "adjustment_refused"
+  | "notice_assigned"
+  | "assignment_requested"
+  | "notice_marked_duplicate"
+  | "notice_ignored"
+  | "notice_refund_started"
+  | "notice_refunded"
+  | "notice_returned"
+  | "unreadable_notice_closed"
+  | "statement_imported"
+  | "notices_polled"
+  | "invoice_exported"
+  | "invoice_issued"
+  | "invoice_sent"
+  | "invoice_rejected"
+  | "invoice_file_attached"
+  | "invoice_replaced"
+  | "campaign_made"
+  | "campaign_approved"
+  | "campaign_paused"
+  | "campaign_resumed"
+  | "vouchers_made"
+  | "announcement_published"
+  | "announcement_updated"
+  | "maintenance_changed"
+  | "days_resealed"
+  | "rate_limits_changed"
+  | "route_changed"
+  | "catalog_applied"
+  | "catalog_withdrawn"
+  | "catalog_file_declined"
+  | "second_factor_enrolled"
+  | "second_factor_passed"
+  | "second_factor_failed";
+
+/**
+ * The money of an act: which wallet, under which order, by which evidence. Names and memos are
+ * looked up for display, so the log has no personal data beyond ids.
+ */
+export interface MovedMoney {
+  readonly accountId: AccountId;
+  /** Positive for credits, negative for debits. */
+  readonly amountMicroVnd: bigint;
+  /**
+   * Balance just before the act, including money that running servers have leased, and just after.
+   */
+  readonly balanceBeforeMicroVnd: bigint;
+  readonly balanceAfterMicroVnd: bigint;
+  readonly orderCode?: OrderCode;
+  /** The bank notice that is the evidence; absent for a correction. */
+  readonly notice?: { readonly source: BankSource; readonly id: string };
+  /** E-mail address of the requesting operator, if a second one approved. */
+  readonly requestedBy?: string;
+}
+
+/** One line of the log. Never changed, never deleted. Contains no secret. */
+export interface AuditLine {
+  readonly id: AuditId;
+  readonly atMs: number;
+  /** Account of the operator; absent for the command line and the operator key. */
+  readonly operatorId?: AccountId;
+  /** The address at that time. */
+  readonly operatorEmail: string;
+  readonly act: OperatorAct;
+  /** The object of the act: an account, a notice, an invoice, a route. */
+  readonly subject: string;
+  /** The reason the operator gave, or what changed. */
+  readonly detail: string;
+  /** Set for acts that move money or request it. Absent in lines of earlier versions. */
+  readonly money?: MovedMoney;
+}
+
+/** The operator who acts. */
+export interface Operator {
+  readonly accountId: AccountId;
+  readonly email: string;
+}
+
+/** The operator on the command line, who owns the machine of the store and needs no account. */
+export const commandLine = { email: "command line" } as const;
+
+/** A program that authenticates with the operator key (`GATEWAY_OPERATOR_KEY`). */
+export const operatorProgram = { email: "operator key" } as const;
+
+/** Everyone who may carry out an act that needs no second person. */
+export type Actor = Operator | typeof commandLine | typeof operatorProgram;
+
+/** Adds a line to the atomic write of the act. */
+export function addAuditLine(
+  operation: AtomicWrite,
+  operator: Actor,
+  line: Pick<AuditLine, "act" | "subject" | "detail" | "atMs" | "money">,
+): void {
+  const id = newId("audit", line.atMs);
+  const row: AuditLine = {
+    id,
+    ...("accountId" in operator && { operatorId: operator.accountId }),
+    operatorEmail: operator.email,
+    atMs: line.atMs,
+    act: line.act,
+    subject: line.subject.slice(0, maxSubjectChars),
+    detail: line.detail.slice(0, maxDetailChars),
+    ...defined({ money: line.money }),
+  };
+  operation.set(operatorAuditKey(id), row);
+}
+
+/**
+ * Writes a line by itself, for acts that change nothing in the store (an export, a failed second
+ * factor).
+ */
+export async function writeAuditLine(
+  kv: KeyValueStore,
+  operator: Operator,
+  line: Pick<AuditLine, "act" | "subject" | "detail" | "atMs">,
+): Promise<void> {
+  const operation = kv.atomic();
+  addAuditLine(operation, operator, line);
+  await operation.commit();
+}
+
+/** Lists the log, newest first. */
+export async function listAuditLines(
+  kv: KeyValueStore,
+  options: { readonly count: number; readonly before?: AuditId },
+): Promise<AuditLine[]> {
+  const prefix = operatorAuditPrefix();
+  const selector = options.before === undefined
+    ? { prefix }
+    : { prefix, end: operatorAuditKey(options.before) };
+  const rows = kv.list<AuditLine>(selector, { limit: options.count, reverse: true });
+  return (await Array.fromAsync(rows)).map(({ value }) => value);
+}

@@ -1,0 +1,113 @@
+/** Stores what operators tell customers: incidents and planned maintenance, with their updates. Each act has its audit line. */
+import { type AnnouncementId, newId } from "../../../core/lib/ids/ids.ts";
+import { announcementKey, announcementsPrefix } from "../../engine/schema/keys.ts";
+import { compareAndSet } from "../../engine/store/cas.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { addAuditLine, type Operator } from "../audit/operator_audit.ts";
+
+/** Characters of a title: one line of a page. */
+export const maxAnnouncementTitleChars = 120;
+
+/** Characters of an update: a few paragraphs. */
+export const maxAnnouncementTextChars = 2_000;
+
+/** Updates of one announcement; a day of trouble has a dozen. */
+const maxUpdates = 50;
+
+/** Announcements that pages read: more are of no interest to anybody. */
+const readAnnouncements = 20;
+
+/** Attempts of a check-and-set: only operators compete. */
+const writeAttempts = 10;
+
+/** What an announcement is about. */
+export const announcementKinds = ["incident", "maintenance"] as const;
+
+/** One announcement. */
+export interface Announcement {
+  readonly id: AnnouncementId;
+  readonly kind: typeof announcementKinds[number];
+  readonly title: string;
+  /** Of planned maintenance, in the future at first. */
+  readonly startsAtMs: number;
+  /** Absent: it is not over. */
+  readonly endedAtMs?: number;
+  /** The oldest first; at least one. */
+  readonly updates: readonly { readonly atMs: number; readonly text: string }[];
+}
+
+/** The operator who acts, and the time. */
+export interface AnnouncementAct {
+  readonly operator: Operator;
+  readonly nowMs: number;
+}
+
+/** Publishes an announcement. */
+export async function publishAnnouncement(
+  kv: KeyValueStore,
+  { kind, title, startsAtMs, text }:
+    & Pick<Announcement, "kind" | "title" | "startsAtMs">
+    & { readonly text: string },
+  { operator, nowMs }: AnnouncementAct,
+): Promise<Announcement> {
+  const announcement: Announcement = {
+    id: newId("announcement", nowMs),
+    kind,
+    title: title.slice(0, maxAnnouncementTitleChars),
+    startsAtMs,
+    updates: [{ atMs: nowMs, text: text.slice(0, maxAnnouncementTextChars) }],
+  };
+  const operation = kv.atomic().set(announcementKey(announcement.id), announcement);
+  addAuditLine(operation, operator, {
+    act: "announcement_published",
+    subject: announcement.id,
+    detail: `${kind}: ${announcement.title}`,
+    atMs: nowMs,
+  });
+  await operation.commit();
+  return announcement;
+}
+
+/**
+ * Adds an update, and ends the announcement if `ends`.
+ *
+ * @returns `missing` if there is none, `full` if it has the most updates; `conflict` if others kept changing it
+ */
+export async function updateAnnouncement(
+  kv: KeyValueStore,
+  id: AnnouncementId,
+  { text, ends }: { readonly text: string; readonly ends: boolean },
+  { operator, nowMs }: AnnouncementAct,
+): Promise<Announcement | "missing" | "full" | "conflict"> {
+  type Result = Announcement | "missing" | "full";
+  const outcome = await compareAndSet<Result>(async () => {
+    const entry = await kv.get<Announcement>(announcementKey(id));
+    const { value } = entry;
+    if (value === null) return { done: "missing" };
+    if (value.updates.length >= maxUpdates) return { done: "full" };
+    const update = { atMs: nowMs, text: text.slice(0, maxAnnouncementTextChars) };
+    const changed: Announcement = {
+      ...value,
+      updates: [...value.updates, update],
+      ...(ends && value.endedAtMs === undefined ? { endedAtMs: nowMs } : {}),
+    };
+    const operation = kv.atomic().check(entry).set(entry.key, changed);
+    addAuditLine(operation, operator, {
+      act: "announcement_updated",
+      subject: id,
+      detail: `${ends ? "ended: " : ""}${update.text}`,
+      atMs: nowMs,
+    });
+    return (await operation.commit()).ok ? { done: changed } : "again";
+  }, { attempts: writeAttempts });
+  return outcome === "conflict" ? outcome : outcome.done;
+}
+
+/** Lists the latest announcements, newest first. */
+export async function listAnnouncements(kv: KeyValueStore): Promise<readonly Announcement[]> {
+  const rows = kv.list<Announcement>(
+    { prefix: announcementsPrefix() },
+    { limit: readAnnouncements, reverse: true },
+  );
+  return (await Array.fromAsync(rows)).map(({ value }) => value);
+}

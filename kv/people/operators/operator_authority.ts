@@ -1,0 +1,141 @@
+/**
+ * Decides whether an operator may move money: never for an account of their own, and alone only up
+ * to a sum per operator, account and direction within 24 hours. The commit that moves the money
+ * checks and rewrites the row with that sum, so two simultaneous acts cannot both pass under a
+ * limit that allows only one.
+ */
+import { mailboxOf } from "../../../core/people/accounts/mailbox.ts";
+import type { Account } from "../accounts/accounts.ts";
+import { operatorMovedKey, operatorPromisedKey } from "../../engine/schema/keys.ts";
+import type { MovedMoney, Operator } from "../audit/operator_audit.ts";
+import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+
+/** The authority of an act. */
+export type Authority =
+  /** One operator alone, up to the limit. */
+  | { readonly kind: "alone"; readonly limitMicroVnd: bigint }
+  /**
+   * Approved by the acting operator, requested by another. `attach` decides the approval in the
+   * same commit.
+   */
+  | {
+    readonly kind: "approved";
+    readonly requestedBy: Operator;
+    readonly attach: (operation: AtomicWrite, moved: MovedMoney) => void;
+  };
+
+/** `beneficiary`: the account is the operator's own. `limit`: a second operator must approve. */
+export type AuthorityResult =
+  | { readonly ok: true; readonly attach: (operation: AtomicWrite) => void }
+  | { readonly ok: false; readonly why: "beneficiary" | "limit" };
+
+/** Whether two operators, or an operator and a customer, may be the same person. */
+export function isSamePerson(
+  operator: Operator,
+  other: { readonly accountId: string; readonly email?: string | undefined },
+): boolean {
+  return operator.accountId === other.accountId ||
+    (other.email !== undefined && mailboxOf(operator.email) === mailboxOf(other.email));
+}
+
+/** Whether an account belongs to an operator: the same account, or the same mailbox behind another address. */
+export function isOwnAccount(operator: Operator, account: Account): boolean {
+  return isSamePerson(operator, { accountId: account.id, email: account.email });
+}
+
+const windowMs = 86_400_000;
+/**
+ * Sums are kept per quarter of an hour, which bounds the row; a quarter counts until 24 hours after
+ * its end.
+ */
+const quarterMs = 900_000;
+
+/** Milliseconds after which the row of what an operator moved expires: nothing in it counts any more. */
+export const movedAloneMs = windowMs + quarterMs;
+
+interface MovedInQuarter {
+  readonly quarter: number;
+  readonly givenMicroVnd: bigint;
+  readonly takenMicroVnd: bigint;
+}
+
+/** The sums that one operator has moved alone into and out of one account; at most 97 quarters. */
+type MovedAlone = readonly MovedInQuarter[];
+
+/** A movement that an operator requests: a positive sum is a credit, a negative one a debit. */
+export interface WantedMovement {
+  readonly operator: Operator;
+  readonly account: Account;
+  readonly amountMicroVnd: bigint;
+  readonly nowMs: number;
+}
+
+/**
+ * Decides about a movement, and returns what its commit has to check and write. Call it again after
+ * a commit that failed.
+ */
+export async function authorize(
+  kv: KeyValueStore,
+  authority: Authority,
+  wanted: WantedMovement,
+): Promise<AuthorityResult> {
+  const { operator, account } = wanted;
+  if (isOwnAccount(operator, account)) return { ok: false, why: "beneficiary" };
+  if (authority.kind === "approved") {
+    return isOwnAccount(authority.requestedBy, account)
+      ? { ok: false, why: "beneficiary" }
+      : { ok: true, attach: () => {} };
+  }
+  const key = operatorMovedKey(mailboxOf(operator.email), account.id);
+  const attach = await withinLimit(kv, key, { ...wanted, limitMicroVnd: authority.limitMicroVnd });
+  return attach === undefined ? { ok: false, why: "limit" } : { ok: true, attach };
+}
+
+/**
+ * Decides whether an operator may promise an amount in campaigns without a second operator: the same
+ * limit as for one account, over all campaigns of 24 hours. Returns what the commit has to check and
+ * write; `undefined` if a second operator must agree.
+ */
+export async function authorizePromise(
+  kv: KeyValueStore,
+  wanted: Pick<WantedMovement, "operator" | "amountMicroVnd" | "nowMs"> & {
+    readonly limitMicroVnd: bigint;
+  },
+): Promise<((operation: AtomicWrite) => void) | undefined> {
+  return await withinLimit(kv, operatorPromisedKey(mailboxOf(wanted.operator.email)), wanted);
+}
+
+async function withinLimit(
+  kv: KeyValueStore,
+  key: Deno.KvKey,
+  wanted: Pick<WantedMovement, "amountMicroVnd" | "nowMs"> & { readonly limitMicroVnd: bigint },
+): Promise<((operation: AtomicWrite) => void) | undefined> {
+  const entry = await kv.get<MovedAlone>(key);
+  const moved = withMovement(entry.value ?? [], wanted);
+  const sumMicroVnd = moved.reduce(
+    (sum, { givenMicroVnd, takenMicroVnd }) =>
+      sum + (wanted.amountMicroVnd > 0n ? givenMicroVnd : takenMicroVnd),
+    0n,
+  );
+  if (sumMicroVnd > wanted.limitMicroVnd) return undefined;
+  return (operation) =>
+    void operation.check(entry).set(entry.key, moved, { expireIn: movedAloneMs });
+}
+
+function withMovement(
+  moved: MovedAlone,
+  { amountMicroVnd, nowMs }: Pick<WantedMovement, "amountMicroVnd" | "nowMs">,
+): MovedAlone {
+  const quarter = Math.floor(nowMs / quarterMs);
+  const now = moved.find((row) => row.quarter === quarter) ??
+    { quarter, givenMicroVnd: 0n, takenMicroVnd: 0n };
+  const counting = moved.filter((row) =>
+    row.quarter !== quarter && (row.quarter + 1) * quarterMs + windowMs > nowMs
+  );
+  return [
+    ...counting,
+    amountMicroVnd > 0n
+      ? { ...now, givenMicroVnd: now.givenMicroVnd + amountMicroVnd }
+      : { ...now, takenMicroVnd: now.takenMicroVnd - amountMicroVnd },
+  ];
+}

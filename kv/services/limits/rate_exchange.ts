@@ -1,0 +1,211 @@
+/**
+ * Tells other instances what calls here have used of rate limits, and learns what calls there have.
+ *
+ * It runs only while calls count against limits, in the background: no call waits for it. Each instance writes pages of
+ * its own, so that writers never compete, and reads those of all.
+ *
+ * - Folder `kv/services/limits/`: rate limits that hold over several instances.
+ * - In: the book of this process, pages of other instances.
+ * - Out: pages of this instance; the sums of others in the book.
+ * - Never: makes a call wait, or writes while no call counts against a limit.
+ */
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import type { Timer } from "../../../core/lib/time/deadlines.ts";
+import type { ProcessRateBook } from "../../../core/limits/rate_book.ts";
+import { rateWindowMs } from "../../../core/limits/minute_window.ts";
+import type { SharedUse } from "../../../core/limits/subject_use.ts";
+import { rateUseKey, rateUseOf, rateUsePrefix } from "../../engine/schema/keys.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+
+/**
+ * Milliseconds between two exchanges: a burst that two instances take at the same time is known to both half a second
+ * later, for two commits and two reads a second.
+ */
+const exchangeMs = 500;
+
+/** Milliseconds after which the calls that run at a silent instance do not count any more: ten exchanges. */
+const silentMs = 5_000;
+
+/** Milliseconds that a page lives: longer than what is in it counts. */
+const pageExpireMs = 120_000;
+
+/** Subjects on a page, at about 100 bytes each: below the 64 KiB of a value. */
+const subjectsPerPage = 400;
+
+/** Pages of an instance. Beyond them, those that were not used for the longest time count at this instance alone. */
+const mostPages = 10;
+
+/** A page as it is stored. */
+interface Page {
+  /** Another number in each version, by which readers see that the instance lives. */
+  readonly beat: number;
+  readonly uses: readonly (readonly [id: string, use: SharedUse])[];
+}
+
+/** What is known of another instance. */
+interface Peer {
+  beat: number;
+  heardAtMs: number;
+  uses: ReadonlyMap<string, SharedUse>;
+}
+
+export interface RateExchangeOptions {
+  readonly kv: KeyValueStore;
+  readonly book: ProcessRateBook;
+  readonly clock: Pick<Clock, "monotonicMs">;
+  readonly timer: Timer;
+  /** Instances that may be there when no call has counted for a while. */
+  readonly assumedInstances: number;
+  /** Called with the error of an exchange, which is tried again. */
+  readonly onFailure: (error: unknown) => void;
+}
+
+/** The exchange of one process. */
+export class RateExchange {
+  readonly #options: RateExchangeOptions;
+  readonly #instance = crypto.randomUUID();
+  readonly #peers = new Map<string, Peer>();
+  #beat = 0;
+  #writtenPages = 0;
+  #wasUsed = false;
+  #running: Promise<void> | undefined;
+  #stopTimer: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(options: RateExchangeOptions) {
+    this.#options = options;
+  }
+
+  /** A call asks for admission under a limit: the exchange begins unless it runs. */
+  used(): void {
+    this.#wasUsed = true;
+    if (this.#isClosed || this.#running !== undefined || this.#stopTimer !== undefined) return;
+    this.#start();
+  }
+
+  /** Exchanges once. Never throws. */
+  async exchange(): Promise<void> {
+    const { book, clock, onFailure } = this.#options;
+    try {
+      await this.#write();
+      await this.#read();
+    } catch (error) {
+      // Without the store each instance goes on with what it knows: a limit is no reason to stop serving.
+      onFailure(error);
+    }
+    const nowMs = clock.monotonicMs();
+    let instances = 1;
+    for (const { heardAtMs } of this.#peers.values()) {
+      if (nowMs - heardAtMs <= silentMs) instances++;
+    }
+    book.exchanged(instances);
+  }
+
+  /** Ends the exchange, and lets other instances forget this one. */
+  async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#stopTimer?.();
+    await this.#running;
+    await this.#remove(0).catch(this.#options.onFailure);
+  }
+
+  #start(): void {
+    this.#stopTimer = undefined;
+    this.#wasUsed = false;
+    this.#running = this.exchange().then(() => {
+      this.#running = undefined;
+      if (this.#isClosed) return;
+      this.#stopTimer = this.#options.timer.start(() => this.#continue(), exchangeMs);
+    });
+  }
+
+  /** Exchanges again, or rests if no call counts any more. */
+  #continue(): void {
+    if (this.#wasUsed || this.#writtenPages > 0) return this.#start();
+    this.#stopTimer = undefined;
+    // What others do is not known from here on.
+    for (const peer of this.#peers.values()) this.#silence(peer);
+    this.#options.book.exchanged(this.#options.assumedInstances);
+  }
+
+  async #write(): Promise<void> {
+    const { kv, book } = this.#options;
+    const told = book.tell().slice(-mostPages * subjectsPerPage);
+    const pages = Math.ceil(told.length / subjectsPerPage);
+    this.#beat++;
+    for (let page = 0; page < pages; page++) {
+      const uses = told.slice(page * subjectsPerPage, (page + 1) * subjectsPerPage);
+      const value: Page = { beat: this.#beat, uses };
+      await kv.set(rateUseKey(this.#instance, page), value, { expireIn: pageExpireMs });
+    }
+    await this.#remove(pages);
+    this.#writtenPages = pages;
+  }
+
+  /** Removes pages that are not needed any more. */
+  async #remove(from: number): Promise<void> {
+    for (let page = from; page < this.#writtenPages; page++) {
+      await this.#options.kv.delete(rateUseKey(this.#instance, page));
+    }
+  }
+
+  async #read(): Promise<void> {
+    const { kv, clock } = this.#options;
+    const nowMs = clock.monotonicMs();
+    const beats = new Map<string, number>();
+    const uses = new Map<string, Map<string, SharedUse>>();
+    for await (const { key, value } of kv.list<Page>({ prefix: rateUsePrefix() })) {
+      const { instance } = rateUseOf(key);
+      if (instance === this.#instance) continue;
+      beats.set(instance, Math.max(beats.get(instance) ?? 0, value.beat));
+      let known = uses.get(instance);
+      if (known === undefined) uses.set(instance, known = new Map());
+      for (const [id, use] of value.uses) known.set(id, use);
+    }
+    for (const [instance, peer] of this.#peers) {
+      if (!uses.has(instance)) this.#forget(instance, peer);
+    }
+    for (const [instance, told] of uses) {
+      this.#hear(instance, beats.get(instance) ?? 0, told, nowMs);
+    }
+  }
+
+  #hear(
+    instance: string,
+    beat: number,
+    uses: ReadonlyMap<string, SharedUse>,
+    nowMs: number,
+  ): void {
+    const peer = this.#peers.get(instance);
+    if (peer?.beat === beat) {
+      if (nowMs - peer.heardAtMs > silentMs) this.#silence(peer);
+      return;
+    }
+    const { book } = this.#options;
+    const isRecent = peer !== undefined && nowMs - peer.heardAtMs < rateWindowMs;
+    for (const [id, use] of uses) book.adopt(id, use, peer?.uses.get(id), isRecent);
+    for (const [id, former] of peer?.uses ?? []) {
+      if (!uses.has(id)) book.adopt(id, undefined, former);
+    }
+    this.#peers.set(instance, { beat, heardAtMs: nowMs, uses });
+  }
+
+  /** The calls that ran at an instance which does not tell any more have ended with it. */
+  #silence(peer: Peer): void {
+    const uses = new Map<string, SharedUse>();
+    for (const [id, former] of peer.uses) {
+      if (former.running === 0) uses.set(id, former);
+      else {
+        const ended = { ...former, running: 0 };
+        this.#options.book.adopt(id, ended, former);
+        uses.set(id, ended);
+      }
+    }
+    peer.uses = uses;
+  }
+
+  #forget(instance: string, peer: Peer): void {
+    for (const [id, former] of peer.uses) this.#options.book.adopt(id, undefined, former);
+    this.#peers.delete(instance);
+  }
+}

@@ -1,0 +1,74 @@
+/** Checks the versions of the catalogue: one chain, a head that names versions of it, and contents as they were written. */
+import { readContents } from "../../catalog/contents.ts";
+import {
+  type CatalogHead,
+  type CatalogVersion,
+  type HeadVersion,
+  keptVersions,
+  readHead,
+} from "../../catalog/versions.ts";
+import { catalogVersionsPrefix, versionOfKey } from "../../../engine/schema/keys.ts";
+import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import type { Problem } from "./verify_account.ts";
+
+/** What the check is told. */
+export interface CatalogCheck {
+  /** The highest version on a receipt that was read; 0: none names one. */
+  readonly latestOnReceipts: number;
+  /** Whether the contents of all kept versions are read, or only those in force and scheduled. */
+  readonly isFull: boolean;
+}
+
+function headProblems(head: CatalogHead, rows: ReadonlyMap<number, CatalogVersion>): string[] {
+  const named: HeadVersion[] = head.scheduled === undefined ? [head] : [head, head.scheduled];
+  return named.flatMap(({ version, digest }) => {
+    const row = rows.get(version);
+    if (row === undefined) return [`the head names version ${version}, which is not there`];
+    return row.digest === digest ? [] : [`the head has another digest of version ${version}`];
+  });
+}
+
+function chainProblems(rows: ReadonlyMap<number, CatalogVersion>, newest: number): string[] {
+  const problems: string[] = [];
+  for (let version = 1; version <= newest; version++) {
+    const row = rows.get(version);
+    if (row === undefined) problems.push(`version ${version} is missing`);
+    else if (row.version !== version) {
+      problems.push(`the row of version ${version} says ${row.version}`);
+    } else if (row.parent === undefined ? version !== 1 : row.parent >= version) {
+      problems.push(`version ${version} follows ${row.parent ?? "none"}`);
+    }
+  }
+  return problems;
+}
+
+/** Lists what is wrong. Versions that are made meanwhile are not looked at. */
+export async function catalogProblems(
+  kv: KeyValueStore,
+  { latestOnReceipts, isFull }: CatalogCheck,
+): Promise<Problem[]> {
+  const head = await readHead(kv);
+  const newest = head?.newest ?? 0;
+  const rows = new Map<number, CatalogVersion>();
+  const entries = kv.list<CatalogVersion>({ prefix: catalogVersionsPrefix() });
+  for await (const { key, value } of entries) rows.set(versionOfKey(key), value);
+  const details = [
+    ...(head === undefined ? [] : headProblems(head, rows)),
+    ...chainProblems(rows, newest),
+  ];
+  if (latestOnReceipts > newest) {
+    details.push(`a receipt names version ${latestOnReceipts}, the newest is ${newest}`);
+  }
+  const read = [...rows.values()].filter(({ version }) =>
+    version <= newest &&
+    (isFull
+      ? version > newest - keptVersions
+      : version === head?.version || version === head?.scheduled?.version)
+  );
+  for (const row of read) {
+    if (await readContents(kv, row) === undefined) {
+      details.push(`the contents of version ${row.version} are missing or damaged`);
+    }
+  }
+  return details.map((detail) => ({ kind: "catalog", detail }));
+}

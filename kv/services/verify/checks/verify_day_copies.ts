@@ -1,0 +1,103 @@
+/** Checks that the copies of day sums by day equal the day sums: both are written in one commit. */
+import { InvariantError } from "../../../../core/lib/base/assert.ts";
+import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
+import {
+  type DaySumCell,
+  daySumCellKey,
+  sameUsage,
+  usageSum,
+} from "../../../money/receipts/day_sums.ts";
+import {
+  dayCopiesPrefix,
+  dayCopiesRange,
+  dayCopyKey,
+  dayCopyOf,
+  daySumCellOf,
+  daySumsPrefix,
+} from "../../../engine/schema/keys.ts";
+import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import { wholeKind } from "../../../engine/store/whole_kind.ts";
+import type { Problem } from "./verify_account.ts";
+import { sumId } from "./verify_sums.ts";
+
+/** A day that sorts behind all days. */
+const endOfTime = "9999-12-31";
+
+const cellsPerRead = Math.floor(keysPerRead / 2);
+
+function isRight(sum: unknown, copy: unknown): boolean {
+  try {
+    const usage = sum === null ? undefined : usageSum(sum);
+    if (usage?.providers === undefined) return copy === null;
+    return copy !== null && sameUsage(usage, usageSum(copy));
+  } catch (error) {
+    if (error instanceof InvariantError) return false;
+    throw error;
+  }
+}
+
+/** Reads sums and copies of one moment. */
+async function wrongAmong(
+  kv: KeyValueStore,
+  cells: readonly DaySumCell[],
+): Promise<DaySumCell[]> {
+  const keys = cells.flatMap((cell) => [daySumCellKey(cell), dayCopyKey(cell)]);
+  const rows = await kv.getMany<unknown[]>(keys);
+  return cells.filter((_, at) => !isRight(rows[at * 2]!.value, rows[at * 2 + 1]!.value));
+}
+
+/** Lists the cells whose copy is wrong, missing or too much. */
+export async function copyDisagreements(
+  kv: KeyValueStore,
+  cells: Iterable<DaySumCell> | AsyncIterable<DaySumCell>,
+): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  let some: DaySumCell[] = [];
+  const check = async () => {
+    for (const cell of await wrongAmong(kv, some)) {
+      const { accountId } = cell;
+      const detail = `the copy of the day sum ${sumId(cell)} is wrong`;
+      problems.push({ accountId, kind: "rollup", detail });
+    }
+    some = [];
+  };
+  for await (const cell of cells) {
+    some.push(cell);
+    if (some.length >= cellsPerRead) await check();
+  }
+  if (some.length > 0) await check();
+  return problems;
+}
+
+/** Lists the cells of the copies from a day on, of all if there is no day. */
+export async function* copiedCells(
+  kv: KeyValueStore,
+  fromDay: string | undefined,
+  slices: TimeSlices | undefined,
+): AsyncGenerator<DaySumCell> {
+  const selector = fromDay === undefined
+    ? { prefix: dayCopiesPrefix() }
+    : dayCopiesRange({ fromDay, toDay: endOfTime });
+  for await (const { key } of wholeKind(kv, selector, slices)) yield dayCopyOf(key);
+}
+
+async function* sumsWithCosts(
+  kv: KeyValueStore,
+  slices: TimeSlices | undefined,
+): AsyncGenerator<DaySumCell> {
+  for await (const { key, value } of wholeKind(kv, { prefix: daySumsPrefix() }, slices)) {
+    const isMarked = typeof value === "object" && value !== null && "providers" in value;
+    if (isMarked) yield daySumCellOf(key);
+  }
+}
+
+/** Checks all copies and all day sums. */
+export async function allCopyProblems(
+  kv: KeyValueStore,
+  slices: TimeSlices | undefined,
+): Promise<Problem[]> {
+  const missing = await copyDisagreements(kv, sumsWithCosts(kv, slices));
+  const details = new Set(missing.map(({ detail }) => detail));
+  const surplus = await copyDisagreements(kv, copiedCells(kv, undefined, slices));
+  return [...missing, ...surplus.filter(({ detail }) => !details.has(detail))];
+}

@@ -1,0 +1,75 @@
+/**
+ * Checks that sums of refunds equal the refund lines of the ledger, each in the cell of its call,
+ * and that no call got back more than it cost.
+ */
+import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
+import { listBatchRows } from "../../../engine/store/whole_kind.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "../../../engine/schema/keys.ts";
+import type { LedgerEntry } from "../../../money/ledger/ledger.ts";
+import { maxReceiptsPerRead, readReceipts } from "../../../money/receipts/receipts.ts";
+import { refundOperationId, refundSum } from "../../../money/ledger/refunds.ts";
+import { daySumCell } from "../../../money/receipts/day_sums.ts";
+import { sumId } from "./verify_sums.ts";
+import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
+
+/** Returns the cell of a sum of refunds, named like the day sum of its receipts. */
+export function refundCellId(key: Deno.KvKey): string {
+  return sumId(daySumCellOf(key));
+}
+
+/** Whether a ledger row is a refund of a call. */
+export function isRefund(value: unknown): value is LedgerEntry {
+  return typeof value === "object" && value !== null && "kind" in value && value.kind === "refund";
+}
+
+/** Lists what is wrong with the refunds of one account. Its refunds bound the memory. */
+export async function refundDisagreements(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<string[]> {
+  const found: string[] = [];
+  const lines = new Map<RequestId, LedgerEntry>();
+  const page = { batchSize: listBatchRows };
+  for await (const { value } of kv.list({ prefix: ledgerPrefix(accountId) }, page)) {
+    if (!isRefund(value)) continue;
+    const { ledgerId, requestId, operationId } = value;
+    if (requestId === undefined || operationId !== refundOperationId(requestId)) {
+      found.push(`the refund ${ledgerId} does not name its call`);
+    } else lines.set(requestId, value);
+  }
+  const right = await sumLines(kv, accountId, lines, found);
+  for await (const entry of kv.list({ prefix: refundSumsOfPrefix(accountId) }, page)) {
+    const cell = refundCellId(entry.key);
+    if (refundSum(entry) !== right.get(cell)) found.push(`the refunds of ${cell} are wrong`);
+    right.delete(cell);
+  }
+  for (const cell of right.keys()) found.push(`the refunds of ${cell} are not summed up`);
+  return found;
+}
+
+async function sumLines(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  lines: ReadonlyMap<RequestId, LedgerEntry>,
+  found: string[],
+): Promise<Map<string, bigint>> {
+  const sums = new Map<string, bigint>();
+  const missing = new Set(lines.keys());
+  const ids = [...missing];
+  for (let at = 0; at < ids.length; at += maxReceiptsPerRead) {
+    for (const receipt of await readReceipts(kv, ids.slice(at, at + maxReceiptsPerRead))) {
+      const amountMicroVnd = lines.get(receipt.requestId)?.amountMicroVnd ?? 0n;
+      if (receipt.accountId !== accountId) continue;
+      missing.delete(receipt.requestId);
+      if (amountMicroVnd > receipt.costMicroVnd) {
+        const [back, paid] = [amountMicroVnd, receipt.costMicroVnd].map(formatVnd);
+        found.push(`${back} VND went back of ${paid} for ${receipt.requestId}`);
+      }
+      const cell = sumId(daySumCell(receipt));
+      sums.set(cell, (sums.get(cell) ?? 0n) + amountMicroVnd);
+    }
+  }
+  for (const requestId of missing) found.push(`the refunded call ${requestId} has no receipt`);
+  return sums;
+}

@@ -1,0 +1,195 @@
+/**
+ * Computes what calls cost an account: from day sums that are verified, else from the receipts. An
+ * account in use has a few unverified sums, those of today, beside years of receipts that need not
+ * be read again.
+ */
+import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
+import { beforeIdsOf } from "../../../../core/lib/ids/ids.ts";
+import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
+import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
+import {
+  daySumCellOf,
+  daySumsOfPrefix,
+  indexPageKey,
+  indexPagesPrefix,
+} from "../../../engine/schema/keys.ts";
+import { pageIds } from "../../../money/receipts/receipt_index.ts";
+import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
+import { readReceipts } from "../../../money/receipts/receipts.ts";
+import {
+  addReceipts,
+  type DaySumCell,
+  daySumCell,
+  daySumCellKey,
+  noUsage,
+  sameUsage,
+  type UsageSum,
+  usageSum,
+} from "../../../money/receipts/day_sums.ts";
+import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
+
+/** Receipts of an account that verification has in memory at once. */
+const verifyReceiptsAtOnce = 1_000;
+
+/** Returns the name of a day sum: its key as a text. */
+export function sumId(cell: DaySumCell): string {
+  return daySumCellKey(cell).join(" ");
+}
+
+/** What a scan of the store found out about day sums. */
+export interface ProvedSums {
+  /** Versions of the sums that were right: a row with the same version is still right. */
+  readonly versions: ReadonlyMap<string, string>;
+  /** Sums that have receipts but no row. */
+  readonly unwritten: ReadonlyMap<string, DaySumCell>;
+}
+
+/** A day sum as it was read. */
+export interface DaySum {
+  readonly cell: DaySumCell;
+  readonly sum: UsageSum;
+  readonly versionstamp: string;
+}
+
+/** The day sums of an account, by name. */
+export type DaySums = ReadonlyMap<string, DaySum>;
+
+/** Reads the day sums of an account. */
+export async function readDaySums(kv: KeyValueStore, accountId: AccountId): Promise<DaySums> {
+  const sums = new Map<string, DaySum>();
+  for await (const entry of kv.list<unknown>({ prefix: daySumsOfPrefix(accountId) })) {
+    const cell = daySumCellOf(entry.key);
+    const { versionstamp } = entry;
+    sums.set(sumId(cell), { cell, sum: usageSum(entry.value), versionstamp });
+  }
+  return sums;
+}
+
+/** Equal for two readings if and only if no day sum changed in between. */
+export function versionOf(sums: DaySums): string {
+  return [...sums.values()].map(({ versionstamp }) => versionstamp).join();
+}
+
+/** The sums of some receipts. */
+export interface ReceiptSums {
+  readonly sums: ReadonlyMap<string, UsageSum>;
+  readonly costMicroVnd: bigint;
+  /** Number of receipts that should exist but do not. */
+  readonly missing: number;
+}
+
+/**
+ * Receipts that {@linkcode KnownReceipts} keeps at most, some 20 MB.
+ */
+const mostKnownReceipts = 20_000;
+
+/** Receipts of one account that were read before: they never change, so a repeated check reads only new ones. */
+export class KnownReceipts {
+  readonly #receipts = new Map<RequestId, Receipt>();
+
+  /** Reads the receipts of these calls that exist. */
+  async read(kv: KeyValueStore, ids: readonly RequestId[]): Promise<Receipt[]> {
+    const missing = ids.filter((id) => !this.#receipts.has(id));
+    const known = ids.flatMap((id) => this.#receipts.get(id) ?? []);
+    const read = missing.length === 0 ? [] : await readReceipts(kv, missing);
+    for (const receipt of read) {
+      if (this.#receipts.size >= mostKnownReceipts) break;
+      this.#receipts.set(receipt.requestId, receipt);
+    }
+    return [...known, ...read];
+  }
+}
+
+/** Reads and sums receipts, except those of sums in `proved`. */
+export async function sumReceipts(
+  kv: KeyValueStore,
+  ids: readonly RequestId[],
+  { slices, proved, receipts }: {
+    readonly slices: TimeSlices | undefined;
+    readonly proved?: ReadonlySet<string>;
+    readonly receipts: KnownReceipts;
+  },
+): Promise<ReceiptSums> {
+  const sums = new Map<string, UsageSum>();
+  let costMicroVnd = 0n;
+  let found = 0;
+  for (let at = 0; at < ids.length; at += verifyReceiptsAtOnce) {
+    for (const receipt of await receipts.read(kv, ids.slice(at, at + verifyReceiptsAtOnce))) {
+      found++;
+      const id = sumId(daySumCell(receipt));
+      if (proved?.has(id)) continue;
+      sums.set(id, addReceipts(sums.get(id) ?? noUsage, [receipt]));
+      costMicroVnd += receipt.costMicroVnd;
+    }
+    await slices?.rest();
+  }
+  return { sums, costMicroVnd, missing: ids.length - found };
+}
+
+/**
+ * The cost of the indexed calls of an account, and the day sums that differ from their receipts.
+ */
+export interface IndexedCalls {
+  readonly costMicroVnd: bigint;
+  readonly missing: number;
+  readonly wrongSums: readonly string[];
+}
+
+/**
+ * Sums the indexed calls of an account. The ids of the days without verified sums bound the memory.
+ */
+export async function checkIndexedCalls(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { stored, known, slices, receipts = new KnownReceipts() }: {
+    readonly stored: DaySums;
+    readonly known: ProvedSums;
+    readonly slices: TimeSlices | undefined;
+    readonly receipts?: KnownReceipts;
+  },
+): Promise<IndexedCalls> {
+  const proved = new Set<string>();
+  const openDays: string[] = [];
+  let costMicroVnd = 0n;
+  for (const [id, { cell, sum, versionstamp }] of stored) {
+    if (known.versions.get(id) === versionstamp) {
+      proved.add(id);
+      costMicroVnd += sum.costMicroVnd;
+    } else openDays.push(cell.day);
+  }
+  for (const cell of known.unwritten.values()) {
+    if (cell.accountId === accountId) openDays.push(cell.day);
+  }
+  const firstDay = openDays.sort()[0];
+  const ids = firstDay === undefined ? [] : await indexedSince(kv, accountId, firstDay);
+  const read = await sumReceipts(kv, ids, { slices, proved, receipts });
+  const open = new Set([...stored.keys(), ...read.sums.keys()]).difference(proved);
+  return {
+    costMicroVnd: costMicroVnd + read.costMicroVnd,
+    missing: read.missing,
+    wrongSums: [...open].filter((id) => {
+      return !sameUsage(stored.get(id)?.sum ?? noUsage, read.sums.get(id) ?? noUsage);
+    }),
+  };
+}
+
+const dayMs = 86_400_000;
+
+/**
+ * Reads the indexed calls from a day on, and some earlier ones: an id has the age of its call, but
+ * by another reading of the clock.
+ */
+async function indexedSince(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  day: string,
+): Promise<RequestId[]> {
+  const before = beforeIdsOf("request", vietnamDayStartMs(day) - dayMs);
+  const selector = {
+    prefix: indexPagesPrefix(accountId),
+    start: indexPageKey(accountId, before),
+  };
+  const ids: RequestId[] = [];
+  for await (const page of kv.list<unknown>(selector)) ids.push(...pageIds(page));
+  return ids;
+}

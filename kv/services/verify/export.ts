@@ -1,0 +1,184 @@
+/**
+ * Exports the whole store as JSON lines, one record each, for audits, evidence and migrations.
+ * Amounts are decimal strings of µVND, bytes are base64.
+ *
+ * Every kind of row is listed here, so that none is forgotten: it is exported, or the reason why
+ * not is given. No secret is exported: a reader of the file can neither sign in, nor make calls,
+ * nor decrypt what is sealed.
+ */
+import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
+import { decodeBatch } from "../../engine/store/batches.ts";
+import {
+  receiptPageKey,
+  type RowKind,
+  rowKinds,
+  rowsOfKindPrefix,
+} from "../../engine/schema/keys.ts";
+import { withoutSignUpSecrets } from "../../engine/outbox/mail.ts";
+import { decodeReceiptPage } from "../../money/receipts/receipt_pages.ts";
+import { wholeKind } from "../../engine/store/whole_kind.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+
+interface ExportedRecord {
+  readonly key: Deno.KvKey;
+  readonly value: unknown;
+}
+
+/** Returns the records that are exported of a row. */
+type Exported = (entry: Deno.KvEntry<unknown>) => ExportedRecord[];
+
+/**
+ * The reason why a kind of row is not exported. `secret`: it grants access, or would help to guess
+ * what does. `repeated`: an index whose content is in other records. `passing`: counters and rights
+ * that only running instances use.
+ */
+type StayingReason = "secret" | "repeated" | "passing";
+
+const decisions: Readonly<Record<RowKind, Exported | StayingReason>> = {
+  account: whole,
+  account_by_email: "repeated",
+  account_by_identity: "repeated",
+  account_password: "secret",
+  account_session: "secret",
+  active_api_keys: "repeated",
+  announcement: whole,
+  api_key: ({ key, value }) => [{ key, value: without(value, ["hash", "sealed", "previous"]) }],
+  api_key_by_hash: "secret",
+  api_key_of_form: "passing",
+  approval: whole,
+  approval_of_form: whole,
+  availability: "passing",
+  availability_day: "passing",
+  bank_event: whole,
+  bank_event_by_time: "repeated",
+  bank_event_unmatched: whole,
+  bank_movement: whole,
+  bank_movement_guard: "passing",
+  bank_reference: "repeated",
+  bank_review: whole,
+  bank_unreadable: whole,
+  bank_unreadable_closed: whole,
+  bonus_due: whole,
+  call_order: "passing",
+  campaign: whole,
+  catalog_content: whole,
+  catalog_piece: whole,
+  catalog_version: whole,
+  checkpoint: whole,
+  checkpoint_balances: "repeated",
+  checkpoint_head: "repeated",
+  control: whole,
+  grant: whole,
+  grant_book: whole,
+  grant_count: whole,
+  grant_expiry: "repeated",
+  failed_of: "repeated",
+  indexer: "passing",
+  instance: whole,
+  invoice: whole,
+  invoice_by_account: "repeated",
+  invoice_file: whole,
+  invoice_of_order: whole,
+  invoice_profile: whole,
+  invoice_settings: whole,
+  known_place: "secret",
+  lease: whole,
+  ledger: whole,
+  ledger_by_time: "repeated",
+  ledger_operation: "repeated",
+  low_balance_watch: "repeated",
+  mail_token: "secret",
+  operator_audit: whole,
+  operator_moved: "passing",
+  operator_session: "secret",
+  outbox: work,
+  outbox_dead: work,
+  provider_claim: whole,
+  rate_card: whole,
+  rate_limit: "passing",
+  rate_use: "passing",
+  receipt: (entry) =>
+    decodeReceiptPage(entry).map((receipt) => ({
+      key: receiptPageKey(receipt.requestId),
+      value: receipt,
+    })),
+  receipts_of: "repeated",
+  refunded: whole,
+  refused_call: whole,
+  refused_call_by_id: "repeated",
+  refused_hours: "passing",
+  second_factor: "secret",
+  session: "secret",
+  settled: (entry) => [{ key: entry.key, value: decodeBatch(entry).parts }],
+  sign_in_flow: "secret",
+  signup_credit: whole,
+  store: "passing",
+  topup_by_account: "repeated",
+  topup_of_form: "passing",
+  topup_open: "repeated",
+  topup_order: whole,
+  topup_payment: whole,
+  usage: whole,
+  usage_by_day: "repeated",
+  usage_hours: "repeated",
+  video: whole,
+  video_open: "repeated",
+  video_order: "passing",
+  voucher: whole,
+  wallet: whole,
+  write_probe: "passing",
+};
+
+function whole({ key, value }: Deno.KvEntry<unknown>): ExportedRecord[] {
+  return [{ key, value }];
+}
+
+function work({ key, value }: Deno.KvEntry<unknown>): ExportedRecord[] {
+  if (typeof value !== "object" || value === null || !("payload" in value)) return [{ key, value }];
+  return [{ key, value: { ...value, payload: withoutSignUpSecrets(value.payload) } }];
+}
+
+function without(value: unknown, fields: readonly string[]): unknown {
+  if (typeof value !== "object" || value === null) return undefined;
+  return Object.fromEntries(Object.entries(value).filter(([field]) => !fields.includes(field)));
+}
+
+function plain(_field: string, value: unknown): unknown {
+  if (typeof value === "bigint") return value.toString();
+  if (value instanceof Uint8Array) return value.toBase64();
+  if (value instanceof Map) return [...value];
+  if (value instanceof Set) return [...value];
+  return value;
+}
+
+/**
+ * Streams the records in key order, each a line `{"key":[…],"value":…}` with its newline. Memory is
+ * bounded. Beside a live service each record is correct, but records are of different moments;
+ * `slices` let calls run in between.
+ *
+ * @example
+ * ```ts
+ * import { exportRecords } from "./export.ts";
+ * using kv = await Deno.openKv(":memory:");
+ * await kv.set(["wallet", "acc_1"], { availableMicroVnd: 5n });
+ * await kv.set(["session", "secret"], {});
+ * const lines = await Array.fromAsync(exportRecords(kv));
+ * if (lines.join() !== '{"key":["wallet","acc_1"],"value":{"availableMicroVnd":"5"}}\n') {
+ *   throw new Error(lines.join());
+ * }
+ * ```
+ */
+export async function* exportRecords(
+  kv: KeyValueStore,
+  slices?: TimeSlices,
+): AsyncGenerator<string> {
+  for (const kind of rowKinds) {
+    const recordsOf = decisions[kind];
+    if (typeof recordsOf === "string") continue;
+    for await (const entry of wholeKind<unknown>(kv, { prefix: rowsOfKindPrefix(kind) }, slices)) {
+      for (const { key, value } of recordsOf(entry)) {
+        yield `${JSON.stringify({ key, value }, plain)}\n`;
+      }
+    }
+  }
+}

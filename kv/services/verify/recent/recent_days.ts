@@ -1,0 +1,275 @@
+/**
+ * Verifies the days that are not sealed yet, and every wallet against its sealed balance, in as many passes over those
+ * days as the memory needs.
+ */
+import { InvariantError } from "../../../../core/lib/base/assert.ts";
+import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
+import { beforeIdsOf } from "../../../../core/lib/ids/ids.ts";
+import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
+import {
+  claimCellOf,
+  claimDaysRange,
+  receiptPageKey,
+  receiptsPrefix,
+} from "../../../engine/schema/keys.ts";
+import { claimSum, ClaimSums } from "../../../money/ledger/provider_claims.ts";
+import { decodeReceiptPage } from "../../../money/receipts/receipt_pages.ts";
+import { listBatches } from "../../../engine/store/batches.ts";
+import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import { readAhead } from "../../../engine/store/read_ahead.ts";
+import { wholeKind } from "../../../engine/store/whole_kind.ts";
+import { openWithoutTask, verifyVideosOf } from "../../videos/verify.ts";
+import { type DayBalance, DayBalancePages } from "../days/day_balances.ts";
+import { DayDigests } from "../days/day_digests.ts";
+import { inParallel } from "../../../engine/store/in_parallel.ts";
+import { indexedIds } from "./recent_index.ts";
+import { type RecentAccountOptions, verifyRecentAccount } from "./recent_account.ts";
+import { RecentScan } from "./recent_scan.ts";
+import { lookAgain } from "./recent_second_look.ts";
+import type { RecentBounds, RecentTally } from "./recent_sums.ts";
+import type { Problem } from "../checks/verify_account.ts";
+import { catalogProblems } from "../checks/verify_catalog.ts";
+import { creditProblems } from "../checks/verify_credits.ts";
+import { claimDisagreements } from "../checks/verify_claims.ts";
+import { copiedCells, copyDisagreements } from "../checks/verify_day_copies.ts";
+import { type AccountPrints, isIndexed, readable } from "../checks/verify_index.ts";
+import { refundDisagreements } from "../checks/verify_refunds.ts";
+
+/** Accounts and day sums in memory at once, some 150 MB; more of them take more passes. */
+const recentRowsAtOnce = 400_000;
+
+/** Milliseconds of the pauses before further readings of accounts in use. */
+const restPausesMs = [200, 1_000, 3_000] as const;
+
+export interface RecentDaysOptions {
+  readonly bounds: RecentBounds;
+  readonly openings: () => AsyncIterable<DayBalance>;
+  readonly slices: TimeSlices | undefined;
+  readonly pause: (durationMs: number) => Promise<void>;
+  readonly rowsAtOnce?: number | undefined;
+}
+
+/** What was found. */
+export interface RecentDays {
+  readonly problems: readonly Problem[];
+  /** Accounts that kept changing. */
+  readonly moving: readonly AccountId[];
+  readonly digests: DayDigests;
+  /** The balances at the end of the last day that is over. */
+  readonly closings: DayBalancePages;
+  readonly accounts: number;
+  readonly receipts: number;
+  readonly availableMicroVnd: bigint;
+  readonly leasedMicroVnd: bigint;
+  readonly owedMicroVnd: bigint;
+  readonly ledgerMicroVnd: bigint;
+  readonly chargedMicroVnd: bigint;
+}
+
+/** Verifies everything since the first day that is not sealed. */
+export async function verifyRecentDays(
+  kv: KeyValueStore,
+  options: RecentDaysOptions,
+): Promise<RecentDays> {
+  const { bounds, openings, slices } = options;
+  const problems: Problem[] = [];
+  const moving: AccountId[] = [];
+  const digests = new DayDigests();
+  const claims = new ClaimSums();
+  const closings = new DayBalancePages();
+  const totals = { accounts: 0, receipts: 0, available: 0n, leased: 0n, owed: 0n };
+  let ledger = 0n;
+  let charged = 0n;
+  let latestOnReceipts = 0;
+  let from: AccountId | undefined;
+  do {
+    const isFirst = from === undefined;
+    const scan: RecentScan = new RecentScan(kv, {
+      bounds,
+      openings,
+      from,
+      rowsAtOnce: options.rowsAtOnce ?? recentRowsAtOnce,
+      closings,
+      digests: isFirst ? digests : undefined,
+      claims: isFirst ? claims : undefined,
+      slices,
+    });
+    await scan.run();
+    totals.accounts += scan.totals.accounts;
+    totals.receipts += scan.receipts;
+    latestOnReceipts = Math.max(latestOnReceipts, scan.latestCatalogVersion);
+    totals.available += scan.totals.available;
+    totals.leased += scan.totals.leased;
+    totals.owed += scan.totals.owed;
+    for (const tally of scan.sums.tallies.values()) {
+      ledger += tally.ledgerMicroVnd;
+      charged += tally.chargedMicroVnd;
+    }
+    problems.push(...scan.problems);
+    const second = await settleSuspects(kv, scan, options);
+    problems.push(...second.problems);
+    moving.push(...second.moving);
+    problems.push(...await otherProblems(kv, scan, options));
+    const cells = [...scan.sums.cells.values()].filter(({ old, recent }) =>
+      old.providers !== undefined || recent?.providers !== undefined
+    ).map(({ cell }) => cell);
+    problems.push(...await copyDisagreements(kv, cells));
+    from = scan.end;
+  } while (from !== undefined);
+  problems.push(...await copyDisagreements(kv, copiedCells(kv, bounds.start?.day, slices)));
+  problems.push(...await claimProblems(kv, claims, bounds));
+  for await (const problem of openWithoutTask(kv)) problems.push(problem);
+  problems.push(...await catalogProblems(kv, { latestOnReceipts, isFull: false }));
+  problems.push(...await creditProblems(kv, { fromMs: bounds.start?.atMs, slices }));
+  return {
+    problems,
+    moving,
+    digests,
+    closings,
+    accounts: totals.accounts,
+    receipts: totals.receipts,
+    availableMicroVnd: totals.available,
+    leasedMicroVnd: totals.leased,
+    owedMicroVnd: totals.owed,
+    ledgerMicroVnd: ledger,
+    chargedMicroVnd: charged,
+  };
+}
+
+/** Decides about the accounts that the scan suspects. */
+async function settleSuspects(
+  kv: KeyValueStore,
+  scan: RecentScan,
+  { bounds, slices, pause }: RecentDaysOptions,
+): Promise<{ readonly problems: readonly Problem[]; readonly moving: readonly AccountId[] }> {
+  const unreadable = new Set(scan.problems.map(({ accountId }) => accountId));
+  const suspects = [...scan.suspects].filter((accountId) => !unreadable.has(accountId));
+  const { sums } = scan;
+  let left = await lookAgain(kv, suspects, { bounds, sums, slices, pause });
+  const problems: Problem[] = [];
+  const doubtful = new Map<AccountId, AccountPrints>();
+  for (const durationMs of [0, ...restPausesMs]) {
+    if (left.size === 0) break;
+    if (durationMs > 0) await pause(durationMs);
+    const moving = new Set<AccountId>();
+    for (const accountId of left) {
+      const tally = sums.tally(accountId);
+      const { openingMicroVnd } = tally;
+      const found = await exactProblems(kv, accountId, { bounds, openingMicroVnd, slices });
+      if (found === "moving") moving.add(accountId);
+      else {
+        problems.push(...found);
+        const prints = printsOf(tally);
+        if (!isIndexed(prints)) doubtful.set(accountId, prints);
+      }
+    }
+    left = moving;
+  }
+  problems.push(...await unindexedProblems(kv, doubtful, { bounds, slices }));
+  return { problems, moving: [...left] };
+}
+
+async function exactProblems(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  options: RecentAccountOptions,
+): Promise<Problem[] | "moving"> {
+  try {
+    return await verifyRecentAccount(kv, accountId, options);
+  } catch (error) {
+    if (!(error instanceof InvariantError)) throw error;
+    return [{ accountId, kind: "row", detail: error.message }];
+  }
+}
+
+function printsOf(tally: RecentTally): AccountPrints {
+  return {
+    old: { receipts: tally.oldReceiptsPrint, index: tally.oldIndexPrint },
+    recent: { receipts: tally.recentReceiptsPrint, index: tally.recentIndexPrint },
+  };
+}
+
+/**
+ * Finds receipts that neither the index nor a batch names, which shows only in a reading of all receipts. Receipts are
+ * read first, then batches, then the index: a receipt is in its batch until the index has it, so calls that are settled
+ * meanwhile look right.
+ */
+async function unindexedProblems(
+  kv: KeyValueStore,
+  doubtful: ReadonlyMap<AccountId, AccountPrints>,
+  { bounds: { startId, recentStart }, slices }: Pick<RecentDaysOptions, "bounds" | "slices">,
+): Promise<Problem[]> {
+  if (doubtful.size === 0) return [];
+  const isOldRight = [...doubtful.values()].every(({ old }) => old.receipts === old.index);
+  const from = isOldRight && recentStart > startId ? recentStart : startId;
+  const unindexed = new Map<RequestId, AccountId>();
+  const prefix = receiptsPrefix();
+  const selector = from === "" ? { prefix } : { prefix, start: receiptPageKey(from) };
+  for await (const page of wholeKind<unknown>(kv, selector, slices)) {
+    for (const { accountId, requestId } of readable(() => decodeReceiptPage(page))) {
+      if (requestId >= from && doubtful.has(accountId)) unindexed.set(requestId, accountId);
+    }
+  }
+  for await (const { parts } of listBatches(kv)) {
+    for (const { requestIds } of parts) for (const id of requestIds) unindexed.delete(id);
+  }
+  await inParallel(doubtful.keys(), async (accountId) => {
+    const { ids } = await indexedIds(kv, accountId, from);
+    for (const id of ids) unindexed.delete(id);
+  });
+  return [...new Set(unindexed.values())]
+    .map((accountId) => ({ accountId, kind: "index", detail: "receipts and index differ" }));
+}
+
+/** Checks refunds and videos of the accounts that had some. */
+async function otherProblems(
+  kv: KeyValueStore,
+  scan: RecentScan,
+  { bounds, pause }: RecentDaysOptions,
+): Promise<Problem[]> {
+  const problems: Problem[] = [];
+  for (const accountId of scan.refunded) {
+    let found = new Set(await refundDisagreements(kv, accountId));
+    if (found.size > 0) {
+      // A refund that was made between two reads looks wrong once.
+      await pause(restPausesMs[0]);
+      found = found.intersection(new Set(await refundDisagreements(kv, accountId)));
+    }
+    for (const detail of found) problems.push({ accountId, kind: "refund", detail });
+  }
+  const { startId, start } = bounds;
+  const refundStartId = start === undefined ? "" : beforeIdsOf("ledger", start.atMs);
+  for (const accountId of scan.filmed.union(scan.refunded)) {
+    const videos = verifyVideosOf(kv, accountId, { startId, refundStartId });
+    for await (const problem of videos) problems.push(problem);
+  }
+  return problems;
+}
+
+/** Compares the claims on providers of the days that are over, whose rows do not change any more. */
+async function claimProblems(
+  kv: KeyValueStore,
+  receipts: ClaimSums,
+  { start, closedEndMs }: RecentBounds,
+): Promise<Problem[]> {
+  const fromDay = start?.day ?? "";
+  const toDay = vietnamDay(closedEndMs - 1);
+  if (toDay < fromDay) return [];
+  const rows = new ClaimSums();
+  const problems: Problem[] = [];
+  for await (const entry of readAhead<unknown>(kv, claimDaysRange({ fromDay, toDay }))) {
+    try {
+      rows.addSum(claimCellOf(entry.key), claimSum(entry));
+    } catch (error) {
+      const detail = `${entry.key.join(" ")}: ${error instanceof Error ? error.message : error}`;
+      problems.push({ kind: "row", detail });
+    }
+  }
+  const closed = new ClaimSums();
+  for (const { day, route, ...sum } of receipts.inOrder()) {
+    if (day <= toDay) closed.addSum({ day, route }, sum);
+  }
+  const read = { sums: rows, version: "", problems };
+  return claimDisagreements(read, closed, read);
+}

@@ -1,0 +1,314 @@
+/**
+ * Reads what happened since the last sealed day, in the order of time: receipts, ledger lines, and for the accounts
+ * that they touch index and day sums. Then it compares every wallet with its balance at the begin plus what happened.
+ * It costs the rows of those days, and three rows per account.
+ *
+ * On a live store what it finds wrong about an account is only suspected (`recent_second_look.ts`). What it finds wrong
+ * about rows that never change is a problem.
+ */
+import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
+import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
+import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
+import type { ClaimSums } from "../../../money/ledger/provider_claims.ts";
+import {
+  ledgerByTimeKey,
+  ledgerKey,
+  ledgerOperationKey,
+  newestOnReceiptPage,
+  receiptPageKey,
+  receiptsPrefix,
+} from "../../../engine/schema/keys.ts";
+import type { LedgerEntry } from "../../../money/ledger/ledger.ts";
+import { isLedgerLine, linesByTime } from "../../../money/ledger/lines_by_time.ts";
+import {
+  addUsage,
+  daySumCell,
+  daySumCellKey,
+  noUsage,
+  sameUsage,
+  usageSum,
+} from "../../../money/receipts/day_sums.ts";
+import { decodeReceiptPage, pageBucketOf } from "../../../money/receipts/receipt_pages.ts";
+import { listBatches } from "../../../engine/store/batches.ts";
+import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import { wholeKind } from "../../../engine/store/whole_kind.ts";
+import { type AccountHolding, readHoldingsInOrder } from "./account_holdings.ts";
+import type { DayBalance, DayBalancePages } from "../days/day_balances.ts";
+import { type DayDigests, lineAtMs } from "../days/day_digests.ts";
+import { groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
+import { indexedIds } from "./recent_index.ts";
+import { type RecentBounds, RecentSums } from "./recent_sums.ts";
+import type { PendingCharge, Problem } from "../checks/verify_account.ts";
+import { ledgerFingerprint } from "../checks/verify_ledger.ts";
+
+/** What a scan reads and where its findings go. */
+export interface RecentScanOptions {
+  readonly bounds: RecentBounds;
+  /** The balances at the begin, in the order of the accounts. */
+  readonly openings: () => AsyncIterable<DayBalance>;
+  /** Only accounts from this one on. */
+  readonly from: AccountId | undefined;
+  /** Accounts and day sums in memory; with more of them the scan ends at an earlier account. */
+  readonly rowsAtOnce: number;
+  /** Collects the balances at the end of the last day that is over. */
+  readonly closings: DayBalancePages;
+  /** Set in the first pass only: these see the rows of all accounts. */
+  readonly digests: DayDigests | undefined;
+  readonly claims: ClaimSums | undefined;
+  readonly slices: TimeSlices | undefined;
+}
+
+/** One pass over the rows, for a range of accounts. */
+export class RecentScan {
+  readonly sums = new RecentSums();
+  readonly suspects = new Set<AccountId>();
+  /** Accounts with refunds, whose sums have to be compared. */
+  readonly refunded = new Set<AccountId>();
+  /** Accounts that made videos. */
+  readonly filmed = new Set<AccountId>();
+  readonly problems: Problem[] = [];
+  readonly totals = { accounts: 0, available: 0n, leased: 0n, owed: 0n };
+  /** Receipts of all accounts, in the first pass. */
+  receipts = 0;
+  /** The highest version of the catalogue on a receipt. */
+  latestCatalogVersion = 0;
+  /** The first account that this pass has left out. */
+  end: AccountId | undefined;
+  readonly #kv: KeyValueStore;
+  readonly #options: RecentScanOptions;
+  readonly #charges = new Map<AccountId, PendingCharge[]>();
+  /** Calls of batches, which may not be in the index yet. */
+  readonly #tail = new Map<RequestId, AccountId>();
+  /** Receipts of such calls, until the index says whether the day sums have them. */
+  readonly #tailReceipts = new Map<RequestId, Receipt>();
+  #bucket = "";
+  readonly #bucketIds = new Set<RequestId>();
+
+  constructor(kv: KeyValueStore, options: RecentScanOptions) {
+    this.#kv = kv;
+    this.#options = options;
+  }
+
+  async run(): Promise<void> {
+    for await (const { instanceId, commit, parts } of listBatches(this.#kv)) {
+      for (const { accountId, chargedMicroVnd, requestIds } of parts) {
+        const charges = this.#charges.get(accountId) ?? [];
+        charges.push({ instanceId, commit, chargedMicroVnd });
+        this.#charges.set(accountId, charges);
+        for (const requestId of requestIds) this.#tail.set(requestId, accountId);
+      }
+    }
+    await this.#readReceipts();
+    await this.#readLines();
+    await this.#compareBalances();
+    await this.#compareIndex();
+    await this.#compareDaySums();
+  }
+
+  #isOurs(accountId: AccountId): boolean {
+    const { from } = this.#options;
+    return (from === undefined || accountId >= from) &&
+      (this.end === undefined || accountId < this.end);
+  }
+
+  #narrow(): void {
+    if (this.sums.rows <= this.#options.rowsAtOnce || this.sums.tallies.size < 2) return;
+    const end = this.sums.forgetUpperHalf();
+    this.end = end;
+    for (const accounts of [this.refunded, this.filmed]) {
+      for (const accountId of accounts) if (accountId >= end) accounts.delete(accountId);
+    }
+    for (const [id, { accountId }] of this.#tailReceipts) {
+      if (accountId >= end) this.#tailReceipts.delete(id);
+    }
+  }
+
+  async #readReceipts(): Promise<void> {
+    const { bounds: { startId, sumStartId }, slices, digests } = this.#options;
+    const prefix = receiptsPrefix();
+    const selector = sumStartId === "" ? { prefix } : { prefix, start: receiptPageKey(sumStartId) };
+    for await (const entry of wholeKind<unknown>(this.#kv, selector, slices)) {
+      if (newestOnReceiptPage(entry.key) >= startId) digests?.addPage(entry);
+      try {
+        for (const receipt of decodeReceiptPage(entry)) this.#addReceipt(receipt);
+      } catch (error) {
+        if (this.#options.from === undefined) this.#reportRow(entry.key, error);
+      }
+      this.#narrow();
+    }
+  }
+
+  #reportRow(key: Deno.KvKey, error: unknown, accountId?: AccountId): void {
+    const detail = `${key.join(" ")}: ${error instanceof Error ? error.message : error}`;
+    this.problems.push({ ...defined({ accountId }), kind: "row", detail });
+  }
+
+  #addReceipt(receipt: Receipt): void {
+    const { bounds, digests, claims } = this.#options;
+    const { accountId, requestId, kind } = receipt;
+    const isCounted = requestId >= bounds.startId;
+    this.latestCatalogVersion = Math.max(this.latestCatalogVersion, receipt.catalogVersion ?? 0);
+    if (isCounted && digests !== undefined) {
+      digests.addReceipt(receipt);
+      this.receipts++;
+    }
+    const { day } = daySumCell(receipt);
+    if (bounds.start === undefined || day >= bounds.start.day) claims?.add(receipt);
+    if (!this.#isOurs(accountId)) return;
+    if (isCounted) {
+      this.#checkOnce(receipt);
+      this.sums.addCharge(receipt, bounds);
+      if (kind === "video") this.filmed.add(accountId);
+    }
+    if (this.#tail.has(requestId)) this.#tailReceipts.set(requestId, receipt);
+    else this.sums.addUsage(receipt, bounds);
+  }
+
+  /** Checks that a call has one receipt: those with one id are on neighbouring pages. */
+  #checkOnce({ requestId, accountId }: Receipt): void {
+    const bucket = pageBucketOf(requestId);
+    if (bucket !== this.#bucket) this.#bucketIds.clear();
+    this.#bucket = bucket;
+    if (this.#bucketIds.has(requestId)) {
+      this.problems.push({ accountId, kind: "twice", detail: `${requestId} has two receipts` });
+    }
+    this.#bucketIds.add(requestId);
+  }
+
+  async #readLines(): Promise<void> {
+    const { bounds: { start, closedEndMs }, digests, slices } = this.#options;
+    let lines: LedgerEntry[] = [];
+    const check = async () => {
+      const groups = groupsOf(lines, Math.floor(keysPerRead / 2));
+      lines = [];
+      await inParallel(groups, (group) => this.#checkLines(group));
+    };
+    for await (const { key, value } of linesByTime(this.#kv, start?.atMs, slices)) {
+      if (!isLedgerLine(value)) {
+        if (this.#options.from === undefined) this.#reportRow(key, "not a copy of a ledger line");
+        continue;
+      }
+      digests?.addLine(value);
+      const { accountId, ledgerId, amountMicroVnd, kind } = value;
+      if (!this.#isOurs(accountId)) continue;
+      if (ledgerByTimeKey(ledgerId).join() !== key.join()) {
+        this.#reportRow(key, "a copy of another ledger line", accountId);
+      }
+      const tally = this.sums.tally(accountId);
+      tally.ledgerMicroVnd += amountMicroVnd;
+      if (lineAtMs(ledgerId) < closedEndMs) tally.closedLedgerMicroVnd += amountMicroVnd;
+      if (kind === "refund") this.refunded.add(accountId);
+      lines.push(value);
+      if (lines.length >= 1_000) await check();
+      this.#narrow();
+    }
+    await check();
+  }
+
+  /** Compares copies with their lines and operations. All three never change. */
+  async #checkLines(copies: readonly LedgerEntry[]): Promise<void> {
+    const keys = copies.flatMap(({ accountId, ledgerId, operationId }) => [
+      ledgerKey(accountId, ledgerId),
+      ledgerOperationKey(operationId),
+    ]);
+    const rows = await this.#kv.getMany<(LedgerEntry | null)[]>(keys);
+    copies.forEach((copy, at) => {
+      const { accountId, ledgerId, operationId } = copy;
+      const line = rows[2 * at]?.value ?? undefined;
+      const operation = rows[2 * at + 1]?.value ?? undefined;
+      const found = (detail: string) => this.problems.push({ accountId, kind: "ledger", detail });
+      const print = ledgerFingerprint(copy);
+      if (line === undefined) {
+        found(`${operationId} has moved money, but its line ${ledgerId} is missing`);
+      } else if (ledgerFingerprint(line) !== print) {
+        found(`the line ${ledgerId} and its copy by time disagree`);
+      }
+      if (operation === undefined || ledgerFingerprint(operation) !== print) {
+        found(`the line ${ledgerId} is not the one that ${operationId} wrote`);
+      }
+    });
+  }
+
+  async #compareBalances(): Promise<void> {
+    const { openings, closings } = this.#options;
+    const touched = [...this.sums.tallies.keys()].sort();
+    const holdings = readHoldingsInOrder(this.#kv, {
+      openings: openings(),
+      touched,
+      charges: this.#charges,
+      isOurs: (accountId) => this.#isOurs(accountId),
+      slices: this.#options.slices,
+    });
+    for await (const holding of holdings) this.#compareBalance(holding, closings);
+  }
+
+  #compareBalance(holding: AccountHolding, closings: DayBalancePages): void {
+    const { accountId, openingMicroVnd, availableMicroVnd, leasedMicroVnd, problem } = holding;
+    const tally = this.sums.tallies.get(accountId);
+    if (tally !== undefined) tally.openingMicroVnd = openingMicroVnd;
+    closings.add({
+      accountId,
+      balanceMicroVnd: openingMicroVnd + (tally?.closedLedgerMicroVnd ?? 0n) -
+        (tally?.closedChargedMicroVnd ?? 0n),
+    });
+    this.totals.accounts++;
+    if (problem !== undefined) {
+      this.problems.push({ accountId, kind: "row", detail: problem });
+      return;
+    }
+    const worth = availableMicroVnd + leasedMicroVnd;
+    this.totals.available += availableMicroVnd;
+    this.totals.leased += leasedMicroVnd;
+    if (worth < 0n) this.totals.owed -= worth;
+    const moved = (tally?.ledgerMicroVnd ?? 0n) - (tally?.chargedMicroVnd ?? 0n);
+    if (worth === openingMicroVnd + moved && !holding.isLeaseNegative) return;
+    this.sums.tally(accountId).openingMicroVnd = openingMicroVnd;
+    this.suspects.add(accountId);
+  }
+
+  async #compareIndex(): Promise<void> {
+    const { bounds } = this.#options;
+    const indexedTail = new Set<RequestId>();
+    await inParallel([...this.sums.tallies.keys()], async (accountId) => {
+      const { ids, problems } = await indexedIds(this.#kv, accountId, bounds.startId);
+      this.problems.push(...problems);
+      for (const requestId of ids) {
+        if (this.#tail.has(requestId)) indexedTail.add(requestId);
+        this.sums.addIndexed(accountId, requestId, bounds);
+      }
+    });
+    for (const [requestId, accountId] of this.#tail) {
+      if (requestId < bounds.startId || !this.#isOurs(accountId)) continue;
+      if (!indexedTail.has(requestId)) this.sums.addIndexed(accountId, requestId, bounds);
+    }
+    for (const [requestId, receipt] of this.#tailReceipts) {
+      if (indexedTail.has(requestId)) this.sums.addUsage(receipt, bounds);
+    }
+    for (const [accountId, tally] of this.sums.tallies) {
+      const isIndexed = tally.oldIndexPrint === tally.oldReceiptsPrint &&
+        tally.recentIndexPrint === tally.recentReceiptsPrint;
+      if (!isIndexed) this.suspects.add(accountId);
+    }
+  }
+
+  async #compareDaySums(): Promise<void> {
+    const groups = groupsOf([...this.sums.cells.values()], keysPerRead);
+    await inParallel(groups, async (group) => {
+      const keys = group.map(({ cell }) => daySumCellKey(cell));
+      const rows = await this.#kv.getMany<unknown[]>(keys);
+      group.forEach(({ cell, old, recent }, at) => {
+        const stored = rows[at];
+        try {
+          const sum = stored === undefined || stored.versionstamp === null
+            ? noUsage
+            : usageSum(stored.value);
+          if (sameUsage(sum, recent === undefined ? old : addUsage(old, recent))) return;
+          this.suspects.add(cell.accountId);
+        } catch (error) {
+          this.#reportRow(keys[at]!, error, cell.accountId);
+        }
+      });
+    });
+  }
+}

@@ -1,0 +1,276 @@
+/**
+ * Checks accounts again that looked wrong, or were in use, during a scan of recent days.
+ *
+ * Each is read at a moment of its own: wallet, leases and ledger between two equal readings, index and day sums between
+ * two others. Which receipts count at that moment follows from the commits in which they were settled (`BatchWatch`),
+ * so an account is verified although it is in use. Accounts that do not come out right are checked by
+ * `recent_account.ts`, which alone decides that something is wrong.
+ */
+import type { AccountId, InstanceId, RequestId } from "../../../../core/lib/ids/ids.ts";
+import { beforeIdsOf } from "../../../../core/lib/ids/ids.ts";
+import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
+import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
+import type { Writable } from "../../../../core/lib/base/writable.ts";
+import type { LedgerEntry } from "../../../money/ledger/ledger.ts";
+import {
+  addReceipt,
+  addUsage,
+  daySumCell,
+  noUsage,
+  sameUsage,
+  type UsageSum,
+} from "../../../money/receipts/day_sums.ts";
+import { decodeReceiptPage } from "../../../money/receipts/receipt_pages.ts";
+import {
+  ledgerByTimeKey,
+  ledgerFromSelector,
+  ledgerPrefix,
+  receiptPageKey,
+  receiptsPrefix,
+} from "../../../engine/schema/keys.ts";
+import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import { readAhead } from "../../../engine/store/read_ahead.ts";
+import { wholeKind } from "../../../engine/store/whole_kind.ts";
+import { type LeaseRow, readLeasesOf } from "../../../money/balances/leases.ts";
+import { readWallet } from "../../../money/balances/wallets.ts";
+import { BatchWatch } from "./batch_watch.ts";
+import { groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
+import { indexedIds } from "./recent_index.ts";
+import { type RecentBounds, recentDaySums, type RecentSums } from "./recent_sums.ts";
+import { readable } from "../checks/verify_index.ts";
+import { type DaySums, sumId, versionOf } from "../checks/verify_sums.ts";
+
+/** Readings of an account until two in a row are equal. */
+const stillAttempts = 5;
+
+/** Rounds over the accounts that did not come out right: each sees them at another moment. */
+const rounds = 3;
+
+/** Milliseconds between two rounds. */
+const roundPauseMs = 300;
+
+/** What a second look needs. */
+export interface SecondLookOptions {
+  readonly bounds: RecentBounds;
+  /** The sums of the scan, of which those of old calls are final. */
+  readonly sums: RecentSums;
+  readonly slices: TimeSlices | undefined;
+  readonly pause: (durationMs: number) => Promise<void>;
+}
+
+/** An account at a moment. */
+interface Sight {
+  readonly stored: DaySums;
+  readonly indexed: ReadonlySet<RequestId>;
+  readonly leases: ReadonlyMap<InstanceId, LeaseRow>;
+  /** Available and leased by the rows, without the charges that lease rows lack. */
+  readonly rowsMicroVnd: bigint;
+  readonly ledgerMicroVnd: bigint;
+  /** Readings of the batches that were complete before. */
+  readonly polls: number;
+  /** Charges of recent calls that the rows have subtracted. */
+  chargedMicroVnd: bigint;
+  /** Day sums of the recent calls that are indexed. */
+  readonly cells: Map<string, Writable<UsageSum>>;
+  /** Indexed calls whose receipts were read. */
+  found: number;
+  isDoubtful: boolean;
+}
+
+/** Returns the accounts that did not come out right. */
+export async function lookAgain(
+  kv: KeyValueStore,
+  suspects: Iterable<AccountId>,
+  options: SecondLookOptions,
+): Promise<Set<AccountId>> {
+  let left = new Set(suspects);
+  for (let round = 0; round < rounds && left.size > 0; round++) {
+    if (round > 0) await options.pause(roundPauseMs);
+    left = await oneRound(kv, left, options);
+  }
+  return left;
+}
+
+async function oneRound(
+  kv: KeyValueStore,
+  suspects: ReadonlySet<AccountId>,
+  options: SecondLookOptions,
+): Promise<Set<AccountId>> {
+  const sights = new Map<AccountId, Sight>();
+  await using watch = new BatchWatch(kv, suspects);
+  await watch.poll();
+  await inParallel(suspects, async (accountId) => {
+    const sight = await sightOf(kv, accountId, watch, options);
+    if (sight !== undefined) sights.set(accountId, sight);
+  });
+  // What was settled before the last sight is in the batches now, or was seen there.
+  await watch.poll();
+  if (watch.isFull) return new Set(suspects);
+  await addRecentReceipts(kv, sights, watch, options);
+  const left = new Set<AccountId>();
+  for (const accountId of suspects) {
+    const sight = sights.get(accountId);
+    if (sight === undefined || !isRight(accountId, sight, options)) left.add(accountId);
+  }
+  return left;
+}
+
+/** Reads an account at a moment; nothing if it kept changing. */
+async function sightOf(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  watch: BatchWatch,
+  { bounds, sums }: SecondLookOptions,
+): Promise<Sight | undefined> {
+  const { sumStartId, recentStart, start } = bounds;
+  const from = sumStartId > recentStart ? sumStartId : recentStart;
+  const readDaySums = () => recentDaySums(kv, accountId, bounds);
+  const derived = await still(readDaySums, versionOf, () => indexedIds(kv, accountId, from));
+  if (derived === undefined || derived.inside.problems.length > 0) return undefined;
+  const polls = watch.polls;
+  const readRows = async () => {
+    const [wallet, leases] = await Promise.all([
+      readWallet(kv, accountId),
+      readLeasesOf(kv, accountId),
+    ]);
+    return { wallet, leases };
+  };
+  const held = await still(
+    readRows,
+    ({ wallet, leases }) => [wallet, ...leases].map((row) => row.versionstamp).join(),
+    () => linesSince(kv, accountId, start?.atMs),
+  );
+  if (held === undefined) return undefined;
+  const ledgerMicroVnd = held.inside.reduce((sum, line) => sum + line.amountMicroVnd, 0n);
+  const isNews = ledgerMicroVnd !== sums.tally(accountId).ledgerMicroVnd;
+  if (isNews && !await haveCopies(kv, held.inside)) return undefined;
+  const { wallet, leases } = held.around;
+  return {
+    stored: derived.around,
+    indexed: new Set(derived.inside.ids),
+    leases: new Map(leases.map((lease) => [lease.instanceId, lease])),
+    rowsMicroVnd: leases.reduce(
+      (sum, { remainingMicroVnd }) => sum + remainingMicroVnd,
+      wallet.availableMicroVnd,
+    ),
+    ledgerMicroVnd,
+    polls,
+    chargedMicroVnd: 0n,
+    cells: new Map(),
+    found: 0,
+    isDoubtful: false,
+  };
+}
+
+/** Reads one thing between two equal readings of another. */
+async function still<Around, Inside>(
+  around: () => Promise<Around>,
+  version: (read: Around) => string,
+  inside: () => Promise<Inside>,
+): Promise<{ readonly around: Around; readonly inside: Inside } | undefined> {
+  let before = await around();
+  for (let attempt = 0; attempt < stillAttempts; attempt++) {
+    const read = await inside();
+    const after = await around();
+    if (version(before) === version(after)) return { around: after, inside: read };
+    before = after;
+  }
+  return undefined;
+}
+
+/** Whether lines that the scan may not have seen are among the copies by time. */
+async function haveCopies(kv: KeyValueStore, lines: readonly LedgerEntry[]): Promise<boolean> {
+  for (const group of groupsOf(lines, keysPerRead)) {
+    const keys = group.map(({ ledgerId }) => ledgerByTimeKey(ledgerId));
+    const copies = await kv.getMany<unknown[]>(keys);
+    if (copies.some(({ versionstamp }) => versionstamp === null)) return false;
+  }
+  return true;
+}
+
+/** Reads the ledger lines of an account from a moment on; all if there is no moment. */
+export async function linesSince(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  fromMs: number | undefined,
+): Promise<LedgerEntry[]> {
+  const selector = fromMs === undefined
+    ? { prefix: ledgerPrefix(accountId) }
+    : ledgerFromSelector(accountId, beforeIdsOf("ledger", fromMs));
+  const rows = readAhead<LedgerEntry>(kv, selector);
+  return await Array.fromAsync(rows, ({ value }) => value);
+}
+
+async function addRecentReceipts(
+  kv: KeyValueStore,
+  sights: ReadonlyMap<AccountId, Sight>,
+  watch: BatchWatch,
+  { bounds, slices }: SecondLookOptions,
+): Promise<void> {
+  const { sumStartId, recentStart } = bounds;
+  const from = sumStartId > recentStart ? sumStartId : recentStart;
+  const prefix = receiptsPrefix();
+  const selector = from === "" ? { prefix } : { prefix, start: receiptPageKey(from) };
+  for await (const page of wholeKind<unknown>(kv, selector, slices)) {
+    for (const receipt of readable(() => decodeReceiptPage(page))) {
+      const sight = sights.get(receipt.accountId);
+      if (sight === undefined || receipt.requestId <= recentStart) continue;
+      addRecentReceipt(sight, receipt, watch, bounds);
+    }
+  }
+}
+
+function addRecentReceipt(
+  sight: Sight,
+  receipt: Receipt,
+  watch: BatchWatch,
+  bounds: RecentBounds,
+): void {
+  const { requestId, costMicroVnd } = receipt;
+  const isIndexed = sight.indexed.has(requestId);
+  if (isIndexed) {
+    sight.found++;
+    const cell = daySumCell(receipt);
+    if (bounds.start === undefined || cell.day >= bounds.start.day) {
+      const id = sumId(cell);
+      const sum = sight.cells.get(id) ?? { ...noUsage };
+      addReceipt(sum, receipt);
+      sight.cells.set(id, sum);
+    }
+  }
+  if (requestId < bounds.startId) return;
+  const settled = watch.find(requestId);
+  if (settled === undefined) {
+    // Indexed before the watch began, so the lease row has it; else settled later.
+    if (isIndexed) sight.chargedMicroVnd += costMicroVnd;
+    return;
+  }
+  const lease = sight.leases.get(settled.instanceId);
+  if (lease !== undefined) {
+    if (settled.commit <= lease.asOfCommit) sight.chargedMicroVnd += costMicroVnd;
+  } else if (isIndexed || settled.poll <= sight.polls) {
+    // The lease was used up or returned after the charge, else it would still be there.
+    sight.chargedMicroVnd += costMicroVnd;
+  } else sight.isDoubtful = true;
+}
+
+function isRight(
+  accountId: AccountId,
+  sight: Sight,
+  { sums }: SecondLookOptions,
+): boolean {
+  const tally = sums.tallies.get(accountId);
+  if (tally === undefined || sight.isDoubtful || sight.found !== sight.indexed.size) return false;
+  if (tally.oldReceiptsPrint !== tally.oldIndexPrint) return false;
+  const charged = tally.oldChargedMicroVnd + sight.chargedMicroVnd;
+  if (sight.rowsMicroVnd !== tally.openingMicroVnd + sight.ledgerMicroVnd - charged) return false;
+  const right = new Map(sight.cells);
+  for (const [id, { cell, old }] of sums.cellsOf(accountId)) {
+    if (cell.accountId === accountId) right.set(id, addUsage(old, right.get(id) ?? noUsage));
+  }
+  for (const [id, { sum }] of sight.stored) {
+    if (!sameUsage(sum, right.get(id) ?? noUsage)) return false;
+    right.delete(id);
+  }
+  return [...right.values()].every((sum) => sameUsage(sum, noUsage));
+}

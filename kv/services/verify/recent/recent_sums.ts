@@ -1,0 +1,189 @@
+/**
+ * Sums the receipts and ledger lines of the days that are not sealed yet, by account and by day sum. Recent calls, which
+ * may still change on a live store, are summed apart from older ones.
+ */
+import { type AccountId, beforeIdsOf, type RequestId } from "../../../../core/lib/ids/ids.ts";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
+import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
+import {
+  addReceipt,
+  type DaySumCell,
+  daySumCell,
+  noUsage,
+  type UsageSum,
+  usageSum,
+} from "../../../money/receipts/day_sums.ts";
+import type { Writable } from "../../../../core/lib/base/writable.ts";
+import { daySumCellOf, daySumsOfDayKey, daySumsOfPrefix } from "../../../engine/schema/keys.ts";
+import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
+import { hash } from "../checks/verify_index.ts";
+import { type DaySum, type DaySums, sumId } from "../checks/verify_sums.ts";
+
+/** What happened to one account. */
+export interface RecentTally {
+  /** At the begin of the first day; known once balances are compared. */
+  openingMicroVnd: bigint;
+  ledgerMicroVnd: bigint;
+  /** The part of the ledger in days that are over. */
+  closedLedgerMicroVnd: bigint;
+  chargedMicroVnd: bigint;
+  /** The part of the charges in days that are over. */
+  closedChargedMicroVnd: bigint;
+  /** The part of the charges that does not change any more. */
+  oldChargedMicroVnd: bigint;
+  /** Sums of hashes of the ids of calls that do not change any more. */
+  oldReceiptsPrint: number;
+  oldIndexPrint: number;
+  recentReceiptsPrint: number;
+  recentIndexPrint: number;
+}
+
+/** A day sum as the receipts give it. */
+export interface CellSums {
+  readonly cell: DaySumCell;
+  readonly old: Writable<UsageSum>;
+  recent: Writable<UsageSum> | undefined;
+}
+
+/** Which rows belong to the verification, by the times and ids that bound them. */
+export interface RecentBounds {
+  /** Begin of the first day that is not sealed, and that day; absent if nothing is sealed. */
+  readonly start: { readonly atMs: number; readonly day: string } | undefined;
+  /** Where the ids of those days begin; empty if nothing is sealed. */
+  readonly startId: string;
+  /**
+   * Receipts from this id on are read: an hour earlier, since an id and the time on a receipt are
+   * two readings of a clock, so a call may have its id in one day and its day sum in the next.
+   */
+  readonly sumStartId: string;
+  readonly closedEndMs: number;
+  /** Ids of requests of days that are over are smaller. */
+  readonly closedEndId: string;
+  /** Larger ids may change during the reading. */
+  readonly recentStart: string;
+}
+
+const sumSlackMs = 3_600_000;
+
+/** Computes the bounds from the begin of the first day that is not sealed and the end of the last that is over. */
+export function recentBounds(
+  { startMs, closedEndMs, recentStart }: {
+    readonly startMs: number | undefined;
+    readonly closedEndMs: number;
+    readonly recentStart: string;
+  },
+): RecentBounds {
+  const idAt = (atMs: number) => beforeIdsOf("request", atMs);
+  return {
+    start: startMs === undefined ? undefined : { atMs: startMs, day: vietnamDay(startMs) },
+    startId: startMs === undefined ? "" : idAt(startMs),
+    sumStartId: startMs === undefined ? "" : idAt(startMs - sumSlackMs),
+    closedEndMs,
+    closedEndId: idAt(closedEndMs),
+    recentStart,
+  };
+}
+
+/** The sums of a range of accounts. */
+export class RecentSums {
+  readonly tallies = new Map<AccountId, RecentTally>();
+  readonly cells = new Map<string, CellSums>();
+  /** Made once the sums are complete. */
+  #byAccount: Map<AccountId, [string, CellSums][]> | undefined;
+
+  get rows(): number {
+    return this.tallies.size + this.cells.size;
+  }
+
+  tally(accountId: AccountId): RecentTally {
+    let tally = this.tallies.get(accountId);
+    if (tally === undefined) {
+      tally = {
+        openingMicroVnd: 0n,
+        ledgerMicroVnd: 0n,
+        closedLedgerMicroVnd: 0n,
+        chargedMicroVnd: 0n,
+        closedChargedMicroVnd: 0n,
+        oldChargedMicroVnd: 0n,
+        oldReceiptsPrint: 0,
+        oldIndexPrint: 0,
+        recentReceiptsPrint: 0,
+        recentIndexPrint: 0,
+      };
+      this.tallies.set(accountId, tally);
+    }
+    return tally;
+  }
+
+  /** Adds the charge of a receipt to its account. */
+  addCharge(receipt: Receipt, bounds: RecentBounds): void {
+    const { accountId, requestId, costMicroVnd } = receipt;
+    const tally = this.tally(accountId);
+    tally.chargedMicroVnd += costMicroVnd;
+    if (requestId < bounds.closedEndId) tally.closedChargedMicroVnd += costMicroVnd;
+    if (requestId > bounds.recentStart) {
+      tally.recentReceiptsPrint = (tally.recentReceiptsPrint + hash(requestId)) >>> 0;
+    } else {
+      tally.oldChargedMicroVnd += costMicroVnd;
+      tally.oldReceiptsPrint = (tally.oldReceiptsPrint + hash(requestId)) >>> 0;
+    }
+  }
+
+  addIndexed(accountId: AccountId, requestId: RequestId, bounds: RecentBounds): void {
+    const tally = this.tally(accountId);
+    if (requestId > bounds.recentStart) {
+      tally.recentIndexPrint = (tally.recentIndexPrint + hash(requestId)) >>> 0;
+    } else tally.oldIndexPrint = (tally.oldIndexPrint + hash(requestId)) >>> 0;
+  }
+
+  /** Adds a receipt to its day sum, unless the sum is of a sealed day. */
+  addUsage(receipt: Receipt, bounds: RecentBounds): void {
+    const cell = daySumCell(receipt);
+    if (bounds.start !== undefined && cell.day < bounds.start.day) return;
+    const id = sumId(cell);
+    let sums = this.cells.get(id);
+    if (sums === undefined) {
+      sums = { cell, old: { ...noUsage }, recent: undefined };
+      this.cells.set(id, sums);
+    }
+    if (receipt.requestId > bounds.recentStart) {
+      sums.recent ??= { ...noUsage };
+      addReceipt(sums.recent, receipt);
+    } else addReceipt(sums.old, receipt);
+  }
+
+  /** The day sums of an account by name; the first call for any account orders them all. */
+  cellsOf(accountId: AccountId): readonly (readonly [string, CellSums])[] {
+    this.#byAccount ??= Map.groupBy(this.cells, ([, { cell }]) => cell.accountId);
+    return this.#byAccount.get(accountId) ?? [];
+  }
+
+  /** Forgets the accounts from the middle one on. Returns it: the next pass begins there. */
+  forgetUpperHalf(): AccountId {
+    const accounts = [...this.tallies.keys()].sort();
+    const middle = accounts[Math.ceil(accounts.length / 2)] ?? accounts[0]!;
+    for (const accountId of accounts) if (accountId >= middle) this.tallies.delete(accountId);
+    for (const [id, { cell }] of this.cells) {
+      if (cell.accountId >= middle) this.cells.delete(id);
+    }
+    return middle;
+  }
+}
+
+/** Reads the day sums of an account that are not of a sealed day. */
+export async function recentDaySums(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { start }: RecentBounds,
+): Promise<DaySums> {
+  const prefix = daySumsOfPrefix(accountId);
+  const selector = start === undefined
+    ? { prefix }
+    : { prefix, start: daySumsOfDayKey(accountId, start.day) };
+  const sums = new Map<string, DaySum>();
+  for await (const { key, value, versionstamp } of kv.list<unknown>(selector)) {
+    const cell = daySumCellOf(key);
+    sums.set(sumId(cell), { cell, sum: usageSum(value), versionstamp });
+  }
+  return sums;
+}

@@ -1,0 +1,69 @@
+/** Compares the rows of sealed days with their checkpoints. */
+import { beforeIdsOf } from "../../../core/lib/ids/ids.ts";
+import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
+import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import { isLedgerLine, linesByTime } from "../../money/ledger/lines_by_time.ts";
+import { decodeReceiptPage } from "../../money/receipts/receipt_pages.ts";
+import { receiptPageKey } from "../../engine/schema/keys.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { wholeKind } from "../../engine/store/whole_kind.ts";
+import { nextDay, type SealedCheckpoint } from "./days/checkpoint_chain.ts";
+import { contentDifferences, DayDigests } from "./days/day_digests.ts";
+import type { Problem } from "./checks/verify_account.ts";
+import { readable } from "./checks/verify_index.ts";
+
+/** Lists how the rows of sealed days differ from what their checkpoints say. */
+export function sealedDifferences(
+  checkpoints: readonly SealedCheckpoint[],
+  digests: DayDigests,
+): Problem[] {
+  const problems: Problem[] = [];
+  const found = (detail: string) => problems.push({ kind: "seal", detail });
+  for (const checkpoint of checkpoints) {
+    const { day } = checkpoint;
+    for (const detail of contentDifferences(day, checkpoint, digests.of(day))) found(detail);
+  }
+  const [first] = checkpoints;
+  const { firstDay } = digests;
+  if (first !== undefined && firstDay !== undefined && firstDay < first.day) {
+    found(`there are rows of ${firstDay}, before the first sealed day ${first.day}`);
+  }
+  return problems;
+}
+
+/** Reads the rows of some sealed days in a row, and lists how they differ. */
+export async function compareSealedDays(
+  kv: KeyValueStore,
+  checkpoints: readonly SealedCheckpoint[],
+  slices: TimeSlices | undefined,
+): Promise<Problem[]> {
+  const [first, last] = [checkpoints[0], checkpoints.at(-1)];
+  if (first === undefined || last === undefined) return [];
+  const fromMs = vietnamDayStartMs(first.day);
+  const toMs = vietnamDayStartMs(nextDay(last.day));
+  const digests = new DayDigests();
+  const selector = {
+    start: receiptPageKey(beforeIdsOf("request", fromMs)),
+    end: receiptPageKey(beforeIdsOf("request", toMs)),
+  };
+  for await (const page of wholeKind<unknown>(kv, selector, slices)) {
+    digests.addPage(page);
+    for (const receipt of readable(() => decodeReceiptPage(page))) digests.addReceipt(receipt);
+  }
+  await addLines(kv, digests, { fromMs, slices });
+  return sealedDifferences(checkpoints, digests);
+}
+
+/** Adds the ledger lines from a moment on; all if there is no moment. */
+export async function addLines(
+  kv: KeyValueStore,
+  digests: DayDigests,
+  { fromMs, slices }: {
+    readonly fromMs?: number;
+    readonly slices: TimeSlices | undefined;
+  },
+): Promise<void> {
+  for await (const { value } of linesByTime(kv, fromMs, slices)) {
+    if (isLedgerLine(value)) digests.addLine(value);
+  }
+}

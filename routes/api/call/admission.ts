@@ -1,0 +1,264 @@
+/** Admits calls: chooses the model, refuses what the model cannot do, and reserves money. */
+import type { Catalog, Model, ModelKind } from "../../../core/catalog/catalog.ts";
+import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
+import { firstImagePath } from "../../../core/calls/request/image_inputs.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import type { OutlineObject } from "../../../core/lib/json/json.ts";
+import type { RatedCall } from "../../../core/limits/rate_book.ts";
+import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
+import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
+import type { LimitRefusal } from "../../../kv/services/limits/key_limits.ts";
+import { rangeOf, type ReservationRange } from "../../../core/billing/reservation_range.ts";
+import type {
+  KeyedReservation,
+  KeyedWalletEngine,
+} from "../../../kv/services/limits/keyed_wallet.ts";
+import type { Refusal, Reservation } from "../../../kv/money/wallet/mod.ts";
+
+const endpointOfKind: Record<ModelKind, string> = {
+  chat: "/v1/messages or /v1/chat/completions",
+  image: "/v1/images/generations or /v1/images/edits",
+  speech: "/v1/audio/speech",
+  video: "/v1/videos",
+  embedding: "/v1/embeddings",
+  transcription: "/v1/audio/transcriptions or /v1/audio/translations",
+  rerank: "/v1/rerank",
+  moderation: "/v1/moderations",
+  completion: "/v1/completions",
+};
+
+const kindInWords: Record<ModelKind, string> = {
+  chat: "a chat model",
+  image: "an image model",
+  speech: "a speech model",
+  video: "a video model",
+  embedding: "an embedding model",
+  transcription: "a transcription model",
+  rerank: "a rerank model",
+  moderation: "a moderation model",
+  completion: "a completion model",
+};
+
+/** A model, and the name that was sent if it is not the model's id. */
+export interface ChosenModel {
+  /** The catalogue of the whole call, whatever is in force when it ends. */
+  readonly catalog: Catalog;
+  readonly model: Model;
+  readonly mappedFrom: string | undefined;
+}
+
+/** Models that an error names: a screen of them. */
+const maxNamedModels = 10;
+
+/** Names the models of a kind that a key may use. */
+function offeredModels(
+  { models }: Catalog,
+  kind: ModelKind,
+  { allowedModels }: Principal,
+): string {
+  const ids = models
+    .filter((model) => model.kind === kind && allowedModels?.has(model.id) !== false)
+    .map(({ id }) => id);
+  if (ids.length === 0) return "There is no model for this endpoint";
+  const named = ids.slice(0, maxNamedModels).join(", ");
+  return `Models for this endpoint: ${named}${ids.length > maxNamedModels ? ", …" : ""}`;
+}
+
+/**
+ * Finds the model for a name, if this key may use it.
+ *
+ * @throws {GatewayError} `invalid_request` for a model of another kind (naming the right endpoint) or an unknown name
+ * without a fallback model, `permission_denied` for a model that the key may not use
+ */
+export function chooseModel(
+  catalog: Catalog,
+  name: string,
+  kind: ModelKind,
+  principal: Principal,
+): ChosenModel {
+  const resolution = catalog.resolve(name, kind);
+  if (!resolution.found) {
+    throw new GatewayError(
+      "invalid_request",
+      `model: there is no ${kind} model of this name. ${offeredModels(catalog, kind, principal)}`,
+      { param: "model" },
+    );
+  }
+  const { model, mappedFrom } = resolution;
+  if (model.kind !== kind) {
+    throw new GatewayError(
+      "invalid_request",
+      `model: ${model.id} is ${kindInWords[model.kind]}; use ${endpointOfKind[model.kind]}. ` +
+        offeredModels(catalog, kind, principal),
+      { param: "model" },
+    );
+  }
+  if (principal.allowedModels?.has(model.id) === false) {
+    throw new GatewayError("permission_denied", `This API key may not use the model ${model.id}`, {
+      param: "model",
+    });
+  }
+  return { catalog, model, mappedFrom };
+}
+
+/**
+ * Refuses pictures for a model without the Vision label: the provider would refuse them too, or bill pictures that
+ * the model cannot see.
+ *
+ * @throws {GatewayError} `invalid_request` naming where the picture is
+ */
+export function refuseUnseenImages(model: Model, body: OutlineObject): void {
+  const path = model.vision ? undefined : firstImagePath(body);
+  if (path === undefined) return;
+  throw new GatewayError(
+    "invalid_request",
+    `${path}: the model ${model.id} takes no images; use one with "vision": true in /v1/models`,
+    { param: path },
+  );
+}
+
+/**
+ * Refuses several answers in one call where the price is per call, since all but one would be free.
+ *
+ * @throws {GatewayError} `invalid_request` naming the field
+ */
+export function refuseFreeChoices(model: Model, request: ChatRequest, body: OutlineObject): void {
+  if (request.choices === 1 || model.price.unit === "token") return;
+  const field = request.style === "gemini"
+    ? "generationConfig.candidateCount"
+    : typeof body["n"] === "number" && body["n"] > 1
+    ? "n"
+    : "best_of";
+  throw new GatewayError(
+    "invalid_request",
+    `${field}: the model ${model.id} is priced per call, so it gives one answer per call`,
+    { param: field },
+  );
+}
+
+/** Seconds after which a call that failed because of other calls' reservations may be sent again. */
+const reservationRetrySeconds = 5;
+
+/** The reservation of a call that needs an exact amount. */
+export interface ReservationRequest {
+  /** The amount that must be free for the call to begin. */
+  readonly amountMicroVnd: bigint;
+  readonly startedAtMs: number;
+  /** Set if rate limits bind the call, which does not count if it cannot pay. */
+  readonly rated?: RatedCall | undefined;
+  /** Finds the error of a request that would be refused whatever the balance; called only before a 402 is sent. */
+  readonly localError: () => Promise<GatewayError | undefined>;
+}
+
+/** The reservation of a call that can begin with less than it may cost. */
+export interface RangeRequest extends Omit<ReservationRequest, "amountMicroVnd"> {
+  readonly range: ReservationRange;
+  /** Reserved instead if the money does not suffice for `range`. */
+  readonly otherwise?: ReservationRange | undefined;
+}
+
+/**
+ * Reserves the money that a call needs to begin.
+ *
+ * @throws {GatewayError} 402 naming the needed and the available amount; 429 if calls in flight still hold it after a
+ * wait; 503 if the ledger cannot be reached
+ */
+export async function reserve(
+  wallet: KeyedWalletEngine,
+  principal: Principal,
+  { amountMicroVnd, ...request }: ReservationRequest,
+): Promise<Reservation> {
+  const range = rangeOf(amountMicroVnd);
+  const { reservation } = await reserveWithin(wallet, principal, { range, ...request });
+  return reservation;
+}
+
+/**
+ * Reserves as much of a range as a call can have.
+ *
+ * @throws {GatewayError} as {@linkcode reserve} does, naming the least amount of the range
+ */
+export async function reserveWithin(
+  wallet: KeyedWalletEngine,
+  principal: Principal,
+  { range, otherwise, startedAtMs, rated, localError }: RangeRequest,
+): Promise<KeyedReservation> {
+  let isReserved = false;
+  try {
+    const reserved = (some: ReservationRange) =>
+      wallet.reserveFor(principal.key, some, startedAtMs);
+    const outcome = reserved(range);
+    let result = outcome instanceof Promise ? await outcome : outcome;
+    let asked = range;
+    if (!result.ok && result.reason !== "unavailable" && otherwise !== undefined) {
+      asked = otherwise;
+      result = await reserved(otherwise);
+    }
+    if (result.ok) {
+      isReserved = true;
+      return result;
+    }
+    const unpaid = unpaidError(result, asked.leastMicroVnd);
+    throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
+  } finally {
+    if (!isReserved) rated?.end({ tokens: 0, isCounted: false });
+  }
+}
+
+/** Maps a refused reservation to the client's error. */
+export function unpaidError(
+  result: Refusal | LimitRefusal,
+  amountMicroVnd: bigint,
+): GatewayError {
+  if (result.reason === "key_limit") {
+    if (result.isHeld === true) {
+      return new GatewayError(
+        "balance_on_hold",
+        `The limit of this API key is held by calls in flight: this call needs ${
+          formatVnd(amountMicroVnd)
+        } VND to begin. Try again when they end`,
+        { retryAfterSeconds: reservationRetrySeconds },
+      );
+    }
+    return new GatewayError(
+      "spending_limit_reached",
+      `The ${result.period === "day" ? "daily" : "monthly"} limit of this API key is ${
+        formatVnd(result.limitMicroVnd)
+      } VND; ${
+        formatVnd(result.spentMicroVnd)
+      } VND are spent or held by calls in flight, and this call ` +
+        `needs ${
+          formatVnd(amountMicroVnd)
+        } VND to begin. The owner of the key can change the limit`,
+    );
+  }
+  const needed = formatVnd(result.neededMicroVnd);
+  const available = formatVnd(result.availableMicroVnd);
+  const owed = result.owedMicroVnd > 0n ? `; ${formatVnd(result.owedMicroVnd)} VND are owed` : "";
+  switch (result.reason) {
+    case "insufficient":
+      return new GatewayError(
+        "insufficient_balance",
+        `Insufficient balance: this call needs ${needed} VND to begin and ${available} VND are available${owed}. ` +
+          "Top up and continue with the same key",
+      );
+    case "on_hold":
+      return new GatewayError(
+        "balance_on_hold",
+        `Balance on hold: this call needs ${needed} VND to begin; ${available} VND are free and ` +
+          `${
+            formatVnd(result.reservedMicroVnd)
+          } VND are held by calls in flight. Try again when they end, ` +
+          "stream the answer, or ask for fewer output tokens",
+        { retryAfterSeconds: reservationRetrySeconds },
+      );
+    case "unavailable":
+      return new GatewayError(
+        "maintenance",
+        "The ledger cannot be reached at the moment; try again",
+        {
+          retryAfterSeconds: 2,
+        },
+      );
+  }
+}

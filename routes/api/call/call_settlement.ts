@@ -1,0 +1,321 @@
+/**
+ * Settles a call of any kind: one debit with one receipt, or the reservation released. Chat, images, speech and videos
+ * end here alike; each of them only computes what its call costs.
+ *
+ * What the store gets per call is in docs/internals/MONEY.md; `wallet.settle` writes it.
+ */
+import type { AttemptResult } from "../../../core/calls/attempts/route_attempt.ts";
+import type { Catalog, Model, Route } from "../../../core/catalog/catalog.ts";
+import type {
+  AppliedPrice,
+  Attempt,
+  Outcome,
+  ProviderCost,
+  Receipt,
+} from "../../../core/billing/usage/receipt.ts";
+import type { StreamEndCode } from "../../../core/billing/usage/call_failure.ts";
+import type { ToolCharge } from "../../../core/billing/usage/hosted_tools.ts";
+import { chargedRates } from "../../../core/billing/price.ts";
+import {
+  providerCost,
+  type ProviderUse,
+  unknownProviderCost,
+} from "../../../core/billing/provider_cost.ts";
+import { errorTable } from "../../../core/lib/errors/errors.ts";
+import { errorName, unforeseen } from "../../../core/lib/base/error_line.ts";
+import type { RequestId } from "../../../core/lib/ids/ids.ts";
+import type { RatedCall } from "../../../core/limits/rate_book.ts";
+import type { Writable } from "../../../core/lib/base/writable.ts";
+import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
+import { StoreUnavailableError } from "../../../kv/engine/store/store_unavailable.ts";
+import type {
+  Attachment,
+  ReceiptDraft,
+  Reservation,
+  WithheldAnswer,
+} from "../../../kv/money/wallet/mod.ts";
+import type { AttemptTiming } from "../../telemetry/telemetry.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import type { KeyedCall } from "../gateway/keyed_call.ts";
+import { receiptInTime } from "./late_receipt.ts";
+import { ratedTokens } from "./rate_limits.ts";
+
+/** When a call began, and its place in a trace. */
+export interface CallStart {
+  readonly startedAtMs: number;
+  readonly startedMonotonicMs: number;
+  /** The context of a trace; `undefined` if nothing traces. */
+  readonly origin: unknown;
+}
+
+/** Starts the clock of a call. An endpoint does this first. */
+export function startCall(gateway: Gateway): CallStart {
+  return {
+    startedAtMs: gateway.clock.nowMs(),
+    startedMonotonicMs: gateway.clock.monotonicMs(),
+    origin: gateway.observer.begin(),
+  };
+}
+
+/** An admitted call, as its receipt describes it. */
+export interface SettledCall {
+  readonly requestId: RequestId;
+  readonly principal: Principal;
+  /** The catalogue with which the call began. */
+  readonly catalog: Catalog;
+  readonly model: Model;
+  /** The name that the client sent, if it is not the model's. */
+  readonly mappedFrom: string | undefined;
+  readonly kind: Receipt["kind"];
+  readonly style: Receipt["style"];
+  readonly stream: boolean;
+  readonly price: AppliedPrice;
+  readonly reservation: Reservation;
+  readonly start: CallStart;
+  /** Gets `end()` once the call is over. An object, since a closure made beside the request would retain its body. */
+  readonly running: { end(): void };
+  /** Set if rate limits bind the call. */
+  readonly rated?: RatedCall | undefined;
+  /** Set if the client sent an idempotency key; a video brings rows of its own. */
+  readonly keyedCall?: KeyedCall | undefined;
+}
+
+/** What a call costs. Only calls that are paid by tokens have `usage`. */
+export interface CallCharge {
+  readonly units: number;
+  readonly priceMicroVnd: bigint;
+  readonly usage?: ReceiptDraft["usage"];
+  /** The tokens are counted by us, not reported by the provider. */
+  readonly estimated?: boolean;
+  /** What the provider reported beyond what is charged. */
+  readonly claimMicroVnd?: bigint;
+  /** Fees of hosted tools, which the price contains. */
+  readonly toolCharges?: readonly ToolCharge[];
+  /** The price that was charged, if the call decided it; otherwise that of its admission. */
+  readonly price?: AppliedPrice;
+  /** The tier of service whose factor that price contains. */
+  readonly serviceTier?: string;
+  /** What the provider counted; absent: what is charged. */
+  readonly providerUse?: ProviderUse;
+}
+
+/** How a call ended. */
+export interface CallEnd {
+  readonly outcome: Outcome;
+  /** What ended a stream before it was whole. */
+  readonly endCode?: StreamEndCode | undefined;
+  /** The HTTP status that the client got. */
+  readonly status: number;
+  /** The route that answered, if one did. */
+  readonly route: Route | undefined;
+  readonly attempts: readonly Attempt[];
+}
+
+/** What a settlement takes besides the end of its call and the charge. */
+export interface SettleOptions {
+  /** Rows to write in the commit of the receipt instead of those of the idempotency key. */
+  readonly attach?: Attachment | undefined;
+  /** Why the model stopped, for traces. */
+  readonly stopReason?: string | undefined;
+}
+
+/** The one settlement of a call. */
+export class CallSettlement {
+  readonly call: SettledCall;
+  readonly #gateway: Gateway;
+  readonly #attempts: AttemptTiming[] = [];
+  #firstOutputMs: number | undefined;
+  #hasEnded = false;
+  /** Logs an exception that the code does not expect. */
+  readonly onBug = (error: unknown): void => {
+    // An outage has a log line of its own.
+    if (error instanceof StoreUnavailableError) return;
+    this.#gateway.log.event("error", "unexpected error", {
+      request_id: this.call.requestId,
+      ...unforeseen(error),
+    });
+  };
+
+  constructor(gateway: Gateway, call: SettledCall) {
+    this.#gateway = gateway;
+    this.call = call;
+  }
+
+  /** Milliseconds from the start of the call to its first output; `undefined` before it. */
+  get firstOutputMs(): number | undefined {
+    return this.#firstOutputMs;
+  }
+
+  /** Notes when output began; only the first time counts. */
+  firstOutputAt(monotonicMs: number): void {
+    this.#firstOutputMs ??= this.#sinceStart(monotonicMs);
+  }
+
+  #sinceStart(monotonicMs: number): number {
+    return Math.round(monotonicMs - this.call.start.startedMonotonicMs);
+  }
+
+  /** Milliseconds since the call began, rounded. */
+  elapsedMs(): number {
+    return this.#sinceStart(this.#gateway.clock.monotonicMs());
+  }
+
+  /** Records an attempt that ended at `endedMs`, for traces. */
+  tried(route: Route, result: AttemptResult, endedMs: number): void {
+    if (!this.#isTraced) return;
+    this.#attempts.push({
+      route: route.id,
+      result: result.kind === "failed" ? result.error.code : result.kind,
+      startedMs: endedMs - result.ms,
+      endedMs,
+    });
+  }
+
+  get #isTraced(): boolean {
+    return this.call.start.origin !== undefined;
+  }
+
+  /**
+   * Debits the charge and writes the receipt.
+   *
+   * @returns the receipt, once both are durable
+   * @throws {LateReceiptError} if the store does not confirm it in time; the settlement goes on
+   * @throws if the ledger was closed meanwhile: the client sees a broken connection and the reservation is released
+   */
+  async settle(end: CallEnd, charge: CallCharge, options: SettleOptions = {}): Promise<Receipt> {
+    const { reservation, keyedCall, requestId, running } = this.call;
+    this.#hasEnded = true;
+    const settleStartedMs = this.#gateway.clock.monotonicMs();
+    const draft = this.#draft(end, charge, settleStartedMs);
+    const lateCharge = this.call.stream || options.attach !== undefined ? "kept" : "forgone";
+    let isWithheld = false;
+    const withheld = () => isWithheld ? this.#withheldAnswer(draft) : undefined;
+    const settle = async (): Promise<Receipt> => {
+      try {
+        const charged = options.attach ?? keyedCall?.rows(draft);
+        const card = draft.providerCost === undefined ? undefined : end.route?.rateCard;
+        const rows = card === undefined ? charged : this.#gateway.rateCards.attach(card, charged);
+        const receipt = await this.#gateway.wallet.settle(reservation, draft, rows, withheld);
+        if (card !== undefined && !isWithheld) this.#gateway.rateCards.noteStored(card);
+        this.#report(receipt, settleStartedMs, options.stopReason);
+        if (isWithheld && receipt.costMicroVnd > 0n) {
+          this.#gateway.withheldRefunds.add(receipt, keyedCall);
+        }
+        return receipt;
+      } catch (error) {
+        this.#gateway.log.event("error", "a call was not settled", {
+          request_id: requestId,
+          error: errorName(error),
+        });
+        throw error;
+      }
+    };
+    try {
+      return await receiptInTime(settle(), {
+        deadlines: this.#gateway.deadlines,
+        waitMs: this.#gateway.config.receiptWaitMs,
+        charge: lateCharge,
+        onLate: () => {
+          isWithheld = lateCharge === "forgone";
+          keyedCall?.withhold();
+          this.#gateway.log.event("warn", "a receipt is late", {
+            request_id: requestId,
+            charge: lateCharge,
+          });
+        },
+      });
+    } finally {
+      running.end();
+      // A call that reached no provider does not count.
+      this.call.rated?.end({
+        tokens: ratedTokens(charge.usage),
+        isCounted: end.attempts.length > 0,
+      });
+    }
+  }
+
+  /** What is settled instead for an answer that the client was refused. */
+  #withheldAnswer(draft: ReceiptDraft): WithheldAnswer {
+    const status = errorTable.maintenance.status;
+    const { toolCharges: _, ...free } = draft;
+    return {
+      draft: { ...free, outcome: "withheld", status, units: 0, priceMicroVnd: 0n },
+      attach: this.call.keyedCall?.withheldRows(),
+    };
+  }
+
+  #draft(end: CallEnd, charge: CallCharge, settleStartedMs: number): ReceiptDraft {
+    const { requestId, principal, kind, model, style, stream, price, mappedFrom } = this.call;
+    const { version } = this.call.catalog;
+    const draft: Writable<ReceiptDraft> = {
+      requestId,
+      keyId: principal.key.id,
+      kind,
+      model: model.id,
+      style,
+      startedAtMs: this.call.start.startedAtMs,
+      latencyMs: this.#sinceStart(settleStartedMs),
+      status: end.status,
+      stream,
+      outcome: end.outcome,
+      estimated: charge.estimated ?? false,
+      units: charge.units,
+      price: chargedRates(charge.price ?? price, charge.usage),
+      priceMicroVnd: charge.priceMicroVnd,
+      attempts: end.attempts,
+    };
+    const { claimMicroVnd = 0n, toolCharges = [] } = charge;
+    if (charge.serviceTier !== undefined) draft.serviceTier = charge.serviceTier;
+    if (toolCharges.length > 0) draft.toolCharges = toolCharges;
+    if (charge.usage !== undefined) draft.usage = charge.usage;
+    if (end.endCode !== undefined) draft.endCode = end.endCode;
+    if (claimMicroVnd > 0n) draft.claimMicroVnd = claimMicroVnd;
+    if (mappedFrom !== undefined) draft.mappedFrom = mappedFrom;
+    if (version !== undefined) draft.catalogVersion = version;
+    if (end.route !== undefined) {
+      draft.route = end.route.id;
+      const cost = this.#providerCost(end.route, end, charge);
+      if (cost !== undefined) draft.providerCost = cost;
+    }
+    const { region } = this.#gateway.config;
+    if (region !== undefined && end.attempts.length > 0) draft.region = region;
+    if (this.#firstOutputMs !== undefined) draft.firstOutputMs = this.#firstOutputMs;
+    return draft;
+  }
+
+  /** Computes what the call costs the operator; `undefined` if the catalogue names no costs. */
+  #providerCost(route: Route, end: CallEnd, charge: CallCharge): ProviderCost | undefined {
+    if (!this.call.catalog.hasCosts || end.attempts.length === 0) return undefined;
+    try {
+      return providerCost(route.rateCard, charge.providerUse ?? charge);
+    } catch (error) {
+      // A report that cannot be priced must not prevent the customer's receipt.
+      this.onBug(error);
+      return unknownProviderCost;
+    }
+  }
+
+  #report(receipt: Receipt, settleStartedMs: number, stopReason: string | undefined): void {
+    const { log, clock } = this.#gateway;
+    if (!this.#isTraced) return log.call(receipt);
+    const { origin, startedMonotonicMs } = this.call.start;
+    log.call(receipt, {
+      origin,
+      startedMs: startedMonotonicMs,
+      attempts: this.#attempts,
+      settleStartedMs,
+      endedMs: clock.monotonicMs(),
+      stopReason,
+    });
+  }
+
+  /** Releases the reservation of a call that ended before anything could be charged. A settled call is left alone. */
+  abandon(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    this.#gateway.wallet.release(this.call.reservation);
+    void this.call.keyedCall?.abandon();
+    this.call.running.end();
+    this.call.rated?.end({ tokens: 0, isCounted: false });
+  }
+}

@@ -1,0 +1,226 @@
+/**
+ * Runs media calls up to the answer of a route: images, speech and videos alike.
+ *
+ * See docs/behaviour.md#the-way-of-a-call.
+ *
+ * - Folder `routes/api/media/`: what calls that are not chat share: admission, attempts, settlement, relaying.
+ * - In: the parts that the endpoint read from its request.
+ * - Out: the answer of a route for the endpoint, and one settlement.
+ * - Never: settles a call twice, or reads a wire format of an endpoint.
+ */
+import type { BufferedAnswer } from "../../../../core/lib/bytes/answer_budget.ts";
+import type { BufferedBytes } from "../../../../core/lib/bytes/byte_budget.ts";
+import {
+  type AttemptLoopResult,
+  runAttempts,
+} from "../../../../core/calls/attempts/attempt_loop.ts";
+import type { FetchedUrl } from "../../../../core/net/remote/fetched_urls.ts";
+import { localRefusal } from "../../../../core/calls/exchange/local_refusal.ts";
+import type { Route } from "../../../../core/catalog/catalog.ts";
+import { type GatewayError, wireStatus } from "../../../../core/lib/errors/errors.ts";
+import {
+  type MediaExchange,
+  type MediaWork,
+  startMediaExchange,
+} from "../../../../core/media/base/exchange.ts";
+import { toolsOfCall, withoutFetching } from "../../../../core/media/base/upstream_body.ts";
+import { answerTimeoutMs } from "../../../../core/routing/timeouts.ts";
+import type { Operation } from "../../../../core/routing/contract/router.ts";
+import type { AppliedPrice, Attempt } from "../../../../core/billing/usage/receipt.ts";
+import { rangeOf, type ReservationRange } from "../../../../core/billing/reservation_range.ts";
+import type { AmountBound } from "../../../../kv/services/limits/keyed_wallet.ts";
+import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
+import { type ChosenModel, reserveWithin } from "../../call/admission.ts";
+import type { RunningCall } from "../../gateway/calls_in_flight.ts";
+import { CallSettlement, type CallStart } from "../../call/call_settlement.ts";
+import type { Gateway } from "../../gateway/gateway.ts";
+import type { Incoming } from "../../call/incoming.ts";
+import { callHeaders } from "../../call/response_headers.ts";
+import { beginRated, type ExpectedTokens, isRateLimited } from "../../call/rate_limits.ts";
+import { reportResult } from "../../call/route_result.ts";
+import { vetUrls } from "../../gateway/vetted_urls.ts";
+
+/** A media call before its admission. */
+export interface MediaCallInput {
+  readonly incoming: Incoming;
+  readonly principal: Principal;
+  readonly chosen: ChosenModel;
+  readonly style: keyof typeof kindOfStyle;
+  readonly operation: Operation;
+  readonly stream: boolean;
+  readonly price: AppliedPrice;
+  /** The most the call can cost. */
+  readonly worstCaseMicroVnd: bigint;
+  /** Set if the call can begin with less. */
+  readonly range?: ReservationRange | undefined;
+  /** Tokens to count against rate limits; absent for calls that are not paid by tokens. */
+  readonly expectedTokens?: ExpectedTokens;
+  /** Request fields that are not sent to the provider, for `x-gateway-conversion`. */
+  readonly dropped: readonly string[];
+  /** URLs in the request that a provider may fetch. */
+  readonly urls: readonly FetchedUrl[];
+  readonly start: CallStart;
+}
+
+const noTokens: ExpectedTokens = { input: 0, output: 0 };
+
+const kindOfStyle = {
+  images: "image",
+  speech: "speech",
+  videos: "video",
+  embeddings: "embedding",
+  transcriptions: "transcription",
+  rerank: "rerank",
+  moderations: "moderation",
+  completions: "completion",
+} as const;
+
+/** An admitted call: its money is reserved and its timeout runs. */
+export interface MediaCall<Value = unknown> {
+  readonly gateway: Gateway;
+  readonly input: MediaCallInput;
+  readonly work: MediaWork<Value>;
+  readonly control: RunningCall;
+  readonly settlement: CallSettlement;
+  /** Memory of the pictures that were fetched for the current route. */
+  readonly fetched: BufferedBytes;
+  /** Counts the memory of a whole answer. */
+  readonly bufferedAnswer: BufferedAnswer;
+  /** Headers of any answer of this call. */
+  readonly headers: [string, string][];
+  /** What is reserved, and why it is less than the worst case. */
+  readonly reserved: {
+    readonly amountMicroVnd: bigint;
+    readonly boundBy: AmountBound | undefined;
+  };
+}
+
+/**
+ * Reserves the money and begins the call. Code that throws before {@linkcode CallSettlement.settle} must abandon the
+ * settlement.
+ *
+ * @throws {GatewayError} 402 when the wallet cannot pay for a request that could go out, 429 under a rate limit, 400
+ * when the request names an internal host
+ */
+export async function beginMediaCall<Value>(
+  gateway: Gateway,
+  input: MediaCallInput,
+  work: MediaWork<Value>,
+): Promise<MediaCall<Value>> {
+  const { incoming, principal, chosen, price } = input;
+  const providers = chosen.model.routes.map(({ provider }) => chosen.catalog.providers[provider]);
+  await vetUrls(gateway, input.urls, providers);
+  const rated = isRateLimited(gateway, principal, chosen.model)
+    ? await beginRated(gateway, incoming, principal, chosen.model, input.expectedTokens ?? noTokens)
+    : undefined;
+  const { reservation, boundBy } = await reserveWithin(gateway.wallet, principal, {
+    range: input.range ?? rangeOf(input.worstCaseMicroVnd),
+    startedAtMs: input.start.startedAtMs,
+    rated,
+    localError: () => {
+      const tools = withoutFetching(gateway.media.tools);
+      return localRefusal(candidatesOf(gateway, input), (route) => work.prepare(route, tools));
+    },
+  });
+  incoming.isAdmitted = true;
+  const control = gateway.calls.begin(input.stream ? principal : undefined);
+  const settlement = new CallSettlement(gateway, {
+    requestId: incoming.requestId,
+    principal,
+    catalog: chosen.catalog,
+    model: chosen.model,
+    mappedFrom: chosen.mappedFrom,
+    kind: kindOfStyle[input.style],
+    style: input.style,
+    stream: input.stream,
+    price,
+    reservation,
+    start: input.start,
+    running: control,
+    rated,
+    keyedCall: incoming.keyedCall,
+  });
+  const headers = callHeaders({
+    model: chosen.model,
+    mappedFrom: chosen.mappedFrom,
+    price,
+    dropped: input.dropped,
+  });
+  const fetched = gateway.bodies.open(principal.accountId);
+  const bufferedAnswer = incoming.answer = gateway.answers.open(principal.accountId);
+  const reserved = { amountMicroVnd: reservation.amountMicroVnd, boundBy };
+  return { gateway, input, work, control, settlement, fetched, bufferedAnswer, headers, reserved };
+}
+
+function candidatesOf(
+  { router }: Gateway,
+  { chosen, style, operation, principal }: MediaCallInput,
+) {
+  return router.candidates(chosen.model, { style, operation, customer: principal.accountId });
+}
+
+/**
+ * Tries the routes. A client that leaves ends only a streaming call: otherwise the provider would finish and charge
+ * it anyway.
+ */
+export async function tryRoutes<Value>(
+  call: MediaCall<Value>,
+): Promise<AttemptLoopResult<MediaExchange, Value>> {
+  const { gateway, control, input, work } = call;
+  const { router, clock, deadlines } = gateway;
+  const { operation, principal: { accountId: customer } } = input;
+  const { catalog, model } = input.chosen;
+  if (input.stream) control.watchClient(input.incoming.request.signal);
+  const candidates = candidatesOf(gateway, input);
+  const tools = toolsOfCall(gateway.media.tools, call.fetched);
+  /** Routes whose attempt the router knows of; one that failed while its request was prepared is not reported. */
+  const asked = new Set<Route>();
+  const result = await runAttempts<MediaExchange, Value>({
+    candidates,
+    start: (route) => {
+      call.fetched.release(); // for the route before
+      return startMediaExchange(work, {
+        route,
+        tools,
+        begin: () => {
+          asked.add(route);
+          return router.begin(route, operation);
+        },
+        control,
+        time: gateway,
+        counter: call.bufferedAnswer,
+      });
+    },
+    firstOutput: work.receive,
+    timeoutMs: (route) => answerTimeoutMs(catalog, model, route, input.stream),
+    report: (route, outcome, endedMs) => {
+      call.settlement.tried(route, outcome, endedMs);
+      if (asked.delete(route)) router.report(model, route, operation, outcome, customer);
+    },
+    onBug: call.settlement.onBug,
+    clock,
+    deadlines,
+    control,
+  });
+  call.fetched.release();
+  control.unwatchClient();
+  const routed = { model, operation, customer, candidates: candidates.length, control };
+  return reportResult(gateway, routed, result);
+}
+
+/**
+ * Settles a call that no route answered; returns the client's error.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ */
+export async function failedCall(
+  { settlement, control }: MediaCall,
+  { error, attempts }: { readonly error: GatewayError; readonly attempts: readonly Attempt[] },
+  statusSent?: number,
+): Promise<GatewayError> {
+  const outcome = control.stopped === "client_gone" ? "client_gone" : "failed";
+  const status = statusSent ?? wireStatus(error, "chat");
+  const end = { outcome, status, route: undefined, attempts } as const;
+  await settlement.settle(end, { units: 0, priceMicroVnd: 0n });
+  return error;
+}

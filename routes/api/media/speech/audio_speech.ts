@@ -1,0 +1,92 @@
+/**
+ * `POST /v1/audio/speech`: audio is relayed as it arrives; one price per call.
+ *
+ * - Folder `routes/api/media/speech/`: speech calls.
+ * - In: an admitted request for a speech model.
+ * - Out: audio or its events as they come, settled, with its receipt.
+ * - Never: releases the last byte of audio before the call is settled.
+ */
+import { fetchedUrls } from "../../../../core/net/remote/fetched_urls.ts";
+import type { Reply } from "../../../../core/net/http1/server/reply.ts";
+import { isLate } from "../../../../core/calls/stream/early_stream.ts";
+import { readMediaBody } from "../../../../core/calls/body/body.ts";
+import { applyPrice, costOfUnits } from "../../../../core/billing/price.ts";
+import { type SpeechResult, speechWork } from "../../../../core/media/speech/attempt.ts";
+import { readSpeechRequest } from "../../../../core/media/speech/request.ts";
+import { chooseModel } from "../../call/admission.ts";
+import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
+import type { Gateway } from "../../gateway/gateway.ts";
+import { admitRequest, type Incoming, requireJson } from "../../call/incoming.ts";
+import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../base/media_call.ts";
+import { startCall } from "../../call/call_settlement.ts";
+import { deliverEventsEarly, type Found } from "../base/event_delivery.ts";
+import { deliverSpeech } from "./speech_delivery.ts";
+
+/**
+ * Tries the routes.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ * @throws {GatewayError} when no route gave speech; the call is settled then
+ */
+async function find(
+  call: MediaCall<SpeechResult>,
+  statusSent: () => number | undefined,
+): Promise<Found<SpeechResult>> {
+  const found = await tryRoutes(call);
+  if (!found.ok) throw await failedCall(call, found, statusSent());
+  return found;
+}
+
+/**
+ * Serves one speech call. Audio that breaks off at the provider is free, since half a file is useless; a client that
+ * leaves pays, since the provider produced all of it.
+ *
+ * @throws {GatewayError} the client's error; nothing is charged then
+ */
+export async function serveSpeech(gateway: Gateway, incoming: Incoming): Promise<Reply | Response> {
+  const start = startCall(gateway);
+  const { body, principal } = await admitRequest(gateway, incoming);
+  requireJson(incoming.request);
+  const request = readSpeechRequest(body);
+  const chosen = incoming.chosen = chooseModel(
+    gateway.catalog.current,
+    request.model,
+    "speech",
+    principal,
+  );
+  if (hasIdempotencyKey(incoming)) {
+    const known = await knownAnswer(
+      gateway,
+      incoming,
+      principal,
+      readMediaBody(body, "application/json"),
+    );
+    if (known !== undefined) return known;
+  }
+  const price = applyPrice(chosen.model.price);
+  const call = await beginMediaCall(gateway, {
+    incoming,
+    principal,
+    chosen,
+    style: "speech",
+    operation: "speech",
+    stream: request.events,
+    price,
+    worstCaseMicroVnd: costOfUnits(price, 1),
+    dropped: [],
+    urls: fetchedUrls(request.body.outline),
+    start,
+  }, speechWork(request, incoming.requestId));
+  try {
+    let statusSent: number | undefined;
+    const finding = find(call, () => statusSent);
+    if (request.events && await isLate(gateway.deadlines, finding)) {
+      statusSent = 200;
+      return deliverEventsEarly({ call, units: 1 }, finding);
+    }
+    return deliverSpeech(call, await finding);
+  } catch (error) {
+    call.settlement.abandon();
+    throw error;
+  }
+}

@@ -1,0 +1,148 @@
+/** `GET /v1/videos`, `GET` and `DELETE /v1/videos/{id}`, free of charge. The id of another account is a 404. */
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { parseId, type VideoId } from "../../../../core/lib/ids/ids.ts";
+import { maxVideoListRows } from "../../../../kv/services/videos/tasks.ts";
+import { videoDeleted, videoList, videoObject } from "../../../../core/media/video/object.ts";
+import { advance, isFinal } from "../../../../core/media/video/task.ts";
+import { cancelRequest } from "../../../../core/media/video/upstream_requests.ts";
+import {
+  commitStep,
+  forgetVideo,
+  listVideos,
+  readVideo,
+  type VideoListQuery,
+  videoPolls,
+  type VideoTaskRow,
+} from "../../../../kv/services/videos/mod.ts";
+import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
+import { rowLimit, wrongParameter } from "../../../http/query.ts";
+import type { Gateway } from "../../gateway/gateway.ts";
+import { admitRequest, type Incoming } from "../../call/incoming.ts";
+import { askProviderOf, smallExchange, upstreamOf } from "./video_upstream.ts";
+
+/**
+ * Finds a video of the caller.
+ *
+ * @throws {GatewayError} `not_found`, the same for the id of another account as for an unknown one
+ */
+export async function findVideo(
+  gateway: Gateway,
+  principal: Principal,
+  idText: string,
+): Promise<VideoTaskRow> {
+  const id = parseId("video", idText);
+  const row = id === undefined ? undefined : await readVideo(gateway.kv, principal.accountId, id);
+  if (row === undefined) throw new GatewayError("not_found", "There is no such video");
+  return row;
+}
+
+/** Serves the state of one task. */
+export async function retrieveVideo(
+  gateway: Gateway,
+  incoming: Incoming,
+  idText: string,
+): Promise<Response> {
+  const { principal } = await admitRequest(gateway, incoming);
+  const { task } = await findVideo(gateway, principal, idText);
+  // Where no worker runs all the time, a request starts the poll.
+  if (!isFinal(task.state)) gateway.media.wakeUp.nudge(videoPolls.name);
+  return Response.json(videoObject(task));
+}
+
+function listQuery(url: URL): VideoListQuery {
+  const refuse = (param: string, why: string): never => {
+    throw wrongParameter(param, why);
+  };
+  const limit = rowLimit(url.searchParams, { most: maxVideoListRows, otherwise: 20 });
+  const orderText = url.searchParams.get("order") ?? "desc";
+  const order = orderText === "asc" || orderText === "desc"
+    ? orderText
+    : refuse("order", "must be asc or desc");
+  const afterText = url.searchParams.get("after");
+  const after: VideoId | undefined = afterText === null
+    ? undefined
+    : parseId("video", afterText) ?? refuse("after", "must be the id of a video");
+  return { limit, order, after };
+}
+
+/** Serves the caller's own tasks. */
+export async function listOwnVideos(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  const { principal } = await admitRequest(gateway, incoming);
+  const query = listQuery(new URL(incoming.request.url));
+  const { tasks, hasMore } = await listVideos(gateway.kv, principal.accountId, query);
+  return Response.json(videoList(tasks, hasMore));
+}
+
+const unreachable = "The provider of this video cannot be reached; nothing was changed";
+
+/**
+ * Cancels a task at its provider. `true` if the provider has confirmed it.
+ *
+ * @throws {GatewayError} when the provider cannot be reached or refuses
+ */
+async function cancelUpstream(gateway: Gateway, row: VideoTaskRow): Promise<boolean> {
+  const upstream = upstreamOf(gateway, row.task);
+  const request = upstream && cancelRequest(upstream, row.task.upstreamId);
+  if (upstream === undefined || request === undefined) return false;
+  let status: number;
+  try {
+    ({ response: { status } } = await smallExchange(gateway, upstream.transport, request));
+  } catch (cause) {
+    throw new GatewayError("upstream_unreachable", unreachable, { cause });
+  }
+  if ((status >= 200 && status < 300) || status === 404 || status === 410) return true;
+  // The provider has no such operation and will produce the video.
+  if (status === 405 || status === 501) return false;
+  if (status >= 500 || status === 429) throw new GatewayError("upstream_unreachable", unreachable);
+  throw new GatewayError("invalid_request", "The provider can no longer cancel this video");
+}
+
+/**
+ * Cancels a pending task. The provider is asked first: the refund depends on whether it has started, and our state
+ * may be some seconds old.
+ *
+ * @returns the row's new task, or `undefined` if it changed meanwhile
+ */
+async function cancelPending(gateway: Gateway, row: VideoTaskRow) {
+  const answer = await askProviderOf(gateway)(row.task).catch((cause: unknown) => {
+    throw new GatewayError("upstream_unreachable", unreachable, { cause });
+  });
+  const nowMs = gateway.clock.nowMs();
+  const seen = answer.kind === "seen"
+    ? advance(row.task, { kind: "seen", sighting: answer.sighting }, nowMs)
+    : { task: row.task, refund: false };
+  if (isFinal(seen.task.state)) {
+    await commitStep(gateway.kv, row, seen, { nowMs });
+    throw new GatewayError(
+      "invalid_request",
+      `The video has just ended as ${seen.task.state}; delete it again to remove it`,
+    );
+  }
+  const confirmed = await cancelUpstream(gateway, row);
+  const step = advance(seen.task, { kind: "cancel", confirmed }, gateway.clock.nowMs());
+  return await commitStep(gateway.kv, row, step, { nowMs: gateway.clock.nowMs() });
+}
+
+/** Times that a task may change under a `DELETE` before it gives up. */
+const deleteTries = 3;
+
+/** Serves a `DELETE`: cancels what is pending, removes what has ended. */
+export async function deleteVideo(
+  gateway: Gateway,
+  incoming: Incoming,
+  idText: string,
+): Promise<Response> {
+  const { principal } = await admitRequest(gateway, incoming);
+  for (let tries = 0; tries < deleteTries; tries++) {
+    const row = await findVideo(gateway, principal, idText);
+    if (isFinal(row.task.state)) {
+      if (row.task.state === "completed") await cancelUpstream(gateway, row).catch(() => {});
+      if (!await forgetVideo(gateway.kv, row)) continue;
+      return Response.json(videoDeleted(row.task));
+    }
+    const cancelled = await cancelPending(gateway, row);
+    if (cancelled === undefined) continue;
+    return Response.json(videoDeleted(cancelled));
+  }
+  throw new GatewayError("overloaded", "The video changed at the same moment; try again");
+}

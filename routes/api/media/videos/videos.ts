@@ -1,0 +1,190 @@
+/**
+ * `POST /v1/videos`: the task is submitted within the request, so that no prompt is ever stored and a
+ * refusal of the provider is answered at once and costs nothing. Charge, task and first poll are one commit.
+ *
+ * - Folder `routes/api/media/videos/`: video tasks: creating, listing, reading, deleting, downloading,
+ *   polling.
+ * - In: requests of their owners, and answers of providers to polls.
+ * - Out: tasks as JSON, files as streams.
+ * - Never: stores a prompt, or shows a task to an account that does not own it.
+ */
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { newId } from "../../../../core/lib/ids/ids.ts";
+import {
+  fieldsOfBody,
+  type MediaBody,
+  readMediaBody,
+  urlsOfBody,
+} from "../../../../core/calls/body/body.ts";
+import { modelField } from "../../../../core/calls/body/fields.ts";
+import { applyPrice, costOfUnits } from "../../../../core/billing/price.ts";
+import { videoWork } from "../../../../core/media/video/attempt.ts";
+import { videoRulesOf } from "../../../../core/catalog/entries/video_model_rules.ts";
+import { videoObject } from "../../../../core/media/video/object.ts";
+import { readVideoRequest, type VideoRequest } from "../../../../core/media/video/request.ts";
+import type { VideoTask } from "../../../../core/media/video/task.ts";
+import { cancelRequest } from "../../../../core/media/video/upstream_requests.ts";
+import type { ClaimedKey } from "../../../../kv/services/calls/idempotency.ts";
+import { newTaskRows, videoPolls } from "../../../../kv/services/videos/mod.ts";
+import { chooseModel } from "../../call/admission.ts";
+import type { Gateway } from "../../gateway/gateway.ts";
+import { admitRequest, type Incoming } from "../../call/incoming.ts";
+import {
+  beginMediaCall,
+  failedCall,
+  type MediaCall,
+  type MediaCallInput,
+  tryRoutes,
+} from "../base/media_call.ts";
+import { startCall } from "../../call/call_settlement.ts";
+import { LateReceiptError } from "../../call/late_receipt.ts";
+import { costHeaders } from "../../call/response_headers.ts";
+import type { HttpRequest } from "../../../http/body/http_request.ts";
+import { requestHeaders } from "../../../http/own_headers.ts";
+import { claimOf, giveUpClaim } from "./video_idempotency.ts";
+import { credentialName, smallExchange, upstreamOf } from "./video_upstream.ts";
+
+/** Lists the fields for `x-gateway-conversion`. */
+function droppedFields({ unknownFields, approximatedFields }: VideoRequest): readonly string[] {
+  return [...unknownFields, ...approximatedFields];
+}
+
+function refuseDropped(request: VideoRequest, headers: HttpRequest["headers"]): void {
+  const dropped = droppedFields(request);
+  const [field] = dropped;
+  if (field === undefined || headers.get(requestHeaders.strict) !== "true") return;
+  throw new GatewayError(
+    "conversion_refused",
+    `This model cannot follow: ${
+      dropped.join(", ")
+    }. Leave ${requestHeaders.strict} out to drop them`,
+    { param: field },
+  );
+}
+
+/** Cancels a task that the provider accepted but that could not be stored. */
+async function takeBack(gateway: Gateway, task: VideoTask): Promise<void> {
+  const upstream = upstreamOf(gateway, task);
+  const request = upstream && cancelRequest(upstream, task.upstreamId);
+  if (upstream === undefined || request === undefined) return;
+  await smallExchange(gateway, upstream.transport, request).catch(() => {});
+}
+
+async function submit(
+  call: MediaCall<string>,
+  request: VideoRequest,
+  claim: ClaimedKey | undefined,
+): Promise<Response> {
+  const { gateway, input, settlement } = call;
+  const { price, chosen, principal, incoming } = input;
+  const found = await tryRoutes(call);
+  if (!found.ok) throw await failedCall(call, found);
+  const { route, begun: { access }, attempts, result: upstreamId } = found;
+  const nowMs = gateway.clock.nowMs();
+  const priceMicroVnd = costOfUnits(price, 1);
+  const task: VideoTask = {
+    id: newId("video", nowMs),
+    accountId: principal.accountId,
+    keyId: principal.key.id,
+    requestId: incoming.requestId,
+    model: chosen.model.id,
+    route: route.id,
+    credential: credentialName(gateway, route, access.secret),
+    upstreamId,
+    state: "queued",
+    progress: 0,
+    createdAtMs: nowMs,
+    completedAtMs: undefined,
+    expiresAtMs: undefined,
+    deadlineAtMs: nowMs + videoRulesOf(chosen.model).deadlineMinutes * 60_000,
+    seconds: request.sentSeconds,
+    size: request.size,
+    error: undefined,
+    costMicroVnd: priceMicroVnd,
+    refundId: undefined,
+  };
+  const end = {
+    outcome: "completed",
+    status: 200,
+    route,
+    attempts,
+  } as const;
+  const providerUse = { units: 1, seconds: request.sentSeconds };
+  const charge = { units: 1, priceMicroVnd, providerUse };
+  try {
+    const receipt = await settlement.settle(end, charge, { attach: newTaskRows(task, claim) });
+    gateway.media.wakeUp.nudge(videoPolls.name);
+    return Response.json(videoObject(task), {
+      headers: [...call.headers, ...costHeaders(receipt)],
+    });
+  } catch (error) {
+    if (error instanceof LateReceiptError) {
+      // The task exists as soon as the store is back; if the process stops before that, it was never charged.
+      error.settling.then(
+        () => gateway.media.wakeUp.nudge(videoPolls.name),
+        () => takeBack(gateway, task),
+      );
+    } else await takeBack(gateway, task);
+    throw error;
+  }
+}
+
+/**
+ * Serves the creation of a task.
+ *
+ * @throws {GatewayError} the client's error; nothing is charged then
+ */
+export async function createVideo(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  const start = startCall(gateway);
+  const { body, principal } = await admitRequest(gateway, incoming);
+  const { headers } = incoming.request;
+  const media = readMediaBody(body, headers.get("content-type") ?? "");
+  const fields = fieldsOfBody(media);
+  const chosen = incoming.chosen = chooseModel(
+    gateway.catalog.current,
+    modelField(fields),
+    "video",
+    principal,
+  );
+  const request = readVideoRequest(fields, videoRulesOf(chosen.model), chosen.model.id);
+  refuseDropped(request, headers);
+  const known = await claimOf(gateway, incoming, principal, media);
+  if (known?.kind === "done") return known.response;
+  try {
+    return await carryOut(gateway, request, media, known?.claim, {
+      incoming,
+      principal,
+      chosen,
+      start,
+    });
+  } catch (error) {
+    if (!(error instanceof LateReceiptError)) await giveUpClaim(gateway, known?.claim);
+    throw error;
+  }
+}
+
+async function carryOut(
+  gateway: Gateway,
+  request: VideoRequest,
+  media: MediaBody,
+  claim: ClaimedKey | undefined,
+  input: Pick<MediaCallInput, "incoming" | "principal" | "chosen" | "start">,
+): Promise<Response> {
+  const price = applyPrice(input.chosen.model.price, request.billedSeconds);
+  const call = await beginMediaCall(gateway, {
+    ...input,
+    style: "videos",
+    operation: "video",
+    stream: false,
+    price,
+    worstCaseMicroVnd: costOfUnits(price, 1),
+    dropped: droppedFields(request),
+    urls: urlsOfBody(media),
+  }, videoWork(request));
+  try {
+    return await submit(call, request, claim);
+  } catch (error) {
+    call.settlement.abandon();
+    throw error;
+  }
+}

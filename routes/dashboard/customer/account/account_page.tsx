@@ -1,0 +1,266 @@
+/** `/account`: the account's data, credentials, sessions and deletion. */
+import type { Context } from "hono";
+import type { Session } from "../../../../core/people/accounts/session_rules.ts";
+import { formatMoney } from "../../../../core/billing/money/display.ts";
+import type { BuyerForm, BuyerProblem } from "../../../../core/trade/invoices/invoice.ts";
+import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
+import { getInvoiceSettings } from "../../../../kv/money/invoices/invoice_settings.ts";
+import { listSessions } from "../../../../kv/people/accounts/sessions.ts";
+import {
+  AskSupport,
+  Badge,
+  Card,
+  DataTable,
+  Fact,
+  Notice,
+  PasswordField,
+  PostForm,
+  SubmitButton,
+  TextField,
+  Time,
+} from "../../components/mod.ts";
+import type { DashboardDeps } from "../../page/deps.ts";
+import { blankForm } from "../invoices/invoices_form.tsx";
+import { renderPage } from "../../frame/layout.tsx";
+import { signInTexts } from "../sign_in/texts.ts";
+import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
+import { InvoiceDetailsCard } from "./invoice_details.tsx";
+import { accountTexts } from "./texts.ts";
+
+/** The result of the act before the page is shown. */
+export interface AccountPageState {
+  readonly notice?: string;
+  readonly errors?: {
+    readonly newEmail?: string;
+    readonly emailPassword?: string;
+    readonly currentPassword?: string;
+    readonly newPassword?: string;
+    readonly confirmation?: string;
+    readonly deletionPassword?: string;
+  };
+  /** The invoice details as posted, and what is wrong with them. */
+  readonly invoice?: { readonly form: BuyerForm; readonly problems: readonly BuyerProblem[] };
+}
+
+interface PartProps {
+  readonly visitor: Visitor;
+  readonly signedIn: SignedIn;
+  readonly errors: NonNullable<AccountPageState["errors"]>;
+}
+
+/** Shows the account with the result of the last act. */
+export async function accountPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  state: AccountPageState = {},
+): Promise<Response> {
+  const visitor = c.get("visitor");
+  const signedIn = c.get("signedIn");
+  const t = accountTexts[visitor.locale];
+  const { account } = signedIn;
+  const [hash, sessions, balance, invoiceSettings] = await Promise.all([
+    getPasswordHash(deps.kv, account.id),
+    listSessions(deps.kv, account.id, deps.clock.nowMs()),
+    deps.wallet.balance(account.id),
+    getInvoiceSettings(deps.kv, account.id),
+  ]);
+  const failed = state.errors !== undefined || state.invoice !== undefined;
+  const part: PartProps = { visitor, signedIn, errors: state.errors ?? {} };
+  return await renderPage(
+    c,
+    { title: t.title, status: failed ? 422 : 200 },
+    <>
+      {state.notice !== undefined && <Notice tone="success">{state.notice}</Notice>}
+      <Card>
+        <dl class="facts">
+          <Fact name={t.email}>{account.email}</Fact>
+          <Fact name={t.accountId}>
+            <code>{account.id}</code>
+          </Fact>
+          <Fact name={t.since}>
+            <Time atMs={account.createdAtMs} locale={visitor.locale} dateOnly />
+          </Fact>
+        </dl>
+      </Card>
+      <Sessions {...part} sessions={sessions} />
+      <div class="columns">
+        <PasswordCard {...part} hasPassword={hash !== undefined} />
+        {hash !== undefined && <EmailCard {...part} />}
+      </div>
+      {deps.offers.invoices && (
+        <InvoiceDetailsCard
+          visitor={visitor}
+          form={state.invoice?.form ?? blankForm(invoiceSettings, undefined)}
+          problems={state.invoice?.problems ?? []}
+        />
+      )}
+      <DeletionCard
+        {...part}
+        balanceMicroVnd={balance.totalMicroVnd}
+        hasPassword={hash !== undefined}
+      />
+    </>,
+  );
+}
+
+function Sessions({ visitor, signedIn, sessions }: PartProps & { sessions: readonly Session[] }) {
+  const { locale } = visitor;
+  const t = accountTexts[locale];
+  return (
+    <Card
+      title={t.sessions}
+      actions={sessions.length > 1 && (
+        <PostForm visitor={visitor} action="/account/sessions/sign-out-others">
+          <SubmitButton tone="plain" small>{t.signOutOthers}</SubmitButton>
+        </PostForm>
+      )}
+    >
+      <p class="muted">{t.sessionsText}</p>
+      <DataTable
+        label={t.sessions}
+        rows={sessions}
+        columns={[
+          { head: t.device, cell: (session) => session.device || t.unknownDevice },
+          { head: t.address, cell: (session) => session.address },
+          {
+            head: t.signedInAt,
+            kind: "one-line",
+            wideOnly: true,
+            cell: (session) => <Time atMs={session.createdAtMs} locale={locale} />,
+          },
+          {
+            head: t.lastSeen,
+            kind: "one-line",
+            cell: (session) => <Time atMs={session.lastSeenAtMs} locale={locale} />,
+          },
+          {
+            head: t.signOutOne,
+            hiddenHead: true,
+            kind: "buttons",
+            cell: (session) =>
+              session.id === signedIn.session.id
+                ? <Badge tone="good">{t.here}</Badge>
+                : <SignOutForm session={session} visitor={visitor} />,
+          },
+        ]}
+      />
+    </Card>
+  );
+}
+
+function SignOutForm({ session, visitor }: { session: Session; visitor: Visitor }) {
+  const t = accountTexts[visitor.locale];
+  return (
+    <PostForm visitor={visitor} action="/account/sessions/sign-out">
+      <input type="hidden" name="session" value={session.id} />
+      <button
+        type="submit"
+        class="outline secondary small"
+        aria-label={t.signOutLabel(session.device || t.unknownDevice)}
+      >
+        {t.signOutOne}
+      </button>
+    </PostForm>
+  );
+}
+
+function PasswordCard({ visitor, errors, hasPassword }: PartProps & { hasPassword: boolean }) {
+  const t = accountTexts[visitor.locale];
+  if (!hasPassword) {
+    return (
+      <Card title={t.password}>
+        <p class="muted">{t.noPassword}</p>
+        <PostForm visitor={visitor} action="/account/password/link">
+          <SubmitButton tone="plain">{t.setPassword}</SubmitButton>
+        </PostForm>
+      </Card>
+    );
+  }
+  return (
+    <Card title={t.password}>
+      <p class="muted">{t.passwordText}</p>
+      <PostForm visitor={visitor} action="/account/password">
+        <PasswordField
+          name="currentPassword"
+          of="now"
+          label={t.currentPassword}
+          error={errors.currentPassword}
+        />
+        <PasswordField
+          name="newPassword"
+          of="future"
+          label={t.newPassword}
+          hint={signInTexts[visitor.locale].passwordHint}
+          error={errors.newPassword}
+        />
+        <SubmitButton tone="plain">{t.passwordButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function EmailCard({ visitor, errors }: PartProps) {
+  const t = accountTexts[visitor.locale];
+  return (
+    <Card title={t.email}>
+      <p class="muted">{t.emailText}</p>
+      <PostForm visitor={visitor} action="/account/email">
+        <TextField
+          name="newEmail"
+          type="email"
+          label={t.newEmail}
+          autocomplete="email"
+          required
+          error={errors.newEmail}
+        />
+        <PasswordField
+          name="emailPassword"
+          of="now"
+          label={t.currentPassword}
+          error={errors.emailPassword}
+        />
+        <SubmitButton tone="plain">{t.emailButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function DeletionCard({ visitor, errors, balanceMicroVnd, hasPassword }: PartProps & {
+  balanceMicroVnd: bigint;
+  hasPassword: boolean;
+}) {
+  const t = accountTexts[visitor.locale];
+  return (
+    <details
+      class="card"
+      open={errors.confirmation !== undefined || errors.deletionPassword !== undefined}
+    >
+      <summary>{t.deletion}</summary>
+      <p>{t.deletionText}</p>
+      {balanceMicroVnd > 0n && (
+        <Notice tone="warning">
+          {t.deletionBalance(formatMoney(balanceMicroVnd, visitor.locale))}{" "}
+          <AskSupport visitor={visitor}>{t.askForRefund}</AskSupport>
+        </Notice>
+      )}
+      <PostForm visitor={visitor} action="/account/delete" confirm={t.deletionConfirm}>
+        <TextField
+          name="confirmation"
+          label={t.deletionLabel}
+          autocomplete="off"
+          required
+          error={errors.confirmation}
+        />
+        {hasPassword && (
+          <PasswordField
+            name="deletionPassword"
+            of="now"
+            label={t.currentPassword}
+            error={errors.deletionPassword}
+          />
+        )}
+        <SubmitButton tone="danger">{t.deletionButton}</SubmitButton>
+      </PostForm>
+    </details>
+  );
+}

@@ -1,0 +1,131 @@
+/** Texts of the account page. */
+import { defineTexts } from "../../text/i18n.ts";
+
+export const accountTexts = defineTexts({
+  en: {
+    title: "Account",
+    accountId: "Account number",
+    since: "Customer since",
+
+    email: "E-mail address",
+    newEmail: "New e-mail address",
+    emailText: "You sign in with this address, and mails go to it.",
+    emailButton: "Send the confirmation",
+    emailSent: (email: string) =>
+      `We have sent a mail to ${email}. The address changes when you open the link in it.`,
+    emailInvalid: "This is not an e-mail address.",
+    confirmTitle: "Confirm your new address",
+    confirmButton: "Confirm the address",
+    emailChanged: "Your e-mail address has been changed.",
+    linkDead:
+      "This link no longer works. It was used already, is too old, or belongs to another account.",
+    emailTaken: "Another account has this address.",
+
+    password: "Password",
+    currentPassword: "Your current password",
+    newPassword: "New password",
+    passwordText: "All other browsers will be signed out.",
+    passwordButton: "Change the password",
+    passwordChanged: "Your password has been changed, and all other browsers were signed out.",
+    wrongPassword: "That is not your current password.",
+    noPassword:
+      "You sign in with another service and have no password here. With a password you can also show your keys again.",
+    setPassword: "Send me a link to set one",
+    linkSent: "We have sent you a mail with a link to set a password.",
+    tooMany: (seconds: number) => `Too many tries. Wait ${Math.ceil(seconds / 60)} minutes.`,
+
+    sessions: "Signed-in browsers",
+    sessionsText: "Sign out any that you do not recognise, and change your password.",
+    device: "Browser",
+    unknownDevice: "unknown",
+    address: "IP address",
+    signedInAt: "Signed in",
+    lastSeen: "Last seen",
+    here: "this browser",
+    signOutOne: "Sign out",
+    signOutLabel: (device: string) => `Sign out ${device}`,
+    signOutOthers: "Sign out all others",
+
+    invoice: "Invoice details",
+    invoiceText:
+      "Who your VAT invoices are made out to, and where they are mailed. They fill the form of each request; you can change them there.",
+    invoiceButton: "Save the invoice details",
+    invoiceSaved: "Your invoice details are saved.",
+
+    deletion: "Delete the account",
+    deletionText:
+      "Your e-mail address, password, sessions and settings are removed, and all keys stop working at once. The money ledger and issued invoices stay, without your name where the law allows it. This cannot be undone.",
+    deletionBalance: (amount: string) =>
+      `Your wallet still holds ${amount}. You cannot use it any more once the account is deleted.`,
+    askForRefund: "To have it paid back first, write to",
+    deletionLabel: "Type your e-mail address to confirm",
+    deletionWrong: "That is not the address of this account.",
+    deletionButton: "Delete my account",
+    deletionConfirm: "Delete your account permanently?",
+    deletedTitle: "Your account is deleted",
+    deletedText: "Goodbye, and thank you.",
+  },
+  vi: {
+    title: "Tài khoản",
+    accountId: "Số tài khoản",
+    since: "Khách hàng từ",
+
+    email: "Địa chỉ e-mail",
+    newEmail: "Địa chỉ e-mail mới",
+    emailText: "Bạn đăng nhập bằng địa chỉ này, và thư được gửi đến đây.",
+    emailButton: "Gửi thư xác nhận",
+    emailSent: (email) =>
+      `Chúng tôi đã gửi thư đến ${email}. Địa chỉ được đổi khi bạn mở liên kết trong thư.`,
+    emailInvalid: "Đây không phải là địa chỉ e-mail.",
+    confirmTitle: "Xác nhận địa chỉ mới",
+    confirmButton: "Xác nhận địa chỉ",
+    emailChanged: "Địa chỉ e-mail của bạn đã được đổi.",
+    linkDead:
+      "Liên kết này không còn dùng được. Nó đã được dùng, đã quá cũ, hoặc thuộc tài khoản khác.",
+    emailTaken: "Một tài khoản khác đang dùng địa chỉ này.",
+
+    password: "Mật khẩu",
+    currentPassword: "Mật khẩu hiện tại",
+    newPassword: "Mật khẩu mới",
+    passwordText: "Mọi trình duyệt khác sẽ bị đăng xuất.",
+    passwordButton: "Đổi mật khẩu",
+    passwordChanged: "Mật khẩu đã được đổi, và mọi trình duyệt khác đã bị đăng xuất.",
+    wrongPassword: "Đây không phải mật khẩu hiện tại của bạn.",
+    noPassword:
+      "Bạn đăng nhập qua nơi khác và chưa có mật khẩu ở đây. Có mật khẩu, bạn còn xem lại được các khoá API.",
+    setPassword: "Gửi tôi liên kết đặt mật khẩu",
+    linkSent: "Chúng tôi đã gửi cho bạn thư kèm liên kết đặt mật khẩu.",
+    tooMany: (seconds) => `Quá nhiều lần thử. Hãy đợi ${Math.ceil(seconds / 60)} phút.`,
+
+    sessions: "Trình duyệt đang đăng nhập",
+    sessionsText: "Hãy đăng xuất trình duyệt bạn không nhận ra, rồi đổi mật khẩu.",
+    device: "Trình duyệt",
+    unknownDevice: "không rõ",
+    address: "Địa chỉ IP",
+    signedInAt: "Đăng nhập lúc",
+    lastSeen: "Lần cuối",
+    here: "trình duyệt này",
+    signOutOne: "Đăng xuất",
+    signOutLabel: (device) => `Đăng xuất ${device}`,
+    signOutOthers: "Đăng xuất mọi trình duyệt khác",
+
+    invoice: "Thông tin hoá đơn",
+    invoiceText:
+      "Người mua trên hoá đơn GTGT và địa chỉ nhận hoá đơn. Thông tin này được điền sẵn vào mỗi yêu cầu; bạn vẫn sửa được ở đó.",
+    invoiceButton: "Lưu thông tin hoá đơn",
+    invoiceSaved: "Đã lưu thông tin hoá đơn.",
+
+    deletion: "Xoá tài khoản",
+    deletionText:
+      "Địa chỉ e-mail, mật khẩu, phiên đăng nhập và cài đặt của bạn bị xoá, mọi khoá API ngừng hoạt động ngay. Sổ tiền và hoá đơn đã phát hành vẫn được giữ, không kèm tên bạn khi luật cho phép. Không thể hoàn tác.",
+    deletionBalance: (amount) =>
+      `Ví của bạn còn ${amount}. Bạn không dùng được số tiền này nữa sau khi xoá tài khoản.`,
+    askForRefund: "Để được hoàn tiền trước khi xoá, hãy liên hệ",
+    deletionLabel: "Gõ địa chỉ e-mail của bạn để xác nhận",
+    deletionWrong: "Đây không phải địa chỉ của tài khoản này.",
+    deletionButton: "Xoá tài khoản của tôi",
+    deletionConfirm: "Xoá tài khoản vĩnh viễn?",
+    deletedTitle: "Tài khoản của bạn đã được xoá",
+    deletedText: "Tạm biệt và cảm ơn bạn.",
+  },
+});

@@ -1,0 +1,184 @@
+/** The form of an invoice request, with errors beside each field. */
+import type {
+  BuyerForm,
+  BuyerProblem,
+  InvoiceSettings,
+} from "../../../../core/trade/invoices/invoice.ts";
+import type { TopupOrder } from "../../../../kv/money/payments/topups.ts";
+import {
+  Card,
+  CheckboxField,
+  PostForm,
+  SelectField,
+  SubmitButton,
+  TextField,
+} from "../../components/mod.ts";
+import type { PostedForm } from "../../page/form_data.ts";
+import type { Locale } from "../../text/i18n.ts";
+import { invoiceTexts } from "./invoices_texts.ts";
+import type { Visitor } from "../../page/visitor.ts";
+
+/** Fills a new form with the usual buyer, or at least the e-mail address of the account. */
+export function blankForm(usual: InvoiceSettings, email: string | undefined): BuyerForm {
+  return {
+    type: usual.type ?? "company",
+    taxCode: usual.taxCode ?? "",
+    legalName: usual.legalName ?? "",
+    address: usual.address ?? "",
+    email: usual.email ?? email ?? "",
+    phone: usual.phone ?? "",
+    confirmed: usual.taxCodeConfirmed === true,
+  };
+}
+
+/** Reads the form as posted. */
+export function postedBuyer(form: PostedForm): BuyerForm {
+  return {
+    type: form.text("type"),
+    taxCode: form.text("taxCode"),
+    legalName: form.text("legalName"),
+    address: form.text("address"),
+    email: form.text("email"),
+    phone: form.text("phone"),
+    confirmed: form.text("confirmed") === "yes",
+  };
+}
+
+function wordsFor(problem: BuyerProblem, locale: Locale): string {
+  const t = invoiceTexts[locale];
+  switch (problem.what) {
+    case "required":
+      return t.required;
+    case "confirm":
+      return t.doubts[problem.doubt ?? "check_digit"];
+    case "form":
+      return problem.field === "taxCode" ? t.badTaxCode : t.badForm;
+  }
+}
+
+export interface BuyerProps {
+  readonly form: BuyerForm;
+  readonly problems: readonly BuyerProblem[];
+  readonly locale: Locale;
+  /** No field is required: the form edits settings, it is no request. */
+  readonly optional?: boolean;
+}
+
+function errorAt(field: BuyerProblem["field"], { problems, locale }: BuyerProps) {
+  const problem = problems.find((one) => one.field === field);
+  return problem === undefined ? undefined : wordsFor(problem, locale);
+}
+
+/** The form that requests an invoice for an order. */
+export function InvoiceForm({ visitor, order, note, ...buyer }: {
+  visitor: Visitor;
+  order: TopupOrder;
+  form: BuyerForm;
+  note: string;
+  problems: readonly BuyerProblem[];
+}) {
+  const { locale } = visitor;
+  const t = invoiceTexts[locale];
+  return (
+    <Card>
+      <PostForm visitor={visitor} action="/invoices">
+        <input type="hidden" name="order" value={order.code} />
+        <BuyerFields {...buyer} locale={locale} />
+        <TextField name="note" label={t.note} value={note} maxlength={500} rows={2} />
+        <p class="muted">{t.frozen}</p>
+        <SubmitButton>{t.send}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+/** The fields of a buyer. */
+export function BuyerFields(props: BuyerProps) {
+  return (
+    <>
+      <TaxpayerFields {...props} />
+      <ContactFields {...props} />
+    </>
+  );
+}
+
+/** The fields of the buyer's name and tax code. A tax code that looks wrong can be confirmed. */
+function TaxpayerFields(props: BuyerProps) {
+  const { form, problems, locale } = props;
+  const t = invoiceTexts[locale];
+  const asksToConfirm = form.confirmed || problems.some(({ what }) => what === "confirm");
+  return (
+    <>
+      <SelectField
+        name="type"
+        label={t.type}
+        value={form.type}
+        options={[
+          { value: "company", label: t.types.company },
+          { value: "person", label: t.types.person },
+        ]}
+      />
+      <TextField
+        name="taxCode"
+        label={t.taxCode}
+        hint={t.taxCodeHint}
+        value={form.taxCode}
+        inputmode="numeric"
+        maxlength={20}
+        error={errorAt("taxCode", props)}
+      />
+      {asksToConfirm && (
+        <CheckboxField name="confirmed" label={t.confirmCode} checked={form.confirmed} />
+      )}
+      <TextField
+        name="legalName"
+        label={t.legalName}
+        hint={t.legalNameHint}
+        value={form.legalName}
+        autocomplete="organization"
+        required={props.optional !== true}
+        maxlength={400}
+        error={errorAt("legalName", props)}
+      />
+    </>
+  );
+}
+
+/** The fields of the buyer's address and mail. */
+function ContactFields(props: BuyerProps) {
+  const { form, locale } = props;
+  const t = invoiceTexts[locale];
+  return (
+    <>
+      <TextField
+        name="address"
+        label={t.address}
+        value={form.address}
+        autocomplete="street-address"
+        required={props.optional !== true}
+        maxlength={400}
+        error={errorAt("address", props)}
+      />
+      <div class="fields">
+        <TextField
+          name="email"
+          label={t.email}
+          type="email"
+          value={form.email}
+          autocomplete="email"
+          required={props.optional !== true}
+          maxlength={254}
+          error={errorAt("email", props)}
+        />
+        <TextField
+          name="phone"
+          label={t.phone}
+          value={form.phone}
+          autocomplete="tel"
+          maxlength={20}
+          error={errorAt("phone", props)}
+        />
+      </div>
+    </>
+  );
+}

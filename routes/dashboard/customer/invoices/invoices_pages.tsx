@@ -1,0 +1,245 @@
+/**
+ * `/invoices`: requests for VAT invoices, their states and files.
+ *
+ * - Folder `routes/dashboard/customer/invoices/`: the customer's pages about VAT invoices, and the link
+ *   that an accountant gets.
+ * - In: forms of a customer, or a mailed token.
+ * - Out: HTML, files, requests in `kv/money/invoices/`.
+ * - Never: moves money.
+ */
+import { type Context, Hono } from "hono";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import {
+  type BuyerForm,
+  type BuyerProblem,
+  type Invoice,
+  readBuyerForm,
+} from "../../../../core/trade/invoices/invoice.ts";
+import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
+import type { TopupSettings } from "../../../../core/trade/settings/settings.ts";
+import { vatRateAt } from "../../../../core/trade/invoices/vat.ts";
+import { openInvoicePart } from "../../../../kv/money/invoices/invoiced_orders.ts";
+import { usualBuyer } from "../../../../kv/money/invoices/invoice_settings.ts";
+import {
+  getInvoice,
+  listAccountInvoices,
+  requestInvoice,
+} from "../../../../kv/money/invoices/invoices.ts";
+import {
+  getTopupOrder,
+  listTopupOrders,
+  type TopupOrder,
+} from "../../../../kv/money/payments/topups.ts";
+import { AskSupport, Card, Notice } from "../../components/mod.ts";
+import type { PageDeps } from "../../page/page_deps.ts";
+import { notFoundPage } from "../../frame/error_pages.tsx";
+import { readForm } from "../../page/form_data.ts";
+import { formatMoney } from "../../text/format.ts";
+import { requireAccount } from "../../visitor/identify.ts";
+import { blankForm, InvoiceForm, postedBuyer } from "./invoices_form.tsx";
+import { invoiceTexts } from "./invoices_texts.ts";
+import { createSharedInvoicePages } from "./invoices_shared.tsx";
+import {
+  fileResponse,
+  InvoiceFacts,
+  InvoiceFiles,
+  type OpenOrder,
+  OpenOrders,
+  Requests,
+} from "./invoices_views.tsx";
+import { renderPage } from "../../frame/layout.tsx";
+import { layoutTexts } from "../../frame/layout_texts.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import type { PageDeclaration } from "../../page/page.ts";
+
+/** What the invoice pages need of the gateway. */
+export interface InvoiceDeps extends PageDeps {
+  readonly topup: TopupSettings;
+}
+
+type PageContext = Context<DashboardEnv>;
+
+/** Paid orders searched for money without an invoice, and requests shown. */
+const shownOrders = 50;
+const shownInvoices = 50;
+
+async function uninvoicedOrders(c: PageContext, deps: InvoiceDeps): Promise<OpenOrder[]> {
+  const { account } = c.get("signedIn");
+  const orders = await listTopupOrders(deps.kv, account.id, { count: shownOrders });
+  const paid = orders.filter(({ state }) => state === "paid");
+  const parts = await Promise.all(paid.map((order) => openInvoicePart(deps.kv, order)));
+  return paid.flatMap((order, at) => {
+    const part = parts[at];
+    return part === undefined ? [] : [{ order, amountMicroVnd: part.amountMicroVnd }];
+  });
+}
+
+async function listPage(c: PageContext, deps: InvoiceDeps) {
+  const visitor = c.get("visitor");
+  const { locale } = visitor;
+  const t = invoiceTexts[locale];
+  const [open, mine] = await Promise.all([
+    uninvoicedOrders(c, deps),
+    listAccountInvoices(deps.kv, c.get("signedIn").account.id, shownInvoices),
+  ]);
+  return await renderPage(
+    c,
+    { title: t.title, lead: t.lead },
+    <>
+      {deps.topup.vatRates.length === 0
+        ? (
+          <Notice tone="info">
+            {t.off} <AskSupport visitor={visitor}>{layoutTexts[locale].writeTo}</AskSupport>
+          </Notice>
+        )
+        : (
+          <Card title={t.open}>
+            <OpenOrders orders={open} locale={locale} />
+          </Card>
+        )}
+      <Card title={t.mine}>
+        <Requests invoices={mine} locale={locale} />
+      </Card>
+    </>,
+  );
+}
+
+/** Finds a paid order of the visitor by a code from outside. */
+async function ownPaidOrder(
+  c: PageContext,
+  deps: InvoiceDeps,
+  code: string,
+): Promise<TopupOrder | undefined> {
+  const parsed = parseOrderCode(code);
+  if (parsed === undefined) return undefined;
+  const { value } = await getTopupOrder(deps.kv, parsed);
+  const isMine = value?.accountId === c.get("signedIn").account.id && value.state === "paid";
+  return isMine ? value : undefined;
+}
+
+async function newPage(c: PageContext, deps: InvoiceDeps) {
+  const order = await ownPaidOrder(c, deps, c.req.query("order") ?? "");
+  if (order === undefined || deps.topup.vatRates.length === 0) return await notFoundPage(c);
+  const { account } = c.get("signedIn");
+  const usual = await usualBuyer(deps.kv, account.id);
+  return await formPage(c, deps, order, { form: blankForm(usual, account.email) });
+}
+
+async function formPage(
+  c: PageContext,
+  deps: InvoiceDeps,
+  order: TopupOrder,
+  state: {
+    readonly form: BuyerForm;
+    readonly note?: string;
+    readonly problems?: readonly BuyerProblem[];
+    readonly refused?: string;
+  },
+) {
+  const visitor = c.get("visitor");
+  const t = invoiceTexts[visitor.locale];
+  const failed = state.refused !== undefined || (state.problems?.length ?? 0) > 0;
+  const open = await openInvoicePart(deps.kv, order);
+  const amount = formatMoney(open?.amountMicroVnd ?? order.receivedMicroVnd, visitor.locale);
+  return await renderPage(
+    c,
+    {
+      title: t.newTitle,
+      lead: t.newLead(order.code, amount),
+      status: failed ? 400 : 200,
+    },
+    <>
+      {state.refused !== undefined && <Notice tone="danger">{state.refused}</Notice>}
+      <InvoiceForm
+        visitor={visitor}
+        order={order}
+        form={state.form}
+        note={state.note ?? ""}
+        problems={state.problems ?? []}
+      />
+    </>,
+  );
+}
+
+async function sendRequest(c: PageContext, deps: InvoiceDeps) {
+  const posted = await readForm(c);
+  const order = await ownPaidOrder(c, deps, posted.text("order"));
+  const nowMs = deps.clock.nowMs();
+  const rate = vatRateAt(deps.topup.vatRates, nowMs);
+  if (order === undefined || rate === undefined) return await notFoundPage(c);
+  const form = postedBuyer(posted);
+  const note = posted.text("note").slice(0, 500);
+  const read = readBuyerForm(form);
+  if (!read.ok) return await formPage(c, deps, order, { form, note, problems: read.problems });
+  const made = await requestInvoice(deps.kv, {
+    accountId: order.accountId,
+    codes: [order.code],
+    buyer: read.buyer,
+    note,
+    rate,
+    itemName: deps.topup.invoiceItemName,
+    nowMs,
+  });
+  if (made.ok) return c.redirect(`/invoices/${made.invoice.id}`, 303);
+  const refused = invoiceTexts[c.get("visitor").locale].refused[made.why];
+  return await formPage(c, deps, order, { form, note, refused });
+}
+
+/** Finds the invoice of the path, if it belongs to the visitor. */
+async function ownInvoice(c: PageContext, deps: InvoiceDeps): Promise<Invoice | undefined> {
+  const id = parseId("invoice", c.req.param("id") ?? "");
+  if (id === undefined) return undefined;
+  const { value } = await getInvoice(deps.kv, id);
+  return value?.accountId === c.get("signedIn").account.id ? value : undefined;
+}
+
+async function invoicePage(c: PageContext, deps: InvoiceDeps) {
+  const invoice = await ownInvoice(c, deps);
+  if (invoice === undefined) return await notFoundPage(c);
+  const { locale } = c.get("visitor");
+  const t = invoiceTexts[locale];
+  const [code] = invoice.basis.kind === "orders" ? invoice.basis.codes : [];
+  return await renderPage(
+    c,
+    { title: t.title, lead: t.details(invoice.id) },
+    <>
+      {invoice.rejectedReason !== undefined && (
+        <Notice tone="warning" title={t.states[invoice.state]}>
+          <p>{t.reason}: {invoice.rejectedReason}</p>
+          {code !== undefined && <a href={`/invoices/new?order=${code}`}>{t.askAgain}</a>}
+        </Notice>
+      )}
+      <InvoiceFacts invoice={invoice} locale={locale} />
+      <Card title={t.files}>
+        <InvoiceFiles invoice={invoice} base="/invoices" locale={locale} />
+      </Card>
+    </>,
+  );
+}
+
+async function download(c: PageContext, deps: InvoiceDeps) {
+  const invoice = await ownInvoice(c, deps);
+  return invoice === undefined ? await notFoundPage(c) : await fileResponse(c, deps.kv, invoice);
+}
+
+/** Registers the invoice pages. */
+export function createInvoicePages(deps: InvoiceDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  app.route("/", createSharedInvoicePages(deps));
+  app.get("/invoices", requireAccount, (c) => listPage(c, deps));
+  app.get("/invoices/new", requireAccount, (c) => newPage(c, deps));
+  app.post("/invoices", requireAccount, (c) => sendRequest(c, deps));
+  app.get("/invoices/:id", requireAccount, (c) => invoicePage(c, deps));
+  app.get("/invoices/:id/files/:fileId", requireAccount, (c) => download(c, deps));
+  return app;
+}
+
+export const invoicePages: PageDeclaration<InvoiceDeps> = {
+  navigation: {
+    href: "/invoices",
+    icon: "invoice",
+    group: "money",
+    label: { en: "Invoices", vi: "Hoá đơn" },
+  },
+  routes: createInvoicePages,
+};

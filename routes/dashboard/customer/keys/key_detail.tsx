@@ -1,0 +1,250 @@
+/** The page of one key: its usage, its secret, its settings, rotation and revocation. */
+import type { Context } from "hono";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
+import { type ApiKeyRecord, isActive } from "../../../../kv/people/api_keys/api_keys.ts";
+import { netCostMicroVnd, readUsage } from "../../../../kv/money/ledger/usage.ts";
+import {
+  Card,
+  chartAssets,
+  CopyButton,
+  DayChart,
+  FormIdField,
+  Money,
+  Notice,
+  PasswordField,
+  PostForm,
+  SelectField,
+  Stat,
+  Stats,
+  SubmitButton,
+  Time,
+} from "../../components/mod.ts";
+import type { DashboardDeps } from "../../page/deps.ts";
+import { formatCount } from "../../text/format.ts";
+import { renderPage } from "../../frame/layout.tsx";
+import { shiftDay } from "../../../usage_api/days.ts";
+import { dayBars, totalUsage } from "../../../usage_api/summary.ts";
+import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
+import { LimitTable } from "../rate_limits/limit_table.tsx";
+import { type LimitInUse, limitsInUse } from "../../page/rate_view.ts";
+import { rateTexts } from "../rate_limits/texts.ts";
+import { KeyFields } from "./key_fields.tsx";
+import { type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.tsx";
+import { KeyState } from "./key_list.tsx";
+import { keyTexts } from "./texts.ts";
+
+/** The result of the act before the page is shown. */
+export interface KeyDetailState {
+  /** The whole key, after the password was entered. */
+  readonly secret?: string;
+  readonly passwordError?: string;
+  readonly noPassword?: boolean;
+  /** The password was right, but the master key that sealed the API key is gone. */
+  readonly unreadable?: boolean;
+  readonly form?: { readonly values: KeyFormValues; readonly errors: KeyFormErrors };
+  readonly saved?: boolean;
+}
+
+/** Shows one key with the result of the last act. */
+export async function keyDetailPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+  record: ApiKeyRecord,
+  state: KeyDetailState = {},
+): Promise<Response> {
+  const visitor = c.get("visitor");
+  const { locale } = visitor;
+  const t = keyTexts[locale];
+  const active = isActive(record, deps.clock.nowMs());
+  const refused = state.passwordError ?? state.form;
+  const { account } = c.get("signedIn");
+  const limits = await limitsInUse(deps.rates, { account, key: record });
+  const options = {
+    title: record.name,
+    lead: (
+      <>
+        <code>{record.masked}</code> <KeyState record={record} active={active} locale={locale} />
+      </>
+    ),
+    status: refused === undefined ? 200 : 422,
+    ...chartAssets,
+  } as const;
+  return await renderPage(
+    c,
+    options,
+    <>
+      {state.saved === true && <Notice tone="success">{t.saved}</Notice>}
+      {active && <ShowKey visitor={visitor} record={record} state={state} />}
+      <KeyUsage {...await loadUsage(deps, record)} locale={locale} />
+      {active && <KeyRates limits={limits} locale={locale} />}
+      {active && <Settings visitor={visitor} deps={deps} record={record} state={state} />}
+      {active && (
+        <div class="columns">
+          <Rotate visitor={visitor} record={record} />
+          <Revoke visitor={visitor} record={record} />
+        </div>
+      )}
+      <p>
+        <a href="/keys">← {t.backToKeys}</a>
+      </p>
+    </>,
+  );
+}
+
+interface PartProps {
+  readonly visitor: Visitor;
+  readonly record: ApiKeyRecord;
+}
+
+function ShowKey({ visitor, record, state }: PartProps & { state: KeyDetailState }) {
+  const t = keyTexts[visitor.locale];
+  if (record.sealed === undefined) {
+    return (
+      <Card title={t.show}>
+        <p class="muted">{t.notShowable}</p>
+      </Card>
+    );
+  }
+  if (state.noPassword === true) {
+    return (
+      <Card title={t.show}>
+        <Notice tone="warning">{t.noPassword}</Notice>
+        <a href="/account">{t.setPassword}</a>
+      </Card>
+    );
+  }
+  if (state.unreadable === true) {
+    return (
+      <Card title={t.show}>
+        <Notice tone="danger">{t.unreadable}</Notice>
+      </Card>
+    );
+  }
+  if (state.secret !== undefined) {
+    return (
+      <Card title={t.shown}>
+        <code class="secret">{state.secret}</code>
+        <CopyButton text={state.secret} what={t.shown} locale={visitor.locale} />
+      </Card>
+    );
+  }
+  return (
+    <Card title={t.show}>
+      <p class="muted">{t.showText}</p>
+      <PostForm visitor={visitor} action={`/keys/${record.id}/show`} class="inline-form">
+        <PasswordField
+          name="password"
+          of="now"
+          label={t.password}
+          error={state.passwordError}
+        />
+        <SubmitButton tone="plain">{t.showButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+async function loadUsage(deps: DashboardDeps, record: ApiKeyRecord) {
+  const today = vietnamDay(deps.clock.nowMs());
+  const range = { fromDay: shiftDay(today, -29), toDay: today };
+  const all = await readUsage(deps.kv, record.accountId, range);
+  const rows = all.filter((row) => row.keyId === record.id);
+  return { total: totalUsage(rows), bars: dayBars(rows, range) };
+}
+
+type LoadedUsage = Awaited<ReturnType<typeof loadUsage>>;
+
+function KeyUsage({ total, bars, locale }: LoadedUsage & { locale: Visitor["locale"] }) {
+  const t = keyTexts[locale];
+  return (
+    <Card title={t.usage}>
+      <Stats>
+        <Stat label={t.calls}>{formatCount(total.calls, locale)}</Stat>
+        <Stat label={t.cost}>
+          <Money microVnd={netCostMicroVnd(total)} locale={locale} short />
+        </Stat>
+      </Stats>
+      {total.calls > 0 && <DayChart bars={bars} label={t.usage} locale={locale} />}
+    </Card>
+  );
+}
+
+function KeyRates(
+  { limits, locale }: { limits: readonly LimitInUse[]; locale: Visitor["locale"] },
+) {
+  const t = rateTexts[locale];
+  if (limits.length === 0) return null;
+  return (
+    <Card title={t.title}>
+      <p class="muted">{t.now}</p>
+      <LimitTable limits={limits} locale={locale} />
+    </Card>
+  );
+}
+
+function Settings(
+  { visitor, deps, record, state }: PartProps & { deps: DashboardDeps; state: KeyDetailState },
+) {
+  const t = keyTexts[visitor.locale];
+  return (
+    <Card title={t.settings}>
+      <PostForm visitor={visitor} action={`/keys/${record.id}`}>
+        <KeyFields
+          values={state.form?.values ?? keyFormOf(record)}
+          errors={state.form?.errors ?? {}}
+          catalog={deps.catalog}
+          models={record.allowedModels ?? []}
+          texts={t}
+          today={vietnamDay(deps.clock.nowMs())}
+          locale={visitor.locale}
+        />
+        <SubmitButton>{t.save}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function Rotate({ visitor, record }: PartProps) {
+  const t = keyTexts[visitor.locale];
+  return (
+    <Card title={t.rotate}>
+      <p class="muted">{t.rotateText}</p>
+      {record.previous !== undefined && Number.isFinite(record.previous.untilMs) && (
+        <p>
+          {t.graceLeft} <Time atMs={record.previous.untilMs} locale={visitor.locale} />
+        </p>
+      )}
+      <PostForm
+        visitor={visitor}
+        action={`/keys/${record.id}/rotate`}
+        confirm={t.rotateConfirm}
+        class="inline-form"
+      >
+        <FormIdField />
+        <SelectField
+          name="grace"
+          label={t.grace}
+          value="24"
+          options={Object.entries(t.graces).map(([value, label]) => ({ value, label }))}
+        />
+        <SubmitButton tone="plain">{t.rotateButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function Revoke({ visitor, record }: PartProps) {
+  const t = keyTexts[visitor.locale];
+  return (
+    <Card title={t.revoke}>
+      <p class="muted">{t.revokeText}</p>
+      <PostForm
+        visitor={visitor}
+        action={`/keys/${record.id}/revoke`}
+        confirm={t.revokeConfirm(record.name)}
+      >
+        <SubmitButton tone="danger">{t.revokeButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}

@@ -1,0 +1,194 @@
+/** Validates the form of a key and converts it to the stored form. */
+import type { Catalog } from "../../../../core/catalog/catalog.ts";
+import { isAddressRange } from "../../../../core/people/api_keys/address_ranges.ts";
+import { fromVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { parseWrittenAmount } from "../../../../core/billing/money/read_amount.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
+import type { ApiKeyOptions } from "../../../../kv/people/api_keys/api_keys.ts";
+import { limitsAnything, type RateLimits } from "../../../../core/limits/rate_limits.ts";
+import type { PostedForm } from "../../page/form_data.ts";
+import { parseTypedLimit } from "../../text/typed_numbers.ts";
+import { parseDay, shiftDay } from "../../../usage_api/days.ts";
+import type { KeyTexts } from "./texts.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
+
+/** The fields as text, to show the form again. */
+export interface KeyFormValues {
+  readonly name: string;
+  readonly expiry: string;
+  readonly dailyLimit: string;
+  readonly monthlyLimit: string;
+  readonly requestsPerMinute: string;
+  readonly tokensPerMinute: string;
+  readonly callsAtOnce: string;
+  readonly ips: string;
+  readonly models: readonly string[];
+  /** The calls that the key may read; empty: decided by its limits. */
+  readonly reading: "" | KeyReading;
+}
+
+/** The calls that a key may read: those of the whole account, or its own only. */
+export type KeyReading = "account" | "own";
+
+/** The errors of a form, by field. */
+export type KeyFormErrors = Partial<Record<keyof KeyFormValues, string>>;
+
+export type KeyFormResult =
+  | { readonly ok: true; readonly options: ApiKeyOptions }
+  | { readonly ok: false; readonly values: KeyFormValues; readonly errors: KeyFormErrors };
+
+/** The form of a new key. */
+export const emptyKeyForm: KeyFormValues = {
+  name: "",
+  expiry: "",
+  dailyLimit: "",
+  monthlyLimit: "",
+  requestsPerMinute: "",
+  tokensPerMinute: "",
+  callsAtOnce: "",
+  ips: "",
+  models: [],
+  reading: "",
+};
+
+const mostNameChars = 60;
+const mostRanges = 50;
+/** Above any wallet, and small enough for a safe integer. */
+const maxLimitMicroVnd = fromVnd(1_000_000_000_000);
+
+function wholeVnd(microVnd: bigint | undefined): string {
+  return microVnd === undefined ? "" : (microVnd / 1_000_000n).toString();
+}
+
+/** Returns the last moment of a day in Vietnam (UTC+7). */
+function endOfDayMs(day: string): number {
+  return vietnamDayStartMs(shiftDay(day, 1));
+}
+
+function readingOf(text: string): KeyFormValues["reading"] {
+  return text === "account" || text === "own" ? text : "";
+}
+
+/** Fills the form with the limits of a key. */
+export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
+  return {
+    name: record.name,
+    expiry: record.expiresAtMs === undefined ? "" : vietnamDay(record.expiresAtMs - 1),
+    dailyLimit: wholeVnd(record.dailyLimitMicroVnd),
+    monthlyLimit: wholeVnd(record.monthlyLimitMicroVnd),
+    requestsPerMinute: record.rateLimits?.requestsPerMinute?.toString() ?? "",
+    tokensPerMinute: record.rateLimits?.tokensPerMinute?.toString() ?? "",
+    callsAtOnce: record.rateLimits?.callsAtOnce?.toString() ?? "",
+    ips: record.allowedIps?.join("\n") ?? "",
+    models: record.allowedModels ?? [],
+    reading: record.readsOnlyOwnCalls === true ? "own" : "account",
+  };
+}
+
+/** Whether two keys have the same form. */
+export function isSameKeyForm(one: ApiKeyOptions, other: ApiKeyOptions): boolean {
+  return JSON.stringify(keyFormOf(one)) === JSON.stringify(keyFormOf(other));
+}
+
+/**
+ * Parses an amount as people write it in either language: `100000`, `100.000`, `100,000`, `100 000 ₫`.
+ *
+ * @returns `undefined` for anything that is no whole number of VND above 0
+ */
+export function parseTypedVnd(text: string): bigint | undefined {
+  const amountMicroVnd = parseWrittenAmount(text) ?? 0n;
+  const isWhole = amountMicroVnd > 0n && amountMicroVnd % microVndPerVnd === 0n;
+  return isWhole && amountMicroVnd < maxLimitMicroVnd ? amountMicroVnd : undefined;
+}
+
+/** Models of the key that are no longer in the catalogue: they still limit it, and may return. */
+export function formerModels(models: readonly string[], catalog: Catalog): string[] {
+  return models.filter((id) => catalog.find(id)?.id !== id);
+}
+
+/** Reads the rate limits of a form; an empty field sets none. */
+function rateLimitsOf(
+  values: Pick<KeyFormValues, keyof RateLimits>,
+  wrong: string,
+): { readonly limits: RateLimits; readonly errors: KeyFormErrors } {
+  const { requestsPerMinute, tokensPerMinute, callsAtOnce } = values;
+  const errors: KeyFormErrors = {};
+  for (const [name, text] of Object.entries({ requestsPerMinute, tokensPerMinute, callsAtOnce })) {
+    if (text !== "" && parseTypedLimit(text) === undefined) {
+      Object.assign(errors, { [name]: wrong });
+    }
+  }
+  const limits = defined({
+    requestsPerMinute: parseTypedLimit(requestsPerMinute),
+    tokensPerMinute: parseTypedLimit(tokensPerMinute),
+    callsAtOnce: parseTypedLimit(callsAtOnce),
+  });
+  return { limits, errors };
+}
+
+/** What the validation of a form depends on. */
+export interface KeyFormContext {
+  readonly texts: KeyTexts;
+  readonly catalog: Catalog;
+  readonly nowMs: number;
+  /** The models of the key now; absent for a new one. */
+  readonly models?: readonly string[] | undefined;
+}
+
+/**
+ * Validates the form and returns all problems at once.
+ *
+ * A key that is limited to models which all left the catalogue stays limited to them. No tick means every model, so
+ * ticks of unknown models are an error and never a key without limits.
+ */
+export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyFormResult {
+  const { texts: t, catalog, nowMs } = context;
+  const known = new Set(context.models);
+  const ticked = form.all("models");
+  const values: KeyFormValues = {
+    name: form.text("name"),
+    expiry: form.text("expiry"),
+    dailyLimit: form.text("dailyLimit"),
+    monthlyLimit: form.text("monthlyLimit"),
+    requestsPerMinute: form.text("requestsPerMinute"),
+    tokensPerMinute: form.text("tokensPerMinute"),
+    callsAtOnce: form.text("callsAtOnce"),
+    ips: form.text("ips"),
+    models: ticked.filter((id) => known.has(id) || catalog.find(id)?.id === id),
+    reading: readingOf(form.text("reading")),
+  };
+  const ranges = values.ips.split(/[\s,;]+/).filter((text) => text !== "");
+  const badRange = ranges.find((text) => !isAddressRange(text));
+  const day = parseDay(values.expiry);
+  const expiryOk = values.expiry === "" || (day !== undefined && endOfDayMs(day) > nowMs);
+  const daily = parseTypedVnd(values.dailyLimit);
+  const monthly = parseTypedVnd(values.monthlyLimit);
+  const rates = rateLimitsOf(values, t.rateWrong);
+  const errors: KeyFormErrors = {
+    ...rates.errors,
+    ...(values.name === "" && { name: t.nameMissing }),
+    ...([...values.name].length > mostNameChars && { name: t.nameLong }),
+    ...(!expiryOk && { expiry: t.expiryWrong }),
+    ...(values.dailyLimit !== "" && daily === undefined && { dailyLimit: t.amountWrong }),
+    ...(values.monthlyLimit !== "" && monthly === undefined && { monthlyLimit: t.amountWrong }),
+    ...(ranges.length > mostRanges && { ips: t.ipMany }),
+    ...(badRange !== undefined && { ips: t.ipWrong(badRange.slice(0, 60)) }),
+    ...(ticked.length > 0 && values.models.length === 0 && { models: t.modelsGone }),
+  };
+  if (Object.keys(errors).length > 0) return { ok: false, values, errors };
+  const limits: Omit<ApiKeyOptions, "name"> = {
+    ...(day !== undefined && { expiresAtMs: endOfDayMs(day) }),
+    ...(values.models.length > 0 && { allowedModels: values.models }),
+    ...(ranges.length > 0 && { allowedIps: ranges }),
+    ...defined({ dailyLimitMicroVnd: daily, monthlyLimitMicroVnd: monthly }),
+    ...(limitsAnything(rates.limits) && { rateLimits: rates.limits }),
+  };
+  const isLimited = Object.keys(limits).length > 0;
+  const readsOnlyOwnCalls = values.reading === "own" || (values.reading === "" && isLimited);
+  const options: ApiKeyOptions = {
+    name: values.name,
+    ...limits,
+    ...(readsOnlyOwnCalls && { readsOnlyOwnCalls }),
+  };
+  return { ok: true, options };
+}

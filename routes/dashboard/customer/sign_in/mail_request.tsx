@@ -1,0 +1,102 @@
+/** Requests of mails that let the owner of an address in: a sign-in link, or a link to set a new password. */
+import type { Context } from "hono";
+import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
+import { returnPath } from "../../../../core/people/accounts/return_path.ts";
+import type { MailJob } from "../../../../core/people/mail/mail_job.ts";
+import type { RateRule } from "../../../../kv/people/accounts/rate_limits.ts";
+import { addMail } from "../../../../kv/engine/outbox/mail.ts";
+import { countTryByAddress } from "../../../auth/rate_rules.ts";
+import { countOpeningMail, type OpeningMail } from "../../../auth/sign_in_budgets.ts";
+import { Card, Notice, PostForm, SubmitButton } from "../../components/mod.ts";
+import { readForm } from "../../page/form_data.ts";
+import type { Locale } from "../../text/i18n.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import type { SignInDeps } from "../../page/sign_in_deps.ts";
+import { EmailField, formPage, NextField } from "./form_parts.tsx";
+import { mailSentPage } from "./mail_pages.tsx";
+import { clientAddress, originOf } from "./start_session.ts";
+import { signInTexts } from "./texts.ts";
+
+type Texts = typeof signInTexts["en"];
+
+/** What distinguishes one requested mail from another. */
+export interface RequestedMail {
+  readonly kind: OpeningMail;
+  /** The page with the form, which also takes it. */
+  readonly path: string;
+  /** Limits requests by IP address. */
+  readonly rule: RateRule;
+  readonly title: (t: Texts) => string;
+  readonly lead: (t: Texts) => string;
+  readonly sent: (t: Texts, email: string) => string;
+  /** Whether the form carries the page to return to. */
+  readonly keepsNext: boolean;
+  readonly job: (mail: { to: string; locale: Locale; next: string }) => MailJob;
+}
+
+interface RequestForm {
+  readonly email?: string;
+  readonly next?: string;
+  readonly error?: string;
+  readonly emailError?: string;
+}
+
+/** Shows the form that requests a mail. */
+export function mailRequestPage(
+  c: Context<DashboardEnv>,
+  { path, title, lead, keepsNext }: RequestedMail,
+  form: RequestForm,
+) {
+  const visitor = c.get("visitor");
+  const t = signInTexts[visitor.locale];
+  const refused = form.error ?? form.emailError;
+  return formPage(
+    c,
+    { title: title(t), lead: lead(t), refused: refused !== undefined },
+    <>
+      <Card>
+        {form.error !== undefined && <Notice tone="danger">{form.error}</Notice>}
+        <PostForm visitor={visitor} action={path}>
+          {keepsNext && <NextField next={form.next} />}
+          <EmailField value={form.email} error={form.emailError} locale={visitor.locale} />
+          <SubmitButton>{t.forgotButton}</SubmitButton>
+        </PostForm>
+      </Card>
+      <p class="below-card">
+        <a href="/sign-in">{t.back}</a>
+      </p>
+    </>,
+  );
+}
+
+/** Takes the form: queues the mail, and answers the same whether or not the address has an account. */
+export async function requestMail(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+  requested: RequestedMail,
+) {
+  const { locale } = c.get("visitor");
+  const t = signInTexts[locale];
+  const form = await readForm(c);
+  const typed = form.text("email").slice(0, 254);
+  const next = returnPath(form.text("next"), "/");
+  const nowMs = deps.clock.nowMs();
+  const byAddress = await countTryByAddress(deps.kv, requested.rule, clientAddress(c), nowMs);
+  if (!byAddress.allowed) {
+    const error = t.tooMany(byAddress.retryAfterSeconds);
+    return await mailRequestPage(c, requested, { email: typed, next, error });
+  }
+  const email = normaliseEmail(typed);
+  if (email === undefined) {
+    return await mailRequestPage(c, requested, { email: typed, next, emailError: t.emailInvalid });
+  }
+  const mail = { kind: requested.kind, email, nowMs };
+  // Beyond the budget no mail is sent, and the page is the same as always.
+  if ((await countOpeningMail(deps.kv, mail, originOf(c, deps))).allowed) {
+    const atomic = deps.kv.atomic();
+    addMail(atomic, requested.job({ to: email, locale, next }), { nowMs });
+    await atomic.commit();
+    deps.hintMail();
+  }
+  return await mailSentPage(c, requested.sent(t, email));
+}

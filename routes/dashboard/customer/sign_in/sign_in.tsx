@@ -1,0 +1,138 @@
+/**
+ * Sign-in with a password, and sign-out.
+ *
+ * - Folder `routes/dashboard/sign_in/`: the pages around becoming signed in: passwords, mailed
+ *   links, OpenID, sign-up, reset.
+ * - In: forms of visitors, tokens of mails.
+ * - Out: HTML, sessions, mails in the outbox.
+ * - Never: reveals by the answer to a mail request whether an address has an account.
+ */
+import { type Context, Hono } from "hono";
+import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
+import { returnPath } from "../../../../core/people/accounts/return_path.ts";
+import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
+import { type Account, findAccountByEmail } from "../../../../kv/people/accounts/accounts.ts";
+import { closeSession } from "../../../../kv/people/accounts/sessions.ts";
+import { countPasswordTry } from "../../../auth/sign_in_budgets.ts";
+import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../../components/mod.ts";
+import { createCookies } from "../../visitor/cookies.ts";
+import { readForm } from "../../page/form_data.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import type { SignInDeps } from "../../page/sign_in_deps.ts";
+import { EmailField, formPage, NextField, nextQuery, OpenIdWay } from "./form_parts.tsx";
+import { LinkInstead } from "./mail_link.tsx";
+import { originOf, startSession } from "./start_session.ts";
+import { signInTexts } from "./texts.ts";
+import type { PageDeclaration } from "../../page/page.ts";
+
+interface SignInForm {
+  readonly email?: string;
+  readonly next?: string | undefined;
+  readonly error?: string;
+  /** Passwords are not checked for a while; the mailed link still works. */
+  readonly isLimited?: boolean;
+  /** A form was sent after the session had ended, without effect. */
+  readonly ended?: boolean;
+}
+
+function signInPage(c: Context<DashboardEnv>, deps: SignInDeps, form: SignInForm) {
+  const visitor = c.get("visitor");
+  const t = signInTexts[visitor.locale];
+  return formPage(
+    c,
+    { title: t.signInTitle, refused: form.error !== undefined },
+    <>
+      <Card>
+        {form.error !== undefined && <Notice tone="danger">{form.error}</Notice>}
+        {form.isLimited === true && (
+          <LinkInstead email={form.email ?? ""} next={form.next ?? ""} visitor={visitor} />
+        )}
+        {form.ended === true && <Notice tone="warning">{t.ended}</Notice>}
+        <PostForm visitor={visitor} action="/sign-in">
+          <NextField next={form.next} />
+          <EmailField
+            value={form.email}
+            autofocus={form.email === undefined}
+            locale={visitor.locale}
+          />
+          <PasswordField
+            name="password"
+            of="now"
+            label={t.password}
+            hint={<a href="/forgot">{t.forgotLink}</a>}
+          />
+          <SubmitButton>{t.signInButton}</SubmitButton>
+        </PostForm>
+        <OpenIdWay openId={deps.openId} next={form.next} locale={visitor.locale} />
+      </Card>
+      <p class="below-card">
+        <a href={`/sign-in/link${nextQuery(form.next)}`}>{t.linkWay}</a>
+      </p>
+      <p class="below-card">
+        {t.noAccount} <a href={`/sign-up${nextQuery(form.next)}`}>{t.createOne}</a>
+      </p>
+    </>,
+  );
+}
+
+/** Finds the account of an e-mail address and password, in the same time whether or not there is one. */
+async function checkPassword(
+  deps: SignInDeps,
+  email: string | undefined,
+  password: string,
+): Promise<Account | undefined> {
+  const account = email === undefined ? undefined : await findAccountByEmail(deps.kv, email);
+  const hash = account === undefined ? undefined : await getPasswordHash(deps.kv, account.id);
+  const fits = await deps.passwords.verify(password, hash);
+  return fits ? account : undefined;
+}
+
+async function signIn(c: Context<DashboardEnv>, deps: SignInDeps) {
+  const t = signInTexts[c.get("visitor").locale];
+  const form = await readForm(c);
+  const typed = form.text("email").slice(0, 254);
+  const next = returnPath(form.text("next"), "/");
+  const refuse = (error: string) => signInPage(c, deps, { email: typed, next, error });
+
+  const nowMs = deps.clock.nowMs();
+  const email = normaliseEmail(typed);
+  const tries = await countPasswordTry(deps.kv, { email, typed, nowMs }, originOf(c, deps));
+  if (!tries.allowed) {
+    const error = t.tooMany(tries.retryAfterSeconds);
+    return await signInPage(c, deps, { email: typed, next, error, isLimited: true });
+  }
+
+  const account = await checkPassword(deps, email, form.exact("password"));
+  if (account === undefined) return await refuse(t.wrong);
+  if (account.blockedAtMs !== undefined) {
+    const { support } = c.get("visitor");
+    const ask = support === undefined ? [] : [t.askSupport(support.text)];
+    return await refuse([t.blocked, ...ask].join(" "));
+  }
+  await startSession(c, deps, account.id, "password");
+  return c.redirect(next, 303);
+}
+
+/** Registers `/sign-in` and `/sign-out`. */
+function createSignInPages(deps: SignInDeps): Hono<DashboardEnv> {
+  const cookies = createCookies(deps.baseUrl);
+  return new Hono<DashboardEnv>()
+    .get("/sign-in", (c) => {
+      const next = returnPath(c.req.query("next"), "/");
+      if (c.get("visitor").signedIn !== undefined) return c.redirect(next, 303);
+      const ended = c.req.query("ended") !== undefined;
+      return signInPage(c, deps, { next: next === "/" ? undefined : next, ended });
+    })
+    .post("/sign-in", (c) => signIn(c, deps))
+    .post("/sign-out", async (c) => {
+      const token = cookies.read(c, "session");
+      if (token !== undefined) await closeSession(deps.kv, token);
+      cookies.remove(c, "session");
+      return c.redirect("/", 303);
+    });
+}
+
+export const signInPages: PageDeclaration<SignInDeps> = {
+  isPublicForm: true,
+  routes: createSignInPages,
+};

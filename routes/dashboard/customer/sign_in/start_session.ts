@@ -1,0 +1,57 @@
+/** Starts sessions: a new session and a new cookie; nothing of the visitor before is kept. */
+import type { Context } from "hono";
+import { deviceName, type Session } from "../../../../core/people/accounts/session_rules.ts";
+import type { AccountId } from "../../../../core/lib/ids/ids.ts";
+import { newSecretToken } from "../../../../core/people/accounts/secret_token.ts";
+import { rememberPlaces } from "../../../../kv/people/accounts/known_places.ts";
+import { closeSession, openSession } from "../../../../kv/people/accounts/sessions.ts";
+import { isBrowserToken, type Origin, placesOf } from "../../../auth/sign_in_budgets.ts";
+import { createCookies } from "../../visitor/cookies.ts";
+import type { PageDeps } from "../../page/page_deps.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+
+/** Returns the IP address of the caller as the server determined it. */
+export function clientAddress(c: Context<DashboardEnv>): string {
+  return c.env?.clientAddress ?? "127.0.0.1";
+}
+
+/** Returns the origin of a request, for the budgets of tries. */
+export function originOf(c: Context<DashboardEnv>, deps: Pick<PageDeps, "baseUrl">): Origin {
+  return { browser: createCookies(deps.baseUrl).read(c, "browser"), address: clientAddress(c) };
+}
+
+/** Signs the browser in, ends its previous session, and remembers the place as known. */
+export async function startSession(
+  c: Context<DashboardEnv>,
+  deps: PageDeps,
+  accountId: AccountId,
+  method: Session["method"],
+): Promise<Session> {
+  const cookies = createCookies(deps.baseUrl);
+  const former = cookies.read(c, "session");
+  if (former !== undefined) await closeSession(deps.kv, former);
+  const { token, session } = await openSession(deps.kv, {
+    accountId,
+    nowMs: deps.clock.nowMs(),
+    method,
+    device: deviceName(c.req.header("user-agent")),
+    address: clientAddress(c),
+  });
+  cookies.write(c, "session", token);
+  await rememberOrigin(c, deps, accountId);
+  cookies.remove(c, "visitor");
+  cookies.remove(c, "flow");
+  return session;
+}
+
+async function rememberOrigin(
+  c: Context<DashboardEnv>,
+  deps: PageDeps,
+  accountId: AccountId,
+): Promise<void> {
+  const { browser: former, address } = originOf(c, deps);
+  const browser = isBrowserToken(former) ? former : newSecretToken();
+  createCookies(deps.baseUrl).write(c, "browser", browser);
+  const places = await placesOf({ browser, address });
+  await rememberPlaces(deps.kv, accountId, places, deps.clock.nowMs());
+}

@@ -1,0 +1,167 @@
+/** Texts of the sign-in, sign-up and reset pages. */
+import type { PasswordProblem } from "../../../../core/people/accounts/password_policy.ts";
+import { defineTexts } from "../../text/i18n.ts";
+
+const problemsEnglish: Readonly<Record<PasswordProblem, string>> = {
+  too_short: "Use at least 10 characters.",
+  too_long: "Use at most 128 characters.",
+  too_common: "This password is one of the first that attackers try. Choose another.",
+  too_simple: "This password is too simple. Mix in more different characters.",
+  like_email: "Do not use your e-mail name inside the password.",
+};
+
+const problemsVietnamese: Readonly<Record<PasswordProblem, string>> = {
+  too_short: "Hãy dùng ít nhất 10 ký tự.",
+  too_long: "Hãy dùng nhiều nhất 128 ký tự.",
+  too_common:
+    "Mật khẩu này nằm trong số những mật khẩu kẻ xấu thử đầu tiên. Hãy chọn mật khẩu khác.",
+  too_simple: "Mật khẩu này quá đơn giản. Hãy thêm các ký tự khác nhau.",
+  like_email: "Đừng dùng tên e-mail của bạn trong mật khẩu.",
+};
+
+export const signInTexts = defineTexts({
+  en: {
+    email: "E-mail address",
+    password: "Password",
+    newPassword: "New password",
+    passwordHint: "At least 10 characters. A few unrelated words work well.",
+    emailInvalid: "This is not an e-mail address.",
+    passwordProblems: problemsEnglish,
+    or: "or",
+    continueWith: (label: string) => `Continue with ${label}`,
+    ended:
+      "You were signed out, so the form you sent had no effect and was not saved. Sign in, then fill it in again.",
+    tooMany: (seconds: number) =>
+      `Too many tries. Wait ${
+        seconds < 90 ? `${seconds} seconds` : `${Math.ceil(seconds / 60)} minutes`
+      }, then try again.`,
+    busy: "Too many people are signing in right now. Try again in a moment.",
+
+    signInTitle: "Sign in",
+    signInButton: "Sign in",
+    forgotLink: "Forgot your password?",
+    noAccount: "No account yet?",
+    createOne: "Create one",
+    wrong: "E-mail address or password is wrong.",
+    blocked: "This account is blocked.",
+    askSupport: (support: string) => `Write to ${support}.`,
+
+    signUpTitle: "Create your account",
+    signUpLead: "One key for every model. You pay for what you use, in VND.",
+    signUpButton: "Create account",
+    haveAccount: "Already have an account?",
+
+    sentTitle: "Check your mail",
+    sentSignUp: (email: string) =>
+      `We have sent a mail to ${email}. Open the link in it to finish creating your account.`,
+    sentForgot: (email: string) =>
+      `If ${email} has an account, we have sent a mail to it. Open the link in it to choose a new password.`,
+    sentLink: (email: string) =>
+      `If ${email} has an account, we have sent a mail to it. Open the link in it to sign in.`,
+    sentHint:
+      "Nothing there after a few minutes? Check the spam folder, and look for a mail from the last 15 minutes: while its link is valid, no second mail may be sent.",
+    back: "Back to sign-in",
+
+    verifyTitle: "Confirm your address",
+    verifyLead: "One click and your account is ready.",
+    verifyButton: "Confirm the address",
+    token: "Code from the mail",
+    tokenHint: "The part of the link after “token=”.",
+    verifyPassword:
+      "You opened the mail in another browser than the one you signed up with. Enter the password you chose, so that we know it is you.",
+    verifyWrong: "This is not the password you chose when you signed up.",
+    linkDead: "This link no longer works. It was used already, or it is too old.",
+    startAgain: "Request a new one",
+    alreadyThere: "This address already has an account. Sign in.",
+
+    forgotTitle: "Forgot your password?",
+    forgotLead: "Tell us your address, and we send you a link to choose a new one.",
+    forgotButton: "Send the link",
+
+    linkTitle: "Sign in by mail",
+    linkLead: "We send you a link that signs you in without a password.",
+    linkInstead: "You do not have to wait: we can mail you a link that signs you in now.",
+    linkButton: "Mail me a link",
+    linkWay: "Sign in by a mailed link",
+
+    resetTitle: "Choose a new password",
+    resetLead: "All other browsers will be signed out.",
+    resetButton: "Save the password",
+
+    openIdFailed: "The sign-in did not work. Please try again.",
+    openIdNoEmail:
+      "Your provider has not verified your e-mail address. Verify it there, or sign up with a password.",
+  },
+  vi: {
+    email: "Địa chỉ e-mail",
+    password: "Mật khẩu",
+    newPassword: "Mật khẩu mới",
+    passwordHint: "Ít nhất 10 ký tự. Vài từ không liên quan đến nhau là tốt nhất.",
+    emailInvalid: "Đây không phải là địa chỉ e-mail.",
+    passwordProblems: problemsVietnamese,
+    or: "hoặc",
+    continueWith: (label) => `Tiếp tục với ${label}`,
+    ended:
+      "Phiên đăng nhập đã hết, nên biểu mẫu bạn vừa gửi không thay đổi gì và không được giữ lại. Hãy đăng nhập rồi điền lại.",
+    tooMany: (seconds) =>
+      `Quá nhiều lần thử. Hãy đợi ${
+        seconds < 90 ? `${seconds} giây` : `${Math.ceil(seconds / 60)} phút`
+      } rồi thử lại.`,
+    busy: "Đang có quá nhiều người đăng nhập. Hãy thử lại sau giây lát.",
+
+    signInTitle: "Đăng nhập",
+    signInButton: "Đăng nhập",
+    forgotLink: "Quên mật khẩu?",
+    noAccount: "Chưa có tài khoản?",
+    createOne: "Tạo tài khoản",
+    wrong: "Địa chỉ e-mail hoặc mật khẩu không đúng.",
+    blocked: "Tài khoản này đã bị chặn.",
+    askSupport: (support) => `Vui lòng liên hệ ${support}.`,
+
+    signUpTitle: "Tạo tài khoản",
+    signUpLead: "Một khoá API cho mọi mô hình. Dùng bao nhiêu trả bấy nhiêu, bằng đồng.",
+    signUpButton: "Tạo tài khoản",
+    haveAccount: "Đã có tài khoản?",
+
+    sentTitle: "Hãy kiểm tra hộp thư",
+    sentSignUp: (email) =>
+      `Chúng tôi đã gửi thư đến ${email}. Hãy mở liên kết trong thư để hoàn tất việc tạo tài khoản.`,
+    sentForgot: (email) =>
+      `Nếu ${email} có tài khoản, chúng tôi đã gửi thư đến đó. Hãy mở liên kết trong thư để đặt mật khẩu mới.`,
+    sentLink: (email) =>
+      `Nếu ${email} có tài khoản, chúng tôi đã gửi thư đến đó. Hãy mở liên kết trong thư để đăng nhập.`,
+    sentHint:
+      "Vài phút sau vẫn chưa thấy? Hãy xem trong thư rác, và tìm thư của mười lăm phút gần đây: khi liên kết trong đó còn dùng được, có thể không có thư thứ hai.",
+    back: "Về trang đăng nhập",
+
+    verifyTitle: "Xác nhận địa chỉ",
+    verifyLead: "Chỉ một lần bấm là tài khoản của bạn sẵn sàng.",
+    verifyButton: "Xác nhận địa chỉ",
+    token: "Mã trong thư",
+    tokenHint: "Phần của liên kết sau chữ “token=”.",
+    verifyPassword:
+      "Bạn mở thư ở trình duyệt khác với trình duyệt đã đăng ký. Hãy nhập mật khẩu bạn đã chọn để chúng tôi biết đó là bạn.",
+    verifyWrong: "Đây không phải mật khẩu bạn đã chọn khi đăng ký.",
+    linkDead: "Liên kết này không còn dùng được. Nó đã được dùng hoặc đã quá cũ.",
+    startAgain: "Yêu cầu liên kết mới",
+    alreadyThere: "Địa chỉ này đã có tài khoản. Hãy đăng nhập.",
+
+    forgotTitle: "Quên mật khẩu?",
+    forgotLead: "Hãy cho biết địa chỉ của bạn, chúng tôi sẽ gửi liên kết để đặt mật khẩu mới.",
+    forgotButton: "Gửi liên kết",
+
+    linkTitle: "Đăng nhập bằng thư",
+    linkLead: "Chúng tôi gửi liên kết đăng nhập mà không cần mật khẩu.",
+    linkInstead: "Bạn không cần đợi: liên kết chúng tôi gửi qua thư cho bạn đăng nhập ngay.",
+    linkButton: "Gửi liên kết cho tôi",
+    linkWay: "Đăng nhập bằng liên kết gửi qua thư",
+
+    resetTitle: "Đặt mật khẩu mới",
+    resetLead: "Mọi trình duyệt khác sẽ bị đăng xuất.",
+    resetButton: "Lưu mật khẩu",
+
+    openIdFailed: "Đăng nhập không thành công. Vui lòng thử lại.",
+    openIdNoEmail:
+      "Nhà cung cấp của bạn chưa xác minh địa chỉ e-mail. Hãy xác minh ở đó, hoặc đăng ký bằng mật khẩu.",
+  },
+});

@@ -1,0 +1,169 @@
+/** The table of calls on the overview and on the usage page. */
+import { billedInputTokens } from "../../../../core/billing/tokens/token_usage.ts";
+import type { RequestId } from "../../../../core/lib/ids/ids.ts";
+import type { Outcome, Receipt } from "../../../../core/billing/usage/receipt.ts";
+import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
+import { type Call, errorOf } from "../../../usage_api/call_scan.ts";
+import { Badge, type BadgeTone, DataTable, Money, Time } from "../../components/mod.ts";
+import { formatCount, formatDuration } from "../../text/format.ts";
+import type { Locale } from "../../text/i18n.ts";
+import { usageTexts } from "./texts.ts";
+
+const outcomeTones: Readonly<Record<Outcome, BadgeTone>> = {
+  completed: "good",
+  empty: "neutral",
+  failed: "bad",
+  broken: "busy",
+  client_gone: "busy",
+  cut: "busy",
+  withheld: "busy",
+};
+
+/** The result of a call as a badge. */
+export function OutcomeBadge({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+  const t = usageTexts[locale];
+  return <Badge tone={outcomeTones[receipt.outcome]}>{t.outcomes[receipt.outcome]}</Badge>;
+}
+
+/** Formats tokens as `in + out`, or a number of units. */
+function Amount({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+  const { usage } = receipt;
+  if (receipt.price.unit !== "token" && usage === undefined) {
+    return receipt.units === 0 ? "–" : formatCount(receipt.units, locale);
+  }
+  if (usage === undefined) return "–";
+  const input = formatCount(billedInputTokens(usage), locale);
+  return `${input} + ${formatCount(usage.output, locale)}`;
+}
+
+/** The result of a call: of its receipt, or that it was refused, and how many others like it have no row. */
+export function CallResult({ call, locale }: { call: Call; locale: Locale }) {
+  const t = usageTexts[locale];
+  if (call.kind === "receipt") {
+    const { receipt } = call;
+    return (
+      <>
+        <OutcomeBadge receipt={receipt} locale={locale} />{" "}
+        {receipt.status >= 400 && <code>{receipt.status}</code>}
+      </>
+    );
+  }
+  const { status, leftOut = 0 } = call.refused;
+  return (
+    <>
+      <Badge tone="bad">{t.refused}</Badge> <code>{status}</code>
+      {leftOut > 0 && <small class="muted">{t.leftOut(formatCount(leftOut, locale))}</small>}
+    </>
+  );
+}
+
+/** Attributes by which `log.js` finds the row of a call. Its first link leads to the call, which opens beside the list. */
+export function callRowAttributes(requestId: RequestId) {
+  return { "data-call": requestId };
+}
+
+/** Status and code of a call that failed, with our words for it in the title. */
+function ErrorLine({ call, locale }: { call: Call; locale: Locale }) {
+  const code = errorOf(call);
+  if (code === undefined) return null;
+  const message = call.kind === "refused" ? call.refused.message : reasonOf(code, locale);
+  return (
+    <small class="error-line" title={message}>
+      <code>{code}</code> <span class="muted wide-only">{message}</span>
+    </small>
+  );
+}
+
+/** Our words for a code; one without words is shown as it is. */
+export function reasonOf(code: string, locale: Locale): string {
+  const { reasons } = usageTexts[locale];
+  return (Object.hasOwn(reasons, code) ? reasons[code] : undefined) ?? code;
+}
+
+/** The table of calls. */
+export function CallTable({ calls, refunds, keyNames, locale }: {
+  calls: readonly Call[];
+  refunds: ReadonlyMap<RequestId, LedgerEntry>;
+  keyNames: ReadonlyMap<string, string>;
+  locale: Locale;
+}) {
+  const t = usageTexts[locale];
+  return (
+    <DataTable
+      label={t.calls}
+      rows={calls.map((call) => ({ call, ...sharedOf(call) }))}
+      rowAttributes={({ call }) => callRowAttributes(call.requestId)}
+      columns={[
+        {
+          head: t.time,
+          sortable: true,
+          kind: "one-line",
+          cell: ({ call, atMs }) => (
+            <a href={`/receipts/${call.requestId}`}>
+              <Time atMs={atMs} locale={locale} />
+            </a>
+          ),
+        },
+        {
+          head: t.model,
+          sortable: true,
+          cell: ({ call, model }) => (
+            <>
+              {model ?? "–"}
+              <ErrorLine call={call} locale={locale} />
+            </>
+          ),
+        },
+        { head: t.key, wideOnly: true, cell: ({ keyId }) => keyNames.get(keyId) ?? t.unknownKey },
+        {
+          head: t.outcome,
+          sortable: true,
+          wideOnly: true,
+          cell: ({ call }) => <CallResult call={call} locale={locale} />,
+        },
+        {
+          head: t.amount,
+          kind: "number",
+          wideOnly: true,
+          cell: ({ call }) =>
+            call.kind === "refused" ? "–" : (
+              <>
+                <Amount receipt={call.receipt} locale={locale} />
+                {call.receipt.estimated && <span title={t.estimatedHint}>≈</span>}
+              </>
+            ),
+        },
+        {
+          head: t.latency,
+          sortable: true,
+          kind: "number",
+          wideOnly: true,
+          cell: ({ latencyMs }) => (
+            <data value={String(latencyMs)}>{formatDuration(latencyMs, locale)}</data>
+          ),
+        },
+        {
+          head: t.cost,
+          sortable: true,
+          kind: "number",
+          cell: ({ call }) => (
+            <>
+              {refunds.has(call.requestId) && <Badge tone="neutral">{t.refunded}</Badge>}{" "}
+              <Money
+                microVnd={call.kind === "receipt" ? call.receipt.costMicroVnd : 0n}
+                locale={locale}
+              />
+            </>
+          ),
+        },
+      ]}
+    />
+  );
+}
+
+/** What both kinds of calls have. */
+export function sharedOf(call: Call) {
+  if (call.kind === "refused") return call.refused;
+  const { startedAtMs: atMs, model, keyId, latencyMs, status } = call.receipt;
+  return { atMs, model, keyId, latencyMs, status };
+}

@@ -1,0 +1,188 @@
+/** The filter of pages with a log of calls: a row of chips. What is chosen applies at once, and is in the address. */
+import { errorTable } from "../../../../core/lib/errors/errors.ts";
+import { failureCodes } from "../../../../core/billing/usage/call_failure.ts";
+import { bucketRange, presets } from "../../../usage_api/period.ts";
+import { SelectField, TextField } from "../../components/mod.ts";
+import { formatBucket } from "../../text/format.ts";
+import type { Locale } from "../../text/i18n.ts";
+import { type UsageFilter, usageParameters, usageQuery } from "./filter.ts";
+import { usageTexts } from "./texts.ts";
+
+/** Single statuses that one may look for: those that a caller can do something about. */
+const statuses = ["400", "401", "402", "403", "404", "413", "429"];
+
+const errorCodes = [...new Set([...Object.keys(errorTable), ...failureCodes])].sort();
+
+export interface FilterBarProps {
+  /** The path of the page. */
+  readonly path: string;
+  readonly filter: UsageFilter;
+  /** Absent: the page has no keys to choose from. */
+  readonly keyNames?: ReadonlyMap<string, string> | undefined;
+  readonly models: readonly string[];
+  /** Parts of the address beside the filter. */
+  readonly also?: Readonly<Record<string, string>>;
+  readonly locale: Locale;
+}
+
+/** The chips. */
+export function FilterBar(props: FilterBarProps) {
+  const { path, filter, also = {}, locale } = props;
+  const t = usageTexts[locale];
+  const { preset } = filter.period;
+  const other = { from: undefined, to: undefined, grain: undefined, at: undefined, ...also };
+  return (
+    <div class="toolbar" role="group" aria-label={t.filters}>
+      <nav class="chips" aria-label={t.period}>
+        {presets.map((one) => (
+          <a
+            class="chip"
+            href={`${path}?${usageQuery(filter, { ...other, period: one })}`}
+            aria-current={one === preset ? "true" : undefined}
+          >
+            {t.presets[one]}
+          </a>
+        ))}
+        <CustomPeriod {...props} />
+      </nav>
+      <ChoiceForm {...props} />
+      <SetChips {...props} />
+    </div>
+  );
+}
+
+/** The parts of the address that a form keeps as they are. */
+function KeptFields({ filter, also = {}, without }: {
+  filter: UsageFilter;
+  also?: Readonly<Record<string, string>>;
+  without: readonly string[];
+}) {
+  return (
+    <>
+      {Object.entries({ ...usageParameters(filter), ...also })
+        .filter(([name]) => !without.includes(name))
+        .map(([name, value]) => <input key={name} type="hidden" name={name} value={value} />)}
+    </>
+  );
+}
+
+function CustomPeriod({ path, filter, also, locale }: FilterBarProps) {
+  const t = usageTexts[locale];
+  const { preset, range } = filter.period;
+  return (
+    <details class="menu chip-menu">
+      <summary class="chip" aria-current={preset === "custom" ? "true" : undefined}>
+        {preset === "custom" ? `${range.fromDay} – ${range.toDay}` : t.custom}
+      </summary>
+      <form method="get" action={path} class="chip-panel">
+        <KeptFields
+          filter={filter}
+          also={also ?? {}}
+          without={["period", "from", "to", "grain", "at"]}
+        />
+        <TextField name="from" type="date" label={t.from} value={range.fromDay} />
+        <TextField name="to" type="date" label={t.to} value={range.toDay} />
+        <button type="submit" class="small">{t.apply}</button>
+      </form>
+    </details>
+  );
+}
+
+function ChoiceForm({ path, filter, keyNames, models, also, locale }: FilterBarProps) {
+  const t = usageTexts[locale];
+  const all = (label: string) => ({ value: "", label: `${label}: ${t.all}` });
+  const isKnown = filter.model === undefined || models.includes(filter.model);
+  return (
+    <form method="get" action={path} class="chip-form" data-autosubmit>
+      <KeptFields
+        filter={filter}
+        also={also ?? {}}
+        without={["key", "model", "status", "error", "until"]}
+      />
+      {keyNames !== undefined && (
+        <SelectField
+          name="key"
+          label={t.key}
+          value={filter.keyId ?? ""}
+          options={[all(t.key), ...[...keyNames].map(([value, label]) => ({ value, label }))]}
+        />
+      )}
+      <SelectField
+        name="model"
+        label={t.model}
+        value={filter.model ?? ""}
+        options={[
+          all(t.model),
+          ...[...models, ...isKnown ? [] : [filter.model ?? ""]].map((model) => ({
+            value: model,
+            label: model,
+          })),
+        ]}
+      />
+      <SelectField
+        name="status"
+        label={t.callStatus}
+        value={filter.status ?? ""}
+        options={[
+          all(t.callStatus),
+          { value: "ok", label: t.statusOk },
+          { value: "error", label: t.statusError },
+          { value: "refused", label: t.refused },
+          ...statuses.map((status) => ({ value: status, label: status })),
+          { value: "5xx", label: "5xx" },
+        ]}
+      />
+      <SelectField
+        name="error"
+        label={t.error}
+        value={filter.error ?? ""}
+        options={[all(t.error), ...errorCodes.map((code) => ({ value: code, label: code }))]}
+      />
+      <TextField
+        name="until"
+        type="datetime-local"
+        step="1"
+        label={t.until}
+        value={filter.until}
+      />
+      <button type="submit" class="outline secondary small only-without-script">{t.apply}</button>
+    </form>
+  );
+}
+
+/** What is chosen, each with a link that takes it away. */
+function SetChips({ path, filter, keyNames, also, locale }: FilterBarProps) {
+  const t = usageTexts[locale];
+  const bar = filter.at === undefined ? undefined : bucketRange(filter.at);
+  const grain = (filter.at ?? "").length > 10
+    ? "hour"
+    : (filter.at ?? "").length > 7
+    ? "day"
+    : "month";
+  const set = [
+    ["key", filter.keyId && (keyNames?.get(filter.keyId) ?? t.unknownKey)],
+    ["model", filter.model],
+    ["status", filter.status],
+    ["error", filter.error],
+    ["until", filter.until && `≤ ${filter.until.replace("T", " ")}`],
+    ["at", bar && formatBucket(bar.fromMs, grain, locale, "long")],
+  ].filter((entry): entry is [string, string] => entry[1] !== undefined && entry[1] !== "");
+  if (set.length === 0) return null;
+  const none = Object.fromEntries(set.map(([name]) => [name, undefined]));
+  return (
+    <div class="chips">
+      {set.map(([name, text]) => (
+        <a
+          class="chip chip-set"
+          href={`${path}?${usageQuery(filter, { ...also, [name]: undefined })}`}
+          aria-label={t.takeAway(text)}
+        >
+          {text} <span aria-hidden="true">✕</span>
+        </a>
+      ))}
+      <a class="chip-clear" href={`${path}?${usageQuery(filter, { ...also, ...none })}`}>
+        {t.clearAll}
+      </a>
+    </div>
+  );
+}

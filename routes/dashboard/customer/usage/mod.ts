@@ -1,0 +1,39 @@
+/**
+ * `/usage` and `/receipts`: registers the pages of usage and receipts.
+ *
+ * - Folder `routes/dashboard/customer/usage/`: the pages of usage and receipts, and their export.
+ * - In: a range of days and filters.
+ * - Out: HTML, CSV, JSON.
+ * - Never: moves money or changes a receipt.
+ */
+import { Hono } from "hono";
+import type { DashboardDeps } from "../../page/deps.ts";
+import { requireAccount } from "../../visitor/identify.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import { csvForm, exportFile, jsonForm } from "./export.ts";
+import { findCall, receiptPage } from "./receipt_page.tsx";
+import { liveCalls, usagePage } from "./usage_page.tsx";
+import type { PageDeclaration } from "../../page/page.ts";
+
+function createUsagePages(deps: DashboardDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>()
+    .use("/usage/*", requireAccount)
+    .use("/receipts/*", requireAccount)
+    .use("/receipts", requireAccount)
+    .get("/usage", (c) => usagePage(c, deps))
+    .get("/usage/live", (c) => liveCalls(c, deps))
+    .get("/usage/export.csv", (c) => exportFile(c, deps, csvForm))
+    .get("/usage/export.json", (c) => exportFile(c, deps, jsonForm))
+    .get("/receipts", (c) => findCall(c))
+    .get("/receipts/:id", (c) => receiptPage(c, deps));
+}
+
+export const usagePages: PageDeclaration<DashboardDeps> = {
+  navigation: {
+    href: "/usage",
+    icon: "usage",
+    group: "observe",
+    label: { en: "Requests", vi: "Lượt gọi" },
+  },
+  routes: createUsagePages,
+};

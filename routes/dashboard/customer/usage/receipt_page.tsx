@@ -1,0 +1,235 @@
+/** `/receipts/:id`: all data of one call, as a page or as a fragment for the playground. */
+import type { Context } from "hono";
+import { failureOf } from "../../../../core/billing/usage/call_failure.ts";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import {
+  answeringRegion,
+  type AppliedPrice,
+  type Receipt,
+} from "../../../../core/billing/usage/receipt.ts";
+import { getApiKey } from "../../../../kv/people/api_keys/api_keys.ts";
+import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
+import { readRefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
+import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
+import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
+import { Card, CopyButton, Fact, Money, Time } from "../../components/mod.ts";
+import type { DashboardDeps } from "../../page/deps.ts";
+import { noReceiptPage, notFoundPage } from "../../frame/error_pages.tsx";
+import { formatCount, formatDuration, formatMoney } from "../../text/format.ts";
+import type { Locale } from "../../text/i18n.ts";
+import { renderPage } from "../../frame/layout.tsx";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import { hostedToolNames } from "../../text/model_prices.ts";
+import { OutcomeBadge, reasonOf } from "./call_table.tsx";
+import { Drawer } from "./drawer.tsx";
+import { refusedPage } from "./refused_page.tsx";
+import { usageTexts } from "./texts.ts";
+import { Timing } from "./timing.tsx";
+
+/** Leads from the search to the page of a call. */
+export async function findCall(c: Context<DashboardEnv>): Promise<Response> {
+  const requestId = parseId("request", (c.req.query("id") ?? "").trim());
+  if (requestId !== undefined) return c.redirect(`/receipts/${requestId}`, 303);
+  const t = usageTexts[c.get("visitor").locale];
+  return await noReceiptPage(c, { title: t.noReceipt, text: t.noReceiptText });
+}
+
+/** Shows a call of the signed-in account: its receipt, or why it was refused. */
+export async function receiptPage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const { account } = c.get("signedIn");
+  const t = usageTexts[locale];
+  const requestId = parseId("request", c.req.param("id") ?? "");
+  const receipt = requestId === undefined ? undefined : await readReceipt(deps.kv, requestId);
+  if (requestId === undefined) return await notFoundPage(c);
+  if (receipt === undefined) {
+    const refused = await readRefusedCall(deps.kv, requestId);
+    if (refused?.accountId === account.id) return await refusedPage(c, deps, refused);
+  }
+  // The call of another account does not exist for this one.
+  if (receipt === undefined || receipt.accountId !== account.id) {
+    return await noReceiptPage(c, { title: t.noReceipt, text: t.noReceiptText });
+  }
+  const key = await getApiKey(deps.kv, account.id, receipt.keyId);
+  const keyName = key?.name ?? t.unknownKey;
+  const refund = (await readRefundsOf(deps.kv, [receipt])).get(receipt.requestId);
+  const facts = { receipt, keyName, refund, locale };
+  const fragment = c.req.query("fragment");
+  if (fragment === "drawer") {
+    return await c.html(
+      <Drawer title={t.receipt} href={`/receipts/${receipt.requestId}`} locale={locale}>
+        <ReceiptFacts {...facts} />
+        <h3>{t.timing}</h3>
+        <Timing receipt={receipt} locale={locale} />
+      </Drawer>,
+    );
+  }
+  if (fragment !== undefined) return await c.html(<ReceiptFacts {...facts} />);
+  return await renderPage(
+    c,
+    { title: t.receipt, lead: t.receiptLead },
+    <>
+      <Card>
+        <ReceiptFacts {...facts} />
+      </Card>
+      <Card title={t.timing}>
+        <Timing receipt={receipt} locale={locale} />
+      </Card>
+      <p class="muted">{t.notStored}</p>
+      <p>
+        <a href="/usage">← {t.back}</a>
+      </p>
+    </>,
+  );
+}
+
+function priceText(price: AppliedPrice, locale: Locale): string {
+  const t = usageTexts[locale];
+  if (price.unit !== "token") {
+    return `${formatMoney(price.perUnitMicroVnd, locale)} ${t.perUnit[price.unit]}`;
+  }
+  const input = formatMoney(price.inputPerMtokMicroVnd, locale);
+  const output = formatMoney(price.outputPerMtokMicroVnd, locale);
+  return input === output ? `${input} ${t.perMtok}` : t.inOut(input, output);
+}
+
+/** The gateway's region, and that of the route that answered where it is another. */
+function regionText(region: string, answeredIn: string | undefined): string {
+  return answeredIn === undefined || answeredIn === region ? region : `${region} → ${answeredIn}`;
+}
+
+/** All data of a receipt but its route, which is known to the operator alone. */
+export function ReceiptFacts({ receipt, keyName, refund, locale }: {
+  receipt: Receipt;
+  keyName: string;
+  refund: LedgerEntry | undefined;
+  locale: Locale;
+}) {
+  const t = usageTexts[locale];
+  return (
+    <dl class="facts">
+      <Fact name={t.requestId}>
+        <code>{receipt.requestId}</code>{" "}
+        <CopyButton text={receipt.requestId} what={t.requestId} locale={locale} />
+      </Fact>
+      <Fact name={t.outcome}>
+        <OutcomeBadge receipt={receipt} locale={locale} /> <code>{receipt.status}</code>
+      </Fact>
+      <FailureFacts receipt={receipt} locale={locale} />
+      <EndFact receipt={receipt} locale={locale} />
+      <Fact name={t.cost}>
+        <strong>
+          <Money microVnd={receipt.costMicroVnd} locale={locale} />
+        </strong>
+      </Fact>
+      {refund !== undefined && (
+        <Fact name={t.refunded}>
+          <Money microVnd={refund.amountMicroVnd} locale={locale} />,{" "}
+          <Time atMs={refund.atMs} locale={locale} />
+        </Fact>
+      )}
+      {receipt.shortfallMicroVnd > 0n && (
+        <Fact name={t.shortfall}>
+          <Money microVnd={receipt.shortfallMicroVnd} locale={locale} />
+        </Fact>
+      )}
+      <Fact name={t.unitPrice}>
+        {priceText(receipt.price, locale)}
+        {receipt.serviceTier !== undefined && ` (${receipt.serviceTier})`}
+      </Fact>
+      {receipt.catalogVersion !== undefined && (
+        <Fact name={t.catalogVersion}>{receipt.catalogVersion}</Fact>
+      )}
+      {receipt.toolCharges?.map((charge) => (
+        <Fact key={charge.tool} name={hostedToolNames[locale][charge.tool]}>
+          {t.usesAt(
+            formatCount(charge.uses, locale),
+            formatMoney(charge.perUseMicroVnd, locale),
+          )}
+        </Fact>
+      ))}
+      <UsageFacts receipt={receipt} locale={locale} />
+      {receipt.region !== undefined && (
+        <Fact name={t.region}>{regionText(receipt.region, answeringRegion(receipt))}</Fact>
+      )}
+      <Fact name={t.started}>
+        <Time atMs={receipt.startedAtMs} locale={locale} />
+      </Fact>
+      <Fact name={t.latency}>{formatDuration(receipt.latencyMs, locale)}</Fact>
+      {receipt.firstOutputMs !== undefined && (
+        <Fact name={t.firstOutput}>{formatDuration(receipt.firstOutputMs, locale)}</Fact>
+      )}
+      <Fact name={t.key}>{keyName}</Fact>
+      <Fact name={t.model}>{receipt.model}</Fact>
+      {receipt.mappedFrom !== undefined && <Fact name={t.mappedFrom}>{receipt.mappedFrom}</Fact>}
+      <Fact name={t.kind}>{t.kinds[receipt.kind]}</Fact>
+      <Fact name={t.style}>{receipt.style}</Fact>
+      <Fact name={t.stream}>{receipt.stream ? t.yes : t.no}</Fact>
+    </dl>
+  );
+}
+
+/** Why a call failed, in the language of the page: receipts keep codes and no messages. */
+function FailureFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+  const t = usageTexts[locale];
+  const failure = failureOf(receipt);
+  if (failure === undefined) return null;
+  const { code, type } = failure;
+  return (
+    <>
+      <Fact name={t.error}>
+        <code>{code}</code> {type !== code && <span class="muted">{type}</span>}
+      </Fact>
+      <Fact name={t.reason}>{reasonOf(code, locale)}</Fact>
+    </>
+  );
+}
+
+/** What ended a stream before it was whole, in the language of the page. */
+function EndFact({ receipt: { endCode }, locale }: { receipt: Receipt; locale: Locale }) {
+  if (endCode === undefined) return null;
+  const { endedBy, ends, endedByProvider } = usageTexts[locale];
+  const text = Object.hasOwn(ends, endCode) ? ends[endCode] : endedByProvider;
+  return (
+    <Fact name={endedBy}>
+      {text} <code>{endCode}</code>
+    </Fact>
+  );
+}
+
+function UsageFacts({ receipt, locale }: { receipt: Receipt; locale: Locale }) {
+  const t = usageTexts[locale];
+  const { usage } = receipt;
+  if (usage === undefined) {
+    return <Fact name={t.units}>{formatCount(receipt.units, locale)}</Fact>;
+  }
+  const count = (tokens: number) => formatCount(tokens, locale);
+  const parts = ([
+    [t.audioIn, usage.inputAudio ?? 0],
+    [t.imageIn, usage.inputImage ?? 0],
+    [t.audioOut, usage.outputAudio ?? 0],
+    [t.imageOut, usage.outputImage ?? 0],
+  ] as const).filter(([, tokens]) => tokens > 0);
+  return (
+    <>
+      <Fact name={t.freshInput}>{count(usage.input)}</Fact>
+      {usage.cacheRead > 0 && <Fact name={t.cacheRead}>{count(usage.cacheRead)}</Fact>}
+      {usage.cacheWrite > 0 && (
+        <Fact name={t.cacheWrite}>
+          {count(usage.cacheWrite)}
+          {usage.cacheWriteHour !== undefined &&
+            ` (${t.cacheHour}: ${count(usage.cacheWriteHour)})`}
+        </Fact>
+      )}
+      <Fact name={t.outputTokens}>
+        {count(usage.output)}
+        {usage.reasoning > 0 && ` (${t.reasoning}: ${count(usage.reasoning)})`}
+      </Fact>
+      {parts.map(([name, tokens]) => <Fact key={name} name={name}>{count(tokens)}</Fact>)}
+      <Fact name={t.estimated}>{receipt.estimated ? t.estimatedValue : t.reportedValue}</Fact>
+    </>
+  );
+}

@@ -1,0 +1,224 @@
+/** `/usage`: figures, chart and log of the calls of a period. */
+import type { Context } from "hono";
+import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
+import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
+import { netCostMicroVnd, readUsage } from "../../../../kv/money/ledger/usage.ts";
+import { takeCalls } from "../../../usage_api/call_scan.ts";
+import { maxUsageDays } from "../../../usage_api/range.ts";
+import { billedTokens, totalUsage } from "../../../usage_api/summary.ts";
+import {
+  Card,
+  chartAssets,
+  Empty,
+  Icon,
+  Money,
+  Notice,
+  Stat,
+  Stats,
+} from "../../components/mod.ts";
+import type { DashboardDeps } from "../../page/deps.ts";
+import { formatCount, formatMoney } from "../../text/format.ts";
+import { renderPage } from "../../frame/layout.tsx";
+import type { Locale } from "../../text/i18n.ts";
+import { LimitTable } from "../rate_limits/limit_table.tsx";
+import { limitsInUse } from "../../page/rate_view.ts";
+import { rateTexts } from "../rate_limits/texts.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import { CallTable } from "./call_table.tsx";
+import { callFilter, fitsFilter, readUsageFilter, type UsageFilter, usageQuery } from "./filter.ts";
+import { FilterBar } from "./filter_bar.tsx";
+import { CallPager, LeftOutNotice, LiveNote } from "./log_parts.tsx";
+import { usageTexts } from "./texts.ts";
+import { readChart, UsageChart } from "./usage_chart.tsx";
+
+/** Calls on one page of the dashboard. */
+const callsPerPage = 50;
+
+async function loadCalls(c: Context<DashboardEnv>, deps: DashboardDeps, filter: UsageFilter) {
+  const { account } = c.get("signedIn");
+  const [keys, page] = await Promise.all([
+    listApiKeys(deps.kv, account.id),
+    takeCalls(deps.kv, callFilter(filter, account.id), callsPerPage),
+  ]);
+  const receipts = page.calls.flatMap((call) => call.kind === "receipt" ? [call.receipt] : []);
+  return {
+    ...page,
+    keyNames: new Map<string, string>(keys.map((key) => [key.id, key.name])),
+    refunds: await readRefundsOf(deps.kv, receipts),
+  };
+}
+
+async function loadUsagePage(c: Context<DashboardEnv>, deps: DashboardDeps, filter: UsageFilter) {
+  const { account } = c.get("signedIn");
+  const [all, figures, log] = await Promise.all([
+    readUsage(deps.kv, account.id, filter.period.range),
+    readChart(deps.kv, filter, account.id),
+    loadCalls(c, deps, filter),
+  ]);
+  return {
+    rows: all.filter((row) => fitsFilter(row, filter)),
+    models: [...new Set(all.map((row) => row.model))].sort(),
+    figures,
+    log,
+  };
+}
+
+type Loaded = Awaited<ReturnType<typeof loadUsagePage>>;
+type Log = Awaited<ReturnType<typeof loadCalls>>;
+
+/** Shows usage and calls. */
+export async function usagePage(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const t = usageTexts[locale];
+  const filter = readUsageFilter(c, deps.clock.nowMs());
+  const loaded = await loadUsagePage(c, deps, filter);
+  const { models, figures, log } = loaded;
+  const limits = await limitsInUse(deps.rates, { account: c.get("signedIn").account });
+  return await renderPage(
+    c,
+    {
+      title: t.title,
+      actions: <ExportLinks filter={filter} locale={locale} />,
+      scripts: [...chartAssets.scripts, "log.js"],
+      styles: chartAssets.styles,
+    },
+    <>
+      <FilterBar
+        path="/usage"
+        filter={filter}
+        keyNames={log.keyNames}
+        models={models}
+        locale={locale}
+      />
+      {limits.length > 0 && (
+        <Card title={rateTexts[locale].title}>
+          <p class="muted">{rateTexts[locale].now}</p>
+          <LimitTable limits={limits} locale={locale} />
+        </Card>
+      )}
+      {filter.period.cut && <Notice tone="warning">{t.tooLong(maxUsageDays)}</Notice>}
+      <div id="usage-figures">
+        <Totals loaded={loaded} filter={filter} locale={locale} />
+        <UsageChart
+          path="/usage"
+          filter={filter}
+          figures={figures}
+          keyNames={log.keyNames}
+          locale={locale}
+        />
+      </div>
+      <Card
+        title={t.latestCalls}
+        id="calls"
+        actions={filter.before === undefined &&
+          <LiveNote href={`/usage?${usageQuery(filter)}`} locale={locale} />}
+      >
+        <LogOf log={log} filter={filter} locale={locale} />
+      </Card>
+    </>,
+  );
+}
+
+function LogOf({ log, filter, locale }: { log: Log; filter: UsageFilter; locale: Locale }) {
+  const t = usageTexts[locale];
+  const { calls, next, refunds, keyNames } = log;
+  const path = `/usage?${usageQuery(filter)}`;
+  return (
+    <div
+      class="log"
+      data-log={filter.before === undefined ? `/usage/live?${usageQuery(filter)}` : undefined}
+      data-mark={callsMark(log)}
+    >
+      <LeftOutNotice calls={calls} locale={locale} />
+      {calls.length === 0 && next === undefined
+        ? (
+          <Empty title={t.noCalls}>
+            <p>{t.noCallsHint}</p>
+            <a href="/connect" class="button outline small">{t.connect}</a>
+          </Empty>
+        )
+        : <CallTable calls={calls} refunds={refunds} keyNames={keyNames} locale={locale} />}
+      <CallPager
+        page={log}
+        isFull={calls.length >= callsPerPage}
+        newer={filter.before === undefined ? undefined : path}
+        older={next === undefined ? undefined : `/usage?${usageQuery(filter, { before: next })}`}
+        locale={locale}
+      />
+    </div>
+  );
+}
+
+/** A text that changes whenever the list does. */
+function callsMark({ calls, refunds }: Pick<Log, "calls" | "refunds">): string {
+  const [first, last] = [calls[0]?.requestId ?? "", calls.at(-1)?.requestId ?? ""];
+  return [first.slice(-20), last.slice(-20), calls.length, refunds.size].join("-");
+}
+
+/**
+ * `/usage/live`: the newest calls of the list for an open page, which puts those that it lacks on top. Without changes
+ * since `seen` it is 204.
+ */
+export async function liveCalls(c: Context<DashboardEnv>, deps: DashboardDeps): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const filter = readUsageFilter(c, deps.clock.nowMs());
+  const log = await loadCalls(c, deps, { ...filter, before: undefined });
+  const mark = callsMark(log);
+  if (c.req.query("seen") === mark) return c.body(null, 204);
+  return await c.html(
+    <LogOf log={log} filter={{ ...filter, before: undefined }} locale={locale} />,
+  );
+}
+
+function Totals({ loaded, filter, locale }: {
+  loaded: Loaded;
+  filter: UsageFilter;
+  locale: Locale;
+}) {
+  const t = usageTexts[locale];
+  const { rows } = loaded;
+  const total = totalUsage(rows);
+  // Presets of hours have the sums of whole days, which would be more than they say.
+  if (filter.period.preset === "1h" || filter.period.preset === "24h") return null;
+  return (
+    <Stats>
+      <Stat
+        label={t.cost}
+        note={total.refundedMicroVnd > 0n
+          ? t.afterRefunds(formatMoney(total.refundedMicroVnd, locale))
+          : undefined}
+      >
+        <Money microVnd={netCostMicroVnd(total)} locale={locale} short />
+      </Stat>
+      <Stat label={t.calls}>{formatCount(total.calls, locale)}</Stat>
+      <Stat label={t.tokens}>{formatCount(billedTokens(total), locale)}</Stat>
+      <Stat label={t.failed} note={t.failedNote}>{formatCount(total.failedCalls, locale)}</Stat>
+    </Stats>
+  );
+}
+
+function ExportLinks({ filter, locale }: { filter: UsageFilter; locale: Locale }) {
+  const t = usageTexts[locale];
+  const query = usageQuery(filter);
+  return (
+    <>
+      <a
+        href={`/usage/export.csv?${query}`}
+        class="button outline secondary small"
+        aria-label={`${t.exportLabel}: ${t.exportCsv}`}
+      >
+        <Icon name="download" /> {t.exportCsv}
+      </a>
+      <a
+        href={`/usage/export.json?${query}`}
+        class="button outline secondary small"
+        aria-label={`${t.exportLabel}: ${t.exportJson}`}
+      >
+        <Icon name="download" /> {t.exportJson}
+      </a>
+    </>
+  );
+}

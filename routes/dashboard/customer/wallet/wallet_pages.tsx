@@ -1,0 +1,292 @@
+/**
+ * `/wallet`: balance, top-up orders, statement, low-balance mail.
+ *
+ * - Folder `routes/dashboard/customer/wallet/`: the pages of the wallet: balance, top-up orders, statement.
+ * - In: forms of a signed-in customer.
+ * - Out: HTML, orders in `kv/payments/`.
+ * - Never: credits a wallet: an order is only a promise.
+ */
+import { type Context, Hono } from "hono";
+import { formatVnd, fromVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { voucherCodeChars } from "../../../../core/trade/credits/voucher_code.ts";
+import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
+import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../../core/trade/settings/settings.ts";
+import { orderVietQr } from "../../../../core/trade/bank/receiving_account.ts";
+import { parseTypedAmount } from "../../../../core/trade/statements/typed_amount.ts";
+import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
+import { updateAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { countTry, type RateRule } from "../../../../kv/people/accounts/rate_limits.ts";
+import { readPots } from "../../../../kv/money/balances/pots_now.ts";
+import { redeemVoucher } from "../../../../kv/money/credits/vouchers.ts";
+import { lastLines, readStatement } from "../../../../kv/money/ledger/statement.ts";
+import {
+  cancelTopupOrder,
+  createTopupOrder,
+  getTopupOrder,
+  listTopupOrders,
+  listTopupPayments,
+  type TopupOrder,
+} from "../../../../kv/money/payments/topups.ts";
+import { Card, Notice, PostForm, SubmitButton, TextField } from "../../components/mod.ts";
+import { notFoundPage } from "../../frame/error_pages.tsx";
+import { readForm } from "../../page/form_data.ts";
+import { formatDate, formatDateTime, formatMoney } from "../../text/format.ts";
+import { requireAccount } from "../../visitor/identify.ts";
+import { qrPng } from "./qr_png.ts";
+import { renderPage } from "../../frame/layout.tsx";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import { clientAddress } from "../sign_in/start_session.ts";
+import { CreditCard, ExpiryNotice } from "./credit_card.tsx";
+import { creditTexts } from "./credit_texts.ts";
+import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
+import type { WalletDeps } from "./deps.ts";
+import { StatementTable } from "./wallet_statement.tsx";
+import { statementDownload, statementPage } from "./wallet_statement_pages.tsx";
+import { walletTexts } from "./wallet_texts.ts";
+import { NoTopUp, OrderTable, TopUpCard, WalletFigures } from "./wallet_views.tsx";
+import type { PageDeclaration } from "../../page/page.ts";
+
+/** Movements shown on the wallet page; the statement has all. */
+const shownLines = 10;
+
+type PageContext = Context<DashboardEnv>;
+
+/** An order is cheap, but a flood of them would hide the real ones from staff. */
+const orderRule: RateRule = { name: "topup_order", count: 30, windowMs: 3_600_000 };
+const shownOrders = 20;
+
+async function walletPage(
+  c: PageContext,
+  deps: WalletDeps,
+  message?: {
+    readonly amountError?: string;
+    readonly markError?: string;
+    readonly saved?: boolean;
+    /** What a voucher code gave, now or before. */
+    readonly redeemed?: string;
+    /** A voucher code that was refused, and why. */
+    readonly voucher?: { readonly code: string; readonly error: string };
+  },
+) {
+  const visitor = c.get("visitor");
+  const { account } = c.get("signedIn");
+  const t = walletTexts[visitor.locale];
+  const nowMs = deps.clock.nowMs();
+  const today = vietnamDay(nowMs);
+  const [balance, pots, orders, statement] = await Promise.all([
+    deps.wallet.balance(account.id),
+    readPots(deps.kv, account.id, async (id) => (await deps.wallet.balance(id)).totalMicroVnd),
+    listTopupOrders(deps.kv, account.id, { count: shownOrders }),
+    readStatement(deps.kv, account.id, { fromDay: `${today.slice(0, 7)}-01`, toDay: today }),
+  ]);
+  const mark = account.lowBalanceMicroVnd;
+  const failed = message?.amountError !== undefined || message?.markError !== undefined ||
+    message?.voucher !== undefined;
+  return await renderPage(
+    c,
+    { title: t.title, lead: t.lead, status: failed ? 400 : 200 },
+    <>
+      {message?.saved === true && <Notice tone="success">{t.saved}</Notice>}
+      {message?.redeemed !== undefined && <Notice tone="success">{message.redeemed}</Notice>}
+      <ExpiryNotice pots={pots} nowMs={nowMs} locale={visitor.locale} />
+      <WalletFigures balance={balance} pots={pots} locale={visitor.locale} />
+      {deps.topup.receivingAccounts.length === 0
+        ? <NoTopUp visitor={visitor} email={account.email ?? account.id} />
+        : <TopUpCard visitor={visitor} error={message?.amountError} />}
+      <CreditCard
+        pots={pots}
+        visitor={visitor}
+        code={message?.voucher?.code}
+        error={message?.voucher?.error}
+      />
+      <Card title={t.orders}>
+        <OrderTable orders={orders} nowMs={nowMs} locale={visitor.locale} />
+      </Card>
+      <Card title={t.statement} actions={<a href="/wallet/statement">{t.allMovements}</a>}>
+        <StatementTable statement={lastLines(statement, shownLines)} locale={visitor.locale} />
+      </Card>
+      <Card title={t.warn}>
+        <p>{t.warnText}</p>
+        <PostForm visitor={visitor} action="/wallet/low-balance" class="inline-form">
+          <TextField
+            name="mark"
+            label={t.warnField}
+            inputmode="numeric"
+            value={mark === undefined ? "" : formatVnd(mark)}
+            error={message?.markError}
+          />
+          <SubmitButton tone="plain">{t.save}</SubmitButton>
+        </PostForm>
+      </Card>
+    </>,
+  );
+}
+
+async function makeOrder(c: PageContext, deps: WalletDeps) {
+  const { locale } = c.get("visitor");
+  const { account } = c.get("signedIn");
+  const t = walletTexts[locale];
+  const [to] = deps.topup.receivingAccounts;
+  if (to === undefined) return await walletPage(c, deps);
+  const badAmount = t.badAmount(
+    formatMoney(topupMinMicroVnd, locale),
+    formatMoney(topupMaxMicroVnd, locale),
+  );
+  const form = await readForm(c);
+  const amountMicroVnd = parseTypedAmount(form.text("amount"));
+  if (amountMicroVnd === undefined) return await walletPage(c, deps, { amountError: badAmount });
+  const nowMs = deps.clock.nowMs();
+  const verdict = await countTry(deps.kv, orderRule, account.id, nowMs);
+  if (!verdict.allowed) return await walletPage(c, deps, { amountError: t.tooFast });
+  const made = await createTopupOrder(deps.kv, {
+    accountId: account.id,
+    amountMicroVnd,
+    to,
+    nowMs,
+    formId: form.formId(),
+    randomBytes: (into) => crypto.getRandomValues(into),
+  });
+  if (made.ok) return c.redirect(`/wallet/orders/${made.order.code}`, 303);
+  const amountError = made.why === "amount" ? badAmount : t.tooMany;
+  return await walletPage(c, deps, { amountError });
+}
+
+/** Finds the order of the path, if it belongs to the visitor; those of others do not exist for it. */
+async function ownOrder(c: PageContext, deps: WalletDeps): Promise<TopupOrder | undefined> {
+  const code = parseOrderCode(c.req.param("code") ?? "");
+  if (code === undefined) return undefined;
+  const { value } = await getTopupOrder(deps.kv, code);
+  return value?.accountId === c.get("signedIn").account.id ? value : undefined;
+}
+
+async function viewOf(order: TopupOrder, deps: WalletDeps): Promise<OrderView> {
+  const [payments, balance] = await Promise.all([
+    listTopupPayments(deps.kv, order.code),
+    deps.wallet.balance(order.accountId),
+  ]);
+  return {
+    order,
+    payments,
+    balanceMicroVnd: balance.totalMicroVnd,
+    nowMs: deps.clock.nowMs(),
+    invoices: deps.topup.vatRates.length > 0,
+  };
+}
+
+async function orderPage(c: PageContext, deps: WalletDeps) {
+  const order = await ownOrder(c, deps);
+  if (order === undefined) return await notFoundPage(c);
+  const visitor = c.get("visitor");
+  const view = await viewOf(order, deps);
+  return await renderPage(
+    c,
+    { title: walletTexts[visitor.locale].order(order.code) },
+    <OrderPanel view={view} visitor={visitor} />,
+  );
+}
+
+/**
+ * Answers a poll with the part of the page that changes, or 204 while nothing changed, so that nothing flickers or is
+ * read out again.
+ */
+async function orderPanel(c: PageContext, deps: WalletDeps) {
+  const order = await ownOrder(c, deps);
+  if (order === undefined) return c.body(null, 404);
+  if (c.req.query("seen") === orderMark(order, deps.clock.nowMs())) return c.body(null, 204);
+  return await c.html(<OrderPanel view={await viewOf(order, deps)} visitor={c.get("visitor")} />);
+}
+
+/** Sends the QR code as a picture to keep: bank apps on the same phone read it from there. */
+async function orderPicture(c: PageContext, deps: WalletDeps) {
+  const order = await ownOrder(c, deps);
+  if (order === undefined) return await notFoundPage(c);
+  const amountVnd = order.askedMicroVnd / microVndPerVnd;
+  return c.body(qrPng(orderVietQr(order.to, order.code, amountVnd)), 200, {
+    "content-type": "image/png",
+    "content-disposition": `attachment; filename="${order.code}.png"`,
+  });
+}
+
+async function cancelOrder(c: PageContext, deps: WalletDeps) {
+  const order = await ownOrder(c, deps);
+  if (order === undefined) return await notFoundPage(c);
+  const { code, accountId } = order;
+  await cancelTopupOrder(deps.kv, { code, accountId, nowMs: deps.clock.nowMs() });
+  return c.redirect(`/wallet/orders/${code}`, 303);
+}
+
+async function setLowBalance(c: PageContext, deps: WalletDeps) {
+  const t = walletTexts[c.get("visitor").locale];
+  const typed = (await readForm(c)).text("mark");
+  const mark = typed === "" ? 0n : parseTypedAmount(typed);
+  const isWrong = mark === undefined || mark < 0n || mark % microVndPerVnd !== 0n ||
+    mark > fromVnd(1_000_000_000);
+  if (isWrong) return await walletPage(c, deps, { markError: t.badMark });
+  const { account } = c.get("signedIn");
+  // A new limit may cause a new warning.
+  const changed = await updateAccount(deps.kv, account.id, {
+    lowBalanceMicroVnd: mark === 0n ? undefined : mark,
+    lowBalanceMailedAtMs: undefined,
+  });
+  if (changed !== undefined) c.set("signedIn", { ...c.get("signedIn"), account: changed });
+  return await walletPage(c, deps, { saved: true });
+}
+
+/** Redeems a voucher code. */
+async function redeem(c: PageContext, deps: WalletDeps) {
+  const { locale } = c.get("visitor");
+  const { account } = c.get("signedIn");
+  const t = creditTexts[locale];
+  const code = (await readForm(c)).text("code").slice(0, 2 * voucherCodeChars);
+  const result = await redeemVoucher(deps.kv, {
+    accountId: account.id,
+    code,
+    clientAddress: clientAddress(c),
+    nowMs: deps.clock.nowMs(),
+    spendGranted: deps.spendGranted ?? "first",
+  });
+  if (!result.ok) {
+    const { why, startsAtMs } = result;
+    const error = startsAtMs === undefined
+      ? t.refusals[why]
+      : t.validFrom(formatDateTime(startsAtMs, locale));
+    return await walletPage(c, deps, { voucher: { code, error } });
+  }
+  const { amountMicroVnd, grant, atMs } = result.entry;
+  const amount = formatMoney(amountMicroVnd, locale);
+  // Also what is sent again because the answer was lost: an error would suggest that the credit is lost, too.
+  if (result.isRepeated) {
+    const redeemed = t.repeated(amount, formatDateTime(atMs, locale));
+    return await walletPage(c, deps, { redeemed });
+  }
+  const redeemed = grant?.expiresAtMs === undefined
+    ? t.redeemed(amount)
+    : t.redeemedUntil(amount, formatDate(grant.expiresAtMs, locale));
+  return await walletPage(c, deps, { redeemed });
+}
+
+/** Registers the wallet pages. */
+export function createWalletPages(deps: WalletDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  app.get("/wallet", requireAccount, (c) => walletPage(c, deps));
+  app.post("/wallet/orders", requireAccount, (c) => makeOrder(c, deps));
+  app.get("/wallet/orders/:code", requireAccount, (c) => orderPage(c, deps));
+  app.get("/wallet/orders/:code/panel", requireAccount, (c) => orderPanel(c, deps));
+  app.get("/wallet/orders/:code/qr.png", requireAccount, (c) => orderPicture(c, deps));
+  app.post("/wallet/orders/:code/cancel", requireAccount, (c) => cancelOrder(c, deps));
+  app.get("/wallet/statement", requireAccount, (c) => statementPage(c, deps));
+  app.get("/wallet/statement.csv", requireAccount, (c) => statementDownload(c, deps));
+  app.post("/wallet/vouchers", requireAccount, (c) => redeem(c, deps));
+  app.post("/wallet/low-balance", requireAccount, (c) => setLowBalance(c, deps));
+  return app;
+}
+
+export const walletPages: PageDeclaration<WalletDeps> = {
+  navigation: {
+    href: "/wallet",
+    icon: "wallet",
+    group: "money",
+    label: { en: "Wallet", vi: "Ví" },
+  },
+  routes: createWalletPages,
+};

@@ -1,0 +1,30 @@
+/** What the customer's pages need of the gateway. */
+import type { Catalog } from "../../../core/catalog/catalog.ts";
+import type { TopupSettings } from "../../../core/trade/settings/settings.ts";
+import type { Control } from "../../../kv/engine/control/control.ts";
+import type { WalletEngine } from "../../../kv/money/wallet/mod.ts";
+import type { RateView } from "./rate_view.ts";
+import type { SignInDeps } from "./sign_in_deps.ts";
+
+/** The availability of a model, by the state of its routes. */
+export type ModelStatus = "up" | "degraded" | "down";
+
+/** Sends a request to the gateway's own API on behalf of a client at `clientAddress`. */
+export type Dispatch = (request: Request, clientAddress: string) => Response | Promise<Response>;
+
+/** The dependencies of all pages in this folder. */
+export interface DashboardDeps extends SignInDeps {
+  readonly wallet: Pick<WalletEngine, "balance">;
+  /** Refreshed after a key was changed, so that the change applies at once on this instance. */
+  readonly control: Pick<Control, "refresh">;
+  readonly catalog: Catalog;
+  readonly topup: TopupSettings;
+  /** The services that the operator has configured; pages offer nothing else. */
+  readonly offers: { readonly bankTransfer: boolean; readonly invoices: boolean };
+  /** Absent: every model counts as up. */
+  readonly modelStatus?: ((modelId: string) => ModelStatus) | undefined;
+  /** Rate limits and their use; absent: none are shown. */
+  readonly rates?: RateView | undefined;
+  /** The gateway's own API, for the playground. Its calls are handled like calls from outside. */
+  readonly dispatch: Dispatch;
+}

@@ -1,0 +1,27 @@
+/** What every page needs of the gateway. */
+import type { SpendGranted } from "../../../core/trade/credits/pots.ts";
+import type { SupportContact } from "../../../core/config/support.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+
+import type { SuppliedPages } from "./supplied_pages.ts";
+
+/** What is needed to identify the visitor. Every page gets at least this. */
+export interface PageDeps {
+  readonly kv: KeyValueStore;
+  readonly clock: Clock;
+  /** Public address of the service, without a trailing slash. */
+  readonly baseUrl: string;
+  /** E-mail addresses of operators, lower-case. */
+  readonly operators: readonly string[];
+  /** No real provider is configured: the wallet has play money. */
+  readonly sandbox: boolean;
+  /** When calls spend credit that was given; first if absent. */
+  readonly spendGranted?: SpendGranted | undefined;
+  /** The support contact. Absent: no page names one. */
+  readonly support?: SupportContact | undefined;
+  /** The pages that the operator supplies. Absent: none. */
+  readonly suppliedPages?: SuppliedPages | undefined;
+  /** Returns the operator's message about the current maintenance, if there is one. */
+  readonly maintenance?: (() => string | undefined) | undefined;
+}

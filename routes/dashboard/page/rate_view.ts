@@ -1,0 +1,99 @@
+/**
+ * Finds the rate limits of an account and its keys, with what is used of them now, for pages.
+ *
+ * - Folder `routes/dashboard/rate_limits/`: rate limits on pages of customers and operators.
+ * - In: an account, a key, what the operator and the owner of the key have set.
+ * - Out: tables of limits and use, fields of forms and what was typed into them.
+ * - Never: admits or refuses a call.
+ */
+import type { Model } from "../../../core/catalog/catalog.ts";
+import type { RateBook } from "../../../core/limits/rate_book.ts";
+import type { RateLimitName, RateScope, RateSubject } from "../../../core/limits/rate_limits.ts";
+import { type DefaultRateLimits, rateSubjects } from "../../../core/limits/subjects.ts";
+import type { Account } from "../../../kv/people/accounts/accounts.ts";
+import type { ApiKeyRecord } from "../../../kv/people/api_keys/api_keys.ts";
+
+/** The rate limits of a gateway, as its pages see them. */
+export interface RateView {
+  /** What `gateway.json` sets for every account and key. */
+  readonly defaults: () => DefaultRateLimits | undefined;
+  /** The model of an id. */
+  readonly model: (id: string) => Pick<Model, "id" | "rateLimits"> | undefined;
+  /** What is used now. */
+  readonly use: RateBook["use"];
+}
+
+/** One limit, and how much of it is used now. */
+export interface LimitInUse {
+  readonly scope: RateScope;
+  /** The model of limits that bind single models. */
+  readonly model: string | undefined;
+  readonly name: RateLimitName;
+  readonly limit: number;
+  readonly used: number;
+}
+
+const names = ["requestsPerMinute", "tokensPerMinute", "callsAtOnce"] as const;
+const usedOf = {
+  requestsPerMinute: "requests",
+  tokensPerMinute: "tokens",
+  callsAtOnce: "running",
+} as const;
+
+/** Whose limits are shown. Without a key: those of the account, and of single models that an operator has set. */
+export interface RateOwner {
+  readonly account: Pick<Account, "id" | "rateLimits">;
+  readonly key?: ApiKeyRecord | undefined;
+}
+
+/** A subject, with the model of limits that bind a single one. */
+interface Shown {
+  readonly subject: RateSubject;
+  readonly model: string | undefined;
+}
+
+function shownOf(view: RateView, { account, key }: RateOwner): Shown[] {
+  const defaults = view.defaults();
+  const common = { accountId: account.id, account: account.rateLimits } as const;
+  const subjects = rateSubjects({
+    ...common,
+    keyId: key?.id,
+    defaults,
+    key: key?.rateLimits,
+    model: undefined,
+  }) ?? [];
+  const shown: Shown[] = subjects.map((subject) => ({ subject, model: undefined }));
+  if (key !== undefined) return shown;
+  for (const id of Object.keys(account.rateLimits?.models ?? {})) {
+    const model = view.model(id) ?? { id };
+    const ofModel = rateSubjects({
+      ...common,
+      keyId: undefined,
+      defaults: undefined,
+      key: undefined,
+      model,
+    });
+    for (const subject of ofModel ?? []) {
+      if (subject.scope === "account_model") shown.push({ subject, model: id });
+    }
+  }
+  return shown;
+}
+
+/** Lists the limits that bind an account, or a key, with what is used of them. */
+export async function limitsInUse(
+  view: RateView | undefined,
+  owner: RateOwner,
+): Promise<LimitInUse[]> {
+  if (view === undefined) return [];
+  const shown = shownOf(view, owner);
+  if (shown.length === 0) return [];
+  const uses = await view.use(shown.map(({ subject }) => subject.id));
+  return shown.flatMap(({ subject: { scope, limits }, model }, at) =>
+    names.flatMap((name): LimitInUse[] => {
+      const limit = limits[name];
+      const used = uses[at]?.[usedOf[name]] ?? 0;
+      return limit === undefined ? [] : [{ scope, model, name, limit, used }];
+    })
+  );
+}

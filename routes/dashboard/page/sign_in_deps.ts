@@ -1,0 +1,26 @@
+/** Dependencies of the sign-in pages. */
+import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import type { OpenIdClient } from "../../auth/openid.ts";
+import type { PasswordHasher } from "../../auth/password_hash.ts";
+import type { PageDeps } from "./page_deps.ts";
+
+/** What the sign-in pages need of the gateway. */
+export interface SignInDeps extends PageDeps {
+  /** Seals the first key of a new account. */
+  readonly masterKeys: MasterKeys;
+  /** Gives a new account what the operator gives to try the service. Absent: nothing. */
+  readonly openingCredit?: ((accountId: AccountId) => Promise<void>) | undefined;
+  readonly passwords: PasswordHasher;
+  /** Absent: no OpenID provider is configured. */
+  readonly openId?: OpenIdClient | undefined;
+  /**
+   * Called with errors that no page shows. `page`: an unexpected exception. The others are expected and a caller may
+   * provoke them: a refusal by the OpenID provider, an API key sealed with a master key that is gone.
+   */
+  readonly report?:
+    | ((what: "page" | "openid" | "showing a key", error: unknown) => void)
+    | undefined;
+  /** Called after a mail was added to the queue. */
+  readonly hintMail: () => void;
+}

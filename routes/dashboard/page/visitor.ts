@@ -1,0 +1,68 @@
+/**
+ * The visitor of a page: what every page, layout and form needs to know.
+ *
+ * - Folder `routes/dashboard/visitor/`: who is looking at a page: cookies, sessions, CSRF,
+ *   language, security headers.
+ * - In: the request of a browser.
+ * - Out: the visitor in the context of the request, or a refusal.
+ * - Never: reads money or API keys: of the store it imports `kv/people/accounts/`, and announcements of
+ *   `kv/operators/`, only.
+ */
+import type { Announcement } from "../../../kv/people/operators/announcements.ts";
+import type { Account } from "../../../kv/people/accounts/accounts.ts";
+import type { Session } from "../../../core/people/accounts/session_rules.ts";
+import type { SupportContact } from "../../../core/config/support.ts";
+import type { Navigation, NavigationEntry, PageLink } from "./navigation.ts";
+import type { Locale } from "../text/i18n.ts";
+import type { SuppliedName } from "./supplied_pages.ts";
+
+/** `auto` follows the system. */
+export type Theme = "auto" | "light" | "dark";
+export const themes: readonly Theme[] = ["auto", "light", "dark"];
+
+/** A person with a session. */
+export interface SignedIn {
+  readonly account: Account;
+  readonly session: Session;
+  /** Named in `GATEWAY_OPERATORS`. The operator's pages ask for the second factor themselves. */
+  readonly isOperator: boolean;
+}
+
+/** The visitor with the settings that pages depend on. */
+export interface Visitor {
+  readonly locale: Locale;
+  readonly theme: Theme;
+  /**
+   * The token for every form ({@linkcode CsrfField}) and for the header `x-csrf-token` of scripted requests. Absent:
+   * the page is the same for all visitors without a session (`shared_pages.ts`).
+   */
+  readonly csrfToken: string | undefined;
+  /** Path and query of the page to come back to; for a posted form, of the page that it is on. */
+  readonly path: string;
+  readonly signedIn: SignedIn | undefined;
+  /** The gateway runs on the built-in provider, with play money. */
+  readonly sandbox: boolean;
+  /** The operator's message about the current maintenance, during which API calls get a 503. */
+  readonly maintenance: string | undefined;
+  /** Announcements that are not over, newest first. */
+  readonly announcements: readonly Announcement[];
+  /** The pages that the operator supplies; the footer links to them. */
+  readonly suppliedPages: readonly SuppliedName[];
+  /** The support contact; pages show it with `AskSupport`. */
+  readonly support: SupportContact | undefined;
+}
+
+/** The Hono environment of all pages. */
+export interface DashboardEnv {
+  /** Data of the connection; absent if a test calls the app without a socket. */
+  Bindings: { readonly clientAddress?: string };
+  Variables: {
+    visitor: Visitor;
+    /** Set by {@linkcode requireAccount}, for the pages behind it. */
+    signedIn: SignedIn;
+    /** The navigation of the frame; absent if pages are served without the dashboard around them. */
+    navigation?: Navigation<NavigationEntry>;
+    /** The operator's own navigation, below the frame's. */
+    operatorNavigation?: Navigation<PageLink>;
+  };
+}

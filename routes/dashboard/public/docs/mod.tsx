@@ -1,0 +1,158 @@
+/**
+ * `/docs`: guides, settings of tools and the API reference; `/llms.txt` has all of it as text.
+ *
+ * - Folder `routes/dashboard/docs/`: the documentation for customers.
+ * - In: texts of guides, the OpenAPI document, names of models.
+ * - Out: HTML that needs no script, and plain text.
+ * - Never: reads the store, or says of an endpoint what the OpenAPI document does not.
+ */
+import { type Context, Hono } from "hono";
+import { exampleModels } from "../../../openapi/example_models.ts";
+import { type Tag, tags } from "../../../openapi/operation.ts";
+import { Card } from "../../components/mod.ts";
+import { RecipeList } from "../../customer/connect/recipe_list.tsx";
+import { keyPlaceholder } from "../../customer/connect/recipes.ts";
+import type { DashboardDeps } from "../../page/deps.ts";
+import { notFoundPage } from "../../frame/error_pages.tsx";
+import type { PageDeclaration } from "../../page/page.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import { factsOf, renderDocs, tagPath } from "./docs_frame.tsx";
+import { docsTexts } from "./docs_texts.ts";
+import { GuideView } from "./guide_view.tsx";
+import { guides } from "./guides/mod.ts";
+import { llmsText } from "./llms_text.ts";
+import { documentSource, operationsOf, Reference } from "./reference.tsx";
+
+/** Seconds for which a client may keep `/llms.txt`: it changes with a release or the catalogue. */
+const llmsTextSeconds = 300;
+
+type Source = ReturnType<typeof documentSource>;
+
+function tagNames(): Tag[] {
+  return Object.keys(tags).filter((name): name is Tag => name in tags);
+}
+
+async function indexPage(c: Context<DashboardEnv>, deps: DashboardDeps, source: Source) {
+  const { locale } = c.get("visitor");
+  const t = docsTexts[locale];
+  const document = await source();
+  return await renderDocs(
+    c,
+    deps,
+    t,
+    (
+      <>
+        <ul class="doc-cards">
+          {guides.map(({ slug, texts }) => {
+            const { title, lead } = texts(factsOf(deps))[locale];
+            return (
+              <li class="card">
+                <h2>
+                  <a href={`/docs/${slug}`}>{title}</a>
+                </h2>
+                <p>{lead}</p>
+              </li>
+            );
+          })}
+          <li class="card">
+            <h2>
+              <a href="/docs/tools">{t.tools}</a>
+            </h2>
+            <p>{t.toolsLead}</p>
+          </li>
+        </ul>
+        <Card title={t.reference}>
+          <ul class="doc-list">
+            {tagNames().map((tag) => (
+              <li>
+                <a href={tagPath(tag)}>{tag}</a>{" "}
+                <span class="muted">{t.pages(operationsOf(document, tag).length)}</span>
+              </li>
+            ))}
+          </ul>
+        </Card>
+        <Card title={t.machine}>
+          <ul class="doc-list">
+            <li>
+              <a href="/openapi.json">/openapi.json</a> <span class="muted">{t.openApi}</span>
+            </li>
+            <li>
+              <a href="/llms.txt">/llms.txt</a> <span class="muted">{t.llms}</span>
+            </li>
+          </ul>
+        </Card>
+      </>
+    ),
+  );
+}
+
+async function referencePage(c: Context<DashboardEnv>, deps: DashboardDeps, source: Source) {
+  const { locale } = c.get("visitor");
+  const t = docsTexts[locale];
+  const tag = tagNames().find((name) => name.toLowerCase() === c.req.param("tag"));
+  if (tag === undefined) return await notFoundPage(c);
+  const page = {
+    title: `${t.reference}: ${tag}`,
+    lead: t.referenceLead(deps.baseUrl),
+    description: `${t.reference}: ${tag}. ${tags[tag]}`,
+  };
+  const document = await source();
+  return await renderDocs(
+    c,
+    deps,
+    page,
+    (
+      <Reference document={document} tag={tag} server={deps.baseUrl} locale={locale} />
+    ),
+  );
+}
+
+async function toolsPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const { locale } = c.get("visitor");
+  const t = docsTexts[locale];
+  const page = { title: t.tools, lead: t.toolsLead, description: t.toolsLead };
+  const facts = { ...factsOf(deps), key: keyPlaceholder };
+  return await renderDocs(c, deps, page, <RecipeList facts={facts} locale={locale} />);
+}
+
+async function guidePage(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const { locale } = c.get("visitor");
+  const guide = guides.find(({ slug }) => slug === c.req.param("guide"));
+  if (guide === undefined) return await notFoundPage(c);
+  const text = guide.texts(factsOf(deps))[locale];
+  const page = { title: text.title, lead: text.lead, description: text.lead };
+  return await renderDocs(c, deps, page, <GuideView guide={text} locale={locale} />);
+}
+
+async function llmsPage(c: Context<DashboardEnv>, deps: DashboardDeps) {
+  const { customerOperations } = await import("../../../openapi/document.ts");
+  const { catalog } = deps;
+  const text = llmsText({
+    ...factsOf(deps),
+    operations: customerOperations(exampleModels(catalog)),
+    models: catalog.models,
+  });
+  return c.text(text, 200, { "cache-control": `public, max-age=${llmsTextSeconds}` });
+}
+
+function createDocs(deps: DashboardDeps): Hono<DashboardEnv> {
+  const source = documentSource(deps.baseUrl, () => deps.catalog);
+  return new Hono<DashboardEnv>()
+    .get("/docs", (c) => indexPage(c, deps, source))
+    .get("/docs/api/:tag", (c) => referencePage(c, deps, source))
+    .get("/docs/tools", (c) => toolsPage(c, deps))
+    .get("/docs/:guide", (c) => guidePage(c, deps))
+    .get("/llms.txt", (c) => llmsPage(c, deps));
+}
+
+export const docsPages: PageDeclaration<DashboardDeps> = {
+  isShared: true,
+  navigation: {
+    href: "/docs",
+    icon: "docs",
+    group: "build",
+    label: { en: "Documentation", vi: "Tài liệu" },
+    publicLink: { label: { en: "Docs", vi: "Tài liệu" }, wideOnly: true },
+  },
+  routes: createDocs,
+};

@@ -1,0 +1,165 @@
+/**
+ * `/`: balance, usage and next steps of an account. Visitors see the landing page.
+ *
+ * - Folder `routes/dashboard/home/`: the overview of an account, and the landing page of visitors.
+ * - In: balance, usage, keys and receipts of the account.
+ * - Out: HTML.
+ * - Never: moves money.
+ */
+import { type Context, Hono } from "hono";
+import type { AccountId } from "../../../../core/lib/ids/ids.ts";
+import { isActive } from "../../../../kv/people/api_keys/api_keys.ts";
+import { Card, chartAssets, Icon } from "../../components/mod.ts";
+import type { DashboardDeps } from "../../page/deps.ts";
+import { defineTexts, type Locale } from "../../text/i18n.ts";
+import { renderPage } from "../../frame/layout.tsx";
+import { PublicHistory } from "../status/public_history.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import { landingPage } from "./landing.tsx";
+import { Activity, Figures, loadOverview, type Overview } from "./overview.tsx";
+import type { PageDeclaration } from "../../page/page.ts";
+
+const texts = defineTexts({
+  en: {
+    title: "Overview",
+    start: "Three steps to your first answer",
+    steps: {
+      topUp: "Fill your wallet",
+      topUpText: "Scan a QR code with your banking app. From ₫10,000.",
+      topUpSandbox: "It holds play money here; the wallet page explains how to get some.",
+      topUpOff: "The operator fills it: top-up by bank transfer is not set up here yet.",
+      key: "Create an API key",
+      keyText: "One key per machine or application, so that a lost one can be revoked alone.",
+      call: "Make your first call",
+      callText: "Copy a snippet for your SDK, or try a model right here.",
+    },
+    done: "done",
+  },
+  vi: {
+    title: "Tổng quan",
+    start: "Ba bước đến câu trả lời đầu tiên",
+    steps: {
+      topUp: "Nạp tiền vào ví",
+      topUpText: "Quét mã QR bằng ứng dụng ngân hàng. Từ 10.000 ₫.",
+      topUpSandbox: "Ở đây ví giữ tiền thử; trang ví chỉ cách nhận.",
+      topUpOff: "Bên vận hành nạp giúp bạn: ở đây chưa mở nạp tiền qua ngân hàng.",
+      key: "Tạo khoá API",
+      keyText: "Mỗi máy hay ứng dụng một khoá API, để khi lộ chỉ phải thu hồi đúng khoá API đó.",
+      call: "Thực hiện lượt gọi đầu tiên",
+      callText: "Sao chép đoạn mã cho SDK của bạn, hoặc chạy thử ngay tại đây.",
+    },
+    done: "xong",
+  },
+});
+
+function Step({ done, href, title, text, doneText }: {
+  done: boolean;
+  href: string;
+  title: string;
+  text: string;
+  doneText: string;
+}) {
+  return (
+    <li class={done ? "step done" : "step"}>
+      <span class="step-mark">{done && <Icon name="check" />}</span>
+      <div>
+        {done
+          ? (
+            <strong>
+              {title} <span class="visually-hidden">({doneText})</span>
+            </strong>
+          )
+          : (
+            <a href={href}>
+              <strong>{title}</strong>
+            </a>
+          )}
+        <p>{text}</p>
+      </div>
+    </li>
+  );
+}
+
+/** The way in which money reaches a wallet on this gateway. */
+function topUpText({ offers, sandbox }: DashboardDeps, locale: Locale): string {
+  const { steps } = texts[locale];
+  if (offers.bankTransfer) return steps.topUpText;
+  return sandbox ? steps.topUpSandbox : steps.topUpOff;
+}
+
+function FirstSteps({ overview, deps, locale }: {
+  overview: Overview;
+  deps: DashboardDeps;
+  locale: Locale;
+}) {
+  const t = texts[locale];
+  const nowMs = deps.clock.nowMs();
+  const called = overview.calls.length > 0;
+  return (
+    <Card title={t.start}>
+      <ol class="steps">
+        <Step
+          done={overview.balance.totalMicroVnd > 0n || called}
+          href="/wallet"
+          title={t.steps.topUp}
+          text={topUpText(deps, locale)}
+          doneText={t.done}
+        />
+        <Step
+          done={overview.keys.some((key) => isActive(key, nowMs))}
+          href="/keys"
+          title={t.steps.key}
+          text={t.steps.keyText}
+          doneText={t.done}
+        />
+        <Step
+          done={called}
+          href="/connect"
+          title={t.steps.call}
+          text={t.steps.callText}
+          doneText={t.done}
+        />
+      </ol>
+    </Card>
+  );
+}
+
+async function overviewPage(c: Context<DashboardEnv>, deps: DashboardDeps, accountId: AccountId) {
+  const { locale } = c.get("visitor");
+  const overview = await loadOverview(deps, accountId);
+  return await renderPage(
+    c,
+    {
+      title: texts[locale].title,
+      scripts: [...chartAssets.scripts, "log.js"],
+      styles: chartAssets.styles,
+    },
+    <>
+      <Figures overview={overview} locale={locale} />
+      {overview.calls.length === 0
+        ? <FirstSteps overview={overview} deps={deps} locale={locale} />
+        : await Activity({ c, deps, overview, locale })}
+    </>,
+  );
+}
+
+function createHomePage(deps: DashboardDeps): Hono<DashboardEnv> {
+  const history = new PublicHistory(deps);
+  return new Hono<DashboardEnv>().get("/", (c) => {
+    const { signedIn } = c.get("visitor");
+    return signedIn === undefined
+      ? landingPage(c, deps, history)
+      : overviewPage(c, deps, signedIn.account.id);
+  });
+}
+
+export const homePage: PageDeclaration<DashboardDeps> = {
+  isShared: true,
+  navigation: {
+    href: "/",
+    icon: "home",
+    group: "build",
+    label: { en: "Overview", vi: "Tổng quan" },
+  },
+  routes: createHomePage,
+};

@@ -1,0 +1,177 @@
+/**
+ * `/models/…`: one model: price, limits, availability and speed of 30 days, and code to call it.
+ *
+ * - Folder `routes/dashboard/public/model/`: the page of one model.
+ * - In: the catalogue, the state of its routes, the public history.
+ * - Out: HTML, also for visitors.
+ * - Never: names a provider or a route.
+ */
+import { type Context, Hono } from "hono";
+import type { Model } from "../../../../core/catalog/catalog.ts";
+import { sumOf } from "../../../../core/routing/history/day_history.ts";
+import { exampleModels } from "../../../openapi/example_models.ts";
+import {
+  Badge,
+  type BadgeTone,
+  Card,
+  CodeBlock,
+  CopyButton,
+  Fact,
+  Stat,
+  Stats,
+} from "../../components/mod.ts";
+import { RecipeList } from "../../customer/connect/recipe_list.tsx";
+import { keyPlaceholder } from "../../customer/connect/recipes.ts";
+import type { DashboardDeps, ModelStatus } from "../../page/deps.ts";
+import { notFoundPage } from "../../frame/error_pages.tsx";
+import { renderPage } from "../../frame/layout.tsx";
+import { formatCount, formatDuration } from "../../text/format.ts";
+import type { Locale } from "../../text/i18n.ts";
+import type { PageDeclaration } from "../../page/page.ts";
+import { playgroundKinds } from "../../customer/playground/models.ts";
+import { HistoryStrip } from "../status/history_strip.tsx";
+import { historyOf, PublicHistory } from "../status/public_history.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import { ModelPrices } from "./model_prices.tsx";
+import { modelTexts } from "./model_texts.ts";
+
+/** Days of the page's history. */
+const shownDays = 30;
+
+const statusTones: Readonly<Record<ModelStatus, BadgeTone>> = {
+  up: "good",
+  degraded: "busy",
+  down: "bad",
+};
+
+function Speed({ sum, locale }: { sum: ReturnType<typeof sumOf>; locale: Locale }) {
+  const t = modelTexts[locale];
+  const { p50FirstOutputMs: p50, p95FirstOutputMs: p95 } = sum ?? {};
+  if (p50 === undefined) return <Stat label={t.speed} note={t.noCalls}>–</Stat>;
+  const note = p95 === undefined ? t.speedOf : t.speedNote(formatDuration(p95, locale));
+  return <Stat label={t.speed} note={note}>≤ {formatDuration(p50, locale)}</Stat>;
+}
+
+function Limits({ model, locale }: { model: Model; locale: Locale }) {
+  const t = modelTexts[locale];
+  return (
+    <>
+      <Stat label={t.context} note={t.tokens}>{formatCount(model.contextWindow, locale)}</Stat>
+      <Stat label={t.maxOutput} note={t.tokens}>{formatCount(model.maxOutputTokens, locale)}</Stat>
+    </>
+  );
+}
+
+interface PartProps {
+  readonly model: Model;
+  readonly deps: DashboardDeps;
+  readonly locale: Locale;
+}
+
+async function Call({ model, deps, locale }: PartProps) {
+  const t = modelTexts[locale];
+  const { modelEndpoints } = await import("./model_endpoints.ts");
+  const { baseUrl, catalog } = deps;
+  const examples = exampleModels(catalog);
+  const { operations, curl } = modelEndpoints(model.kind, model.id, { baseUrl, examples });
+  const isChat = model.kind === "chat";
+  return (
+    <>
+      <Card title={t.takes}>
+        <dl class="facts">
+          {isChat && <Fact name={t.modalities}>{model.vision ? t.takesPictures : t.takesText}
+          </Fact>}
+          <Fact name={t.endpoints}>
+            {operations.map(({ id, path, tag }) => (
+              <div>
+                <a href={`/docs/api/${tag.toLowerCase()}#${id}`}>
+                  <code>{path}</code>
+                </a>
+              </div>
+            ))}
+          </Fact>
+        </dl>
+        {isChat && <p class="muted">{t.anyStyle}</p>}
+      </Card>
+      <Card title={t.code}>
+        {isChat
+          ? (
+            <RecipeList
+              facts={{ baseUrl, model: model.id, key: keyPlaceholder }}
+              withSdks
+              locale={locale}
+            />
+          )
+          : <CodeBlock code={curl} what={t.code} locale={locale} />}
+      </Card>
+    </>
+  );
+}
+
+async function modelPage(c: Context<DashboardEnv>, deps: DashboardDeps, history: PublicHistory) {
+  const { catalog } = deps;
+  const model = catalog.find(c.req.param("id") ?? "");
+  if (model === undefined) return await notFoundPage(c);
+  if (model.id !== c.req.param("id")) {
+    return c.redirect(`/models/${encodeURIComponent(model.id)}`, 301);
+  }
+  const { locale, signedIn } = c.get("visitor");
+  const t = modelTexts[locale];
+  const status = deps.modelStatus?.(model.id) ?? "up";
+  const rows = await history.rows();
+  const today = history.today();
+  const days = historyOf(rows, { today, days: shownDays, modelId: model.id });
+  const recent = rows.filter(({ day }) => day > today - shownDays).map(({ counts }) => counts);
+  return await renderPage(
+    c,
+    {
+      title: model.displayName,
+      description: t.description(model.displayName, t.kinds[model.kind]),
+      lead: (
+        <>
+          <code>{model.id}</code> <CopyButton text={model.id} what={model.id} locale={locale} />
+          {" "}
+          <Badge tone="neutral">{t.kinds[model.kind]}</Badge>{" "}
+          <Badge tone={statusTones[status]}>{t.statuses[status]}</Badge>
+        </>
+      ),
+      actions: signedIn === undefined
+        ? <a class="button" href="/sign-up">{t.start}</a>
+        : playgroundKinds.some((kind) => kind === model.kind) && (
+          <a class="button" href={`/playground?${new URLSearchParams({ model: model.id })}`}>
+            {t.tryIt}
+          </a>
+        ),
+      styles: ["public.css"],
+    },
+    <>
+      <Stats>
+        {model.kind === "chat" && <Limits model={model} locale={locale} />}
+        <Speed sum={sumOf(recent, model.id)} locale={locale} />
+      </Stats>
+      <div class="columns">
+        <Card title={t.prices}>
+          <ModelPrices model={model} listRate={catalog.listRate} locale={locale} />
+        </Card>
+        <Card title={t.history}>
+          <HistoryStrip days={days} locale={locale} />
+          {model.aliases.length > 0 && <p class="muted">{t.aliases}: {model.aliases.join(", ")}</p>}
+        </Card>
+      </div>
+      {await Call({ model, deps, locale })}
+      <p>
+        <a href="/models">← {t.all}</a>
+      </p>
+    </>,
+  );
+}
+
+function createModelPage(deps: DashboardDeps): Hono<DashboardEnv> {
+  const history = new PublicHistory(deps);
+  return new Hono<DashboardEnv>().get("/models/:id", (c) => modelPage(c, deps, history));
+}
+
+export const oneModelPage: PageDeclaration<DashboardDeps> = {
+  isShared: true,
+  routes: createModelPage,
+};

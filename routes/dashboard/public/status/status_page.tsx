@@ -1,0 +1,174 @@
+/** `/status`: how the service and each model do, now and over 90 days, for anybody. */
+import { type Context, Hono } from "hono";
+import type { Model } from "../../../../core/catalog/catalog.ts";
+import {
+  type Announcement,
+  listAnnouncements,
+} from "../../../../kv/people/operators/announcements.ts";
+import { type DayCounts, sumOf } from "../../../../core/routing/history/day_history.ts";
+import { Badge, type BadgeTone, Card, Notice, TableFrame } from "../../components/mod.ts";
+import type { DashboardDeps, ModelStatus } from "../../page/deps.ts";
+import { renderPage } from "../../frame/layout.tsx";
+import { formatDuration } from "../../text/format.ts";
+import { defineTexts, type Locale } from "../../text/i18n.ts";
+import type { PageDeclaration } from "../../page/page.ts";
+import type { DashboardEnv } from "../../page/visitor.ts";
+import { AnnouncementView } from "../../frame/announcement_list.tsx";
+import { formatShare, HistoryStrip } from "./history_strip.tsx";
+import { historyOf, PublicHistory } from "./public_history.ts";
+
+const texts = defineTexts({
+  en: {
+    title: "Status",
+    description: "State of every model now, and answered calls of 90 days.",
+    lead: "What callers got, measured by the calls themselves.",
+    good: "All models are available",
+    incident: (title: string) => `Incident: ${title}`,
+    some: (count: number) => count === 1 ? "1 model is disturbed" : `${count} models are disturbed`,
+    down: (count: number) => count === 1 ? "1 model is down" : `${count} models are down`,
+    history: "Answered calls, 90 days",
+    announcements: "Incidents and maintenance",
+    nothing: "None.",
+    models: "Models",
+    model: "Model",
+    now: "Now",
+    uptime: "Answered",
+    speed: "First output",
+    statuses: { up: "Available", degraded: "Slow", down: "Down" },
+    json: "The same for programs",
+  },
+  vi: {
+    title: "Trạng thái",
+    description: "Trạng thái hiện tại của từng mô hình, và lượt gọi được trả lời trong 90 ngày.",
+    lead: "Những gì người gọi thực sự nhận được, đo bằng chính các lượt gọi.",
+    good: "Mọi mô hình đều sẵn sàng",
+    incident: (title) => `Sự cố: ${title}`,
+    some: (count) => `${count} mô hình đang bị ảnh hưởng`,
+    down: (count) => `${count} mô hình đang ngừng`,
+    history: "Lượt gọi được trả lời, 90 ngày",
+    announcements: "Sự cố và bảo trì",
+    nothing: "Không có.",
+    models: "Mô hình",
+    model: "Mô hình",
+    now: "Hiện tại",
+    uptime: "Được trả lời",
+    speed: "Đầu ra đầu tiên",
+    statuses: { up: "Sẵn sàng", degraded: "Chậm", down: "Ngừng" },
+    json: "Dành cho chương trình",
+  },
+});
+
+const statusTones: Readonly<Record<ModelStatus, BadgeTone>> = {
+  up: "good",
+  degraded: "busy",
+  down: "bad",
+};
+
+/** The state of all models in one sentence; an open incident comes first, since routes may not show it. */
+function Overall({ states, incident, locale }: {
+  states: readonly ModelStatus[];
+  incident: Announcement | undefined;
+  locale: Locale;
+}) {
+  const t = texts[locale];
+  if (incident !== undefined) return <Notice tone="warning" title={t.incident(incident.title)} />;
+  const count = (state: ModelStatus) => states.filter((one) => one === state).length;
+  const [down, slow] = [count("down"), count("degraded")];
+  if (down > 0) return <Notice tone="warning" title={t.down(down)} />;
+  if (slow > 0) return <Notice tone="warning" title={t.some(slow)} />;
+  return <Notice tone="success" title={t.good} />;
+}
+
+function ModelRow({ model, state, rows, locale }: {
+  model: Model;
+  state: ModelStatus;
+  rows: readonly DayCounts[];
+  locale: Locale;
+}) {
+  const t = texts[locale];
+  const sum = sumOf(rows, model.id);
+  const p50 = sum?.p50FirstOutputMs;
+  return (
+    <tr>
+      <td>
+        <a href={`/models/${encodeURIComponent(model.id)}`}>{model.displayName}</a>
+      </td>
+      <td>
+        <Badge tone={statusTones[state]}>{t.statuses[state]}</Badge>
+      </td>
+      <td class="number">{sum === undefined ? "–" : formatShare(sum.uptime, locale)}</td>
+      <td class="number wide-only">
+        {p50 === undefined ? "–" : `≤ ${formatDuration(p50, locale)}`}
+      </td>
+    </tr>
+  );
+}
+
+async function statusPage(c: Context<DashboardEnv>, deps: DashboardDeps, history: PublicHistory) {
+  const { locale } = c.get("visitor");
+  const t = texts[locale];
+  const rows = await history.rows();
+  const announced = await listAnnouncements(deps.kv);
+  const nowMs = deps.clock.nowMs();
+  const counts = rows.map((row) => row.counts);
+  const { models } = deps.catalog;
+  const states = models.map(({ id }) => deps.modelStatus?.(id) ?? "up");
+  return await renderPage(
+    c,
+    { title: t.title, lead: t.lead, description: t.description, styles: ["public.css"] },
+    <>
+      <Overall
+        states={states}
+        incident={announced.find(({ kind, endedAtMs }) =>
+          kind === "incident" && endedAtMs === undefined
+        )}
+        locale={locale}
+      />
+      <Card title={t.history}>
+        <HistoryStrip days={historyOf(rows, { today: history.today() })} locale={locale} />
+      </Card>
+      <Card title={t.announcements}>
+        {announced.length === 0 && <p class="muted">{t.nothing}</p>}
+        {announced.map((announcement) => AnnouncementView({ announcement, nowMs, locale }))}
+      </Card>
+      <Card title={t.models}>
+        <TableFrame label={t.models}>
+          <table>
+            <thead>
+              <tr>
+                <th scope="col">{t.model}</th>
+                <th scope="col">{t.now}</th>
+                <th scope="col" class="number">{t.uptime}</th>
+                <th scope="col" class="number wide-only">{t.speed}</th>
+              </tr>
+            </thead>
+            <tbody>
+              {models.map((model, index) =>
+                ModelRow({ model, state: states[index] ?? "up", rows: counts, locale })
+              )}
+            </tbody>
+          </table>
+        </TableFrame>
+        <p>
+          {t.json}: <a href="/v1/status">/v1/status</a>
+        </p>
+      </Card>
+    </>,
+  );
+}
+
+function createStatusPage(deps: DashboardDeps): Hono<DashboardEnv> {
+  const history = new PublicHistory(deps);
+  return new Hono<DashboardEnv>().get("/status", (c) => statusPage(c, deps, history));
+}
+
+export const statusPages: PageDeclaration<DashboardDeps> = {
+  isShared: true,
+  navigation: {
+    href: "/status",
+    icon: "status",
+    group: "observe",
+    label: { en: "Status", vi: "Trạng thái" },
+  },
+  routes: createStatusPage,
+};

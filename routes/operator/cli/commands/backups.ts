@@ -1,0 +1,147 @@
+/**
+ * `admin backup` and `admin restore`. The process that was started by the operator encrypts and decrypts, so the key does
+ * not leave it. If a server has the store open, its bytes come over the server's socket.
+ */
+import type { Hono } from "hono";
+import { backupKeyBytes } from "../../../../core/config/backup_key.ts";
+import type { Config } from "../../../../core/config/config.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { errorLine } from "../../../../core/lib/base/error_line.ts";
+import type { Clock } from "../../../../core/lib/time/clock.ts";
+import { sleep } from "../../../../core/lib/time/sleep.ts";
+import {
+  backupBytes,
+  type BackupSource,
+  checkBackup,
+  isEmptyStore,
+  restoreBackup,
+} from "../../../../kv/services/backup/backup.ts";
+import { prepareStore } from "../../../../kv/engine/opening/schema_version.ts";
+import type { Store } from "../../../../kv/engine/opening/store.ts";
+import type { AdminDeps } from "./admin_deps.ts";
+import { backupFileBytes, writeBackupFile } from "./backup_file.ts";
+import type { StoreReading } from "./store_readings.ts";
+
+/** Adds `/backup` and `/restore`. A store that a gateway has open cannot be restored into. */
+export function addBackupRoutes(
+  app: Hono,
+  { kv, clock, snapshot, beginReading }: Pick<
+    AdminDeps,
+    "kv" | "clock" | "snapshot" | "beginReading"
+  >,
+): void {
+  app.get("/backup", (context) => {
+    if (snapshot === undefined) throw new GatewayError("invalid_request", "No backup is made here");
+    const reading = beginReading?.(context.req.raw.signal);
+    const source = { kv, snapshot, nowMs: clock.nowMs(), slices: reading?.slices };
+    return new Response(ReadableStream.from(read(source, reading)));
+  });
+
+  app.post("/restore", () => {
+    throw new GatewayError(
+      "invalid_request",
+      "A gateway has the store open: a backup is restored into an empty store, before the first start",
+    );
+  });
+}
+
+async function* read(
+  source: BackupSource,
+  reading: StoreReading | undefined,
+): AsyncGenerator<Uint8Array> {
+  using _ending = reading;
+  yield* backupBytes(source);
+}
+
+/** What the commands write to. */
+export interface BackupWorld {
+  readonly clock: Clock;
+  readonly path: string;
+  /** Prints the result. */
+  print(result: unknown): Promise<void>;
+  error(text: string): void;
+}
+
+function keyOf(config: Config): Uint8Array<ArrayBuffer> {
+  const key = config.backupKey === undefined ? undefined : backupKeyBytes(config.backupKey);
+  if (key === undefined) throw new Error("GATEWAY_BACKUP_KEY is not set: 32 bytes in base64url");
+  return key;
+}
+
+async function exitCode(world: BackupWorld, what: string, run: () => Promise<unknown>) {
+  try {
+    await world.print(await run());
+    return 0;
+  } catch (error) {
+    world.error(`${what}: ${errorLine(error)}\n`);
+    return 1;
+  }
+}
+
+/** Writes the bytes of a backup, as a server sent them, to a file. */
+export function saveBackup(
+  config: Config,
+  world: BackupWorld,
+  bytes: AsyncIterable<Uint8Array>,
+): Promise<number> {
+  return exitCode(world, "No backup was made", async () => ({
+    file: world.path,
+    ...await writeBackupFile(world.path, bytes, keyOf(config)),
+  }));
+}
+
+/** Makes a backup of a store that this process has opened. */
+export function backUpHere(config: Config, world: BackupWorld, store: Store): Promise<number> {
+  return saveBackup(config, world, bytesOf(store, world));
+}
+
+async function* bytesOf({ kv, snapshot }: Store, { clock }: BackupWorld) {
+  const prepared = await prepareStore(kv, { clock, sleep });
+  if (!prepared.ok) throw new Error(prepared.problem);
+  yield* backupBytes({ kv, snapshot, nowMs: clock.nowMs() });
+}
+
+/** A backup whose every byte was checked. */
+export interface ProvenBackup {
+  readonly bytes: AsyncIterable<Uint8Array>;
+  readonly summary: Awaited<ReturnType<typeof checkBackup>>;
+}
+
+/**
+ * Checks the whole file before a store is opened for it, so that a refused restore leaves no empty store behind.
+ *
+ * @returns `undefined` if it cannot be restored; the reason has been printed
+ */
+export async function proveBackup(
+  config: Config,
+  world: BackupWorld,
+): Promise<ProvenBackup | undefined> {
+  try {
+    const bytes = backupFileBytes(world.path, keyOf(config));
+    return { bytes, summary: await checkBackup(bytes) };
+  } catch (error) {
+    world.error(`${notRestored}: ${errorLine(error)}\n`);
+    return undefined;
+  }
+}
+
+const notRestored = "Nothing was restored";
+
+/** Restores a backup into a store that this process has opened. */
+export function restoreHere(
+  { bytes, summary }: ProvenBackup,
+  world: BackupWorld,
+  { kv }: Store,
+): Promise<number> {
+  return exitCode(world, notRestored, async () => {
+    if (!await isEmptyStore(kv)) {
+      throw new Error("the store is not empty; name an empty one in GATEWAY_KV");
+    }
+    try {
+      await restoreBackup(kv, bytes, world.clock.nowMs());
+    } catch (error) {
+      throw new Error(`${errorLine(error)}; empty the store before you try again`);
+    }
+    return { restored: world.path, ...summary };
+  });
+}

@@ -1,0 +1,84 @@
+/** Commands on the whole store: verification, export, rebuilding of derived sums. */
+import type { Hono } from "hono";
+import { z } from "zod";
+import { inVnd } from "../../../../core/billing/money/vnd_json.ts";
+import { exportRecords } from "../../../../kv/services/verify/export.ts";
+import { voidSandboxMoney } from "../../../../kv/money/ledger/sandbox_money.ts";
+import { checkTopups } from "../../../../kv/money/payments/topup_checks.ts";
+import { rebuildAllDaySums, rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
+import { resealDays } from "../../../../kv/services/verify/reseal.ts";
+import { verifyBooks } from "../../../../kv/services/verify/verify_books.ts";
+import { requireAccount } from "./account_operand.ts";
+import type { AdminDeps } from "./admin_deps.ts";
+import type { StoreReading } from "./store_readings.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+
+const verifyQuery = z.strictObject({
+  full: z.literal("yes").optional(),
+  from: z.iso.date("must be a day such as 2026-11-20").optional(),
+});
+
+const resealBody = z.strictObject({ from: z.iso.date("must be a day such as 2026-11-20") });
+
+const rebuildBody = z.strictObject({ account: z.string().optional() });
+
+/** Adds `/verify`, `/verify/reseal`, `/sandbox/void`, `/export` and `/sums/rebuild`. */
+export function addBookRoutes(
+  app: Hono,
+  { kv, clock, masterKeys, beginReading }: Pick<
+    AdminDeps,
+    "kv" | "clock" | "masterKeys" | "beginReading"
+  >,
+): void {
+  app.get("/verify", async (context) => {
+    const { full, from } = verifyQuery.parse(context.req.query());
+    using reading = beginReading?.(context.req.raw.signal);
+    const wallets = await verifyBooks(kv, {
+      ...reading,
+      masterKeys,
+      nowMs: clock.nowMs(),
+      isFull: full !== undefined,
+      fromDay: from,
+    });
+    const topups = await checkTopups(kv, clock.nowMs());
+    const ok = wallets.ok && topups.problems.length === 0;
+    return Response.json(inVnd({ ...wallets, ok, topups }));
+  });
+
+  app.post("/verify/reseal", async (context) => {
+    const { from } = resealBody.parse(await context.req.json());
+    using reading = beginReading?.(context.req.raw.signal);
+    const options = { ...reading, masterKeys, nowMs: clock.nowMs() };
+    return Response.json(inVnd(await resealDays(kv, from, options)));
+  });
+
+  app.post("/sandbox/void", async () => {
+    const voided = await voidSandboxMoney(kv, clock.nowMs());
+    return Response.json(inVnd({ ok: voided.leased.length === 0, ...voided }));
+  });
+
+  app.get("/export", (context) => {
+    const reading = beginReading?.(context.req.raw.signal);
+    const records = ReadableStream.from(exported(kv, reading));
+    return new Response(records.pipeThrough(new TextEncoderStream()));
+  });
+
+  app.post("/sums/rebuild", async (context) => {
+    const { account } = rebuildBody.parse(await context.req.json());
+    if (account === undefined) {
+      using reading = beginReading?.(context.req.raw.signal);
+      return context.json(await rebuildAllDaySums(kv, clock.nowMs(), reading?.signal));
+    }
+    const id = await requireAccount(kv, account);
+    const { corrected, isMoving } = await rebuildDaySums(kv, id, clock.nowMs());
+    return context.json({ accounts: 1, corrected, moving: isMoving ? [id] : [] });
+  });
+}
+
+async function* exported(
+  kv: KeyValueStore,
+  reading: StoreReading | undefined,
+): AsyncGenerator<string> {
+  using _ending = reading;
+  yield* exportRecords(kv, reading?.slices);
+}

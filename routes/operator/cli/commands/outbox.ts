@@ -1,0 +1,91 @@
+/** Commands on dead letters: work of the outbox that was given up. */
+import type { Hono } from "hono";
+import type { Clock } from "../../../../core/lib/time/clock.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { inVnd } from "../../../../core/billing/money/vnd_json.ts";
+import { mailQueue, withoutSignUpSecrets } from "../../../../kv/engine/outbox/mail.ts";
+import type { OutboxQueue } from "../../../../kv/engine/outbox/outbox.ts";
+import {
+  type DeadLetter,
+  forgetDeadLetter,
+  listDeadLetters,
+  reviveDeadLetter,
+} from "../../../../kv/engine/outbox/outbox_dead_letters.ts";
+import { videoPolls } from "../../../../kv/services/videos/mod.ts";
+import type { AdminDeps } from "./admin_deps.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+
+/**
+ * Dead letters of each queue that `admin outbox list` shows; reviving or deleting some makes room for the
+ * rest.
+ */
+const maxDeadLettersListed = 1_000;
+
+const queues: readonly OutboxQueue<unknown>[] = [mailQueue, videoPolls];
+
+interface TemplateName {
+  readonly queue: OutboxQueue<unknown>;
+  readonly id: string;
+}
+
+/** Parses the name of a dead letter, such as `mail:ID`. */
+function letterOf(text: string): TemplateName {
+  const [name, ...rest] = text.split(":");
+  const queue = queues.find((one) => one.name === name);
+  const id = rest.join(":");
+  if (queue === undefined || id === "") {
+    const names = queues.map((one) => `${one.name}:ID`).join(" or ");
+    throw new GatewayError("invalid_request", `Not a dead letter: ${text} (${names})`);
+  }
+  return { queue, id };
+}
+
+function shown(queue: string, letter: DeadLetter) {
+  const { id, reason, attempts, createdAtMs, diedAtMs, payload } = letter;
+  return {
+    letter: `${queue}:${id}`,
+    reason,
+    attempts,
+    createdAt: new Date(createdAtMs).toISOString(),
+    diedAt: new Date(diedAtMs).toISOString(),
+    payload: withoutSignUpSecrets(payload),
+  };
+}
+
+async function revive(kv: KeyValueStore, clock: Clock, { queue, id }: TemplateName): Promise<void> {
+  const outcome = await reviveDeadLetter(kv, queue, { id, nowMs: clock.nowMs() });
+  if (outcome === "revived") return;
+  const why = {
+    missing: "there is no such letter",
+    unreadable: "it cannot be read and would die again; it can only be forgotten",
+    busy: "it has just changed; look again",
+  }[outcome];
+  throw new GatewayError("invalid_request", `It was not revived: ${why}`);
+}
+
+/** Adds `/outbox`: lists dead letters, revives and deletes them. */
+export function addOutboxRoutes(app: Hono, { kv, clock }: Pick<AdminDeps, "kv" | "clock">): void {
+  app.get("/outbox", async () => {
+    const letters: ReturnType<typeof shown>[] = [];
+    for (const queue of queues) {
+      const some = await listDeadLetters(kv, queue, maxDeadLettersListed);
+      letters.push(...some.map((letter) => shown(queue.name, letter)));
+    }
+    return Response.json(inVnd(letters));
+  });
+
+  app.post("/outbox/:letter/revive", async (context) => {
+    const name = context.req.param("letter");
+    await revive(kv, clock, letterOf(name));
+    return context.json({ letter: name, revived: true });
+  });
+
+  app.delete("/outbox/:letter", async (context) => {
+    const name = context.req.param("letter");
+    const { queue, id } = letterOf(name);
+    if (!await forgetDeadLetter(kv, queue, id)) {
+      throw new GatewayError("not_found", "There is no such letter");
+    }
+    return context.json({ letter: name, forgotten: true });
+  });
+}

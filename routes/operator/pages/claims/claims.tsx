@@ -1,0 +1,121 @@
+/** `/operator/claims`: the usage that providers reported beyond what customers paid, per day, provider and route. */
+import { Hono } from "hono";
+import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
+import {
+  type DayClaims,
+  providerOfRoute,
+  readClaims,
+} from "../../../../kv/money/ledger/provider_claims.ts";
+import type { DayRange } from "../../../../kv/money/receipts/day_sums.ts";
+import {
+  Card,
+  DataTable,
+  Empty,
+  Money,
+  Notice,
+  Stat,
+  Stats,
+  SubmitButton,
+  TextField,
+} from "../../../dashboard/components/mod.ts";
+import { formatCount, formatDate } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
+import { boundedRange, dayRange } from "../../../usage_api/range.ts";
+import { claimsTexts } from "./claims_texts.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
+import { frameTexts } from "../base/texts.ts";
+import type { OperatorPage } from "../base/page.ts";
+
+async function claimsPage(c: OperatorContext, deps: OperatorDeps) {
+  const { locale } = c.get("visitor");
+  const t = claimsTexts[locale];
+  const asked = { from: c.req.query("from"), to: c.req.query("to") };
+  const today = vietnamDay(deps.clock.nowMs());
+  const { range, cut } = boundedRange(dayRange(asked, today));
+  const { claims, isPartial } = await readClaims(deps.kv, range);
+  return await renderOperatorPage(
+    c,
+    { lead: t.lead },
+    <>
+      <RangeForm range={range} locale={locale} />
+      {cut && <Notice tone="info">{t.cut}</Notice>}
+      {isPartial && <Notice tone="warning">{t.partial}</Notice>}
+      <Total claims={claims} locale={locale} />
+      <Card title={t.byDay}>
+        <ClaimTable claims={claims} locale={locale} />
+      </Card>
+    </>,
+  );
+}
+
+function RangeForm({ range, locale }: { range: DayRange; locale: Locale }) {
+  const t = claimsTexts[locale];
+  return (
+    <form method="get" class="inline-form">
+      <TextField name="from" type="date" label={t.from} value={range.fromDay} />
+      <TextField name="to" type="date" label={t.to} value={range.toDay} />
+      <SubmitButton tone="plain">{frameTexts[locale].show}</SubmitButton>
+    </form>
+  );
+}
+
+function Total({ claims, locale }: { claims: readonly DayClaims[]; locale: Locale }) {
+  const t = claimsTexts[locale];
+  const calls = claims.reduce((sum, claim) => sum + claim.calls, 0);
+  const microVnd = claims.reduce((sum, claim) => sum + claim.claimMicroVnd, 0n);
+  return (
+    <Stats>
+      <Stat label={t.total} note={t.calls(formatCount(calls, locale))}>
+        <Money microVnd={microVnd} locale={locale} short />
+      </Stat>
+    </Stats>
+  );
+}
+
+function ClaimTable({ claims, locale }: { claims: readonly DayClaims[]; locale: Locale }) {
+  const t = claimsTexts[locale];
+  return (
+    <DataTable
+      label={t.byDay}
+      rows={claims}
+      empty={
+        <Empty title={t.none}>
+          <p>{t.noneText}</p>
+        </Empty>
+      }
+      columns={[
+        {
+          head: t.day,
+          kind: "one-line",
+          cell: ({ day }) => formatDate(vietnamDayStartMs(day), locale),
+        },
+        { head: t.provider, cell: ({ route }) => providerOfRoute(route) },
+        { head: t.route, cell: ({ route }) => <code>{route}</code> },
+        {
+          head: t.callCount,
+          kind: "number",
+          cell: ({ calls }) => formatCount(calls, locale),
+        },
+        {
+          head: t.amount,
+          kind: "number",
+          cell: ({ claimMicroVnd }) => <Money microVnd={claimMicroVnd} locale={locale} />,
+        },
+      ]}
+    />
+  );
+}
+
+/** Registers the page of claims. */
+function createClaimsPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  app.get("/operator/claims", (c) => claimsPage(c, deps));
+  return app;
+}
+
+export const claimsPages: OperatorPage = {
+  link: { href: "/operator/claims", label: { en: "Claims", vi: "Đòi nhà cung cấp" } },
+  routes: createClaimsPages,
+};

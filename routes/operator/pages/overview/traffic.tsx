@@ -1,0 +1,185 @@
+/** The part of the operator's overview about calls: how they fare, top models and customers, and the last errors. */
+import { type Account, getAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { durationsIn, quantileMs } from "../../../../core/lib/base/log_histogram.ts";
+import type { HourSum } from "../../../../kv/money/receipts/hour_sums.ts";
+import { Card, Money, Notice, Stat, Stats, Time } from "../../../dashboard/components/mod.ts";
+import { formatCount, formatDuration, formatPercent } from "../../../dashboard/text/format.ts";
+import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
+import { reasonOf, sharedOf } from "../../../dashboard/customer/usage/call_table.tsx";
+import { type Call, errorOf, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
+import { errorRate, type Health, readHealth } from "../../../usage_api/day_health.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+
+const dayMs = 24 * 3_600_000;
+
+/** Lines of each ranking. */
+const mostRanked = 6;
+
+const texts = defineTexts({
+  en: {
+    calls: "Calls, 24 h",
+    refused: (count: string) => `and ${count} refused`,
+    errors: "Errors, 24 h",
+    errorNote: (count: string) => `${count} failed`,
+    duration: "Duration, 24 h",
+    durationNote: (median: string) => `95 of 100 calls; half within ${median}`,
+    first: "First output, 24 h",
+    topModels: "Models, 24 h",
+    topCustomers: "Customers, 24 h",
+    lastErrors: "Last errors",
+    allErrors: "All errors",
+    traffic: "Traffic",
+    noErrors: "No call failed or was refused.",
+    noCalls: "There were no calls.",
+    partial: "The store holds more calls of this day than the overview reads: these are too low.",
+  },
+  vi: {
+    calls: "Lượt gọi, 24 giờ",
+    refused: (count) => `và ${count} bị từ chối`,
+    errors: "Lỗi, 24 giờ",
+    errorNote: (count) => `${count} lượt lỗi`,
+    duration: "Thời gian, 24 giờ",
+    durationNote: (median) => `95 trên 100 lượt gọi; một nửa trong ${median}`,
+    first: "Đầu ra đầu tiên, 24 giờ",
+    topModels: "Mô hình, 24 giờ",
+    topCustomers: "Khách hàng, 24 giờ",
+    lastErrors: "Lỗi gần đây",
+    allErrors: "Mọi lỗi",
+    traffic: "Lưu lượng",
+    noErrors: "Không có lượt gọi nào lỗi hay bị từ chối.",
+    noCalls: "Không có lượt gọi nào.",
+    partial: "Kho có nhiều lượt gọi của ngày này hơn trang đọc: các số này quá thấp.",
+  },
+});
+
+/** What the overview says of calls. */
+export interface Traffic {
+  readonly health: Health;
+  readonly errors: readonly Call[];
+  readonly customers: readonly (readonly [Account | undefined, string, HourSum])[];
+}
+
+function topOf<Name>(sums: ReadonlyMap<Name, HourSum>): (readonly [Name, HourSum])[] {
+  return [...sums].sort(([, one], [, other]) =>
+    one.costMicroVnd === other.costMicroVnd
+      ? other.calls - one.calls
+      : one.costMicroVnd < other.costMicroVnd
+      ? 1
+      : -1
+  ).slice(0, mostRanked);
+}
+
+/** Reads it: a scan of the hours of a day, so keep the result for a while. */
+export async function readTraffic({ kv }: OperatorDeps, nowMs: number): Promise<Traffic> {
+  const period = { fromMs: nowMs - dayMs, untilMs: nowMs + 1 };
+  const [health, errors] = await Promise.all([
+    readHealth(kv, period),
+    takeCallsOfAll(kv, { ...period, status: "error" }, mostRanked),
+  ]);
+  const customers = await Promise.all(
+    topOf(health.accounts).map(async ([accountId, sum]) =>
+      [await getAccount(kv, accountId), accountId, sum] as const
+    ),
+  );
+  return { health, errors: errors.calls, customers };
+}
+
+/** The figures. */
+function TrafficFigures({ health, locale }: { health: Health; locale: Locale }) {
+  const t = texts[locale];
+  const { calls, refused } = health;
+  const time = (counts: readonly number[], share: number) =>
+    formatDuration(quantileMs(counts, share) ?? 0, locale);
+  return (
+    <Stats>
+      <Stat
+        label={t.calls}
+        note={refused > 0 ? t.refused(formatCount(refused, locale)) : undefined}
+      >
+        {formatCount(calls.calls, locale)}
+      </Stat>
+      <Stat
+        label={t.errors}
+        note={
+          <a href="/operator/calls?metric=errors&status=error">
+            {t.errorNote(formatCount(calls.failed, locale))}
+          </a>
+        }
+      >
+        {formatPercent(errorRate(health) ?? 0, locale)}
+      </Stat>
+      {durationsIn(calls.latency) > 0 && (
+        <Stat label={t.duration} note={t.durationNote(time(calls.latency, 0.5))}>
+          {time(calls.latency, 0.95)}
+        </Stat>
+      )}
+      {durationsIn(calls.firstOutput) > 0 && (
+        <Stat label={t.first} note={t.durationNote(time(calls.firstOutput, 0.5))}>
+          {time(calls.firstOutput, 0.95)}
+        </Stat>
+      )}
+    </Stats>
+  );
+}
+
+/** How calls fare, and what to look at. */
+export function TrafficCards({ traffic, locale }: { traffic: Traffic; locale: Locale }) {
+  const t = texts[locale];
+  const { health, errors, customers } = traffic;
+  return (
+    <>
+      {health.isPartial && <Notice tone="warning">{t.partial}</Notice>}
+      <TrafficFigures health={health} locale={locale} />
+      <div class="columns">
+        <Card title={t.topModels} actions={<a href="/operator/calls">{t.traffic}</a>}>
+          {health.models.size === 0 && <p class="muted">{t.noCalls}</p>}
+          <ul class="ranking">
+            {topOf(health.models).map(([model, sum]) => (
+              <li>
+                <a href={`/operator/calls?model=${encodeURIComponent(model)}`}>{model}</a>
+                <Money microVnd={sum.costMicroVnd} locale={locale} short />
+              </li>
+            ))}
+          </ul>
+        </Card>
+        <Card title={t.topCustomers}>
+          {customers.length === 0 && <p class="muted">{t.noCalls}</p>}
+          <ul class="ranking">
+            {customers.map(([account, accountId, sum]) => (
+              <li>
+                <a href={`/operator/calls?account=${accountId}`}>{account?.email ?? accountId}</a>
+                <Money microVnd={sum.costMicroVnd} locale={locale} short />
+              </li>
+            ))}
+          </ul>
+        </Card>
+        <Card
+          title={t.lastErrors}
+          actions={<a href="/operator/calls?status=error">{t.allErrors}</a>}
+        >
+          {errors.length === 0 && <p class="muted">{t.noErrors}</p>}
+          <ul class="ranking">
+            {errors.map((call) => <ErrorLine key={call.requestId} call={call} locale={locale} />)}
+          </ul>
+        </Card>
+      </div>
+    </>
+  );
+}
+
+function ErrorLine({ call, locale }: { call: Call; locale: Locale }) {
+  const code = errorOf(call) ?? String(sharedOf(call).status);
+  return (
+    <li>
+      <span>
+        <a href={`/operator/calls/${call.requestId}`}>
+          <code>{code}</code>
+        </a>{" "}
+        <span class="muted">
+          {call.kind === "refused" ? call.refused.message : reasonOf(code, locale)}
+        </span>
+      </span>
+      <Time atMs={sharedOf(call).atMs} locale={locale} />
+    </li>
+  );
+}

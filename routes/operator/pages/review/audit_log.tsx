@@ -1,0 +1,79 @@
+/** `/operator/audit`: all acts of operators, newest first. */
+import { Hono } from "hono";
+import { parseId } from "../../../../core/lib/ids/ids.ts";
+import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
+import { Card, DataTable, Pager, Time } from "../../../dashboard/components/mod.ts";
+import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
+import { accountTexts } from "../base/account_texts.ts";
+import type { OperatorDeps } from "../base/deps.ts";
+import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
+import { lookUpMoney, MoneyFacts } from "../dossier/moved_money.tsx";
+import { frameTexts } from "../base/texts.ts";
+import type { OperatorPage } from "../base/page.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
+
+const auditRows = 100;
+
+const auditLabel = { en: "Audit log", vi: "Nhật ký" };
+
+async function auditPage(c: OperatorContext, deps: OperatorDeps) {
+  const { locale } = c.get("visitor");
+  const t = accountTexts[locale];
+  const frame = frameTexts[locale];
+  const before = parseId("audit", c.req.query("before") ?? "");
+  const lines = await listAuditLines(deps.kv, {
+    count: auditRows,
+    ...defined({ before }),
+  });
+  const rows = await Promise.all(
+    lines.map(async (line) => ({
+      ...line,
+      shown: line.money && await lookUpMoney(deps.kv, line.money),
+    })),
+  );
+  const last = lines.length === auditRows ? lines.at(-1)?.id : undefined;
+  return await renderOperatorPage(
+    c,
+    { lead: t.auditLead },
+    <Card>
+      <DataTable
+        label={auditLabel[locale]}
+        rows={rows}
+        columns={[
+          {
+            head: frame.when,
+            kind: "one-line",
+            cell: ({ atMs }) => <Time atMs={atMs} locale={locale} />,
+          },
+          { head: frame.who, kind: "long", cell: ({ operatorEmail }) => operatorEmail },
+          { head: t.act, cell: ({ act }) => t.acts[act] },
+          { head: t.subject, kind: "long", cell: ({ subject }) => <code>{subject}</code> },
+          {
+            head: t.detail,
+            kind: "long",
+            cell: ({ detail, shown }) => (
+              <>
+                {detail}
+                {shown !== undefined && <MoneyFacts money={shown} locale={locale} />}
+              </>
+            ),
+          },
+        ]}
+      />
+      <Pager
+        next={last === undefined ? undefined : `/operator/audit?before=${last}`}
+        locale={locale}
+      />
+    </Card>,
+  );
+}
+
+/** Registers the page of the audit log. */
+function createAuditPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  return new Hono<DashboardEnv>().get("/operator/audit", (c) => auditPage(c, deps));
+}
+
+export const auditPages: OperatorPage = {
+  link: { href: "/operator/audit", label: auditLabel },
+  routes: createAuditPages,
+};

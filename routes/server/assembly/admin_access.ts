@@ -1,0 +1,45 @@
+/** Opens the socket of the administrator's commands. */
+import { defined } from "../../../core/lib/base/defined.ts";
+import { errorLine } from "../../../core/lib/base/error_line.ts";
+import { loadedOnce } from "../../../core/lib/base/loaded_once.ts";
+import type { AdminDeps } from "../../operator/cli/commands/admin_deps.ts";
+import { adminSocketPath, serveAdminSocket } from "../../operator/cli/socket.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
+
+/** The open socket, or why there is none. */
+export type AdminAccess =
+  | { readonly ok: true; stop(): Promise<void> }
+  | { readonly ok: false; readonly problem: string };
+
+/** Serves the administrator's commands on a socket beside a local store. */
+export async function openAdmin(
+  gateway: Gateway,
+  { masterKeys, snapshot }: Pick<AdminDeps, "masterKeys" | "snapshot">,
+  stopping: AbortSignal,
+): Promise<AdminAccess> {
+  if (gateway.config.store.kind !== "file") return { ok: true, stop: async () => {} };
+  const path = adminSocketPath(gateway.config);
+  try {
+    const { receivingAccounts } = gateway.config.topup;
+    // Loaded with the first command.
+    const app = loadedOnce(async () => {
+      const [{ createAdminApp }, { storeReadings }, { editingOf }] = await Promise.all([
+        import("../../operator/cli/app.ts"),
+        import("../../operator/cli/commands/store_readings.ts"),
+        import("../../operator/catalog/editing_of.ts"),
+      ]);
+      return createAdminApp({
+        ...gateway,
+        editing: editingOf(gateway),
+        masterKeys,
+        ...defined({ snapshot }),
+        receivingAccounts,
+        beginReading: storeReadings({ ...gateway, stopping }),
+      });
+    });
+    const socket = await serveAdminSocket(path, async (request) => (await app()).fetch(request));
+    return { ok: true, stop: socket.stop };
+  } catch (error) {
+    return { ok: false, problem: `Cannot serve ${path}: ${errorLine(error)}` };
+  }
+}

@@ -1,0 +1,316 @@
+/** Creates the parts of a running gateway, and closes them in the right order. */
+import { AnswerBudget } from "../../../core/lib/bytes/answer_budget.ts";
+import { BodyBudget } from "../../../core/lib/bytes/body_budget.ts";
+import { SeenPrompts } from "../../../core/calls/bounds/seen_prompts.ts";
+import { RecentItems } from "../../../core/calls/request/recent_items.ts";
+import { OutputExpectations } from "../../../core/calls/bounds/output_expectations.ts";
+import { type Clock, oncePerMillisecond } from "../../../core/lib/time/clock.ts";
+import type { Config } from "../../../core/config/config.ts";
+import { memoryBounds } from "../../../core/config/memory_bounds.ts";
+import { Deadlines, systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
+import { atMost } from "../../../core/lib/time/sleep.ts";
+import { unforeseen } from "../../../core/lib/base/error_line.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { Availability } from "../../../core/routing/history/availability.ts";
+import { DayHistory } from "../../../core/routing/history/day_history.ts";
+import { RouteAffinity } from "../../../core/routing/route_affinity.ts";
+import { LiveRouter } from "../../../core/routing/live_router.ts";
+import type { LiveCatalog } from "../../../kv/services/catalog/live_catalog.ts";
+import { openControl } from "../../../kv/engine/control/control.ts";
+import { openKeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
+import { withKeyLimits } from "../../../kv/services/limits/keyed_wallet.ts";
+import { openKeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
+import { reapExpiredInstances } from "../../../kv/money/wallet/reaper.ts";
+import { type DebtRules, openWalletEngine } from "../../../kv/money/wallet/mod.ts";
+import { RefusedBodies } from "../../http/body/refused_bodies.ts";
+import { createGatewayMetrics } from "../../telemetry/gateway_metrics.ts";
+import { type CallObserver, observers } from "../../telemetry/telemetry.ts";
+import { AccessWatch } from "../../api/gateway/access_watch.ts";
+import { createCallLog } from "../../telemetry/call_log.ts";
+import { WithheldRefunds } from "../../api/gateway/withheld_refunds.ts";
+import { KeyedCalls } from "../../api/gateway/keyed_calls.ts";
+import { CallsInFlight } from "../../api/gateway/calls_in_flight.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
+import { openMediaServices } from "../../api/gateway/media_services.ts";
+import { type OpenRates, openRates } from "./rates.ts";
+import type { Thread } from "./thread.ts";
+import { openLiveCatalog } from "../../process/catalog_opening.ts";
+import { openTransports, type Transports } from "./transports.ts";
+import type { ChangeNotices } from "../../../kv/engine/store/change_notices.ts";
+import { RateCardBook } from "../../../kv/money/costs/rate_cards.ts";
+import { RefusedCallRecorder } from "../../../kv/services/calls/refused_call_recorder.ts";
+import { CommitWatch } from "../../../kv/engine/parts/commit_watch.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import {
+  type OutageKind,
+  StoreUnavailableError,
+} from "../../../kv/engine/store/store_unavailable.ts";
+
+/** Milliseconds that stopped calls get after the drain deadline to send their last event and settle. */
+const stopMs = 3_000;
+
+/** An assembled gateway. */
+export interface Assembled {
+  readonly gateway: Gateway;
+  /**
+   * Waits for running calls up to the deadline, or until `hurry` is aborted, then ends them;
+   * flushes the ledger and returns leases.
+   */
+  close(hurry?: AbortSignal): Promise<void>;
+}
+
+/** What a gateway needs of its environment: time, randomness, and the output for log lines. */
+export interface Surroundings {
+  readonly clock: Clock;
+  /** Runs time-outs, pauses and periodic work; the machine's by default. */
+  readonly timer?: Timer;
+  /** 0 ≤ x < 1. */
+  readonly random: () => number;
+  /** Gets the log lines. */
+  readonly write: (line: string) => void;
+  /** Notices of other instances, where the store has them. */
+  readonly notices?: ChangeNotices | undefined;
+  /** The place of this thread, where several serve. */
+  readonly thread?: Thread | undefined;
+}
+
+/** Waits for running calls up to the deadline, then ends them; resolves when all are settled. */
+async function drain(
+  calls: CallsInFlight,
+  timer: Timer,
+  drainMs: number,
+  hurry?: AbortSignal,
+): Promise<void> {
+  let cancel = () => {};
+  const late = new Promise<void>((resolve) => {
+    cancel = timer.start(resolve, hurry?.aborted === true ? 0 : drainMs);
+    hurry?.addEventListener("abort", () => resolve(), { once: true });
+  });
+  await Promise.race([calls.idle(), late]);
+  cancel();
+  calls.stopAll();
+  const timeout = new Promise<void>((resolve) => cancel = timer.start(resolve, stopMs));
+  await Promise.race([calls.idle(), timeout]);
+  cancel();
+}
+
+/** Loaded only if it is configured, so that other calls do not pay for it. */
+async function openTelemetryOf(
+  { telemetry }: Config,
+  live: LiveCatalog,
+): Promise<CallObserver[]> {
+  if (!telemetry) return [];
+  const { openTelemetry } = await import("../../telemetry/open_telemetry.ts");
+  return [openTelemetry({ catalog: () => live.current })];
+}
+
+/** The rules of the catalogue in force. */
+function debtRules(live: LiveCatalog): DebtRules {
+  return {
+    get toppedUpMicroVnd() {
+      return fromVnd(live.current.wallet.debtVnd.toppedUp);
+    },
+    get othersMicroVnd() {
+      return fromVnd(live.current.wallet.debtVnd.others);
+    },
+  };
+}
+
+/** Milliseconds between two measurements of the distance of all providers. */
+const measureEveryMs = 5 * 60_000;
+
+/**
+ * Measures how far providers are, where several regions are configured: a route that is not used would otherwise never
+ * show that it is nearer.
+ */
+function measureDistances(
+  { region }: Config,
+  live: LiveCatalog,
+  transports: Pick<Transports, "measure">,
+): { stop(): void } {
+  if (region === undefined) return { stop() {} };
+  const measure = () => {
+    const { models } = live.current;
+    const hasRegions = models.some(({ routes }) => routes.some((route) => route.region));
+    if (hasRegions) void transports.measure();
+  };
+  measure();
+  const timer = setInterval(measure, measureEveryMs);
+  return { stop: () => clearInterval(timer) };
+}
+
+function logOutage(log: Gateway["log"], outage: OutageKind | undefined): void {
+  if (outage === undefined) return log.event("info", "the store takes commits again");
+  log.event("error", "the store takes no commits", {
+    kind: outage,
+    effect: "calls and pages get 503; /readyz is 503",
+    look_at: "the disk or server of GATEWAY_KV",
+  });
+}
+
+/** Logs that work which is done again later has failed. An outage of the store has its own line. */
+function logFailure(log: Gateway["log"], what: string, error: unknown): void {
+  if (!(error instanceof StoreUnavailableError)) log.event("warn", what, unforeseen(error));
+}
+
+/** Assembles a gateway on an open store. */
+export async function assemble(
+  config: Config,
+  store: KeyValueStore,
+  { clock: exactClock, timer = systemTimer, random, write, notices, thread }: Surroundings,
+): Promise<Assembled> {
+  const clock = oncePerMillisecond(exactClock);
+  // The cached time of `clock` may be up to a millisecond old; with it a deadline could end early.
+  const deadlines = new Deadlines({ clock: exactClock, timer });
+  const worker = thread?.role === "worker" ? thread : undefined;
+  const commits = new CommitWatch(store, {
+    clock: exactClock,
+    timer,
+    // The owner has the same store open, and one line per outage is enough.
+    onChange: (outage) => worker === undefined && logOutage(log, outage),
+  });
+  const { kv } = commits;
+  // The leases of dead instances return to their wallets before the first balance is read.
+  // The process that has a local file open is the only one: every other instance in it is dead, whatever its time.
+  const isAlone = config.store.kind === "file";
+  if (worker === undefined) await reapExpiredInstances(kv, clock.nowMs(), { all: isAlone });
+  const isLocal = isAlone || config.store.kind === "memory";
+  const live = openLiveCatalog(config, kv, { clock, timer, write });
+  const control = await openControl(kv, clock, {
+    timer,
+    isTold: notices !== undefined,
+    followCatalog: (head) => live.follow(head),
+  });
+  const { refused } = live;
+  if (refused !== undefined && live.current.version === undefined) {
+    control.close();
+    live.close();
+    throw new Error(refused.problems.join("; "));
+  }
+  const wallet = withKeyLimits(
+    await openWalletEngine(kv, {
+      clock,
+      timer,
+      random,
+      debt: debtRules(live),
+      isShared: !isLocal || thread !== undefined,
+      // A local store takes one commit at a time, whatever is asked of it.
+      ...(isLocal ? { lanes: { maxLanes: 0 } } : {}),
+    }),
+    thread?.limits ?? openKeyLimitBook(kv, clock),
+  );
+  const rates: OpenRates = worker === undefined
+    ? openRates(kv, {
+      clock,
+      timer,
+      isAlone: isLocal,
+      onFailure: (error) => logFailure(log, "use of rate limits was not exchanged", error),
+    })
+    : { book: worker.rates, close: async () => {} };
+  const transports = await openTransports(live.current, { clock, timer, deadlines });
+  const calls = new CallsInFlight(deadlines);
+  const bounds = memoryBounds(config.memoryMb, thread?.workers);
+  const bodies = new BodyBudget(deadlines, bounds?.bodies);
+  const answers = new AnswerBudget(deadlines, bounds?.answers);
+  const tracing = await openTelemetryOf(config, live);
+  const log = createCallLog(
+    write,
+    clock.nowMs,
+    (receipt, timing) => observer.call(receipt, timing),
+  );
+  const router = new LiveRouter({
+    catalog: live.current,
+    providerKeys: live.providerKeys,
+    transportOf: (provider) => transports.of(provider),
+    clock,
+    deadlines,
+    random,
+    region: config.region,
+    connectMsOf: (provider) => transports.connectMsOf(provider),
+    switchOf: (routeId) => control.switches.routes[routeId]?.state,
+    onEvent: (event) => log.event("warn", "route state", { ...event }),
+    share: thread?.share,
+    isJudge: thread?.role === "owner",
+    readTextFile: (path) => Deno.readTextFile(path),
+    askToken: worker?.askToken,
+  });
+  live.attach(async (next) => {
+    const putTransports = await transports.prepare(next.catalog);
+    return () => {
+      putTransports();
+      router.replaceCatalog(next);
+    };
+  });
+  const metrics = createGatewayMetrics({ router, calls, wallet, bodies, answers });
+  const observer = observers([metrics.observer, ...tracing]);
+  const gateway: Gateway = {
+    config,
+    catalog: live,
+    clock,
+    random,
+    deadlines,
+    kv,
+    commits,
+    control,
+    directory: openKeyDirectory(kv, control, clock),
+    wallet,
+    router,
+    availability: new Availability(clock.nowMs()),
+    dayHistory: new DayHistory(clock.nowMs()),
+    seenPrompts: new SeenPrompts(),
+    expectations: new OutputExpectations(),
+    routeAffinity: new RouteAffinity(worker?.shareAffinity),
+    recentItems: new RecentItems(clock, bounds?.items),
+    calls,
+    rates: rates.book,
+    bodies,
+    refusedBodies: new RefusedBodies(deadlines),
+    answers,
+    keyedCalls: new KeyedCalls(deadlines, bounds?.replayed),
+    withheldRefunds: new WithheldRefunds({ kv, clock, deadlines, log }),
+    rateCards: new RateCardBook(),
+    refusedCalls: new RefusedCallRecorder({
+      kv,
+      clock,
+      timer,
+      keptDays: config.refusedCallDays,
+      onFailure: (error) => logFailure(log, "refused calls were not kept", error),
+    }),
+    log,
+    metrics: metrics.registry,
+    observer,
+    media: openMediaServices({
+      clock,
+      deadlines,
+      isTold: notices !== undefined,
+      announce: notices?.announce && (() => notices.announce?.("outbox")),
+    }),
+    peers: worker?.peers,
+  };
+  const measuring = measureDistances(config, live, transports);
+  const accessWatch = new AccessWatch({
+    control,
+    directory: gateway.directory,
+    calls,
+    timer,
+    onFailure: (error) => logFailure(log, "keys of running streams were not read", error),
+  });
+  return {
+    gateway,
+    async close(hurry) {
+      await drain(calls, timer, config.drainMs, hurry);
+      await wallet.close();
+      await atMost(stopMs, rates.close());
+      await gateway.withheldRefunds.rest(stopMs);
+      await atMost(stopMs, gateway.refusedCalls.close());
+      commits.close();
+      accessWatch.close();
+      measuring.stop();
+      control.close();
+      live.close();
+      transports.close();
+      gateway.media.close();
+      deadlines.close();
+    },
+  };
+}

@@ -1,0 +1,49 @@
+/** The customer's side of a running gateway: pages, usage API, bank notices, mails, and the jobs behind them. */
+import type { Hono } from "hono";
+import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { mailQueue } from "../../../kv/engine/outbox/mail.ts";
+import type { BackgroundWorker } from "../../api/gateway/background_worker.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
+import type { DashboardEnv, Dispatch } from "../../dashboard/mod.ts";
+import { createUsageApi } from "../../usage_api/mod.ts";
+import { openCreditWork } from "../jobs/credit_jobs.ts";
+import type { Job } from "../jobs/jobs.ts";
+import { lowBalanceJob, type MailOptions, startMailWorker } from "../jobs/mails.ts";
+import { openMoneyIn } from "../jobs/money_in.ts";
+
+/** The parts that HTTP and the jobs share. */
+export interface CustomerApp {
+  readonly hooks: Hono;
+  readonly usageApi: ReturnType<typeof createUsageApi>;
+  /** Loads and builds the pages; the playground sends its calls through `dispatch`. */
+  dashboard(dispatch: Dispatch): Promise<Hono<DashboardEnv>>;
+  /** What runs at intervals. */
+  readonly jobs: readonly Job[];
+  /** Starts sending mails. */
+  startWorkers(): BackgroundWorker;
+}
+
+export interface CustomerAppOptions extends MailOptions {
+  readonly masterKeys: MasterKeys;
+}
+
+/** Creates the parts of the customer's side. */
+export function openCustomerApp(gateway: Gateway, options: CustomerAppOptions): CustomerApp {
+  const { kv, clock, directory, wallet, media } = gateway;
+  const hintMail = () => media.wakeUp.nudge(mailQueue.name);
+  const creditWork = openCreditWork(gateway);
+  const moneyIn = openMoneyIn(gateway, () => {
+    hintMail();
+    creditWork.topUpCredited();
+  });
+  return {
+    hooks: moneyIn.hooks,
+    usageApi: createUsageApi({ kv, clock, directory, wallet }),
+    async dashboard(dispatch) {
+      const { createPages } = await import("./pages.ts");
+      return createPages(gateway, { ...options, moneyIn, hintMail, dispatch });
+    },
+    jobs: [...moneyIn.jobs, lowBalanceJob(gateway, hintMail), ...creditWork.jobs],
+    startWorkers: () => startMailWorker(gateway, options),
+  };
+}

@@ -1,0 +1,118 @@
+/** Puts the pages together. Loaded with the first request for a page (`customer_app.ts`). */
+import type { Hono } from "hono";
+import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
+import { unforeseen } from "../../../core/lib/base/error_line.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
+import { createOpenIdClient } from "../../auth/openid.ts";
+import { createPasswordHasher } from "../../auth/password_hash.ts";
+import {
+  createDashboard,
+  type DashboardEnv,
+  type Dispatch,
+  type PageDeps,
+} from "../../dashboard/mod.ts";
+import { mountPage } from "../../dashboard/page/page.ts";
+import type { RateView } from "../../dashboard/page/rate_view.ts";
+import { readSuppliedPages, type SuppliedPages } from "../../dashboard/page/supplied_pages.ts";
+import { editingOf } from "../../operator/catalog/editing_of.ts";
+import { operatorPages } from "../../operator/pages/mod.ts";
+import type { MoneyIn } from "../jobs/money_in.ts";
+import { openingCreditOf } from "./opening_credit.ts";
+
+/** What the pages need beyond the gateway. */
+export interface PagesOptions {
+  readonly masterKeys: MasterKeys;
+  /** Public address of the service, without a trailing slash. */
+  readonly baseUrl: string;
+  readonly moneyIn: MoneyIn;
+  /** Called after a mail was added to the queue. */
+  readonly hintMail: () => void;
+  readonly dispatch: Dispatch;
+}
+
+/** Reads the operator's pages; without them the others work all the same. */
+function suppliedPagesOf({ config, log }: Gateway): SuppliedPages | undefined {
+  if (config.pagesFolder === undefined) return undefined;
+  try {
+    return readSuppliedPages(config.pagesFolder);
+  } catch (error) {
+    log.event("error", "the pages in GATEWAY_PAGES cannot be read", { ...unforeseen(error) });
+    return undefined;
+  }
+}
+
+/** Builds the pages of customers and operators. */
+export function createPages(
+  gateway: Gateway,
+  { masterKeys, baseUrl, moneyIn: { intake, poll }, hintMail, dispatch }: PagesOptions,
+): Hono<DashboardEnv> {
+  const { config, kv, clock, wallet, control, router, log } = gateway;
+  const { topup, openId } = config;
+  const suppliedPages = suppliedPagesOf(gateway);
+  const page: PageDeps = {
+    kv,
+    clock,
+    baseUrl,
+    operators: config.operators,
+    sandbox: config.mode === "sandbox",
+    support: config.support,
+    suppliedPages,
+    maintenance: () => control.switches.maintenance?.message,
+  };
+  const routes = () => router.reports();
+  const bankTransfer = topup.receivingAccounts.length > 0;
+  const rates: RateView = {
+    defaults: () => gateway.catalog.current.rateLimits,
+    model(id) {
+      const model = gateway.catalog.current.find(id);
+      return model?.id === id ? model : undefined;
+    },
+    use: (ids) => gateway.rates.use(ids),
+  };
+  const operator = {
+    wallet,
+    topup,
+    masterKeys,
+    intake,
+    control,
+    currentCatalog: () => gateway.catalog.current,
+    refusedCatalog: () => gateway.catalog.refused,
+    editing: editingOf(gateway),
+    routes,
+    poll,
+    hintMail,
+    rates,
+  };
+  return createDashboard({
+    ...page,
+    passwords: createPasswordHasher(),
+    openId: openId && createOpenIdClient(openId, { fetch, clock }),
+    hintMail,
+    openingCredit: openingCreditOf({ kv, clock, baseUrl, sandbox: page.sandbox, bankTransfer }),
+    report(what, error) {
+      const { stack, ...said } = unforeseen(error);
+      if (what === "page") log.event("error", "page failed", { ...said, stack });
+      else log.event("warn", `${what} failed`, said);
+    },
+    wallet,
+    masterKeys,
+    control,
+    get catalog() {
+      return gateway.catalog.current;
+    },
+    get spendGranted() {
+      return gateway.catalog.current.wallet.spendGranted;
+    },
+    topup,
+    rates,
+    offers: {
+      bankTransfer,
+      invoices: topup.vatRates.length > 0,
+    },
+    modelStatus(modelId) {
+      const model = gateway.catalog.current.find(modelId);
+      return model === undefined ? "down" : router.status(model).state;
+    },
+    dispatch,
+  }, [mountPage(operatorPages, { ...page, ...operator })]);
+}

@@ -1,0 +1,16 @@
+/** What a gateway that serves needs of its process. */
+import type { Surroundings } from "./assemble.ts";
+import type { Cron } from "../../process/cron.ts";
+import type { ConfigSource } from "./thread.ts";
+
+/** `write` gets whole lines: the banner and the log. */
+export interface ServeOptions extends Pick<Surroundings, "clock" | "random" | "write"> {
+  /** Aborted when the process should stop. */
+  readonly signal: AbortSignal;
+  /** Aborted at the second signal: running calls are then ended at once. */
+  readonly hurry?: AbortSignal | undefined;
+  /** The platform's cron, whose runs do what is due; without it only timers do. */
+  readonly cron?: Cron;
+  /** What the configuration was read from, for serving threads; without it this thread serves alone. */
+  readonly source?: ConfigSource;
+}

@@ -1,0 +1,58 @@
+/**
+ * Joins all HTTP parts: the API first, then pages. Any other path is a 404, before a key is required.
+ *
+ * - Folder `routes/`: everything that speaks HTTP; its own two files join the parts and answer health checks.
+ * - In: requests of the server.
+ * - Out: answers of the API, the pages and the health checks, or a 404.
+ * - Never: holds, in these two files, a rule of money or of wire styles.
+ */
+import type { Hono } from "hono";
+import { unforeseen } from "../../../core/lib/base/error_line.ts";
+import { newId } from "../../../core/lib/ids/ids.ts";
+import { mountDashboard } from "../../dashboard/visitor/mounting.ts";
+import { errorResponse } from "../../http/error_response.ts";
+import { createHealth } from "./health.ts";
+import { createOperatorApi } from "../../operator/api/app.ts";
+import type { CustomerApp } from "../assembly/customer_app.ts";
+import { createOpenApi } from "../../openapi/mod.ts";
+import { createMetrics } from "./metrics_app.ts";
+import { type ConnectionBindings, createApi, notFound } from "../../api/app.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
+
+/** What the application needs beside the gateway. */
+export interface AppOptions {
+  /** Whether the process was told to stop. */
+  readonly stopping: () => boolean;
+  /** The app for customers; a gateway without it serves the API only. */
+  readonly customerApp?: CustomerApp | undefined;
+}
+
+/** Builds the application. */
+export function createApp(
+  gateway: Gateway,
+  options: AppOptions,
+): Hono<{ Bindings: ConnectionBindings }> {
+  const app = createApi(gateway);
+  app.route("/", createHealth(gateway, options.stopping));
+  app.route("/", createMetrics(gateway));
+  app.route("/", createOpenApi(gateway));
+  const { customerApp } = options;
+  if (customerApp !== undefined) {
+    app.route("/", customerApp.usageApi);
+    app.route("/", customerApp.hooks);
+  }
+  app.route("/operator", createOperatorApi(gateway));
+  if (customerApp !== undefined) {
+    mountDashboard(
+      app,
+      () =>
+        customerApp.dashboard((request, clientAddress) => app.fetch(request, { clientAddress })),
+    );
+  }
+  app.onError((error) => {
+    gateway.log.event("error", "unexpected error", { ...unforeseen(error) });
+    return errorResponse(error, "chat", newId("request", gateway.clock.nowMs()));
+  });
+  app.notFound((context) => notFound(gateway, context.req.raw));
+  return app;
+}

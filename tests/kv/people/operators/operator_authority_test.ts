@@ -1,0 +1,207 @@
+import { assert, assertEquals } from "../../../support/assert.ts";
+import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
+import {
+  decideApproval,
+  listApprovals,
+  requestApproval,
+} from "../../../../kv/services/operations/approvals.ts";
+import { assignBankNotice } from "../../../../kv/money/payments/bank_assignment.ts";
+import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
+import { adjustWallet } from "../../../../kv/services/operations/wallet_adjustment.ts";
+import { notice, operator, reviewedNotice } from "../../../support/worlds/topup_world.ts";
+import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+
+const hourMs = 3_600_000;
+
+/** Adjusts a wallet as `reviewedNotice`'s operator, under a limit of 5,000,000 VND. */
+async function authorityWorld(kv: KeyValueStore) {
+  const made = await reviewedNotice(kv);
+  let forms = 0;
+  return {
+    ...made,
+    adjust: (amountVnd: number, change: Partial<typeof made.context> & { to?: string } = {}) =>
+      adjustWallet(kv, {
+        accountId: (change.to ?? made.ann.id) as typeof made.ann.id,
+        amountMicroVnd: fromVnd(amountVnd),
+        reason: "r",
+      }, { ...made.context, ...change, caseId: `form-${forms++}` }),
+  };
+}
+
+Deno.test("two acts at once under a limit that allows one: one passes, the other needs a second operator", async () => {
+  for (let round = 0; round < 20; round++) {
+    using kv = await Deno.openKv(":memory:");
+    const { world, ann, adjust } = await authorityWorld(kv);
+    const results = await Promise.all([adjust(4_000_000), adjust(4_000_000)]);
+    const ends = results.map((result) => result.ok ? "ok" : result.why).toSorted();
+    assertEquals(ends, ["limit", "ok"]);
+    assertEquals(await world.balanceVnd(ann.id), 4_000_000);
+  }
+});
+
+Deno.test("a correction and a notice for one account share the sum, also at the same moment", async () => {
+  for (let round = 0; round < 20; round++) {
+    using kv = await Deno.openKv(":memory:");
+    const { world, ann, adjust, context } = await authorityWorld(kv);
+    const event = notice("no code", { amountVnd: 3_000_000 });
+    await world.intake.take(event, "{}");
+    const target = { kind: "account", accountId: ann.id } as const;
+    const results = await Promise.all([
+      adjust(3_000_000),
+      assignBankNotice(kv, { ref: event, target, reason: "r" }, context),
+    ]);
+    assertEquals(results.filter(({ ok }) => ok).length, 1);
+    assertEquals(await world.balanceVnd(ann.id), 3_000_000);
+  }
+});
+
+Deno.test("the sum is of any 24 hours, per operator, account and direction", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, adjust, context } = await authorityWorld(kv);
+  const [bob, other] = [await world.customer("bob"), await operator(world, "other")];
+  const at = (hours: number) => ({ nowMs: context.nowMs + hours * hourMs });
+  assert((await adjust(3_000_000)).ok);
+  assert((await adjust(2_000_000, at(10))).ok);
+  assertEquals(await adjust(1, at(20)), { ok: false, why: "limit" });
+  assert((await adjust(5_000_000, { ...at(20), to: bob.id })).ok, "another account");
+  assert((await adjust(5_000_000, { ...at(20), operator: other })).ok, "another operator");
+  assert((await adjust(-5_000_000, at(20))).ok, "the other direction");
+  assertEquals(await adjust(-1, at(21)), { ok: false, why: "limit" });
+  assertEquals(await adjust(3_000_000, at(23.9)), { ok: false, why: "limit" });
+  assert((await adjust(3_000_000, at(24.5))).ok, "the first has left the window");
+  assertEquals(await adjust(1, at(24.6)), { ok: false, why: "limit" });
+  assertEquals(await world.balanceVnd(ann.id), 8_000_000);
+});
+
+Deno.test("many small acts are one sum in a row of bounded size", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { ann, adjust, context } = await authorityWorld(kv);
+  for (let act = 0; act < 150; act++) {
+    assert((await adjust(1_000, { nowMs: context.nowMs + act * hourMs / 2 })).ok);
+  }
+  const row = await kv.get<readonly unknown[]>(["operator_moved", "staff@example.com", ann.id]);
+  assert(row.value !== null && row.value.length <= 97, `${row.value?.length} quarters`);
+});
+
+Deno.test("a repeated form counts once, and one that asked for a second operator never moves alone", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, ann, context } = await authorityWorld(kv);
+  const adjustment = { accountId: ann.id, amountMicroVnd: fromVnd(4_000_000), reason: "r" };
+  const send = (caseId: string, nowMs = context.nowMs) =>
+    adjustWallet(kv, adjustment, { ...context, nowMs, caseId });
+  assertEquals([await send("a"), await send("a")], [{ ok: true }, { ok: true }]);
+  assertEquals(await send("b"), { ok: false, why: "limit" });
+  const act = { kind: "adjust", ...adjustment } as const;
+  assertEquals(await requestApproval(kv, act, { ...context, formId: "a" }), {
+    ok: false,
+    why: "state",
+  });
+  assert((await requestApproval(kv, act, { ...context, formId: "b" })).ok);
+  assertEquals(await send("b", context.nowMs + 48 * hourMs), { ok: false, why: "limit" });
+  assertEquals(await world.balanceVnd(ann.id), 4_000_000);
+});
+
+Deno.test("an operator moves no money for themselves: not alone, not by asking, not by approving", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, staff, event, context, adjust } = await authorityWorld(kv);
+  const second = await operator(world, "second");
+  const tagged = await createAccount(kv, { nowMs: 0, email: "staff+wallet@example.com" });
+  const refused = { ok: false, why: "beneficiary" } as const;
+  for (const { accountId } of [staff, { accountId: tagged.id }]) {
+    const target = { kind: "account", accountId } as const;
+    const assignment = { ref: event, target, reason: "mine" };
+    assertEquals(await adjust(1, { to: accountId }), refused);
+    assertEquals(await assignBankNotice(kv, assignment, context), refused);
+    const amountMicroVnd = fromVnd(9_000_000);
+    const acts = [
+      { kind: "adjust", accountId, amountMicroVnd, reason: "mine" },
+      { kind: "assign", amountMicroVnd, ...assignment },
+    ] as const;
+    for (const act of acts) {
+      assertEquals(await requestApproval(kv, act, context), refused);
+      // The second operator requested it, so the approving one is not the beneficiary.
+      const asked = await requestApproval(kv, act, { ...context, operator: second });
+      assert(asked.ok);
+      assertEquals(await decideApproval(kv, asked.approval.id, "approve", context), refused);
+    }
+    assertEquals(await world.balanceVnd(accountId), 0);
+  }
+});
+
+Deno.test("an order of one's own is not credited under its code either", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, event, context } = await authorityWorld(kv);
+  const person = await world.customer("third");
+  const order = await world.order(person);
+  const third = { accountId: person.id, email: "third@example.com" };
+  const target = { kind: "order", code: order.code } as const;
+  const assignment = { ref: event, target, reason: "mine" };
+  assertEquals(await assignBankNotice(kv, assignment, { ...context, operator: third }), {
+    ok: false,
+    why: "beneficiary",
+  });
+});
+
+Deno.test("an approval of the earlier version, asked by the beneficiary, is not carried out", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { world, staff, context } = await authorityWorld(kv);
+  const second = await operator(world, "second");
+  const id = "apr_0000000000000000000000001";
+  await kv.set(["approval", id], {
+    id,
+    act: {
+      kind: "adjust",
+      accountId: staff.accountId,
+      amountMicroVnd: fromVnd(9_000_000),
+      reason: "trust me",
+    },
+    requestedBy: staff,
+    requestedAtMs: 1,
+    state: "pending",
+  });
+  const [approval] = await listApprovals(kv, 9);
+  assertEquals(
+    await decideApproval(kv, approval!.id, "approve", { ...context, operator: second }),
+    { ok: false, why: "beneficiary" },
+  );
+  assertEquals(await world.balanceVnd(staff.accountId), 0);
+});
+
+Deno.test("the log names account, order, notice, who asked, and the balance before and after", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const { ann, order, event, context, adjust, world } = await authorityWorld(kv);
+  assert((await adjust(1_000)).ok);
+  const act = {
+    kind: "assign",
+    amountMicroVnd: event.amountMicroVnd,
+    ref: event,
+    target: { kind: "order", code: order.code },
+    reason: "phone call",
+  } as const;
+  const asked = await requestApproval(kv, act, context);
+  assert(asked.ok);
+  const second = await operator(world, "second");
+  const approving = { ...context, operator: second };
+  assert((await decideApproval(kv, asked.approval.id, "approve", approving)).ok);
+  const money = {
+    accountId: ann.id,
+    amountMicroVnd: fromVnd(200_000),
+    balanceBeforeMicroVnd: fromVnd(1_000),
+    balanceAfterMicroVnd: fromVnd(201_000),
+    notice: { source: event.source, id: event.id },
+    orderCode: order.code,
+  };
+  const lines = await listAuditLines(kv, { count: 9 });
+  assertEquals(lines.map((line) => [line.act, line.money]), [
+    ["notice_assigned", { ...money, requestedBy: "staff@example.com" }],
+    ["assignment_requested", money],
+    ["wallet_adjusted", {
+      accountId: ann.id,
+      amountMicroVnd: fromVnd(1_000),
+      balanceBeforeMicroVnd: 0n,
+      balanceAfterMicroVnd: fromVnd(1_000),
+    }],
+  ]);
+  assertEquals((await listApprovals(kv, 9))[0]?.money?.balanceAfterMicroVnd, fromVnd(201_000));
+});

@@ -1,0 +1,111 @@
+import { assertEquals } from "../../../../support/assert.ts";
+import { beforeIdsOf, newId, type RequestId } from "../../../../../core/lib/ids/ids.ts";
+import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
+import {
+  checkIndexedCalls,
+  type DaySums,
+  type ProvedSums,
+  readDaySums,
+} from "../../../../../kv/services/verify/checks/verify_sums.ts";
+import { ManualTime } from "../../../../support/manual_time.ts";
+import { draftOf, mustReserve, newAccount, topUp } from "../../../../support/worlds/money_world.ts";
+import type { KeyValueStore } from "../../../../../kv/engine/store/key_value_store.ts";
+
+/** Makes an id of that time, independent of earlier ids. */
+function idOf(atMs: number): RequestId {
+  const random = newId("request", atMs).slice(-16);
+  return `${beforeIdsOf("request", atMs)}${random}` as RequestId;
+}
+
+const dayMs = 86_400_000;
+const startMs = Date.UTC(2026, 10, 20);
+
+/** Calls of two days, a week apart, all of them indexed. */
+async function weekOfCalls() {
+  const kv = await Deno.openKv(":memory:");
+  const time = new ManualTime();
+  const wallet = await openWalletEngine(kv, { clock: time, timer: time });
+  const account = newAccount();
+  await topUp(kv, account, 1_000n);
+  for (
+    const [startedAtMs, costs] of [[startMs, [40n, 30n]], [startMs + 7 * dayMs, [20n]]] as const
+  ) {
+    for (const cost of costs) {
+      const requestId = idOf(startedAtMs);
+      const reservation = await mustReserve(wallet, account, 50n);
+      await wallet.settle(reservation, draftOf(cost, { requestId, startedAtMs }));
+    }
+    await wallet.indexOnce();
+  }
+  const stored = await readDaySums(kv, account);
+  const check = (known: ProvedSums) =>
+    checkIndexedCalls(kv, account, { stored, known, slices: undefined });
+  return { kv, account, stored, check, [Symbol.dispose]: () => kv.close() };
+}
+
+/** The two sums, the earlier day first. */
+function sortedSums(sums: DaySums) {
+  const [first, last] = [...sums].sort(([one], [other]) => one < other ? -1 : 1);
+  if (first === undefined || last === undefined) throw new Error("two days were called on");
+  return [first, last] as const;
+}
+
+const nothingProved: ProvedSums = { versions: new Map(), unwritten: new Map() };
+
+const versionsOf = (sums: DaySums) =>
+  new Map([...sums].map(([id, { versionstamp }]) => [id, versionstamp]));
+
+/** Deletes the receipts of the first day, so that reading them is detected. */
+async function forgetFirstDay(kv: KeyValueStore): Promise<void> {
+  for await (const { key } of kv.list({ prefix: ["receipt"] }, { limit: 2 })) await kv.delete(key);
+}
+
+Deno.test("calls of proved days count by their sums, and are not read again", async () => {
+  using week = await weekOfCalls();
+  const [[first], [last]] = sortedSums(week.stored);
+  const versions = versionsOf(week.stored);
+  assertEquals((await week.check(nothingProved)).costMicroVnd, 90n);
+  await forgetFirstDay(week.kv);
+  const right = { costMicroVnd: 90n, missing: 0, wrongSums: [] };
+  assertEquals(await week.check({ versions, unwritten: new Map() }), right);
+  versions.delete(last);
+  assertEquals(await week.check({ versions, unwritten: new Map() }), right, "the last day is read");
+  versions.set(first, "changed since");
+  assertEquals(await week.check({ versions, unwritten: new Map() }), {
+    costMicroVnd: 20n,
+    missing: 2,
+    wrongSums: [first],
+  });
+});
+
+Deno.test("a day whose sum was never written is read", async () => {
+  using week = await weekOfCalls();
+  const [[first, { cell }], last] = sortedSums(week.stored);
+  const stored = new Map([last]);
+  const known = { versions: versionsOf(stored), unwritten: new Map([[first, cell]]) };
+  const seen = await checkIndexedCalls(week.kv, week.account, { stored, known, slices: undefined });
+  assertEquals(seen, { costMicroVnd: 90n, missing: 0, wrongSums: [first] });
+});
+
+Deno.test("damage to the calls of an earlier day is found", async () => {
+  using week = await weekOfCalls();
+  await forgetFirstDay(week.kv);
+  // Its sum differs from its receipts now, so the scan verifies the last day only.
+  const report = await verifyStore(week.kv, { pause: () => Promise.resolve() });
+  assertEquals(report.problems.map(({ kind }) => kind).sort(), [
+    "balance",
+    "index",
+    "index",
+    "rollup",
+  ]);
+});
+
+Deno.test("a call of today that the index has lost is found beside the calls of earlier days", async () => {
+  using week = await weekOfCalls();
+  const pages = week.kv.list({ prefix: ["receipts_of"] }, { reverse: true, limit: 1 });
+  for await (const { key } of pages) await week.kv.delete(key);
+  const pause = () => Promise.reject(new Error("nothing moves: there is nothing to wait for"));
+  const report = await verifyStore(week.kv, { pause });
+  assertEquals(report.problems.some(({ kind }) => kind === "index"), true);
+});

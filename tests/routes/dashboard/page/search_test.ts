@@ -1,0 +1,32 @@
+/** The search of the top bar. */
+import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
+
+Deno.test("a request id leads to its call, one name to its page, several to a list", async () => {
+  await using world = await openDashboardWorld();
+  const { browser, account } = await world.signIn();
+  const made = await createApiKey(world.kv, world.deps.masterKeys, account.id, {
+    name: "Máy chủ đầu tiên",
+    nowMs: world.time.nowMs(),
+  });
+  if (!made.ok) throw new Error(made.reason);
+  const leadsTo = async (query: string) => {
+    const { status, headers } = await browser.get(`/search?q=${encodeURIComponent(query)}`);
+    return status === 303 ? headers.get("location") : status;
+  };
+  const id = "req_0mwvgyc8d000000000000lflk";
+  assertEquals(await leadsTo(` ${id} `), `/receipts/${id}`);
+  assertEquals(await leadsTo("may chu dau"), `/keys/${made.record.id}`);
+  assertEquals(await leadsTo("wallet"), "/wallet");
+  assertEquals(await leadsTo("premium-1-think"), "/models/premium-1-thinking");
+  const models = await browser.get("/search?q=premium");
+  assertEquals(models.status, 200);
+  assertStringIncludes(models.text, "/models/premium-1");
+  assert(!models.text.includes("Operator"));
+  assertStringIncludes((await browser.get("/search?q=%3Cb%3E")).text, "Nothing has this name");
+  assertEquals((await browser.get("/search")).status, 200);
+  const bob = await world.signIn("bob@example.com");
+  const hidden = await bob.browser.get(`/search?q=${encodeURIComponent("Máy chủ")}`);
+  assert(!hidden.text.includes(made.record.id), "keys of others are not found");
+});
