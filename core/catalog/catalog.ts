@@ -13,7 +13,7 @@ import { toolPricesOf } from "../billing/price.ts";
 import { type CostCurrency, type RateCard, rateCard, vnd } from "../billing/rate_card.ts";
 import type { RouteCost } from "../billing/route_cost.ts";
 import type { DefaultRateLimits } from "../limits/subjects.ts";
-import { defaultFirstOutputMs } from "../routing/health/limits.ts";
+import { defaultFirstOutputMs } from "./entries/model.ts";
 import type { BillableFeature } from "../wire/contract/features.ts";
 import type { RouteCapabilities } from "../wire/contract/contract.ts";
 import type { Model, ModelKind, Route, RouteStyle } from "./entries/model.ts";

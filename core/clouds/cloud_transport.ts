@@ -1,8 +1,7 @@
 /** A transport that adds a cloud's credential to requests and brings its answers into the plain form of a style. */
 import type { Cloud } from "../catalog/entries/cloud_schema.ts";
-import { maxErrorBodyBytes } from "../calls/stream/limits.ts";
 import { decompressed } from "../net/transport/decompressed.ts";
-import { readBeginning, readWhole } from "../net/transport/read_whole.ts";
+import { maxErrorBodyBytes, readBeginning, readWhole } from "../net/transport/read_whole.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
 import { bodyOf } from "../net/transport/given_body.ts";
 import {

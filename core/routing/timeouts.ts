@@ -1,7 +1,7 @@
 /** Computes how long a call waits for a route, from the configuration of its provider and model. */
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import { defaultIdleMs } from "../net/http1/limits.ts";
-import { defaultFirstOutputMs } from "./health/limits.ts";
+import { defaultFirstOutputMs } from "../catalog/entries/model.ts";
 
 /**
  * Milliseconds after which a video task that was not accepted is sent to the next route. Accepting one takes

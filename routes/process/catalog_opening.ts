@@ -10,12 +10,9 @@ import type { Timer } from "../../core/lib/time/deadlines.ts";
 import { catalogDigest, catalogText } from "../../kv/services/catalog/contents.ts";
 import { LiveCatalog } from "../../kv/services/catalog/live_catalog.ts";
 import { seedCatalog } from "../../kv/services/catalog/seed.ts";
-import {
-  type CatalogHead,
-  inForce,
-  readHead,
-  readVersionContents,
-} from "../../kv/services/catalog/versions.ts";
+import { readHead, readVersionContents } from "../../kv/services/catalog/versions.ts";
+import { inForce } from "../../kv/engine/control/catalog_head.ts";
+import { type CatalogHead } from "../../kv/engine/control/catalog_head.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { eventLine } from "../telemetry/call_log.ts";
 

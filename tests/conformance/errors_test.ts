@@ -6,7 +6,7 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { errorBody, type ErrorCode } from "../../core/lib/errors/errors.ts";
 import type { Style } from "../../core/wire/contract/contract.ts";
 import { createConvertingPipe } from "../../core/wire/convert/converting_pipe.ts";
-import { decodeProviderError } from "../../core/wire/errors/errors.ts";
+import { decodeProviderError } from "../../core/wire/convert/provider_errors.ts";
 import { concatBytes } from "../support/strict_client/strict_client.ts";
 import { context, readStream } from "./clients.ts";
 import { otherStyles, readRecordings, recordingsFolder } from "./recordings.ts";

@@ -6,7 +6,6 @@ import type { AnswerReading, StreamPipe } from "../../wire/contract/contract.ts"
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { parseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import { maxErrorBodyBytes } from "../stream/limits.ts";
 import { maxAnswerBytes, maxSseEventBytes } from "../../wire/contract/limits.ts";
 import { bodyOf } from "../../net/transport/given_body.ts";
 import type {
@@ -19,6 +18,7 @@ import { codingOf, decompressed } from "../../net/transport/decompressed.ts";
 import {
   arrivedWhole,
   type GrowingCounter,
+  maxErrorBodyBytes,
   readBeginning,
   readWhole,
 } from "../../net/transport/read_whole.ts";

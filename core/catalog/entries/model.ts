@@ -5,6 +5,9 @@ import type { BillableFeature } from "../../wire/contract/features.ts";
 import type { ProviderStyle, RouteCapabilities } from "../../wire/contract/contract.ts";
 import type { ModelRateLimits } from "../../limits/subjects.ts";
 
+/** Milliseconds without output after which a streaming route is slow and the next one starts beside it. */
+export const defaultFirstOutputMs = 30_000;
+
 /** The kinds of models; each has its own endpoints. */
 export type ModelKind =
   | "chat"

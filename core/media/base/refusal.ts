@@ -1,5 +1,5 @@
 /** Reads a provider's error answer to a media call. */
-import { decodeProviderError } from "../../wire/errors/errors.ts";
+import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
 import type { GatewayError } from "../../lib/errors/errors.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";

@@ -12,7 +12,7 @@ import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { readWhole } from "../../net/transport/read_whole.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { maxErrorBodyBytes } from "../../calls/stream/limits.ts";
+import { maxErrorBodyBytes } from "../../net/transport/read_whole.ts";
 import type { MediaExchange, MediaWork } from "../base/exchange.ts";
 import { parseJson } from "../base/refusal.ts";
 import type {

@@ -1,6 +1,9 @@
 /** Reads whole bodies of providers, within a bound for each and a budget for all. */
 import { type ByteReader, UpstreamFailure, type UpstreamResponse } from "./transport.ts";
 
+/** Bytes of a provider's refusal that are read. Messages are far shorter, but some providers send whole pages. */
+export const maxErrorBodyBytes = 256 * 1024;
+
 /**
  * Bodies of at most this many bytes are read in one go and not counted against a budget: a connection costs
  * as much.

@@ -1,8 +1,5 @@
 /** Pauses and delays that several parts of routing share. */
 
-/** Milliseconds without output after which a streaming route is slow and the next one starts beside it. */
-export const defaultFirstOutputMs = 30_000;
-
 /**
  * Milliseconds of an open breaker's longest pause, which also bounds what a provider's `retry-after` can ask
  * for.

@@ -10,9 +10,7 @@
  * - Never: reveals the operator's account or credentials.
  */
 import { type ErrorCode, GatewayError } from "../../lib/errors/errors.ts";
-import { isJsonObject, type Json } from "../../lib/json/json.ts";
-import { readAnswer } from "../convert/answer_reading.ts";
-import type { ProviderStyle } from "../contract/contract.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { concernsAccount } from "./account_errors.ts";
 import { type ErrorFields, readErrorFields } from "./error_fields.ts";
 import {
@@ -46,32 +44,15 @@ const codeOfStatus: ReadonlyMap<number, ErrorCode> = new Map<number, ErrorCode>(
   [529, "overloaded"],
 ]);
 
-/**
- * Reads an error answer. If the body has an error field, its text is used without keys, hosts and organisations. HTML
- * pages of a proxy and empty bodies get a text of the gateway.
- *
- * Errors between the operator and the provider (the operator's key or quota) are never shown as the caller's mistake:
- * they become `upstream_unreachable`.
- *
- * @example
- * ```ts
- * import { decodeProviderError } from "./errors.ts";
- * const ours = decodeProviderError("chat", 401, '{"error":{"message":"Incorrect API key provided: sk-1234567890"}}');
- * if (ours.status !== 502 || ours.message.includes("sk-")) throw new Error(ours.message);
- * const long = decodeProviderError("chat", 400, JSON.stringify({
- *   error: { code: "context_length_exceeded", message: "maximum context length is 10 tokens. However, you requested 12 tokens" },
- * }));
- * if (long.message !== "prompt is too long: 12 tokens > 10 maximum") throw new Error(long.message);
- * ```
- */
-export function decodeProviderError(
-  style: ProviderStyle,
+/** Reads an error answer; `errorIn` finds the error in the body of a success. */
+export function decodeErrorAnswer(
+  errorIn: (body: JsonObject) => GatewayError | undefined,
   status: number,
   bodyText: string,
   options: ProviderErrorOptions = {},
 ): GatewayError {
   const body = parse(bodyText);
-  if (status < 400) return ofSuccess(style, status, body, options);
+  if (status < 400) return ofSuccess(errorIn, status, body, options);
   const error = refusal(status, body, options);
   // If the gateway's status differs, the provider's details would contradict it.
   return options.native === true && error.status === status
@@ -155,12 +136,12 @@ function codeOf(
 
 /** Reads a 200 with an error: only the body shows its kind. */
 function ofSuccess(
-  style: ProviderStyle,
+  errorIn: (body: JsonObject) => GatewayError | undefined,
   status: number,
   body: Json | undefined,
   options: ProviderErrorOptions,
 ): GatewayError {
-  const said = isJsonObject(body) ? readAnswer(style, body).error : undefined;
+  const said = isJsonObject(body) ? errorIn(body) : undefined;
   if (said === undefined) return ours(status);
   if (said.code === "context_length_exceeded") return said;
   const { code, message } = said;

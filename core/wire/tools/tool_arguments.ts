@@ -2,7 +2,8 @@
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import type { JsonCount } from "../../lib/errors/json_bounds.ts";
-import type { ToolInput } from "../conversation/mod.ts";
+import type { ToolCallBlock, ToolInput } from "../conversation/mod.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
 
 /**
  * Reads a call's arguments as an object. No arguments are an empty object. Anything that is not an object is wrapped, so
@@ -74,4 +75,10 @@ function wholeMembers(text: string): JsonObject | undefined {
   if (lastComma < 0) return undefined;
   const value = tryParseExactly(`${text.slice(0, lastComma)}}`);
   return isJsonObject(value) ? value : undefined;
+}
+
+/** Writes the arguments as a string; no arguments become an empty object. */
+export function argumentsText(call: ToolCallBlock): string {
+  if (call.input.kind === "object") return stringifyExactly(call.input.value);
+  return call.input.text.trim() === "" ? "{}" : call.input.text;
 }

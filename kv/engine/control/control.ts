@@ -11,7 +11,7 @@ import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { compareAndSet } from "../store/cas.ts";
 import { catalogHeadKey, keysEpochKey, switchesKey } from "../schema/keys.ts";
-import type { CatalogHead } from "../../services/catalog/versions.ts";
+import type { CatalogHead } from "./catalog_head.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 
 /** Milliseconds between two polls of the control state while calls need it. */

@@ -1,16 +1,33 @@
 /** The facts on which a decision about money rests, and the mark by which a decision names what it has seen. */
 import { hashBase62 } from "../../../core/lib/hash/short_hash.ts";
 import type { Account } from "../accounts/accounts.ts";
-import type { BankNoticeRow } from "../../money/payments/bank_notices.ts";
-import type { TopupOrder } from "../../money/payments/topups.ts";
+
+/** What a decision sees of an order. */
+export interface OrderFacts {
+  readonly code: string;
+  readonly accountId: string;
+  readonly state: string;
+  readonly askedMicroVnd: bigint;
+  readonly receivedMicroVnd: bigint;
+}
+
+/** What a decision sees of a bank notice. */
+export interface NoticeFacts {
+  readonly event: {
+    readonly amountMicroVnd: bigint;
+    readonly direction: string;
+    readonly memo: string;
+  };
+  readonly state: unknown;
+}
 
 /** What an act moves and for whom. The balance is none of the facts: running calls change it all the time. */
 export interface ActFacts {
   /** Positive for credits, negative for debits. */
   readonly amountMicroVnd: bigint;
   readonly account: Account;
-  readonly order?: TopupOrder | undefined;
-  readonly notice?: BankNoticeRow | undefined;
+  readonly order?: OrderFacts | undefined;
+  readonly notice?: NoticeFacts | undefined;
 }
 
 /** Characters of a mark: 53 bits. */

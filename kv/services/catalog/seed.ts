@@ -1,7 +1,9 @@
 /** Takes over `gateway.json` at the start of a process: into an empty store, or after the file has changed. */
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { catalogDigest, catalogText } from "./contents.ts";
-import { addVersion, type CatalogHead, declineFile, inForce, readHead } from "./versions.ts";
+import { addVersion, declineFile, readHead } from "./versions.ts";
+import { inForce } from "../../engine/control/catalog_head.ts";
+import { type CatalogHead } from "../../engine/control/catalog_head.ts";
 
 /** What became of the file. */
 export interface Seeding {

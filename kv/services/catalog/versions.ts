@@ -16,6 +16,7 @@ import {
   catalogVersionKey,
   catalogVersionsPrefix,
 } from "../../engine/schema/keys.ts";
+import { type CatalogHead, type HeadVersion, inForce } from "../../engine/control/catalog_head.ts";
 import { type Actor, addAuditLine } from "../../people/audit/operator_audit.ts";
 import {
   catalogDigest,
@@ -40,25 +41,6 @@ export const maxCatalogReasonChars = 500;
 
 /** The author of versions that come from `gateway.json`. */
 const fileAuthor = "gateway.json";
-
-/** A version, as the head names it. */
-export interface HeadVersion {
-  readonly version: number;
-  readonly digest: string;
-}
-
-/** Which version is in force. */
-export interface CatalogHead extends HeadVersion {
-  /** The highest number that a version has. */
-  readonly newest: number;
-  /** The version that is in force from a moment on, in place of the other. */
-  readonly scheduled?: HeadVersion & { readonly effectiveFromMs: number };
-  /**
-   * Digest of the `gateway.json` that was taken over, or declined, last. As long as it is the digest of the version in
-   * force, the file is the source of the catalogue; otherwise the store is.
-   */
-  readonly fileDigest: string;
-}
 
 /** One version. Written once. */
 export interface CatalogVersion extends HeadVersion {
@@ -106,12 +88,6 @@ export type CatalogChangeResult =
   | { readonly ok: false; readonly reason: "unchanged" }
   /** There is no such version, or its contents are no longer kept. */
   | { readonly ok: false; readonly reason: "missing" };
-
-/** The version in force at a moment. */
-export function inForce(head: CatalogHead, nowMs: number): HeadVersion {
-  const { scheduled } = head;
-  return scheduled !== undefined && nowMs >= scheduled.effectiveFromMs ? scheduled : head;
-}
 
 /** The head as of a moment: a scheduled version whose moment has come is in force. */
 function settledHead(head: CatalogHead, nowMs: number): CatalogHead {

@@ -97,8 +97,14 @@ export interface DossierContext {
   readonly approval?: Approval | undefined;
 }
 
+/** The facts as they are read: whole rows. */
+interface ReadFacts extends ActFacts {
+  readonly order?: TopupOrder | undefined;
+  readonly notice?: BankNoticeRow | undefined;
+}
+
 /** Reads the facts of an act; `undefined` if its target is gone. */
-async function readFacts(kv: KeyValueStore, act: PendingAct): Promise<ActFacts | undefined> {
+async function readFacts(kv: KeyValueStore, act: PendingAct): Promise<ReadFacts | undefined> {
   if (act.kind === "adjust") {
     const { value: account } = await kv.get<Account>(accountKey(act.accountId));
     return account === null ? undefined : { amountMicroVnd: act.amountMicroVnd, account };
@@ -118,7 +124,7 @@ async function readFacts(kv: KeyValueStore, act: PendingAct): Promise<ActFacts |
 
 function moneyOfFacts(
   act: PendingAct,
-  { amountMicroVnd, account, order }: ActFacts,
+  { amountMicroVnd, account, order }: ReadFacts,
   before: bigint,
 ): MovedMoney {
   return {

@@ -1,5 +1,5 @@
 /** Asks the provider of a route to count the tokens of a prompt, which costs nothing. */
-import { maxErrorBodyBytes } from "../../../core/calls/stream/limits.ts";
+import { maxErrorBodyBytes } from "../../../core/net/transport/read_whole.ts";
 import { readWhole } from "../../../core/net/transport/read_whole.ts";
 import { fetchedUrls } from "../../../core/net/remote/fetched_urls.ts";
 import type { JsonBody } from "../../../core/calls/body/json_body.ts";
@@ -12,7 +12,7 @@ import { providerRequest } from "../../../core/calls/exchange/provider_request.t
 import type { Model, Route } from "../../../core/catalog/catalog.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
-import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
+import { decodeProviderError } from "../../../core/wire/convert/provider_errors.ts";
 import { inClientTerms } from "../../../core/wire/stream/client_model.ts";
 import type { HttpRequest } from "../../http/body/http_request.ts";
 import type { Gateway } from "../gateway/gateway.ts";

@@ -17,15 +17,15 @@ import { isPassedOver, seedCatalog } from "../../../kv/services/catalog/seed.ts"
 import {
   addVersion,
   type CatalogChangeResult,
-  type CatalogHead,
   declineFile,
-  inForce,
   readHead,
   readVersion,
   readVersionContents,
   rollBack,
   withdrawScheduled,
 } from "../../../kv/services/catalog/versions.ts";
+import { inForce } from "../../../kv/engine/control/catalog_head.ts";
+import { type CatalogHead } from "../../../kv/engine/control/catalog_head.ts";
 import type { Actor } from "../../../kv/people/audit/operator_audit.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 

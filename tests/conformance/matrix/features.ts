@@ -8,7 +8,7 @@ import type {
   Style,
 } from "../../../core/wire/contract/contract.ts";
 import { convertAnswer, convertRequest } from "../../../core/wire/convert/convert.ts";
-import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
+import { decodeProviderError } from "../../../core/wire/convert/provider_errors.ts";
 import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import { chatOverload } from "../../agents/chat_script.ts";

@@ -6,7 +6,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { type PresetName, presetOf } from "../../../core/catalog/presets/mod.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { convertRequest } from "../../../core/wire/convert/convert.ts";
-import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
+import { decodeProviderError } from "../../../core/wire/convert/provider_errors.ts";
 import { createConvertingPipe } from "../../../core/wire/convert/converting_pipe.ts";
 import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
 import { context, list, readStream } from "../../conformance/clients.ts";

@@ -11,7 +11,7 @@ import { createConvertingPipe } from "../../../core/wire/convert/converting_pipe
 import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
 import { parseExactly } from "../../../core/lib/json/exact_json.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
-import { decodeProviderError } from "../../../core/wire/errors/errors.ts";
+import { decodeProviderError } from "../../../core/wire/convert/provider_errors.ts";
 
 const context = {
   clientModel: "m",

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
-import { defaultFirstOutputMs } from "../../../core/routing/health/limits.ts";
+import { defaultFirstOutputMs } from "../../../core/catalog/entries/model.ts";
 import { maxCallMs } from "../../../core/lib/base/limits.ts";
 import {
   answerTimeoutMs,

@@ -21,7 +21,7 @@ import { chatModeration } from "../../content/moderation.ts";
 import { knownTier } from "../../content/service_tiers.ts";
 import { writeAnnotation } from "./annotations.ts";
 import { imagePart } from "../../fields/pictures.ts";
-import { argumentsText } from "../request/encode_messages.ts";
+import { argumentsText } from "../../tools/tool_arguments.ts";
 import { writeFinishReason } from "./finish_reasons.ts";
 import { detailFor } from "./reasoning_details.ts";
 import { writeChatUsage } from "./write_usage.ts";

@@ -5,7 +5,6 @@
  */
 import { noneUnhandled } from "../../../lib/base/every_member.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type {
   Block,
   Conversation,
@@ -23,6 +22,7 @@ import type { Warnings } from "../../contract/warnings.ts";
 import { withInstructions } from "../../fields/output_format.ts";
 import { requirePrefill } from "../../fields/prefill.ts";
 import { type MediaPart, type Part, PartWriter, type TextPart } from "./encode_parts.ts";
+import { argumentsText } from "../../tools/tool_arguments.ts";
 import { replayReasoning, thoughtSignatures } from "../answer/reasoning_details.ts";
 
 // What becomes of each member of a block here. A new member does not compile until it has a row.
@@ -214,10 +214,4 @@ function encodeCall(call: ToolCallBlock, extra: Json | undefined): JsonObject {
     function: { name: call.name, arguments: argumentsText(call) },
     ...more,
   };
-}
-
-/** Writes the arguments as a string; no arguments become an empty object. */
-export function argumentsText(call: ToolCallBlock): string {
-  if (call.input.kind === "object") return stringifyExactly(call.input.value);
-  return call.input.text.trim() === "" ? "{}" : call.input.text;
 }

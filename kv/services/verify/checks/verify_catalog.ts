@@ -1,12 +1,8 @@
 /** Checks the versions of the catalogue: one chain, a head that names versions of it, and contents as they were written. */
 import { readContents } from "../../catalog/contents.ts";
-import {
-  type CatalogHead,
-  type CatalogVersion,
-  type HeadVersion,
-  keptVersions,
-  readHead,
-} from "../../catalog/versions.ts";
+import { type CatalogVersion, keptVersions, readHead } from "../../catalog/versions.ts";
+import { type HeadVersion } from "../../../engine/control/catalog_head.ts";
+import { type CatalogHead } from "../../../engine/control/catalog_head.ts";
 import { catalogVersionsPrefix, versionOfKey } from "../../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import type { Problem } from "./verify_account.ts";

@@ -1,6 +1,7 @@
 /** The history of the catalogue, and one version of it with what it changed. */
 import type { CatalogChange } from "../../../../core/catalog/diff.ts";
-import { type CatalogVersion, inForce } from "../../../../kv/services/catalog/versions.ts";
+import { type CatalogVersion } from "../../../../kv/services/catalog/versions.ts";
+import { inForce } from "../../../../kv/engine/control/catalog_head.ts";
 import {
   Badge,
   type BadgeTone,

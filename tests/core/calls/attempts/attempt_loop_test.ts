@@ -12,7 +12,7 @@ import {
   attemptsPerRoute,
 } from "../../../../core/calls/attempts/attempt_loop.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
-import { maxErrorBodyBytes } from "../../../../core/calls/stream/limits.ts";
+import { maxErrorBodyBytes } from "../../../../core/net/transport/read_whole.ts";
 import { chatStream, tryRoutes, wholeAnswer } from "./call_world.ts";
 import { type FakeExchange, settled } from "../stream/fake_exchange.ts";
 

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { roomAfterSilenceMs } from "../../../../core/calls/attempts/route_attempt.ts";
-import { defaultFirstOutputMs } from "../../../../core/routing/health/limits.ts";
+import { defaultFirstOutputMs } from "../../../../core/catalog/entries/model.ts";
 import { maxCallMs } from "../../../../core/lib/base/limits.ts";
 import { chatStream, tryRoutes, type World } from "./call_world.ts";
 import { settled } from "../stream/fake_exchange.ts";

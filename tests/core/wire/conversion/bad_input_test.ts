@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { convertAnswer, convertRequest } from "../../../../core/wire/convert/convert.ts";
 import { createConvertingPipe } from "../../../../core/wire/convert/converting_pipe.ts";
-import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
+import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";

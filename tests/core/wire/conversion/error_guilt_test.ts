@@ -1,6 +1,6 @@
 /** Whose an error is: codes, types, fields and statuses decide, and never words that may quote the client. */
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
+import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
 import { readProviderError } from "../../../../core/wire/errors/provider_error.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { decodeMediaRefusal } from "../../../../core/media/base/refusal.ts";

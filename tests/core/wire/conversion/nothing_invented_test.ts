@@ -1,7 +1,7 @@
 /** What a provider or a client left empty never becomes a call, and no number is read into an error text. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
-import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
+import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
 import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
 import { createNativePipe } from "../../../../core/wire/convert/native_pipe.ts";
 import { readProviderError } from "../../../../core/wire/errors/provider_error.ts";

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
-import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
+import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
 import { errorBody } from "../../../../core/lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { readResponsesStream } from "../../../support/strict_client/strict_client_responses.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { maxErrorMessageChars, publicMessage } from "../../../../core/wire/errors/error_fields.ts";
-import { decodeProviderError } from "../../../../core/wire/errors/errors.ts";
+import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
 import { readProviderError } from "../../../../core/wire/errors/provider_error.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
 

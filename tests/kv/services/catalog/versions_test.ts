@@ -5,7 +5,6 @@ import {
   addVersion,
   type CatalogAct,
   declineFile,
-  inForce,
   keptVersions,
   listVersions,
   readHead,
@@ -14,6 +13,7 @@ import {
   rollBack,
   withdrawScheduled,
 } from "../../../../kv/services/catalog/versions.ts";
+import { inForce } from "../../../../kv/engine/control/catalog_head.ts";
 import { commandLine, listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
 
 const startMs = Date.UTC(2026, 10, 20);

@@ -4,7 +4,7 @@ import OpenAI from "openai";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { BodyStyle } from "../../../support/body_style.ts";
 import { keepAliveMs } from "../../../../core/calls/stream/limits.ts";
-import { defaultFirstOutputMs } from "../../../../core/routing/health/limits.ts";
+import { defaultFirstOutputMs } from "../../../../core/catalog/entries/model.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
   chunk,

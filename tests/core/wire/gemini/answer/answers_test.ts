@@ -3,7 +3,7 @@ import { assert, assertEquals, assertThrows } from "../../../../support/assert.t
 import type { TokenUsage } from "../../../../../core/billing/tokens/token_usage.ts";
 import type { Json, JsonObject } from "../../../../../core/lib/json/json.ts";
 import { readAnswer } from "../../../../../core/wire/convert/answer_reading.ts";
-import { decodeProviderError } from "../../../../../core/wire/errors/errors.ts";
+import { decodeProviderError } from "../../../../../core/wire/convert/provider_errors.ts";
 import { readGeminiUsage } from "../../../../../core/wire/gemini/answer/usage.ts";
 import { convertedAnswer } from "../../conversion/converting.ts";
 import { streamed } from "../../conversion/streaming.ts";

@@ -4,10 +4,10 @@ import { ManualTime } from "../../../../support/manual_time.ts";
 import { seedCatalog } from "../../../../../kv/services/catalog/seed.ts";
 import {
   addVersion,
-  type CatalogHead,
   type CatalogVersion,
   readVersion,
 } from "../../../../../kv/services/catalog/versions.ts";
+import { type CatalogHead } from "../../../../../kv/engine/control/catalog_head.ts";
 import { commandLine } from "../../../../../kv/people/audit/operator_audit.ts";
 import type { KeyValueStore } from "../../../../../kv/engine/store/key_value_store.ts";
 import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
