@@ -1,11 +1,11 @@
 /**
  * The published outcome table: who pays for what, as one function for all paths.
  *
- * - Folder `core/billing/`: what calls cost: prices, believed usage, ceilings, the outcome table
- *   and the receipt.
- * - In: a provider's report, what the call itself proves, the price of the model.
- * - Out: a charge in µVND and the fields of a receipt.
- * - Never: moves money (`kv/wallet/` does), or rounds a sum of money through floating point.
+ * - Folder `core/billing/`: what calls cost: customers' prices, ceilings, the outcome table, and what providers
+ *   charge the operator.
+ * - In: the usage and the outcome of a call, the price of its model, the rate card of its route.
+ * - Out: a charge in µVND, the range to reserve, and the cost at the provider.
+ * - Never: moves money (`kv/money/wallet/` does), or rounds a sum of money through floating point.
  */
 import {
   type ReservedTool,

@@ -6,6 +6,13 @@
  * ProviderAccess} (credentials), {@linkcode CustomerLimits} (rate limits of single customers), {@linkcode Hedging} and
  * {@linkcode RecentCalls} (the public status). Clock and random numbers are injected, so tests and simulations decide
  * them.
+ *
+ * - Folder `core/routing/`: the order of routes: affinity, hedging, credentials, timeouts, and what threads tell each
+ *   other of it.
+ * - In: outcomes of attempts, switches of the operator, a clock and a source of random numbers.
+ * - Out: routes in their order, each with a transport and a credential; the status of models; an error if no route is
+ *   left.
+ * - Never: sends a request to a provider, or reads the store.
  */
 import { type Hedge, isRouteFault } from "../calls/attempts/attempt_loop.ts";
 import type { RouteAccess } from "../calls/exchange/chat_exchange.ts";

@@ -1,11 +1,10 @@
 /**
  * The paths of the API. Unknown paths answer 404 before anything asks for a key.
  *
- * - Folder `routes/api/`: the API under `/v1` and `/v1beta`: paths, admission, headers, logs, running calls.
+ * - Folder `routes/api/`: the API under `/v1` and `/v1beta`: which path leads to which endpoint.
  * - In: requests with an API key.
- * - Out: answers in the caller's style, one log line per call.
- * - Never: asks for a key before it knows the path (404 comes before 401), or logs a prompt, an
- *   answer or a key.
+ * - Out: answers in the caller's style, the status of the service.
+ * - Never: asks for a key before it knows the path (404 comes before 401), or logs a prompt, an answer or a key.
  */
 import { type Context, Hono } from "hono";
 import { cors } from "hono/cors";

@@ -1,11 +1,11 @@
 /**
  * Builds the dashboard from its pages. `mounting.ts` loads this file with the first request for a page.
  *
- * - Folder `routes/dashboard/`: the customer's pages, with what all of them share: texts, formats,
- *   forms, assets.
- * - In: requests of browsers.
- * - Out: HTML, fragments, CSV and assets.
- * - Never: imports `core/wire/` or `core/upstream/`: pages reach models only through the API.
+ * - Folder `routes/dashboard/`: the dashboard: its list of pages, and how they become an app.
+ * - In: the declarations of pages.
+ * - Out: one Hono app.
+ * - Never: imports `core/wire/`, `core/calls/` or `core/net/transport/`, here or below: pages reach models only
+ *   through the API.
  */
 import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";

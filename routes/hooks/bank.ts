@@ -8,7 +8,7 @@
  *
  * - Folder `routes/hooks/`: webhooks of providers of bank notices.
  * - In: signed notices.
- * - Out: notices in the intake of `kv/payments/`, and a status for the sender.
+ * - Out: notices in the intake of `kv/money/payments/`, and a status for the sender.
  * - Never: answers 200 for a genuine notice that was not written down.
  */
 import { Hono } from "hono";

@@ -1,4 +1,11 @@
-/** Makes the HTTP answers for errors. No other file does. */
+/**
+ * Makes the HTTP answers for errors. No other file does.
+ *
+ * - Folder `routes/http/`: what all HTTP parts share: callers, headers, queries, errors.
+ * - In: requests in any state, and errors.
+ * - Out: callers, checked parameters, answers for errors.
+ * - Never: imports another folder of `routes/` than `routes/http/body/`.
+ */
 import {
   errorBody,
   type ErrorStyle,

@@ -1,4 +1,12 @@
-/** Opens the catalogue of a store: takes `gateway.json` over where it counts, and follows the versions from then on. */
+/**
+ * Opens the catalogue of a store: takes `gateway.json` over where it counts, and follows the versions from then on.
+ *
+ * - Folder `routes/process/`: what a process opens and how it ends: the catalogue, master keys, log lines, cron,
+ *   signals.
+ * - In: the configuration, signals, schedules of the platform.
+ * - Out: an open catalogue, keys, signals to stop and to hurry.
+ * - Never: serves a request itself, or decides when a job runs.
+ */
 import {
   hasRealProvider,
   readCatalogIn,

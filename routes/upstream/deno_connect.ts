@@ -4,7 +4,7 @@
  * - Folder `routes/upstream/`: sockets and name servers of Deno for the drivers in `core/`.
  * - In: where to connect.
  * - Out: a `Connection`, addresses of a name.
- * - Never: decides which addresses are public: `core/media/` does.
+ * - Never: decides which addresses are public: `core/net/remote/` does.
  */
 import type { Connect, Connection } from "../../core/net/transport/connection.ts";
 import { UpstreamFailure } from "../../core/net/transport/transport.ts";

@@ -3,6 +3,11 @@
  *
  * A price per million tokens is kept in µVND per million tokens, so nothing is ever rounded per
  * token.
+ *
+ * - Folder `core/billing/money/`: sums of money in µVND, and how people write and read them.
+ * - In: texts of people and of operators, and amounts as `bigint`.
+ * - Out: exact amounts, and texts for pages, files and commands.
+ * - Never: passes an amount through a floating-point number, or knows what is paid for.
  */
 import { invariant } from "../../lib/base/assert.ts";
 

@@ -1,3 +1,13 @@
+/**
+ * The receipt of a call: what it used, at which prices, how each attempt ended, and what was charged.
+ *
+ * - Folder `core/billing/usage/`: the record of a call: tokens, uses of hosted tools, failures, and the receipt that
+ *   holds them.
+ * - In: a provider's report, and what the gateway counted itself.
+ * - Out: usage that can be believed, fees for hosted tools, receipts, and words for their failure codes.
+ * - Never: keeps a provider's message, which may repeat the prompt, or applies the prices of a whole call:
+ *   `core/billing/` does.
+ */
 import type { AccountId, ApiKeyId, RequestId } from "../../lib/ids/ids.ts";
 import type { ToolCharge } from "./hosted_tools.ts";
 import type { TokenUsage } from "../tokens/token_usage.ts";

@@ -2,11 +2,11 @@
  * Tries routes until one produces output. The client notices only the delay, the wallet has one reservation, and the
  * one receipt lists every attempt.
  *
- * - Folder `core/calls/`: the way of a call from its routes to its answer: attempts, hedging, the metered stream.
- * - In: a read request, the routes in their order, a transport for each.
- * - Out: the answer of one route, what was read of it, and every attempt for the receipt.
- * - Never: moves money (settlement is a function handed in), or changes to another route after the first output
- *   reached the client.
+ * - Folder `core/calls/attempts/`: attempts on routes: one after the other, two at once where hedging says so, and
+ *   their end.
+ * - In: the routes in their order, and a function that begins an attempt on one of them.
+ * - Out: the answer of one route, and every attempt for the receipt.
+ * - Never: moves money, or changes to another route after the first output reached the client.
  */
 import { withResolvers } from "../../lib/runtime/mod.ts";
 import type { Route } from "../../catalog/catalog.ts";

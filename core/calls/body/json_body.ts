@@ -1,4 +1,12 @@
-/** Parses a JSON request body into its value and the byte range of each top-level field. */
+/**
+ * Parses a JSON request body into its value and the byte range of each top-level field.
+ *
+ * - Folder `core/calls/body/`: request bodies as JSON or as forms: reading, changing fields in place, idempotency
+ *   keys.
+ * - In: the bytes of a body, and its headers.
+ * - Out: fields with their place in the bytes, changed bodies, references to pictures, refusals.
+ * - Never: decodes and rewrites a whole body to change a field, or copies a file to read a form.
+ */
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { decodeUtf8 } from "../../lib/bytes/decode_utf8.ts";
 import { holdsAscii } from "../../lib/bytes/holds_ascii.ts";

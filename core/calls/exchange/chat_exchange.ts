@@ -1,4 +1,12 @@
-/** Sends a chat call to one route: unchanged where the styles agree, converted where they differ. */
+/**
+ * Sends a chat call to one route: unchanged where the styles agree, converted where they differ.
+ *
+ * - Folder `core/calls/exchange/`: one chat call on one route: the request to the provider, and its answer in the
+ *   client's style.
+ * - In: a read request, the route with its transport and credential.
+ * - Out: an answer, whole or as a pipe, native or converted, with its usage; refusals that need no provider.
+ * - Never: chooses a route, or reserves, charges or settles.
+ */
 import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
 import type { Model, Route } from "../../catalog/catalog.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";

@@ -1,6 +1,11 @@
 /**
  * Answers of calls with an idempotency key, kept in memory for two minutes, so that a client that lost its connection
  * asks again and gets the same bytes. They are not stored; an answer that does not fit is not kept.
+ *
+ * - Folder `core/calls/replay/`: answers that are kept for repeated requests with an idempotency key.
+ * - In: the bytes of an answer as they leave.
+ * - Out: the same bytes again, for two minutes.
+ * - Never: writes an answer to the store, or keeps more bytes than its bounds allow.
  */
 import { type BufferedBytes, type ByteBounds, ByteBudget } from "../../lib/bytes/byte_budget.ts";
 import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";

@@ -2,10 +2,12 @@
  * Reads what the gateway must know of a chat request, in each style. All other fields pass unread,
  * unknown ones too: checking them is up to the provider.
  *
- * - Folder `core/calls/request/`: requests as they come in and as they go out to a provider.
- * - In: the body as bytes, headers, the route that was chosen.
- * - Out: what the gateway must know of the request, refusals, and the request for the provider.
- * - Never: writes a prompt to a store or a log; what it keeps in memory is bounded.
+ * - Folder `core/calls/request/`: requests of chat calls as they come in: what the gateway must know of them, in each
+ *   style.
+ * - In: a parsed body, and the style of its endpoint.
+ * - Out: the fields that routing, prices and capabilities need, the features that cost extra, refusals.
+ * - Never: builds the request to a provider, or writes a prompt to a store or a log; what it keeps in memory is
+ *   bounded.
  */
 import type { Style } from "../../wire/contract/contract.ts";
 import { type ErrorCode, GatewayError } from "../../lib/errors/errors.ts";

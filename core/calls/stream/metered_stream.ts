@@ -28,6 +28,12 @@
  *
  * What the ends have in common is `#release`: settle, then release the last bytes. If settling fails, the stream ends
  * with an error or a broken connection, so that no client sees a complete answer that has no receipt.
+ *
+ * - Folder `core/calls/stream/`: answer streams on their way to the client: forwarded, metered, settled, also begun
+ *   before a route has answered.
+ * - In: the started stream of a route with its pipe, the bounds of the call, and a function that settles.
+ * - Out: bytes for the client; one settlement.
+ * - Never: releases the last event of an answer before the call is settled, or reads ahead of its client.
  */
 import type { ByteSink, ByteSource } from "../../lib/bytes/byte_source.ts";
 import type { PieceReceiver } from "../../net/transport/transport.ts";

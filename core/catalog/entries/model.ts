@@ -1,4 +1,13 @@
-/** The types of the catalogue's entries: a model and the routes to it. */
+/**
+ * The types of the catalogue's entries: a model and the routes to it.
+ *
+ * - Folder `core/catalog/entries/`: the shapes of the catalogue's entries: models, routes, prices, costs, rate
+ *   limits, video rules, ways to authenticate.
+ * - In: parts of `gateway.json`.
+ * - Out: their schemas and types, and what is wrong within one entry.
+ * - Never: checks one entry against another (`core/catalog/` does), or contains the price or the model of an
+ *   operator.
+ */
 import type { CataloguePrice } from "../../billing/price.ts";
 import type { RateCard } from "../../billing/rate_card.ts";
 import type { BillableFeature } from "../../wire/contract/features.ts";

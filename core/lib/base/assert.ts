@@ -1,4 +1,12 @@
-/** Assertions about the program's own state. */
+/**
+ * Assertions about the program's own state.
+ *
+ * - Folder `core/lib/base/`: small helpers that every layer uses: assertions, exhaustive tables, CSV, error lines,
+ *   histograms, shared bounds.
+ * - In: values of the language.
+ * - Out: values, texts and types.
+ * - Never: imports anything.
+ */
 
 /** The error for a bug in the program. Never used for bad input or a failing provider. */
 export class InvariantError extends Error {

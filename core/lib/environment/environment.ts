@@ -1,4 +1,11 @@
-/** Reads environment variables for every part of the configuration. */
+/**
+ * Reads environment variables for every part of the configuration.
+ *
+ * - Folder `core/lib/environment/`: settings as text: variables, numbers, addresses, secrets.
+ * - In: environment variables as values.
+ * - Out: parsed settings, or every problem with them.
+ * - Never: reads the environment of the process, or repeats a secret in the text of a problem.
+ */
 import { z } from "zod";
 
 /** Environment variables by their names. */

@@ -5,12 +5,11 @@
  * Messages-style clients `request_id`. {@linkcode errorBody} is the only place that turns an error
  * into wire form.
  *
- * - Folder `core/`: the rules of the gateway on Web standards alone; its own two files hold the
- *   table of errors and the shared bounds.
- * - In: codes and causes of failures, from every layer.
+ * - Folder `core/lib/errors/`: errors of the gateway: their table, their wire form, and the bounds within which JSON
+ *   is parsed.
+ * - In: codes and causes of failures from every layer; JSON as it is scanned.
  * - Out: `GatewayError` values, and error bodies in each wire style.
- * - Never: imports another layer, Hono or Node, or calls Deno: `deno task check` types `core/`
- *   without Deno.
+ * - Never: writes the cause of a failure into the body of an error.
  */
 import type { JsonObject } from "../json/json.ts";
 import { defined } from "../base/defined.ts";

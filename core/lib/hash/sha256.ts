@@ -1,4 +1,11 @@
-/** SHA-256, for indexes by content and for secrets with enough entropy of their own. */
+/**
+ * SHA-256, for indexes by content and for secrets with enough entropy of their own.
+ *
+ * - Folder `core/lib/hash/`: hashes: SHA-256, CRC-32, and a short fingerprint that is computed synchronously.
+ * - In: texts and bytes.
+ * - Out: hashes as bytes, numbers or text.
+ * - Never: hashes passwords: `routes/auth/` does.
+ */
 import { encodeHex } from "../runtime/mod.ts";
 
 /** Computes the hash of bytes, or of a text in UTF-8. */

@@ -3,11 +3,10 @@
  *
  * All are made of `[a-z0-9_]`, so they are safe in a URL path, a header and a log line.
  *
- * - Folder `core/lib/`: general-purpose parts that know nothing of a gateway, in folders by
- *   subject.
- * - In: values of the language and of Web standards.
- * - Out: ids, hashes, CSV, error lines, invariants.
- * - Never: knows calls, money or wire styles; the files at this level import `runtime/` at most.
+ * - Folder `core/lib/ids/`: branded identifiers that sort by time.
+ * - In: the kind of an id and a time, or text that may be an id.
+ * - Out: new ids, checked ids, the time of an id.
+ * - Never: takes text for an id of a kind without checking its form.
  */
 declare const brand: unique symbol;
 type Branded<Name extends string> = string & { readonly [brand]: Name };

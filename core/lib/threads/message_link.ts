@@ -3,6 +3,11 @@
  * that wakes a sleeping thread costs some 80 µs of CPU, one more call within it two.
  *
  * Both sides run the same build, so that the types of calls and answers hold without a check.
+ *
+ * - Folder `core/lib/threads/`: calls between two threads of a process.
+ * - In: a port, and the services of either side.
+ * - Out: promises of answers; one message for what a turn of the event loop sends.
+ * - Never: checks the types of what arrives: both sides run the same build.
  */
 
 /** The part of a message port that is used here. */

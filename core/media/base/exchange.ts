@@ -3,11 +3,11 @@
  * decides what commits the call to a route: a whole answer, the first bytes of audio, an accepted
  * task.
  *
- * - Folder `core/media/`: what images, speech and videos share: request fields, forms, references,
- *   guarded fetching.
- * - In: bodies as JSON or forms, and URLs that clients name.
- * - Out: read fields, bodies for providers, fetched bytes, refusals.
- * - Never: fetches for a client from an address that is not public (`guarded_connect.ts`).
+ * - Folder `core/media/base/`: what calls that are not chat share: the exchange on one route, lists of results,
+ *   errors, charges by input.
+ * - In: a read request, and one route with its access.
+ * - Out: the answer as far as it commits the call, and what it costs.
+ * - Never: settles the call (`routes/api/call/` does), or knows the fields of one endpoint.
  */
 import { answered, type AttemptTime } from "../../calls/attempts/attempt.ts";
 import { type CallControl, stopError } from "../../calls/attempts/call_control.ts";

@@ -8,9 +8,8 @@
  *    └────────────┴─┴──────> cancelled   refund if the provider had not started
  * ```
  *
- * - Folder `core/media/video/`: video tasks: rules of models, provider adapters as data, states and
- *   what follows from them.
- * - In: requests, answers of providers to submits and polls.
+ * - Folder `core/media/video/`: video tasks: requests, provider adapters applied, states and what follows from them.
+ * - In: requests, the rules of their model, answers of providers to submits and polls.
  * - Out: requests for providers, the next state of a task, and what is charged or refunded.
  * - Never: polls or stores; `kv/services/videos/` does.
  */

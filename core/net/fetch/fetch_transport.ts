@@ -1,4 +1,11 @@
-/** The `fetch` driver, for providers behind a proxy or with HTTP/2 only. It costs several times the CPU of `http1/`. */
+/**
+ * The `fetch` driver, for providers behind a proxy or with HTTP/2 only. It costs several times the CPU of `http1/`.
+ *
+ * - Folder `core/net/fetch/`: the transport on `fetch`, for providers behind a proxy or with HTTP/2 only.
+ * - In: an `UpstreamRequest`, and a `fetch` function.
+ * - Out: an `UpstreamExchange`: response head and body, or a failure as a value.
+ * - Never: follows a redirect, or waits for a peer without a deadline.
+ */
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import { invariant } from "../../lib/base/assert.ts";
 import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";

@@ -4,6 +4,11 @@
  * Bounds: public addresses at every hop (`guarded_connect.ts`), few redirects, few bytes, little
  * time, and the first bytes must be those of the expected type. No cookie, credential or header of
  * the client is sent.
+ *
+ * - Folder `core/net/remote/`: addresses that clients name: checking them, and fetching what is there.
+ * - In: URLs from requests, and functions that resolve and connect.
+ * - Out: fetched bytes of a known type, or the reason for a refusal.
+ * - Never: connects to an address that is not public, or sends a cookie, credential or header of the client.
  */
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import type { ByteCounter } from "../../lib/bytes/byte_budget.ts";

@@ -1,9 +1,9 @@
 /**
  * The interface between calls and the drivers that reach providers.
  *
- * - Folder `core/upstream/`: the interface of every driver that reaches a provider, and the driver
- *   on `fetch`.
- * - In: an `UpstreamRequest` and a signal or deadline to stop it.
+ * - Folder `core/net/transport/`: the interface of every driver that reaches a provider, and reading bodies through
+ *   it.
+ * - In: an `UpstreamRequest`, and a signal or deadline to stop it.
  * - Out: an `UpstreamExchange`: head and body of the answer, or a failure as a value.
  * - Never: knows wire styles, models or money.
  */

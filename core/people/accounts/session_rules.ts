@@ -1,8 +1,8 @@
 /**
  * Decides when a session ends. Pure; the store is `kv/people/accounts/sessions.ts`.
  *
- * - Folder `core/accounts/`: the rules of accounts: addresses, passwords, secret tokens, the life
- *   of a session.
+ * - Folder `core/people/accounts/`: the rules of accounts: addresses, passwords, secret tokens, the life of a
+ *   session.
  * - In: what people type, and times.
  * - Out: normalized values, verdicts, new tokens and their hashes.
  * - Never: reads or writes the store; `kv/people/accounts/` does.

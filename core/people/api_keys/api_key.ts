@@ -4,11 +4,11 @@
  * The checksum is public: with it mistyped and invented keys are refused without reading the store,
  * and secret scanners recognise keys of the gateway.
  *
- * - Folder `core/people/api_keys/`: the form of API keys, how they are sealed at rest, and the address
- *   ranges that owners allow.
+ * - Folder `core/people/api_keys/`: the form of API keys, how they are sealed at rest, and the address ranges that
+ *   owners allow.
  * - In: key texts, master keys, addresses.
  * - Out: new keys, hashes, masked and sealed texts, verdicts.
- * - Never: writes a key anywhere; `kv/api_keys/` stores its hash and its sealed text.
+ * - Never: writes a key anywhere; `kv/people/api_keys/` stores its hash and its sealed text.
  */
 import { sha256Hex } from "../../lib/hash/sha256.ts";
 

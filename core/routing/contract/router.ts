@@ -1,10 +1,11 @@
 /**
  * The interface between calls and routing.
  *
- * - Folder `core/routing/`: which routes are tried in which order: health, breakers, credentials, affinity, uptime.
- * - In: outcomes of attempts, switches of the operator, a clock and a source of random numbers.
- * - Out: routes in their order with a credential, the status of models, or an error when none is left.
- * - Never: sends a request, or reads the store.
+ * - Folder `core/routing/contract/`: the interface between calls and routing, and the state of it that the threads of
+ *   a process share.
+ * - In: the model of a call, and the outcomes of attempts.
+ * - Out: types, and the rests of customers who were limited on a route.
+ * - Never: orders routes, or gathers what other threads should know: `core/routing/` does.
  */
 import type { RouteAccess } from "../../calls/exchange/chat_exchange.ts";
 import type { Hedge } from "../../calls/attempts/attempt_loop.ts";

@@ -2,6 +2,12 @@
  * The health of one route for one operation: its breaker, its speed, and whether it hangs.
  *
  * Pure: time and random numbers are parameters, so that a simulation can run a million calls in seconds.
+ *
+ * - Folder `core/routing/health/`: the health of one route: its breaker, speed, credentials, and customers who use up
+ *   its rate.
+ * - In: how attempts ended, with times and random numbers as parameters.
+ * - Out: verdicts: whether a route or a credential rests, and for how long.
+ * - Never: reads a clock or draws a random number itself; it imports no other folder.
  */
 import { Breaker, type BreakerEvidence, type BreakerState, type SharedBreaker } from "./breaker.ts";
 import type { SharedEvidence } from "./evidence.ts";

@@ -1,4 +1,11 @@
-/** Counts how many calls of each model were answered, by hour, for the public uptime. Counts do not say who called. */
+/**
+ * Counts how many calls of each model were answered, by hour, for the public uptime. Counts do not say who called.
+ *
+ * - Folder `core/routing/history/`: counts of calls by model, hour and day, for the public uptime and history.
+ * - In: how calls ended, and how fast they were.
+ * - Out: counts that can be added, shares of answered calls, quantiles.
+ * - Never: says who called, or reads the store: `kv/services/status/` keeps the counts.
+ */
 
 /** Calls of one model in one hour. */
 export interface AvailabilityCount {

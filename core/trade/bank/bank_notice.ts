@@ -1,11 +1,10 @@
 /**
  * One movement on the operator's bank account, from any source.
  *
- * - Folder `core/payments/`: top-ups by bank transfer: order codes, VietQR, notices of banks,
- *   statements.
- * - In: signed notices, statement files, memos, the operator's settings.
- * - Out: bank notices, order codes found in memos, verdicts on repeated notices.
- * - Never: credits a wallet (`kv/payments/` does), or corrects a misspelt order code.
+ * - Folder `core/trade/bank/`: top-ups by bank transfer: order codes, VietQR, notices of banks and their signatures.
+ * - In: signed notices, memos, the operator's accounts.
+ * - Out: bank notices, order codes, QR texts.
+ * - Never: credits a wallet (`kv/money/payments/` does), or corrects a misspelt order code.
  */
 import { microVndPerVnd, parseVnd } from "../../billing/money/micro_vnd.ts";
 import type { BankTime } from "./bank_time.ts";

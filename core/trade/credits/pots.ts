@@ -7,7 +7,7 @@
  * - Folder `core/trade/credits/`: credit that an operator gives: pots, campaigns, voucher codes.
  * - In: amounts, times, what an operator or a customer typed.
  * - Out: what is left of each pot, verdicts on campaigns, codes.
- * - Never: moves money; `kv/credits/` and `kv/money/ledger/` do.
+ * - Never: moves money; `kv/money/credits/` and `kv/money/ledger/` do.
  */
 import { invariant } from "../../lib/base/assert.ts";
 import type { LedgerId } from "../../lib/ids/ids.ts";

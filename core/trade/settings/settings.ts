@@ -1,6 +1,11 @@
 /**
  * Reads the operator's settings for top-ups and invoices from the environment; returns all problems
  * at once.
+ *
+ * - Folder `core/trade/settings/`: the settings of top-ups and invoices.
+ * - In: environment variables as values.
+ * - Out: `TopupSettings`, or every problem at once.
+ * - Never: chooses a tax rate: the operator's accountant decides.
  */
 import { z } from "zod";
 import {

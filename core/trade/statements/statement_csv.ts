@@ -1,6 +1,11 @@
 /**
  * Reads a bank's statement export as notices: the second (or only) source if no webhook has
  * reported a movement.
+ *
+ * - Folder `core/trade/statements/`: statements of banks, and comparing what they report with notices that are known.
+ * - In: the CSV export of a bank, memos, amounts as people type them.
+ * - Out: bank notices, order codes found in memos, verdicts on movements that were reported twice.
+ * - Never: corrects a misspelt order code, or credits a wallet.
  */
 import { parseWrittenAmount } from "../../billing/money/read_amount.ts";
 import { encodeHex } from "../../lib/runtime/mod.ts";

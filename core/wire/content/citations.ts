@@ -1,4 +1,12 @@
-/** Web sources of a text as Chat and Responses write them: a URL, a title, and a place in the text. */
+/**
+ * Web sources of a text as Chat and Responses write them: a URL, a title, and a place in the text.
+ *
+ * - Folder `core/wire/content/`: pieces of content that several styles write in the same way: web sources, data URLs,
+ *   moderation, service tiers.
+ * - In: members of one style's JSON, or of the typed form.
+ * - Out: the same piece for another style.
+ * - Never: imports the folder of a style.
+ */
 import type { Json, JsonObject } from "../../lib/json/json.ts";
 import type { Citation, TextSpan } from "../conversation/mod.ts";
 

@@ -1,6 +1,12 @@
 /**
  * Types that the rest of the gateway uses for wire styles. All implementations are pure and synchronous: bytes and JSON
  * in, bytes and JSON out. Each style has a folder of its own; `stream/dialects.ts` finds it by name.
+ *
+ * - Folder `core/wire/contract/`: what the gateway and the styles agree on: styles, capabilities, warnings, pipes,
+ *   bounds of an answer.
+ * - In: the names of styles and features, and the capabilities of a route.
+ * - Out: types, resolved capabilities, lists of what was dropped.
+ * - Never: imports another folder of `core/wire/`.
  */
 import type { GatewayError } from "../../lib/errors/errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";

@@ -1,6 +1,12 @@
 /**
  * Converts requests and whole answers from one wire style to another. If both sides have the same style, bytes pass
  * unconverted and this module is not involved. For streams see `convert_stream.ts`.
+ *
+ * - Folder `core/wire/convert/`: conversion between any two styles, through the typed form: requests, answers,
+ *   streams, errors of providers.
+ * - In: bytes and JSON in one style, and the capabilities of the route.
+ * - Out: the same in another style, with every field named that could not be carried.
+ * - Never: keeps anything beyond its call, or converts through a third style.
  */
 import { invariant } from "../../lib/base/assert.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";

@@ -5,11 +5,11 @@
  * All methods are pure and synchronous. Inside a dialect a wrong field throws a `GatewayError` that names the field;
  * `convert.ts` turns it into a value.
  *
- * - Folder `core/wire/stream/`: the table of styles, native and converting pipes, the client's name
- *   of the model, the order of blocks.
- * - In: upstream bytes, piece by piece.
- * - Out: client bytes, and the usage and state read on the way.
- * - Never: awaits, or lets an answer that was cut look complete: its stream ends with an error event.
+ * - Folder `core/wire/stream/`: what the streams of all styles share: the interface of a style, reading usage, the
+ *   client's name of the model, the order of blocks.
+ * - In: upstream bytes, piece by piece, and events of a conversation.
+ * - Out: client bytes, events in a legal order, usage and state of an answer.
+ * - Never: awaits, or imports the folder of a style.
  */
 import type { ToolUses } from "../../billing/usage/hosted_tools.ts";
 import type { JsonObject } from "../../lib/json/json.ts";

@@ -5,6 +5,12 @@
  * It is polled and not watched: a watch misses writes of another process to a local file, and may
  * stall silently on a remote store. Without a recent successful poll the state counts as stale. While
  * no call needs it, it is hardly polled, and the next call reads it first.
+ *
+ * - Folder `kv/engine/control/`: the state that all instances share within two seconds: epoch of keys, switches, head
+ *   of the catalogue.
+ * - In: polls of three rows, and changes by callers.
+ * - Out: the last state that was read, and whether it is stale.
+ * - Never: watches rows: a watch misses writes of another process. It polls.
  */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";

@@ -2,10 +2,10 @@
  * Opens the store. Only one process may have a local file open: two would starve each other until
  * the database reports "locked".
  *
- * - Folder `kv/store/`: the store itself: opening it, deadlines of its calls, check-and-set, batch
- *   rows.
+ * - Folder `kv/engine/opening/`: opening the store: which engine a location means, its deadlines, the version of its
+ *   schema.
  * - In: the location of the store, a clock.
- * - Out: an open store, or the reason why it cannot be opened.
+ * - Out: an open store with its rows up to date, or the reason why it cannot be opened.
  * - Never: waits for the store without end, or opens a local file that another process has open.
  */
 import { dirname } from "node:path";

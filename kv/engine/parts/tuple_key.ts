@@ -2,6 +2,12 @@
  * Encodes keys so that the order of their bytes is the order of the keys, as Deno KV and FoundationDB's tuple layer do
  * (https://github.com/apple/foundationdb/blob/main/design/tuple.md). Engines without tuples of their own keep rows
  * under these bytes.
+ *
+ * - Folder `kv/engine/parts/`: what engines share: encoded keys and values, ranges, pages, collected commits,
+ *   snapshots, watching commits.
+ * - In: keys, values and selectors of calls of {@linkcode KeyValueStore}.
+ * - Out: bytes in the order of the keys, ranges and cursors, every row as of one moment.
+ * - Never: opens a store, or interprets the value of a row.
  */
 
 /** Type codes of the tuple layer. */

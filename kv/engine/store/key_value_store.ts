@@ -5,6 +5,12 @@
  * An engine is atomic and strictly serializable for {@linkcode KeyValueStore.atomic}: of two commits that check the
  * same row, one sees what the other wrote. Rows sort by the tuple encoding of their keys. A call that rejects may still
  * take effect, since an answer can be lost after the commit; callers decide by rereading, never by the error.
+ *
+ * - Folder `kv/engine/store/`: the one interface of the store, and the ways to use it: check-and-set, batch rows,
+ *   reading ahead, deadlines.
+ * - In: an open store of any engine.
+ * - Out: commits that are repeated within a bound, pages of rows, notices of changes, errors as one of a few kinds.
+ * - Never: names an engine, or decides from an error whether a commit took effect.
  */
 
 /** KV keys of one `getMany`: the store's own bound. */

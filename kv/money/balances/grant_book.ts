@@ -7,11 +7,6 @@
  * lease row may lack charges of the last seconds, which then count at the next movement. Leases are read
  * after the wallet, and money moves between the two only with a new version of the wallet; so the sum is
  * never too small, and does not grow from one movement to the next.
- *
- * - Folder `kv/credits/`: credit that operators give: campaigns, grants and their books, expiry.
- * - In: acts of operators, sign-ups, the time.
- * - Out: lines of the ledger with what belongs to them, what is left of each grant.
- * - Never: gives more than the budget of a campaign, or takes back more than is left of a grant.
  */
 import {
   addGrant,

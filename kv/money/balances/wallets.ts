@@ -4,6 +4,11 @@
  * it.
  *
  * A missing row is an empty wallet: creating an account writes nothing here.
+ *
+ * - Folder `kv/money/balances/`: the rows that hold money: wallets, leases of instances, grant books.
+ * - In: rows of an account, and movements that callers commit.
+ * - Out: balances, checks and writes for the commit of a movement, what is left of each grant.
+ * - Never: sets a wallet whose version the commit does not check, or lets it owe more than its limit.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";

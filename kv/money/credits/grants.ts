@@ -2,6 +2,11 @@
  * Gives credit from a campaign: the line of the ledger, the pots of the account, the sums of the campaign
  * and the number of grants per account change in one commit, which checks the campaign as it was read. So
  * grants on several instances at once never exceed the budget.
+ *
+ * - Folder `kv/money/credits/`: credit that operators give: campaigns, grants, sign-ups, bonuses, vouchers, expiry.
+ * - In: acts of operators, sign-ups, codes that customers type, the time.
+ * - Out: lines of the ledger with the grants that they made or ended, figures of campaigns.
+ * - Never: gives more than the budget of a campaign, or takes back more than is left of a grant.
  */
 import {
   type Campaign,

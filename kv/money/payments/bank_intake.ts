@@ -2,7 +2,7 @@
  * Takes all bank notices in: from webhooks, polled lists, statements and staff. A notice is stored
  * first and matched right after; if that fails, the sweep matches it.
  *
- * - Folder `kv/payments/`: top-ups: orders, the journal of bank notices, matching, review, checks.
+ * - Folder `kv/money/payments/`: top-ups: orders, the journal of bank notices, matching, review, checks.
  * - In: notices from every source, orders of customers, decisions of operators.
  * - Out: credits in the ledger, notices with their states, mails in the outbox.
  * - Never: credits a notice outside the commit that changes its state, or before it was stored.

@@ -3,8 +3,7 @@
  * account find it through the index, or for about a second through the batch row of its commit; the
  * functions here read both.
  *
- * - Folder `kv/receipts/`: receipts, their index by account, and the sums per day that are derived
- *   from them.
+ * - Folder `kv/money/receipts/`: receipts, their index by account, and the sums per day that are derived from them.
  * - In: the batch rows of settlements.
  * - Out: receipts by id and by account, usage per day, key and model.
  * - Never: moves money: the sums can be deleted and built again.

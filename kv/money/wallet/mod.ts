@@ -4,12 +4,12 @@
  * ends. `instance_lease.ts`, `lease_book.ts`, `transfers.ts` and `settlements.ts` describe the
  * mechanism.
  *
- * - Folder `kv/wallet/`: wallets of customers: leases, reservations, settlement, and the recovery
- *   of money from dead instances.
- * - In: reservations before calls, receipts after them, adjustments of operators.
+ * - Folder `kv/money/wallet/`: the wallet engine: reservations, settlement, balances, and the recovery of money from
+ *   dead instances.
+ * - In: reservations before calls, receipts after them, and a timer for the work that follows.
  * - Out: money reserved or refused, durable settlements, balances.
- * - Never: sets a balance (there are only movements), or settles on a lease without checking the
- *   instance lease in the same commit.
+ * - Never: sets a balance (there are only movements), or settles on a lease without checking the instance lease in
+ *   the same commit.
  */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";

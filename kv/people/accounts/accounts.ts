@@ -2,12 +2,11 @@
  * Creates, reads and changes accounts: the persons. Money, keys and receipts are stored elsewhere
  * and outlast the person; `account_credentials.ts` has what they sign in with.
  *
- * - Folder `kv/people/accounts/`: rows of people: accounts, credentials, sessions, mailed tokens, second
- *   factors, rate limits.
- * - In: account ids, hashes and verdicts from `core/accounts/`, the time.
+ * - Folder `kv/people/accounts/`: rows of people: accounts, credentials, sessions, mailed tokens, second factors,
+ *   rate limits.
+ * - In: account ids, hashes and verdicts from `core/people/accounts/`, the time.
  * - Out: accounts and sessions, or the reason for a refused change.
- * - Never: moves money, or stores a password or token other than as a hash, or a second factor
- *   unsealed.
+ * - Never: moves money, or stores a password or token other than as a hash, or a second factor unsealed.
  */
 import type { Locale } from "../../../core/lib/base/locale.ts";
 import type { AccountRateLimits } from "../../../core/limits/subjects.ts";

@@ -1,11 +1,10 @@
 /**
  * Keeps the audit log of operators. Each act writes its line in the same commit.
  *
- * - Folder `kv/operators/`: acts of operators: audit log, authority, approvals, and switches that
- *   all instances share.
- * - In: acts of operators, polls of instances.
- * - Out: rows of the log, decisions, the current switches.
- * - Never: commits an act of an operator without its audit line in the same commit.
+ * - Folder `kv/people/audit/`: the audit log of operators.
+ * - In: an act: who, what, why, and the money that it moved.
+ * - Out: a line for the commit of the act, and lists of lines.
+ * - Never: changes or deletes a line.
  */
 import { type AccountId, type AuditId, newId } from "../../../core/lib/ids/ids.ts";
 import type { BankSource } from "../../../core/trade/bank/bank_notice.ts";

@@ -3,6 +3,11 @@
  * to a sum per operator, account and direction within 24 hours. The commit that moves the money
  * checks and rewrites the row with that sum, so two simultaneous acts cannot both pass under a
  * limit that allows only one.
+ *
+ * - Folder `kv/people/operators/`: what operators may do, and acts that move no money: switches, announcements.
+ * - In: an operator, an act, what that operator has moved alone within a day.
+ * - Out: verdicts on acts, switches, announcements, each with its audit line.
+ * - Never: moves money, or lets two acts at once pass under a limit that allows only one.
  */
 import { mailboxOf } from "../../../core/people/accounts/mailbox.ts";
 import type { Account } from "../accounts/accounts.ts";

@@ -4,10 +4,12 @@
  * It runs only while calls count against limits, in the background: no call waits for it. Each instance writes pages of
  * its own, so that writers never compete, and reads those of all.
  *
- * - Folder `kv/services/limits/`: rate limits that hold over several instances.
- * - In: the book of this process, pages of other instances.
- * - Out: pages of this instance; the sums of others in the book.
- * - Never: makes a call wait, or writes while no call counts against a limit.
+ * - Folder `kv/services/limits/`: limits of customers in the store: rate limits over several instances, and the
+ *   spending limits of keys.
+ * - In: the book of this process, pages of other instances, reservations and charges under a key.
+ * - Out: pages of this instance, the sums of others in the book, money within the limit of a key or a refusal.
+ * - Never: makes a call wait for the rates of other instances, or writes pages while no call counts against a rate
+ *   limit.
  */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Timer } from "../../../core/lib/time/deadlines.ts";

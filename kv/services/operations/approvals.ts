@@ -1,6 +1,12 @@
 /**
  * Handles acts above a limit, which wait for a second operator. The approval and the act are one
  * commit.
+ *
+ * - Folder `kv/services/operations/`: acts of operators on money: adjustments, approval by a second operator,
+ *   dossiers, figures.
+ * - In: decisions of operators, with the mark of the facts that they have seen.
+ * - Out: movements with their audit lines, requests that wait, dossiers, sums of the service.
+ * - Never: sets a balance, or commits an approval apart from the act that it allows.
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { type ApprovalId, newId } from "../../../core/lib/ids/ids.ts";

@@ -1,5 +1,10 @@
 /**
  * Stores the availability of the last day for all instances: each writes a row of its own per hour.
+ *
+ * - Folder `kv/services/status/`: counts of answered calls in the store, by hour and by day.
+ * - In: counts of this process.
+ * - Out: counts of all instances.
+ * - Never: stores who called.
  */
 import type { InstanceId } from "../../../core/lib/ids/ids.ts";
 import type { AvailabilityCounts } from "../../../core/routing/history/availability.ts";

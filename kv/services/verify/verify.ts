@@ -22,12 +22,12 @@
  * Accounts that keep changing are reported as `moving`: they are neither verified nor wrong. The
  * totals are those of the scan, and exact only if nothing changes.
  *
- * - Folder `kv/verify/`: verification of a whole store, and its export.
+ * - Folder `kv/services/verify/`: verification of a whole store, its checkpoints, and its export.
  * - In: a store, also one in use.
- * - Out: a report with every problem, checkpoints of the days that are right, or records as JSON
- *   lines without secrets.
- * - Never: changes what it verifies; it writes checkpoints, and copies of ledger lines that an
- *   earlier release left out.
+ * - Out: a report with every problem, checkpoints of the days that are right, or records as JSON lines without
+ *   secrets.
+ * - Never: changes what it verifies; it writes checkpoints, and copies of ledger lines that an earlier release left
+ *   out.
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";

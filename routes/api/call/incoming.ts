@@ -1,4 +1,12 @@
-/** The first steps of every API call: maintenance, authentication, reading the body. */
+/**
+ * The first steps of every API call: maintenance, authentication, reading the body.
+ *
+ * - Folder `routes/api/call/`: what calls of every kind share: authentication, admission, reservation, idempotency,
+ *   headers, settlement.
+ * - In: requests whose path is known, and the outcome of their attempts.
+ * - Out: an admitted call with its reservation; one settlement with one receipt; answers with their headers.
+ * - Never: settles a call twice, or reads the wire format of an endpoint.
+ */
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
 import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";

@@ -1,5 +1,10 @@
 /**
  * Everything the API needs, built once in `routes/server/assembly/assemble.ts`, with clock, network, store and random numbers.
+ *
+ * - Folder `routes/api/gateway/`: the services that the API needs, and what is known of running calls.
+ * - In: the parts that `routes/server/assembly/` opened.
+ * - Out: one `Gateway`; the calls in flight, their keys, their refunds.
+ * - Never: opens a store, or reads the environment.
  */
 import type { AnswerBudget } from "../../../core/lib/bytes/answer_budget.ts";
 import type { BodyBudget } from "../../../core/lib/bytes/body_budget.ts";

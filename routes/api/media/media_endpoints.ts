@@ -1,4 +1,11 @@
-/** The paths of everything but chat and lists of models. */
+/**
+ * The paths of everything but chat and lists of models.
+ *
+ * - Folder `routes/api/media/`: everything but chat and lists of models: which path leads to which endpoint.
+ * - In: a path and a method.
+ * - Out: the endpoint, loaded with its first call.
+ * - Never: imports an endpoint at the start.
+ */
 import type { Reply } from "../../../core/net/http1/server/reply.ts";
 import type { Context } from "hono";
 import { loadedOnce } from "../../../core/lib/base/loaded_once.ts";

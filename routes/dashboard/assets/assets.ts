@@ -2,6 +2,11 @@
  * Serves style sheets and scripts from memory, under names that contain their hash: browsers may cache them for ever,
  * and a new version has a new name. They are text imports, so a fresh install needs no build step, no CDN and no
  * permission to read files.
+ *
+ * - Folder `routes/dashboard/assets/`: style sheets, scripts and icons, as they are served.
+ * - In: files of the folders below and of packages, as text.
+ * - Out: responses under names that contain a hash.
+ * - Never: reads a file when a request comes, or loads anything from another host.
  */
 import { createHash } from "node:crypto";
 import { gzipSync } from "node:zlib";

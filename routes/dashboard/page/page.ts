@@ -1,6 +1,12 @@
 /**
  * Declares a page of the dashboard: once, in its own file, with its navigation entry and its handlers. `pages.ts` lists
  * the declarations; the paths of pages are derived from the handlers.
+ *
+ * - Folder `routes/dashboard/page/`: how a page is declared, and what every page gets: dependencies, visitor,
+ *   navigation, posted forms.
+ * - In: declarations of pages, and requests of browsers.
+ * - Out: mounted handlers, types, the fields of forms, the entry of a path in the navigation.
+ * - Never: renders a whole document, or reads the store.
  */
 import type { Hono } from "hono";
 import type { NavigationEntry } from "./navigation.ts";

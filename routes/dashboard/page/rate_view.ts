@@ -1,11 +1,4 @@
-/**
- * Finds the rate limits of an account and its keys, with what is used of them now, for pages.
- *
- * - Folder `routes/dashboard/rate_limits/`: rate limits on pages of customers and operators.
- * - In: an account, a key, what the operator and the owner of the key have set.
- * - Out: tables of limits and use, fields of forms and what was typed into them.
- * - Never: admits or refuses a call.
- */
+/** Finds the rate limits of an account and its keys, with what is used of them now, for pages. */
 import type { Model } from "../../../core/catalog/catalog.ts";
 import type { RateBook } from "../../../core/limits/rate_book.ts";
 import type { RateLimitName, RateScope, RateSubject } from "../../../core/limits/rate_limits.ts";

@@ -1,13 +1,4 @@
-/**
- * The visitor of a page: what every page, layout and form needs to know.
- *
- * - Folder `routes/dashboard/visitor/`: who is looking at a page: cookies, sessions, CSRF,
- *   language, security headers.
- * - In: the request of a browser.
- * - Out: the visitor in the context of the request, or a refusal.
- * - Never: reads money or API keys: of the store it imports `kv/people/accounts/`, and announcements of
- *   `kv/operators/`, only.
- */
+/** The visitor of a page: what every page, layout and form needs to know. */
 import type { Announcement } from "../../../kv/people/operators/announcements.ts";
 import type { Account } from "../../../kv/people/accounts/accounts.ts";
 import type { Session } from "../../../core/people/accounts/session_rules.ts";

@@ -1,4 +1,12 @@
-/** Chooses between Vietnamese and English. Each page keeps its own texts beside its markup. */
+/**
+ * Chooses between Vietnamese and English. Each page keeps its own texts beside its markup.
+ *
+ * - Folder `routes/dashboard/text/`: languages and formats: choosing a language, numbers, money, times, prices as
+ *   lines of text.
+ * - In: values, and what the browser asks for.
+ * - Out: text in Vietnamese or English.
+ * - Never: holds the texts of a page: they are beside its markup.
+ */
 import type { Locale } from "../../../core/lib/base/locale.ts";
 
 export type { Locale };

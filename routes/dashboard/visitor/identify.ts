@@ -1,6 +1,13 @@
 /**
  * The middleware of all pages: identifies the visitor, chooses the language, and checks that forms come from the
  * gateway's own pages.
+ *
+ * - Folder `routes/dashboard/visitor/`: who is looking at a page: cookies, sessions, CSRF, language, security
+ *   headers; and mounting the pages.
+ * - In: the request of a browser.
+ * - Out: the visitor in the context of the request, or a refusal.
+ * - Never: reads money or API keys: of the store it reads `kv/people/accounts/`, and announcements of
+ *   `kv/people/operators/`, only.
  */
 import type { Context, MiddlewareHandler } from "hono";
 import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret_token.ts";

@@ -1,10 +1,10 @@
 /**
  * Reads a request body within bounds of size and time, whatever its framing declares.
  *
- * - Folder `routes/http/`: what all HTTP parts share: bodies, errors, queries, callers.
- * - In: requests in any state.
- * - Out: bytes, callers, error answers.
- * - Never: imports another folder of `routes/`.
+ * - Folder `routes/http/body/`: request bodies: read within bounds, slowly where memory is short, or discarded.
+ * - In: requests in any state, and bounds.
+ * - Out: bytes, or the error with which a body is refused.
+ * - Never: keeps a large body before it was admitted, or waits for a slow client without end.
  */
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { uncountedBodyBytes } from "../../../core/net/transport/read_whole.ts";

@@ -1,8 +1,7 @@
 /**
  * The operator's pages. Mounted behind the dashboard's visitor, CSRF guard and security headers.
  *
- * - Folder `routes/operator/pages/`: the operator's pages; this level holds the gate, the frame,
- *   and pages without a folder.
+ * - Folder `routes/operator/pages/`: the operator's pages as one app; each page is in a folder below.
  * - In: requests of operators.
  * - Out: HTML, acts with their audit lines.
  * - Never: shows that it exists to an account that is not named in `GATEWAY_OPERATORS`.

@@ -1,4 +1,11 @@
-/** Creates the parts of a running gateway, and closes them in the right order. */
+/**
+ * Creates the parts of a running gateway, and closes them in the right order.
+ *
+ * - Folder `routes/server/assembly/`: wiring: which parts a gateway has, in which order they open and close.
+ * - In: the configuration, an open store, the place of the thread.
+ * - Out: a `Gateway`, the customer's app, running work, and how to close all of it.
+ * - Never: holds a rule of money, of wire styles or of pages.
+ */
 import { AnswerBudget } from "../../../core/lib/bytes/answer_budget.ts";
 import { BodyBudget } from "../../../core/lib/bytes/body_budget.ts";
 import { SeenPrompts } from "../../../core/calls/bounds/seen_prompts.ts";

@@ -3,6 +3,12 @@
  *
  * Three things start a job: its timer while the process lives, the platform's cron where processes
  * come and go, and the first request after a freeze. A job never overlaps itself.
+ *
+ * - Folder `routes/server/jobs/`: periodic work: recovery of dead instances, availability, mails, bank notices,
+ *   expiry of credit.
+ * - In: a running gateway, timers, cron, the end of a freeze.
+ * - Out: jobs that run, one of each at a time; log lines for those that fail.
+ * - Never: decides about money itself: the folders of `kv/` do.
  */
 import { unforeseen } from "../../../core/lib/base/error_line.ts";
 import type { InstanceId } from "../../../core/lib/ids/ids.ts";

@@ -1,10 +1,11 @@
 /**
  * Joins all HTTP parts: the API first, then pages. Any other path is a 404, before a key is required.
  *
- * - Folder `routes/`: everything that speaks HTTP; its own two files join the parts and answer health checks.
- * - In: requests of the server.
+ * - Folder `routes/server/listen/`: sockets and the app behind them: the listening address, all HTTP parts joined,
+ *   health checks, metrics.
+ * - In: requests of clients.
  * - Out: answers of the API, the pages and the health checks, or a 404.
- * - Never: holds, in these two files, a rule of money or of wire styles.
+ * - Never: holds a rule of money or of wire styles.
  */
 import type { Hono } from "hono";
 import { unforeseen } from "../../../core/lib/base/error_line.ts";

@@ -1,4 +1,12 @@
-/** The form of a request that is common to all styles of the sandbox. */
+/**
+ * The form of a request that is common to all styles of the sandbox.
+ *
+ * - Folder `sandbox/provider/base/`: what the sandbox's endpoints share: requests in one form, triggers, composed
+ *   answers, tokens, vendors' errors.
+ * - In: what an endpoint read from a request of its style.
+ * - Out: answers as parts, and replies as steps with their delays.
+ * - Never: uses the conversion of `core/wire/`, or contacts anything outside the process.
+ */
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import type { Triggers } from "./triggers.ts";
 

@@ -1,4 +1,11 @@
-/** Routes media requests of the sandbox to images, speech, transcripts and videos. */
+/**
+ * Routes media requests of the sandbox to images, speech, transcripts and videos.
+ *
+ * - Folder `sandbox/provider/media/`: images, speech, transcripts and videos in the sandbox.
+ * - In: media requests as JSON or as forms.
+ * - Out: small pictures, sounds and clips, texts, tasks whose state depends on the clock.
+ * - Never: stores a task: its id says when it was created and how it ends; cancellations are kept in memory only.
+ */
 import type { UpstreamRequest } from "../../../core/net/transport/transport.ts";
 import { answerImages } from "./media_images.ts";
 import { mediaFields } from "./media_request.ts";

@@ -1,4 +1,11 @@
-/** Answers `POST /completions` in the sandbox: it says what it was told, and what comes after it. */
+/**
+ * Answers `POST /completions` in the sandbox: it says what it was told, and what comes after it.
+ *
+ * - Folder `sandbox/provider/small/`: completions, embeddings, moderations and ranks in the sandbox.
+ * - In: the JSON body of a request.
+ * - Out: one JSON answer, or a completion as events.
+ * - Never: uses the conversion of `core/wire/`, or draws a random number.
+ */
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { hashHex } from "../../../core/lib/hash/short_hash.ts";
 import { knownTriggers, tokenBound } from "../base/read_fields.ts";

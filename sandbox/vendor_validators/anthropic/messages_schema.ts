@@ -2,6 +2,11 @@
  * Schema of a Messages request as the vendor accepts it: types, ranges and single fields.
  *
  * See docs/internals/WIRE_FORMATS.md#messages-request and docs/internals/WIRE_FORMATS.md#messages-tools.
+ *
+ * - Folder `sandbox/vendor_validators/anthropic/`: what the Messages vendor accepts.
+ * - In: a parsed Messages request.
+ * - Out: the vendor's refusal, or `undefined`.
+ * - Never: changes the request, or knows the rules of single models.
  */
 import { z } from "zod";
 import type { messagesFields } from "../../../core/wire/messages/request/known_fields.ts";

@@ -1,5 +1,11 @@
 /**
  * Turns the problems of a failed schema into the vendor's error message. Like vendors, it reports only the first problem.
+ *
+ * - Folder `sandbox/vendor_validators/base/`: what the validators of several vendors share: paths of fields, rules
+ *   for JSON Schemas.
+ * - In: problems of a schema of zod, and JSON Schemas of a request.
+ * - Out: one problem in the words of a vendor, or `undefined`.
+ * - Never: changes what it checks.
  */
 import type { z } from "zod";
 

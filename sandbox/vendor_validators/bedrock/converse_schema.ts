@@ -3,6 +3,11 @@
  * `stream` come from the path.
  *
  * See docs/internals/WIRE_FORMATS.md#converse-request.
+ *
+ * - Folder `sandbox/vendor_validators/bedrock/`: what the Converse vendor accepts.
+ * - In: a parsed Converse request.
+ * - Out: the vendor's refusal, or `undefined`.
+ * - Never: changes the request, or knows the rules of single models.
  */
 import { z } from "zod";
 import { schemaProblem } from "./converse_json_schema.ts";

@@ -3,6 +3,11 @@
  * the path.
  *
  * See docs/internals/WIRE_FORMATS.md#gemini-request.
+ *
+ * - Folder `sandbox/vendor_validators/google/`: what the Gemini vendor accepts.
+ * - In: a parsed Gemini request.
+ * - Out: the vendor's refusal, or `undefined`.
+ * - Never: changes the request, or knows the rules of single models.
  */
 import { z } from "zod";
 import type { geminiFields } from "../../../core/wire/gemini/request/known_fields.ts";

@@ -2,6 +2,11 @@
  * Schema of a Chat Completions request as the vendor accepts it: types, ranges and single fields.
  *
  * See docs/internals/WIRE_FORMATS.md#chat-request.
+ *
+ * - Folder `sandbox/vendor_validators/openai/`: what the vendor of Chat Completions and Responses accepts.
+ * - In: a parsed request of either style.
+ * - Out: the vendor's refusal, or `undefined`.
+ * - Never: changes the request, or knows the rules of single models.
  */
 import { z } from "zod";
 import type { JsonObject } from "../../../core/lib/json/json.ts";

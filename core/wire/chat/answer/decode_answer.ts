@@ -2,6 +2,12 @@
  * Reads a whole Chat answer, with the deviations that servers are known for.
  *
  * See docs/internals/WIRE_FORMATS.md#chat-answer.
+ *
+ * - Folder `core/wire/chat/answer/`: whole answers of the Chat style, and the parts of an answer that streams have as
+ *   well.
+ * - In: answers of Chat servers, or answers in the typed form.
+ * - Out: answers in the typed form, or for Chat clients; usage and tool uses; repaired tool calls.
+ * - Never: reads or writes a request, or imports the folder of another style.
  */
 import { GatewayError } from "../../../lib/errors/errors.ts";
 import { idText, isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";

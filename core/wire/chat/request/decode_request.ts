@@ -2,6 +2,12 @@
  * Reads a Chat request into a conversation.
  *
  * See docs/internals/WIRE_FORMATS.md#chat-request and docs/conversion.md#requests-chat-client-messages-model.
+ *
+ * - Folder `core/wire/chat/request/`: requests of the Chat style.
+ * - In: requests of Chat clients, or conversations.
+ * - Out: conversations, or requests for Chat servers; native requests without what the gateway wrote for other
+ *   styles.
+ * - Never: sends a request, or imports the folder of another style.
  */
 import type { Json, JsonObject } from "../../../lib/json/json.ts";
 import {

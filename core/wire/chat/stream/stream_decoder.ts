@@ -2,6 +2,11 @@
  * Reads a Chat stream as conversation events.
  *
  * See docs/internals/WIRE_FORMATS.md#chat-stream and docs/internals/WIRE_FORMATS.md#chat-stream-deviations.
+ *
+ * - Folder `core/wire/chat/stream/`: streams of the Chat style.
+ * - In: frames of Chat servers, or events of a conversation.
+ * - Out: events of a conversation, or frames for Chat clients; usage and state of native streams.
+ * - Never: awaits, or imports the folder of another style.
  */
 import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";

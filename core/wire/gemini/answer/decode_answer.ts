@@ -2,6 +2,12 @@
  * Reads a whole Gemini answer.
  *
  * See docs/internals/WIRE_FORMATS.md#gemini-answer.
+ *
+ * - Folder `core/wire/gemini/answer/`: whole answers of the Gemini style, and the parts of an answer that streams
+ *   have as well.
+ * - In: answers of Gemini servers, or answers in the typed form.
+ * - Out: answers in the typed form, or for Gemini clients; usage, tool uses, thought signatures.
+ * - Never: reads or writes a request, or imports the folder of another style.
  */
 import { GatewayError } from "../../../lib/errors/errors.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";

@@ -3,6 +3,13 @@
  * members `model` and `stream`.
  *
  * See docs/internals/WIRE_FORMATS.md#gemini-request and docs/conversion.md#requests-gemini-client-and-gemini-model.
+ *
+ * - Folder `core/wire/gemini/request/`: requests of the Gemini style, with the model and the choice of streaming as
+ *   members.
+ * - In: requests of Gemini clients, or conversations.
+ * - Out: conversations, or requests for Gemini servers; native requests without signatures that their vendor did not
+ *   make.
+ * - Never: sends a request, or imports the folder of another style.
  */
 import { defined } from "../../../lib/base/defined.ts";
 import type { Json, JsonObject } from "../../../lib/json/json.ts";

@@ -2,6 +2,11 @@
  * Reads a Gemini stream as conversation events.
  *
  * See docs/internals/WIRE_FORMATS.md#gemini-stream.
+ *
+ * - Folder `core/wire/gemini/stream/`: streams of the Gemini style.
+ * - In: frames of Gemini servers, or events of a conversation.
+ * - Out: events of a conversation, or frames for Gemini clients; usage and state of native streams.
+ * - Never: awaits, or imports the folder of another style.
  */
 import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
 import { defined } from "../../../lib/base/defined.ts";

@@ -2,6 +2,12 @@
  * Reads a whole Messages answer.
  *
  * See docs/internals/WIRE_FORMATS.md#messages-answer.
+ *
+ * - Folder `core/wire/messages/answer/`: whole answers of the Messages style, and the parts of an answer that streams
+ *   have as well.
+ * - In: answers of Messages servers, or answers in the typed form.
+ * - Out: answers in the typed form, or for Messages clients; usage and tool uses.
+ * - Never: reads or writes a request, or imports the folder of another style.
  */
 import { GatewayError } from "../../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";

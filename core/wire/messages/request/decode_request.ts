@@ -2,6 +2,12 @@
  * Reads a Messages request into a conversation.
  *
  * See docs/internals/WIRE_FORMATS.md#messages-request and docs/conversion.md#requests-messages-client-chat-model.
+ *
+ * - Folder `core/wire/messages/request/`: requests of the Messages style.
+ * - In: requests of Messages clients, or conversations.
+ * - Out: conversations, or requests for Messages servers; native requests without blocks that their vendor did not
+ *   make.
+ * - Never: sends a request, or imports the folder of another style.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { readDisplay, readTemperatureAndTopP } from "../../fields/common_fields.ts";

@@ -2,6 +2,11 @@
  * Reads a Messages stream as conversation events.
  *
  * See docs/internals/WIRE_FORMATS.md#messages-stream.
+ *
+ * - Folder `core/wire/messages/stream/`: streams of the Messages style.
+ * - In: frames of Messages servers, or events of a conversation.
+ * - Out: events of a conversation, or frames for Messages clients; usage and state of native streams.
+ * - Never: awaits, or imports the folder of another style.
  */
 import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";

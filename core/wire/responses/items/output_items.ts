@@ -1,4 +1,11 @@
-/** Writes complete output items of an answer for a Responses client. */
+/**
+ * Writes complete output items of an answer for a Responses client.
+ *
+ * - Folder `core/wire/responses/items/`: items of the Responses style, which are both in requests and in answers.
+ * - In: items of clients and of servers, or parts of the typed form.
+ * - Out: items for clients, hosted calls, reasoning with its proof, names of grouped tools.
+ * - Never: imports the folder of another style, or `request`, `answer` and `stream` beside it.
+ */
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { answerId } from "../../fields/answer_ids.ts";
 import { dataUrl } from "../../content/data_url.ts";

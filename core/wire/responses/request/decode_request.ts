@@ -2,6 +2,11 @@
  * Reads a Responses request into a conversation.
  *
  * See docs/internals/WIRE_FORMATS.md#responses and docs/conversion.md#responses.
+ *
+ * - Folder `core/wire/responses/request/`: requests of the Responses style.
+ * - In: requests of Responses clients, or conversations.
+ * - Out: conversations, or requests for Responses servers; the members that an answer repeats.
+ * - Never: sends a request, or imports the folder of another style.
  */
 import type { JsonObject } from "../../../lib/json/json.ts";
 import {

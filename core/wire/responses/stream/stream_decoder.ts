@@ -2,6 +2,11 @@
  * Reads a Responses stream.
  *
  * See docs/internals/WIRE_FORMATS.md#responses-stream.
+ *
+ * - Folder `core/wire/responses/stream/`: streams of the Responses style.
+ * - In: frames of Responses servers, or events of a conversation.
+ * - Out: events of a conversation, or frames for Responses clients; usage and state of native streams.
+ * - Never: awaits, or imports the folder of another style.
  */
 import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
 import { GatewayError } from "../../../lib/errors/errors.ts";

@@ -1,6 +1,11 @@
 /**
  * Examines a client's JSON Schema, and makes the few changes that vendors require. Everything else in a schema passes
  * unchanged.
+ *
+ * - Folder `core/wire/tools/schemas/`: JSON Schemas of tools and of structured answers.
+ * - In: the schema of a client.
+ * - Out: the same schema in the form that a vendor takes, and verdicts on strict modes.
+ * - Never: validates a value against a schema, or fetches what a reference names.
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";

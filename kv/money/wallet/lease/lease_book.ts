@@ -1,6 +1,12 @@
 /**
  * Keeps the leases of the instance in memory: how much it may spend of each wallet without asking
  * the store. Pure, synchronous arithmetic, so no two calls can be admitted against the same money.
+ *
+ * - Folder `kv/money/wallet/lease/`: the money that an instance holds: its lease row, the leases in memory, calls
+ *   that wait for money.
+ * - In: reservations, and rows of wallets and leases as they were read.
+ * - Out: money reserved or refused, plans of transfers, commits that check the instance lease.
+ * - Never: admits two calls against the same money, or writes for an instance whose lease was taken.
  */
 import { invariant } from "../../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";

@@ -2,6 +2,12 @@
  * Writes all money commits of an instance: settlements, transfers and chores take turns, one at a
  * time. With a far store the settlements leave that row and go through lanes, side by side
  * (`settlement_lanes.ts`).
+ *
+ * - Folder `kv/money/wallet/settle/`: the money commits of an instance: settlements, transfers, chores, and the queue
+ *   of the index.
+ * - In: finished calls, wishes for money, idle leases.
+ * - Out: durable settlements, leases that grew or were returned, receipts for the index.
+ * - Never: runs two commits on one instance row at once, or repeats a settlement whose commit took effect.
  */
 import { invariant, InvariantError } from "../../../../core/lib/base/assert.ts";
 import type { Timer } from "../../../../core/lib/time/deadlines.ts";

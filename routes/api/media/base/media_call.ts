@@ -3,7 +3,8 @@
  *
  * See docs/behaviour.md#the-way-of-a-call.
  *
- * - Folder `routes/api/media/`: what calls that are not chat share: admission, attempts, settlement, relaying.
+ * - Folder `routes/api/media/base/`: what calls that are not chat share: attempts, delivery as events or bytes,
+ *   settlement.
  * - In: the parts that the endpoint read from its request.
  * - Out: the answer of a route for the endpoint, and one settlement.
  * - Never: settles a call twice, or reads a wire format of an endpoint.

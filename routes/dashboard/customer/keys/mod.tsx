@@ -3,8 +3,8 @@
  *
  * - Folder `routes/dashboard/customer/keys/`: the pages of API keys and their limits.
  * - In: forms of a signed-in customer.
- * - Out: HTML, changed rows in `kv/api_keys/`.
- * - Never: moves money: it imports neither `kv/wallet/` nor `kv/money/ledger/`.
+ * - Out: HTML, changed rows in `kv/people/api_keys/`.
+ * - Never: moves money: it imports neither `kv/money/wallet/` nor `kv/money/ledger/`.
  */
 import { type Context, Hono } from "hono";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";

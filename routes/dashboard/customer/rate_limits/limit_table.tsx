@@ -1,4 +1,11 @@
-/** Shows rate limits and what is used of them now. */
+/**
+ * Shows rate limits and what is used of them now.
+ *
+ * - Folder `routes/dashboard/customer/rate_limits/`: the table of rate limits and of what is used of them.
+ * - In: limits in use, as `routes/dashboard/page/rate_view.ts` finds them.
+ * - Out: markup and texts.
+ * - Never: admits or refuses a call, or reads the store.
+ */
 import { DataTable } from "../../components/mod.ts";
 import { formatCount } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";

@@ -1,8 +1,8 @@
 /**
  * Sign-in with a password, and sign-out.
  *
- * - Folder `routes/dashboard/sign_in/`: the pages around becoming signed in: passwords, mailed
- *   links, OpenID, sign-up, reset.
+ * - Folder `routes/dashboard/customer/sign_in/`: the pages around becoming signed in: passwords, mailed links,
+ *   OpenID, sign-up, reset.
  * - In: forms of visitors, tokens of mails.
  * - Out: HTML, sessions, mails in the outbox.
  * - Never: reveals by the answer to a mail request whether an address has an account.

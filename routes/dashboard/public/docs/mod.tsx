@@ -1,7 +1,7 @@
 /**
  * `/docs`: guides, settings of tools and the API reference; `/llms.txt` has all of it as text.
  *
- * - Folder `routes/dashboard/docs/`: the documentation for customers.
+ * - Folder `routes/dashboard/public/docs/`: the documentation for customers.
  * - In: texts of guides, the OpenAPI document, names of models.
  * - Out: HTML that needs no script, and plain text.
  * - Never: reads the store, or says of an endpoint what the OpenAPI document does not.

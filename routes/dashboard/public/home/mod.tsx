@@ -1,7 +1,7 @@
 /**
  * `/`: balance, usage and next steps of an account. Visitors see the landing page.
  *
- * - Folder `routes/dashboard/home/`: the overview of an account, and the landing page of visitors.
+ * - Folder `routes/dashboard/public/home/`: the overview of an account, and the landing page of visitors.
  * - In: balance, usage, keys and receipts of the account.
  * - Out: HTML.
  * - Never: moves money.

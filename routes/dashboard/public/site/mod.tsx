@@ -2,7 +2,7 @@
  * What crawlers ask for (`/robots.txt`, `/sitemap.xml`, `/favicon.ico`), and the pages that the operator supplies
  * (`/terms`, `/privacy`, `/changelog`).
  *
- * - Folder `routes/dashboard/site/`: files about the site as a whole, and the operator's own texts.
+ * - Folder `routes/dashboard/public/site/`: files about the site as a whole, and the operator's own texts.
  * - In: the list of public pages, Markdown of the operator.
  * - Out: text, XML, HTML.
  * - Never: renders HTML that a text contains.

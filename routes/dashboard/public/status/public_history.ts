@@ -1,11 +1,4 @@
-/**
- * Reads the public history for pages, at most once per minute, however many visitors ask.
- *
- * - Folder `routes/dashboard/status/`: how models did, for pages that anybody may see.
- * - In: counts of calls by model and day.
- * - Out: sums by day, and strips of bars.
- * - Never: shows a number of calls, a provider or a route.
- */
+/** Reads the public history for pages, at most once per minute, however many visitors ask. */
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import { vietnamDayNumber } from "../../../../core/lib/time/vietnam_time.ts";
 import {

@@ -1,4 +1,11 @@
-/** `/status`: how the service and each model do, now and over 90 days, for anybody. */
+/**
+ * `/status`: how the service and each model do, now and over 90 days, for anybody.
+ *
+ * - Folder `routes/dashboard/public/status/`: how the service and its models did, for pages that anybody may see.
+ * - In: counts of calls by model and day, announcements.
+ * - Out: the status page, sums by day, and strips of bars.
+ * - Never: shows a number of calls, a provider or a route.
+ */
 import { type Context, Hono } from "hono";
 import type { Model } from "../../../../core/catalog/catalog.ts";
 import {

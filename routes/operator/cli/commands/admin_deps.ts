@@ -1,4 +1,11 @@
-/** What the administrator's commands need of the gateway. */
+/**
+ * What the administrator's commands need of the gateway.
+ *
+ * - Folder `routes/operator/cli/commands/`: the commands of `deno task admin`, a file for each subject.
+ * - In: checked operands and options, the store.
+ * - Out: JSON, changes with their audit lines, encrypted backups.
+ * - Never: credits a bank notice: the operator's pages do, which ask twice.
+ */
 import type { MasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import type { ReceivingAccount } from "../../../../core/trade/bank/receiving_account.ts";

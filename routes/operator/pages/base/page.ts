@@ -1,4 +1,12 @@
-/** How an operator's page is declared: once, in its own file. `mod.ts` lists the declarations. */
+/**
+ * How an operator's page is declared: once, in its own file. `mod.ts` lists the declarations.
+ *
+ * - Folder `routes/operator/pages/base/`: what the operator's pages share: declaration, gate, frame, texts, parts of
+ *   lists.
+ * - In: an account that asks for a page of operators.
+ * - Out: the frame around a page, or a 404.
+ * - Never: admits a session that has not entered a one-time code within twelve hours.
+ */
 import type { Hono } from "hono";
 import type { PageLink } from "../../../dashboard/page/navigation.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";

@@ -1,4 +1,11 @@
-/** `/operator/claims`: the usage that providers reported beyond what customers paid, per day, provider and route. */
+/**
+ * `/operator/claims`: the usage that providers reported beyond what customers paid, per day, provider and route.
+ *
+ * - Folder `routes/operator/pages/claims/`: the operator's page about claims on providers.
+ * - In: a range of days.
+ * - Out: HTML with the sums of a day and a route.
+ * - Never: changes a claim, or charges a customer for one.
+ */
 import { Hono } from "hono";
 import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import {

@@ -1,4 +1,12 @@
-/** `/operator`: sums of the whole service, open work, and the verification of the ledger. */
+/**
+ * `/operator`: sums of the whole service, open work, and the verification of the ledger.
+ *
+ * - Folder `routes/operator/pages/overview/`: the operator's overview: sums of the service, open work, traffic, the
+ *   verification of the ledger.
+ * - In: figures of the store, kept for a minute.
+ * - Out: HTML.
+ * - Never: moves money.
+ */
 import { Hono } from "hono";
 import { listApprovals } from "../../../../kv/services/operations/approvals.ts";
 import { listReviews, listUnmatched } from "../../../../kv/money/payments/bank_notices.ts";

@@ -1,4 +1,12 @@
-/** The review queue, and the page of one notice with the forms of every decision. */
+/**
+ * The review queue, and the page of one notice with the forms of every decision.
+ *
+ * - Folder `routes/operator/pages/review/`: what waits for an operator: bank notices to review, approvals; and the
+ *   audit log.
+ * - In: decisions of operators, with the facts that they have seen.
+ * - Out: HTML, decided notices and approvals with their audit lines.
+ * - Never: lets an operator decide their own request, or credits a likely order without a decision.
+ */
 import { Hono } from "hono";
 import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
