@@ -50,7 +50,7 @@ const [container] = deployment.spec.template.spec.containers;
 
 /** Names that the configuration reads, and those of the runtime. */
 function knownVariables(): ReadonlySet<string> {
-  const sources = ["core/config", "core/payments", "core/trade/invoices"].flatMap((folder) =>
+  const sources = ["core/config", "core/trade/settings", "core/trade/invoices"].flatMap((folder) =>
     sourcesIn(folder).map(sourceText).toArray()
   );
   const names = sources.join("\n").match(/\b(?:PORT|HOST|[A-Z]+_[A-Z_]+)\b/gu) ?? [];

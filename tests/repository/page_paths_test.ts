@@ -70,7 +70,10 @@ Deno.test("the index of the operators' guides names each of them", () => {
 
 Deno.test("a path, a page and a section that are missing are found", () => {
   const count = (text: string) => pathProblems("docs/api.md", text).length;
-  assertEquals(count("See `core/lib/errors/errors.ts`, `kv/wallet/` and `core/…/errors.ts`."), 0);
+  assertEquals(
+    count("See `core/lib/errors/errors.ts`, `kv/money/wallet/` and `core/…/errors.ts`."),
+    0,
+  );
   assertEquals(count("See `core/no_such_file.ts` and `kv/no_such_folder/`."), 2);
   assertEquals(count('a["core/lib/errors/errors.ts<br>table"] --> b["kv/no_such_folder/"]'), 1);
   assertEquals(count("[a](conversion.md), [b](https://example.com/no.md), [c](../README.md)"), 0);

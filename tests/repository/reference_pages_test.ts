@@ -23,7 +23,7 @@ function writtenPath(path: string): string {
 }
 
 Deno.test("each environment variable that is read is on a page", () => {
-  const folders = ["core/config/", "core/payments/", "core/trade/invoices/"];
+  const folders = ["core/config/", "core/trade/settings/", "core/trade/invoices/"];
   const sources = folders.flatMap((folder) =>
     Deno.readDirSync(new URL(folder, root)).toArray().map(({ name }) => pages(folder + name))
   );

@@ -17,7 +17,7 @@ interface ModuleInfo {
 const leftOut: readonly { readonly folder: string; readonly except: readonly string[] }[] = [
   {
     folder: "routes/dashboard/",
-    except: ["frame/navigation.ts", "mounting.ts", "page.ts"],
+    except: ["page/navigation.ts", "page/page.ts", "visitor/mounting.ts"],
   },
   { folder: "routes/operator/pages/", except: [] },
   { folder: "routes/operator/cli/", except: ["socket.ts"] },

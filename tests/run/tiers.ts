@@ -45,14 +45,14 @@ export const longUnits: Readonly<Record<string, string>> = {
   "tests/kv/store/engines/pgbouncer_test.ts":
     "starts servers; the engines' one suite runs on the embedded one",
   "tests/kv/store/engines/postgres_outage_test.ts":
-    "starts servers; tests/kv/store/outages_test.ts and commit_watch_test.ts have its rules",
+    "starts servers; kv/store/outages_test.ts and kv/engine/parts/commit_watch_test.ts have its rules",
   "tests/kv/store/engines/postgres_silence_test.ts": "waits for a silent server",
   "tests/kv/store/engines/postgres_test.ts":
     "starts servers; the engines' one suite runs on the embedded one",
   "tests/kv/money/wallet/lease/far_store_test.ts":
-    "simulates hours of a store 150 ms away; wallet/chaos_test.ts has its rules",
+    "simulates hours of a store 150 ms away; chaos_test.ts beside it has its rules",
   "tests/kv/money/wallet/fleet_bill_test.ts":
-    "simulates a fleet; wallet/chaos_test.ts has its rules",
+    "simulates a fleet; wallet/lease/chaos_test.ts has its rules",
 };
 
 /** A process without a processor to collect on grows: the peak of its memory says little beside other work. */

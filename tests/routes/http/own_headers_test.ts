@@ -49,7 +49,10 @@ Deno.test("no source of routes writes out the name of an own header", () => {
 });
 
 Deno.test("what readers are told names headers that exist", () => {
-  const files = [...sourceFiles("routes/openapi/"), ...sourceFiles("routes/dashboard/docs/")];
+  const files = [
+    ...sourceFiles("routes/openapi/"),
+    ...sourceFiles("routes/dashboard/public/docs/"),
+  ];
   const told = files.flatMap((file) =>
     [
       ...Deno.readTextFileSync(new URL(file, root)).matchAll(
