@@ -1,5 +1,5 @@
 /**
- * Builds the dashboard from its pages. `mounting.ts` loads this file with the first request for a page.
+ * Builds the dashboard from its pages. `visitor/mounting.ts` loads this file with the first request for a page.
  *
  * - Folder `routes/dashboard/`: the dashboard: its list of pages, and how they become an app.
  * - In: the declarations of pages.

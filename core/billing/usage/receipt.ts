@@ -14,7 +14,7 @@ import type { TokenUsage } from "../tokens/token_usage.ts";
 
 /**
  * How a call ended, which decides the charge: see docs/behaviour.md#who-pays-for-what and
- * `outcome.ts`.
+ * `core/billing/outcome.ts`.
  */
 export type Outcome =
   /** The whole answer was delivered. */
@@ -48,7 +48,7 @@ export interface Attempt {
 export type ProviderCost =
   | {
     readonly kind: "known";
-    /** The id of the rate card; see `rate_card.ts`. */
+    /** The id of the rate card; see `core/billing/rate_card.ts`. */
     readonly card: string;
     /** By bucket of the card. */
     readonly units: Readonly<Record<string, number>>;

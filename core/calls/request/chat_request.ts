@@ -244,7 +244,7 @@ function refuseStoredFiles(value: Outline | undefined, path: string): void {
 
 /**
  * Reads a Gemini request, with the members of its path and the field names of the vendor's reference; see
- * `gemini_body.ts`.
+ * `core/calls/exchange/gemini_body.ts`.
  */
 function readGemini(body: OutlineObject): ChatRequest {
   const { contents, generationConfig: config = {} } = body;

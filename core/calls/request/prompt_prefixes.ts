@@ -210,7 +210,7 @@ function isInstruction(message: Outline | undefined): boolean {
     (message["role"] === "system" || message["role"] === "developer");
 }
 
-/** Instructions without the line that is no part of the prompt; see `billing_line.ts`. */
+/** Instructions without the line that is no part of the prompt; see `core/wire/messages/request/billing_line.ts`. */
 function promptedSystem(system: Outline | undefined): Outline | undefined {
   if (typeof system === "string") return withoutBillingLine(system);
   if (system instanceof LongText) {

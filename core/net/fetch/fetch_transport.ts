@@ -1,5 +1,6 @@
 /**
- * The `fetch` driver, for providers behind a proxy or with HTTP/2 only. It costs several times the CPU of `http1/`.
+ * The `fetch` driver, for providers behind a proxy or with HTTP/2 only. It costs several times the CPU of
+ * `core/net/http1/`.
  *
  * - Folder `core/net/fetch/`: the transport on `fetch`, for providers behind a proxy or with HTTP/2 only.
  * - In: an `UpstreamRequest`, and a `fetch` function.

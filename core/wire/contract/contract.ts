@@ -1,6 +1,6 @@
 /**
  * Types that the rest of the gateway uses for wire styles. All implementations are pure and synchronous: bytes and JSON
- * in, bytes and JSON out. Each style has a folder of its own; `stream/dialects.ts` finds it by name.
+ * in, bytes and JSON out. Each style has a folder of its own; `core/wire/convert/dialects.ts` finds it by name.
  *
  * - Folder `core/wire/contract/`: what the gateway and the styles agree on: styles, capabilities, warnings, pipes,
  *   bounds of an answer.

@@ -3,7 +3,7 @@
  * in the tables by style, which the compiler then requires.
  *
  * All methods are pure and synchronous. Inside a dialect a wrong field throws a `GatewayError` that names the field;
- * `convert.ts` turns it into a value.
+ * `core/wire/convert/convert.ts` turns it into a value.
  *
  * - Folder `core/wire/stream/`: what the streams of all styles share: the interface of a style, reading usage, the
  *   client's name of the model, the order of blocks.
@@ -26,10 +26,11 @@ import type { Answer, Conversation, StreamEvent } from "../conversation/mod.ts";
 export interface ProviderDialect {
   readonly style: ProviderStyle;
   /**
-   * Writes a conversation as a request of this style. The conversation went through `normalize_turns.ts` before (turns
-   * merged, every call answered by a result at the start of the next turn, ids unique) and through
-   * `tool_preparation.ts` (names, ids and schemas legal at the route, free-text tools turned into functions if the route
-   * has none). `answer_restoration.ts` reverses the latter, so decoders and encoders need not.
+   * Writes a conversation as a request of this style. The conversation went through
+   * `core/wire/fields/normalize_turns.ts` before (turns merged, every call answered by a result at the start of the next
+   * turn, ids unique) and through `core/wire/tools/tool_preparation.ts` (names, ids and schemas legal at the route,
+   * free-text tools turned into functions if the route has none). `core/wire/convert/answer_restoration.ts` reverses the
+   * latter, so decoders and encoders need not.
    *
    * @throws {GatewayError} `conversion_refused` naming the field, in the client's path, that cannot be carried
    */

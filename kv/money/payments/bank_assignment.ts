@@ -65,7 +65,7 @@ export interface AssignmentContext {
   readonly nowMs: number;
   readonly authority: Authority;
   readonly balanceOf: BalanceOf;
-  /** The mark of the facts that the operator has seen; see `act_facts.ts`. */
+  /** The mark of the facts that the operator has seen; see `kv/people/operators/act_facts.ts`. */
   readonly seen?: string | undefined;
   readonly onCredited?: (operation: AtomicWrite, credited: CreditedTransfer) => void;
 }

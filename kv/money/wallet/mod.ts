@@ -1,8 +1,8 @@
 /**
  * Opens the wallet engine, which keeps wallets exact for any number of instances: a call usually
  * needs no store access before it starts, and shares one durable commit with other calls when it
- * ends. `instance_lease.ts`, `lease_book.ts`, `transfers.ts` and `settlements.ts` describe the
- * mechanism.
+ * ends. `lease/instance_lease.ts`, `lease/lease_book.ts`, `settle/transfers.ts` and
+ * `settle/settlements.ts` describe the mechanism.
  *
  * - Folder `kv/money/wallet/`: the wallet engine: reservations, settlement, balances, and the recovery of money from
  *   dead instances.

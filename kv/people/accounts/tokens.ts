@@ -40,7 +40,7 @@ export type MailGrant =
      * proven.
      */
     readonly passwordHash: string;
-    /** Hash of a cookie of the browser that signed up: see `routes/dashboard/sign_up.tsx`. */
+    /** Hash of a cookie of the browser that signed up: see `routes/dashboard/customer/sign_in/sign_up.tsx`. */
     readonly browserHash: string;
     readonly next: string;
   }

@@ -28,7 +28,7 @@ export interface AdjustmentContext {
   readonly caseId: string;
   readonly authority: Authority;
   readonly balanceOf: BalanceOf;
-  /** The mark of the facts that the operator has seen; see `act_facts.ts`. */
+  /** The mark of the facts that the operator has seen; see `kv/people/operators/act_facts.ts`. */
   readonly seen?: string | undefined;
 }
 

@@ -1,5 +1,5 @@
 /**
- * Declares a page of the dashboard: once, in its own file, with its navigation entry and its handlers. `pages.ts` lists
+ * Declares a page of the dashboard: once, in its own file, with its navigation entry and its handlers. `routes/dashboard/pages.ts` lists
  * the declarations; the paths of pages are derived from the handlers.
  *
  * - Folder `routes/dashboard/page/`: how a page is declared, and what every page gets: dependencies, visitor,

@@ -1,6 +1,6 @@
 /**
  * `deno task report:conversion -- [FOLDER] [--remarks]` reports the result of recorded exchanges in every direction of
- * conversion. FOLDER is laid out as `recordings.ts` says; without it the environment variable WIRE_FIXTURES names it.
+ * conversion. FOLDER is laid out as `tests/conformance/recordings.ts` says; without it the environment variable WIRE_FIXTURES names it.
  * `--remarks` lists the deviations by the names of recordings and fields.
  */
 import { readAllRecordings, recordingsFolder } from "../recordings.ts";

@@ -164,7 +164,8 @@ function decodeCall(call: JsonObject, path: string): ToolCallBlock {
 
 function decodeFunction(id: string, call: JsonObject, path: string): ToolCallBlock {
   const args = call.arguments;
-  // Clients send back what their server left at zero values: no call at all (see `normalize_turns.ts`).
+  // Clients send back what their server left at zero values: no call at all (see
+  // `core/wire/fields/normalize_turns.ts`).
   const name = optionalString(call, "name", `${path}.name`) ??
     (args === undefined || args === null || args === ""
       ? ""

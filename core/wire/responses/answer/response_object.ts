@@ -22,7 +22,7 @@ export interface ResponseState {
 
 /**
  * Writes a response with every member, as strict clients require. Members that repeat the request have the vendor's
- * defaults, except for the short ones that are kept (`request_echo.ts`).
+ * defaults, except for the short ones that are kept (`core/wire/responses/request/request_echo.ts`).
  */
 export function responseObject(context: PipeContext, state: ResponseState): JsonObject {
   return {

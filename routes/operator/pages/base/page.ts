@@ -1,5 +1,5 @@
 /**
- * How an operator's page is declared: once, in its own file. `mod.ts` lists the declarations.
+ * How an operator's page is declared: once, in its own file. `routes/operator/pages/mod.ts` lists the declarations.
  *
  * - Folder `routes/operator/pages/base/`: what the operator's pages share: declaration, gate, frame, texts, parts of
  *   lists.

@@ -1,4 +1,4 @@
-/** Random programs for `chaos_world.ts`. */
+/** Random programs for `tests/kv/money/wallet/chaos_world.ts`. */
 import * as fc from "../../../../support/property.ts";
 import type { Happening } from "../chaos_world.ts";
 
