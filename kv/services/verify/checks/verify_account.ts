@@ -1,6 +1,11 @@
 /**
  * Checks one account exactly, also while it is used: a reading counts only if nothing changed
  * during it.
+ *
+ * - Folder `kv/services/verify/checks/`: each rule of the books once, for one account or one kind of row.
+ * - In: rows of the store, and what they have to agree with.
+ * - Out: problems, by account and kind.
+ * - Never: decides which rows are looked at; full and recent verification do that.
  */
 import type { AccountId, InstanceId, RequestId } from "../../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";

@@ -5,6 +5,11 @@
  * A day is one of Vietnam's calendar, as for day sums, and a row belongs to the day of its id. Receipts have a digest
  * per hour: it tells in which hour a row was changed. Hours begin where the buckets of receipt pages do (36 ms), so a
  * page never has receipts of two.
+ *
+ * - Folder `kv/services/verify/days/`: what a checkpoint seals of a day, and the chain that checkpoints form.
+ * - In: rows of a day, and the checkpoints before it.
+ * - Out: counts, sums, digests, balances at the end of days, and checkpoints that are signed one after another.
+ * - Never: compares; what differs from a checkpoint is found in the folders beside this one.
  */
 import { createHash, type Hash } from "node:crypto";
 import { idTimeMs, type LedgerId } from "../../../../core/lib/ids/ids.ts";

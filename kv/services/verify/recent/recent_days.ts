@@ -1,6 +1,11 @@
 /**
  * Verifies the days that are not sealed yet, and every wallet against its sealed balance, in as many passes over those
  * days as the memory needs.
+ *
+ * - Folder `kv/services/verify/recent/`: verification of the days since the last checkpoint.
+ * - In: a store in use, and the balances that the last checkpoint sealed.
+ * - Out: problems of those days, and of wallets against their sealed balances.
+ * - Never: reports an account at the first sight: what changed meanwhile is looked at again.
  */
 import { InvariantError } from "../../../../core/lib/base/assert.ts";
 import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
