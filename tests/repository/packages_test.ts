@@ -23,7 +23,6 @@ const crowds: Readonly<Record<string, number>> = {
   "core/wire/fields": 19,
   "core/wire/messages/request": 16,
   "kv/engine/schema": 18,
-  "kv/services/verify": 29,
   "routes/usage_api": 16,
 };
 
