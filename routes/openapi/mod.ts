@@ -10,6 +10,7 @@ import { Hono } from "hono";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import type { Gateway } from "../api/gateway/gateway.ts";
 import { exampleModels } from "./example_models.ts";
+import { acceptsGzip } from "../http/accepts_gzip.ts";
 
 /** Seconds for which a client may keep the document: it changes with a release or the catalogue. */
 const documentSeconds = 300;
@@ -43,7 +44,7 @@ export function createOpenApi({ config, catalog }: {
     const { current } = catalog;
     if (built?.of !== current) built = { of: current, forms: build(current) };
     const { plain, gzipped } = await built.forms;
-    const isZipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+    const isZipped = acceptsGzip(c.req.header("accept-encoding"));
     return c.body(isZipped ? gzipped : plain, 200, {
       "content-type": "application/json",
       "x-content-type-options": "nosniff",

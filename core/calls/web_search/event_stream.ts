@@ -16,9 +16,13 @@ import { pipeFrom } from "../../wire/convert/converting_pipe.ts";
 import type { EventSink, StreamDecoder } from "../../wire/stream/dialect.ts";
 import { dialectOf } from "../../wire/convert/dialects.ts";
 
-/** An event of a stream of one choice, or how often providers ran their tools so far. Errors are thrown, not written. */
+/**
+ * An event of a stream of one choice, that searches begin, or how often providers ran their tools so far. Errors are
+ * thrown, not written.
+ */
 export type WrittenEvent =
   | Exclude<StreamEvent, { readonly type: "error" | "choice" }>
+  | { readonly type: "search" }
   | { readonly type: "tool_uses"; readonly uses: ToolUses };
 
 /**
@@ -40,10 +44,16 @@ export function eventFrame(event: WrittenEvent): string {
 
 class EventDecoder implements StreamDecoder {
   toolUses: ToolUses | undefined;
+  readonly #onSearch: () => void;
+
+  constructor(onSearch = () => {}) {
+    this.#onSearch = onSearch;
+  }
 
   frame(_event: string | undefined, data: string, emit: EventSink): void {
     const event: WrittenEvent = JSON.parse(data);
     if (event.type === "tool_uses") this.toolUses = event.uses;
+    else if (event.type === "search") this.#onSearch();
     else emit(event);
   }
 
@@ -58,7 +68,12 @@ export function createEventPipe(
   memory: ConversionMemory,
 ): StreamPipe {
   const encoder = dialectOf(clientStyle).createStreamEncoder(context, memory);
-  return pipeFrom(new EventDecoder(), encoder, { context, memory });
+  const decoder = new EventDecoder(() => {
+    // The client pays for the search, so the call stays on its route, however long the search takes.
+    pipe.reading.sawOutput = true;
+  });
+  const pipe = pipeFrom(decoder, encoder, { context, memory });
+  return pipe;
 }
 
 /** Collects written events to a whole answer of the client's style. See `collectAnswer`. */

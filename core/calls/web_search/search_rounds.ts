@@ -299,6 +299,7 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
     else this.#usage = this.#sumWith(round.usage);
     this.#uses = addUses(this.#uses, round.decoder.toolUses);
     if (round.searches.size === 0 || !wantsResults(round)) return this.#finish(round.stop);
+    this.#write({ type: "search" });
     this.#start(this.#search(round));
   }
 

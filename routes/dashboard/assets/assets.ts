@@ -42,6 +42,7 @@ import docsCss from "./styles/docs.css" with { type: "text" };
 import walletCss from "./styles/wallet.css" with { type: "text" };
 import themeCss from "./styles/theme.css" with { type: "text" };
 import favicon from "./scripts/favicon.svg" with { type: "text" };
+import { acceptsGzip } from "../../http/accepts_gzip.ts";
 
 const css = "text/css; charset=utf-8";
 const script = "text/javascript; charset=utf-8";
@@ -141,7 +142,7 @@ export function createAssetRoutes(): Hono {
   return new Hono().get("/assets/:file", (c) => {
     const asset = byPath.get(c.req.path);
     if (asset === undefined) return c.text("Not found", 404);
-    const zipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+    const zipped = acceptsGzip(c.req.header("accept-encoding"));
     return c.body(zipped ? asset.gzipped : asset.plain, 200, {
       "content-type": asset.type,
       "cache-control": "public, max-age=31536000, immutable",

@@ -11,6 +11,7 @@ import type { Context, MiddlewareHandler } from "hono";
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { DashboardEnv } from "../page/visitor.ts";
+import { acceptsGzip } from "../../http/accepts_gzip.ts";
 
 /** Milliseconds for which a page is shown again: the state of models and the history of calls are at most so old. */
 const maxAgeMs = 5_000;
@@ -173,7 +174,7 @@ function answerOf(c: Context<DashboardEnv>, page: SharedPage): Response {
   const known = c.req.header("if-none-match")?.split(",").map((tag) => tag.trim());
   if (known?.includes(page.etag) === true) return new Response(null, { status: 304, headers });
   headers.set("content-type", page.contentType);
-  const isZipped = /\bgzip\b/.test(c.req.header("accept-encoding") ?? "");
+  const isZipped = acceptsGzip(c.req.header("accept-encoding"));
   if (isZipped) headers.set("content-encoding", "gzip");
   return new Response(isZipped ? page.gzipped : new Uint8Array(gunzipSync(page.gzipped)), {
     headers,

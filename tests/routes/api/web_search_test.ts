@@ -13,6 +13,7 @@ import {
 import { ManualTime } from "../../support/manual_time.ts";
 import { answerOf, streamOf } from "../../support/hosted_answers.ts";
 import { readStream, readWhole } from "../../conformance/clients.ts";
+import { nextTurn } from "../../support/turns.ts";
 import { until } from "../../support/until.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import { mockProvider } from "./gateway/media_world.ts";
@@ -66,6 +67,8 @@ const file = (port: number, searcher: Style, webSearchModel: string | undefined)
     searchModel(searcher),
   ],
 });
+
+type GatewayFile = ReturnType<typeof file>;
 
 const only = {
   messages: [{ tools: [{ type: "web_search_20250305", name: "web_search", max_uses: 8 }] }, {
@@ -176,12 +179,23 @@ function calling(style: Style, calls: readonly [name: string, args: JsonObject][
   }
 }
 
+/** An answer that calls the search and says nothing. */
+function callingSilently(style: Style, args: JsonObject): JsonObject {
+  const text = JSON.stringify(calling(style, [["web_search", args]]));
+  const silent: Json = JSON.parse(text.replace('"Let me look."', '""'));
+  assert(isJsonObject(silent));
+  return silent;
+}
+
 /** A gateway whose provider answers in the style of each request, and searches where it is asked to. */
 async function openWorld(
   searcher: Style,
   webSearchModel: string | undefined,
   creditVnd = usualCreditVnd,
-  options: Pick<TestGatewayOptions, "time" | "timer"> = {},
+  { change, ...options }: Pick<TestGatewayOptions, "time" | "timer"> & {
+    /** Changes the file of the gateway. */
+    readonly change?: (file: GatewayFile) => object;
+  } = {},
 ) {
   const events = { headers: { "content-type": "text/event-stream" } };
   let plan: Plan = () => undefined;
@@ -202,7 +216,10 @@ async function openWorld(
   });
   const gateway = await openTestGateway({
     env: { PROVIDER_KEY: "provider-secret-1234567890" },
-    file: () => file(provider.port, searcher, webSearchModel),
+    file: () => {
+      const given = file(provider.port, searcher, webSearchModel);
+      return change?.(given) ?? given;
+    },
     ...options,
   });
   const { key, accountId } = await gateway.customer(creditVnd);
@@ -605,6 +622,55 @@ Deno.test("a search does not wait for the money that its own call holds", async 
       assertEquals(status, 200, text);
       assert(text.includes("web_search_tool_result_error"), text);
       assert(text.includes("is the capital."), text);
+    }
+  }
+});
+
+Deno.test("a slow search starts no second route, and is no fault of the model that waits for it", async () => {
+  const time = new ManualTime(Date.UTC(2026, 10, 20, 5, 30, 30));
+  const searchMs = 60_000;
+  const withTimeout = (file: GatewayFile) => ({
+    ...file,
+    providers: {
+      p: { ...file.providers.p, timeouts: { firstOutputMs: searchMs / 2 } },
+      q: file.providers.p,
+    },
+    models: file.models.map((model) =>
+      model.id === "searcher"
+        ? { ...model, routes: model.routes.map((route) => ({ ...route, provider: "q" })) }
+        : { ...model, routes: [...model.routes, { ...model.routes[0], model: "second" }] }
+    ),
+  });
+  await using world = await openWorld("messages", "searcher", usualCreditVnd, {
+    time,
+    timer: time,
+    change: withTimeout,
+  });
+  for (const caller of styles) {
+    for (const target of styles) {
+      const models: unknown[] = [];
+      const searching = Promise.withResolvers<void>();
+      const answering = Promise.withResolvers<Response>();
+      world.plan((asked) => {
+        if (asked.isSearcher) {
+          searching.resolve();
+          return answering.promise;
+        }
+        models.push(asked.body["model"]);
+        return hasResult(asked) ? undefined : callingSilently(asked.style, query);
+      });
+      const answer = world.send(caller, `plain-${target}`, true, beside[caller]);
+      await searching.promise;
+      for (let ms = 0; ms < searchMs; ms += 1_000) {
+        time.advance(1_000);
+        await nextTurn();
+      }
+      answering.resolve(Response.json(answerOf("messages", { searches: 1 })));
+      const { status, text } = await answer;
+      const name = `${caller} to ${target}: ${text}`;
+      assertEquals(status, 200, name);
+      assert(text.includes("is the capital."), name);
+      assertEquals(models.filter((model) => model === "second"), [], name);
     }
   }
 });

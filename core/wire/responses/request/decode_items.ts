@@ -79,6 +79,9 @@ function decodeItem(item: JsonObject, path: string, nameOf: NameOf): Turn {
     case "item_reference":
       return refuse(path, "stored items belong to another provider; send the item itself");
     case "compaction":
+    // Other names of it in the histories of Codex.
+    case "compaction_summary":
+    case "context_compaction":
       return refuse(path, "a compacted conversation can only be read by its own provider");
   }
   return said("assistant", path, decodeForeign(type, item, path));

@@ -136,6 +136,8 @@ const refusals: [field: string, body: JsonObject][] = [
   ["prompt", { input: "Hi", prompt: { id: "p" } }],
   ["background", { input: "Hi", background: true }],
   ["input.0", { input: [{ type: "item_reference", id: "msg_1" }] }],
+  ["input.0", { input: [{ type: "compaction_summary", encrypted_content: "e" }] }],
+  ["input.0", { input: [{ type: "context_compaction", encrypted_content: "e" }] }],
   ["input.0", { input: [{ type: "compaction", encrypted_content: "x" }] }],
 ];
 
