@@ -14,9 +14,8 @@ import { systemClock } from "./core/lib/time/clock.ts";
 import { readConfig } from "./core/config/config.ts";
 import { setVariables } from "./core/lib/environment/environment.ts";
 import { createCron, registerCron } from "./routes/process/cron.ts";
-import { createLineWriter } from "./routes/process/line_writer.ts";
+import { createLineWriter, createStopSignals } from "./routes/process/keep_serving.ts";
 import { serve } from "./routes/server/serve.ts";
-import { createStopSignals } from "./routes/process/stop_signals.ts";
 import { eventLine } from "./routes/telemetry/call_log.ts";
 
 const cron = createCron();

@@ -1,9 +1,8 @@
 /** Writes `docs/benchmarks.md` and its chart from the recorded runs. */
 import { ratiosByCommit } from "./chart.ts";
 import { fromFileUrl } from "./paths.ts";
-import { tableOf } from "./report.ts";
+import { type Row, tableOf } from "./report.ts";
 import { keepRun, type RecordedRun, recordedRuns } from "./results.ts";
-import type { Row } from "./report.ts";
 
 function pageOf({ at, commit, machine, deno, effort, rows }: RecordedRun): string {
   return `# Benchmarks

@@ -7,7 +7,7 @@
 import { dearestOf, hasMediaParts, partsWithin } from "./usage/media_parts.ts";
 import type { AppliedPrice, TokenRates } from "./usage/receipt.ts";
 import { costOfTokens, ratesFor, tokensPerRate } from "./price.ts";
-import { billedInputTokens, type TokenUsage } from "./tokens/token_usage.ts";
+import { billedInputTokens, type TokenUsage } from "./tokens/token_bounds.ts";
 
 /**
  * Multiple of the worst case. Not one: tokenizers of a model differ from route to route, some

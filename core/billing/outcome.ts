@@ -24,8 +24,12 @@ import {
   wroteTooMuch,
 } from "./charge_ceiling.ts";
 import { costOfTokens, costOfUnits } from "./price.ts";
-import type { TokenBounds } from "./tokens/token_bounds.ts";
-import { noTokens, type ReportedUsage, type TokenUsage } from "./tokens/token_usage.ts";
+import {
+  noTokens,
+  type ReportedUsage,
+  type TokenBounds,
+  type TokenUsage,
+} from "./tokens/token_bounds.ts";
 
 /** The facts about a chat call at its end. */
 export interface ChatEnd {

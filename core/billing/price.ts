@@ -5,9 +5,9 @@ import { dearestOf, mediaDifference } from "./usage/media_parts.ts";
 import type { ToolPrices } from "./usage/hosted_tools.ts";
 import { maxReportedTokens } from "./tokens/limits.ts";
 import type { AppliedPrice, TokenRates } from "./usage/receipt.ts";
-import { billedInputTokens, type TokenUsage } from "./tokens/token_usage.ts";
+import { billedInputTokens, type TokenUsage } from "./tokens/token_bounds.ts";
 import { tierFactors, type TierPrices } from "./service_tiers.ts";
-import { microVndOf, type WrittenVnd } from "./money/written_vnd.ts";
+import { microVndOf, type WrittenVnd } from "./money/micro_vnd.ts";
 
 /** One step of a price by length, in whole seconds, both ends included. */
 export interface VideoPriceTier {

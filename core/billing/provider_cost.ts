@@ -1,5 +1,5 @@
 /** Computes what a call cost the operator at the provider that answered it. Never part of the customer's money. */
-import { type CountedTool, type ToolUses } from "./usage/hosted_tools.ts";
+import type { CountedTool, ToolUses } from "./usage/hosted_tools.ts";
 import type { ProviderCost } from "./usage/receipt.ts";
 import {
   bucketName,
@@ -9,7 +9,7 @@ import {
   type TokenBucket,
   videoBucket,
 } from "./rate_card.ts";
-import { billedInputTokens, type TokenUsage } from "./tokens/token_usage.ts";
+import { billedInputTokens, type TokenUsage } from "./tokens/token_bounds.ts";
 
 /** What a provider counted of a call. */
 export interface ProviderUse {

@@ -7,7 +7,7 @@
  */
 import { defined } from "../lib/base/defined.ts";
 import type { AppliedPrice, TokenRates } from "./usage/receipt.ts";
-import { microVndOf, type WrittenVnd } from "./money/written_vnd.ts";
+import { microVndOf, type WrittenVnd } from "./money/micro_vnd.ts";
 
 /** Factors as written, by tier. */
 export type TierPrices = Readonly<Record<string, WrittenVnd>>;

@@ -10,18 +10,79 @@
  */
 import { countedTools } from "../billing/usage/hosted_tools.ts";
 import { toolPricesOf } from "../billing/price.ts";
-import { type CostCurrency, type RateCard, rateCard, vnd } from "../billing/rate_card.ts";
-import type { RouteCost } from "../billing/route_cost.ts";
-import type { DefaultRateLimits } from "../limits/subjects.ts";
-import { defaultFirstOutputMs } from "./entries/model.ts";
+import {
+  type CostCurrency,
+  type RateCard,
+  rateCard,
+  type RouteCost,
+  vnd,
+} from "../billing/rate_card.ts";
+import type { DefaultRateLimits } from "../limits/rate_limits.ts";
+import {
+  defaultFirstOutputMs,
+  type Model,
+  type ModelKind,
+  type Route,
+  type RouteStyle,
+} from "./entries/model.ts";
 import type { BillableFeature } from "../wire/contract/features.ts";
 import type { RouteCapabilities } from "../wire/contract/contract.ts";
-import type { Model, ModelKind, Route, RouteStyle } from "./entries/model.ts";
 import { presetOf } from "./presets/mod.ts";
 import type { Preset } from "./presets/preset.ts";
-import { type FormerCatalog, keptProviders, withKeptRoutes } from "./kept_parts.ts";
 import { catalogProblems, kindOfStyle } from "./problems.ts";
 import type { GatewayFile, ModelEntry, ProviderEntry, WalletRules } from "./schema.ts";
+
+// Takes over the providers and routes of the former catalogue that a new one has unchanged.
+//
+// Routing keeps what it learned (breakers, speed, resting keys) by these objects, so what is the same keeps its object,
+// and what was changed begins without a history. A route is the same only if its provider is.
+
+type Providers = Readonly<Record<string, ProviderEntry>>;
+
+/** What is taken over of the catalogue before. */
+export interface FormerCatalog {
+  readonly providers: Providers;
+  find(name: string): Model | undefined;
+}
+
+/** Writes what JSON has no form for: amounts, rates by name, sets of features. */
+function written(_member: string, value: unknown): unknown {
+  if (typeof value === "bigint") return `${value}n`;
+  return value instanceof Map || value instanceof Set ? [...value] : value;
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return JSON.stringify(one, written) === JSON.stringify(other, written);
+}
+
+/** Returns the providers, those that are as before with the objects of the former catalogue. */
+function keptProviders(providers: Providers, former: FormerCatalog | undefined): Providers {
+  if (former === undefined) return providers;
+  return Object.fromEntries(
+    Object.entries(providers).map(([name, provider]) => {
+      const before = Object.hasOwn(former.providers, name) ? former.providers[name] : undefined;
+      return [name, before !== undefined && isSame(before, provider) ? before : provider];
+    }),
+  );
+}
+
+/** Returns the model, those of its routes that are as before with the objects of the former catalogue. */
+function withKeptRoutes(
+  model: Model,
+  providers: Providers,
+  former: FormerCatalog | undefined,
+): Model {
+  const before = former?.find(model.id);
+  if (former === undefined || before?.id !== model.id) return model;
+  const routes = model.routes.map((route) => {
+    const same = before.routes.find(({ id }) => id === route.id);
+    return same !== undefined && providers[route.provider] === former.providers[route.provider] &&
+        isSame(same, route)
+      ? same
+      : route;
+  });
+  return { ...model, routes };
+}
 
 export type { Model, ModelKind, Route, RouteStyle };
 
@@ -57,8 +118,6 @@ export interface Catalog {
    */
   resolve(name: string, kind: ModelKind): Resolution;
 }
-
-type Providers = Readonly<Record<string, ProviderEntry>>;
 
 /** The bounds for models that name none: what current chat models have. */
 const defaultContextWindow = 128_000;

@@ -1,8 +1,7 @@
 /** Checks a catalogue beyond the shape of its parts: names, references, prices that do not fit. */
 import { type CataloguePrice, toolPricesOf } from "../billing/price.ts";
-import type { RouteCost } from "../billing/route_cost.ts";
-import { vnd } from "../billing/rate_card.ts";
-import { videoModelProblems } from "./entries/video_model_rules.ts";
+import { type RouteCost, vnd } from "../billing/rate_card.ts";
+import { videoModelProblems } from "./entries/video_rules.ts";
 import type { Model, ModelKind, RouteStyle } from "./entries/model.ts";
 import { searchesWeb } from "./model_abilities.ts";
 import type { ProviderEntry } from "./schema.ts";

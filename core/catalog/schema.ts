@@ -10,13 +10,22 @@ import { maxOutputTokensOfCall, maxReportedTokens } from "../billing/tokens/limi
 import { maxCallMs, maxModelNameChars } from "../lib/base/limits.ts";
 import { driverHeaders } from "../net/http1/request_head.ts";
 import { videoRulesSchema } from "./entries/video_rules.ts";
-import { authKinds, describeAuthKinds } from "./entries/auth_kinds.ts";
+import {
+  authKinds,
+  cloudAuthSchema,
+  cloudSchema,
+  describeAuthKinds,
+} from "./entries/cloud_schema.ts";
 import { expandProvider } from "./presets/expand.ts";
 import { presetNames } from "./presets/mod.ts";
-import { cloudAuthSchema, cloudSchema } from "./entries/cloud_schema.ts";
-import { priceSchema } from "./entries/price_schema.ts";
-import { costSchema, currenciesSchema, providerCurrency } from "./entries/cost_schema.ts";
-import { defaultRateLimitsSchema, modelRateLimitsSchema } from "./entries/rate_limits_schema.ts";
+import {
+  costSchema,
+  currenciesSchema,
+  defaultRateLimitsSchema,
+  modelRateLimitsSchema,
+  priceSchema,
+  providerCurrency,
+} from "./entries/price_schema.ts";
 
 const name = z.string().regex(/^[A-Za-z0-9][A-Za-z0-9._:/@-]*$/).max(maxModelNameChars);
 

@@ -16,7 +16,7 @@ import {
 } from "../billing/rate_card.ts";
 import { unitsOnCard } from "../billing/provider_cost.ts";
 import type { TokenRates } from "../billing/usage/receipt.ts";
-import { microVndOf } from "../billing/money/written_vnd.ts";
+import { microVndOf } from "../billing/money/micro_vnd.ts";
 import type { Catalog, Model, Route } from "./catalog.ts";
 
 /** A rate that customers pay and the one that the provider charges: per 1,000,000 tokens, per minute or per piece. */

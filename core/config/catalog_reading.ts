@@ -1,8 +1,7 @@
 /** Reads a catalogue together with what its providers need of the environment of this process. */
 import type { BuildCatalogOptions, Catalog } from "../catalog/catalog.ts";
 import { readContents, type ReadGatewayFile } from "../catalog/read_file.ts";
-import type { Environment } from "../lib/environment/environment.ts";
-import { secretProblem, withoutLineEnd } from "../lib/environment/secret_text.ts";
+import { type Environment, secretProblem, withoutLineEnd } from "../lib/environment/environment.ts";
 
 /** Secrets of each provider by provider name. Never logged. */
 export type ProviderKeys = Readonly<Record<string, readonly string[]>>;

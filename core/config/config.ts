@@ -17,20 +17,58 @@ import {
   readProviderKeys,
   sandboxBesideReal,
 } from "./catalog_reading.ts";
-import { readVariables, variableNames } from "./config_variables.ts";
+import { readVariables, type SupportContact, variableNames } from "./config_variables.ts";
 import { unknownVariables } from "./unknown_variables.ts";
-import { type Environment, issueLines, setVariables } from "../lib/environment/environment.ts";
+import {
+  type Environment,
+  issueLines,
+  secretText,
+  setVariables,
+} from "../lib/environment/environment.ts";
 import type { MailSettings } from "../people/mail/mail_url.ts";
-import { isDenoDeploy, withPlatformDefaults } from "./platform.ts";
-import { proxyProblems } from "./proxies.ts";
-import { secretText } from "../lib/environment/secret_text.ts";
-import type { StoreLocation } from "./store_location.ts";
-import type { SupportContact } from "./support.ts";
+import { isDenoDeploy, type StoreLocation, withPlatformDefaults } from "./platform.ts";
 import {
   readTopupSettings,
   type TopupSettings,
   topupVariableNames,
 } from "../trade/settings/settings.ts";
+import { parseUrl } from "../lib/runtime/mod.ts";
+
+// Checks the proxies that the environment names.
+//
+// The runtime reads them itself (for `fetch`: provider driver, mail service, OpenID, bank
+// movements) and silently skips one that it cannot parse: calls would then bypass the proxy.
+
+const names = ["ALL_PROXY", "HTTPS_PROXY", "HTTP_PROXY"].flatMap((name) => [
+  name,
+  name.toLowerCase(),
+]);
+
+function proxyProblem(text: string): string | undefined {
+  const address = text.includes("://") ? text : `http://${text}`;
+  if (!/^(?:https?|socks5h?):\/\//i.test(address)) {
+    return "must start with http://, https://, socks5:// or socks5h://";
+  }
+  const url = /\s/.test(address) ? null : parseUrl(address);
+  if (url === null || url.hostname === "" || url.hash !== "" || url.search !== "") {
+    return "is not an address of a proxy; %, #, /, ? and @ in user and password must be percent-encoded";
+  }
+  // The runtime does not accept a user without a password.
+  return url.username !== "" && !/:.*@/.test(address.slice(address.indexOf("://") + 3))
+    ? "has a user but no password"
+    : undefined;
+}
+
+/** Lists the proxies that would be skipped, one line each, without their text. */
+function proxyProblems(
+  environment: Readonly<Record<string, string | undefined>>,
+): string[] {
+  return names.flatMap((name) => {
+    const text = environment[name];
+    const problem = text === undefined || text === "" ? undefined : proxyProblem(text);
+    return problem === undefined ? [] : [`${name}: ${problem}`];
+  });
+}
 
 /** The configuration of the gateway. */
 export interface Config {

@@ -1,16 +1,85 @@
 /** Reads the environment variables of the configuration and describes what is wrong with each. */
 import { z } from "zod";
 import { normaliseEmail } from "../people/accounts/email_address.ts";
-import { backupKeyProblem } from "./backup_key.ts";
-import { type Environment, issueLines, wholeNumber } from "../lib/environment/environment.ts";
+import {
+  type Environment,
+  issueLines,
+  secretProblem,
+  secretText,
+  wholeNumber,
+} from "../lib/environment/environment.ts";
 import { masterKeysProblem } from "../people/api_keys/seal.ts";
 import { leastMemoryMb, mostWorkers } from "./memory_bounds.ts";
 import { localAddress } from "../net/addresses/local_address.ts";
 import { type MailSettings, readMailUrl } from "../people/mail/mail_url.ts";
-import { secretProblem, secretText } from "../lib/environment/secret_text.ts";
-import { isDenoDeploy, platformProblems } from "./platform.ts";
-import { readStoreLocation, type StoreLocation } from "./store_location.ts";
-import { readSupport, type SupportContact } from "./support.ts";
+import {
+  isDenoDeploy,
+  platformProblems,
+  readStoreLocation,
+  type StoreLocation,
+} from "./platform.ts";
+import { decodeBase64Url, parseUrl } from "../lib/runtime/mod.ts";
+
+// Reads `GATEWAY_BACKUP_KEY`: 32 bytes in base64url, as a master key.
+
+const keyBytes = 32;
+
+/** Decodes the key; `undefined` if it is not one. */
+export function backupKeyBytes(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[A-Za-z0-9_-]+$/.test(text)) return undefined;
+  const bytes = decodeBase64Url(text);
+  return bytes?.length === keyBytes ? bytes : undefined;
+}
+
+/** Says what is wrong with the key, without quoting it. */
+function backupKeyProblem(text: string): string | undefined {
+  return backupKeyBytes(text) === undefined ? `must be ${keyBytes} bytes in base64url` : undefined;
+}
+
+// The support contact that pages and mails show, if the operator has set one.
+
+/** The contact to which customers turn. */
+export interface SupportContact {
+  /** The contact as text, also for places without links. */
+  readonly text: string;
+  /** The contact as a link. */
+  readonly href: string;
+}
+
+type ReadSupport =
+  | { readonly ok: true; readonly support: SupportContact }
+  | { readonly ok: false; readonly problem: string };
+
+/**
+ * Reads `GATEWAY_SUPPORT`: an e-mail address, or an https address of a page.
+ *
+ * @example
+ * ```ts
+ * import { readSupport } from "./config_variables.ts";
+ * const mail = readSupport("help@gw.example");
+ * if (!mail.ok || mail.support.href !== "mailto:help@gw.example") throw new Error("no mail");
+ * const page = readSupport("https://gw.example/help");
+ * if (!page.ok || page.support.text !== "https://gw.example/help") throw new Error("no page");
+ * if (readSupport("http://gw.example").ok || readSupport("0900 000 000").ok) throw new Error("accepted");
+ * ```
+ */
+export function readSupport(text: string): ReadSupport {
+  const email = normaliseEmail(text);
+  if (email !== undefined) return { ok: true, support: { text: email, href: mailtoOf(email) } };
+  const url = parseUrl(text.trim());
+  if (url?.protocol !== "https:" || url.username !== "" || url.password !== "") {
+    return { ok: false, problem: "must be an e-mail address or an https address" };
+  }
+  return { ok: true, support: { text: url.href, href: url.href } };
+}
+
+/**
+ * Encodes an address as a `mailto:` link; `?`, `&` and `%` are allowed in the address and not in
+ * the link.
+ */
+function mailtoOf(email: string): string {
+  return `mailto:${encodeURIComponent(email).replace("%40", "@")}`;
+}
 
 const store = z.string().transform((text, context): StoreLocation => {
   const read = readStoreLocation(text);

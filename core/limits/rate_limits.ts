@@ -7,6 +7,7 @@
  * - Out: admissions and refusals, figures for headers and pages, sums for other instances.
  * - Never: waits for a store, or costs a call without limits anything.
  */
+import type { AccountId, ApiKeyId } from "../lib/ids/ids.ts";
 
 /** Limits of one subject. An absent one does not limit. */
 export interface RateLimits {
@@ -40,7 +41,7 @@ export function limitsAnything(limits: RateLimits | undefined): limits is RateLi
 }
 
 /** Applies what an operator set for an account to the defaults. */
-export function overridden(
+function overridden(
   defaults: RateLimits | undefined,
   overrides: RateOverrides | undefined,
 ): RateLimits | undefined {
@@ -57,7 +58,7 @@ export function overridden(
 }
 
 /** The stricter of two limits, each by itself. */
-export function stricter(one: RateLimits | undefined, other: RateLimits): RateLimits {
+function stricter(one: RateLimits | undefined, other: RateLimits): RateLimits {
   if (one === undefined) return other;
   const least = (name: RateLimitName): number | undefined => {
     const a = one[name];
@@ -69,4 +70,58 @@ export function stricter(one: RateLimits | undefined, other: RateLimits): RateLi
     tokensPerMinute: least("tokensPerMinute"),
     callsAtOnce: least("callsAtOnce"),
   };
+}
+
+// Finds whose limits bind a call.
+
+/** The limits that `gateway.json` sets for every account and every key. */
+export interface DefaultRateLimits {
+  readonly account?: RateLimits | undefined;
+  readonly key?: RateLimits | undefined;
+}
+
+/** The limits of a model: of all its calls together, and of those of each account. */
+export interface ModelRateLimits {
+  readonly all?: RateLimits | undefined;
+  readonly account?: RateLimits | undefined;
+}
+
+/** What an operator sets for one account: for all its calls, and for its calls of single models. */
+export interface AccountRateLimits extends RateOverrides {
+  readonly models?: Readonly<Record<string, RateOverrides>>;
+}
+
+/** Everything that may limit a call. */
+export interface RateSources {
+  readonly accountId: AccountId;
+  /** Absent where no key calls: for pages. */
+  readonly keyId: ApiKeyId | undefined;
+  readonly defaults: DefaultRateLimits | undefined;
+  /** What the operator set for the account. */
+  readonly account: AccountRateLimits | undefined;
+  /** What the owner of the key set. */
+  readonly key: RateLimits | undefined;
+  /** Absent where no model is called: for pages. */
+  readonly model:
+    | { readonly id: string; readonly rateLimits?: ModelRateLimits | undefined }
+    | undefined;
+}
+
+/** Lists whose limits bind a call; `undefined` if nothing does. */
+export function rateSubjects(sources: RateSources): readonly RateSubject[] | undefined {
+  const { accountId, keyId, defaults, account, key, model } = sources;
+  const subjects: RateSubject[] = [];
+  const add = (scope: RateSubject["scope"], id: string, limits: RateLimits | undefined) => {
+    if (limitsAnything(limits)) subjects.push({ scope, id, limits });
+  };
+  add("account", accountId, overridden(defaults?.account, account));
+  if (keyId !== undefined) {
+    add("key", keyId, key === undefined ? defaults?.key : stricter(defaults?.key, key));
+  }
+  if (model !== undefined) {
+    const own = account?.models?.[model.id];
+    add("account_model", `${accountId} ${model.id}`, overridden(model.rateLimits?.account, own));
+    add("model", `model ${model.id}`, model.rateLimits?.all);
+  }
+  return subjects.length === 0 ? undefined : subjects;
 }

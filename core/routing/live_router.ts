@@ -24,7 +24,7 @@ import { type Choice, formerFirst, orderRoutes } from "./choose.ts";
 import { CustomerLimits } from "./contract/customer_limits.ts";
 import { FalseReports } from "./health/false_reports.ts";
 import { HealthTable, routeReports } from "./health_table.ts";
-import { Hedging } from "./hedging.ts";
+import { Hedging } from "./timeouts.ts";
 import { ProviderAccess, type ProviderAccessOptions } from "./provider_access.ts";
 import { RecentCalls } from "./health/recent_calls.ts";
 import type { HealthSample, RouteHealth } from "./health/route_health.ts";
@@ -35,13 +35,11 @@ import type {
   RouteQuery,
   Router,
   RouteReport,
-} from "./contract/router.ts";
-import type {
   RouterOfThreads,
   SharedState,
   TokenAnswer,
   WantedToken,
-} from "./contract/shared_state.ts";
+} from "./contract/router.ts";
 import { StateExchange } from "./state_exchange.ts";
 
 /** What the router needs of the running gateway. */

@@ -1,7 +1,7 @@
 /** How routes are reached right now: the transport of their provider, and a credential that is not resting. */
 import { invariant } from "../lib/base/assert.ts";
 import type { RouteAccess } from "../calls/exchange/chat_exchange.ts";
-import type { ProviderAuth } from "../catalog/entries/auth_kinds.ts";
+import type { ProviderAuth } from "../catalog/entries/cloud_schema.ts";
 import type { Catalog, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
 import type { Transport } from "../net/transport/transport.ts";
@@ -15,8 +15,7 @@ import { createAuthorizer } from "../clouds/credentials/create_authorizer.ts";
 import type { ProviderEntry } from "../catalog/schema.ts";
 import type { Deadlines } from "../lib/time/deadlines.ts";
 import { Credentials, type SharedCredential } from "./health/credentials.ts";
-import type { CredentialCounts } from "./contract/router.ts";
-import type { TokenAnswer, WantedToken } from "./contract/shared_state.ts";
+import type { CredentialCounts, TokenAnswer, WantedToken } from "./contract/router.ts";
 
 /** What access to providers is built from. */
 export interface ProviderAccessOptions {

@@ -12,8 +12,7 @@ import type { CustomerLimits } from "./contract/customer_limits.ts";
 import type { HealthTable } from "./health_table.ts";
 import type { ProviderAccess } from "./provider_access.ts";
 import type { RouteHealth } from "./health/route_health.ts";
-import type { Operation } from "./contract/router.ts";
-import type { RouteName, SharedState } from "./contract/shared_state.ts";
+import type { Operation, RouteName, SharedState } from "./contract/router.ts";
 
 /** Milliseconds for which counts are gathered: ten messages a second are no load, and breakers look back for thirty seconds. */
 const gatherMs = 100;

@@ -2,6 +2,93 @@
 import type { Catalog, Model, Route } from "../catalog/catalog.ts";
 import { defaultIdleMs } from "../net/http1/limits.ts";
 import { defaultFirstOutputMs } from "../catalog/entries/model.ts";
+import type { Hedge } from "../calls/attempts/attempt_loop.ts";
+import type { Clock } from "../lib/time/clock.ts";
+import { LatencyHistogram, type RouteHealth } from "./health/route_health.ts";
+import { GatewayError } from "../lib/errors/errors.ts";
+import { maintenanceRetrySeconds } from "./health/limits.ts";
+import type { Operation, Router } from "./contract/router.ts";
+
+// When a second route starts beside the first one of a chat stream.
+//
+// A probe of a route in trouble gets a short time, since no client should pay for probes. A model with hedging on gets
+// the 95th percentile of its first outputs, once enough of them were measured. Every other stream gets a second route
+// only if its first one turns out to be stuck.
+
+/** First outputs measured before hedging starts: a p95 of fewer is a guess. */
+export const hedgeMinSamples = 20;
+
+/**
+ * Milliseconds that a probe of a route in trouble gets before a working route starts beside it. No client pays for
+ * probes.
+ */
+export const probeHedgeMs = 2_000;
+
+/** Keeps the times to first output of each model, and computes hedges from them. Bounded by the models of the catalog. */
+export class Hedging {
+  readonly #firstOutput = new Map<string, LatencyHistogram>();
+
+  /** Forgets models that are no longer configured. */
+  keepOnly(modelIds: ReadonlySet<string>): void {
+    for (const id of this.#firstOutput.keys()) if (!modelIds.has(id)) this.#firstOutput.delete(id);
+  }
+
+  /** Adds the time to first output of a stream. */
+  measured(model: Model, ms: number): void {
+    this.#histogramOf(model).add(ms);
+  }
+
+  /** The time to first output below which the share `q` of streams lies; `undefined` without samples. */
+  quantileMs(model: Model, q: number): number | undefined {
+    return this.#firstOutput.get(model.id)?.quantileMs(q);
+  }
+
+  /** @param health of the route that is tried first */
+  hedge(model: Model, health: RouteHealth, clock: Clock): Hedge {
+    const nowMs = clock.monotonicMs();
+    if (health.availability(nowMs) !== "yes" || health.isStuck(nowMs)) {
+      return { afterMs: Math.max(probeHedgeMs, 2 * (health.usualFirstOutputMs ?? 0)) };
+    }
+    const histogram = this.#histogramOf(model);
+    if (model.hedge && histogram.count >= hedgeMinSamples) {
+      const p95Ms = histogram.quantileMs(0.95);
+      if (p95Ms !== undefined) return { afterMs: p95Ms };
+    }
+    return { afterMs: health.stuckAfterMs, when: () => health.isStuck(clock.monotonicMs()) };
+  }
+
+  #histogramOf(model: Model): LatencyHistogram {
+    let histogram = this.#firstOutput.get(model.id);
+    if (histogram === undefined) {
+      this.#firstOutput.set(model.id, histogram = new LatencyHistogram());
+    }
+    return histogram;
+  }
+}
+
+/**
+ * Builds the error for a client if no route of a model may be tried.
+ *
+ * Either all of them are paused because their providers asked for it (429 with the soonest
+ * `retry-after`), or operators have taken all of them out (503).
+ */
+export function noRouteError(
+  router: Router,
+  model: Model,
+  operation: Operation,
+  customer?: string,
+): GatewayError {
+  const seconds = router.retryAfterSeconds(model, operation, customer);
+  return seconds === undefined
+    ? new GatewayError("maintenance", "This model is out of service at the moment", {
+      retryAfterSeconds: maintenanceRetrySeconds,
+    })
+    : new GatewayError(
+      "rate_limit_exceeded",
+      "All providers of this model limit the rate of calls at the moment",
+      { retryAfterSeconds: seconds },
+    );
+}
 
 /**
  * Milliseconds after which a video task that was not accepted is sent to the next route. Accepting one takes

@@ -63,18 +63,18 @@ export {
   type ResolvedCapabilities,
   routeCapabilitiesSchema,
 } from "./contract/capabilities.ts";
-export { createNativePipe, type NativePipeContext } from "./convert/native_pipe.ts";
+export { createNativePipe, type NativePipeContext } from "./convert/dialects.ts";
 export { withoutOwnReasoning } from "./chat/request/own_reasoning.ts";
-export { withoutForeignSignatures } from "./gemini/request/foreign_signatures.ts";
+export { withoutForeignSignatures } from "./gemini/request/field_names.ts";
 export { unsignedCall, wrappedPrefix } from "./gemini/answer/thought_signatures.ts";
 export { statelessAdvice } from "./fields/stateless_advice.ts";
-export { isStoredFile } from "./gemini/request/stored_files.ts";
+export { isStoredFile } from "./gemini/request/decode_contents.ts";
 export { withReferenceNames } from "./gemini/request/field_names.ts";
 export { hasPathMembers, withoutPathMembers } from "./contract/path_members.ts";
-export { withoutForeignBlocks } from "./messages/request/foreign_blocks.ts";
-export { mixesStylesInLoop, thinkingOffInMixedLoop } from "./messages/request/tool_loop.ts";
+export { withoutForeignBlocks } from "./messages/request/decode_blocks.ts";
+export { mixesStylesInLoop, thinkingOffInMixedLoop } from "./messages/request/encode_thinking.ts";
 export { sealPrefix } from "./fields/reasoning_seal.ts";
-export { withoutSealedReasoning } from "./responses/items/reasoning_item.ts";
+export { withoutSealedReasoning } from "./responses/items/output_items.ts";
 export { errorBody, GatewayError } from "../lib/errors/errors.ts";
 export { parseExactly } from "../lib/json/exact_json.ts";
 export { isJsonObject, type Json, type JsonObject } from "../lib/json/json.ts";

@@ -11,16 +11,15 @@ import { Hono, type MiddlewareHandler } from "hono";
 import { bodyLimit } from "hono/body-limit";
 import { compress } from "hono/compress";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
-import { pathOf } from "../http/path_of.ts";
+import { pathOf } from "../http/query.ts";
 import { createAssetRoutes } from "./assets/assets.ts";
 import type { DashboardDeps } from "./page/deps.ts";
 import { errorPage, forbiddenPage, notFoundPage, tooLargePage } from "./frame/error_pages.tsx";
 import { navigationOf, segmentAt } from "./page/navigation.ts";
 import { type MountedPage, mountPage, servedPaths } from "./page/page.ts";
 import { customerPages } from "./pages.ts";
-import { guardMutations, identifyVisitor } from "./visitor/identify.ts";
+import { guardMutations, identifyVisitor, securityHeaders } from "./visitor/identify.ts";
 import { boundRendering } from "./visitor/render_budget.ts";
-import { securityHeaders } from "./visitor/security_headers.ts";
 import { sharePages } from "./visitor/shared_pages.ts";
 import type { DashboardEnv } from "./page/visitor.ts";
 

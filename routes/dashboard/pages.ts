@@ -19,7 +19,7 @@ import { signUpPages } from "./customer/sign_in/sign_up.tsx";
 import { sitePages } from "./public/site/mod.tsx";
 import { statusPages } from "./public/status/status_page.tsx";
 import { usagePages } from "./customer/usage/mod.ts";
-import { preferencePages } from "./visitor/preferences.ts";
+import { preferencePages } from "./visitor/cookies.ts";
 import { walletPages } from "./customer/wallet/wallet_pages.tsx";
 import { welcomePages } from "./customer/welcome/mod.tsx";
 

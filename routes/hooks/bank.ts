@@ -16,9 +16,9 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { newId, type RequestId } from "../../core/lib/ids/ids.ts";
-import type { BankHook } from "../../core/trade/bank/bank_hook.ts";
+import type { BankHook } from "../../core/trade/bank/bank_notice.ts";
 import type { BankIntake } from "../../kv/money/payments/bank_intake.ts";
-import { withCommonHeaders } from "../http/common_headers.ts";
+import { withCommonHeaders } from "../http/own_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { readRequestBody } from "../http/body/request_body.ts";
 

@@ -1,7 +1,6 @@
 /** Finds the caller of a request by the API key in one of three headers. */
 import { GatewayError } from "../../core/lib/errors/errors.ts";
-import { isWellFormedApiKey } from "../../core/people/api_keys/api_key.ts";
-import { isAddressAllowed } from "../../core/people/api_keys/address_ranges.ts";
+import { isAddressAllowed, isWellFormedApiKey } from "../../core/people/api_keys/api_key.ts";
 import type { HttpRequest } from "./body/http_request.ts";
 import type {
   KeyDirectory,

@@ -14,8 +14,40 @@ import {
 } from "../../core/lib/errors/errors.ts";
 import { Reply } from "../../core/net/http1/server/reply.ts";
 import type { RequestId } from "../../core/lib/ids/ids.ts";
-import { withCommonHeaders } from "./common_headers.ts";
-import { answerHeaders } from "./own_headers.ts";
+import { answerHeaders, withCommonHeaders } from "./own_headers.ts";
+import { z } from "zod";
+import { maxSwitchReasonChars } from "../../kv/engine/control/control.ts";
+import { plainMaintenanceMessage } from "../../kv/people/operators/switches.ts";
+
+// Answers HEAD requests as GET, without the body.
+
+/**
+ * Makes the GET request that answers a HEAD request. The runtime then sends only the head, as RFC 9110 section 9.3.2
+ * requires: the length is that of the omitted body, and a stream has none and is cancelled. Hono would drop the body
+ * first, and the answer would declare it empty.
+ *
+ * @example
+ * ```ts
+ * import { headAsGet } from "./error_response.ts";
+ * const head = new Request("https://gateway.example/v1/models", { method: "HEAD", headers: { a: "b" } });
+ * const asked = headAsGet(head);
+ * if (asked.method !== "GET" || asked.headers.get("a") !== "b") throw new Error("another request");
+ * if (headAsGet(asked) !== asked) throw new Error("changed");
+ * ```
+ */
+export function headAsGet(request: Request): Request {
+  if (request.method !== "HEAD") return request;
+  const { url, headers, signal } = request;
+  return new Request(url, { headers, signal });
+}
+
+// How programs turn maintenance on and off: the same body in every operator interface.
+
+/** A request that turns maintenance on or off. */
+export const maintenanceBody = z.strictObject({
+  on: z.boolean(),
+  message: z.string().min(1).max(maxSwitchReasonChars).default(plainMaintenanceMessage),
+});
 
 const encoder = new TextEncoder();
 

@@ -2,6 +2,9 @@
  * The names of the gateway's own headers. docs/api.md describes each of them; no other source file of
  * `routes/` writes one out.
  */
+import type { RequestId } from "../../core/lib/ids/ids.ts";
+import type { ErrorStyle } from "../../core/lib/errors/errors.ts";
+import type { RateFigure, RateFigures } from "../../core/limits/rate_book.ts";
 
 /** Headers of answers. */
 export const answerHeaders = {
@@ -64,3 +67,90 @@ export const requestHeaders = {
   strict: "x-gateway-strict",
   idempotencyKey: "idempotency-key",
 } as const;
+
+// The headers that every answer has: of the API, of pages, redirects, webhooks and health checks, and every error.
+
+/** An answer whose headers can be read and changed: a `Response`, or a `Reply`. */
+export interface WithHeaders {
+  readonly headers: Pick<Headers, "get" | "has" | "set" | "append">;
+}
+
+/**
+ * Writes the common headers; each is added to every kind of answer.
+ *
+ * `nosniff`: an answer repeats texts of callers, such as the name of an unknown model, and a browser that guesses its
+ * type could run them as a page.
+ */
+function commonHeaders(requestId: RequestId): readonly [string, string][] {
+  return [
+    [answerHeaders.requestId, requestId],
+    [answerHeaders.messagesRequestId, requestId],
+    ["x-content-type-options", "nosniff"],
+  ];
+}
+
+/**
+ * Adds the common headers to an answer. A header that the answer already has keeps its value: a replayed answer has the
+ * id of the first call.
+ *
+ * Endpoints whose bodies, receipts or log lines name the request call this with the id that they use; the server calls it
+ * for every other answer (`completerOf` in `routes/server/listen/listen.ts`).
+ */
+export function withCommonHeaders<Answer extends WithHeaders>(
+  response: Answer,
+  requestId: RequestId,
+): Answer {
+  const { headers } = response;
+  for (const [name, value] of commonHeaders(requestId)) {
+    if (!headers.has(name)) headers.append(name, value);
+  }
+  return response;
+}
+
+// Writes rate limits into the headers that SDKs read, in the form of each vendor.
+
+/**
+ * Writes a duration as Chat-style vendors do: `120ms`, `8.64s`, `6m0s`.
+ *
+ * @example
+ * ```ts
+ * import { shortDuration } from "./own_headers.ts";
+ * const written = [120, 1_000, 8_640, 360_000].map(shortDuration).join(" ");
+ * if (written !== "120ms 1s 8.64s 6m0s") throw new Error(written);
+ * ```
+ */
+export function shortDuration(ms: number): string {
+  const whole = Math.ceil(ms);
+  if (whole < 1_000) return `${whole}ms`;
+  const minutes = Math.floor(whole / 60_000);
+  const seconds = (whole - minutes * 60_000) / 1_000;
+  return minutes === 0 ? `${seconds}s` : `${minutes}m${seconds}s`;
+}
+
+/** Writes a time in whole seconds of RFC 3339, as Messages-style vendors do; never before it. */
+function wholeSecond(atMs: number): string {
+  return `${new Date(Math.ceil(atMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
+}
+
+/** Adds the headers of rate limits to an answer, or to a refusal. */
+export function withRateHeaders<Answer extends WithHeaders>(
+  answer: Answer,
+  { requests, tokens }: RateFigures,
+  style: ErrorStyle,
+  nowMs: number,
+): Answer {
+  const names = style === "messages" ? rateHeaders.messages : rateHeaders.others;
+  const reset = style === "messages"
+    ? (ms: number) => wholeSecond(nowMs + ms)
+    : (ms: number) => shortDuration(ms);
+  const write = (figure: RateFigure | undefined, of: "requests" | "tokens") => {
+    if (figure === undefined) return;
+    const { headers } = answer;
+    headers.set(names[of].limit, String(figure.limit));
+    headers.set(names[of].remaining, String(figure.remaining));
+    headers.set(names[of].reset, reset(figure.resetMs));
+  };
+  write(requests, "requests");
+  write(tokens, "tokens");
+  return answer;
+}

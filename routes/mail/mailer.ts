@@ -6,11 +6,132 @@
  * - Out: mails over SMTP or HTTP, or a failure to try again.
  * - Never: composes the text of a mail: `core/people/mail/` does.
  */
-import { type Mailer, MailFailure } from "../../core/people/mail/mail.ts";
-import type { MailSettings } from "../../core/people/mail/mail_url.ts";
+import { type Mailer, MailFailure, mailStepMs } from "../../core/people/mail/mail.ts";
+import type {
+  HttpMailSettings,
+  MailSettings,
+  SmtpSettings,
+} from "../../core/people/mail/mail_url.ts";
 import type { Config } from "../../core/config/config.ts";
-import { createHttpMailer } from "./http_json.ts";
-import { createSmtpMailer } from "./smtp.ts";
+import { z } from "zod";
+
+// Sends mails over HTTPS as JSON, in the shape that most mail services accept: for networks that block SMTP.
+
+/** What a mailer over HTTPS needs. */
+export interface HttpMailerOptions {
+  readonly settings: Pick<HttpMailSettings, "url" | "key">;
+  readonly from: string;
+  readonly fetch: typeof fetch;
+}
+
+/**
+ * Creates a mailer over HTTPS. The body is `{from, to, subject, text, html}`; every try of a mail
+ * carries the same `idempotency-key`.
+ */
+export function createHttpMailer({ settings, from, fetch }: HttpMailerOptions): Mailer {
+  const { url, key } = settings;
+  return {
+    async send(mail) {
+      const response = await fetch(url, {
+        method: "POST",
+        headers: {
+          "content-type": "application/json",
+          "idempotency-key": mail.id,
+          ...(key !== undefined && { authorization: `Bearer ${key}` }),
+        },
+        body: JSON.stringify({
+          from,
+          to: [mail.to],
+          subject: mail.subject,
+          text: mail.text,
+          html: mail.html,
+        }),
+        redirect: "error",
+        signal: AbortSignal.timeout(mailStepMs),
+      }).catch((cause) => {
+        throw new MailFailure(
+          "mail_service_unreachable",
+          "Cannot send a mail: the mail service is not reached, redirects, or is silent",
+          { cause },
+        );
+      });
+      await response.body?.cancel();
+      if (!response.ok) {
+        const { status } = response;
+        throw new MailFailure(
+          `mail_service_answered_${status}`,
+          `Cannot send a mail: the mail service answered ${status}`,
+        );
+      }
+    },
+  };
+}
+
+// Sends mails over SMTP with nodemailer, which is loaded with the first mail.
+
+/** What a mailer over SMTP needs. */
+export interface SmtpMailerOptions {
+  readonly settings: Omit<SmtpSettings, "from">;
+  /** `Model Gateway <no-reply@example.com>` or a bare address. */
+  readonly from: string;
+}
+
+/**
+ * Converts a nodemailer error to a failure with its code (`EAUTH`) and the server's status (`535`), without its text,
+ * which may hold addresses.
+ */
+function failureOf(cause: unknown): MailFailure {
+  const read = z.object({
+    code: z.string().regex(/^[A-Z]{1,20}$/).optional().catch(undefined),
+    responseCode: z.int().min(100).max(999).optional().catch(undefined),
+  }).safeParse(cause);
+  const words = ["smtp", read.data?.code, read.data?.responseCode];
+  const name = words.filter((word) => word !== undefined).join("_");
+  return new MailFailure(name, "Cannot send a mail: the mail server refused it", { cause });
+}
+
+/**
+ * Creates a mailer that opens one connection per mail: mails are rare, and idle connections break.
+ */
+function createSmtpMailer({ settings, from }: SmtpMailerOptions): Mailer {
+  const { host, port, isSecure, login } = settings;
+  // Without TLS a password is sent only to this machine.
+  const isLocal = ["localhost", "127.0.0.1", "::1"].includes(host);
+  const options = {
+    host,
+    port,
+    secure: isSecure,
+    requireTLS: !isSecure && !isLocal && login !== undefined,
+    connectionTimeout: mailStepMs,
+    greetingTimeout: mailStepMs,
+    socketTimeout: mailStepMs,
+    disableFileAccess: true,
+    disableUrlAccess: true,
+    ...(login !== undefined && { auth: { user: login.user, pass: login.password } }),
+  };
+  const domain = from.slice(from.lastIndexOf("@") + 1).replace(/[^\w.-].*$/, "");
+  return {
+    async send(mail) {
+      const { createTransport } = await import("nodemailer");
+      const transport = createTransport(options);
+      try {
+        await transport.sendMail({
+          from,
+          to: mail.to,
+          subject: mail.subject,
+          text: mail.text,
+          html: mail.html,
+          messageId: `<${mail.id}@${domain}>`,
+          headers: { "auto-submitted": "auto-generated" },
+        });
+      } catch (error) {
+        throw failureOf(error);
+      } finally {
+        transport.close();
+      }
+    },
+  };
+}
 
 /**
  * Explains to the operator why this configuration sends no mail; `undefined` if it does. `log:` is

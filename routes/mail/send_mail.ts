@@ -3,13 +3,11 @@
  * mailer.
  */
 import type { Clock } from "../../core/lib/time/clock.ts";
-import { composeMail } from "../../core/people/mail/compose.ts";
-import { renderTemplate, templatePaths } from "../../core/people/mail/templates.ts";
-import type { Mailer } from "../../core/people/mail/mail.ts";
-import type { MailJob } from "../../core/people/mail/mail_job.ts";
+import { composeMail, renderTemplate, templatePaths } from "../../core/people/mail/templates.ts";
+import type { Mailer, MailJob } from "../../core/people/mail/mail.ts";
 import { getPasswordHash } from "../../kv/people/accounts/account_credentials.ts";
 import { findAccountByEmail } from "../../kv/people/accounts/accounts.ts";
-import { mailQueue } from "../../kv/engine/outbox/mail.ts";
+import { mailQueue } from "../../kv/engine/outbox/outbox.ts";
 import type { OutboxWork } from "../../kv/engine/outbox/outbox_worker.ts";
 import { issueMailToken, type MailGrant, passwordMark } from "../../kv/people/accounts/tokens.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";

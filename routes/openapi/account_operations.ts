@@ -2,7 +2,7 @@
 import { callErrors, keyErrors } from "./error_answers.ts";
 import type { ExampleModels } from "./example_models.ts";
 import { type Operation, type OperationAnswer, type Parameter, ref } from "./operation.ts";
-import { maxListRows } from "../usage_api/answer.ts";
+import { maxListRows } from "../usage_api/calls.ts";
 import { maxUsageDays } from "../usage_api/range.ts";
 
 function jsonAnswer(description: string, schema: string): OperationAnswer {

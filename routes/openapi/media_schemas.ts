@@ -8,10 +8,10 @@ import {
   maxImagesPerRequest,
   maxPartialImages,
 } from "../../core/media/images/request.ts";
-import { maxMediaPromptChars } from "../../core/net/remote/limits.ts";
+import { maxMediaPromptChars } from "../../core/net/remote/address.ts";
 import { maxModerationInputs } from "../../core/media/moderation/request.ts";
 import { maxDocuments } from "../../core/media/rerank/request.ts";
-import { maxSpeechInputChars } from "../../core/media/speech/request.ts";
+import { maxSpeechInputChars } from "../../core/media/speech/attempt.ts";
 import { aspectRatios } from "../../core/catalog/entries/video_rules.ts";
 import { maxChoices } from "../../core/wire/contract/limits.ts";
 import { ref } from "./operation.ts";

@@ -3,7 +3,171 @@
  * listening for good then, and its error ends the process with all running calls: a client that
  * opens connections until no file descriptor is left could stop the service.
  */
-import { sleep } from "../../core/lib/time/sleep.ts";
+import { atMost, sleep } from "../../core/lib/time/sleep.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+
+// Writes lines to standard output in batches: one write per call would cost as much as parsing the
+// call. Callers do not wait: a reader that is stuck, gone or out of space must neither stop calls
+// nor end the process.
+
+/** Milliseconds for which log lines are gathered into one write. */
+const logFlushMs = 50;
+
+/** Characters of gathered log lines that are written without waiting longer. */
+export const logBufferChars = 64 * 1024;
+
+/**
+ * Characters of lines that wait for a slow reader of the log: some two thousand calls. Further lines are
+ * dropped.
+ */
+export const logBacklogChars = 1024 * 1024;
+
+/** Milliseconds that the end of the process waits for the last lines to be taken. */
+const logLastFlushMs = 1_000;
+
+/** Writes lines without blocking its caller. */
+export interface LineWriter {
+  write(line: string): void;
+  /** Writes the waiting lines and resolves when they are taken, or after {@linkcode logLastFlushMs}. */
+  flush(): Promise<void>;
+}
+
+export interface LineWriterOptions {
+  /** Takes some of the bytes and returns their number. May be slow, fail, or never end. */
+  readonly output: (bytes: Uint8Array) => Promise<number>;
+  /** The line that replaces lines that were dropped. */
+  readonly lossLine: (lines: number) => string;
+}
+
+/**
+ * Collects lines for a moment and writes them to `output` together. Lines beyond {@linkcode logBacklogChars} are
+ * dropped, and a line with their number follows the next one that is written. A process that is killed loses the lines
+ * of that moment; receipts are stored elsewhere.
+ */
+export function createLineWriter({ output, lossLine }: LineWriterOptions): LineWriter {
+  const encoder = new TextEncoder();
+  let waiting = "";
+  let waitingLines = 0;
+  let lostLines = 0;
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let writing: Promise<void> | undefined;
+
+  async function writeAll(): Promise<void> {
+    while (waiting !== "") {
+      const [lines, lost] = [waitingLines, lostLines];
+      let rest = encoder.encode(lost === 0 ? waiting : `${waiting}${lossLine(lost)}\n`);
+      waiting = "";
+      waitingLines = 0;
+      lostLines = 0;
+      try {
+        while (rest.length > 0) rest = rest.subarray(await output(rest));
+      } catch {
+        // The error cannot be reported anywhere; the count of dropped lines is written once the
+        // output works again.
+        lostLines += lines + lost;
+        return;
+      }
+    }
+  }
+
+  function begin(): void {
+    clearTimeout(timer);
+    timer = undefined;
+    writing ??= writeAll().finally(() => {
+      writing = undefined;
+      // Lines that arrived after the last check, or behind a failed write.
+      if (waiting !== "") timer ??= setTimeout(begin, logFlushMs);
+    });
+  }
+
+  return {
+    write(line) {
+      if (waiting.length + line.length >= logBacklogChars) {
+        lostLines++;
+        return;
+      }
+      waiting += `${line}\n`;
+      waitingLines++;
+      if (waiting.length >= logBufferChars) begin();
+      else timer ??= setTimeout(begin, logFlushMs);
+    },
+    async flush() {
+      begin();
+      await atMost(logLastFlushMs, writing);
+    },
+  };
+}
+
+// Turns process signals into two abort signals: stop, and hurry.
+
+/**
+ * Milliseconds after the first signal within which further ones are taken for the same request to stop; a
+ * second Ctrl-C of a person comes later.
+ */
+export const sameSignalMs = 1_000;
+
+/** The abort signals that process signals lead to. */
+export interface StopSignals {
+  /** Aborted when the process should stop. */
+  readonly stop: AbortSignal;
+  /** Aborted at the second signal. */
+  readonly hurry: AbortSignal;
+  /** The handler of every signal. */
+  readonly tell: () => void;
+}
+
+/**
+ * Creates both abort signals. Signals within {@linkcode sameSignalMs} of the first count as one: Ctrl-C arrives from
+ * the terminal, and again from `deno task`, which forwards it.
+ *
+ * @example
+ * ```ts
+ * import { systemClock } from "../../core/lib/time/clock.ts";
+ * import { createStopSignals } from "./keep_serving.ts";
+ * const { stop, hurry, tell } = createStopSignals(systemClock);
+ * tell();
+ * tell();
+ * if (!stop.aborted || hurry.aborted) throw new Error("one Ctrl-C is no hurry");
+ * ```
+ */
+export function createStopSignals(clock: Pick<Clock, "monotonicMs">): StopSignals {
+  const stop = new AbortController();
+  const hurry = new AbortController();
+  let firstAtMs: number | undefined;
+  return {
+    stop: stop.signal,
+    hurry: hurry.signal,
+    tell() {
+      const nowMs = clock.monotonicMs();
+      firstAtMs ??= nowMs;
+      stop.abort();
+      if (nowMs - firstAtMs >= sameSignalMs) hurry.abort();
+    },
+  };
+}
+
+// Waits of a gateway that ends.
+
+/** Milliseconds that the end of the process waits for what was asked to end: the last answers, the admin socket. */
+export const lastEndsMs = 1_000;
+
+/** Resolves when a signal is aborted. */
+export async function untilAborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return;
+  await new Promise<void>((resolve) =>
+    signal.addEventListener("abort", () => resolve(), { once: true })
+  );
+}
+
+/** Waits until load balancers have seen that `/readyz` answers 503. Calls are still accepted. */
+export async function awaitBalancers(stopDelayMs: number, hurry?: AbortSignal): Promise<void> {
+  if (stopDelayMs === 0 || hurry?.aborted === true) return;
+  const { promise, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, stopDelayMs);
+  hurry?.addEventListener("abort", () => resolve(), { once: true });
+  await promise;
+  clearTimeout(timer);
+}
 
 /** Milliseconds before a server that could not accept listens again: calls that end free sockets. */
 export const listenAgainMs = 500;

@@ -12,19 +12,17 @@ import { atMost } from "../../core/lib/time/sleep.ts";
 import type { Store } from "../../kv/engine/opening/store.ts";
 import { createApp } from "./listen/app.ts";
 import { openAdmin } from "./assembly/admin_access.ts";
-import { assemble } from "./assembly/assemble.ts";
+import { assemble, workersOf } from "./assembly/assemble.ts";
 import { banner, listeningOn } from "./listen/banner.ts";
 import { openCustomerApp } from "./assembly/customer_app.ts";
-import { FreezeWatch } from "../process/freeze_watch.ts";
-import { answerWith, listen } from "./listen/listen.ts";
-import type { Answer } from "./listen/listening.ts";
+import { FreezeWatch } from "../process/cron.ts";
+import { type Answer, answerWith, listen } from "./listen/listen.ts";
 import { demoKeyOf, openParts } from "./assembly/opening.ts";
-import { warnOfPrices } from "./jobs/price_warnings.ts";
-import { awaitBalancers, lastEndsMs, untilAborted } from "../process/stopping.ts";
+import { warnOfPrices } from "./jobs/money_in.ts";
+import { awaitBalancers, lastEndsMs, untilAborted } from "../process/keep_serving.ts";
 import { startWork } from "./assembly/work.ts";
 import type { serveWithWorkers } from "./workers/owner.ts";
 import type { ServeOptions } from "./assembly/serve_options.ts";
-import { workersOf } from "./assembly/thread.ts";
 
 /**
  * Serves until `signal` is aborted; then waits for load balancers, stops accepting, waits for streams up to the

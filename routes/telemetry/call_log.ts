@@ -1,8 +1,7 @@
 /** Logs one structured line per call: metadata only, never a prompt, an answer, a key or a host. */
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import type { Receipt } from "../../core/billing/usage/receipt.ts";
-import { createEventBudget } from "./event_budget.ts";
-import type { CallTiming } from "./telemetry.ts";
+import { type CallTiming, createEventBudget } from "./telemetry.ts";
 
 /** The log of calls and events. */
 export interface CallLog {

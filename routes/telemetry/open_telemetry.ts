@@ -23,7 +23,7 @@ import {
 } from "@opentelemetry/api";
 import type { Catalog } from "../../core/catalog/catalog.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
-import { billedInputTokens } from "../../core/billing/tokens/token_usage.ts";
+import { billedInputTokens } from "../../core/billing/tokens/token_bounds.ts";
 import type { Receipt } from "../../core/billing/usage/receipt.ts";
 import type {
   AttemptTiming,

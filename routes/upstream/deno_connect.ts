@@ -8,6 +8,11 @@
  */
 import type { Connect, Connection } from "../../core/net/transport/connection.ts";
 import { UpstreamFailure } from "../../core/net/transport/transport.ts";
+import {
+  createGuardedConnect,
+  type Dial,
+  type Resolve,
+} from "../../core/net/remote/guarded_connect.ts";
 
 /** Settings of TLS connections. */
 export interface DenoConnectOptions {
@@ -52,7 +57,7 @@ export function denoConnect(options: DenoConnectOptions = {}): Connect {
  *
  * @throws when the handshake fails or `signal` aborts; the connection is closed then
  */
-export async function startTls(
+async function startTls(
   tcp: Deno.TcpConn,
   { hostname, caCerts = [] }: DenoConnectOptions & { readonly hostname: string },
   signal: AbortSignal,
@@ -74,4 +79,32 @@ export async function startTls(
   } finally {
     signal.removeEventListener("abort", close);
   }
+}
+
+// DNS and sockets of Deno for fetching URLs of callers; the rules are in `core/media`.
+
+/** Resolves a name in both address families; a family without records is not a failure. */
+export const resolveWithDeno: Resolve = async (hostname, signal) => {
+  const lookups = await Promise.allSettled([
+    Deno.resolveDns(hostname, "A", { signal }),
+    Deno.resolveDns(hostname, "AAAA", { signal }),
+  ]);
+  return lookups.flatMap((lookup) => lookup.status === "fulfilled" ? lookup.value : []);
+};
+
+/** Connects to the address; TLS sends and verifies the name. */
+const dialWithDeno: Dial = async ({ address, port, serverName }, signal) => {
+  const tcp = await Deno.connect({ hostname: address, port, signal });
+  tcp.setNoDelay(true);
+  return serverName === undefined ? tcp : await startTls(tcp, { hostname: serverName }, signal);
+};
+
+/** The guarded {@linkcode Connect} of this runtime; `world` is for tests. */
+export function guardedConnect(
+  world: { readonly resolve?: Resolve; readonly dial?: Dial } = {},
+): Connect {
+  return createGuardedConnect({
+    resolve: world.resolve ?? resolveWithDeno,
+    dial: world.dial ?? dialWithDeno,
+  });
 }

@@ -7,19 +7,18 @@ import { idTimeMs, type RequestId } from "../../core/lib/ids/ids.ts";
 import { maxCallMs } from "../../core/lib/base/limits.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { firstRefusedHoursDay, readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
-import { readHours } from "../../kv/money/receipts/hour_history.ts";
-import { vietnamHour } from "../../kv/money/receipts/hour_sums.ts";
+import { readHours, vietnamHour } from "../../kv/money/receipts/hour_sums.ts";
 import { readDaySumsOfDay } from "../../kv/money/ledger/usage.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import {
   asksForFailures,
   type CallFilter,
+  firstIdAt,
   fitsCell,
   fitsErrorKind,
   isSelective,
   mayFitHour,
 } from "./call_filter.ts";
-import { firstIdAt } from "./id_bounds.ts";
 
 /** The hours of a day in which calls may fit. */
 interface HoursOfDay {

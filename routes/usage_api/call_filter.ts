@@ -1,6 +1,16 @@
 /** What a search for calls asks for: by whom, when, with which key and model, and how they ended. */
-import type { AccountId, RequestId } from "../../core/lib/ids/ids.ts";
+import { type AccountId, parseId, type RequestId } from "../../core/lib/ids/ids.ts";
 import type { HourSum } from "../../kv/money/receipts/hour_sums.ts";
+import { invariant } from "../../core/lib/base/assert.ts";
+
+// Bounds of request ids by time: ids begin with their time.
+
+/** Returns the smallest id that a request of this moment can have. */
+export function firstIdAt(atMs: number): RequestId {
+  const id = parseId("request", `req_${Math.max(0, atMs).toString(36).padStart(9, "0")}`);
+  invariant(id !== undefined, "an id is made of a time");
+  return id;
+}
 
 /** The receipts to read. */
 export interface ReceiptFilter {

@@ -1,6 +1,6 @@
 /** Reads the calls of an account, newest first: those with a receipt, and those that were refused before. */
 import { failureCodeOf } from "../../core/billing/usage/call_failure.ts";
-import type { RequestId } from "../../core/lib/ids/ids.ts";
+import { type AccountId, idTimeMs, type RequestId } from "../../core/lib/ids/ids.ts";
 import { maxCallMs } from "../../core/lib/base/limits.ts";
 import type { Receipt } from "../../core/billing/usage/receipt.ts";
 import {
@@ -8,12 +8,228 @@ import {
   listRefusedCalls,
   type RefusedCall,
 } from "../../kv/services/calls/refused_calls.ts";
-import { listAllReceipts } from "../../kv/money/receipts/all_receipts.ts";
+import { listAllReceipts, readReceipts, readTail } from "../../kv/money/receipts/receipts.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { CallDays } from "./call_days.ts";
-import { type CallFilter, type ErrorFilter, fitsCell } from "./call_filter.ts";
-import { firstIdAt } from "./id_bounds.ts";
-import { matchesReceipt, type Step, takeMatching, walkReceipts } from "./receipt_scan.ts";
+import {
+  type CallFilter,
+  type ErrorFilter,
+  firstIdAt,
+  fitsCell,
+  type ReceiptFilter,
+} from "./call_filter.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
+import { latestIndexed, listFailed, listIndexed } from "../../kv/money/receipts/receipt_index.ts";
+
+// Reads an account's receipts in a time range, newest first, filtered and paged.
+
+/** Calls searched for one page when few of them match a filter: well under a tenth of a second of reading. */
+export const maxScanRows = 600;
+
+/** What passing over hours costs in calls: a few small reads. */
+const passingReceiptCost = 8;
+
+/** Receipts that are read at once: first about a page, then more, since few of them match. */
+const firstRead = 64;
+const nextRead = 256;
+
+/** One step of a search: a call, or only the point that it has reached. */
+export interface Step<Item> {
+  readonly requestId: RequestId;
+  readonly item?: Item;
+  /** In calls, for the bound of a search. */
+  readonly cost: number;
+}
+
+function startOfDay(day: string): RequestId {
+  return firstIdAt(vietnamDayStartMs(day));
+}
+
+interface Bounds {
+  /** Ids are smaller than this. */
+  readonly top: RequestId;
+  readonly bottom: RequestId;
+}
+
+/**
+ * The ids around a range. Ids contain the time of arrival, while a receipt has the start of its call, which can be a
+ * little later: so the range is widened, and {@linkcode matchesReceipt} decides.
+ */
+function boundsOf({ fromMs, untilMs, before }: ReceiptFilter): Bounds {
+  const top = firstIdAt(untilMs + maxCallMs);
+  return {
+    top: before !== undefined && before < top ? before : top,
+    bottom: firstIdAt(fromMs - maxCallMs),
+  };
+}
+
+/** Failed calls of other hours that are passed over in one step, by their ids alone. */
+const failedPerStep = 200;
+
+/** Yields the failed calls of a day that may fit. */
+async function* failedSteps(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { top, bottom }: Bounds,
+  days: CallDays,
+): AsyncGenerator<Step<true>, void, void> {
+  let passed = 0;
+  for await (const requestId of listFailed(kv, accountId, top)) {
+    if (requestId < bottom) return;
+    if (await days.mayHaveReceipt(requestId)) yield { requestId, item: true, cost: 1 };
+    else if (++passed % failedPerStep === 0) yield { requestId, cost: passingReceiptCost };
+  }
+}
+
+/** Yields the indexed calls that may fit, and the points to which others were passed over. */
+async function* indexedSteps(
+  kv: KeyValueStore,
+  { accountId }: ReceiptFilter,
+  { top, bottom }: Bounds,
+  days: CallDays,
+): AsyncGenerator<Step<true>, void, void> {
+  let before = top;
+  for (;;) {
+    const latest = await latestIndexed(kv, accountId, before);
+    if (latest === undefined || latest < bottom) return;
+    const day = vietnamDay(idTimeMs("request", latest));
+    if (await days.areFailures(day)) {
+      const begin = startOfDay(day);
+      const lowest = begin < bottom ? bottom : begin;
+      yield* failedSteps(kv, accountId, { top: before, bottom: lowest }, days);
+      before = begin;
+    } else if (await days.mayHaveReceipt(latest)) {
+      const other = yield* fittingSteps(kv, accountId, { top: before, bottom }, days);
+      if (other === undefined) return;
+      before = await days.receiptsBelow(other);
+    } else before = await days.receiptsBelow(latest);
+    yield { requestId: before, cost: passingReceiptCost };
+  }
+}
+
+/** Yields the indexed calls up to the first that cannot fit, which it returns. */
+async function* fittingSteps(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  { top, bottom }: Bounds,
+  days: CallDays,
+): AsyncGenerator<Step<true>, RequestId | undefined, void> {
+  for await (const requestId of listIndexed(kv, accountId, top)) {
+    if (requestId < bottom) return undefined;
+    if (!await days.mayHaveReceipt(requestId)) return requestId;
+    yield { requestId, item: true, cost: 1 };
+  }
+  return undefined;
+}
+
+/** Merges calls that were settled this second, and may not be in the index yet, into those of the index. */
+async function* withTail(
+  tail: readonly RequestId[],
+  indexed: AsyncGenerator<Step<true>, void, void>,
+): AsyncGenerator<Step<true>, void, void> {
+  const waiting = tail.toSorted();
+  let last: RequestId | undefined;
+  for await (const step of indexed) {
+    for (let id = waiting.at(-1); id !== undefined && id > step.requestId; id = waiting.at(-1)) {
+      waiting.pop();
+      if (id !== last) yield { requestId: id, item: true, cost: 1 };
+    }
+    if (waiting.at(-1) === step.requestId) waiting.pop();
+    last = step.requestId;
+    yield step;
+  }
+  for (const requestId of waiting.reverse()) yield { requestId, item: true, cost: 1 };
+}
+
+/** Walks the receipts around a range, newest first. Those that cannot fit the filter may be passed over. */
+async function* walkReceipts(
+  kv: KeyValueStore,
+  filter: CallFilter,
+): AsyncGenerator<Step<Receipt>, void, void> {
+  const bounds = boundsOf(filter);
+  // The tail is read first: what leaves it afterwards is in the index by the time that is read.
+  const tail = (await readTail(kv, filter.accountId))
+    .filter((id) => id < bounds.top && id >= bounds.bottom);
+  const steps = withTail(tail, indexedSteps(kv, filter, bounds, new CallDays(kv, filter)));
+  let ids: RequestId[] = [];
+  let most = firstRead;
+  const read = async (): Promise<Step<Receipt>[]> => {
+    const receipts = await readReceipts(kv, ids);
+    ids = [];
+    return receipts.map((receipt) => ({ requestId: receipt.requestId, item: receipt, cost: 1 }));
+  };
+  for await (const step of steps) {
+    if (step.item !== undefined) ids.push(step.requestId);
+    if (step.item !== undefined && ids.length < most) continue;
+    if (ids.length >= most) most = nextRead;
+    yield* await read();
+    if (step.item === undefined) yield { requestId: step.requestId, cost: step.cost };
+  }
+  yield* await read();
+}
+
+/**
+ * Yields every receipt of a range that matches the filter, newest first. For exports, which stream.
+ */
+export async function* scanReceipts(
+  kv: KeyValueStore,
+  filter: ReceiptFilter,
+): AsyncGenerator<Receipt, void, void> {
+  for await (const { item } of walkReceipts(kv, filter)) {
+    if (item !== undefined && matchesReceipt(item, filter)) yield item;
+  }
+}
+
+/** Whether a receipt fits a filter. */
+function matchesReceipt(
+  receipt: Receipt,
+  filter: Omit<ReceiptFilter, "accountId">,
+): boolean {
+  return receipt.startedAtMs >= filter.fromMs && receipt.startedAtMs < filter.untilMs &&
+    fitsCell(receipt, filter);
+}
+
+/** What one search found, and where it continues. */
+export interface Found<Item> {
+  readonly found: readonly Item[];
+  /** The `before` that continues it; absent at the end. */
+  readonly next: RequestId | undefined;
+}
+
+/**
+ * Takes up to `count` items that fit. Looks at {@linkcode maxScanRows} calls at most: with a narrow filter a page may be
+ * short and still have a next one.
+ */
+async function takeMatching<Item>(
+  steps: AsyncGenerator<Step<Item>, void, void>,
+  fits: (item: Item) => boolean,
+  count: number,
+): Promise<Found<Item>> {
+  const found: Item[] = [];
+  let looked = 0;
+  let last: RequestId | undefined;
+  for await (const { requestId, item, cost } of steps) {
+    if (found.length === count || looked >= maxScanRows) return { found, next: last };
+    looked += cost;
+    last = requestId;
+    if (item !== undefined && fits(item)) found.push(item);
+  }
+  return { found, next: undefined };
+}
+
+/** Reads up to `count` receipts that match, and the id to continue from. */
+export async function takeReceipts(
+  kv: KeyValueStore,
+  filter: ReceiptFilter,
+  count: number,
+): Promise<{ receipts: readonly Receipt[]; next: RequestId | undefined }> {
+  const { found, next } = await takeMatching(
+    walkReceipts(kv, filter),
+    (receipt) => matchesReceipt(receipt, filter),
+    count,
+  );
+  return { receipts: found, next };
+}
 
 /** A call: answered or failed, with its receipt, or refused before a provider was asked. */
 export type Call =

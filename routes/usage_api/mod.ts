@@ -21,15 +21,23 @@ import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import type { WalletEngine } from "../../kv/money/wallet/mod.ts";
 import { readUsage, type Usage, type UsageRow } from "../../kv/money/ledger/usage.ts";
 import { totalUsage, usageBy } from "./summary.ts";
-import { type Answer, cursorOf, type Env, firstDay, keyAskedFor, maxListRows } from "./answer.ts";
-import { callAnswer, callListAnswer } from "./calls.ts";
+import {
+  type Answer,
+  callAnswer,
+  callListAnswer,
+  cursorOf,
+  type Env,
+  firstDay,
+  keyAskedFor,
+  maxListRows,
+} from "./calls.ts";
 import { authenticate } from "../http/authenticate.ts";
-import { withCommonHeaders } from "../http/common_headers.ts";
+import { withCommonHeaders } from "../http/own_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
 import { receiptJson } from "./receipt_json.ts";
-import { takeReceipts } from "./receipt_scan.ts";
+import { takeReceipts } from "./call_scan.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
 export interface UsageApiDeps {

@@ -6,8 +6,7 @@ import {
 } from "../../core/lib/time/vietnam_time.ts";
 import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import { hourSumsDays } from "../../kv/money/receipts/hour_sums.ts";
-import { daysBetween, shiftDay } from "./days.ts";
-import { boundedRange, dayRange } from "./range.ts";
+import { boundedRange, dayRange, daysBetween, shiftDay } from "./range.ts";
 
 /** Periods that one click chooses. */
 export const presets = ["1h", "24h", "7d", "30d", "month"] as const;

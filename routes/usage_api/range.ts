@@ -2,7 +2,74 @@
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import { wrongParameter } from "../http/query.ts";
-import { parseDay, shiftDay } from "./days.ts";
+import type { Clock } from "../../core/lib/time/clock.ts";
+
+// Calendar days of the ledger: `YYYY-MM-DD` in Vietnam time.
+
+const dayMs = 86_400_000;
+
+/**
+ * Returns the day `count` days later (earlier if negative).
+ *
+ * @example
+ * ```ts
+ * import { shiftDay } from "./range.ts";
+ * if (shiftDay("2026-03-01", -1) !== "2026-02-28") throw new Error();
+ * ```
+ */
+export function shiftDay(day: string, count: number): string {
+  return new Date(Date.parse(`${day}T00:00:00Z`) + count * dayMs).toISOString().slice(0, 10);
+}
+
+/** Parses a day from outside: a real date in the form of an `<input type="date">`. */
+export function parseDay(text: string | undefined): string | undefined {
+  if (text === undefined || !/^[2-9]\d{3}-\d{2}-\d{2}$/.test(text)) return undefined;
+  const atMs = Date.parse(`${text}T00:00:00Z`);
+  return Number.isNaN(atMs) || shiftDay(text, 0) !== text ? undefined : text;
+}
+
+/** Lists every day from the first to the last, both included. */
+export function daysBetween(fromDay: string, toDay: string): string[] {
+  const days: string[] = [];
+  for (let day = fromDay; day <= toDay; day = shiftDay(day, 1)) days.push(day);
+  return days;
+}
+
+// Keeps results for a while, by name: several readers share one that costs a scan.
+
+/**
+ * Returns a function that computes a result, or gives the one that it computed under the same name not long before. A
+ * failure is not kept.
+ *
+ * @example
+ * ```ts
+ * import { keptFor } from "./range.ts";
+ * let runs = 0;
+ * const kept = keptFor<number>({ clock: { nowMs: () => 0 }, keptMs: 1_000, most: 2 });
+ * const run = () => Promise.resolve(++runs);
+ * if (await kept("a", run) !== 1 || await kept("a", run) !== 1) throw new Error("computed twice");
+ * ```
+ */
+export function keptFor<Value>({ clock, keptMs, most }: {
+  readonly clock: Pick<Clock, "nowMs">;
+  readonly keptMs: number;
+  /** Results in memory at once; the oldest makes room. */
+  readonly most: number;
+}): (name: string, compute: () => Promise<Value>) => Promise<Value> {
+  const kept = new Map<string, { readonly atMs: number; readonly value: Promise<Value> }>();
+  return (name, compute) => {
+    const nowMs = clock.nowMs();
+    const known = kept.get(name);
+    if (known !== undefined && nowMs - known.atMs < keptMs) return known.value;
+    const value = compute();
+    kept.delete(name);
+    kept.set(name, { atMs: nowMs, value });
+    value.catch(() => kept.delete(name));
+    const [oldest] = kept.keys();
+    if (kept.size > most && oldest !== undefined) kept.delete(oldest);
+    return value;
+  };
+}
 
 /** Days of usage read at once: a year would be a thousand rows per key and model. */
 export const maxUsageDays = 92;

@@ -6,7 +6,7 @@ import { failureOf, streamEndOf } from "../../core/billing/usage/call_failure.ts
 import { toolChargesMicroVnd } from "../../core/billing/usage/hosted_tools.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../core/lib/base/defined.ts";
-import { billedInputTokens } from "../../core/billing/tokens/token_usage.ts";
+import { billedInputTokens } from "../../core/billing/tokens/token_bounds.ts";
 import {
   answeringRegion,
   type AppliedPrice,

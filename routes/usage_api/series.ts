@@ -3,12 +3,11 @@ import type { AccountId } from "../../core/lib/ids/ids.ts";
 import { addHistogram, quantileMs } from "../../core/lib/base/log_histogram.ts";
 import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import { readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
-import type { HourRow } from "../../kv/money/receipts/hour_history.ts";
-import { readHours } from "../../kv/money/receipts/hour_history.ts";
+import { type HourRow, readHours } from "../../kv/money/receipts/hour_sums.ts";
 import { netCostMicroVnd, readUsage, type UsageRow } from "../../kv/money/ledger/usage.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { fitsCell } from "./call_filter.ts";
-import { daysBetween } from "./days.ts";
+import { daysBetween } from "./range.ts";
 import { type Bucket, bucketsOf, type Period } from "./period.ts";
 import { billedTokens } from "./summary.ts";
 

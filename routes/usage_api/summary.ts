@@ -7,7 +7,81 @@ import {
   type Usage,
   type UsageRow,
 } from "../../kv/money/ledger/usage.ts";
-import { daysBetween } from "./days.ts";
+import { daysBetween } from "./range.ts";
+import type { AccountId } from "../../core/lib/ids/ids.ts";
+import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
+import { readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
+import { addHour, emptyHour, type HourSum, readHours } from "../../kv/money/receipts/hour_sums.ts";
+import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+
+// Sums up how calls fared in some hours: how many failed, how long they took, and which models were called.
+
+/** How the calls of some hours fared. */
+export interface Health {
+  /** Calls with a receipt. */
+  readonly calls: HourSum;
+  readonly refused: number;
+  readonly models: ReadonlyMap<string, HourSum>;
+  readonly accounts: ReadonlyMap<AccountId, HourSum>;
+  /** There were more rows than may be read: the figures are too low. */
+  readonly isPartial: boolean;
+}
+
+/** Rows that one reading sums: a second or two. */
+const maxRows = 60_000;
+
+const hourMs = 3_600_000;
+
+function sumFor<Name>(sums: Map<Name, HourSum>, name: Name): HourSum {
+  const known = sums.get(name) ?? emptyHour();
+  sums.set(name, known);
+  return known;
+}
+
+/** Reads the hours that begin within a period, of one account or of all. */
+export async function readHealth(
+  kv: KeyValueStore,
+  { fromMs, untilMs, accountId }: {
+    readonly fromMs: number;
+    readonly untilMs: number;
+    readonly accountId?: AccountId | undefined;
+  },
+): Promise<Health> {
+  const calls = emptyHour();
+  const models = new Map<string, HourSum>();
+  const accounts = new Map<AccountId, HourSum>();
+  let refused = 0;
+  let rows = 0;
+  for (const day of daysBetween(vietnamDay(fromMs), vietnamDay(untilMs - 1))) {
+    const dayMs = vietnamDayStartMs(day);
+    const isWithin = (hour: number) => {
+      const atMs = dayMs + hour * hourMs;
+      return atMs > fromMs - hourMs && atMs < untilMs;
+    };
+    for await (const { cell, sums } of readHours(kv, day, accountId)) {
+      if (++rows > maxRows) break;
+      for (const [hour, sum] of sums.hours) {
+        if (!isWithin(hour)) continue;
+        addHour(calls, sum);
+        addHour(sumFor(models, cell.model), sum);
+        addHour(sumFor(accounts, cell.accountId), sum);
+      }
+    }
+    for await (const { hours } of readRefusedHours(kv, day, accountId)) {
+      if (++rows > maxRows) break;
+      for (const [hour, errors] of hours) {
+        if (isWithin(hour)) { for (const count of errors.values()) refused += count; }
+      }
+    }
+  }
+  return { calls, refused, models, accounts, isPartial: rows > maxRows };
+}
+
+/** The part of all calls that failed or were refused; `undefined` if there were none. */
+export function errorRate({ calls, refused }: Pick<Health, "calls" | "refused">) {
+  const all = calls.calls + refused;
+  return all === 0 ? undefined : (calls.failed + refused) / all;
+}
 
 /** Sums rows. */
 export function totalUsage(rows: readonly UsageRow[]): Usage {

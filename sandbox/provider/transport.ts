@@ -15,16 +15,12 @@ import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/js
 import type { Transport, UpstreamRequest } from "../../core/net/transport/transport.ts";
 import { answerChat } from "./chat/endpoint.ts";
 import { answerConverse } from "./converse/endpoint.ts";
-import type { Delay } from "./base/delay.ts";
+import { type Delay, type Reply, SandboxExchange } from "./base/reply.ts";
 import { answerCompletions } from "./small/completions.ts";
-import { answerEmbeddings } from "./small/embeddings.ts";
-import { SandboxExchange } from "./base/exchange.ts";
+import { answerEmbeddings, answerModerations, answerRerank } from "./small/embeddings.ts";
 import { answerGemini, answerGeminiCount } from "./gemini/endpoint.ts";
 import { createMediaSandbox, type MediaSandbox } from "./media/media.ts";
 import { answerCountTokens, answerMessages } from "./messages/endpoint.ts";
-import { answerModerations } from "./small/moderations.ts";
-import { answerRerank } from "./small/rerank.ts";
-import type { Reply } from "./base/reply.ts";
 import { SandboxRefusal } from "./base/request.ts";
 import { answerCompact, answerResponses } from "./responses/endpoint.ts";
 import { vendorError, type VendorStyle } from "./base/vendor_error.ts";
@@ -71,7 +67,7 @@ const endpoints: readonly (readonly [path: string, endpoint: Endpoint])[] = [
  * @example
  * ```ts
  * import { systemClock } from "../../core/lib/time/clock.ts";
- * import { timerDelay } from "./base/delay.ts";
+ * import { timerDelay } from "./base/reply.ts";
  * import { createSandboxTransport } from "./transport.ts";
  * const sandbox = createSandboxTransport({ clock: systemClock, delay: timerDelay() });
  * const exchange = sandbox.open({

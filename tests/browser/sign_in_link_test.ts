@@ -1,6 +1,6 @@
 /** A customer whose password strangers have locked, in a real browser: refused, mailed a link, signed in. */
 import { assertEquals } from "../support/assert.ts";
-import { forgetPlaces } from "../../kv/people/accounts/known_places.ts";
+import { forgetPlaces } from "../../kv/people/accounts/sessions.ts";
 import { browserTest } from "../support/browser/chromium.ts";
 import { testPassword } from "../support/worlds/dashboard_world.ts";
 import { openWindow, problemsOf } from "../support/browser/page_soundness.ts";

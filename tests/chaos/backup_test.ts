@@ -1,7 +1,7 @@
 /** A backup of a gateway that serves: the books of the restored store are exact. */
 import { assert, assertEquals } from "../support/assert.ts";
 import { newMasterKey } from "../../core/people/api_keys/seal.ts";
-import { verifyStore } from "../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../kv/services/verify/verify_books.ts";
 import { until } from "../support/until.ts";
 import { startGateway } from "../support/gateways/started_gateway.ts";
 

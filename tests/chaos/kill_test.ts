@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../support/assert.ts";
-import { sameSignalMs } from "../../routes/process/stop_signals.ts";
+import { sameSignalMs } from "../../routes/process/keep_serving.ts";
 import { sleep } from "../../core/lib/time/sleep.ts";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { until } from "../support/until.ts";

@@ -3,7 +3,7 @@ import OpenAI, { APIError, toFile } from "openai";
 import type { Video } from "openai/resources/videos";
 import { type StartedGateway, startGateway } from "../support/gateways/started_gateway.ts";
 import { canProbe, probe } from "../support/media_probe.ts";
-import { drawPng } from "../../sandbox/provider/media/media_png.ts";
+import { drawPng } from "../../sandbox/provider/media/media_images.ts";
 
 const png = drawPng({ width: 8, height: 8, seed: 3 });
 

@@ -1,5 +1,5 @@
 /** The real servers that several gateways may share; where a program is missing, its tests say so. */
-import { readStoreLocation } from "../../core/config/store_location.ts";
+import { readStoreLocation } from "../../core/config/platform.ts";
 import { systemClock } from "../../core/lib/time/clock.ts";
 import { openStore, type Store } from "../../kv/engine/opening/store.ts";
 import { denokvProgram, startDenokv } from "../support/servers/denokv_server.ts";

@@ -7,14 +7,17 @@ import { assert, assertEquals } from "../support/assert.ts";
 import { inputBound } from "../../core/calls/bounds/input_bound.ts";
 import { roughInputTokens } from "../../core/billing/tokens/rough_estimate.ts";
 import { hostedToolsAskedFor } from "../../core/calls/request/billable_features.ts";
-import { readChatRequest, readCountTokensRequest } from "../../core/calls/request/chat_request.ts";
+import {
+  continuesTurn,
+  readChatRequest,
+  readCountTokensRequest,
+} from "../../core/calls/request/chat_request.ts";
 import { fetchedUrls } from "../../core/net/remote/fetched_urls.ts";
 import { withoutForeignReasoning } from "../../core/calls/exchange/foreign_reasoning.ts";
 import { firstImagePath } from "../../core/calls/request/image_inputs.ts";
 import { type JsonBody, parseJsonBody } from "../../core/calls/body/json_body.ts";
 import { promptPrefixes } from "../../core/calls/request/prompt_prefixes.ts";
-import { withoutStore } from "../../core/calls/exchange/stored_answers.ts";
-import { continuesTurn } from "../../core/calls/request/turn_continuation.ts";
+import { withoutStore } from "../../core/calls/exchange/item_tap.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import {
   isJsonObject,

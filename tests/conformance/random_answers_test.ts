@@ -9,7 +9,7 @@ import type { Answer } from "../../core/wire/conversation/mod.ts";
 import { convertAnswer } from "../../core/wire/convert/convert.ts";
 import { createConvertingPipe } from "../../core/wire/convert/converting_pipe.ts";
 import { dialectOf } from "../../core/wire/convert/dialects.ts";
-import { noTokens } from "../../core/billing/tokens/token_usage.ts";
+import { noTokens } from "../../core/billing/tokens/token_bounds.ts";
 import { arbitraryAnswer, eventsOfAnswer } from "../support/answer_events.ts";
 import { concatBytes } from "../support/strict_client/strict_client.ts";
 import { context, essence, readStream, readWhole } from "./clients.ts";

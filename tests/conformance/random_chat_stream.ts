@@ -6,7 +6,7 @@
 import * as fc from "../support/property.ts";
 import type { Answer, AnswerBlock } from "../../core/wire/conversation/mod.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { noTokens } from "../../core/billing/tokens/token_usage.ts";
+import { noTokens } from "../../core/billing/tokens/token_bounds.ts";
 
 /** The deviations of one server. */
 export interface Habits {

@@ -1,6 +1,6 @@
 /** Answers and streams of Converse with a given content, as the vendor sends them. */
 import type { Json, JsonObject } from "../../core/lib/json/json.ts";
-import type { TokenUsage } from "../../core/billing/tokens/token_usage.ts";
+import type { TokenUsage } from "../../core/billing/tokens/token_bounds.ts";
 import type { Answer, AnswerBlock, StreamEvent } from "../../core/wire/conversation/mod.ts";
 
 const stopReasons = {

@@ -3,7 +3,7 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { attemptStream } from "../../core/calls/attempts/attempt.ts";
-import { CallControl } from "../../core/calls/attempts/call_control.ts";
+import { CallControl } from "../../core/calls/attempts/route_attempt.ts";
 import { meteredStream } from "../../core/calls/stream/metered_stream.ts";
 import { drainAfterEndMs } from "../../core/calls/stream/provider_stream.ts";
 import { Deadlines } from "../../core/lib/time/deadlines.ts";

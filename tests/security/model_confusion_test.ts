@@ -5,7 +5,7 @@ import { parseJsonBody } from "../../core/calls/body/json_body.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { readImageRequest } from "../../core/media/images/request.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { readSpeechRequest } from "../../core/media/speech/request.ts";
+import { readSpeechRequest } from "../../core/media/speech/attempt.ts";
 
 const parse = (text: string) => parseJsonBody(new TextEncoder().encode(text));
 

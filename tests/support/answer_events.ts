@@ -11,7 +11,7 @@ import type {
   StreamEvent,
 } from "../../core/wire/conversation/mod.ts";
 import type { Json } from "../../core/lib/json/json.ts";
-import type { TokenUsage } from "../../core/billing/tokens/token_usage.ts";
+import type { TokenUsage } from "../../core/billing/tokens/token_bounds.ts";
 import { defined } from "../../core/lib/base/defined.ts";
 
 const text = fc.string({ unit: "grapheme", minLength: 1, maxLength: 30 });

@@ -6,13 +6,13 @@ import { defined } from "../../lib/base/defined.ts";
 import { partsWithin } from "./media_parts.ts";
 import { maxBytesPerToken } from "../tokens/limits.ts";
 import { estimateOutputTokens } from "../tokens/rough_estimate.ts";
-import type { TokenBounds } from "../tokens/token_bounds.ts";
 import {
   billedInputTokens,
   noTokens,
   type ReportedUsage,
+  type TokenBounds,
   type TokenUsage,
-} from "../tokens/token_usage.ts";
+} from "../tokens/token_bounds.ts";
 
 /**
  * The correction of the gateway's own count, from earlier reports for the same beginning of a

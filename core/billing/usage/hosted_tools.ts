@@ -5,7 +5,7 @@
  * The uses of a call are bounded before it is sent, by the caller or by the operator, and the fees of that many are
  * reserved. What a provider reports beyond the bound is never charged; it is a claim.
  */
-import { microVndOf, type WrittenVnd } from "../money/written_vnd.ts";
+import { microVndOf, type WrittenVnd } from "../money/micro_vnd.ts";
 
 /** Hosted tools whose uses the gateway counts, so that a fee can be charged for each. */
 export const countedTools = [

@@ -4,7 +4,7 @@
  * A part is never larger than the bucket that it belongs to, so that the rest of the bucket is text.
  */
 import type { TokenRates } from "./receipt.ts";
-import type { MediaParts, TokenUsage } from "../tokens/token_usage.ts";
+import type { MediaParts, TokenUsage } from "../tokens/token_bounds.ts";
 
 /**
  * Returns reported parts within their buckets; those of no tokens are left out.

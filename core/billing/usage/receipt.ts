@@ -10,7 +10,7 @@
  */
 import type { AccountId, ApiKeyId, RequestId } from "../../lib/ids/ids.ts";
 import type { ToolCharge } from "./hosted_tools.ts";
-import type { TokenUsage } from "../tokens/token_usage.ts";
+import type { TokenUsage } from "../tokens/token_bounds.ts";
 
 /**
  * How a call ended, which decides the charge: see docs/behaviour.md#who-pays-for-what and

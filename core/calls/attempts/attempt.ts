@@ -1,5 +1,5 @@
 /** One attempt on one route, up to the point where the client may see something of it. */
-import { joined } from "../../lib/bytes/byte_parts.ts";
+import { decodeUtf8, joined } from "../../lib/bytes/byte_parts.ts";
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Deadlines } from "../../lib/time/deadlines.ts";
 import type { AnswerReading, StreamPipe } from "../../wire/contract/contract.ts";
@@ -8,12 +8,12 @@ import { parseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxAnswerBytes, maxSseEventBytes } from "../../wire/contract/limits.ts";
 import { bodyOf } from "../../net/transport/given_body.ts";
-import type {
-  ByteReader,
-  UpstreamExchange,
-  UpstreamResponse,
+import {
+  type ByteReader,
+  type UpstreamExchange,
+  UpstreamFailure,
+  type UpstreamResponse,
 } from "../../net/transport/transport.ts";
-import { UpstreamFailure } from "../../net/transport/transport.ts";
 import { codingOf, decompressed } from "../../net/transport/decompressed.ts";
 import {
   arrivedWhole,
@@ -23,7 +23,6 @@ import {
   readWhole,
 } from "../../net/transport/read_whole.ts";
 import { retryAfterSeconds } from "../../net/transport/retry_after.ts";
-import { decodeUtf8 } from "../../lib/bytes/decode_utf8.ts";
 import { defined } from "../../lib/base/defined.ts";
 
 /**

@@ -13,13 +13,13 @@ import type { Route } from "../../catalog/catalog.ts";
 import type { Deadline } from "../../lib/time/deadlines.ts";
 import { type ErrorCode, GatewayError } from "../../lib/errors/errors.ts";
 import type { Attempt } from "../../billing/usage/receipt.ts";
-import { stopError } from "./call_control.ts";
 import {
   type BegunAttempt,
   type FailedAttempt,
   type RaceOutcome,
   RouteAttempt,
   type RouteAttemptInput,
+  stopError,
 } from "./route_attempt.ts";
 
 /** Routes tried for one call, so that a failing model costs a bounded number of requests. */

@@ -8,16 +8,13 @@
  * - Never: decodes and rewrites a whole body to change a field, or copies a file to read a form.
  */
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { decodeUtf8 } from "../../lib/bytes/decode_utf8.ts";
-import { holdsAscii } from "../../lib/bytes/holds_ascii.ts";
+import { decodeUtf8, holdsAscii } from "../../lib/bytes/byte_parts.ts";
 import { mayChange, withExactNumbers } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxExactNumbers } from "../../lib/json/scan/limits.ts";
 import { JsonCount } from "../../lib/errors/json_bounds.ts";
 import { JsonScanner, token } from "../../lib/json/json_scanner.ts";
-import type { JsonBody, Span } from "./body_form.ts";
-import { outlinedBody } from "./outlined_body.ts";
-import { fieldProblem, nameOf } from "./top_fields.ts";
+import { fieldProblem, type JsonBody, nameOf, outlinedBody, type Span } from "./outlined_body.ts";
 
 export type { JsonBody, Span };
 

@@ -2,7 +2,7 @@
  * Reads a large body without decoding the texts of its prompt. Calls whose provider has the client's style need no more
  * than that; conversion parses the whole value.
  */
-import { decodeUtf8 } from "../../lib/bytes/decode_utf8.ts";
+import { decodeUtf8 } from "../../lib/bytes/byte_parts.ts";
 import { withExactNumbers } from "../../lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject, type OutlineObject } from "../../lib/json/json.ts";
 import { maxJsonNames, maxJsonValues } from "../../lib/json/scan/limits.ts";
@@ -10,8 +10,72 @@ import { LongText } from "../../lib/json/scan/long_text.ts";
 import { outlineOf, type OutlineRules } from "../../lib/json/outline.ts";
 import { scanJson, type Skeleton } from "../../lib/json/scan/scan.ts";
 import { beginningOfUrl } from "../../net/remote/named_url.ts";
-import type { JsonBody, Span } from "./body_form.ts";
-import { fieldProblem, nameOf } from "./top_fields.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { otherCaseProblem } from "./decisive_fields.ts";
+
+// What a JSON body is after it was read, whole or in outline.
+
+/** Byte range of a value, end excluded. */
+export interface Span {
+  readonly start: number;
+  readonly end: number;
+}
+
+/** A JSON object as received: its bytes, its value and the places of its top-level fields. */
+export interface JsonBody {
+  readonly bytes: Uint8Array;
+  /**
+   * The parsed value; numbers are as exact as in the bytes. That of a large body is parsed when it is first read, which
+   * costs more than the rest of a call: what needs no long texts reads the outline.
+   */
+  readonly value: JsonObject;
+  /** The value, in which long strings of prompts may not be decoded. */
+  readonly outline: OutlineObject;
+  /** Top-level fields by their decoded name. */
+  readonly fields: ReadonlyMap<string, Span>;
+  /** The body contains the word `base64`: it may hold pictures or files, which are not billed by their length. */
+  readonly mentionsBase64: boolean;
+  /** Whether a string may begin with a short text of ASCII, or a short string contain it. */
+  mayHold(text: string): boolean;
+}
+
+/** A body with another value, for what reads it; its bytes stay as they are. */
+export function withValue(body: JsonBody, value: JsonObject): JsonBody {
+  const { bytes, fields, mentionsBase64 } = body;
+  return {
+    bytes,
+    value,
+    outline: value,
+    fields,
+    mentionsBase64,
+    mayHold: (text) => body.mayHold(text),
+  };
+}
+
+// What must hold for the names of the top-level fields of a body.
+
+/**
+ * Returns the error for a field whose name is there already, or differs only in case from one that decides the cost.
+ */
+export function fieldProblem(
+  name: string,
+  earlier: ReadonlyMap<string, unknown>,
+): GatewayError | undefined {
+  if (!earlier.has(name)) return otherCaseProblem(name);
+  const problem = `The field ${JSON.stringify(name)} is there twice`;
+  return new GatewayError("invalid_json", problem, { param: name });
+}
+
+/** Returns the name that a string literal is; `""` for what is no literal. */
+export function nameOf(literal: string): string {
+  if (!literal.includes("\\")) return literal.slice(1, -1);
+  try {
+    const value: unknown = JSON.parse(literal);
+    return typeof value === "string" ? value : "";
+  } catch {
+    return ""; // not JSON: the parser reports it
+  }
+}
 
 /** Bytes of the smallest body that is outlined: below it parsing costs no more. */
 const leastOutlinedBytes = 8 * 1024;

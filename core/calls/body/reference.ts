@@ -9,7 +9,7 @@ import {
   type MediaType,
   sniffBytes,
   sniffMediaType,
-} from "../../net/remote/sniff.ts";
+} from "../../net/remote/guarded_fetch.ts";
 
 /**
  * A picture with the field in which the client sent it, since a mistake in it may be found only

@@ -8,7 +8,7 @@ import {
   reportedOutputExtra,
 } from "../../billing/tokens/limits.ts";
 import { maxAnswerBytes } from "../../wire/contract/limits.ts";
-import type { TokenUsage } from "../../billing/tokens/token_usage.ts";
+import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import type { StreamBound, StreamCut } from "../stream/stream_bounds.ts";
 

@@ -3,7 +3,7 @@
  * The estimate for a call that broke off uses it, so that a broken call does not cost more than the complete answer.
  */
 import type { EstimateCorrection } from "../../billing/usage/believable_usage.ts";
-import { billedInputTokens, type TokenUsage } from "../../billing/tokens/token_usage.ts";
+import { billedInputTokens, type TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import {
   bytesPerEstimatedToken,
   estimateOutputTokens,

@@ -37,13 +37,13 @@ import {
 import { collectEvents, createEventPipe } from "../web_search/event_stream.ts";
 import { offerSearch } from "../web_search/search_function.ts";
 import { createConvertingPipe } from "../../wire/convert/converting_pipe.ts";
-import { sortBetas, type SortedBetas } from "../../wire/billable_features/betas.ts";
+import { sortBetas, type SortedBetas } from "../../wire/billable_features/asked_for.ts";
 import { resolveCapabilities } from "../../wire/contract/capabilities.ts";
 import type { FetchedDocuments } from "../../wire/contract/fetched_documents.ts";
 import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
 import type { ProviderErrorOptions } from "../../wire/errors/errors.ts";
 import { billingLineStart, withoutBillingLines } from "../../wire/messages/request/billing_line.ts";
-import { createNativePipe } from "../../wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../wire/convert/dialects.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { invariant } from "../../lib/base/assert.ts";
 import { takesHostedTools } from "../../wire/tools/tool_fields.ts";
@@ -54,7 +54,7 @@ import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { hasPathMembers, withoutPathMembers } from "../../wire/mod.ts";
 import type { Transport } from "../../net/transport/transport.ts";
 import type { AttemptHandlers, ProviderAnswer, WholeAnswer } from "../attempts/attempt.ts";
-import { ArrayStream } from "./array_stream.ts";
+import { ArrayStream, decisiveFields } from "./gemini_body.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
 import {
   fieldsLeftOut,
@@ -64,12 +64,10 @@ import {
 import { droppedReasoningFields, withoutForeignReasoning } from "./foreign_reasoning.ts";
 import { withFields, withoutFields } from "../body/changed_body.ts";
 import { type CloudBodyChanges, cloudBodyChanges } from "../../clouds/request_form.ts";
-import { decisiveFields } from "./gemini_body.ts";
-import { ItemTap, type ItemVisitor, visitItems } from "./item_tap.ts";
+import { ItemTap, type ItemVisitor, unchangedStore, visitItems, withoutStore } from "./item_tap.ts";
 import type { JsonBody } from "../body/json_body.ts";
 import { loweredLimit } from "./lowered_limit.ts";
 import { withoutIdleEffort } from "./idle_effort.ts";
-import { unchangedStore, withoutStore } from "./stored_answers.ts";
 import { providerRequest } from "./provider_request.ts";
 import { type RoundPayer, SearchRounds, type WebSearcher } from "../web_search/search_rounds.ts";
 import { defined } from "../../lib/base/defined.ts";

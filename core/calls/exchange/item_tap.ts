@@ -1,11 +1,73 @@
 /** Reads the whole output items out of a Responses answer on its way to the client, whatever vendor made it. */
-import type { StreamPipe, StreamReading } from "../../wire/contract/contract.ts";
+import type {
+  RouteCapabilities,
+  StreamPipe,
+  StreamReading,
+  Style,
+} from "../../wire/contract/contract.ts";
 import type { GatewayError } from "../../lib/errors/errors.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import {
+  isJsonObject,
+  type Json,
+  type JsonObject,
+  type OutlineObject,
+} from "../../lib/json/json.ts";
 import { maxSseEventBytes } from "../../wire/contract/limits.ts";
-import type { TokenUsage } from "../../billing/tokens/token_usage.ts";
+import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import type { SseFrame } from "../../lib/sse/frame.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
+import { wholeOf } from "../../lib/json/outline.ts";
+
+// Keeps providers from storing prompts and answers in the operator's account, which all customers share. Responses
+// vendors store unless the request says no, Chat vendors only if the request says so.
+
+const encryptedReasoning = "reasoning.encrypted_content";
+
+/** Changes to a native body, and the changed fields that the client had set. */
+export interface UnstoredBody {
+  readonly changes: JsonObject;
+  readonly dropped: readonly string[];
+}
+
+/** No changes. */
+export const unchangedStore: UnstoredBody = { changes: {}, dropped: [] };
+
+/**
+ * Computes the changes to a native request that keep its answer from being stored.
+ *
+ * A client that relied on the store gets encrypted reasoning, which it can send back. It is requested only from
+ * models that reason, since vendors refuse it for others.
+ *
+ * @example
+ * ```ts
+ * import { withoutStore } from "./item_tap.ts";
+ * const { changes, dropped } = withoutStore("responses", { model: "m", input: "Hi", store: true }, {});
+ * if (changes["store"] !== false || dropped.join() !== "store") throw new Error("stored");
+ * ```
+ */
+export function withoutStore(
+  style: Style,
+  body: OutlineObject,
+  capabilities: RouteCapabilities,
+): UnstoredBody {
+  const { store } = body;
+  const dropped = store === true ? ["store"] : [];
+  if (style === "responses" && store !== false) {
+    const changes: JsonObject = { store: false };
+    const reasons = isJsonObject(body["reasoning"]) || (capabilities.efforts ?? []).length > 0;
+    const include = body["include"] ?? [];
+    if (reasons && Array.isArray(include) && !include.includes(encryptedReasoning)) {
+      changes["include"] = [...include.map(wholeOf), encryptedReasoning];
+    }
+    return { changes, dropped };
+  }
+  if (style !== "chat" || store !== true) return unchangedStore;
+  // The vendor accepts metadata for stored answers only.
+  const { metadata } = body;
+  return metadata === undefined || metadata === null
+    ? { changes: { store: false }, dropped }
+    : { changes: { store: false, metadata: null }, dropped: [...dropped, "metadata"] };
+}
 
 /** Called with each complete item of a Responses stream. */
 export type ItemVisitor = (item: JsonObject) => void;

@@ -1,6 +1,5 @@
 /** Writes a lower limit of output into a request than its client set, because no more is paid for. */
-import type { JsonObject, OutlineObject } from "../../lib/json/json.ts";
-import { isJsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type JsonObject, type OutlineObject } from "../../lib/json/json.ts";
 import { wholeOf } from "../../lib/json/outline.ts";
 import type { Style } from "../../wire/contract/contract.ts";
 

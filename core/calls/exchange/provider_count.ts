@@ -1,14 +1,36 @@
 /** Makes the request by which a provider counts the tokens of a prompt, in the style of its route. */
 import type { Route } from "../../catalog/catalog.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
-import { countTokensPath, geminiCountPath } from "../../clouds/request_form.ts";
-import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
+import { cloudBodyChanges, countTokensPath, geminiCountPath } from "../../clouds/request_form.ts";
+import { type ByteParts, joined } from "../../lib/bytes/byte_parts.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
-import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { encodeBase64, stringifyExactly } from "../../lib/runtime/mod.ts";
 import { convertRequest } from "../../wire/convert/convert.ts";
-import { countTokensBody } from "./count_tokens_body.ts";
 import { withoutForeignReasoning } from "./foreign_reasoning.ts";
 import { type JsonBody, parseJsonBody } from "../body/json_body.ts";
+import { withFields, withoutFields } from "../body/changed_body.ts";
+
+/** Makes the body with which a provider counts the tokens of a Messages request. */
+function countTokensBody(
+  body: JsonBody,
+  provider: ProviderEntry,
+  model: string,
+): ByteParts {
+  const cloud = provider.kind === "http" ? provider.cloud : undefined;
+  const changes = cloudBodyChanges(cloud, "messages", undefined);
+  if (cloud === undefined || changes === undefined) return withFields(body, { model });
+  if (cloud.name !== "bedrock") {
+    // The path at Vertex is the same for all models.
+    return withFields(body, { model, ...changes.added });
+  }
+  // Bedrock takes the body of a call, which must have a bound on output.
+  const call = withoutFields(body, changes.removed, {
+    ...changes.added,
+    ...(body.fields.has("max_tokens") ? {} : { max_tokens: 1 }),
+  });
+  const input = { input: { invokeModel: { body: encodeBase64(joined(call)) } } };
+  return new TextEncoder().encode(JSON.stringify(input));
+}
 
 /** The styles of clients whose vendors count tokens. */
 export type CountingStyle = "messages" | "gemini" | "responses";

@@ -1,9 +1,8 @@
 /** Builds the request to a provider: address, credentials, and the client headers that may be forwarded. */
 import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
 import type { RouteStyle } from "../../catalog/catalog.ts";
-import { credentialHeader } from "../../catalog/entries/auth_kinds.ts";
+import { type Cloud, credentialHeader } from "../../catalog/entries/cloud_schema.ts";
 import { cloudPath, hasVersionInBody } from "../../clouds/request_form.ts";
-import type { Cloud } from "../../catalog/entries/cloud_schema.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
 import type { UpstreamRequest } from "../../net/transport/transport.ts";
 

@@ -6,11 +6,11 @@ import { isJsonObject, type Json, type JsonObject, type Outline } from "../../li
 import { defined } from "../../lib/base/defined.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { maxOutputTokensOfCall } from "../../billing/tokens/limits.ts";
-import { chatFields } from "../../wire/chat/request/known_fields.ts";
+import { chatFields } from "../../wire/chat/request/decode_request.ts";
 import { responsesFields } from "../../wire/responses/request/known_fields.ts";
 import type { RouteCapabilities } from "../../wire/contract/contract.ts";
 import { convertRequest } from "../../wire/convert/convert.ts";
-import type { JsonBody } from "../body/body_form.ts";
+import type { JsonBody } from "../body/outlined_body.ts";
 import { parseJsonBody } from "../body/json_body.ts";
 
 /** A body in the form of the Chat style. */

@@ -5,7 +5,7 @@ import type { Route } from "../../catalog/catalog.ts";
 import type { FetchedDocument, FetchedDocuments } from "../../wire/contract/fetched_documents.ts";
 import { type DocumentUrl, documentUrls, takesData } from "../../wire/convert/document_urls.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { maxRemoteMediaBytes } from "../../net/remote/limits.ts";
+import { maxRemoteMediaBytes } from "../../net/remote/address.ts";
 import type { RemoteKind, RemoteMedia } from "../../net/remote/guarded_fetch.ts";
 import type { ChatRequest } from "./chat_request.ts";
 import type { JsonBody } from "../body/json_body.ts";

@@ -2,13 +2,12 @@
  * An answer stream that begins before any route has produced output. After some silence the client gets its status
  * and keep-alives while routes are still tried; then comes the stream of a route, or an error event.
  */
-import type { ByteSink, ByteSource } from "../../lib/bytes/byte_source.ts";
+import type { ByteSink, ByteSource } from "../../lib/bytes/byte_parts.ts";
 import { withResolvers } from "../../lib/runtime/mod.ts";
 import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { keepAliveMs } from "./limits.ts";
-import type { CallControl } from "../attempts/call_control.ts";
-import { MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";
+import { keepAliveMs, MeteredSource, type MeteredStreamInput } from "./metered_stream.ts";
+import type { CallControl } from "../attempts/route_attempt.ts";
 
 /** Whether `finding` is still pending after the longest silence that a client gets. */
 export async function isLate(deadlines: Deadlines, finding: Promise<unknown>): Promise<boolean> {

@@ -35,18 +35,76 @@
  * - Out: bytes for the client; one settlement.
  * - Never: releases the last event of an answer before the call is settled, or reads ahead of its client.
  */
-import type { ByteSink, ByteSource } from "../../lib/bytes/byte_source.ts";
+import type { ByteSink, ByteSource } from "../../lib/bytes/byte_parts.ts";
 import type { PieceReceiver } from "../../net/transport/transport.ts";
 import type { Deadline, Deadlines } from "../../lib/time/deadlines.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import type { StreamEndCode } from "../../billing/usage/call_failure.ts";
 import type { Outcome } from "../../billing/usage/receipt.ts";
 import { knownFailure, type StartedStream } from "../attempts/attempt.ts";
-import { type CallControl, stopError } from "../attempts/call_control.ts";
-import { keepAliveMs } from "./limits.ts";
+import { type CallControl, stopError, type StopReason } from "../attempts/route_attempt.ts";
 import { ProviderStream } from "./provider_stream.ts";
 import { type StreamBound, StreamBounds, type StreamCut } from "./stream_bounds.ts";
-import { brokenOff, clientLeft, cutShort, finished, type StreamEnd } from "./stream_end.ts";
+import type { StreamPipe } from "../../wire/contract/contract.ts";
+
+// Bounds that several steps of a call share.
+
+/** Milliseconds of silence after which the client gets a keep-alive, below the 30–60 s that proxies allow. */
+export const keepAliveMs = 15_000;
+
+// The ways in which an answer stream ends: the outcome on its receipt, and the bytes that the client gets after it.
+//
+// `core/billing/outcome.ts` has what each outcome costs.
+
+/** The end of a stream: its outcome and the last bytes for the client. */
+export interface StreamEnd {
+  readonly outcome: Outcome;
+  /** What ended it before it was whole; absent also where the client left. */
+  readonly code?: StreamEndCode | undefined;
+  /** Makes the last bytes. Called once, when nothing more will be read. May throw if the pipe itself has failed. */
+  readonly lastBytes: () => Uint8Array;
+}
+
+/** The client closed the connection: what was produced is charged, and no last bytes are sent. */
+const clientLeft: StreamEnd = {
+  outcome: "client_gone",
+  lastBytes: () => new Uint8Array(0),
+};
+
+/** The provider reported its end, or its body ended. */
+function finished(pipe: StreamPipe): StreamEnd {
+  const tail = pipe.end();
+  const { state, sawOutput, usage, error } = pipe.reading;
+  const isEmpty = !sawOutput && usage === undefined;
+  const lastBytes = () => tail;
+  if (state === "completed") return { outcome: isEmpty ? "empty" : "completed", lastBytes };
+  // As the pipe has told the client.
+  return { outcome: "broken", code: error?.code ?? "upstream_unreachable", lastBytes };
+}
+
+/** A bound was reached. */
+function cutShort(pipe: StreamPipe, { as, error, usage, code }: StreamCut): StreamEnd {
+  return {
+    outcome: "cut",
+    code: code ?? error.code,
+    lastBytes: () => (as === "length" ? pipe.stopForLength(usage) : undefined) ?? pipe.fail(error),
+  };
+}
+
+/** The provider failed, the gateway stopped the call, or the client stopped reading until its time was up. */
+function brokenOff(
+  pipe: StreamPipe,
+  error: GatewayError,
+  { stopped, hasLeft }: { readonly stopped: StopReason | undefined; readonly hasLeft: boolean },
+): StreamEnd {
+  const lastBytes = () => pipe.fail(error);
+  if (hasLeft || stopped === "client_gone") return { outcome: "client_gone", lastBytes };
+  return {
+    outcome: stopped === "access_ended" ? "cut" : "broken",
+    code: stopped ?? error.code,
+    lastBytes,
+  };
+}
 
 /** What a metered stream needs of its call. */
 export interface MeteredStreamInput {

@@ -5,7 +5,7 @@
  * to which it need not be asked, so that a chunk costs one comparison with the lowest of them.
  */
 import type { StreamEndCode } from "../../billing/usage/call_failure.ts";
-import type { TokenUsage } from "../../billing/tokens/token_usage.ts";
+import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import type { GatewayError } from "../../lib/errors/errors.ts";
 import type { StreamReading } from "../../wire/contract/contract.ts";
 

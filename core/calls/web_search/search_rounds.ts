@@ -20,7 +20,7 @@
  */
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { countedTools, noToolUses, type ToolUses } from "../../billing/usage/hosted_tools.ts";
-import { billedInputTokens, type ReportedUsage } from "../../billing/tokens/token_usage.ts";
+import { billedInputTokens, type ReportedUsage } from "../../billing/tokens/token_bounds.ts";
 import { tryParseExactly } from "../../lib/json/exact_json.ts";
 import { isJsonObject } from "../../lib/json/json.ts";
 import { withResolvers } from "../../lib/runtime/mod.ts";

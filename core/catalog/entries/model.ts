@@ -12,7 +12,7 @@ import type { CataloguePrice } from "../../billing/price.ts";
 import type { RateCard } from "../../billing/rate_card.ts";
 import type { BillableFeature } from "../../wire/contract/features.ts";
 import type { ProviderStyle, RouteCapabilities } from "../../wire/contract/contract.ts";
-import type { ModelRateLimits } from "../../limits/subjects.ts";
+import type { ModelRateLimits } from "../../limits/rate_limits.ts";
 
 /** Milliseconds without output after which a streaming route is slow and the next one starts beside it. */
 export const defaultFirstOutputMs = 30_000;

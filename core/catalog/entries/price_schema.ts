@@ -9,18 +9,22 @@ import {
   maxPriceVnd,
   priceDecimals,
   writtenPrice,
-} from "../../billing/money/written_vnd.ts";
+} from "../../billing/money/micro_vnd.ts";
+import { costDecimals } from "../../billing/rate_card.ts";
 
-const form = {
+const priceForm = {
   error: `must be VND from 0 to ${maxPriceVnd} with at most ${priceDecimals} decimals`,
   abort: true,
 };
 
 /** An amount of VND: a number, or a decimal text for those who generate the file without floats. */
 const vnd = z.union(
-  [z.number().min(0, form).max(maxPriceVnd, form), z.string().regex(writtenPrice, form)],
-  form,
-).refine(isWrittenPrice, form).describe(
+  [
+    z.number().min(0, priceForm).max(maxPriceVnd, priceForm),
+    z.string().regex(writtenPrice, priceForm),
+  ],
+  priceForm,
+).refine(isWrittenPrice, priceForm).describe(
   "VND, with at most four decimals, as a number or a text. 0 must be written out: a model without a price is refused.",
 );
 
@@ -56,7 +60,7 @@ const factorForm = {
 };
 
 /** The schema of factors by tier of service. */
-export const serviceTiers = z.record(
+const serviceTiers = z.record(
   z.string().regex(/^[a-z][a-z_]{0,31}$/).refine(
     (tier) => tierName(tier) === tier && tier !== usualTier,
     "is a name of the usual tier, or another name of a tier",
@@ -117,3 +121,116 @@ export const priceSchema = z.discriminatedUnion("unit", [
     })).min(1).max(64),
   }),
 ]);
+
+// The shape of what providers charge, in `gateway.json`: currencies, and the cost of a route.
+
+const writtenCost = new RegExp(`^\\d{1,13}(?:\\.\\d{1,${costDecimals}})?$`);
+
+const costForm = {
+  error: `must be an amount from 0 to ${maxPriceVnd} with at most ${costDecimals} decimals`,
+  abort: true,
+};
+
+/** An amount of a currency: a number, or a decimal text for those who generate the file without floats. */
+const amount = z.union(
+  [z.number().min(0, costForm).max(maxPriceVnd, costForm), z.string().regex(writtenCost, costForm)],
+  costForm,
+).refine(
+  (written) => writtenCost.test(String(written)) && Number(written) <= maxPriceVnd,
+  costForm,
+);
+
+const rates = {
+  perMtok: amount.describe("Per 1,000,000 tokens, input and output alike."),
+  outputPerMtok: amount.optional(),
+  cacheReadPerMtok: amount.optional(),
+  cacheWritePerMtok: amount.optional(),
+  cacheWriteHourPerMtok: amount.optional(),
+  inputAudioPerMtok: amount.optional(),
+  inputImagePerMtok: amount.optional(),
+  outputAudioPerMtok: amount.optional(),
+  outputImagePerMtok: amount.optional(),
+};
+
+const hostedToolCosts = z.partialRecord(
+  z.enum(countedTools),
+  z.union([z.strictObject({ perUse: amount }), z.strictObject({ perCall: amount })], {
+    error: "must have perUse or perCall",
+  }),
+).optional();
+
+/** The schema of the cost of a route. */
+export const costSchema = z.discriminatedUnion("unit", [
+  z.strictObject({
+    unit: z.literal("token"),
+    ...rates,
+    longPrompt: z.strictObject({
+      aboveTokens: z.int().positive().max(maxReportedTokens),
+      ...rates,
+    }).optional(),
+    serviceTiers: serviceTiers.describe("Factors on all rates by tier of service."),
+    hostedTools: hostedToolCosts,
+  }),
+  z.strictObject({ unit: z.literal("request"), amount, hostedTools: hostedToolCosts }),
+  z.strictObject({ unit: z.literal("image"), amount }),
+  z.strictObject({ unit: z.literal("search"), amount }),
+  z.strictObject({
+    unit: z.literal("second"),
+    perMinute: amount.describe("Per minute of sound, or of a video."),
+  }),
+  z.strictObject({
+    unit: z.literal("video"),
+    tiers: z.array(z.strictObject({
+      fromSeconds: z.int().min(1).max(3600),
+      toSeconds: z.int().min(1).max(3600),
+      amount,
+    })).min(1).max(64),
+  }),
+]).describe(
+  "What the provider charges, in the currency of the provider: the forms of `price`. Only operators see it; see " +
+    "docs/operations/prices.md#costs-and-margins.",
+);
+
+const currencyCode = z.string().regex(/^[A-Z]{3}$/, "must be three capital letters, e.g. USD");
+
+/** The schema of the name of a provider's currency. */
+export const providerCurrency = currencyCode.optional().describe(
+  "The currency of the provider's invoices, from `currencies`. Default VND.",
+);
+
+/** The schema of the currencies of a file. */
+export const currenciesSchema = z.record(
+  currencyCode.refine((code) => code !== "VND", "VND needs no rate"),
+  amount.refine((rate) => Number(rate) > 0, "must be more than 0"),
+).default({}).describe('VND for one unit of a currency of invoices, e.g. `{ "USD": 25400 }`.');
+
+// The shape of rate limits in `gateway.json`.
+
+/** A limit above any provider's, small enough to be counted in a slot. */
+const mostRateLimit = 1_000_000_000;
+
+const limit = z.int().min(1).max(mostRateLimit).optional();
+
+const rateLimits = z.strictObject({
+  requestsPerMinute: limit.describe("Calls in any 60 seconds."),
+  tokensPerMinute: limit.describe(
+    "Tokens in any 60 seconds: prompts and answers, cached prompts left out.",
+  ),
+  callsAtOnce: limit.describe(
+    "Calls that run at the same time, from admission to the end of the answer.",
+  ),
+});
+
+/** The schema of the limits of all accounts and keys. */
+export const defaultRateLimitsSchema = z.strictObject({
+  account: rateLimits.optional().describe("Of each account; operators set others for single ones."),
+  key: rateLimits.optional().describe("Of each key; owners of keys may set lower ones."),
+}).optional().describe("Rate limits; default: none. See docs/operations/limits.md.");
+
+/** The schema of the limits of a model. */
+export const modelRateLimitsSchema = z.strictObject({
+  all: rateLimits.optional().describe("Of all calls of the model together."),
+  account: rateLimits.optional().describe("Of the calls of each account."),
+}).optional().describe(
+  "Rate limits of this model, beside those of accounts and keys; default: none.",
+);

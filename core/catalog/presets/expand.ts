@@ -1,8 +1,7 @@
 /** Completes a provider of `gateway.json` with what its preset says. */
 import { defaultConnectMs } from "../../net/http1/limits.ts";
 import { defined } from "../../lib/base/defined.ts";
-import { credentialHeaderName, type ProviderAuth } from "../entries/auth_kinds.ts";
-import type { Cloud } from "../entries/cloud_schema.ts";
+import { type Cloud, credentialHeaderName, type ProviderAuth } from "../entries/cloud_schema.ts";
 import type { RouteStyle } from "../entries/model.ts";
 import { type PresetName, presetOf } from "./mod.ts";
 import { type FilledPlaces, type Preset, presetPlaces } from "./preset.ts";

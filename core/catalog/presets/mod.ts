@@ -8,10 +8,8 @@
  */
 import { aggregatorPresets } from "./aggregators.ts";
 import { asianPresets } from "./asia.ts";
-import { cloudPresets } from "./clouds.ts";
-import { localPresets } from "./local.ts";
+import { cloudPresets, localPresets, vendorPresets } from "./vendors.ts";
 import type { Preset } from "./preset.ts";
-import { vendorPresets } from "./vendors.ts";
 
 const all = {
   ...vendorPresets,

@@ -1,7 +1,6 @@
 /** What is known of a provider before an operator writes anything. */
 import type { ProviderStyle, RouteCapabilities } from "../../wire/contract/contract.ts";
-import type { ProviderAuth } from "../entries/auth_kinds.ts";
-import type { Cloud } from "../entries/cloud_schema.ts";
+import type { Cloud, ProviderAuth } from "../entries/cloud_schema.ts";
 import type { RouteStyle } from "../entries/model.ts";
 
 /** The parts of addresses that only the operator knows, as fields of a provider. */

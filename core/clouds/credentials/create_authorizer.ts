@@ -1,12 +1,8 @@
-import type { ProviderAuth } from "../../catalog/entries/auth_kinds.ts";
+import type { ProviderAuth } from "../../catalog/entries/cloud_schema.ts";
 import type { Authorizer, AuthorizerTools } from "./authorizer.ts";
-import { awsAuthorizer } from "./aws.ts";
-import { awsContainerAuthorizer } from "./aws_container.ts";
-import { awsWebIdentityAuthorizer } from "./aws_web_identity.ts";
-import { entraAuthorizer } from "./entra.ts";
-import { entraFederatedAuthorizer } from "./entra_federated.ts";
-import { googleAuthorizer } from "./google.ts";
-import { googleMetadataAuthorizer } from "./google_metadata.ts";
+import { awsAuthorizer, awsContainerAuthorizer, awsWebIdentityAuthorizer } from "./aws.ts";
+import { entraAuthorizer, entraFederatedAuthorizer } from "./entra.ts";
+import { googleAuthorizer, googleMetadataAuthorizer } from "./google.ts";
 
 /** Makes what adds a credential to requests; `undefined` for a key in a header, which is part of the request already. */
 export function createAuthorizer(

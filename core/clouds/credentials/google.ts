@@ -8,9 +8,29 @@ import {
   CredentialFailure,
   type IssuedToken,
 } from "./authorizer.ts";
-import { bearerToken } from "./bearer_token.ts";
-import { ClockOffset } from "./clock_offset.ts";
-import { requestToken } from "./token_request.ts";
+import { bearerToken } from "./access_token.ts";
+import { askIssuer, ClockOffset, readToken, requestToken } from "./token_request.ts";
+
+// The service account that Google Cloud attaches to a machine or a workload, by its metadata server.
+
+/** Makes the credential of an attached account: `default`, or its email. */
+export function googleMetadataAuthorizer(
+  { scope, metadata }: Extract<CloudAuth, { kind: "google-metadata" }>,
+  account: string,
+  tools: AuthorizerTools,
+): Authorizer {
+  const path = `/computeMetadata/v1/instance/service-accounts/${encodeURIComponent(account)}/token`;
+  const url = `${metadata.replace(/\/+$/, "")}${path}?scopes=${encodeURIComponent(scope)}`;
+  return bearerToken(tools, async () =>
+    readToken(
+      await askIssuer(tools, {
+        method: "GET",
+        url,
+        headers: [["accept", "application/json"], ["metadata-flavor", "Google"]],
+        body: null,
+      }),
+    ));
+}
 
 /** Seconds for which an assertion is valid: the longest that the issuer accepts. */
 const assertionSeconds = 3600;

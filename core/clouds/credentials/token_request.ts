@@ -3,6 +3,62 @@ import { readWhole } from "../../net/transport/read_whole.ts";
 import { isJsonObject, type JsonObject } from "../../lib/json/json.ts";
 import { UpstreamFailure, type UpstreamRequest } from "../../net/transport/transport.ts";
 import { type AuthorizerTools, CredentialFailure, type IssuedToken } from "./authorizer.ts";
+import type { Clock } from "../../lib/time/clock.ts";
+
+/**
+ * Milliseconds of difference between two clocks that are ignored: signatures are accepted for five minutes, and `date`
+ * has whole seconds.
+ */
+const ignoredOffsetMs = 60_000;
+
+/** The time of a cloud, which refuses signatures of a clock that is wrong by minutes. */
+export class ClockOffset {
+  readonly #clock: Clock;
+  #offsetMs = 0;
+
+  constructor(clock: Clock) {
+    this.#clock = clock;
+  }
+
+  /** Milliseconds since 1970 by the clock of the cloud, as far as it is known. */
+  nowMs(): number {
+    return this.#clock.nowMs() + this.#offsetMs;
+  }
+
+  /** Learns from the `date` of an answer; returns whether it corrected the time. */
+  corrected(date: string | undefined): boolean {
+    const dateMs = Date.parse(date ?? "");
+    if (Number.isNaN(dateMs) || Math.abs(dateMs - this.nowMs()) <= ignoredOffsetMs) return false;
+    this.#offsetMs = dateMs - this.#clock.nowMs();
+    return true;
+  }
+}
+
+/** Characters of a token in a file; those of platforms have up to 4,000. */
+const maxTokenChars = 64 * 1024;
+
+/**
+ * Reads the token that a platform keeps in a file and replaces before it ends.
+ *
+ * @throws {CredentialFailure} if there is none, which may pass: the file may be about to be written
+ */
+export async function readTokenFile(
+  { readTextFile }: Pick<AuthorizerTools, "readTextFile">,
+  path: string,
+): Promise<string> {
+  let text: string;
+  try {
+    if (readTextFile === undefined) throw new Error("no files");
+    text = (await readTextFile(path)).trim();
+  } catch (cause) {
+    throw new CredentialFailure("token_file_not_readable", false, { cause });
+  }
+  // A token goes into a header or a form.
+  if (text.length > maxTokenChars || !/^[\x21-\x7e]+$/.test(text)) {
+    throw new CredentialFailure("token_file_without_token", false);
+  }
+  return text;
+}
 
 /** Milliseconds for one request of a token: issuers answer within a second. */
 const tokenRequestMs = 10_000;

@@ -5,7 +5,7 @@
  * It stays unread for a while, and TCP flow control makes the provider wait.
  */
 import { type BufferedBytes, busyRetrySeconds, type ByteBounds } from "./byte_budget.ts";
-import { ByteQueue } from "./byte_queue.ts";
+import { ByteQueue } from "./body_budget.ts";
 import type { Deadlines } from "../time/deadlines.ts";
 import { GatewayError } from "../errors/errors.ts";
 

@@ -10,13 +10,8 @@
  * - Never: decodes audio, or believes a length that a file declares.
  */
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { asciiAt } from "./bytes.ts";
-import { measureFlac } from "./flac.ts";
-import { measureMp3 } from "./mp3.ts";
-import { measureMp4 } from "./mp4.ts";
-import { measureOgg } from "./ogg.ts";
-import { measureWav } from "./wav.ts";
-import { measureWebm } from "./webm.ts";
+import { asciiAt, measureFlac, measureMp3, measureOgg, measureWav } from "./mp3.ts";
+import { measureMp4, measureWebm } from "./mp4.ts";
 
 /** Containers by their first bytes; MP3 has none and is tried last. */
 function measured(bytes: Uint8Array): number | undefined {

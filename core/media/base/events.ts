@@ -1,11 +1,14 @@
 /** What streams of pictures and of speech have in common. */
-import type { StreamReading } from "../../wire/contract/contract.ts";
-import { frameJson } from "../../wire/stream/frame_json.ts";
+import type { StreamPipe, StreamReading } from "../../wire/contract/contract.ts";
+import {
+  type FrameFate,
+  frameJson,
+  newStreamReading,
+  type StreamMeter,
+} from "../../wire/stream/reading.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
-import { type FrameFate, newStreamReading, type StreamMeter } from "../../wire/stream/reading.ts";
 import { errorBody, type GatewayError } from "../../lib/errors/errors.ts";
-import type { SseFrame } from "../../lib/sse/frame.ts";
-import { FrameEdits } from "../../lib/sse/frame_edits.ts";
+import { FrameEdits, type SseFrame } from "../../lib/sse/frame.ts";
 import { JsonCursor, jsonKey } from "../../lib/json/json_cursor.ts";
 import { encodeSseEvent } from "../../lib/sse/writer.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -57,6 +60,41 @@ export abstract class MediaMeter implements StreamMeter {
       if (cursor.keyIs(key)) return cursor.takeValue();
       cursor.skip();
     }
+    return undefined;
+  }
+}
+
+// A stream of events that the gateway writes from a whole answer.
+
+const nothing = new Uint8Array(0);
+
+/** A pipe without input: only the last event waits for settlement. */
+export class WrittenPipe implements StreamPipe {
+  readonly reading = { ...newStreamReading(), sawOutput: true, state: "completed" as const };
+  readonly #last: Uint8Array;
+  readonly #requestId: string;
+  /** Whether the last event was written. */
+  isWhole = false;
+
+  constructor(last: Uint8Array, requestId: string) {
+    this.#last = last;
+    this.#requestId = requestId;
+  }
+
+  push(): Uint8Array {
+    return nothing;
+  }
+
+  end(): Uint8Array {
+    this.isWhole = true;
+    return this.#last;
+  }
+
+  fail(error: GatewayError): Uint8Array {
+    return mediaErrorEvent(error, this.#requestId);
+  }
+
+  stopForLength(): undefined {
     return undefined;
   }
 }

@@ -10,9 +10,12 @@
  * - Never: settles the call (`routes/api/call/` does), or knows the fields of one endpoint.
  */
 import { answered, type AttemptTime } from "../../calls/attempts/attempt.ts";
-import { type CallControl, stopError } from "../../calls/attempts/call_control.ts";
+import {
+  type BegunAttempt,
+  type CallControl,
+  stopError,
+} from "../../calls/attempts/route_attempt.ts";
 import type { RouteAccess } from "../../calls/exchange/chat_exchange.ts";
-import type { BegunAttempt } from "../../calls/attempts/route_attempt.ts";
 import type { GrowingCounter } from "../../net/transport/read_whole.ts";
 import type { Route } from "../../catalog/catalog.ts";
 import type {
@@ -20,8 +23,87 @@ import type {
   UpstreamRequest,
   UpstreamResponse,
 } from "../../net/transport/transport.ts";
-import { decodeMediaRefusal } from "./refusal.ts";
-import type { UpstreamBodyTools } from "./upstream_body.ts";
+import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
+import type { GatewayError } from "../../lib/errors/errors.ts";
+import { defined } from "../../lib/base/defined.ts";
+import { tryParseExactly } from "../../lib/json/exact_json.ts";
+import type { Json } from "../../lib/json/json.ts";
+import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
+import type { ByteCounter } from "../../lib/bytes/byte_budget.ts";
+import type { MediaType } from "../../net/remote/guarded_fetch.ts";
+
+// Reads a provider's error answer to a media call.
+
+/** Parses the JSON of a body; `undefined` if it is not JSON. */
+export function parseJson(bytes: Uint8Array): Json | undefined {
+  try {
+    return tryParseExactly(new TextDecoder("utf-8", { fatal: true }).decode(bytes));
+  } catch {
+    return undefined;
+  }
+}
+
+/**
+ * Converts a refusal into an error, by the same rules as for chat: media endpoints have the errors of the Chat style.
+ *
+ * @param waitSeconds the time for which the provider asks not to be called
+ */
+export function decodeMediaRefusal(
+  status: number,
+  text: string,
+  waitSeconds: number | undefined,
+): GatewayError {
+  return decodeProviderError("chat", status, text, defined({ retryAfterSeconds: waitSeconds }));
+}
+
+// Request bodies for media providers, and what building one may need.
+
+/** A request body for a provider, with its content type. */
+export interface UpstreamBody {
+  readonly contentType: string;
+  readonly bytes: ByteParts;
+}
+
+/** What building a body needs from outside. */
+export interface UpstreamBodyTools {
+  /** Fetches a picture that is given by URL. */
+  readonly fetchImage: (
+    url: string,
+    field: string,
+    counter?: ByteCounter,
+  ) => Promise<{ readonly mediaType: MediaType; readonly bytes: Uint8Array }>;
+  /** Returns a random boundary of 24 characters or more, which occurs in no body. */
+  readonly newBoundary: () => string;
+}
+
+/**
+ * Replaces fetching by a stand-in that takes everything behind a URL for a picture, to find the
+ * other mistakes of a request.
+ */
+export function withoutFetching(tools: UpstreamBodyTools): UpstreamBodyTools {
+  const picture = { mediaType: "image/png", bytes: new Uint8Array(0) } as const;
+  return { ...tools, fetchImage: () => Promise.resolve(picture) };
+}
+
+/**
+ * Remembers for one call which pictures could not be fetched, so that the next route does not try
+ * again. Fetched pictures are not kept, since ten may be 200 MB; `counter` counts them.
+ */
+export function toolsOfCall(tools: UpstreamBodyTools, counter: ByteCounter): UpstreamBodyTools {
+  const failures = new Map<string, unknown>();
+  return {
+    ...tools,
+    async fetchImage(url, field) {
+      if (failures.has(url)) throw failures.get(url);
+      try {
+        return await tools.fetchImage(url, field, counter);
+      } catch (failure) {
+        failures.set(url, failure);
+        throw failure;
+      }
+    },
+  };
+}
 
 /** What an endpoint sends to a route, and what it accepts as an answer. */
 export interface MediaWork<Value> {

@@ -2,7 +2,7 @@
 import { estimateOutputTokens } from "../../billing/tokens/rough_estimate.ts";
 import { costOfTokens, costOfUnits, worstCaseCost } from "../../billing/price.ts";
 import type { AppliedPrice } from "../../billing/usage/receipt.ts";
-import { noTokens, type TokenUsage } from "../../billing/tokens/token_usage.ts";
+import { noTokens, type TokenUsage } from "../../billing/tokens/token_bounds.ts";
 
 /**
  * Tokens that a provider adds to one text at most: marks of begin and end, and the instruction that some models have

@@ -7,11 +7,88 @@ import type { RouteStyle } from "../../catalog/catalog.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { type ByteParts, joined, withFewPieces } from "../../lib/bytes/byte_parts.ts";
 import { singleWriteBytes } from "../../net/http1/limits.ts";
-import type { JsonKey } from "../../lib/json/json_cursor.ts";
+import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
-import type { MediaExchange, MediaWork } from "./exchange.ts";
-import { type ListAnswer, readListAnswer } from "./list_answer.ts";
-import { parseJson } from "./refusal.ts";
+import { type MediaExchange, type MediaWork, parseJson } from "./exchange.ts";
+import type { Json } from "../../lib/json/json.ts";
+
+// Reads JSON answers that hold one list of results, without building the values of the list.
+
+const errorKey = jsonKey("error");
+const usageKey = jsonKey("usage");
+const metaKey = jsonKey("meta");
+const modelKey = jsonKey("model");
+
+/** The parts of an answer that decide whether it is delivered, and the charge. */
+export interface ListAnswer {
+  /** Objects in the list; `undefined` if there is no list, or something else than objects in it. */
+  readonly items: number | undefined;
+  readonly usage: Json | undefined;
+  readonly meta: Json | undefined;
+  /** Whether the body of a 200 is in fact an error object. */
+  readonly hasError: boolean;
+  /** The place of the model's name, quotes included. */
+  readonly model: Span | undefined;
+}
+
+/**
+ * Reads an answer; `undefined` if the bytes are no JSON object.
+ *
+ * @param list the names that the list may have
+ * @example
+ * ```ts
+ * import { jsonKey } from "../../lib/json/json_cursor.ts";
+ * import { readListAnswer } from "./json_call.ts";
+ * const bytes = new TextEncoder().encode('{"data":[{"embedding":[1]},{"embedding":[2]}],"model":"m"}');
+ * if (readListAnswer(bytes, [jsonKey("data")])?.items !== 2) throw new Error("wrong count");
+ * ```
+ */
+export function readListAnswer(
+  bytes: Uint8Array,
+  list: readonly JsonKey[],
+): ListAnswer | undefined {
+  const cursor = new JsonCursor();
+  try {
+    cursor.reset(bytes, 0, bytes.length);
+    if (!cursor.enterObject()) return undefined;
+    let items: number | undefined;
+    let usage: Json | undefined;
+    let meta: Json | undefined;
+    let model: Span | undefined;
+    let hasError = false;
+    while (cursor.nextMember()) {
+      if (list.some((key) => cursor.keyIs(key))) items = countObjects(cursor);
+      else if (cursor.keyIs(usageKey)) usage = cursor.takeValue();
+      else if (cursor.keyIs(metaKey)) meta = cursor.takeValue();
+      else {
+        const isModel = cursor.keyIs(modelKey) && cursor.isString;
+        hasError ||= cursor.keyIs(errorKey) && !cursor.isNull;
+        const start = cursor.at;
+        cursor.skip();
+        if (isModel) model = { start, end: cursor.at };
+      }
+    }
+    return { items, usage, meta, hasError, model };
+  } catch (error) {
+    if (error instanceof JsonScanError) return undefined;
+    throw error;
+  }
+}
+
+function countObjects(cursor: JsonCursor): number | undefined {
+  if (!cursor.enterArray()) {
+    cursor.skip();
+    return undefined;
+  }
+  let items = 0;
+  let isStrange = false;
+  while (cursor.nextElement()) {
+    isStrange ||= cursor.first !== 0x7b;
+    cursor.skip();
+    items++;
+  }
+  return isStrange ? undefined : items;
+}
 
 /** What all requests of these endpoints have. */
 export interface JsonRequest {

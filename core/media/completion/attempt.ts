@@ -6,14 +6,176 @@ import { readWhole } from "../../net/transport/read_whole.ts";
 import type { Route } from "../../catalog/catalog.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { isJsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readChatAnswer } from "../../wire/chat/answer/answer_reading.ts";
-import { createChatNativePipe } from "../../wire/chat/stream/native_pipe.ts";
+import { createChatNativePipe } from "../../wire/chat/stream/meter.ts";
 import type { AnswerReading } from "../../wire/contract/contract.ts";
 import { ClientModel } from "../../wire/stream/client_model.ts";
-import type { MediaExchange, MediaWork } from "../base/exchange.ts";
-import { parseJson } from "../base/refusal.ts";
-import type { CompletionRequest } from "./request.ts";
+import { type MediaExchange, type MediaWork, parseJson } from "../base/exchange.ts";
+import { type CompletionRequest, refuseField } from "./request.ts";
+import type { JsonBody } from "../../calls/body/json_body.ts";
+import type { ByteSink, ByteSource } from "../../lib/bytes/byte_parts.ts";
+import { tryParseExactly } from "../../lib/json/exact_json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import type { SseFrame } from "../../lib/sse/frame.ts";
+import { SseSplitter } from "../../lib/sse/splitter.ts";
+import { keepAliveComment, sseEventText } from "../../lib/sse/writer.ts";
+import { maxSseEventBytes } from "../../wire/contract/limits.ts";
+
+// Completions by chat models: the request as a chat request, and the chat answer as a completion.
+
+/** Tokens of a completion whose request sets no bound, as vendors have it. */
+const defaultMaxTokens = 16;
+
+/** Fields that a chat model cannot carry, unless they have a value that asks for nothing. */
+const uncarried: readonly (readonly [field: string, asksNothing: (value: Json) => boolean])[] = [
+  ["suffix", (value) => value === ""],
+  ["echo", (value) => value === false],
+  ["logprobs", () => false],
+  ["best_of", (value) => value === 1],
+];
+
+const encoder = new TextEncoder();
+
+function promptOf(prompt: Json | undefined): string {
+  const only = Array.isArray(prompt) && prompt.length === 1 ? prompt[0] : prompt;
+  if (typeof only === "string" && only !== "") return only;
+  if (only === undefined || only === null || only === "") refuseField("prompt", "is required");
+  refuseField("prompt", "this model answers chats: it takes one text, no tokens and no list");
+}
+
+/**
+ * Writes the body of the chat request: the prompt becomes a message of the user, and the other fields stay.
+ *
+ * @throws {GatewayError} `invalid_request` naming a field that a chat model cannot carry
+ */
+export function chatBodyOf({ value }: JsonBody): Uint8Array {
+  const { prompt, ...rest } = value;
+  const body: JsonObject = { ...rest };
+  for (const [field, asksNothing] of uncarried) {
+    const given = body[field];
+    if (given !== undefined && given !== null && !asksNothing(given)) {
+      refuseField(
+        field,
+        "this model answers chats, which cannot carry it; use a model of kind completion",
+      );
+    }
+    delete body[field];
+  }
+  if (body["messages"] !== undefined) refuseField("messages", "belongs to /v1/chat/completions");
+  body["messages"] = [{ role: "user", content: promptOf(prompt) }];
+  if (body["max_completion_tokens"] === undefined) body["max_tokens"] ??= defaultMaxTokens;
+  return encoder.encode(stringifyExactly(body));
+}
+
+function textOf(value: Json | undefined): string {
+  if (!isJsonObject(value)) return "";
+  const { content, refusal } = value;
+  return (typeof content === "string" ? content : "") +
+    (typeof refusal === "string" ? refusal : "");
+}
+
+function choiceOf(choice: Json, place: number): JsonObject {
+  if (!isJsonObject(choice)) return { index: place, text: "", logprobs: null, finish_reason: null };
+  return {
+    text: textOf(choice["message"] ?? choice["delta"]),
+    index: choice["index"] ?? place,
+    logprobs: null,
+    finish_reason: choice["finish_reason"] ?? null,
+  };
+}
+
+/** Converts an answer or a chunk; what is none, such as an error, stays as it is. */
+function completionOf(value: Json | undefined): Json | undefined {
+  if (!isJsonObject(value) || !Array.isArray(value["choices"])) return value;
+  const { id, created, model, usage, choices } = value;
+  return {
+    id: typeof id === "string" ? id.replace(/^chatcmpl-/, "cmpl-") : "cmpl-",
+    object: "text_completion",
+    created: created ?? 0,
+    model: model ?? "",
+    choices: choices.map(choiceOf),
+    ...(usage !== undefined && { usage }),
+  };
+}
+
+/**
+ * Converts a whole chat answer.
+ *
+ * @example
+ * ```ts
+ * import { completionAnswer } from "./attempt.ts";
+ * const chat = '{"id":"chatcmpl-1","choices":[{"index":0,"message":{"content":"hi"},"finish_reason":"stop"}]}';
+ * const answer = JSON.parse(new TextDecoder().decode(completionAnswer(new TextEncoder().encode(chat))));
+ * if (answer.object !== "text_completion" || answer.choices[0].text !== "hi") throw new Error("not converted");
+ * ```
+ */
+export function completionAnswer(bytes: Uint8Array): Uint8Array {
+  const value = completionOf(tryParseExactly(new TextDecoder().decode(bytes)));
+  return value === undefined ? bytes : encoder.encode(stringifyExactly(value));
+}
+
+function eventOf(frame: SseFrame): Uint8Array {
+  if (!frame.hasPayload) return keepAliveComment;
+  const { data } = frame;
+  const value = completionOf(tryParseExactly(data));
+  return encoder.encode(sseEventText(value === undefined ? data.trim() : stringifyExactly(value)));
+}
+
+/** Converts the stream of a chat answer, chunk by chunk. */
+export class CompletionSource implements ByteSource {
+  readonly #chat: ByteSource;
+  readonly #splitter = new SseSplitter(maxSseEventBytes);
+  /** Whether the reader got something since its last pull. */
+  #isServed = false;
+  #isOver = false;
+
+  constructor(chat: ByteSource) {
+    this.#chat = chat;
+  }
+
+  start(sink: ByteSink): void {
+    this.#chat.start?.(this.#converting(sink));
+  }
+
+  async pull(sink: ByteSink): Promise<void> {
+    const converting = this.#converting(sink);
+    this.#isServed = false;
+    // A pull that enqueues nothing is not repeated by the reader.
+    while (!this.#isServed && !this.#isOver) await this.#chat.pull(converting);
+  }
+
+  cancel(): Promise<void> | void {
+    this.#isOver = true;
+    return this.#chat.cancel();
+  }
+
+  #converting(sink: ByteSink): ByteSink {
+    const over = () => {
+      this.#isOver = true;
+    };
+    return {
+      get desiredSize() {
+        return sink.desiredSize;
+      },
+      enqueue: (bytes) => {
+        this.#splitter.push(bytes, (frame) => {
+          this.#isServed = true;
+          sink.enqueue(eventOf(frame));
+          return true;
+        });
+      },
+      close: () => {
+        over();
+        sink.close();
+      },
+      error: (reason) => {
+        over();
+        sink.error(reason);
+      },
+    };
+  }
+}
 
 /** The answer of a route: whole, or a stream that has begun. */
 export type CompletionResult =

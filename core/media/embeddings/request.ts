@@ -9,11 +9,13 @@
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import type { Json } from "../../lib/json/json.ts";
-import { textBytes } from "../../wire/stream/reading.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { readCount, textBytes } from "../../wire/stream/reading.ts";
 import { fieldsOfJson, modelField, wholeNumberField } from "../../calls/body/fields.ts";
 import type { CountedInput } from "../base/input_charge.ts";
-import type { JsonRequest } from "../base/json_call.ts";
+import { type JsonAnswer, type JsonRequest, jsonWork, type ListAnswer } from "../base/json_call.ts";
+import { jsonKey } from "../../lib/json/json_cursor.ts";
+import type { MediaWork } from "../base/exchange.ts";
 
 /** Inputs of one call: the largest bound of any provider. */
 export const maxEmbeddingInputs = 2_048;
@@ -89,4 +91,32 @@ export function readEmbeddingRequest(bytes: Uint8Array): EmbeddingRequest {
     refuse("dimensions", "must be a whole number of 1 or more");
   }
   return { model, body, input: countInput(body.value["input"]) };
+}
+
+// Embedding calls on a route, and the tokens that a provider reports for them.
+
+/** Bytes of a whole answer: 2,048 vectors of 1,536 numbers of some 20 characters. */
+const maxEmbeddingAnswerBytes = 64 * 1024 * 1024;
+
+const vectors = [jsonKey("data")];
+
+/** Describes an embedding call for its routes. An answer with another number of vectors is none. */
+export function embeddingWork(request: EmbeddingRequest): MediaWork<JsonAnswer> {
+  return jsonWork({
+    request,
+    style: "embeddings",
+    list: vectors,
+    maxAnswerBytes: maxEmbeddingAnswerBytes,
+    accepts: (items) => items === request.input.inputs,
+  });
+}
+
+/**
+ * Reads the tokens that an answer reports; `undefined` if there are none, `NaN` for nonsense. Some providers report only
+ * a total, which is the same where nothing is written.
+ */
+export function reportedInputTokens({ usage }: ListAnswer): number | undefined {
+  if (!isJsonObject(usage)) return undefined;
+  return readCount(usage["prompt_tokens"]) ?? readCount(usage["input_tokens"]) ??
+    readCount(usage["total_tokens"]);
 }

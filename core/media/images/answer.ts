@@ -1,5 +1,14 @@
 /** Reads image answers without decoding their megabytes of base64. */
 import { JsonCursor, jsonKey, JsonScanError } from "../../lib/json/json_cursor.ts";
+import { joined } from "../../lib/bytes/byte_parts.ts";
+import type { StartedStream } from "../../calls/attempts/attempt.ts";
+import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { mediaErrorEvent, MediaMeter, WrittenPipe } from "../base/events.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import type { ImageRequest } from "./request.ts";
+import { BytePipe } from "../../wire/stream/byte_pipe.ts";
+import type { StreamPipe } from "../../wire/contract/contract.ts";
+import type { FrameFate } from "../../wire/stream/reading.ts";
 
 const dataKey = jsonKey("data");
 const base64Key = jsonKey("b64_json");
@@ -76,7 +85,7 @@ export interface PicturePlace {
 }
 
 /** Finds the first pictures of a usable answer. */
-export function findPictures(bytes: Uint8Array, atMost: number): readonly PicturePlace[] {
+function findPictures(bytes: Uint8Array, atMost: number): readonly PicturePlace[] {
   const places: PicturePlace[] = [];
   const cursor = new JsonCursor();
   cursor.reset(bytes, 0, bytes.length);
@@ -107,4 +116,187 @@ function isImage(cursor: JsonCursor): boolean {
     if (holdsText && cursor.at - from > 2) present = true; // more than its two quotes
   }
   return present;
+}
+
+// Pipes streamed images: bytes pass unchanged, previews and finished images are counted.
+
+const nothing = new Uint8Array(0);
+
+interface ImageStreamCounts {
+  /** Images that arrived completely. */
+  readonly finished: number;
+  /** Images of which at least a preview arrived. */
+  readonly begun: number;
+}
+
+/** A pipe and what it has counted so far. */
+export interface ImagePipe {
+  readonly pipe: StreamPipe;
+  readonly counts: () => ImageStreamCounts;
+}
+
+class ImageMeter extends MediaMeter {
+  readonly #expected: number;
+  finished = 0;
+  #previewOpen = false;
+
+  constructor(expected: number) {
+    super();
+    this.#expected = expected;
+  }
+
+  get begun(): number {
+    return this.finished + (this.#previewOpen ? 1 : 0);
+  }
+
+  protected override readEvent(type: string): FrameFate {
+    if (type.endsWith(".partial_image")) {
+      this.reading.sawOutput = true;
+      this.#previewOpen = true;
+    } else if (type.endsWith(".completed")) {
+      this.reading.sawOutput = true;
+      this.#previewOpen = false;
+      this.finished++;
+      if (this.finished >= this.#expected) {
+        this.reading.state = "completed";
+        return "last";
+      }
+    }
+    return "pass";
+  }
+}
+
+/**
+ * Creates a pipe for a stream of `image_generation.*` or `image_edit.*` events.
+ *
+ * The stream is complete when as many images arrived as were requested; its last event is held back
+ * until the caller has settled. A provider that ends cleanly with fewer images has finished too:
+ * the charge follows what arrived.
+ *
+ * @param expected images requested
+ */
+export function createImagePipe(expected: number, requestId: string): ImagePipe {
+  const meter = new ImageMeter(expected);
+  const pipe = new BytePipe(meter, {
+    errorEvent: (error) => mediaErrorEvent(error, requestId),
+    missingEnd: () => meter.finished > 0 ? nothing : undefined,
+  });
+  return { pipe, counts: () => ({ finished: meter.finished, begun: meter.begun }) };
+}
+
+// Converts a whole image answer into the stream that the client requested.
+//
+// Some providers ignore `stream`: the pictures are made and paid for, so the client gets them as
+// events, one for each picture.
+
+const encoder = new TextEncoder();
+
+const createdKey = jsonKey("created");
+const usageKey = jsonKey("usage");
+/** The members of an answer that apply to all its pictures, and are in the event of each. */
+const sharedKeys = ["background", "output_format", "quality", "size"].map((name) =>
+  [name, jsonKey(name)] as const
+);
+/** Bytes of one such value; a larger value is not one of these. */
+const valueBytes = 4_096;
+
+interface AboutPictures {
+  readonly shared: JsonObject;
+  readonly usage: Json | undefined;
+}
+
+/** Parses the value at the cursor; `undefined` if it only resembles JSON. */
+function parsed(cursor: JsonCursor): Json | undefined {
+  try {
+    return cursor.takeValue();
+  } catch (error) {
+    if (error instanceof JsonScanError) return undefined;
+    throw error;
+  }
+}
+
+function readAbout(bytes: Uint8Array, nowSeconds: number): AboutPictures {
+  const shared: JsonObject = { created_at: nowSeconds };
+  let usage: Json | undefined;
+  const cursor = new JsonCursor();
+  const take = (): Json | undefined => {
+    const from = cursor.at;
+    cursor.skip();
+    if (cursor.at - from > valueBytes) return undefined;
+    cursor.at = from;
+    return parsed(cursor);
+  };
+  cursor.reset(bytes, 0, bytes.length);
+  cursor.enterObject();
+  while (cursor.nextMember()) {
+    const [name] = sharedKeys.find(([, key]) => cursor.keyIs(key)) ?? [];
+    if (cursor.keyIs(usageKey)) usage = take();
+    else if (cursor.keyIs(createdKey)) shared["created_at"] = take();
+    else if (name !== undefined) shared[name] = take();
+    else cursor.skip();
+  }
+  return { shared, usage };
+}
+
+/**
+ * Builds an event from the members of a picture as received and then those of the gateway: of two
+ * with one name the last one counts.
+ */
+function eventOf(bytes: Uint8Array, { start, end }: PicturePlace, own: JsonObject): Uint8Array {
+  const type = String(own["type"]);
+  const head = encoder.encode(`event: ${type}\ndata: {`);
+  const tail = encoder.encode(`,${stringifyExactly(own).slice(1)}\n\n`);
+  const members = bytes.subarray(start + 1, end - 1);
+  const event = new Uint8Array(head.length + members.length + tail.length);
+  event.set(head);
+  event.set(members, head.length);
+  event.set(tail, head.length + members.length);
+  // JSON may have line breaks between members; in an event they would end the line.
+  for (let at = head.length; at < head.length + members.length; at++) {
+    if (event[at]! < 0x20) event[at] = 0x20;
+  }
+  return event;
+}
+
+/** A whole image answer to be converted into events. */
+export interface WholeAnswer extends Pick<StartedStream, "exchange" | "body"> {
+  /** A usable answer; see {@linkcode readImageAnswer}. */
+  readonly bytes: Uint8Array;
+  readonly request: Pick<ImageRequest, "endpoint" | "count">;
+  readonly requestId: string;
+  readonly nowSeconds: number;
+}
+
+/**
+ * Creates the stream of events for a whole answer; `undefined` if the answer has no picture.
+ *
+ * The events are `image_generation.completed` (or `image_edit.completed`), at most one per
+ * requested picture, as the streams of providers end there too.
+ */
+export function answerAsStream(
+  { bytes, request, requestId, nowSeconds, exchange, body }: WholeAnswer,
+): { readonly started: StartedStream; readonly images: ImagePipe } | undefined {
+  const places = findPictures(bytes, request.count);
+  const { shared, usage } = readAbout(bytes, nowSeconds);
+  const kind = request.endpoint === "edits" ? "image_edit" : "image_generation";
+  const own = { type: `${kind}.completed`, ...shared };
+  const events = places.map((place, index) => {
+    // The report is about the whole call, so only one event has it.
+    const isLast = index === places.length - 1;
+    return eventOf(bytes, place, isLast && usage !== undefined ? { ...own, usage } : own);
+  });
+  const last = events.pop();
+  if (last === undefined) return undefined;
+  const pipe = new WrittenPipe(last, requestId);
+  const preamble = joined(events);
+  return {
+    started: { kind: "stream", exchange, body, pipe, preamble, bodyEnded: true },
+    images: {
+      pipe,
+      counts: () => ({
+        finished: pipe.isWhole ? places.length : places.length - 1,
+        begun: places.length,
+      }),
+    },
+  };
 }

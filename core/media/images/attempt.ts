@@ -12,12 +12,9 @@ import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { readWhole } from "../../net/transport/read_whole.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import type { MediaExchange, MediaWork } from "../base/exchange.ts";
-import { parseJson } from "../base/refusal.ts";
-import { readImageAnswer } from "./answer.ts";
-import { answerAsStream } from "./answer_as_stream.ts";
+import { type MediaExchange, type MediaWork, parseJson } from "../base/exchange.ts";
+import { answerAsStream, createImagePipe, type ImagePipe, readImageAnswer } from "./answer.ts";
 import type { ImageRequest } from "./request.ts";
-import { createImagePipe, type ImagePipe } from "./stream.ts";
 import { imageUpstreamBody } from "./upstream_body.ts";
 
 /** Bytes of a whole image answer: ten pictures of some 4 MB as base64. */

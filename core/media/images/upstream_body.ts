@@ -6,8 +6,7 @@
  * or `json` (`images: [{ image_url }]`, URLs allowed).
  */
 import { withFields } from "../../calls/body/changed_body.ts";
-import type { Json, JsonObject } from "../../lib/json/json.ts";
-import { isJsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { type NewFormPart, partText, replaceField, writeForm } from "../../calls/body/multipart.ts";
 import {
@@ -16,8 +15,8 @@ import {
   referenceFileName,
   referenceText,
 } from "../../calls/body/reference.ts";
-import { imageMediaTypes } from "../../net/remote/sniff.ts";
-import type { UpstreamBody, UpstreamBodyTools } from "../base/upstream_body.ts";
+import { imageMediaTypes } from "../../net/remote/guarded_fetch.ts";
+import type { UpstreamBody, UpstreamBodyTools } from "../base/exchange.ts";
 import { type ImageRequest, referenceFields } from "./request.ts";
 
 /** Fields that this file writes itself. */

@@ -9,19 +9,123 @@
 import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
 import { withFields } from "../../calls/body/changed_body.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
-import { readWhole } from "../../net/transport/read_whole.ts";
+import { maxErrorBodyBytes, readWhole } from "../../net/transport/read_whole.ts";
 import { readProviderError } from "../../wire/errors/provider_error.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { maxErrorBodyBytes } from "../../net/transport/read_whole.ts";
-import type { MediaExchange, MediaWork } from "../base/exchange.ts";
-import { parseJson } from "../base/refusal.ts";
+import { type MediaExchange, type MediaWork, parseJson } from "../base/exchange.ts";
 import type {
   ByteReader,
   UpstreamExchange,
   UpstreamResponse,
 } from "../../net/transport/transport.ts";
-import { AudioAsEvents, createSpeechPipe } from "./events.ts";
-import type { SpeechRequest } from "./request.ts";
+import { encodeBase64 } from "../../lib/runtime/mod.ts";
+import { BytePipe } from "../../wire/stream/byte_pipe.ts";
+import type { StreamPipe } from "../../wire/contract/contract.ts";
+import { type FrameFate, newStreamReading } from "../../wire/stream/reading.ts";
+import { mediaErrorEvent, MediaMeter } from "../base/events.ts";
+import { encodeSseEvent } from "../../lib/sse/writer.ts";
+import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
+import { type JsonBody, parseJsonBody } from "../../calls/body/json_body.ts";
+import { fieldsOfJson, modelField, textField } from "../../calls/body/fields.ts";
+
+// Speech as events (`stream_format: "sse"`): the provider's own events, or events made of plain
+// audio if the provider ignores the request for a stream.
+
+const nothing = new Uint8Array(0);
+
+class SpeechMeter extends MediaMeter {
+  protected override readEvent(type: string): FrameFate {
+    if (type === "speech.audio.done") {
+      this.reading.state = "completed";
+      return "last";
+    }
+    this.reading.sawOutput = true;
+    return "pass";
+  }
+}
+
+/**
+ * Creates a pipe for a stream of `speech.audio.*` events. A stream that ends cleanly after some
+ * audio has finished too.
+ */
+function createSpeechPipe(requestId: string): StreamPipe {
+  const meter = new SpeechMeter();
+  return new BytePipe(meter, {
+    errorEvent: (error) => mediaErrorEvent(error, requestId),
+    missingEnd: () => meter.reading.sawOutput ? nothing : undefined,
+  });
+}
+
+/** Creates from plain audio the events that the client requested. */
+class AudioAsEvents implements StreamPipe {
+  readonly reading = newStreamReading();
+  readonly #requestId: string;
+
+  constructor(requestId: string) {
+    this.#requestId = requestId;
+  }
+
+  push(bytes: Uint8Array): Uint8Array {
+    if (bytes.length === 0) return nothing;
+    this.reading.sawOutput = true;
+    return encodeSseEvent(`{"type":"speech.audio.delta","audio":"${encodeBase64(bytes)}"}`);
+  }
+
+  end(): Uint8Array {
+    this.reading.state = "completed";
+    return encodeSseEvent('{"type":"speech.audio.done"}');
+  }
+
+  fail(error: GatewayError): Uint8Array {
+    return mediaErrorEvent(error, this.#requestId);
+  }
+
+  stopForLength(): undefined {
+    return undefined;
+  }
+}
+
+// Reads `POST /v1/audio/speech`. Fields that are not checked here are forwarded unchanged. See
+// docs/media.md#speech.
+
+/** Characters of one speech call, which has one price: the largest bound of any provider. */
+export const maxSpeechInputChars = 40_000;
+
+/** A speech request that was read and checked. */
+export interface SpeechRequest {
+  readonly model: string;
+  /** Whether the client requested events instead of audio. */
+  readonly events: boolean;
+  readonly body: JsonBody;
+}
+
+/**
+ * Reads a speech request. The text is bounded, since a call has one price whatever its length.
+ *
+ * @example
+ * ```ts
+ * import { readSpeechRequest } from "./attempt.ts";
+ * const body = new TextEncoder().encode('{"model":"speech-1","input":"Xin chào","voice":"lan"}');
+ * if (readSpeechRequest(body).model !== "speech-1") throw new Error("not read");
+ * ```
+ *
+ * @throws {GatewayError} `invalid_request` or `invalid_json`, naming the field at fault
+ */
+export function readSpeechRequest(bytes: Uint8Array): SpeechRequest {
+  const body = parseJsonBody(bytes);
+  refuseMergedFields(body.value);
+  const fields = fieldsOfJson(body.value);
+  const model = modelField(fields);
+  const input = textField(fields, "input");
+  const refuse = (why: string): never => {
+    throw new GatewayError("invalid_request", `input: ${why}`, { param: "input" });
+  };
+  if (input === undefined || input.trim() === "") refuse("is required");
+  if ((input ?? "").length > maxSpeechInputChars) {
+    refuse(`must be at most ${maxSpeechInputChars} characters`);
+  }
+  return { model, events: textField(fields, "stream_format") === "sse", body };
+}
 
 /** The beginning of speech, which commits the call to the route. */
 export type SpeechResult =

@@ -4,7 +4,7 @@
  * See docs/media.md#parameters.
  */
 import { GatewayError } from "../../lib/errors/errors.ts";
-import { maxMediaPromptChars } from "../../net/remote/limits.ts";
+import { maxMediaPromptChars } from "../../net/remote/address.ts";
 import {
   type MediaFields,
   referenceCount,

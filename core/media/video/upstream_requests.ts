@@ -2,9 +2,94 @@
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import type { ProviderEntry } from "../../catalog/schema.ts";
 import type { UpstreamRequest } from "../../net/transport/transport.ts";
-import type { UpstreamBody } from "../base/upstream_body.ts";
-import type { VideoAdapter } from "../../catalog/entries/video_adapter.ts";
+import {
+  type MediaExchange,
+  type MediaWork,
+  parseJson,
+  type UpstreamBody,
+} from "../base/exchange.ts";
+import { type VideoAdapter, videoAdapterOf } from "../../catalog/entries/video_rules.ts";
 import { defined } from "../../lib/base/defined.ts";
+import { readWhole } from "../../net/transport/read_whole.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import type { VideoRequest } from "./request.ts";
+import { readPointer, videoSubmitBody } from "./submit_body.ts";
+import { publicMessage } from "../../wire/errors/error_fields.ts";
+import { idText, type Json } from "../../lib/json/json.ts";
+import type { VideoError, VideoSighting, VideoState } from "./task.ts";
+
+// Reads providers' answers to submissions and polls. Every value is checked against a bound.
+
+/** Longest task id that is stored; the longest in use have some 100 characters. */
+const upstreamIdChars = 512;
+
+/**
+ * Reads the id of the task from the answer to a submission; `undefined` if there is no usable one.
+ */
+function readUpstreamId(adapter: VideoAdapter, answer: Json): string | undefined {
+  const id = idText(readPointer(answer, adapter.submit.id));
+  if (id === undefined || id === "" || id.length > upstreamIdChars) return undefined;
+  return id;
+}
+
+/**
+ * A provider may announce the end of a file at most this far ahead; anything later is a mistake of
+ * units.
+ */
+const expiryBoundMs = 400 * 24 * 3_600_000;
+
+function readTimeMs(value: Json | undefined, nowMs: number): number | undefined {
+  let ms: number;
+  if (typeof value === "number") ms = value > 1e11 ? value : value * 1_000;
+  else if (typeof value === "string") {
+    ms = /^\d{9,13}$/.test(value)
+      ? Number(value) * (value.length > 11 ? 1 : 1_000)
+      : Date.parse(value);
+  } else return undefined;
+  return Number.isFinite(ms) && Math.abs(ms - nowMs) < expiryBoundMs ? Math.floor(ms) : undefined;
+}
+
+function readState(adapter: VideoAdapter, answer: Json): VideoState {
+  const word = readPointer(answer, adapter.poll.state);
+  const key = typeof word === "string" ? word.toLowerCase() : "";
+  // An unknown state counts as running: the deadline ends a task that never does.
+  return Object.hasOwn(adapter.poll.states, key)
+    ? adapter.poll.states[key] ?? "in_progress"
+    : "in_progress";
+}
+
+function readError(adapter: VideoAdapter, answer: Json): VideoError | undefined {
+  const { errorCode, errorMessage } = adapter.poll;
+  const code = errorCode === undefined ? undefined : readPointer(answer, errorCode);
+  const message = errorMessage === undefined ? undefined : readPointer(answer, errorMessage);
+  const cleanCode = typeof code === "string" && /^[A-Za-z0-9_.-]{1,64}$/.test(code)
+    ? code
+    : undefined;
+  const cleanMessage = typeof message === "string" ? publicMessage(message) : "";
+  if (cleanCode === undefined && cleanMessage === "") return undefined;
+  return {
+    code: cleanCode ?? "generation_failed",
+    message: cleanMessage || "The provider could not make this video.",
+  };
+}
+
+/** Reads the answer to a poll (or to a submission with the same form). */
+export function readSighting(adapter: VideoAdapter, answer: Json, nowMs: number): VideoSighting {
+  const { progress, completedAt, expiresAt } = adapter.poll;
+  const percent = progress === undefined ? undefined : readPointer(answer, progress);
+  const number = typeof percent === "string" ? Number(percent.replace(/%$/, "")) : percent;
+  return {
+    state: readState(adapter, answer),
+    progress: typeof number === "number" && Number.isFinite(number) ? number : undefined,
+    completedAtMs: completedAt === undefined
+      ? undefined
+      : readTimeMs(readPointer(answer, completedAt), nowMs),
+    expiresAtMs: expiresAt === undefined
+      ? undefined
+      : readTimeMs(readPointer(answer, expiresAt), nowMs),
+    error: readError(adapter, answer),
+  };
+}
 
 /** The place of a task: the provider, the credential that created it, and the adapter. */
 export interface VideoUpstream {
@@ -48,7 +133,7 @@ function requestTo(
 }
 
 /** Builds the request that submits a task. */
-export function submitRequest(upstream: VideoUpstream, body: UpstreamBody): UpstreamRequest {
+function submitRequest(upstream: VideoUpstream, body: UpstreamBody): UpstreamRequest {
   return requestTo(upstream, upstream.adapter.submit.path, { method: "POST", body });
 }
 
@@ -88,4 +173,43 @@ export function contentRequest(
   const request = requestTo(upstream, path, { method: "GET", id: options.id, query });
   const headers = request.headers.filter(([name]) => name !== "accept");
   return { ...request, headers: [...headers, ["accept", "*/*"], ...options.range] };
+}
+
+// One attempt on a video route: the task submitted and accepted, or not.
+
+/** Bytes of a provider's answer to a submission or a poll of a video: a small object. */
+export const maxVideoAnswerBytes = 1024 * 1024;
+
+/**
+ * Describes the creation of a video for its routes; the value is the provider's id of the accepted
+ * task.
+ */
+export function videoWork(request: VideoRequest): MediaWork<string> {
+  return {
+    async prepare(route, tools) {
+      const adapter = videoAdapterOf(route.capabilities);
+      const body = await videoSubmitBody(request, adapter, route.upstreamModel, tools);
+      return (access) => submitRequest({ ...access, adapter }, body);
+    },
+    receive: receiveTask,
+  };
+}
+
+async function receiveTask({ route, answered }: MediaExchange): Promise<string> {
+  const adapter = videoAdapterOf(route.capabilities);
+  const response = await answered();
+  const answer = parseJson(await readWhole(response, maxVideoAnswerBytes));
+  const upstreamId = answer === undefined ? undefined : readUpstreamId(adapter, answer);
+  if (answer === undefined || upstreamId === undefined) {
+    throw new GatewayError("upstream_unreachable", "The provider of this model named no task");
+  }
+  const { state, error } = readSighting(adapter, answer, 0);
+  if (state === "failed" || state === "cancelled") {
+    // Accepted and refused in one answer: equivalent to a 400, and nothing is charged.
+    throw new GatewayError(
+      "content_policy_violation",
+      error?.message ?? "The provider refused to make this video",
+    );
+  }
+  return upstreamId;
 }

@@ -15,7 +15,7 @@ import { Link, type LinkOwner } from "./link.ts";
 import { type Destination, encodeRequest, type RequestMessage } from "./request_head.ts";
 import { eventLoopTurn, isRepeatable, maySendAgain } from "./repetition.ts";
 import { findHeadEnd, parseResponseHead, type ResponseHead } from "./response_head.ts";
-import type { ExchangeSetting } from "./setting.ts";
+import type { ExchangeSetting } from "./pool.ts";
 
 const cut = (why: string, cause?: unknown) =>
   new UpstreamFailure("cut", `The answer was cut: ${why}`, cause === undefined ? {} : { cause });

@@ -1,5 +1,10 @@
 /** Idle connections, by origin. */
 import type { Link, LinkOwner } from "./link.ts";
+import type { Deadlines } from "../../lib/time/deadlines.ts";
+import type { Connect } from "../transport/connection.ts";
+import type { ChunkedLimits } from "./chunked.ts";
+import type { Destination } from "./request_head.ts";
+import type { WriteBuffers } from "./limits.ts";
 
 /** The bounds of a {@linkcode Pool}. */
 export interface PoolOptions {
@@ -92,4 +97,31 @@ export class Pool implements LinkOwner {
     for (const links of this.#idle.values()) for (const link of links) link.close();
     this.#idle.clear();
   }
+}
+
+// The configuration and state that all exchanges of a transport share.
+
+/** The bounds of the driver; the defaults in `transport.ts` say why they are what they are. */
+export interface Http1Bounds extends ChunkedLimits {
+  readonly connectMs: number;
+  /** Silence between the request and the head of the answer. */
+  readonly headMs: number;
+  /** Silence between two pieces of a body. */
+  readonly idleMs: number;
+  readonly headBytes: number;
+  readonly readBytes: number;
+  readonly readMaxBytes: number;
+  readonly singleWriteBytes: number;
+  readonly interimResponses: number;
+}
+
+/** What all exchanges of a transport share: bounds, pool, deadlines, counters. */
+export interface ExchangeSetting {
+  readonly connect: Connect;
+  readonly deadlines: Deadlines;
+  readonly bounds: Http1Bounds;
+  readonly pool: Pool;
+  readonly buffers: WriteBuffers;
+  readonly destination: (url: string) => Destination;
+  readonly counts: { opened: number; reused: number; retried: number };
 }

@@ -6,7 +6,7 @@ import { parseUrl } from "../../lib/runtime/mod.ts";
 import { lengthOf, piecesOf } from "../../lib/bytes/byte_parts.ts";
 import type { ConnectTarget } from "../transport/connection.ts";
 import { UpstreamFailure, type UpstreamRequest } from "../transport/transport.ts";
-import type { WriteBuffers } from "./write_buffers.ts";
+import type { WriteBuffers } from "./limits.ts";
 
 /** The parts of a URL that a request needs, computed once per URL. */
 export interface Destination {

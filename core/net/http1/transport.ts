@@ -9,14 +9,12 @@
  *   in doubt.
  */
 import type { Deadlines } from "../../lib/time/deadlines.ts";
-import { defaultConnectMs, defaultIdleMs, singleWriteBytes } from "./limits.ts";
+import { defaultConnectMs, defaultIdleMs, singleWriteBytes, WriteBuffers } from "./limits.ts";
 import type { Connect } from "../transport/connection.ts";
 import type { Transport, UpstreamRequest } from "../transport/transport.ts";
 import { Http1Exchange } from "./exchange.ts";
-import { Pool, type PoolOptions } from "./pool.ts";
+import { type ExchangeSetting, type Http1Bounds, Pool, type PoolOptions } from "./pool.ts";
 import { type Destination, parseDestination } from "./request_head.ts";
-import type { ExchangeSetting, Http1Bounds } from "./setting.ts";
-import { WriteBuffers } from "./write_buffers.ts";
 
 /** Bytes of a response head. Common servers stop at 8–16 KiB. */
 const maxHeadBytes = 32 * 1024;

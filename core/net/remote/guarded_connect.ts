@@ -6,11 +6,10 @@
  * address, not to the name, so a name server that would answer differently the second time (DNS
  * rebinding) is not asked again. TLS still verifies the name.
  */
-import { maxResolvedAddresses } from "./limits.ts";
+import { isPublicAddress, maxResolvedAddresses } from "./address.ts";
 import type { Connect, Connection } from "../transport/connection.ts";
 import { UpstreamFailure } from "../transport/transport.ts";
 import { parseIpAddress } from "../addresses/ip_address.ts";
-import { isPublicAddress } from "./address.ts";
 
 /** Resolves all addresses of a name, of both families; empty or rejected if there are none. */
 export type Resolve = (hostname: string, signal: AbortSignal) => Promise<readonly string[]>;

@@ -8,8 +8,7 @@
 import type { Clock } from "../../lib/time/clock.ts";
 import type { Deadlines } from "../../lib/time/deadlines.ts";
 import { parseIpAddress } from "../addresses/ip_address.ts";
-import { maxResolvedAddresses } from "./limits.ts";
-import { isPublicAddress } from "./address.ts";
+import { isPublicAddress, maxResolvedAddresses } from "./address.ts";
 import type { Resolve } from "./guarded_connect.ts";
 
 /** Time to resolve one name; name servers answer within tens of milliseconds. */

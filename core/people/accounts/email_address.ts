@@ -1,4 +1,62 @@
 /** Validates e-mail addresses and brings them to the form that the store uses. */
+import { parseUrl } from "../../lib/runtime/mod.ts";
+
+// Finds the mailbox of an address, to detect that two accounts may belong to one person; never to
+// grant access.
+
+/** Providers that deliver an address with and without dots to the same mailbox, under their one name. */
+const dotlessDomains: ReadonlyMap<string, string> = new Map([
+  ["gmail.com", "gmail.com"],
+  ["googlemail.com", "gmail.com"],
+]);
+
+/**
+ * Returns the mailbox behind a normalised address: without its `+tag`, and without dots where the
+ * provider ignores them.
+ *
+ * @example
+ * ```ts
+ * import { mailboxOf } from "./email_address.ts";
+ * if (mailboxOf("ann.lee+wallet@googlemail.com") !== "annlee@gmail.com") throw new Error("two people");
+ * if (mailboxOf("ann.lee@example.com") === mailboxOf("annlee@example.com")) throw new Error("one person");
+ * ```
+ */
+export function mailboxOf(email: string): string {
+  const at = email.lastIndexOf("@");
+  if (at < 0) return email;
+  const domain = email.slice(at + 1);
+  const tagAt = email.indexOf("+");
+  // A local part that begins with a plus has no name before its tag.
+  const local = email.slice(0, tagAt > 0 && tagAt < at ? tagAt : at);
+  const dotless = dotlessDomains.get(domain);
+  return dotless === undefined ? `${local}@${domain}` : `${local.replaceAll(".", "")}@${dotless}`;
+}
+
+// The page to open after signing in.
+
+/**
+ * Reads a path of this site from a `next` parameter; `fallback` for anything that could lead
+ * elsewhere.
+ *
+ * Only printable ASCII without the backslash is accepted: browsers drop tabs and line breaks and
+ * read `\` as `/`. The path is then resolved and must still be of this origin. The fragment is
+ * dropped.
+ *
+ * @example
+ * ```ts
+ * import { returnPath } from "./email_address.ts";
+ * if (returnPath("/keys?page=2", "/") !== "/keys?page=2") throw new Error();
+ * if (returnPath("//evil.example/", "/") !== "/") throw new Error();
+ * if (returnPath("/\\evil.example", "/") !== "/") throw new Error();
+ * ```
+ */
+export function returnPath(next: string | undefined, fallback: string): string {
+  if (next === undefined || !/^\/[\x21-\x5b\x5d-\x7e]*$/.test(next)) return fallback;
+  const here = new URL("https://here.invalid");
+  const url = parseUrl(next, here);
+  if (url === null || url.origin !== here.origin || url.pathname.startsWith("//")) return fallback;
+  return url.pathname + url.search;
+}
 
 /** The longest address that can be delivered to (RFC 5321, section 4.5.3.1.3 less the brackets). */
 const longestAddressChars = 254;

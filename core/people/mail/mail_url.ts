@@ -6,9 +6,10 @@ import { parseUrl } from "../../lib/runtime/mod.ts";
 import {
   holdsControls,
   percentEncodeHint,
+  secretProblem,
   userInformation,
-} from "../../lib/environment/address.ts";
-import { secretProblem, withoutLineEnd } from "../../lib/environment/secret_text.ts";
+  withoutLineEnd,
+} from "../../lib/environment/environment.ts";
 
 /** How mails are sent. */
 export type MailSettings =

@@ -9,9 +9,140 @@
  * Attempts overlap, so each end is judged with the time at which its attempt began: one that began before the breaker
  * last changed tells nothing about the probe.
  */
-import { EvidenceTally, type SharedEvidence } from "./evidence.ts";
-import { HealthWindow } from "./health_window.ts";
 import { breakerPauseMaxMs } from "./limits.ts";
+
+// How attempts on one route ended, counted for the other threads of a process until they are told.
+
+/** Ends of attempts, added up. */
+export interface SharedEvidence {
+  readonly well: number;
+  readonly failed: number;
+  /** Failures since the last success: all of them if there was none. */
+  readonly failedLast: number;
+  /** Why the last one failed. */
+  readonly reason: string | undefined;
+}
+
+/**
+ * Adds up how attempts ended.
+ *
+ * @example
+ * ```ts
+ * import { EvidenceTally } from "./breaker.ts";
+ * const tally = new EvidenceTally();
+ * tally.count(true, undefined);
+ * tally.count(false, "upstream_error");
+ * const { well, failed, failedLast } = tally.take() ?? {};
+ * if (`${well} ${failed} ${failedLast}` !== "1 1 1") throw new Error("wrong");
+ * if (tally.take() !== undefined) throw new Error("taken twice");
+ * ```
+ */
+export class EvidenceTally {
+  #well = 0;
+  #failed = 0;
+  #failedLast = 0;
+  #reason: string | undefined;
+
+  count(ok: boolean, reason: string | undefined): void {
+    if (ok) {
+      this.#well++;
+      this.#failedLast = 0;
+    } else {
+      this.#failed++;
+      this.#failedLast++;
+      this.#reason = reason;
+    }
+  }
+
+  /** What was counted since it was last taken; `undefined` if nothing was. */
+  take(): SharedEvidence | undefined {
+    if (this.#well + this.#failed === 0) return undefined;
+    const taken = {
+      well: this.#well,
+      failed: this.#failed,
+      failedLast: this.#failedLast,
+      reason: this.#reason,
+    };
+    this.clear();
+    return taken;
+  }
+
+  clear(): void {
+    this.#well = this.#failed = this.#failedLast = 0;
+    this.#reason = undefined;
+  }
+}
+
+// Counts the recent attempts on a route, and how many of them failed.
+
+/** Milliseconds of the past by which the health of a route is judged. */
+export const healthWindowMs = 30_000;
+
+/** Number of slices of the window: old failures leave it slice by slice, not all at once. */
+const slices = 10;
+const sliceMs = healthWindowMs / slices;
+
+/**
+ * Counts of the last {@linkcode healthWindowMs}.
+ *
+ * @example
+ * ```ts
+ * import { HealthWindow, healthWindowMs } from "./breaker.ts";
+ * const window = new HealthWindow();
+ * window.advance(0);
+ * window.count("failed");
+ * if (`${window.failures} of ${window.calls}` !== "1 of 1") throw new Error("not counted");
+ * window.advance(healthWindowMs);
+ * if (`${window.failures} of ${window.calls}` !== "0 of 0") throw new Error("not forgotten");
+ * ```
+ */
+export class HealthWindow {
+  readonly #calls = new Uint32Array(slices);
+  readonly #failures = new Uint32Array(slices);
+  #slice = 0;
+
+  get calls(): number {
+    return sum(this.#calls);
+  }
+
+  get failures(): number {
+    return sum(this.#failures);
+  }
+
+  /** Moves the window up to now; slices that went by unseen are emptied. */
+  advance(nowMs: number): void {
+    const current = Math.floor(nowMs / sliceMs);
+    const steps = Math.min(slices, current - this.#slice);
+    for (let i = 1; i <= steps; i++) {
+      const index = (this.#slice + i) % slices;
+      this.#calls[index] = 0;
+      this.#failures[index] = 0;
+    }
+    if (current > this.#slice) {
+      // After a long pause every slice is emptied; only the position matters.
+      this.#slice = current;
+      if (steps === slices) this.clear();
+    }
+  }
+
+  /** Counts attempts that ended just now: {@linkcode advance} comes first. */
+  count(how: "well" | "failed", attempts = 1): void {
+    const index = this.#slice % slices;
+    this.#calls[index]! += attempts;
+    if (how === "failed") this.#failures[index]! += attempts;
+  }
+
+  clear(): void {
+    this.#calls.fill(0);
+    this.#failures.fill(0);
+  }
+}
+
+function sum(counts: Uint32Array): number {
+  let sum = 0;
+  for (const count of counts) sum += count;
+  return sum;
+}
 
 /** The states of a circuit breaker. */
 export type BreakerState = "closed" | "open" | "half_open";

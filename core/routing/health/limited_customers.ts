@@ -6,8 +6,153 @@
  * the others, too. Such a customer is blamed for them, rests, and then calls at a pace that leaves room.
  */
 import { breakerPauseMaxMs, rateLimitRestMs } from "./limits.ts";
-import { Pace } from "./pace.ts";
-import { addTo, RecentLoad } from "./recent_load.ts";
+
+// How often a customer who uses up what a provider allows may call a route: less after each limit, then more again.
+
+/** Part of its rate that is left after a limit. */
+const leftAfterLimit = 0.7;
+
+/** Milliseconds in which several limits count as one: they are of calls that began at the same rate. */
+const sameLimitMs = 1_000;
+
+/** Milliseconds without a limit in which the rate grows by as much again. */
+const growthMs = 20_000;
+
+/** Milliseconds without a limit after which a customer is free again. */
+const freeAfterMs = 60_000;
+
+/** The slowest pace: a customer always finds out within this time whether more is possible. */
+const slowestMs = 5_000;
+
+/** The pace of one customer on one route. */
+class Pace {
+  /** Milliseconds between two calls, as of the last limit. */
+  #everyMs: number;
+  #limitedAtMs: number;
+  #nextAtMs: number;
+
+  /** @param perMs calls in a millisecond that the route served of late */
+  constructor(perMs: number, nowMs: number) {
+    this.#everyMs = perMs > 0 ? Math.min(slowestMs, 1 / perMs / leftAfterLimit) : slowestMs;
+    this.#limitedAtMs = nowMs;
+    this.#nextAtMs = nowMs;
+  }
+
+  /** The provider has limited the route again while it served so many calls in a millisecond. */
+  limited(perMs: number, nowMs: number): void {
+    if (nowMs - this.#limitedAtMs < sameLimitMs) return;
+    const servedMs = perMs > 0 ? 1 / perMs : 0;
+    this.#everyMs = Math.min(
+      slowestMs,
+      Math.max(this.#intervalMs(nowMs), servedMs) / leftAfterLimit,
+    );
+    this.#limitedAtMs = nowMs;
+  }
+
+  /** Whether it has lasted so long without a limit that it may end. */
+  isOver(nowMs: number): boolean {
+    return nowMs - this.#limitedAtMs >= freeAfterMs;
+  }
+
+  /** Milliseconds until the next call may begin; 0 if it may now. */
+  waitMs(nowMs: number): number {
+    return Math.max(0, this.#nextAtMs - nowMs);
+  }
+
+  /** A call begins. */
+  began(nowMs: number): void {
+    this.#nextAtMs = Math.max(nowMs, this.#nextAtMs) + this.#intervalMs(nowMs);
+  }
+
+  #intervalMs(nowMs: number): number {
+    return this.#everyMs / (1 + (nowMs - this.#limitedAtMs) / growthMs);
+  }
+}
+
+// Which customers a route has served of late, to find who uses up what its provider allows.
+
+/** Milliseconds of each of the two halves of the window: a provider's limit per second or minute shows within it. */
+const halfWindowMs = 2_500;
+
+/** Customers that are counted at once; those that come beyond are not heavy. */
+const mostCustomers = 1_000;
+
+/** Served calls in the window from which a customer is heavy: about one a second. */
+const heavyCalls = 5;
+
+/** How many times as many calls a heavy customer has as one whose refusal it is blamed for. */
+const provokingFactor = 2;
+
+/**
+ * Counts calls that worked, by customer, over the last 2.5 to 5 seconds.
+ *
+ * @example
+ * ```ts
+ * import { RecentLoad } from "./limited_customers.ts";
+ * const load = new RecentLoad();
+ * for (let call = 0; call < 10; call++) load.note("flooding", call * 100);
+ * load.note("calm", 900);
+ * if (load.provoker("calm", 1_000) !== "flooding") throw new Error("who else?");
+ * if (load.provoker("flooding", 1_000) !== undefined) throw new Error("nobody else");
+ * ```
+ */
+export class RecentLoad {
+  #young = new Map<string, number>();
+  #old = new Map<string, number>();
+  #beganMs = 0;
+
+  note(customer: string, nowMs: number, calls = 1): void {
+    this.#turn(nowMs);
+    addTo(this.#young, customer, calls);
+  }
+
+  /** Whether the route served so many calls of a customer that a limit may be of that customer's making. */
+  isHeavy(customer: string, nowMs: number): boolean {
+    this.#turn(nowMs);
+    return this.#callsOf(customer) >= heavyCalls;
+  }
+
+  /** The calls of a customer in a millisecond. */
+  perMs(customer: string, nowMs: number): number {
+    this.#turn(nowMs);
+    return this.#callsOf(customer) / (nowMs - this.#beganMs + halfWindowMs);
+  }
+
+  /** The heaviest other customer, if it has so many more calls that it provoked a refusal of this one. */
+  provoker(customer: string, nowMs: number): string | undefined {
+    this.#turn(nowMs);
+    let heaviest: string | undefined;
+    let most = Math.max(heavyCalls, provokingFactor * this.#callsOf(customer)) - 1;
+    for (const calls of [this.#young, this.#old]) {
+      for (const other of calls.keys()) {
+        const itsCalls = this.#callsOf(other);
+        if (itsCalls <= most || other === customer) continue;
+        most = itsCalls;
+        heaviest = other;
+      }
+    }
+    return heaviest;
+  }
+
+  #callsOf(customer: string): number {
+    return (this.#young.get(customer) ?? 0) + (this.#old.get(customer) ?? 0);
+  }
+
+  #turn(nowMs: number): void {
+    const ageMs = nowMs - this.#beganMs;
+    if (ageMs < halfWindowMs) return;
+    this.#old = ageMs < 2 * halfWindowMs ? this.#young : new Map();
+    this.#young = new Map();
+    this.#beganMs = nowMs;
+  }
+}
+
+/** Adds calls of a customer to a bounded count. */
+function addTo(counts: Map<string, number>, customer: string, calls: number): void {
+  const former = counts.get(customer);
+  if (former === undefined && counts.size >= mostCustomers) return;
+  counts.set(customer, (former ?? 0) + calls);
+}
 
 interface Limited {
   readonly refusedAtMs: number;
@@ -28,8 +173,6 @@ export interface SharedLimit {
   readonly isHeavy: boolean;
 }
 
-/** Customers that are remembered per route; the longest unused is removed first. */
-const mostCustomers = 1_000;
 /** Customers who must have been refused before a route rests for all. */
 const customersOfEvidence = 2;
 /** Milliseconds after a refusal for which served calls are counted: longer than any pace lasts. */

@@ -9,10 +9,174 @@
  * - Out: verdicts: whether a route or a credential rests, and for how long.
  * - Never: reads a clock or draws a random number itself; it imports no other folder.
  */
-import { Breaker, type BreakerEvidence, type BreakerState, type SharedBreaker } from "./breaker.ts";
-import type { SharedEvidence } from "./evidence.ts";
-import { FirstOutputTime, Throughput } from "./speed.ts";
-import { minStuckAfterMs, StuckDetector } from "./stuck_detector.ts";
+import {
+  Breaker,
+  type BreakerEvidence,
+  type BreakerState,
+  type SharedBreaker,
+  type SharedEvidence,
+} from "./breaker.ts";
+import { breakerPauseMaxMs } from "./limits.ts";
+
+// Quantiles of latencies in constant memory: counts in buckets that grow by a tenth, halved from time to time.
+
+const smallestMs = 1;
+const growth = 1.1;
+const bucketCount = 160; // 1.1^160 ms is 70 minutes, longer than every timeout
+const logGrowth = Math.log(growth);
+/** Samples after which all counts are halved: old ones lose weight, so a shift shows within some hundred calls. */
+const halveAtCount = 2_000;
+
+/**
+ * Keeps latencies and answers quantiles within a tenth.
+ *
+ * @example
+ * ```ts
+ * import { LatencyHistogram } from "./route_health.ts";
+ * const histogram = new LatencyHistogram();
+ * for (let ms = 1; ms <= 1000; ms++) histogram.add(ms);
+ * const p95 = histogram.quantileMs(0.95);
+ * if (p95 === undefined || p95 < 900 || p95 > 1050) throw new Error(String(p95));
+ * ```
+ */
+export class LatencyHistogram {
+  readonly #counts = new Float64Array(bucketCount);
+  #total = 0;
+
+  /** Number of samples that quantiles are computed from; older ones count in part. */
+  get count(): number {
+    return this.#total;
+  }
+
+  add(ms: number): void {
+    const exact = Math.log(Math.max(ms, smallestMs) / smallestMs) / logGrowth;
+    const index = Math.min(bucketCount - 1, Math.floor(exact));
+    this.#counts[index]! += 1;
+    this.#total++;
+    if (this.#total < halveAtCount) return;
+    this.#total /= 2;
+    for (let i = 0; i < bucketCount; i++) this.#counts[i]! /= 2;
+  }
+
+  /** The latency below which the share `q` of samples lies; `undefined` without samples. */
+  quantileMs(q: number): number | undefined {
+    if (this.#total === 0) return undefined;
+    let seen = 0;
+    for (let i = 0; i < bucketCount; i++) {
+      seen += this.#counts[i]!;
+      if (seen >= q * this.#total) return Math.round(smallestMs * growth ** (i + 1));
+    }
+    return Math.round(smallestMs * growth ** bucketCount);
+  }
+}
+
+// Measures the speed of a route: its time to first output, and its output per second.
+
+/** Milliseconds in which a measured slowness loses half its weight if no measurement follows. */
+const slownessHalfLifeMs = 30_000;
+
+/** Weight of a new sample in the moving averages: about the last ten samples decide. */
+const ewmaShare = 0.2;
+
+/**
+ * Average time to first output. It fades while nothing is measured, so that a route is not avoided for ever because
+ * it was once slow.
+ */
+class FirstOutputTime {
+  #averageMs: number | undefined;
+  #measuredAtMs = 0;
+
+  /** The average as it was last measured, without fading. */
+  get usualMs(): number | undefined {
+    return this.#averageMs;
+  }
+
+  /**
+   * The average, faded since the last measurement; `undefined` before the first. A route that was slow gets a call
+   * again after a while, which shows whether it has recovered.
+   */
+  fadedMs(nowMs: number): number | undefined {
+    if (this.#averageMs === undefined) return undefined;
+    return this.#averageMs * 0.5 ** ((nowMs - this.#measuredAtMs) / slownessHalfLifeMs);
+  }
+
+  /**
+   * Adds a measurement. The older the former ones, the less they weigh: one good answer of a route that was slow is
+   * enough.
+   */
+  measure(ms: number, nowMs: number): void {
+    const faded = this.fadedMs(nowMs);
+    const former = this.#averageMs;
+    this.#measuredAtMs = nowMs;
+    if (faded === undefined || former === undefined || former === 0) this.#averageMs = ms;
+    else this.#averageMs = ms + (1 - ewmaShare) * (faded / former) * (faded - ms);
+  }
+}
+
+/** Average output tokens per second, of finished streams. */
+class Throughput {
+  #tokensPerSecond: number | undefined;
+
+  get tokensPerSecond(): number | undefined {
+    return this.#tokensPerSecond;
+  }
+
+  measure(outputTokens: number, ms: number): void {
+    if (ms < 1 || outputTokens < 1) return;
+    const rate = outputTokens * 1000 / ms;
+    this.#tokensPerSecond = this.#tokensPerSecond === undefined
+      ? rate
+      : this.#tokensPerSecond + ewmaShare * (rate - this.#tokensPerSecond);
+  }
+}
+
+// Finds routes that hang: attempts are in flight, and none has ended for long. Such a route has not failed yet, so the
+// breaker does not see it, and calls would run into it until the first of them is given up.
+
+/** Attempts in flight on a route from which it can count as stuck. */
+export const minStuckAttempts = 3;
+
+/**
+ * Milliseconds without an ended attempt (and four times the usual duration) after which a route with that many in flight
+ * is stuck: it hangs without having failed.
+ */
+const minStuckAfterMs = 2_000;
+
+/** Counts the attempts in flight on a route. Once found stuck, the route stays so until an attempt ends on its own. */
+class StuckDetector {
+  inFlight = 0;
+  /** When an attempt last ended on its own, or began while none was in flight. */
+  #lastSignMs = 0;
+  #lastBeginMs = -Infinity;
+  #isHanging = false;
+
+  begin(nowMs: number): void {
+    if (this.inFlight === 0 && !this.#isHanging) this.#lastSignMs = nowMs;
+    this.inFlight++;
+    this.#lastBeginMs = nowMs;
+  }
+
+  /** An attempt is over, for whatever reason. */
+  over(): void {
+    this.inFlight = Math.max(0, this.inFlight - 1);
+  }
+
+  /** The route itself ended an attempt, well or badly. */
+  sign(nowMs: number): void {
+    this.#lastSignMs = nowMs;
+    this.#isHanging = false;
+  }
+
+  /**
+   * Whether the route hangs and new calls should go elsewhere. `false` again after `breakerPauseMaxMs` without an
+   * attempt, so that the next call finds out whether the route works.
+   */
+  isStuck(nowMs: number, stuckAfterMs: number): boolean {
+    const silentMs = nowMs - this.#lastSignMs;
+    this.#isHanging ||= this.inFlight >= minStuckAttempts && silentMs > stuckAfterMs;
+    return this.#isHanging && nowMs - this.#lastBeginMs <= breakerPauseMaxMs;
+  }
+}
 
 /** What an attempt says about the route. Mistakes of callers are not among it. */
 export type HealthSample =

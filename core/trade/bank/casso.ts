@@ -6,16 +6,18 @@
  */
 import { z } from "zod";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
-import { amountOfJson, isEventId } from "./bank_notice.ts";
 import {
+  amountOfJson,
   type BankHook,
   type BankHookCheck,
   type BankHookRequest,
+  bankNoticeSkewMs,
+  isEventId,
   jsonOfBytes,
+  parseBankTime,
   type ReadBankNotices,
-} from "./bank_hook.ts";
-import { parseBankTime } from "./bank_time.ts";
-import { bankNoticeSkewMs, verifyHmacHex } from "./signature.ts";
+  verifyHmacHex,
+} from "./bank_notice.ts";
 import { defined } from "../../lib/base/defined.ts";
 
 const text = z.union([z.string().max(4_000), z.number()]).transform(String);

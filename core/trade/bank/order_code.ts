@@ -8,6 +8,20 @@
  */
 import { invariant } from "../../lib/base/assert.ts";
 
+/**
+ * Folds Vietnamese text to the plain capitals that banks make of it: no accents, Đ as D, upper
+ * case. Other characters stay, so the positions of digits and separators are kept.
+ *
+ * @example
+ * ```ts
+ * import { foldVietnamese } from "./order_code.ts";
+ * if (foldVietnamese("Nguyễn Văn Đức") !== "NGUYEN VAN DUC") throw new Error("not folded");
+ * ```
+ */
+export function foldVietnamese(text: string): string {
+  return text.normalize("NFD").replace(/\p{M}/gu, "").replace(/[đĐ]/g, "D").toUpperCase();
+}
+
 declare const brand: unique symbol;
 /** A well-formed code with a correct check symbol. It need not belong to an order. */
 export type OrderCode = string & { readonly [brand]: "OrderCode" };

@@ -6,16 +6,20 @@
  */
 import { z } from "zod";
 import { sameSecret } from "../../lib/hash/sha256.ts";
-import { amountOfJson, type BankNotice, isEventId } from "./bank_notice.ts";
 import {
+  amountOfJson,
   type BankHook,
   type BankHookCheck,
   type BankHookRequest,
+  type BankNotice,
+  bankNoticeSkewMs,
+  isEventId,
   jsonOfBytes,
+  parseBankTime,
+  prefixed,
   type ReadBankNotices,
-} from "./bank_hook.ts";
-import { parseBankTime } from "./bank_time.ts";
-import { bankNoticeSkewMs, prefixed, verifyHmacHex } from "./signature.ts";
+  verifyHmacHex,
+} from "./bank_notice.ts";
 
 /**
  * The secrets for SePay. With both set, either check admits a notice, which allows a change-over.

@@ -5,7 +5,7 @@
 import { microVndPerVnd } from "../../billing/money/micro_vnd.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { parseVietnamMoment } from "../../lib/time/vietnam_time.ts";
-import { parseTypedAmount } from "../statements/typed_amount.ts";
+import { parseTypedAmount } from "../statements/statement_csv.ts";
 import { campaignKinds, type CampaignTerms, type Gift } from "./campaign.ts";
 
 /** Characters of a name: it is a line of a statement. */

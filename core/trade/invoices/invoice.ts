@@ -10,10 +10,141 @@
 import { microVndPerVnd } from "../../billing/money/micro_vnd.ts";
 import type { AccountId, InvoiceId } from "../../lib/ids/ids.ts";
 import type { OrderCode } from "../bank/order_code.ts";
-import { parseTaxCode, type TaxCode } from "./tax_code.ts";
 import { splitVat, type VatRate, type VatSplit } from "./vat.ts";
-import { vndInWords } from "./vnd_in_words.ts";
 import { defined } from "../../lib/base/defined.ts";
+import { invariant } from "../../lib/base/assert.ts";
+
+/**
+ * Checks Vietnamese tax codes (MST).
+ *
+ * 10 digits: a company. 13 = 10 + `-001`..`-999`: a branch. 12 digits: the personal id, which
+ * replaced the tax code of individuals and household businesses on 2025-07-01 (Circular 86/2024).
+ *
+ * A failed check is a warning: the tax authority decides, so a customer may confirm the code and
+ * continue.
+ */
+
+/** The check that a code of the right form failed. */
+export type TaxCodeDoubt = "check_digit" | "branch_number" | "personal_id";
+
+/** A code of the right form. */
+export interface TaxCode {
+  /** Digits only; a branch with its hyphen. */
+  readonly code: string;
+  readonly kind: "company" | "branch" | "personal";
+  /** Present when a check failed: ask for confirmation. */
+  readonly doubt?: TaxCodeDoubt;
+}
+
+const weights = [31, 29, 23, 19, 17, 13, 7, 5, 3];
+
+function companyCodeIsSound(code: string): boolean {
+  if (/^0{7}$/.test(code.slice(2, 9))) return false;
+  const sum = weights.reduce((total, weight, at) => total + weight * Number(code[at]), 0);
+  // 10 is never issued as a check digit, and no digit equals it.
+  return 10 - sum % 11 === Number(code[9]);
+}
+
+/** Checks province (001–096), then century and sex, then the year. There is no check digit. */
+function personalIdIsSound(code: string): boolean {
+  const province = Number(code.slice(0, 3));
+  return province >= 1 && province <= 96;
+}
+
+/**
+ * Parses a tax code, with or without its hyphen and with stray spaces. `undefined` unless it has
+ * 10, 12 or 13 digits.
+ *
+ * @example
+ * ```ts
+ * import { parseTaxCode } from "./invoice.ts";
+ * if (parseTaxCode("0314409058002")?.code !== "0314409058-002") throw new Error("no hyphen");
+ * if (parseTaxCode("0101234567")?.doubt !== "check_digit") throw new Error("the favourite placeholder passed");
+ * ```
+ */
+export function parseTaxCode(text: string): TaxCode | undefined {
+  const plain = text.replace(/[\s.]/g, "");
+  if (/^\d{12}$/.test(plain)) {
+    return {
+      code: plain,
+      kind: "personal",
+      ...(personalIdIsSound(plain) ? {} : { doubt: "personal_id" }),
+    };
+  }
+  const match = /^(\d{10})(?:-?(\d{3}))?$/.exec(plain);
+  if (match === null) return undefined;
+  const [, company = "", branch] = match;
+  const sound = companyCodeIsSound(company);
+  if (branch === undefined) {
+    return { code: company, kind: "company", ...(sound ? {} : { doubt: "check_digit" }) };
+  }
+  const doubt = !sound ? "check_digit" : branch === "000" ? "branch_number" : undefined;
+  return {
+    code: `${company}-${branch}`,
+    kind: "branch",
+    ...defined({ doubt }),
+  };
+}
+
+// Writes sums in Vietnamese words, as invoices print them.
+
+const digits = ["không", "một", "hai", "ba", "bốn", "năm", "sáu", "bảy", "tám", "chín"] as const;
+const scales = ["", "nghìn", "triệu"] as const;
+
+/**
+ * Writes one group of three digits. After another group, empty hundreds are named ("không trăm").
+ */
+function groupInWords(group: number, isFirst: boolean): string {
+  const hundreds = Math.floor(group / 100);
+  const tens = Math.floor(group / 10) % 10;
+  const ones = group % 10;
+  const words: string[] = [];
+  if (hundreds > 0 || !isFirst) words.push(`${digits[hundreds]!} trăm`);
+  if (tens > 1) words.push(`${digits[tens]!} mươi`);
+  else if (tens === 1) words.push("mười");
+  else if (ones > 0 && words.length > 0) words.push("linh");
+  if (ones === 0) return words.join(" ");
+  if (tens > 1 && ones === 1) words.push("mốt");
+  else if (tens > 0 && ones === 5) words.push("lăm");
+  else words.push(digits[ones]!);
+  return words.join(" ");
+}
+
+/** Writes a number below 10⁹ ("tỷ"). */
+function belowBillion(value: number, isFirst: boolean): string {
+  const words: string[] = [];
+  for (let scale = 2; scale >= 0; scale--) {
+    const group = Math.floor(value / 1000 ** scale) % 1000;
+    if (group === 0) continue;
+    const text = groupInWords(group, isFirst && words.length === 0);
+    words.push(scale === 0 ? text : `${text} ${scales[scale]}`);
+  }
+  return words.join(" ");
+}
+
+/**
+ * Writes a whole sum in words, with a capital and the unit.
+ *
+ * @example
+ * ```ts
+ * import { vndInWords } from "./invoice.ts";
+ * if (vndInWords(200_000n) !== "Hai trăm nghìn đồng") throw new Error(vndInWords(200_000n));
+ * if (vndInWords(1_005_021n) !== "Một triệu không trăm linh năm nghìn không trăm hai mươi mốt đồng") {
+ *   throw new Error(vndInWords(1_005_021n));
+ * }
+ * ```
+ */
+export function vndInWords(amountVnd: bigint): string {
+  invariant(amountVnd >= 0n && amountVnd < 10n ** 18n, "a sum in words is below 10^18 đồng");
+  if (amountVnd === 0n) return "Không đồng";
+  const billions = Number(amountVnd / 1_000_000_000n);
+  const rest = Number(amountVnd % 1_000_000_000n);
+  const words: string[] = [];
+  if (billions > 0) words.push(`${belowBillion(billions, true)} tỷ`);
+  if (rest > 0) words.push(belowBillion(rest, billions === 0));
+  const text = words.join(" ");
+  return `${text[0]!.toUpperCase()}${text.slice(1)} đồng`;
+}
 
 /** The buyer as printed. A snapshot: later changes of the account do not change an invoice. */
 export interface InvoiceBuyer {

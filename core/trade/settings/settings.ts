@@ -11,11 +11,11 @@ import { z } from "zod";
 import {
   type Environment,
   issueLines,
+  secretText,
   setVariables,
   wholeNumber,
 } from "../../lib/environment/environment.ts";
 import { fromVnd } from "../../billing/money/micro_vnd.ts";
-import { secretText } from "../../lib/environment/secret_text.ts";
 import type { ReceivingAccount } from "../bank/receiving_account.ts";
 import type { SepaySecrets } from "../bank/sepay.ts";
 import { type DatedVatRate, parseVatSchedule } from "../invoices/vat.ts";

@@ -11,11 +11,179 @@ import { parseWrittenAmount } from "../../billing/money/read_amount.ts";
 import { encodeHex } from "../../lib/runtime/mod.ts";
 import { sha256 } from "../../lib/hash/sha256.ts";
 import { vietnamDateTime } from "../../lib/time/vietnam_time.ts";
-import type { BankNotice } from "../bank/bank_notice.ts";
-import { parseBankTime } from "../bank/bank_time.ts";
+import { type BankNotice, parseBankTime } from "../bank/bank_notice.ts";
 import { parseCsv } from "../../lib/base/csv.ts";
-import { type StatementColumn, statementColumns } from "./statement_columns.ts";
 import { defined } from "../../lib/base/defined.ts";
+import { foldVietnamese } from "../bank/order_code.ts";
+import { fromVnd } from "../../billing/money/micro_vnd.ts";
+
+// Recognises the columns of a bank's statement export by the names that Vietnamese banks give them.
+
+/** The meaning of a column. */
+export type StatementColumn =
+  | "date"
+  | "clock"
+  | "credit"
+  | "debit"
+  | "amount"
+  | "memo"
+  | "reference"
+  | "balance"
+  | "account"
+  | "payerAccount"
+  | "payerName";
+
+/** Names without accents, in order of preference; the whole header cell must equal one of them. */
+const names: Readonly<Record<StatementColumn, readonly string[]>> = {
+  date: [
+    "NGAY GIAO DICH",
+    "THOI GIAN GIAO DICH",
+    "NGAY GIO GIAO DICH",
+    "NGAY GD",
+    "THOI GIAN",
+    "TRANSACTION DATE",
+    "TRANSACTION TIME",
+    "NGAY HACH TOAN",
+    "NGAY HIEU LUC",
+    "POSTING DATE",
+    "NGAY",
+    "DATE",
+  ],
+  clock: ["GIO GIAO DICH", "GIO", "TIME"],
+  credit: [
+    "SO TIEN GHI CO",
+    "PHAT SINH CO",
+    "TIEN VAO",
+    "SO TIEN VAO",
+    "GHI CO",
+    "CO",
+    "CREDIT",
+    "CREDIT AMOUNT",
+  ],
+  debit: [
+    "SO TIEN GHI NO",
+    "PHAT SINH NO",
+    "TIEN RA",
+    "SO TIEN RA",
+    "GHI NO",
+    "NO",
+    "DEBIT",
+    "DEBIT AMOUNT",
+  ],
+  amount: ["SO TIEN GIAO DICH", "SO TIEN", "GIA TRI", "AMOUNT", "TRANSACTION AMOUNT"],
+  memo: [
+    "NOI DUNG GIAO DICH",
+    "NOI DUNG CHI TIET",
+    "NOI DUNG",
+    "DIEN GIAI",
+    "MO TA",
+    "MO TA GIAO DICH",
+    "CHI TIET GIAO DICH",
+    "DESCRIPTION",
+    "TRANSACTION DESCRIPTION",
+    "DETAILS",
+    "REMARK",
+    "CONTENT",
+  ],
+  reference: [
+    "SO THAM CHIEU",
+    "MA THAM CHIEU",
+    "MA GIAO DICH",
+    "SO GIAO DICH",
+    "SO BUT TOAN",
+    "SO CHUNG TU",
+    "SO CT",
+    "MA GD",
+    "REFERENCE",
+    "REFERENCE NUMBER",
+    "REFERENCE NO",
+    "TRANSACTION ID",
+    "TRANSACTION NO",
+    "REF",
+  ],
+  balance: [
+    "SO DU",
+    "SO DU SAU GIAO DICH",
+    "SO DU CUOI",
+    "BALANCE",
+    "RUNNING BALANCE",
+    "CLOSING BALANCE",
+  ],
+  account: ["SO TAI KHOAN", "TAI KHOAN", "ACCOUNT", "ACCOUNT NUMBER"],
+  payerAccount: ["TAI KHOAN DOI UNG", "SO TAI KHOAN DOI UNG", "COUNTER ACCOUNT"],
+  payerName: [
+    "TEN DOI UNG",
+    "TEN TAI KHOAN DOI UNG",
+    "DON VI THU HUONG/DON VI CHUYEN",
+    "COUNTER ACCOUNT NAME",
+  ],
+};
+
+/** Normalises a header cell: no accents, units in brackets or decoration. */
+function plainHeader(cell: string): string {
+  return foldVietnamese(cell).replace(/\([^)]*\)/g, " ").replace(/[^A-Z0-9/]+/g, " ").trim();
+}
+
+/**
+ * Returns the column positions of a header row; `undefined` unless it has a date, a memo and an
+ * amount (or credit) column.
+ */
+function statementColumns(
+  row: readonly string[],
+): ReadonlyMap<StatementColumn, number> | undefined {
+  const headers = row.map(plainHeader);
+  const found = new Map<StatementColumn, number>();
+  for (const [column, known] of Object.entries(names) as [StatementColumn, readonly string[]][]) {
+    for (const name of known) {
+      const at = headers.indexOf(name);
+      if (at >= 0) {
+        found.set(column, at);
+        break;
+      }
+    }
+  }
+  const complete = found.has("date") && found.has("memo") &&
+    (found.has("credit") || found.has("amount"));
+  return complete ? found : undefined;
+}
+
+// Parses amounts as people type them on a phone: `500k`, `1tr`, `1,5tr`, `1tr5`.
+
+/** A short amount. With three digits after a mark, the mark might group thousands: such an amount is refused. */
+const shortForm =
+  /^(\d{1,6})(?:[.,](\d{1,2}))?\s*(k|nghìn|ngàn|nghin|ngan|tr|triệu|trieu|m)(?:\s*(\d|\d{3}))?$/u;
+
+const thousand = 1_000;
+const million = 1_000_000;
+
+/**
+ * Parses an amount. What follows a million is a tenth of it (one digit) or thousands (three digits).
+ *
+ * @returns µVND; `undefined` for anything unreadable
+ *
+ * @example
+ * ```ts
+ * import { parseTypedAmount } from "./statement_csv.ts";
+ * const vnd = (text: string) => (parseTypedAmount(text) ?? -1_000_000n) / 1_000_000n;
+ * const read = ["500k", "1tr", "1,5 triệu", "1tr5", "1tr250", "200.000", "1tr25"].map(vnd).join();
+ * if (read !== "500000,1000000,1500000,1500000,1250000,200000,-1") throw new Error(read);
+ * ```
+ */
+export function parseTypedAmount(text: string): bigint | undefined {
+  const match = shortForm.exec(
+    text.trim().toLowerCase().normalize("NFC").replace(/\s*(?:đ|₫|vnd)$/u, ""),
+  );
+  if (match === null) return parseWrittenAmount(text);
+  const [, whole = "", fraction, unit = "", rest] = match;
+  const isThousand = unit === "k" || unit.startsWith("ng");
+  const step = isThousand ? thousand : million;
+  if (rest !== undefined && (isThousand || fraction !== undefined)) return undefined;
+  let vnd = Number(whole) * step;
+  // A step has at least three zeros, so each digit of the fraction is a whole number of VND.
+  if (fraction !== undefined) vnd += Number(fraction) * (step / 10 ** fraction.length);
+  if (rest !== undefined) vnd += Number(rest) * (rest.length === 1 ? million / 10 : thousand);
+  return fromVnd(vnd);
+}
 
 /** Movements in one statement import: a month of a busy account. */
 const maxStatementRows = 10_000;

@@ -14,12 +14,207 @@
  */
 import { isJsonObject, type Outline, type OutlineObject } from "../../lib/json/json.ts";
 import type { ProviderStyle } from "../contract/contract.ts";
-import { hasBillableBeta } from "./betas.ts";
-import type { BillableFeature } from "../contract/features.ts";
-import { addConverseFeatures } from "./converse.ts";
-import { addGeminiFeatures } from "./gemini.ts";
-import type { AskedFeature } from "../contract/features.ts";
-import { billableFeatureOfTool } from "./tools.ts";
+import type { AskedFeature, BillableFeature } from "../contract/features.ts";
+
+// Finds values of the header `anthropic-beta` that raise the price of tokens. All others only unlock fields, which are
+// judged as fields; agents send many of them with every call.
+
+/** Prompts beyond 200,000 tokens at up to twice the rate. Models that charge the normal rate for them need no beta. */
+const longContext = /^context-1m(?:-|$)/i;
+const feature: BillableFeature = "long_context";
+
+function isBillable(beta: string): boolean {
+  return longContext.test(beta.trim());
+}
+
+/** Whether a body has such a value, where some hosts accept them: a list, or a string with commas. */
+export function hasBillableBeta(value: Outline): boolean {
+  if (typeof value === "string") return value.split(",").some(isBillable);
+  return Array.isArray(value) && value.some(hasBillableBeta);
+}
+
+/** Values of `anthropic-beta`, sorted by whether a route may get them. */
+export interface SortedBetas {
+  /** The header for the provider; `undefined`: none. */
+  readonly kept: string | undefined;
+  /** Names of dropped values, for `x-gateway-conversion`. */
+  readonly dropped: readonly string[];
+}
+
+/**
+ * Removes the values that a route does not allow from the header. The provider then enforces its normal limits, with
+ * errors that agents can handle.
+ *
+ * @example
+ * ```ts
+ * import { sortBetas } from "./asked_for.ts";
+ * const { kept, dropped } = sortBetas("a-2025-01-01, context-1m-2025-08-07", new Set());
+ * if (kept !== "a-2025-01-01" || dropped[0] !== "anthropic-beta.context-1m") throw new Error(kept);
+ * ```
+ */
+export function sortBetas(header: string, allow: ReadonlySet<BillableFeature>): SortedBetas {
+  if (allow.has(feature) || !hasBillableBeta(header)) return { kept: header, dropped: [] };
+  const kept = header.split(",").map((beta) => beta.trim()).filter((beta) => !isBillable(beta));
+  return {
+    kept: kept.length === 0 ? undefined : kept.join(","),
+    dropped: ["anthropic-beta.context-1m"],
+  };
+}
+
+// Finds what a Converse request asks for beyond tokens. Fields of the model are judged like those of other styles.
+
+/** Tiers at the list price or below it. */
+const usualConverseTiers: ReadonlySet<unknown> = new Set(["default", "flex"]);
+
+/** Adds what a request asks for, in its order. Field names are those of the vendor's reference. */
+function addConverseFeatures(body: OutlineObject, found: AskedFeature[]): void {
+  const { serviceTier, performanceConfig, toolConfig } = body;
+  if (isJsonObject(serviceTier) && !usualConverseTiers.has(serviceTier["type"])) {
+    found.push({ feature: "service_tier", path: "serviceTier", spare: false });
+  }
+  if (isJsonObject(performanceConfig) && performanceConfig["latency"] === "optimized") {
+    found.push({ feature: "fast_mode", path: "performanceConfig", spare: false });
+  }
+  const tools = isJsonObject(toolConfig) ? toolConfig["tools"] : undefined;
+  for (const [i, tool] of (Array.isArray(tools) ? tools : []).entries()) {
+    if (isJsonObject(tool) && tool["systemTool"] === undefined) continue;
+    found.push({ feature: "other_tools", path: `toolConfig.tools.${i}`, spare: false });
+  }
+}
+
+// Finds what a Gemini request asks for beyond tokens: its tools and fields have names of their own.
+
+/** The kinds of tools in an entry of `tools`; `undefined`: the caller runs it. */
+const featureOfTool: ReadonlyMap<string, BillableFeature | undefined> = new Map(
+  [
+    ["functionDeclarations", undefined],
+    ["computerUse", undefined],
+    ["googleSearch", "web_search"],
+    ["googleSearchRetrieval", "web_search"],
+    ["enterpriseWebSearch", "web_search"],
+    ["urlContext", "web_fetch"],
+    ["codeExecution", "code_execution"],
+    ["fileSearch", "file_search"],
+    ["retrieval", "file_search"],
+    ["mcpServers", "mcp"],
+  ] as const,
+);
+
+/** Tiers at the list price or below it. */
+const usualGeminiTiers: ReadonlySet<string> = new Set(["", "unspecified", "standard", "flex"]);
+
+/** Adds what a request asks for, in its order. Field names are those of the vendor's reference; unknown tools count. */
+function addGeminiFeatures(body: OutlineObject, found: AskedFeature[]): void {
+  addGeminiTools(body["tools"], found);
+  const { serviceTier, generationConfig: config } = body;
+  if (serviceTier !== undefined && serviceTier !== null && !isUsualTier(serviceTier)) {
+    found.push({ feature: "service_tier", path: "serviceTier", spare: false });
+  }
+  const modalities = isJsonObject(config) ? config["responseModalities"] : undefined;
+  const isText = modalities === undefined || modalities === null ||
+    (Array.isArray(modalities) && modalities.every(isTextModality));
+  if (isText) return;
+  found.push({
+    feature: "media_output",
+    path: "generationConfig.responseModalities",
+    spare: false,
+  });
+}
+
+function isTextModality(kind: Outline): boolean {
+  return typeof kind === "string" && kind.toUpperCase() === "TEXT";
+}
+
+function isUsualTier(tier: Outline): boolean {
+  return typeof tier === "string" && usualGeminiTiers.has(tier.toLowerCase());
+}
+
+function addGeminiTools(tools: Outline | undefined, found: AskedFeature[]): void {
+  if (tools === undefined || tools === null) return;
+  for (const [i, tool] of (Array.isArray(tools) ? tools : [tools]).entries()) {
+    const path = `tools.${i}`;
+    if (!isJsonObject(tool)) {
+      found.push({ feature: "other_tools", path, spare: false });
+      continue;
+    }
+    for (const [kind, value] of Object.entries(tool)) {
+      if (value === undefined || value === null) continue;
+      const isKnown = featureOfTool.has(kind);
+      const feature = isKnown ? featureOfTool.get(kind) : "other_tools";
+      if (feature === undefined) continue;
+      found.push({ feature, path: isKnown ? `${path}.${kind}` : path, spare: false });
+    }
+  }
+}
+
+// Separates tools that the provider runs and charges for from those that the caller runs, which cost only tokens.
+
+/** Types of tools that the caller runs. */
+const runByCaller: ReadonlySet<string> = new Set([
+  "function",
+  "custom",
+  "local_shell",
+  "apply_patch",
+  "computer",
+  "computer_use_preview",
+  "tool_search",
+  // A group: its tools are judged one by one.
+  "namespace",
+]);
+/** Types of Messages tools that the caller runs, and the vendor's search among the caller's tools, which is free. */
+const runByCallerDated =
+  /^(?:(?:bash|text_editor|memory|computer|computer_toolset|browser_toolset)_\d{8}|tool_search_tool_\w+)$/;
+
+/** Dates and versions follow the name; aggregators put their own name before it. */
+const runByProvider: readonly (readonly [RegExp, BillableFeature])[] = [
+  [/^(?:\w+:)?(?:web_search|x_search|live_search|google_search)/, "web_search"],
+  [/^(?:\w+:)?(?:web_fetch|url_context)/, "web_fetch"],
+  [/^(?:\w+:)?(?:code_execution|code_interpreter|programmatic_tool_calling)/, "code_execution"],
+  [/^(?:\w+:)?file_search/, "file_search"],
+  [/^(?:\w+:)?image_generation/, "image_generation"],
+  [/^mcp(?:_toolset)?$/, "mcp"],
+];
+
+/** Whether a tool without a type is a function, in the form of any style. */
+function isPlainFunction(tool: OutlineObject): boolean {
+  return typeof tool["name"] === "string" || isJsonObject(tool["function"]);
+}
+
+/** Some servers match names without regard to case: `Type` would win over `type` there. */
+function hidesType(tool: OutlineObject): boolean {
+  for (const key in tool) {
+    if (key.length === 4 && key !== "type" && key.toLowerCase() === "type") return true;
+  }
+  return false;
+}
+
+/**
+ * Returns the feature that the provider charges for if it gets this entry of `tools`; `undefined`: none. An unknown kind
+ * counts as one that the provider runs.
+ *
+ * @example
+ * ```ts
+ * import { billableFeatureOfTool } from "./asked_for.ts";
+ * if (billableFeatureOfTool({ type: "web_search_20250305", name: "s" }) !== "web_search") throw new Error("free");
+ * if (billableFeatureOfTool({ type: "bash_20250124", name: "bash" }) !== undefined) throw new Error("billable");
+ * ```
+ */
+export function billableFeatureOfTool(tool: Outline): BillableFeature | undefined {
+  if (!isJsonObject(tool)) return "other_tools";
+  if (hidesType(tool)) return "other_tools";
+  const type = tool["type"];
+  if (type === undefined || type === null) return isPlainFunction(tool) ? undefined : "other_tools";
+  if (typeof type !== "string") return "other_tools";
+  if (runByCaller.has(type) || runByCallerDated.test(type)) return undefined;
+  if (type === "shell") return isLocalShell(tool["environment"]) ? undefined : "code_execution";
+  return runByProvider.find(([kind]) => kind.test(type))?.[1] ?? "other_tools";
+}
+
+/** Whether a shell runs at the caller: it does, unless a container of the provider is requested. */
+function isLocalShell(environment: Outline | undefined): boolean {
+  if (environment === undefined || environment === null) return true;
+  return isJsonObject(environment) && environment["type"] === "local";
+}
 
 export type { AskedFeature };
 

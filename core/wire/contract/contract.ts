@@ -11,7 +11,7 @@
 import type { GatewayError } from "../../lib/errors/errors.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ToolUses } from "../../billing/usage/hosted_tools.ts";
-import type { ReportedUsage, TokenUsage } from "../../billing/tokens/token_usage.ts";
+import type { ReportedUsage, TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import type { BillableFeature } from "./features.ts";
 import type { RouteCapabilities } from "./capabilities.ts";
 import type { FetchedDocuments } from "./fetched_documents.ts";

@@ -14,7 +14,7 @@
  */
 export type * from "./answer.ts";
 export type * from "./blocks.ts";
-export type * from "./hosted.ts";
+export type * from "./blocks.ts";
 export type * from "./request.ts";
-export type * from "./stream_event.ts";
-export type * from "./tools.ts";
+export type * from "./answer.ts";
+export type * from "./request.ts";

@@ -6,11 +6,141 @@
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import type { ConversionMemory } from "../contract/contract.ts";
-import type { Answer, AnswerBlock, Citation, ReasoningProof } from "../conversation/mod.ts";
-import { writeDataUrl } from "../content/data_url.ts";
-import { blocksOf, citedText, readConverseAnswer } from "./answer_reading.ts";
-import { readConverseStop } from "./stop_reasons.ts";
+import type { AnswerReading, ConversionMemory } from "../contract/contract.ts";
+import type { Answer, AnswerBlock, Citation, ReasoningProof, Stop } from "../conversation/mod.ts";
+import { writeDataUrl } from "../content/citations.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import type { ReportedUsage } from "../../billing/tokens/token_bounds.ts";
+import { readNoAnswer, readProviderError } from "../errors/provider_error.ts";
+import { pictureOutputBytes } from "../fields/pictures.ts";
+import {
+  absurdReport,
+  enterReport,
+  isPlausible,
+  noReport,
+  readCount,
+  textBytes,
+  type UsageReport,
+} from "../stream/reading.ts";
+import { isRefusal, readStop, stopFailure } from "../fields/stop_words.ts";
+
+// Reads `usage` of an answer or of the `metadata` event.
+//
+// See docs/internals/WIRE_FORMATS.md#usage.
+
+/**
+ * Reads a `usage` object into buckets. `inputTokens` excludes cached tokens, which have counts of their own;
+ * `outputTokens` includes reasoning, which has none. `cacheDetails` splits the writes by their time to live.
+ *
+ * @example
+ * ```ts
+ * import { readConverseUsage } from "./decode_answer.ts";
+ * const report = readConverseUsage({
+ *   inputTokens: 8, outputTokens: 12, totalTokens: 40, cacheReadInputTokens: 12, cacheWriteInputTokens: 8,
+ *   cacheDetails: [{ ttl: "1h", inputTokens: 6 }, { ttl: "5m", inputTokens: 2 }],
+ * });
+ * if (report.kind !== "counts" || report.usage.cacheWriteHour !== 6 || report.usage.input !== 8) throw new Error("wrong");
+ * ```
+ */
+export function readConverseUsage(usage: Json | undefined): UsageReport {
+  if (usage === undefined || usage === null) return noReport;
+  if (!isJsonObject(usage)) return absurdReport;
+  const input = readCount(usage["inputTokens"]);
+  const output = readCount(usage["outputTokens"]);
+  if (input === undefined && output === undefined) return noReport;
+  const split = writesByLife(usage["cacheDetails"]);
+  const cacheWrite = readCount(usage["cacheWriteInputTokens"]) ?? split.all;
+  const counts = {
+    input: input ?? 0,
+    cacheRead: readCount(usage["cacheReadInputTokens"]) ?? 0,
+    cacheWrite,
+    ...(split.hour > 0 ? { cacheWriteHour: Math.min(split.hour, cacheWrite) } : {}),
+    output: output ?? 0,
+    reasoning: 0,
+  };
+  return isPlausible(counts) ? { kind: "counts", usage: counts } : absurdReport;
+}
+
+function writesByLife(details: Json | undefined): { readonly all: number; readonly hour: number } {
+  let all = 0;
+  let hour = 0;
+  for (const detail of Array.isArray(details) ? details : []) {
+    if (!isJsonObject(detail)) continue;
+    const tokens = readCount(detail["inputTokens"]) ?? 0;
+    all += tokens;
+    if (detail["ttl"] === "1h") hour += tokens;
+  }
+  return { all, hour };
+}
+
+/** Reads a whole answer of Converse. */
+export function readConverseAnswer(body: JsonObject): AnswerReading {
+  const counts: { usage: ReportedUsage | undefined; usageRejected: boolean } = {
+    usage: undefined,
+    usageRejected: false,
+  };
+  enterReport(counts, readConverseUsage(body["usage"]));
+  const reason = body["stopReason"];
+  const tier = body["serviceTier"];
+  let isOutput = isRefusal(reason);
+  let outputBytes = 0;
+  for (const block of blocksOf(body)) {
+    outputBytes += bytesOf(block);
+    isOutput ||= block["text"] === undefined || block["text"] !== "";
+  }
+  const isAnswer = isJsonObject(body["output"]) && (isOutput || typeof reason === "string");
+  return {
+    ...counts,
+    empty: !isOutput,
+    outputBytes,
+    serviceTier: isJsonObject(tier) && typeof tier["type"] === "string" ? tier["type"] : undefined,
+    stopReason: typeof reason === "string" ? reason : undefined,
+    error: isJsonObject(body["error"])
+      ? readProviderError(body)
+      : stopFailure([reason], isOutput) ??
+        (isAnswer ? undefined : readNoAnswer(body)),
+  };
+}
+
+/** The content blocks of an answer. */
+function blocksOf(body: JsonObject): JsonObject[] {
+  const output = body["output"];
+  const message = isJsonObject(output) ? output["message"] : undefined;
+  const content = isJsonObject(message) ? message["content"] : undefined;
+  return Array.isArray(content) ? content.filter(isJsonObject) : [];
+}
+
+function bytesOf(block: JsonObject): number {
+  const { toolUse, reasoningContent, image } = block;
+  if (isJsonObject(image)) return pictureOutputBytes;
+  if (isJsonObject(toolUse)) return textBytes(stringifyExactly(toolUse["input"] ?? {}));
+  if (isJsonObject(reasoningContent)) {
+    const { reasoningText, redactedContent } = reasoningContent;
+    return textBytes(isJsonObject(reasoningText) ? reasoningText["text"] : redactedContent);
+  }
+  const cited = block["citationsContent"];
+  return isJsonObject(cited) ? textBytes(citedText(cited)) : textBytes(block["text"]);
+}
+
+/** The text of a block with citations. */
+function citedText(cited: JsonObject): string {
+  const pieces: Json[] = Array.isArray(cited["content"]) ? cited["content"] : [];
+  return pieces.map((piece) =>
+    isJsonObject(piece) && typeof piece["text"] === "string" ? piece["text"] : ""
+  ).join("");
+}
+
+// Reads why an answer ended.
+//
+// See docs/internals/WIRE_FORMATS.md#converse-answer and docs/conversion.md#answers.
+
+/** Reads a stop reason; a refusal has the name of its filter as its explanation. */
+export function readConverseStop(reason: string | undefined, hasCalls: boolean): Stop {
+  const stop = readStop(reason, hasCalls);
+  return stop.reason === "refusal" && reason !== undefined
+    ? { ...stop, explanation: reason }
+    : stop;
+}
 
 /** The signer of reasoning where the route names none. */
 export const bedrock = "bedrock";

@@ -3,7 +3,7 @@
  *
  * A Converse request has the model and the choice of streaming in its path; everywhere in this project they are the
  * members `model` and `stream` of the body. Events of a stream arrive as server-sent events, which
- * `core/clouds/bedrock_stream.ts` makes of the vendor's frames.
+ * `core/clouds/cloud_transport.ts` makes of the vendor's frames.
  *
  * - Folder `core/wire/converse/`: the provider's side of Converse: requests, answers and streams.
  * - In: conversations for it, or answers and streams in this style.

@@ -5,13 +5,14 @@
  */
 import { refuseAudio } from "../fields/audio.ts";
 import { defined } from "../../lib/base/defined.ts";
-import { noneUnhandled } from "../../lib/base/every_member.ts";
+import { noneUnhandled } from "../../lib/base/assert.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonCount } from "../../lib/errors/json_bounds.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type {
   Block,
+  Conversation,
   DocumentBlock,
   ImageBlock,
   Placed,
@@ -21,21 +22,81 @@ import type {
   ToolCallBlock,
   ToolResultBlock,
   ToolResultContent,
+  Turn,
 } from "../conversation/mod.ts";
-import { CacheMarkCounter, type Markable, warnOfMark } from "../fields/cache_marks.ts";
-import { renderForeign } from "../fields/extras.ts";
-import { refuse } from "../fields/fields.ts";
+import { CacheMarkCounter, type Markable, refuse, warnOfMark } from "../fields/fields.ts";
+import { renderForeign } from "../fields/field_table.ts";
 import {
   carriedImage,
   documentHeading,
   refuseForeignFile,
   requireDocuments,
   searchResultText,
-} from "../fields/media_blocks.ts";
+} from "../fields/content_parts.ts";
 import { renderHostedCall } from "../tools/hosted_calls.ts";
-import { argumentsObject } from "../tools/tool_arguments.ts";
+import { argumentsObject } from "../tools/tool_fields.ts";
 import type { Warnings } from "../contract/warnings.ts";
-import { documentFormats, DocumentNames, imageFormats } from "./documents.ts";
+import { systemAsUser } from "../content/citations.ts";
+import { requirePrefill } from "../fields/output_format.ts";
+import { mergeTurns } from "../fields/normalize_turns.ts";
+
+// Formats of pictures and documents, and names of documents, as Converse takes them.
+
+/** Formats of documents by media type. */
+const documentFormats: ReadonlyMap<string, string> = new Map([
+  ["application/pdf", "pdf"],
+  ["text/csv", "csv"],
+  ["application/msword", "doc"],
+  ["application/vnd.openxmlformats-officedocument.wordprocessingml.document", "docx"],
+  ["application/vnd.ms-excel", "xls"],
+  ["application/vnd.openxmlformats-officedocument.spreadsheetml.sheet", "xlsx"],
+  ["text/html", "html"],
+  ["text/plain", "txt"],
+  ["text/markdown", "md"],
+]);
+
+/** Formats of pictures by media type. */
+const imageFormats: ReadonlyMap<string, string> = new Map([
+  ["image/png", "png"],
+  ["image/jpeg", "jpeg"],
+  ["image/gif", "gif"],
+  ["image/webp", "webp"],
+]);
+
+/** Most characters of a document's name. */
+const nameChars = 200;
+
+/** Gives each document of a request a name that the vendor takes, and that no other document has. */
+export class DocumentNames {
+  readonly #used = new Set<string>();
+
+  /**
+   * Returns a name near a title: letters without their marks, digits, single spaces, hyphens, parentheses and square
+   * brackets.
+   *
+   * @example
+   * ```ts
+   * import { DocumentNames } from "./encode_blocks.ts";
+   * const names = new DocumentNames();
+   * const made = ["Báo cáo_2026.pdf", "Báo cáo 2026", undefined].map((title) => names.nameFor(title));
+   * if (made.join() !== "Bao cao-2026-pdf,Bao cao 2026,document") throw new Error(made.join());
+   * if (names.nameFor(undefined) !== "document (2)") throw new Error("two documents of one name");
+   * ```
+   */
+  nameFor(title: string | undefined): string {
+    const base = (title ?? "").slice(0, nameChars).normalize("NFD").replace(/\p{M}/gu, "")
+      .replaceAll("đ", "d").replaceAll("Đ", "D")
+      .replace(/[^A-Za-z0-9\s()[\]-]+/g, "-").replace(/\s+/g, " ").trim()
+      .slice(0, nameChars - longestSuffix) || "document";
+    let name = base;
+    for (let count = 2; this.#used.has(name); count++) name = `${base} (${count})`;
+    this.#used.add(name);
+    return name;
+  }
+}
+
+/** Characters of ` (n)` with as many digits as a count of documents can have. */
+const longestSuffix = 10;
 
 // What becomes of each member of a block here. A new member does not compile until it has a row.
 noneUnhandled<
@@ -269,4 +330,77 @@ const noOutput = "(no output)";
 function heading(block: DocumentBlock): JsonObject[] {
   const text = documentHeading(block).trimEnd();
   return text === "" ? [] : [{ text }];
+}
+
+// Writes system texts and turns as Converse messages.
+//
+// See docs/internals/WIRE_FORMATS.md#converse-messages.
+
+/** A first user turn for conversations that begin with the assistant: the vendor requires one. */
+const opening = "(The conversation begins with your message.)";
+
+/** Text beside documents: the vendor refuses a message that has only documents. */
+const besideDocuments = "See the attached document.";
+
+/** Writes the instructions before the first turn. */
+export function encodeSystem(
+  { system }: Pick<Conversation, "system">,
+  writer: BlockWriter,
+): JsonObject[] {
+  return system.flatMap((block) => writer.blocks(block));
+}
+
+/**
+ * Writes all messages, without the leading instructions.
+ *
+ * @param hasTools whether tools go out: without them the vendor refuses calls and results, which become text
+ */
+export function encodeTurns(
+  { turns }: Pick<Conversation, "turns">,
+  capabilities: ResolvedCapabilities,
+  writer: BlockWriter,
+  warnings: Warnings,
+  hasTools: boolean,
+): JsonObject[] {
+  const end = turns.at(-1);
+  if (end?.role === "assistant") requirePrefill(end.path, capabilities);
+  const asked = turns.map((turn) => turn.role === "system" ? systemAsUser(turn, warnings) : turn);
+  const messages: { role: "user" | "assistant"; content: JsonObject[] }[] = [];
+  for (const turn of mergeTurns(asked)) {
+    const role = turn.role === "assistant" ? "assistant" : "user";
+    const content = contentOf(turn, writer, hasTools);
+    const last = messages.at(-1);
+    if (content.length === 0) continue;
+    // A turn that lost all its blocks leaves two neighbours of one role.
+    if (last?.role === role) last.content.push(...content);
+    else messages.push({ role, content });
+  }
+  if (messages[0]?.role !== "user") {
+    warnings.add(turns[0]?.path ?? "messages");
+    messages.unshift({ role: "user", content: [{ text: opening }] });
+  }
+  trimEnd(messages.at(-1));
+  return messages.map(({ role, content }): JsonObject => ({
+    role,
+    content: hasOnlyDocuments(content) ? [...content, { text: besideDocuments }] : content,
+  }));
+}
+
+function contentOf(turn: Turn, writer: BlockWriter, hasTools: boolean): JsonObject[] {
+  return turn.blocks.flatMap((block) => {
+    const isCall = block.type === "tool_call" || block.type === "tool_result";
+    return isCall && !hasTools ? writer.callAsText(block) : writer.blocks(block);
+  });
+}
+
+function hasOnlyDocuments(content: readonly JsonObject[]): boolean {
+  return content.some((block) => block.document !== undefined) &&
+    content.every((block) => block.text === undefined);
+}
+
+/** Trims the end of a final text of the assistant, which may not end in white space. */
+function trimEnd(last: { readonly role: string; readonly content: JsonObject[] } | undefined) {
+  if (last?.role !== "assistant") return;
+  const block = last.content.at(-1);
+  if (typeof block?.text === "string") block.text = block.text.trimEnd();
 }

@@ -4,7 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#converse-reasoning.
  */
 import { defined } from "../../lib/base/defined.ts";
-import { noneUnhandled } from "../../lib/base/every_member.ts";
+import { noneUnhandled } from "../../lib/base/assert.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { ConversionOptions } from "../contract/contract.ts";
@@ -16,7 +16,7 @@ import {
   nearestEffort,
   warnOfLoweredThinking,
   warnOfReasoning,
-} from "../fields/effort.ts";
+} from "../fields/output_format.ts";
 import type { Warnings } from "../contract/warnings.ts";
 
 noneUnhandled<

@@ -5,26 +5,194 @@
  * See docs/internals/WIRE_FORMATS.md#converse-request and docs/conversion.md#requests-converse-model.
  */
 import { defined } from "../../lib/base/defined.ts";
-import { type MembersRead, noneUnhandled } from "../../lib/base/every_member.ts";
+import { type MembersRead, noneLeft, noneUnhandled } from "../../lib/base/assert.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { ConversionMemory, ConversionOptions } from "../contract/contract.ts";
-import type { Conversation, OutputFormat } from "../conversation/mod.ts";
-import { placeAutomaticMark } from "../fields/cache_marks.ts";
+import type {
+  Conversation,
+  FunctionTool,
+  OutputFormat,
+  Placed,
+  Sampling,
+  ToolChoice,
+} from "../conversation/mod.ts";
+import { placeAutomaticMark, refuse } from "../fields/fields.ts";
 import { refuseChoices, refusePictures, writeLogprobs } from "../fields/common_fields.ts";
-import { carryExtras } from "../fields/extras.ts";
-import { warnOfTier } from "../content/service_tiers.ts";
+import { carryExtras, samplingPath, stopPath } from "../fields/field_table.ts";
+import { warnOfTier } from "../content/citations.ts";
 import { formatInWords, type SchemaFormat } from "../fields/output_format.ts";
 import type { EncodedRequest } from "../stream/dialect.ts";
-import { answerTool, withAnswerTool } from "../tools/answer_tool_request.ts";
-import { messagesFormatSchema } from "../tools/schemas/json_schema.ts";
+import { answerTool, withAnswerTool } from "../tools/answer_tool.ts";
+import { allowsStrictMessages, messagesFormatSchema } from "../tools/schemas/json_schema.ts";
 import { Warnings } from "../contract/warnings.ts";
-import { BlockWriter } from "./encode_blocks.ts";
-import { encodeInference } from "./encode_inference.ts";
+import { BlockWriter, encodeSystem, encodeTurns } from "./encode_blocks.ts";
 import { encodeReasoning } from "./encode_reasoning.ts";
-import { encodeConverseTools } from "./encode_tools.ts";
-import { encodeSystem, encodeTurns } from "./encode_turns.ts";
+import {
+  carriedChoice,
+  carriedHosted,
+  parallelPath,
+  strictPath,
+  warnOfIdleChoice,
+} from "../tools/tool_fields.ts";
+
+// Writes the bound on output and the sampling as `inferenceConfig`, and what the model has under a name of its own.
+
+/** `inferenceConfig`, and fields of the model. */
+export interface EncodedInference {
+  readonly config: JsonObject;
+  readonly more: JsonObject;
+}
+
+/** Names under which models take `top_k`, as `extra_fields` says them. */
+const topKFields: Readonly<Record<string, (topK: number) => JsonObject>> = {
+  top_k: (topK) => ({ top_k: topK }),
+  k: (topK) => ({ k: topK }),
+  "inferenceConfig.topK": (topK) => ({ inferenceConfig: { topK } }),
+};
+
+/**
+ * Writes the options that all models share, and `top_k`.
+ *
+ * @param thinks whether the model thinks in a way that takes no other sampling than its own
+ */
+function encodeInference(
+  conversation: Pick<Conversation, "from" | "maxTokens" | "sampling">,
+  capabilities: ResolvedCapabilities,
+  options: ConversionOptions,
+  warnings: Warnings,
+  thinks: boolean,
+): EncodedInference {
+  const { temperature, topP, topK, stop, ...rest } = conversation.sampling;
+  noneLeft(rest);
+  const config: JsonObject = {};
+  const { maxTokens } = conversation;
+  if (maxTokens !== undefined) {
+    config.maxTokens = Math.min(
+      maxTokens,
+      capabilities.max_output ?? Infinity,
+      options.maxOutputTokens,
+    );
+  }
+  const warn = (field: "temperature" | "top_p" | "top_k") =>
+    warnings.add(samplingPath(conversation, field));
+  const isFixed = capabilities.sampling === "fixed" || thinks;
+  if (temperature !== undefined) {
+    // The style's own range ends at 1.
+    if (!isFixed) config.temperature = Math.min(temperature, 1);
+    if (temperature > 1 || (isFixed && temperature !== 1)) warn("temperature");
+  }
+  if (topP !== undefined) {
+    const isExcluded = capabilities.temp_top_p_exclusive && temperature !== undefined;
+    if (!isFixed && !isExcluded) config.topP = topP;
+    else if (topP !== 1) warn("top_p");
+  }
+  encodeStop(conversation, stop, capabilities, warnings, config);
+  if (topK === undefined) return { config, more: {} };
+  const write = topKFields[
+    Object.keys(topKFields).find((name) => capabilities.extra_fields.includes(name)) ?? ""
+  ];
+  if (write === undefined || isFixed) {
+    warn("top_k");
+    return { config, more: {} };
+  }
+  return { config, more: write(topK) };
+}
+
+function encodeStop(
+  conversation: Pick<Conversation, "from">,
+  stop: Sampling["stop"],
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+  config: JsonObject,
+): void {
+  const path = stopPath(conversation);
+  const real = stop?.filter((text) => text !== "") ?? [];
+  if (stop !== undefined && real.length < stop.length) warnings.add(path);
+  if (real.length === 0) return;
+  if (capabilities.stop_max === 0) warnings.add(path);
+  else if (real.length > capabilities.stop_max) {
+    refuse(path, `this model takes at most ${capabilities.stop_max} stop sequences`);
+  } else config.stopSequences = real;
+}
+
+// Writes tools and tool choice as `toolConfig`.
+
+// What becomes of each member of a tool here. A new member does not compile until it has a row.
+noneUnhandled<
+  Exclude<
+    keyof FunctionTool,
+    keyof Placed | "type" | "name" | "description" | "schema" | "strict" | "strictPath"
+  >
+>();
+
+/**
+ * Returns `toolConfig`; `undefined` if the model may call no tool. The style cannot forbid calls otherwise, so a choice
+ * of none leaves the tools out.
+ */
+function encodeConverseTools(
+  conversation: Pick<Conversation, "from" | "tools" | "toolChoice" | "parallelTools">,
+  capabilities: ResolvedCapabilities,
+  options: ConversionOptions,
+  writer: BlockWriter,
+  warnings: Warnings,
+): JsonObject | undefined {
+  // The vendor's system tools are others.
+  carriedHosted(conversation, options, warnings, () => false);
+  // Free-text tools are functions by now: the style has none.
+  const functions = conversation.tools.filter((tool) => tool.type === "function");
+  const { toolChoice } = conversation;
+  if (functions.length === 0) {
+    warnOfIdleChoice(toolChoice, warnings);
+    return undefined;
+  }
+  if (conversation.parallelTools === false) warnings.add(parallelPath(conversation));
+  if (toolChoice?.type === "none") {
+    warnings.add("tools");
+    return undefined;
+  }
+  const tools = functions.flatMap((tool) => [
+    { toolSpec: encodeFunction(tool, capabilities, warnings) },
+    ...writer.mark(tool),
+  ]);
+  const choice = toolChoice === undefined
+    ? undefined
+    : encodeChoice(carriedChoice(toolChoice, capabilities, warnings));
+  return { tools, ...(choice === undefined ? {} : { toolChoice: choice }) };
+}
+
+function encodeFunction(
+  tool: FunctionTool,
+  capabilities: ResolvedCapabilities,
+  warnings: Warnings,
+): JsonObject {
+  const { name, description } = tool;
+  const schema = tool.schema ?? { type: "object", properties: {} };
+  const isStrict = tool.strict === true && capabilities.strict_tools &&
+    allowsStrictMessages(schema);
+  if (tool.strict === true && !isStrict) warnings.add(strictPath(tool));
+  return {
+    name,
+    // An empty one is refused.
+    ...(description === undefined || description === "" ? {} : { description }),
+    inputSchema: { json: schema },
+    ...(isStrict ? { strict: true } : {}),
+  };
+}
+
+function encodeChoice(choice: ToolChoice): JsonObject | undefined {
+  switch (choice.type) {
+    case "auto":
+      return { auto: {} };
+    case "required":
+      return { any: {} };
+    case "tool":
+      return { tool: { name: choice.name } };
+    case "none":
+      return undefined;
+  }
+}
 
 /**
  * The fields of a conversation that go into a Converse request. A new field does not compile until a step below reads

@@ -11,17 +11,17 @@ import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../contract/limits.ts
 import type { ConversionMemory } from "../contract/contract.ts";
 import { readProviderError } from "../errors/provider_error.ts";
 import type { EventSink, StreamDecoder } from "../stream/dialect.ts";
-import { eventJson } from "../stream/frame_json.ts";
+import { eventJson } from "../stream/reading.ts";
 import {
   bedrock,
   isLostKind,
   pictureUrl,
   readCitation,
+  readConverseStop,
+  readConverseUsage,
   readImage,
   readServiceTier,
 } from "./decode_answer.ts";
-import { readConverseStop } from "./stop_reasons.ts";
-import { readConverseUsage } from "./usage.ts";
 
 /** A block of the stream that has not ended. */
 interface OpenBlock {

@@ -1,7 +1,7 @@
 import type { JsonObject } from "../../lib/json/json.ts";
 import { readChatAnswer } from "../chat/answer/answer_reading.ts";
 import type { AnswerReading, ProviderStyle } from "../contract/contract.ts";
-import { readConverseAnswer } from "../converse/answer_reading.ts";
+import { readConverseAnswer } from "../converse/decode_answer.ts";
 import { readGeminiAnswer } from "../gemini/answer/answer_reading.ts";
 import { readMessagesAnswer } from "../messages/answer/answer_reading.ts";
 import { readResponsesAnswer } from "../responses/answer/answer_reading.ts";

@@ -23,8 +23,8 @@ import type {
   Stop,
   StreamEvent,
 } from "../conversation/mod.ts";
-import type { TokenUsage } from "../../billing/tokens/token_usage.ts";
-import type { Writable } from "../../lib/base/writable.ts";
+import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
+import type { Writable } from "../../lib/base/assert.ts";
 import { pipeFrom } from "./converting_pipe.ts";
 import { dialectOf, providerDialectOf } from "./dialects.ts";
 import type { StreamDecoder, StreamEncoder } from "../stream/dialect.ts";

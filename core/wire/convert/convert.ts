@@ -22,14 +22,14 @@ import type {
   Style,
 } from "../contract/contract.ts";
 import type { Answer, AnswerBlock, Choice, Conversation } from "../conversation/mod.ts";
-import { dataUrl } from "../content/data_url.ts";
-import { withLostNotes } from "../fields/extras.ts";
+import { dataUrl } from "../content/citations.ts";
+import { withLostNotes } from "../fields/field_table.ts";
 import { pictureRefusal, withoutPictures } from "../fields/pictures.ts";
 import { dialectOf, providerDialectOf } from "./dialects.ts";
 import { withFetchedDocuments } from "./document_urls.ts";
 import { resolveCapabilities } from "../contract/capabilities.ts";
 import { Warnings } from "../contract/warnings.ts";
-import { echoOf } from "../responses/request/request_echo.ts";
+import { echoOf } from "../responses/request/decode_request.ts";
 import { splitThinking } from "./think_tags.ts";
 import { withSearchOfSources } from "../tools/hosted_calls.ts";
 import { prepareTools } from "../tools/tool_preparation.ts";

@@ -2,7 +2,7 @@
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { AudioBlock } from "../conversation/mod.ts";
-import { dataUrl } from "../content/data_url.ts";
+import { dataUrl } from "../content/citations.ts";
 import { invalid, refuse, requiredObject, requiredString } from "./fields.ts";
 
 /** The words for formats in `input_audio`, by media type. */

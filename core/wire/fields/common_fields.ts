@@ -9,11 +9,11 @@ import type {
 } from "../conversation/mod.ts";
 import type { Style } from "../contract/contract.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
-import { samplingPath } from "./extras.ts";
+import { samplingPath } from "./field_table.ts";
 import { maxChoices } from "../contract/limits.ts";
 import { invalid, oneOf, optionalCount, optionalNumber, optionalString, refuse } from "./fields.ts";
 import type { Warnings } from "../contract/warnings.ts";
-import { knownTier, warnOfTier } from "../content/service_tiers.ts";
+import { knownTier, warnOfTier } from "../content/citations.ts";
 import { hashHex } from "../../lib/hash/short_hash.ts";
 import { defined } from "../../lib/base/defined.ts";
 

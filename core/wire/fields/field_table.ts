@@ -2,12 +2,165 @@
  * The table of a style's request fields: which of them its decoder reads, and what becomes of the others. Each style has
  * one table; the decoder, the warnings and the vendor validators are derived from it.
  */
-import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { defined } from "../../lib/base/defined.ts";
 import type { Style } from "../contract/contract.ts";
-import type { Extra } from "../conversation/mod.ts";
+import type {
+  AnswerBlock,
+  Choice,
+  Conversation,
+  Extra,
+  ForeignBlock,
+} from "../conversation/mod.ts";
 import type { Warnings } from "../contract/warnings.ts";
-import type { FieldCheck } from "./known_fields.ts";
+import type { ResolvedCapabilities } from "../contract/capabilities.ts";
+import { refuse } from "./fields.ts";
+
+// Carries what only some styles have: fields without a place in the conversation, and foreign blocks.
+
+/**
+ * Carries the fields that the route takes by name; ignores, names or refuses the others as they are marked.
+ *
+ * @throws {GatewayError} `conversion_refused` naming a field that must not be lost
+ */
+export function carryExtras(
+  conversation: Pick<Conversation, "extras">,
+  capabilities: ResolvedCapabilities,
+  body: JsonObject,
+  warnings: Warnings,
+): void {
+  const known: readonly string[] = [...capabilities.shared_fields, ...capabilities.extra_fields];
+  for (const extra of conversation.extras) {
+    if (extra.name !== undefined && known.includes(extra.name)) {
+      body[extra.name] = extra.value;
+    } else if (extra.otherwise === "refuse") {
+      refuse(extra.path, "cannot be carried to this model");
+    } else if (extra.otherwise === "warn") {
+      warnings.add(extra.path);
+    }
+  }
+}
+
+/**
+ * Renders a block that only its own style can express: as plain text, or as nothing.
+ *
+ * @throws {GatewayError} `conversion_refused` naming a block that must not be lost
+ */
+export function renderForeign(block: ForeignBlock, warnings: Warnings): string | undefined {
+  if (block.text !== undefined) {
+    warnings.add(block.path);
+    return block.text;
+  }
+  if (block.otherwise === "refuse") {
+    refuse(block.path, `${block.kind} cannot be carried to this model`);
+  }
+  if (block.otherwise === "warn") warnings.add(block.path);
+  return undefined;
+}
+
+/** Kinds of blocks that are named; a provider may write anything. */
+const plainKind = /^\w{1,40}$/;
+
+/** Returns the text in place of content of an answer that no style but the provider's has. */
+export function lostNote(kind: string): string {
+  return `[${plainName(kind)} left out: this API has no place for it]`;
+}
+
+function plainName(kind: string): string {
+  return plainKind.test(kind) ? kind : "content";
+}
+
+/** Names content that no style but the provider's has in its place in the answer; `onLost` gets its path. */
+export function withLostNotes(choice: Choice, onLost: (what: string) => void): Choice {
+  const isLost = (block: AnswerBlock) => block.type === "foreign" && block.otherwise === "warn";
+  if (!choice.blocks.some(isLost)) return choice;
+  const blocks = choice.blocks.map((block): AnswerBlock => {
+    if (block.type !== "foreign" || !isLost(block)) return block;
+    onLost(`answer.${plainName(block.kind)}`);
+    return { type: "text", path: block.path, text: lostNote(block.kind) };
+  });
+  return { ...choice, blocks };
+}
+
+/** The client's name for its list of stop sequences. */
+export function stopPath(conversation: Pick<Conversation, "from">): string {
+  if (conversation.from === "gemini") return "generationConfig.stopSequences";
+  return conversation.from === "messages" ? "stop_sequences" : "stop";
+}
+
+const geminiSampling = { temperature: "temperature", top_p: "topP", top_k: "topK" } as const;
+
+/** The client's path of a sampling parameter. */
+export function samplingPath(
+  { from }: Pick<Conversation, "from">,
+  field: keyof typeof geminiSampling,
+): string {
+  return from === "gemini" ? `generationConfig.${geminiSampling[field]}` : field;
+}
+
+// Names what a decoder does not read. The table of a style lists which members of its objects the decoder reads; what a
+// request has beyond that list goes into the warnings by its path, so that nothing is lost silently.
+
+/** Warns of the parts of a value that the decoder does not read. */
+export type FieldCheck = (value: Json, path: string, warnings: Warnings) => void;
+
+/** Accepts any value: the decoder reads all of it, or it is the client's own JSON. */
+export const read: FieldCheck = () => {};
+
+/** Ignores a value that the decoder does not read and that changes no answer. */
+export const silent: FieldCheck = () => {};
+
+/** Warns of a value that the decoder does not read, unless it asks for nothing. */
+export function unread(asksForNothing: (value: Json) => boolean = () => false): FieldCheck {
+  return (value, path, warnings) => {
+    if (!asksForNothing(value)) warnings.add(path);
+  };
+}
+
+/** Checks the members of an object; warns of all others, and of a value that is not an object. */
+export function object(members: Readonly<Record<string, FieldCheck>>): FieldCheck {
+  const checks = new Map(Object.entries(members));
+  return (value, path, warnings) => {
+    if (!isJsonObject(value)) return warnings.add(path);
+    for (const [name, member] of Object.entries(value)) {
+      if (member === undefined || member === null) continue;
+      const check = checks.get(name);
+      if (check === undefined) warnings.add(`${path}.${name}`);
+      else check(member, `${path}.${name}`, warnings);
+    }
+  };
+}
+
+/** Accepts a string; checks any other value. */
+export function textOr(check: FieldCheck): FieldCheck {
+  return (value, path, warnings) => {
+    if (typeof value !== "string") check(value, path, warnings);
+  };
+}
+
+/** Checks each entry of a list. The decoder deals with any other value: content may be a string. */
+export function each(item: FieldCheck): FieldCheck {
+  return (value, path, warnings) => {
+    if (Array.isArray(value)) value.forEach((one, i) => item(one, `${path}.${i}`, warnings));
+  };
+}
+
+/**
+ * Checks an object by its kind, which is the member `key`. The decoder deals with kinds that are not listed: it refuses
+ * them, or names them as a whole.
+ */
+export function byKind(
+  key: string,
+  kinds: Readonly<Record<string, FieldCheck>>,
+  usual?: string,
+): FieldCheck {
+  const checks = new Map(Object.entries(kinds));
+  return (value, path, warnings) => {
+    if (!isJsonObject(value)) return;
+    const kind = value[key] ?? usual;
+    if (typeof kind === "string") checks.get(kind)?.(value, path, warnings);
+  };
+}
 
 /** A field without a place of its own in the conversation; it goes by name to routes that take it. */
 export interface ExtraField {
@@ -46,7 +199,7 @@ export function extra(
  * ```ts
  * import { resolveCapabilities } from "../contract/capabilities.ts";
  * import { Warnings } from "../contract/warnings.ts";
- * import { carryExtras } from "./extras.ts";
+ * import { carryExtras } from "./field_table.ts";
  * import { extra, extrasOf, shared } from "./field_table.ts";
  * const table = { cache_scope: shared("cacheScope"), seed: extra() };
  * const extras = extrasOf({ cache_scope: "account", seed: 1 }, table, "messages");
@@ -85,7 +238,7 @@ export function warnUnread(body: JsonObject, table: FieldTable, warnings: Warnin
  * @example
  * ```ts
  * import { extra, extrasOf } from "./field_table.ts";
- * import { read } from "./known_fields.ts";
+ * import { read } from "./field_table.ts";
  * const table = { model: read, store: extra((value) => value === false) };
  * const extras = extrasOf({ model: "m", store: false, seed: 1 }, table, "chat");
  * const fates = extras.map(({ name, otherwise }) => `${name}: ${otherwise}`);

@@ -1,9 +1,123 @@
 /** Writes the requested format of an answer: as a field of the style, or as an instruction. */
 import type { JsonObject } from "../../lib/json/json.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
-import type { OutputFormat, TextBlock } from "../conversation/mod.ts";
+import type { Effort, OutputFormat, ReasoningRequest, TextBlock } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { Warnings } from "../contract/warnings.ts";
+import { refuse } from "./fields.ts";
+
+// Converts between the two ways to limit thinking: a level of effort (`reasoning_effort`) and a budget of tokens
+// (`thinking.budget_tokens`). A level converted to a budget and back stays the same, except at the two ends: `minimal`
+// has the budget of `low`, and `max` comes back as `xhigh`, since not every vendor has these levels.
+
+/** The levels in rising order, without `none`. */
+const ladder = ["minimal", "low", "medium", "high", "xhigh", "max"] as const satisfies Effort[];
+
+const budgets = {
+  minimal: 1_024,
+  low: 1_024,
+  medium: 4_096,
+  high: 16_384,
+  xhigh: 32_768,
+  max: 65_536,
+} as const;
+
+/** The smallest budget in tokens that Messages vendors accept. */
+export const leastBudgetTokens = 1_024;
+
+/** Returns the budget of a level, in tokens. */
+export function budgetOf(effort: Exclude<Effort, "none">): number {
+  return budgets[effort];
+}
+
+/**
+ * Returns the requested level; `undefined` leaves it to the vendor (adaptive thinking without a level).
+ *
+ * @example
+ * ```ts
+ * import { budgetOf, effortOf } from "./output_format.ts";
+ * const requested = { mode: "on", budgetTokens: budgetOf("medium"), path: "thinking" } as const;
+ * if (effortOf(requested) !== "medium") throw new Error("the table does not agree with itself");
+ * ```
+ */
+export function effortOf(requested: ReasoningRequest): Effort | undefined {
+  if (requested.mode === "off") return "none";
+  if (requested.effort !== undefined) return requested.effort;
+  if (requested.budgetTokens === undefined) return undefined;
+  if (requested.budgetTokens <= 1_024) return "low";
+  if (requested.budgetTokens < 8_192) return "medium";
+  return requested.budgetTokens < 24_576 ? "high" : "xhigh";
+}
+
+/**
+ * Returns the level for a route that thinks only by level. Where the client leaves the amount to the model, it is the
+ * middle one, which most models have by default: without a level, some do not think at all.
+ */
+export function levelOf(requested: ReasoningRequest): Effort | undefined {
+  return effortOf(requested) ?? (requested.mode === "adaptive" ? "medium" : undefined);
+}
+
+/** Warns where a request to switch thinking off became the lowest level of a route that cannot. */
+export function warnOfLoweredThinking(
+  reasoning: ReasoningRequest,
+  written: Effort | undefined,
+  warnings: Warnings,
+): void {
+  const isLowered = effortOf(reasoning) === "none" && written !== undefined && written !== "none";
+  if (isLowered) warnOfReasoning(reasoning, warnings);
+}
+
+/** Warns of each field of a reasoning request that cannot be carried. */
+export function warnOfReasoning(
+  { path, effortPath, display }: ReasoningRequest,
+  warnings: Warnings,
+): void {
+  for (const part of [path, effortPath, display?.path]) {
+    if (part !== undefined) warnings.add(part);
+  }
+}
+
+/**
+ * Returns the nearest level that a route takes; of two equally near ones the lower, which costs less. `none` becomes
+ * the lowest level of the route. `undefined`: the route takes no level.
+ *
+ * @example
+ * ```ts
+ * import { nearestEffort } from "./output_format.ts";
+ * if (nearestEffort("max", ["low", "medium", "high"]) !== "high") throw new Error("wrong word");
+ * if (nearestEffort("none", ["low", "medium", "high"]) !== "low") throw new Error("wrong word");
+ * ```
+ */
+export function nearestEffort(effort: Effort, known: readonly Effort[]): Effort | undefined {
+  if (known.includes(effort)) return effort;
+  if (effort === "none") {
+    return known.includes("minimal") ? "minimal" : known.includes("low") ? "low" : undefined;
+  }
+  const wanted = ladder.indexOf(effort);
+  let best: Effort | undefined;
+  let distance = Infinity;
+  ladder.forEach((word, i) => {
+    const away = Math.abs(i - wanted);
+    if (known.includes(word) && away < distance) {
+      best = word;
+      distance = away;
+    }
+  });
+  return best;
+}
+
+// Checks a trailing assistant message, which the client wants the model to continue.
+
+/**
+ * Refuses a trailing assistant message for a model that cannot continue it and would begin a new answer.
+ *
+ * @throws {GatewayError} `conversion_refused` naming the message
+ */
+export function requirePrefill(path: string, capabilities: ResolvedCapabilities): void {
+  if (capabilities.prefill === "no") {
+    refuse(path, "this model does not continue an assistant message; end with a user message");
+  }
+}
 
 /** A request for an answer that matches a schema. */
 export type SchemaFormat = Extract<OutputFormat, { readonly type: "json_schema" }>;

@@ -1,9 +1,9 @@
 /** Pictures in answers: how they are read, counted and named where the client's style has no place for them. */
 import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import type { ReportedUsage, TokenUsage } from "../../billing/tokens/token_usage.ts";
+import type { ReportedUsage, TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import { defined } from "../../lib/base/defined.ts";
-import { dataUrl, writeDataUrl } from "../content/data_url.ts";
+import { dataUrl, writeDataUrl } from "../content/citations.ts";
 
 /**
  * Bytes of output that a picture counts as where usage is estimated or checked: its data says nothing of its tokens. It

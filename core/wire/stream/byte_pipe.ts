@@ -7,7 +7,7 @@ import { JsonScanError } from "../../lib/json/json_cursor.ts";
 import { SseFrameTooLargeError, SseSplitter } from "../../lib/sse/splitter.ts";
 import { RepeatedFrame } from "../../lib/sse/repeated_frame.ts";
 import type { StreamPipe, StreamReading } from "../contract/contract.ts";
-import type { TokenUsage } from "../../billing/tokens/token_usage.ts";
+import type { TokenUsage } from "../../billing/tokens/token_bounds.ts";
 import { enterText, type StreamMeter } from "./reading.ts";
 
 const nothing = new Uint8Array(0);

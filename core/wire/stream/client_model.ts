@@ -5,8 +5,7 @@
 import { joined } from "../../lib/bytes/byte_parts.ts";
 import type { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
-import type { SseFrame } from "../../lib/sse/frame.ts";
-import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
+import type { FrameEdits, SseFrame } from "../../lib/sse/frame.ts";
 import { JsonCursor, type JsonKey, jsonKey } from "../../lib/json/json_cursor.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
 

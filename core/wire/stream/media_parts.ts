@@ -1,5 +1,5 @@
 /** Chat and Responses: reads how many of the tokens of a report are sound and pictures. */
-import type { MediaParts } from "../../billing/tokens/token_usage.ts";
+import type { MediaParts } from "../../billing/tokens/token_bounds.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { readCount } from "./reading.ts";
 

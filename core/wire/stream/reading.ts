@@ -1,11 +1,91 @@
 import { maxReportedTokens } from "../../billing/tokens/limits.ts";
 import type { Json } from "../../lib/json/json.ts";
-import type { ReportedUsage, TokenUsage } from "../../billing/tokens/token_usage.ts";
-import type { SseFrame } from "../../lib/sse/frame.ts";
-import type { FrameEdits } from "../../lib/sse/frame_edits.ts";
+import type { ReportedUsage, TokenUsage } from "../../billing/tokens/token_bounds.ts";
+import type { FrameEdits, SseFrame } from "../../lib/sse/frame.ts";
 import type { StreamReading } from "../contract/contract.ts";
-import type { LoneText } from "./lone_text.ts";
 import { joinReports } from "./usage_reports.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { parseExactly } from "../../lib/json/exact_json.ts";
+import { JsonScanError } from "../../lib/json/json_cursor.ts";
+
+// Parses the data of a stream's event. An `error` event may also hold plain text, which some providers send.
+
+/**
+ * Parses the data for decoders, with exact numbers.
+ *
+ * @throws {GatewayError} `upstream_unreachable` when the data is not JSON
+ *
+ * @example
+ * ```ts
+ * import { eventJson } from "./reading.ts";
+ * if (eventJson("message", "[1]")?.toString() !== "1") throw new Error("JSON was not read");
+ * if (eventJson("error", "try later") !== "try later") throw new Error("the text was lost");
+ * ```
+ */
+export function eventJson(event: string | undefined, data: string): Json {
+  try {
+    return parseExactly(data);
+  } catch (cause) {
+    if (event === "error") return data;
+    throw new GatewayError("upstream_unreachable", "The provider's stream cannot be read", {
+      cause,
+    });
+  }
+}
+
+/**
+ * Parses the data for meters, which need only counts that fit a `number`.
+ *
+ * @throws {JsonScanError} when the data is not JSON
+ */
+export function frameJson(frame: SseFrame): Json {
+  try {
+    const value: Json = JSON.parse(frame.data);
+    return value;
+  } catch (cause) {
+    if (frame.event === "error") return frame.data;
+    throw new JsonScanError("Not JSON", { cause });
+  }
+}
+
+/**
+ * Where the one text of a frame is, if the frame changes nothing in a reading but its lengths. A meter fills it while it
+ * reads the frame.
+ */
+export class LoneText {
+  /** The text without its quotes, as a range of the payload. */
+  start = 0;
+  end = 0;
+  /** Whether it belongs to the answer; otherwise it is reasoning. */
+  isAnswer = false;
+  #texts = 0;
+  #hasMore = false;
+
+  /** Begins with a frame. */
+  clear(): void {
+    this.#texts = 0;
+    this.#hasMore = false;
+  }
+
+  /** Enters a string whose literal is `[start, end)`; an empty one counts for nothing. */
+  saw(start: number, end: number, isAnswer: boolean): void {
+    this.start = start + 1;
+    this.end = end - 1;
+    if (this.start >= this.end) return;
+    this.isAnswer = isAnswer;
+    this.#texts++;
+  }
+
+  /** The frame has something else that counts. */
+  sawMore(): void {
+    this.#hasMore = true;
+  }
+
+  /** Whether the frame had one text, and nothing else that counts. */
+  get isAlone(): boolean {
+    return this.#texts === 1 && !this.#hasMore;
+  }
+}
 
 /** Creates the reading of a stream that has not begun. */
 export function newStreamReading(): StreamReading {

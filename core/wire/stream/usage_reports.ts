@@ -9,7 +9,7 @@ import {
   type MediaParts,
   type ReportedUsage,
   type TokenUsage,
-} from "../../billing/tokens/token_usage.ts";
+} from "../../billing/tokens/token_bounds.ts";
 
 /**
  * Joins a report with the earlier ones of its stream: each counter keeps its largest value, and the prompt as a whole is a

@@ -27,13 +27,70 @@ import type {
   ToolInput,
 } from "../conversation/mod.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
-import { hasObjectRoot } from "./schemas/json_schema.ts";
-import { schemaInObject } from "./schemas/json_schema_references.ts";
+import { hasObjectRoot, schemaInObject } from "./schemas/json_schema.ts";
 import { Warnings } from "../contract/warnings.ts";
 import { warnOfIdleChoice } from "./tool_fields.ts";
-import { toolIdFor } from "./tool_ids.ts";
-import { toolNameFor } from "./tool_names.ts";
 import { defined } from "../../lib/base/defined.ts";
+import { hashBase62, hashHex } from "../../lib/hash/short_hash.ts";
+
+// Maps tool call ids from one style to another.
+//
+// An id that is legal at the target stays, so that a client that changes style within a conversation still finds its
+// calls. Otherwise the new id is a pure function of the old one: calls and results are mapped alike in every request,
+// without state.
+
+/**
+ * Maps an id to the form a route takes.
+ *
+ * @example
+ * ```ts
+ * import { toolIdFor } from "./tool_preparation.ts";
+ * if (toolIdFor("word", "call_1") !== "call_1") throw new Error("legal ids must pass");
+ * if (toolIdFor("word", "get_x:0") === toolIdFor("word", "get_x_0")) throw new Error("two calls became one");
+ * ```
+ */
+export function toolIdFor(rule: ResolvedCapabilities["tool_id"], id: string): string {
+  switch (rule) {
+    case "any":
+      return id;
+    case "max40":
+      return id.length <= 40 ? id : `call_${hashHex(id)}`;
+    case "alnum9":
+      return /^[a-zA-Z0-9]{9}$/.test(id) ? id : hashBase62(id, 9);
+    case "word":
+      return wordId(id);
+    case "word64":
+      return wordId(id.length <= 64 ? id : `${id.slice(0, 31)}_${hashHex(id)}`);
+  }
+}
+
+/** Maps an id to `^[a-zA-Z0-9_-]+$`, as Messages takes it. A changed id ends in a hash of the original, to stay unique. */
+export function wordId(id: string): string {
+  if (/^[a-zA-Z0-9_-]+$/.test(id)) return id;
+  if (id === "") return `toolu_${hashHex("")}`;
+  return `${id.slice(0, 40).replace(/[^a-zA-Z0-9_-]/g, "_")}_${hashHex(id).slice(0, 8)}`;
+}
+
+// Maps tool names to the form that a vendor takes: `[a-zA-Z0-9_-]`, with a limit on the length. Names of MCP tools
+// (`server.tool/with path`) often break both rules.
+
+/**
+ * Returns a legal name for a tool: the name itself, or its beginning with an 8-digit hash of the
+ * whole. A pure function, so tools, tool choice and history agree, also between requests.
+ *
+ * @example
+ * ```ts
+ * import { toolNameFor } from "./tool_preparation.ts";
+ * if (toolNameFor("get_weather", 64) !== "get_weather") throw new Error("legal names must pass");
+ * if (!/^a_b_c_[0-9a-f]{8}$/.test(toolNameFor("a.b/c", 64))) throw new Error("not shortened");
+ * ```
+ */
+export function toolNameFor(name: string, maxChars: number): string {
+  if (name.length <= maxChars && /^[a-zA-Z0-9_-]+$/.test(name)) return name;
+  return `${name.slice(0, maxChars - 9).replace(/[^a-zA-Z0-9_-]/g, "_")}_${
+    hashHex(name).slice(0, 8)
+  }`;
+}
 
 /** A conversation whose tools fit the route, and the memory of the changes. */
 export interface PreparedTools {

@@ -9,16 +9,20 @@
  */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { CollectedWrite, type Commit, type CommitResult } from "../parts/collected_write.ts";
-import type { KeyRange } from "../parts/key_range.ts";
+import { type KeyRange, PagedRows, type ReadRow } from "../parts/key_range.ts";
 import {
   type AtomicWrite,
   keysPerRead,
   type KeyValueStore,
   type RowIterator,
 } from "../store/key_value_store.ts";
-import { PagedRows, type ReadRow } from "../parts/paged_rows.ts";
-import { checkedBytes, decodeValue, encodeValue } from "../parts/stored_value.ts";
-import { decodeKey, encodeKey } from "../parts/tuple_key.ts";
+import {
+  checkedBytes,
+  decodeKey,
+  decodeValue,
+  encodeKey,
+  encodeValue,
+} from "../parts/tuple_key.ts";
 import { KvConnectClient, type KvConnectClientOptions } from "./client.ts";
 import {
   decodeReads,

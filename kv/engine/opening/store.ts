@@ -12,10 +12,15 @@ import { dirname } from "node:path";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import { errorLine } from "../../../core/lib/base/error_line.ts";
-import type { StoreLocation } from "../../../core/config/store_location.ts";
+import { errorLine } from "../../../core/lib/base/assert.ts";
+import type { StoreLocation } from "../../../core/config/platform.ts";
 import { writeProbeKey } from "../schema/keys.ts";
-import { announcedKinds, type ChangeNotices } from "../store/change_notices.ts";
+import {
+  announcedKinds,
+  type ChangeNotices,
+  isNoticeKind,
+  type NoticeKind,
+} from "../store/change_notices.ts";
 import { kvConnectOutage } from "../kv_connect/client.ts";
 import { embeddedOutage } from "./embedded_outages.ts";
 import { KvConnectStore } from "../kv_connect/kv_connect_store.ts";
@@ -23,8 +28,67 @@ import { type ReadSnapshot, stillSnapshot, trackedSnapshot } from "../parts/snap
 import { withDeadlines } from "../store/store_deadlines.ts";
 import type { OutageOf } from "../store/store_unavailable.ts";
 import type { KeyValueStore } from "../store/key_value_store.ts";
-import { queueNotices } from "./queue_notices.ts";
 import { trackWrites, WriteTracker } from "../parts/write_tracker.ts";
+
+// Passes notices through the queue of Deno KV (https://docs.deno.com/api/deno/~/Deno.Kv#method_listenqueue_0). On Deno
+// Deploy a message starts a process if none is there, so that work that is due does not wait for a request.
+
+/** The part of a store that has a queue. */
+export type QueueStore = Pick<Deno.Kv, "enqueue" | "listenQueue">;
+
+/**
+ * Makes notices of a queue. If a call of the queue fails, it is not used any more: `onTrouble` is called once, and the
+ * store is asked at intervals instead. The queue delivers a message at least once and at some time, which is enough.
+ *
+ * @example
+ * ```ts
+ * import { queueNotices } from "./store.ts";
+ * const kv = await Deno.openKv(":memory:");
+ * const notices = queueNotices(kv, (error) => { throw error; });
+ * const heard = Promise.withResolvers<string>();
+ * const end = notices.listen((kind) => heard.resolve(kind));
+ * notices.announce?.("outbox");
+ * if (await heard.promise !== "outbox") throw new Error("another notice");
+ * kv.close();
+ * await end();
+ * ```
+ */
+export function queueNotices(
+  kv: QueueStore,
+  onTrouble: (error: unknown) => void,
+): ChangeNotices {
+  let isBroken = false;
+  const broke = (error: unknown): void => {
+    if (isBroken) return;
+    isBroken = true;
+    onTrouble(error);
+  };
+  return {
+    announce(kind) {
+      if (!isBroken) kv.enqueue({ notice: kind }).catch(broke);
+    },
+    listen(onNotice) {
+      let isOver = false;
+      const listening = kv.listenQueue(async (message: unknown) => {
+        const kind = kindOf(message);
+        // An error here would deliver the message again, which is what the work itself does not need.
+        if (kind !== undefined && !isOver) await Promise.resolve(onNotice(kind)).catch(() => {});
+      }).catch((error: unknown) => {
+        if (!isOver) broke(error);
+      });
+      return async () => {
+        isOver = true;
+        // Listening ends when the store is closed; until then messages are taken and ignored.
+        await Promise.race([listening, Promise.resolve()]);
+      };
+    },
+  };
+}
+
+function kindOf(message: unknown): NoticeKind | undefined {
+  if (typeof message !== "object" || message === null || !("notice" in message)) return undefined;
+  return isNoticeKind(message.notice) ? message.notice : undefined;
+}
 
 /** An open store. */
 export interface Store extends Disposable {

@@ -1,9 +1,7 @@
 /** Collects the checks and writes of one commit, within the bounds that Deno KV has. */
 import { kindOfKey } from "../schema/keys.ts";
 import type { AtomicWrite } from "../store/key_value_store.ts";
-import { encodeValue } from "./stored_value.ts";
-import { encodeKey } from "./tuple_key.ts";
-import { versionOf } from "./versionstamp.ts";
+import { encodeKey, encodeValue, versionOf } from "./tuple_key.ts";
 
 /** The bounds of Deno KV, kept on every engine: what one takes, all take. */
 const checksMax = 100;

@@ -1,5 +1,6 @@
 /** Turns a selector of `list` into a range of encoded keys, and cursors into places within it. */
 import { encodeKey } from "./tuple_key.ts";
+import type { RowIterator } from "../store/key_value_store.ts";
 
 /** From `start`, included, to `end`, left out. */
 export interface KeyRange {
@@ -32,7 +33,7 @@ function startsWith(bytes: Uint8Array, prefix: Uint8Array): boolean {
  *
  * @throws {TypeError} if a bound lies outside of the prefix or the start behind the end
  */
-export function rangeOf(selector: Deno.KvListSelector): KeyRange {
+function rangeOf(selector: Deno.KvListSelector): KeyRange {
   const prefix = "prefix" in selector ? encodeKey(selector.prefix) : undefined;
   const start = "start" in selector ? encodeKey(selector.start) : undefined;
   const end = "end" in selector ? encodeKey(selector.end) : undefined;
@@ -58,7 +59,7 @@ function commonLength({ start, end }: KeyRange): number {
 }
 
 /** The cursor behind a row. It leaves out what all keys of the range share, so that it shows nothing of a caller's own prefix. */
-export function cursorAt(range: KeyRange, key: Uint8Array): string {
+function cursorAt(range: KeyRange, key: Uint8Array): string {
   return key.subarray(commonLength(range)).toBase64({ alphabet: "base64url" });
 }
 
@@ -67,7 +68,7 @@ export function cursorAt(range: KeyRange, key: Uint8Array): string {
  *
  * @throws {TypeError} if the cursor is not one of this range
  */
-export function rangeBehind(range: KeyRange, cursor: string, reverse: boolean): KeyRange {
+function rangeBehind(range: KeyRange, cursor: string, reverse: boolean): KeyRange {
   const suffix = decodeCursor(cursor);
   const shared = range.start.subarray(0, commonLength(range));
   const key = new Uint8Array(shared.length + suffix.length);
@@ -84,5 +85,89 @@ function decodeCursor(cursor: string): Uint8Array {
     return Uint8Array.fromBase64(cursor, { alphabet: "base64url" });
   } catch (error) {
     throw new TypeError("The cursor is not one of this store", { cause: error });
+  }
+}
+
+// Reads the rows of a range page by page.
+
+/** Rows of one page unless the caller asks for another number, as in Deno KV. */
+const pageRowsDefault = 100;
+
+/** The most that a caller may ask for, as in Deno KV. */
+const pageRowsMax = 1_000;
+
+/** A row with its key in both forms. */
+export interface ReadRow<Value> {
+  readonly encodedKey: Uint8Array;
+  readonly entry: Deno.KvEntry<Value>;
+}
+
+/** Reads at most `limit` rows of a range, from its end if `reverse`. */
+export type ReadPage<Value> = (
+  range: KeyRange,
+  limit: number,
+  reverse: boolean,
+) => Promise<readonly ReadRow<Value>[]>;
+
+function positive(value: number | undefined, name: string): number | undefined {
+  if (value === undefined || (Number.isInteger(value) && value > 0)) return value;
+  throw new TypeError(`${name} must be a positive integer`);
+}
+
+/** Iterates over a selector; a page is read when the one before is used up. */
+export class PagedRows<Value> implements RowIterator<Value> {
+  readonly #readPage: ReadPage<Value>;
+  readonly #whole: KeyRange;
+  readonly #pageRows: number;
+  readonly #reverse: boolean;
+  #rest: KeyRange;
+  #page: readonly ReadRow<Value>[] = [];
+  #at = 0;
+  #left: number;
+  #isLast = false;
+  #cursor = "";
+
+  constructor(
+    selector: Deno.KvListSelector,
+    options: Deno.KvListOptions,
+    readPage: ReadPage<Value>,
+  ) {
+    this.#readPage = readPage;
+    this.#whole = rangeOf(selector);
+    this.#reverse = options.reverse ?? false;
+    this.#left = positive(options.limit, "limit") ?? Infinity;
+    this.#pageRows = positive(options.batchSize, "batchSize") ?? pageRowsDefault;
+    if (this.#pageRows > pageRowsMax) throw new TypeError(`Too many entries (max ${pageRowsMax})`);
+    this.#rest = options.cursor === undefined || options.cursor === ""
+      ? this.#whole
+      : rangeBehind(this.#whole, options.cursor, this.#reverse);
+  }
+
+  get cursor(): string {
+    return this.#cursor;
+  }
+
+  async next(): Promise<IteratorResult<Deno.KvEntry<Value>, undefined>> {
+    if (this.#left <= 0) return { done: true, value: undefined };
+    if (this.#at >= this.#page.length && !this.#isLast) await this.#turnPage();
+    const row = this.#page[this.#at++];
+    if (row === undefined) return { done: true, value: undefined };
+    this.#left--;
+    this.#cursor = cursorAt(this.#whole, row.encodedKey);
+    return { done: false, value: row.entry };
+  }
+
+  async #turnPage(): Promise<void> {
+    const limit = Math.min(this.#pageRows, this.#left);
+    this.#page = await this.#readPage(this.#rest, limit, this.#reverse);
+    this.#at = 0;
+    this.#isLast = this.#page.length < limit;
+    const last = this.#page.at(-1);
+    if (last === undefined) return;
+    this.#rest = rangeBehind(this.#whole, cursorAt(this.#whole, last.encodedKey), this.#reverse);
+  }
+
+  [Symbol.asyncIterator](): this {
+    return this;
   }
 }

@@ -18,8 +18,7 @@
  */
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import { everyRow } from "../schema/keys.ts";
-import { encodeValue } from "./stored_value.ts";
-import { encodeKey } from "./tuple_key.ts";
+import { encodeKey, encodeValue } from "./tuple_key.ts";
 import { keysPerRead, type KeyValueStore } from "../store/key_value_store.ts";
 import type { WriteTracker } from "./write_tracker.ts";
 

@@ -9,6 +9,53 @@
  * - Out: bytes in the order of the keys, ranges and cursors, every row as of one moment.
  * - Never: opens a store, or interprets the value of a row.
  */
+import { deserialize, serialize } from "node:v8";
+
+// Encodes values as the embedded engine does: by the structured clone of V8, which keeps `bigint` and binary parts.
+
+/** The bound that Deno KV puts on a value. Every engine keeps it, so that a store can move to any other. */
+const valueBytes = 65_536;
+
+/** @throws {TypeError} if the value cannot be cloned or is longer than 65,536 bytes */
+export function encodeValue(value: unknown): Uint8Array {
+  let bytes: Uint8Array;
+  try {
+    bytes = serialize(value);
+  } catch (error) {
+    throw new TypeError("The value cannot be stored", { cause: error });
+  }
+  return checkedBytes(bytes);
+}
+
+/** @throws {TypeError} if the bytes of a value are more than 65,536 */
+export function checkedBytes(bytes: Uint8Array): Uint8Array {
+  if (bytes.length > valueBytes) throw new TypeError(`A value has at most ${valueBytes} bytes`);
+  return bytes;
+}
+
+/** The engine that reads decides the type: what a row holds is known only to whoever wrote it. */
+export function decodeValue(bytes: Uint8Array): unknown {
+  return deserialize(bytes);
+}
+
+// Versionstamps as Deno KV writes them: twenty hexadecimal digits.
+
+const digits = 20;
+
+/** @param version a number that no other commit has */
+export function versionstampOf(version: bigint): string {
+  return version.toString(16).padStart(digits, "0");
+}
+
+/**
+ * Reads the number back.
+ *
+ * @throws {TypeError} if the text is not a versionstamp
+ */
+export function versionOf(versionstamp: string): bigint {
+  if (!/^[0-9a-f]{20}$/.test(versionstamp)) throw new TypeError("Not a versionstamp");
+  return BigInt(`0x${versionstamp}`);
+}
 
 /** Type codes of the tuple layer. */
 const code = {

@@ -9,19 +9,127 @@
  */
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import type { AtomicWrite, KeyValueStore, RowIterator } from "../store/key_value_store.ts";
-import type { KeyRange } from "../parts/key_range.ts";
-import { decodeValue } from "../parts/stored_value.ts";
-import { decodeKey, encodeKey } from "../parts/tuple_key.ts";
+import { type KeyRange, PagedRows, type ReadRow } from "../parts/key_range.ts";
+import { decodeKey, decodeValue, encodeKey, versionstampOf } from "../parts/tuple_key.ts";
 import type { SnapshotRow } from "../parts/snapshot.ts";
-import { versionstampOf } from "../parts/versionstamp.ts";
-import { byteArrays, names, numbers } from "./array_text.ts";
 import { CollectedWrite, type Commit, type CommitResult } from "../parts/collected_write.ts";
-import type { ChangeNotices } from "../store/change_notices.ts";
-import { ExpirySweep } from "./expiry_sweep.ts";
-import { postgresNotices } from "./listening.ts";
+import { type ChangeNotices, isNoticeKind, type NoticeKind } from "../store/change_notices.ts";
 import { postgresOutage } from "./outages.ts";
 import { type Pool, type Row, stateOf } from "./pool.ts";
-import { PagedRows, type ReadRow } from "../parts/paged_rows.ts";
+
+// Arrays as PostgreSQL reads them from text. The driver would need a query for the types of arrays first.
+
+/** The text of a `bytea[]`. */
+function byteArrays(rows: readonly Uint8Array[]): string {
+  return `{${rows.map((bytes) => `"\\\\x${bytes.toHex()}"`).join(",")}}`;
+}
+
+/** The text of a `bigint[]`; `null` stands for no number. */
+function numbers(values: readonly (bigint | number | null)[]): string {
+  return `{${values.map((value) => value === null ? "null" : String(value)).join(",")}}`;
+}
+
+/** The text of a `text[]` of names that need no quotes. */
+function names(values: readonly string[]): string {
+  return `{${values.join(",")}}`;
+}
+
+// Deletes rows that have expired. Reads leave them out in any case, so a sweep only frees their space. Every instance
+// tries each minute; one at a time sweeps, by a lock that ends with its statement.
+
+/** Pause between two sweeps of an instance. */
+const sweepEveryMs = 60_000;
+
+/** Rows of one statement: it holds their locks for a few milliseconds. */
+const sweepRows = 500;
+
+/** Statements of one sweep, so that a backlog is worked off over several without keeping others waiting. */
+const maxStatements = 20;
+
+/** The advisory lock of the sweep: "gateway sweep" in no other program's numbers. */
+export const sweepLock = 7_306_915_113;
+
+/**
+ * A row that just expired is left alone: a commit may be about to write it again. `now()` is the same throughout the
+ * statement, so that the index on `expires_at` serves the comparison; with `clock_timestamp()` the planner reads the
+ * whole table in the order of its keys.
+ */
+const deleteExpired = `
+  with turn as materialized (
+    select pg_try_advisory_xact_lock(${sweepLock}) as is_ours
+  ), expired as (
+    select key from gateway_kv
+    where expires_at < now() - interval '1 second' and (select is_ours from turn)
+    order by expires_at limit ${sweepRows} for update skip locked
+  ), gone as (
+    delete from gateway_kv where key in (select key from expired) returning 1
+  )
+  select count(*)::int as count from gone`;
+
+/**
+ * Deletes expired rows, a bounded number.
+ *
+ * @returns how many were deleted
+ */
+export async function sweepExpired(pool: Pool): Promise<number> {
+  let deleted = 0;
+  for (let statement = 0; statement < maxStatements; statement++) {
+    const [row] = await pool.query(deleteExpired, []);
+    const count = Number(row?.["count"]);
+    deleted += count;
+    if (count < sweepRows) break;
+  }
+  return deleted;
+}
+
+/** Sweeps every minute until it is disposed of. A sweep that fails is made up for by the next one. */
+class ExpirySweep implements Disposable {
+  readonly #timer: ReturnType<typeof setInterval>;
+  #isSweeping = false;
+
+  constructor(pool: Pool) {
+    this.#timer = setInterval(() => void this.#sweep(pool), sweepEveryMs);
+    Deno.unrefTimer(Number(this.#timer));
+  }
+
+  async #sweep(pool: Pool): Promise<void> {
+    if (this.#isSweeping) return;
+    this.#isSweeping = true;
+    try {
+      await sweepExpired(pool);
+    } catch {
+      // The store is away; reads say so where it matters.
+    } finally {
+      this.#isSweeping = false;
+    }
+  }
+
+  [Symbol.dispose](): void {
+    clearInterval(this.#timer);
+  }
+}
+
+// Passes the notices that commits send by `pg_notify` on to this instance.
+
+/** The channel on which the commit function announces kinds of rows. */
+const channel = "gateway_kv";
+
+/** Every kind: what may have changed while nothing was heard. */
+const everyKind: readonly NoticeKind[] = ["control", "outbox"];
+
+/**
+ * Makes notices of `LISTEN` on a connection of its own. While that is away, the store is asked at intervals.
+ */
+function postgresNotices(pool: Pool): ChangeNotices {
+  return {
+    listen(onNotice) {
+      const heard = (kind: NoticeKind) => void Promise.resolve(onNotice(kind)).catch(() => {});
+      return pool.listen(channel, (payload) => {
+        if (isNoticeKind(payload)) heard(payload);
+      }, () => everyKind.forEach(heard));
+    },
+  };
+}
 
 /** Keys of one {@linkcode KeyValueStore.getMany}, as in Deno KV. */
 const readKeysMax = 10;

@@ -1,6 +1,101 @@
 /** Builds keys of authentication: sessions, single-use secrets, attempt counters, API keys. */
-import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import type {
+  AccountId,
+  AnnouncementId,
+  ApiKeyId,
+  ApprovalId,
+  AuditId,
+} from "../../../core/lib/ids/ids.ts";
 import type { StoreKey } from "./store_key.ts";
+
+// Builds keys of accounts. The password hash is a row of its own, so that reading an account never
+// returns it.
+
+export function accountsPrefix(): StoreKey {
+  return ["account"];
+}
+
+/** Selects the accounts after one of them, oldest first. */
+export function accountsAfter(accountId: AccountId): Deno.KvListSelector {
+  return { prefix: accountsPrefix(), start: ["account", `${accountId}\0`] };
+}
+
+export function accountKey(accountId: AccountId): StoreKey {
+  return ["account", accountId];
+}
+
+export function accountByEmailKey(email: string): StoreKey {
+  return ["account_by_email", email];
+}
+
+export function accountByIdentityKey(issuer: string, subject: string): StoreKey {
+  return ["account_by_identity", issuer, subject];
+}
+
+export function accountPasswordKey(accountId: AccountId): StoreKey {
+  return ["account_password", accountId];
+}
+
+/**
+ * Accounts that want a mail when their balance falls, so that the check does not read all accounts.
+ */
+export function lowBalanceWatchPrefix(): StoreKey {
+  return ["low_balance_watch"];
+}
+
+export function lowBalanceWatchKey(accountId: AccountId): StoreKey {
+  return ["low_balance_watch", accountId];
+}
+
+// Builds keys of operators: audit log, what they moved alone, approvals, second factors.
+
+export function operatorAuditPrefix(): StoreKey {
+  return ["operator_audit"];
+}
+
+export function operatorAuditKey(auditId: AuditId): StoreKey {
+  return ["operator_audit", auditId];
+}
+
+export function announcementsPrefix(): StoreKey {
+  return ["announcement"];
+}
+
+export function announcementKey(id: AnnouncementId): StoreKey {
+  return ["announcement", id];
+}
+
+export function approvalsPrefix(): StoreKey {
+  return ["approval"];
+}
+
+export function approvalKey(approvalId: ApprovalId): StoreKey {
+  return ["approval", approvalId];
+}
+
+/** Key of the approval that a form requested. */
+export function approvalOfFormKey(formId: string): StoreKey {
+  return ["approval_of_form", formId];
+}
+
+/** Key of what an operator, identified by mailbox, has moved alone into and out of an account. */
+export function operatorMovedKey(mailbox: string, accountId: AccountId): StoreKey {
+  return ["operator_moved", mailbox, accountId];
+}
+
+/** Key of what an operator has promised alone in campaigns. */
+export function operatorPromisedKey(mailbox: string): StoreKey {
+  return ["operator_moved", mailbox, "campaigns"];
+}
+
+export function secondFactorKey(accountId: AccountId): StoreKey {
+  return ["second_factor", accountId];
+}
+
+/** Key of a session that has passed the second factor. */
+export function operatorSessionKey(sessionId: string): StoreKey {
+  return ["operator_session", sessionId];
+}
 
 // Sessions of the dashboard: by the hash of the cookie's token, with an index per account for the list.
 

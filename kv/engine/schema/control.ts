@@ -2,6 +2,128 @@
 import type { InstanceId } from "../../../core/lib/ids/ids.ts";
 import { rowsOfKindPrefix, type StoreKey } from "./store_key.ts";
 
+// Builds keys of the catalogue: its head, its versions, and their contents in pieces.
+
+/** Which version is in force. A row of the control state, since every instance has to know it within two seconds. */
+export function catalogHeadKey(): StoreKey {
+  return ["control", "catalog"];
+}
+
+export function catalogVersionsPrefix(): StoreKey {
+  return ["catalog_version"];
+}
+
+export function catalogVersionKey(version: number): StoreKey {
+  return ["catalog_version", version];
+}
+
+/** Returns the version of a key. */
+export function versionOfKey(key: Deno.KvKey): number {
+  return Number(key[1]);
+}
+
+export function catalogContentsPrefix(): StoreKey {
+  return ["catalog_content"];
+}
+
+/** Key of what is known of the contents of a version: how many pieces they have. */
+export function catalogContentKey(contentId: string): StoreKey {
+  return ["catalog_content", contentId];
+}
+
+/** Returns the contents of a key. */
+export function contentIdOf(key: Deno.KvKey): string {
+  return String(key[1]);
+}
+
+export function catalogPieceKey(contentId: string, at: number): StoreKey {
+  return ["catalog_piece", contentId, at];
+}
+
+// Builds keys of checkpoints: what verification found right, day by day.
+
+export function checkpointsPrefix(): StoreKey {
+  return ["checkpoint"];
+}
+
+/** @param day `YYYY-MM-DD` in Vietnam time: it sorts as text */
+export function checkpointKey(day: string): StoreKey {
+  return ["checkpoint", day];
+}
+
+/** Returns the day of a checkpoint. */
+export function dayOfCheckpoint(key: Deno.KvKey): string {
+  return String(key[1]);
+}
+
+/** Selects the checkpoints from a day on. */
+export function checkpointsFromSelector(day: string): Deno.KvListSelector {
+  return { prefix: ["checkpoint"], start: ["checkpoint", day] };
+}
+
+/** Names the last checkpoint, so that its deletion is found. */
+export function checkpointHeadKey(): StoreKey {
+  return ["checkpoint_head", "last"];
+}
+
+/** Selects the balances of all accounts at the end of a day, in pages. */
+export function dayBalancesPrefix(day: string): StoreKey {
+  return ["checkpoint_balances", day];
+}
+
+export function dayBalancesKey(day: string, page: number): StoreKey {
+  return ["checkpoint_balances", day, page];
+}
+
+/** Selects the balances of all days before a day. */
+export function balancesBeforeSelector(day: string): Deno.KvListSelector {
+  return { prefix: ["checkpoint_balances"], end: ["checkpoint_balances", day] };
+}
+
+// Builds keys of the outbox: one prefix per queue, rows in order of their due time.
+
+export function outboxQueuePrefix(queue: string): StoreKey {
+  return ["outbox", queue];
+}
+
+export function outboxRowKey(queue: string, dueAtMs: number, id: string): StoreKey {
+  return ["outbox", queue, dueAtMs, id];
+}
+
+/** Selects rows of a queue that are due at `nowMs`, oldest first. */
+export function outboxDueSelector(queue: string, nowMs: number): Deno.KvListSelector {
+  return { prefix: outboxQueuePrefix(queue), end: ["outbox", queue, Math.floor(nowMs) + 1] };
+}
+
+/** Returns the due time and id of a waiting row. */
+export function outboxRowOf(key: Deno.KvKey): { readonly dueAtMs: number; readonly id: string } {
+  return { dueAtMs: Number(key[2]), id: String(key[3]) };
+}
+
+export function outboxDeadPrefix(queue: string): StoreKey {
+  return ["outbox_dead", queue];
+}
+
+export function outboxDeadKey(queue: string, id: string): StoreKey {
+  return ["outbox_dead", queue, id];
+}
+
+// Builds keys of what instances tell each other of the use of rate limits.
+
+export function rateUsePrefix(): StoreKey {
+  return ["rate_use"];
+}
+
+/** Key of one page of what an instance tells. */
+export function rateUseKey(instance: string, page: number): StoreKey {
+  return ["rate_use", instance, page];
+}
+
+/** Returns the instance and the page of a key. */
+export function rateUseOf(key: Deno.KvKey): { readonly instance: string; readonly page: number } {
+  return { instance: String(key[1]), page: Number(key[2]) };
+}
+
 // Control: what every instance has to know within two seconds.
 
 /** Changes with each change of a key or account that caches of callers must not miss. */

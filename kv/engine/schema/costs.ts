@@ -1,6 +1,148 @@
 /** Builds keys of what calls cost the operator. */
-import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import type {
+  AccountId,
+  ApiKeyId,
+  CampaignId,
+  InvoiceId,
+  LedgerId,
+} from "../../../core/lib/ids/ids.ts";
 import type { StoreKey } from "./store_key.ts";
+import type { OrderCode } from "../../../core/trade/bank/order_code.ts";
+
+// Builds keys of credit that operators give: campaigns and their grants, the pots of accounts, expiry,
+// voucher codes, and what makes a grant happen once.
+
+export function campaignsPrefix(): StoreKey {
+  return ["campaign"];
+}
+
+export function campaignKey(campaignId: CampaignId): StoreKey {
+  return ["campaign", campaignId];
+}
+
+// Grants: one row each, under their campaign.
+
+export function grantsPrefix(): StoreKey {
+  return ["grant"];
+}
+
+export function grantsOfCampaignPrefix(campaignId: CampaignId): StoreKey {
+  return ["grant", campaignId];
+}
+
+export function grantKey(campaignId: CampaignId, grantId: LedgerId): StoreKey {
+  return ["grant", campaignId, grantId];
+}
+
+export function grantCountsOfPrefix(campaignId: CampaignId): StoreKey {
+  return ["grant_count", campaignId];
+}
+
+/** Key of the number of grants that a campaign has given to an account. */
+export function grantCountKey(campaignId: CampaignId, accountId: AccountId): StoreKey {
+  return ["grant_count", campaignId, accountId];
+}
+
+// The pots of accounts of which some grant has something left.
+
+export function grantBooksPrefix(): StoreKey {
+  return ["grant_book"];
+}
+
+export function grantBookKey(accountId: AccountId): StoreKey {
+  return ["grant_book", accountId];
+}
+
+// Open grants that expire, in the order of that time.
+
+export function grantExpiryKey(
+  expiresAtMs: number,
+  accountId: AccountId,
+  grantId: LedgerId,
+): StoreKey {
+  return ["grant_expiry", expiresAtMs, accountId, grantId];
+}
+
+/** Selects the grants that expire before a moment. */
+export function grantExpiryBefore(atMs: number): Deno.KvListSelector {
+  return { prefix: ["grant_expiry"], end: ["grant_expiry", atMs] };
+}
+
+/** Returns the account and the grant of a key of this index. */
+export function expiringGrantOf(
+  key: Deno.KvKey,
+): { readonly accountId: AccountId; readonly grantId: LedgerId } {
+  return { accountId: String(key[2]) as AccountId, grantId: String(key[3]) as LedgerId };
+}
+
+/** Key of the sign-up credit of a mailbox, by its hash. It outlives the account. */
+export function signupCreditKey(mailboxHash: string): StoreKey {
+  return ["signup_credit", mailboxHash];
+}
+
+// Voucher codes, under their hashes.
+
+export function vouchersPrefix(): StoreKey {
+  return ["voucher"];
+}
+
+export function voucherKey(codeHash: string): StoreKey {
+  return ["voucher", codeHash];
+}
+
+// Top-ups whose bonus is not decided yet.
+
+export function bonusDuePrefix(): StoreKey {
+  return ["bonus_due"];
+}
+
+/** Key of a top-up, by the operation id of its credit. */
+export function bonusDueKey(operationId: string): StoreKey {
+  return ["bonus_due", operationId];
+}
+
+// Builds keys of invoices: requests, with indexes per account and per order, and attached files.
+
+export function invoicesPrefix(): StoreKey {
+  return ["invoice"];
+}
+
+export function invoiceKey(invoiceId: InvoiceId): StoreKey {
+  return ["invoice", invoiceId];
+}
+
+export function accountInvoicesPrefix(accountId: AccountId): StoreKey {
+  return ["invoice_by_account", accountId];
+}
+
+export function accountInvoiceKey(accountId: AccountId, invoiceId: InvoiceId): StoreKey {
+  return ["invoice_by_account", accountId, invoiceId];
+}
+
+/** Returns the invoice of a row in the list of an account. */
+export function invoiceOf(key: Deno.KvKey): InvoiceId {
+  return String(key[2]) as InvoiceId;
+}
+
+export function invoiceOfOrderKey(code: OrderCode): StoreKey {
+  return ["invoice_of_order", code];
+}
+
+export function invoiceFilePrefix(invoiceId: InvoiceId, name: string): StoreKey {
+  return ["invoice_file", invoiceId, name];
+}
+
+export function invoiceFileChunkKey(invoiceId: InvoiceId, name: string, part: number): StoreKey {
+  return ["invoice_file", invoiceId, name, part];
+}
+
+export function invoiceProfileKey(accountId: AccountId): StoreKey {
+  return ["invoice_profile", accountId];
+}
+
+export function invoiceSettingsKey(accountId: AccountId): StoreKey {
+  return ["invoice_settings", accountId];
+}
 
 export function rateCardsPrefix(): StoreKey {
   return ["rate_card"];

@@ -5,7 +5,7 @@
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId, InstanceId, RequestId } from "../../../core/lib/ids/ids.ts";
-import { listBatchRows } from "./whole_kind.ts";
+import { listBatchRows } from "./read_ahead.ts";
 import { batchesOfPrefix, batchesPrefix, batchOf } from "../schema/keys.ts";
 import type { KeyValueStore } from "./key_value_store.ts";
 

@@ -3,6 +3,7 @@
  * one that is lost, doubled or late changes nothing but the moment.
  */
 import { keysEpochKey, kindOfKey, outboxQueuePrefix } from "../schema/keys.ts";
+import type { AtomicWrite, KeyValueStore } from "./key_value_store.ts";
 
 /** What a notice says: the kind of rows that changed. */
 export type NoticeKind = "control" | "outbox";
@@ -26,4 +27,75 @@ export interface ChangeNotices {
 /** Narrows the text of a notice. */
 export function isNoticeKind(text: unknown): text is NoticeKind {
   return text === "control" || text === "outbox";
+}
+
+// A store that tells after each commit which announced kinds of rows it has written.
+
+/**
+ * Wraps a store for one of several threads that share it. The wrapped store stays the caller's to close.
+ *
+ * @example
+ * ```ts
+ * import { keysEpochKey } from "../schema/keys.ts";
+ * import { announcingStore } from "./change_notices.ts";
+ * using kv = await Deno.openKv(":memory:");
+ * const told: string[] = [];
+ * const store = announcingStore(kv, (kind) => told.push(kind));
+ * await store.set(["wallet", 1], 1);
+ * await store.atomic().set(keysEpochKey(), "next").commit();
+ * if (told.join() !== "control") throw new Error(told.join());
+ * ```
+ */
+export function announcingStore(
+  kv: KeyValueStore,
+  tell: (kind: NoticeKind) => void,
+): KeyValueStore {
+  const announce = (kinds: Iterable<string>) => {
+    for (const kind of kinds) if (isNoticeKind(kind)) tell(kind);
+  };
+  return {
+    get: (key) => kv.get(key),
+    getMany: (keys) => kv.getMany(keys),
+    list: (selector, options) => kv.list(selector, options),
+    async set(key, value, options) {
+      const result = await kv.set(key, value, options);
+      announce([kindOfKey(key)]);
+      return result;
+    },
+    async delete(key) {
+      await kv.delete(key);
+      announce([kindOfKey(key)]);
+    },
+    atomic: () => announcingWrite(kv.atomic(), announce),
+    close: () => kv.close(),
+    [Symbol.dispose]: () => kv.close(),
+  };
+}
+
+function announcingWrite(
+  operation: AtomicWrite,
+  announce: (kinds: Iterable<string>) => void,
+): AtomicWrite {
+  let written: Set<string> | undefined;
+  const set = operation.set.bind(operation);
+  const remove = operation.delete.bind(operation);
+  const commit = operation.commit.bind(operation);
+  const note = (key: Deno.KvKey) => {
+    const kind = kindOfKey(key);
+    if (announcedKinds.has(kind)) (written ??= new Set()).add(kind);
+  };
+  operation.set = (key, ...rest) => {
+    note(key);
+    return set(key, ...rest);
+  };
+  operation.delete = (key) => {
+    note(key);
+    return remove(key);
+  };
+  operation.commit = async () => {
+    const result = await commit();
+    if (written !== undefined && result.ok) announce(written);
+    return result;
+  };
+  return operation;
 }

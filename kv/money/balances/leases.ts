@@ -12,6 +12,13 @@ import type { AccountId, InstanceId } from "../../../core/lib/ids/ids.ts";
 import { leaseOf, leasesOfPrefix } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 
+// A bound of every write that moves money.
+
+/**
+ * Attempts of a check-and-set on a wallet. Credits and draws are rare, so losing this often means a fault.
+ */
+export const walletWriteAttempts = 16;
+
 /** The stored value. */
 export interface LeaseValue {
   readonly remainingMicroVnd: bigint;

@@ -3,7 +3,7 @@
  * derived from receipts, as day sums are; calls whose cost is not known are counted apart and never have a margin.
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import type { Writable } from "../../../core/lib/base/writable.ts";
+import type { Writable } from "../../../core/lib/base/assert.ts";
 import { refundSum } from "../ledger/refunds.ts";
 import { type DayRange, type UsageSum, usageSum } from "../receipts/day_sums.ts";
 import { joinedCells, providerCellOf } from "../receipts/provider_sums.ts";
@@ -15,7 +15,36 @@ import {
   refundSumsPrefix,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { listBatchRows } from "../../engine/store/whole_kind.ts";
+import { listBatchRows } from "../../engine/store/read_ahead.ts";
+import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
+import { isLedgerLine, type LedgerKind, linesByTime } from "../ledger/ledger.ts";
+
+// Sums what customers got without a payment: credits of operators and gifts, less what was taken back.
+
+/** Most lines of the ledger that are read: a second of reading. */
+const maxLinesRead = 100_000;
+
+const dayMs = 86_400_000;
+
+/** Movements that are no gifts: payments, and refunds, which margins contain. */
+const notGiven: ReadonlySet<LedgerKind> = new Set<LedgerKind>(["topup", "refund"]);
+
+/** Reads the sum of some days; `undefined` if there are too many lines to say. */
+export async function readGivenCredits(
+  kv: KeyValueStore,
+  { fromDay, toDay }: DayRange,
+): Promise<bigint | undefined> {
+  const untilMs = vietnamDayStartMs(toDay) + dayMs;
+  let lines = 0;
+  let sum = 0n;
+  for await (const { value } of linesByTime(kv, vietnamDayStartMs(fromDay), undefined)) {
+    if (!isLedgerLine(value)) continue;
+    if (value.atMs >= untilMs) break;
+    if (++lines > maxLinesRead) return undefined;
+    if (!notGiven.has(value.kind)) sum += value.amountMicroVnd;
+  }
+  return sum;
+}
 
 /** Most rows of a period that are read: a second or two. */
 const maxMarginRows = 200_000;

@@ -18,8 +18,7 @@ import {
 } from "../../people/audit/operator_audit.ts";
 import { authorizePromise, isSamePerson } from "../../people/operators/operator_authority.ts";
 import { campaignKey, campaignsPrefix } from "../../engine/schema/keys.ts";
-import { compareAndSet } from "../../engine/store/cas.ts";
-import { commitFresh } from "../../engine/store/fresh_row.ts";
+import { commitFresh, compareAndSet } from "../../engine/store/cas.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 
 /** Campaigns that are looked at, the newest: sign-ups and top-ups read them all. */

@@ -18,7 +18,7 @@ import {
 } from "../../engine/schema/keys.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { listBatchRows } from "../../engine/store/whole_kind.ts";
+import { listBatchRows } from "../../engine/store/read_ahead.ts";
 import { readWallet, type WalletRow } from "../balances/wallets.ts";
 import {
   type BookGrant,

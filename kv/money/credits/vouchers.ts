@@ -2,14 +2,14 @@
  * Makes and redeems voucher codes. A code is stored only as a hash; it is shown once, when it is made. The
  * number of its uses changes in the commit that gives the credit.
  */
-import type { Campaign } from "../../../core/trade/credits/campaign.ts";
-import type { SpendGranted } from "../../../core/trade/credits/pots.ts";
 import {
+  type Campaign,
   newVoucherCode,
   parseVoucherCode,
   printedVoucherCode,
   type VoucherCode,
-} from "../../../core/trade/credits/voucher_code.ts";
+} from "../../../core/trade/credits/campaign.ts";
+import type { SpendGranted } from "../../../core/trade/credits/pots.ts";
 import { hashSecret } from "../../../core/people/accounts/secret_token.ts";
 import { networkOf } from "../../../core/net/addresses/ip_address.ts";
 import {

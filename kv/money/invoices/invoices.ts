@@ -16,6 +16,7 @@ import {
   type Invoice,
   type InvoiceBuyer,
   type InvoicePart,
+  type InvoiceSettings,
   type InvoiceState,
   invoiceSums,
   type IssuedInvoice,
@@ -27,9 +28,11 @@ import { releaseInvoiceParts, takeInvoicePart } from "./invoiced_orders.ts";
 import {
   accountInvoiceKey,
   accountInvoicesPrefix,
+  accountKey,
   invoiceKey,
   invoiceOf,
   invoiceProfileKey,
+  invoiceSettingsKey,
   invoicesPrefix,
 } from "../../engine/schema/keys.ts";
 import {
@@ -39,8 +42,50 @@ import {
 } from "../../people/audit/operator_audit.ts";
 import { getTopupOrder } from "../payments/topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { commitFresh } from "../../engine/store/fresh_row.ts";
+import { commitFresh } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
+import type { Account } from "../../people/accounts/accounts.ts";
+
+// Stores the usual buyer of the invoices of an account, which fills the form of a request.
+
+/** Reads the invoice settings of an account. */
+export async function getInvoiceSettings(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<InvoiceSettings> {
+  return (await kv.get<InvoiceSettings>(invoiceSettingsKey(accountId))).value ?? {};
+}
+
+/** Replaces the settings. `false` if the account is gone or changed at the same time. */
+export async function setInvoiceSettings(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  settings: InvoiceSettings,
+): Promise<boolean> {
+  const account = await kv.get<Account>(accountKey(accountId));
+  if (account.value === null || account.value.deletedAtMs !== undefined) return false;
+  // Without the check, the data of a person deleted in between would stay.
+  const operation = kv.atomic().check(account).set(invoiceSettingsKey(accountId), settings);
+  return (await operation.commit()).ok;
+}
+
+/**
+ * Returns the initial data of the next request: the settings of the account, completed from the
+ * buyer of the last request.
+ */
+export async function usualBuyer(
+  kv: KeyValueStore,
+  accountId: AccountId,
+): Promise<InvoiceSettings> {
+  const [last, settings] = await kv.getMany<[InvoiceBuyer, InvoiceSettings]>([
+    invoiceProfileKey(accountId),
+    invoiceSettingsKey(accountId),
+  ]);
+  if (settings.value?.taxCode === undefined) return { ...last.value, ...settings.value };
+  // Name, address and confirmation of another tax code do not apply to this one.
+  const isSame = last.value?.taxCode === settings.value.taxCode;
+  return isSame ? { ...last.value, ...settings.value } : settings.value;
+}
 
 /** Most orders on one invoice: each needs two checks, and an atomic write may have ten. */
 const maxOrdersPerInvoice = 5;

@@ -4,7 +4,7 @@
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { InstanceId } from "../../../core/lib/ids/ids.ts";
-import { listBatchRows } from "../../engine/store/whole_kind.ts";
+import { listBatchRows } from "../../engine/store/read_ahead.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { claimCellOf, claimDaysRange, claimKey } from "../../engine/schema/keys.ts";

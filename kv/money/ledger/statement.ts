@@ -3,7 +3,7 @@
  * lines add up to the balance. Days are days in Vietnam.
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { listBatchRows } from "../../engine/store/whole_kind.ts";
+import { listBatchRows } from "../../engine/store/read_ahead.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import { ledgerPrefix } from "../../engine/schema/keys.ts";
 import type { LedgerEntry } from "./ledger.ts";

@@ -1,6 +1,6 @@
 /** Reads what accounts used per day, key and model. */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { walletWriteAttempts } from "../balances/limits.ts";
+import { walletWriteAttempts } from "../balances/leases.ts";
 import { daySumCellOf, daySumsOfDayKey } from "../../engine/schema/keys.ts";
 import { indexedAmong } from "../receipts/receipt_index.ts";
 import { readReceipts, readTail } from "../receipts/receipts.ts";

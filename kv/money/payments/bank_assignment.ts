@@ -18,8 +18,7 @@ import { compareAndSet } from "../../engine/store/cas.ts";
 import { accountKey } from "../../engine/schema/keys.ts";
 import { credit } from "../ledger/ledger.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "../../people/audit/operator_audit.ts";
-import { isAsSeen } from "../../people/operators/act_facts.ts";
-import { type Authority, authorize } from "../../people/operators/operator_authority.ts";
+import { type Authority, authorize, isAsSeen } from "../../people/operators/operator_authority.ts";
 import { getTopupOrder, receiveTopup, type TopupOrder } from "./topups.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 
@@ -65,7 +64,7 @@ export interface AssignmentContext {
   readonly nowMs: number;
   readonly authority: Authority;
   readonly balanceOf: BalanceOf;
-  /** The mark of the facts that the operator has seen; see `kv/people/operators/act_facts.ts`. */
+  /** The mark of the facts that the operator has seen; see `kv/people/operators/operator_authority.ts`. */
   readonly seen?: string | undefined;
   readonly onCredited?: (operation: AtomicWrite, credited: CreditedTransfer) => void;
 }

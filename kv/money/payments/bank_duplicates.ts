@@ -5,7 +5,7 @@
  */
 import type { ReceivingAccount } from "../../../core/trade/bank/receiving_account.ts";
 import { type BankNoticeRow, getBankNotice } from "./bank_notices.ts";
-import { movementAccount } from "./bank_destination.ts";
+import { movementAccount } from "./bank_matching.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 
 /**

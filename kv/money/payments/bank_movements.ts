@@ -4,16 +4,16 @@
  * new.
  */
 import type { BankNotice } from "../../../core/trade/bank/bank_notice.ts";
-import { foldVietnamese } from "../../../core/trade/bank/fold_text.ts";
+import { foldVietnamese } from "../../../core/trade/bank/order_code.ts";
 import { codesOfTexts } from "../../../core/trade/statements/memo_codes.ts";
 import {
+  comparedReference,
   compareMovement,
   type KnownMovement,
   type MovementTraits,
   type MovementVerdict,
   movementWindowMs,
 } from "../../../core/trade/statements/same_movement.ts";
-import { comparedReference } from "../../../core/trade/statements/statement_reference.ts";
 import {
   bankMovementGuardKey,
   bankMovementIdOf,

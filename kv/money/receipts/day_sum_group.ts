@@ -4,7 +4,7 @@
  */
 import type { RequestId } from "../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
-import type { Writable } from "../../../core/lib/base/writable.ts";
+import type { Writable } from "../../../core/lib/base/assert.ts";
 import { addReceipt, type DaySumCell, daySumCell, noUsage, type UsageSum } from "./day_sums.ts";
 import { addToHours, type HourSum, isFailed } from "./hour_sums.ts";
 

@@ -2,7 +2,7 @@
  * Computes day sums: what an account used per day, key and model. The indexer derives them from
  * receipts; they never move money and can be rebuilt.
  */
-import { invariant } from "../../../core/lib/base/assert.ts";
+import { invariant, type Writable } from "../../../core/lib/base/assert.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import {
   addProviderSums,
@@ -12,7 +12,6 @@ import {
 } from "./provider_sums.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
-import type { Writable } from "../../../core/lib/base/writable.ts";
 import { daySumKey } from "../../engine/schema/keys.ts";
 
 /** The stored sum. All members but the money are safe integers. */

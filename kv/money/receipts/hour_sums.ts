@@ -5,7 +5,7 @@
  */
 import { failureCodeOf } from "../../../core/billing/usage/call_failure.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
-import { billedInputTokens } from "../../../core/billing/tokens/token_usage.ts";
+import { billedInputTokens } from "../../../core/billing/tokens/token_bounds.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import {
   addDuration,
@@ -14,6 +14,14 @@ import {
   encodeHistogram,
 } from "../../../core/lib/base/log_histogram.ts";
 import { vietnamOffsetMs } from "../../../core/lib/time/vietnam_time.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import {
+  hourCellOf,
+  hourSumsOfAccountPrefix,
+  hourSumsOfDayPrefix,
+} from "../../engine/schema/keys.ts";
+import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import type { DaySumCell } from "./day_sums.ts";
 
 /** Days of hours that pages read: a month, and the one before it in part. */
 export const hourSumsDays = 40;
@@ -229,4 +237,29 @@ export function addHoursToText(
     lines[at] = encodeHour(hour, total);
   }
   return lines.join("\n");
+}
+
+// Reads sums by hour, of one account or of all.
+
+/** The hours of one day sum. */
+export interface HourRow {
+  readonly cell: DaySumCell;
+  readonly sums: HourSums;
+}
+
+/** Rows that are read at once, of up to 8 KB each. */
+const rowsPerRead = 500;
+
+/** Reads the hours of a day. Calls settled within the last second may be missing. */
+export async function* readHours(
+  kv: KeyValueStore,
+  day: string,
+  accountId?: AccountId,
+): AsyncGenerator<HourRow, void, void> {
+  const prefix = accountId === undefined
+    ? hourSumsOfDayPrefix(day)
+    : hourSumsOfAccountPrefix(day, accountId);
+  for await (const { key, value } of kv.list<unknown>({ prefix }, { batchSize: rowsPerRead })) {
+    yield { cell: hourCellOf(key), sums: decodeHourSums(value) };
+  }
 }

@@ -10,7 +10,7 @@
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { InstanceId } from "../../../core/lib/ids/ids.ts";
-import { walletWriteAttempts } from "../balances/limits.ts";
+import { walletWriteAttempts } from "../balances/leases.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import {
   dayCopyKey,

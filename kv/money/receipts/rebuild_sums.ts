@@ -1,7 +1,7 @@
 /** Rebuilds what is derived from receipts: the day sums, their hours, and the index of failed calls. */
 import type { AccountId, RequestId } from "../../../core/lib/ids/ids.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
-import type { Writable } from "../../../core/lib/base/writable.ts";
+import type { Writable } from "../../../core/lib/base/assert.ts";
 import {
   accountOfKey,
   accountsPrefix,
@@ -11,7 +11,7 @@ import {
   failedPageKey,
 } from "../../engine/schema/keys.ts";
 import { keysPerRead, type KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { walletWriteAttempts } from "../balances/limits.ts";
+import { walletWriteAttempts } from "../balances/leases.ts";
 import {
   addReceipt,
   type DaySumCell,

@@ -6,11 +6,264 @@
 import { defined } from "../../../core/lib/base/defined.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../../core/lib/ids/ids.ts";
-import { toolChargesMicroVnd } from "../../../core/billing/usage/hosted_tools.ts";
-import type { Attempt, Outcome, Receipt } from "../../../core/billing/usage/receipt.ts";
-import { appliedPrice, type StoredPrice, storedPrice, storedTier } from "./stored_price.ts";
-import { providerCostOf, type StoredCost, storedCost } from "./stored_cost.ts";
-import { type StoredUsage, storedUsage, tokenUsage, toolChargesOf } from "./stored_usage.ts";
+import {
+  countedTools,
+  type ToolCharge,
+  toolChargesMicroVnd,
+} from "../../../core/billing/usage/hosted_tools.ts";
+import type {
+  AppliedPrice,
+  Attempt,
+  Outcome,
+  ProviderCost,
+  Receipt,
+  TokenRates,
+} from "../../../core/billing/usage/receipt.ts";
+import { unknownProviderCost } from "../../../core/billing/provider_cost.ts";
+import { tokensPerRate } from "../../../core/billing/price.ts";
+import { hasMediaParts, partsWithin } from "../../../core/billing/usage/media_parts.ts";
+import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
+
+// The element of a stored receipt that says what the call cost the operator.
+
+/** 0 if the cost is not known; otherwise µVND, the card, and units by bucket in turn. */
+export type StoredCost = 0 | [costMicroVnd: string, card: string, ...units: (string | number)[]];
+
+/** Encodes the cost of a call. */
+function storedCost(cost: ProviderCost): StoredCost {
+  if (cost.kind === "unknown") return 0;
+  const stored: StoredCost = [cost.costMicroVnd.toString(), cost.card];
+  for (const bucket in cost.units) stored.push(bucket, cost.units[bucket]!);
+  return stored;
+}
+
+/**
+ * Decodes the cost of a call; `undefined` if none is stored.
+ *
+ * @throws {InvariantError} if it is no cost
+ */
+function providerCostOf(stored: StoredCost | undefined): ProviderCost | undefined {
+  if (stored === undefined) return undefined;
+  if (stored === 0) return unknownProviderCost;
+  const [microVnd, card, ...rest] = stored;
+  const units: Record<string, number> = {};
+  for (let at = 0; at + 1 < rest.length; at += 2) {
+    const [bucket, count] = [rest[at], rest[at + 1]];
+    invariant(
+      typeof bucket === "string" && typeof count === "number" && Number.isSafeInteger(count) &&
+        count > 0,
+      "not units of a provider",
+    );
+    units[bucket] = count;
+  }
+  const costMicroVnd = BigInt(microVnd);
+  invariant(costMicroVnd >= 0n && typeof card === "string", "not a cost of a provider");
+  return { kind: "known", card, units, costMicroVnd };
+}
+
+// The element of a stored receipt that says at which prices it was charged.
+
+/**
+ * Rates are µVND per token. Earlier releases read the first six elements as whole numbers, so a rate with a fraction is
+ * rounded up there. `exact` has all rates if one of them has a fraction, or if there are more than these releases know.
+ */
+export type StoredPrice =
+  | [
+    unit: "token",
+    in_: string,
+    out: string,
+    read: string,
+    write: string,
+    writeHour?: string,
+    exact?: ExactRates,
+  ]
+  | [unit: "request" | "image" | "video" | "second" | "search", perUnit: string];
+
+/** Rates in µVND per 1,000,000 tokens. */
+interface ExactRates {
+  readonly in: string;
+  readonly out: string;
+  readonly read: string;
+  readonly write: string;
+  readonly hour?: string;
+  readonly inAudio?: string;
+  readonly inImage?: string;
+  readonly outAudio?: string;
+  readonly outImage?: string;
+  /** The tier of service that the rates are of. */
+  readonly tier?: string;
+}
+
+/** A rate in whole µVND per token, rounded up. */
+function perToken(perMtokMicroVnd: bigint): string {
+  return ((perMtokMicroVnd + tokensPerRate - 1n) / tokensPerRate).toString();
+}
+
+function exactRates(price: TokenRates): ExactRates {
+  return {
+    in: price.inputPerMtokMicroVnd.toString(),
+    out: price.outputPerMtokMicroVnd.toString(),
+    read: price.cacheReadPerMtokMicroVnd.toString(),
+    write: price.cacheWritePerMtokMicroVnd.toString(),
+    ...defined({
+      hour: price.cacheWriteHourPerMtokMicroVnd?.toString(),
+      inAudio: price.inputAudioPerMtokMicroVnd?.toString(),
+      inImage: price.inputImagePerMtokMicroVnd?.toString(),
+      outAudio: price.outputAudioPerMtokMicroVnd?.toString(),
+      outImage: price.outputImagePerMtokMicroVnd?.toString(),
+    }),
+  };
+}
+
+/** Whether earlier releases know all rates, and exactly. */
+function isPlain(price: TokenRates): boolean {
+  return price.inputAudioPerMtokMicroVnd === undefined &&
+    price.inputImagePerMtokMicroVnd === undefined &&
+    price.outputAudioPerMtokMicroVnd === undefined &&
+    price.outputImagePerMtokMicroVnd === undefined &&
+    price.inputPerMtokMicroVnd % tokensPerRate === 0n &&
+    price.outputPerMtokMicroVnd % tokensPerRate === 0n &&
+    price.cacheReadPerMtokMicroVnd % tokensPerRate === 0n &&
+    price.cacheWritePerMtokMicroVnd % tokensPerRate === 0n &&
+    (price.cacheWriteHourPerMtokMicroVnd ?? 0n) % tokensPerRate === 0n;
+}
+
+/** Encodes the price of a receipt. Only prices of tokens have tiers. */
+function storedPrice(price: AppliedPrice, tier?: string): StoredPrice {
+  if (price.unit !== "token") return [price.unit, price.perUnitMicroVnd.toString()];
+  const { cacheWritePerMtokMicroVnd: write, cacheWriteHourPerMtokMicroVnd: hour } = price;
+  const stored: StoredPrice = [
+    "token",
+    perToken(price.inputPerMtokMicroVnd),
+    perToken(price.outputPerMtokMicroVnd),
+    perToken(price.cacheReadPerMtokMicroVnd),
+    perToken(write),
+  ];
+  if (tier !== undefined || !isPlain(price)) {
+    stored.push(perToken(hour ?? write), { ...exactRates(price), ...defined({ tier }) });
+  } else if (hour !== undefined) stored.push(perToken(hour));
+  return stored;
+}
+
+/** Decodes the tier of service of a receipt; `undefined`: the usual one. */
+function storedTier(stored: StoredPrice): string | undefined {
+  return stored[0] === "token" ? stored[6]?.tier : undefined;
+}
+
+/** Decodes the price of a receipt. */
+function appliedPrice(stored: StoredPrice): AppliedPrice {
+  if (stored[0] !== "token") return { unit: stored[0], perUnitMicroVnd: BigInt(stored[1]) };
+  const [, input, output, read, write, hour, exact] = stored;
+  if (exact !== undefined) return { unit: "token", ...ratesOf(exact) };
+  const rate = (perToken: string) => BigInt(perToken) * tokensPerRate;
+  return {
+    unit: "token",
+    inputPerMtokMicroVnd: rate(input),
+    outputPerMtokMicroVnd: rate(output),
+    cacheReadPerMtokMicroVnd: rate(read),
+    cacheWritePerMtokMicroVnd: rate(write),
+    ...(hour !== undefined && { cacheWriteHourPerMtokMicroVnd: rate(hour) }),
+  };
+}
+
+function ratesOf(exact: ExactRates): TokenRates {
+  const rateOf = (rate: string | undefined) => rate === undefined ? undefined : BigInt(rate);
+  return {
+    inputPerMtokMicroVnd: BigInt(exact.in),
+    outputPerMtokMicroVnd: BigInt(exact.out),
+    cacheReadPerMtokMicroVnd: BigInt(exact.read),
+    cacheWritePerMtokMicroVnd: BigInt(exact.write),
+    ...defined({
+      cacheWriteHourPerMtokMicroVnd: rateOf(exact.hour),
+      inputAudioPerMtokMicroVnd: rateOf(exact.inAudio),
+      inputImagePerMtokMicroVnd: rateOf(exact.inImage),
+      outputAudioPerMtokMicroVnd: rateOf(exact.outAudio),
+      outputImagePerMtokMicroVnd: rateOf(exact.outImage),
+    }),
+  };
+}
+
+// The elements of a stored receipt that say what was used: tokens, and uses of hosted tools.
+
+/**
+ * Elements from `writeHour` on only if one of them has something: earlier releases read five elements, or six.
+ */
+export type StoredUsage = [
+  input: number,
+  read: number,
+  write: number,
+  output: number,
+  reasoning: number,
+  writeHour?: number,
+  tools?: StoredTool[],
+  parts?: StoredParts,
+];
+
+/** Parts of input and output that are sound or pictures. */
+type StoredParts = [
+  inputAudio: number,
+  inputImage: number,
+  outputAudio: number,
+  outputImage: number,
+];
+
+type StoredTool = [tool: string, uses: number, perUse: string];
+
+/** Encodes the usage of a receipt. Fees of tools are charged with usage only. */
+function storedUsage(
+  usage: TokenUsage,
+  toolCharges: Receipt["toolCharges"] = [],
+): StoredUsage {
+  const { input, cacheRead, cacheWrite, cacheWriteHour, output, reasoning } = usage;
+  const stored: StoredUsage = [input, cacheRead, cacheWrite, output, reasoning];
+  if (toolCharges.length > 0 || hasMediaParts(usage)) {
+    // Earlier releases read an hour of no tokens as none.
+    stored.push(
+      cacheWriteHour ?? 0,
+      toolCharges.map((
+        { tool, uses, perUseMicroVnd },
+      ): StoredTool => [tool, uses, perUseMicroVnd.toString()]),
+    );
+    if (hasMediaParts(usage)) stored.push(storedParts(usage));
+  } else if (cacheWriteHour !== undefined) stored.push(cacheWriteHour);
+  return stored;
+}
+
+function storedParts(usage: TokenUsage): StoredParts {
+  const { inputAudio = 0, inputImage = 0, outputAudio = 0, outputImage = 0 } = usage;
+  return [inputAudio, inputImage, outputAudio, outputImage];
+}
+
+/** Decodes the tokens of a receipt. */
+function tokenUsage(stored: StoredUsage): TokenUsage {
+  const [input, cacheRead, cacheWrite, output, reasoning, cacheWriteHour = 0] = stored;
+  const [inputAudio = 0, inputImage = 0, outputAudio = 0, outputImage = 0] = stored[7] ?? [];
+  const parts = { inputAudio, inputImage, outputAudio, outputImage };
+  return {
+    input,
+    ...partsWithin(parts, { input, output }),
+    cacheRead,
+    cacheWrite,
+    ...(cacheWriteHour > 0 && { cacheWriteHour }),
+    output,
+    reasoning,
+  };
+}
+
+/**
+ * Decodes the fees of hosted tools.
+ *
+ * @throws {InvariantError} if a tool is unknown or a fee is negative
+ */
+function toolChargesOf(stored: StoredUsage | null): readonly ToolCharge[] {
+  return (stored?.[6] ?? []).map(([name, uses, perUse]) => {
+    const tool = countedTools.find((known) => known === name);
+    invariant(tool !== undefined, `not a hosted tool: ${name}`);
+    const perUseMicroVnd = BigInt(perUse);
+    invariant(uses > 0 && perUseMicroVnd >= 0n, "not a fee");
+    return { tool, uses, perUseMicroVnd };
+  });
+}
 
 /** Most attempts on a receipt; a call never makes more. */
 export const maxReceiptAttempts = 16;

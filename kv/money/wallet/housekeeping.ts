@@ -5,10 +5,9 @@
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Timer } from "../../../core/lib/time/deadlines.ts";
-import { walletWriteAttempts } from "../balances/limits.ts";
+import { type LeaseValue, walletWriteAttempts } from "../balances/leases.ts";
 import { indexReceiptsPerStep } from "./settle/index_queue.ts";
 import { leaseKey } from "../../engine/schema/keys.ts";
-import type { LeaseValue } from "../balances/leases.ts";
 import type { CommitOutcome, InstanceLease } from "./lease/instance_lease.ts";
 import {
   freeMicroVnd,

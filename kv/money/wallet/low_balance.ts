@@ -5,7 +5,7 @@
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { type Account, updateAccount } from "../../people/accounts/accounts.ts";
 import { accountKey, accountOfKey, lowBalanceWatchPrefix } from "../../engine/schema/keys.ts";
-import { addMail } from "../../engine/outbox/mail.ts";
+import { addMail } from "../../engine/outbox/outbox.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 
 /** What the check needs. */

@@ -7,7 +7,7 @@
  */
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId, InstanceId } from "../../../core/lib/ids/ids.ts";
-import { walletWriteAttempts } from "../balances/limits.ts";
+import { type LeaseRow, leaseRow, walletWriteAttempts } from "../balances/leases.ts";
 import { type Batch, listBatches } from "../../engine/store/batches.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import { writeIndex } from "../receipts/index_write.ts";
@@ -20,7 +20,6 @@ import {
   leaseOf,
   leasesPrefix,
 } from "../../engine/schema/keys.ts";
-import { type LeaseRow, leaseRow } from "../balances/leases.ts";
 import { readReceipts } from "../receipts/receipts.ts";
 import { chunkGroups, groupReceipts } from "../receipts/day_sum_group.ts";
 import type { InstanceLeaseRow } from "./lease/instance_lease.ts";

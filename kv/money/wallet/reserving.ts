@@ -12,14 +12,14 @@ import {
 } from "../../../core/billing/reservation_range.ts";
 import { kvCallMs } from "../../engine/store/store_deadlines.ts";
 import {
+  LeaseReservation,
   recheckDelayMs,
   type ReservationQueue,
   type ReservedOnLease,
+  unavailable,
 } from "./lease/reservation_queue.ts";
 import { freeMicroVnd, isOfSmallWallet, type Lease } from "./lease/lease_book.ts";
 import type { Pipeline } from "./settle/pipeline.ts";
-import { unavailable } from "./lease/refusals.ts";
-import { LeaseReservation } from "./lease/reservation.ts";
 import type { Granted, Waiter } from "./settle/transfers.ts";
 import type { Extension, Refusal, ReserveResult } from "./lease/types.ts";
 import { leasedElsewhereMicroVnd, type StoreAccess } from "./settle/wallet_view.ts";

@@ -9,22 +9,18 @@ import type { AccountId, InstanceId } from "../../../core/lib/ids/ids.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { rangeOf, type ReservationAmount } from "../../../core/billing/reservation_range.ts";
 import { retireInstance } from "./reaper.ts";
-import { readBalance } from "./balance.ts";
-import { Charging } from "./charging.ts";
 import type { DebtRules } from "./lease/debt.ts";
 import {
+  Backoff,
   CommitNumbers,
   InstanceLease,
   type InstanceLeaseDeps,
   StoppedError,
 } from "./lease/instance_lease.ts";
-import { ReservationQueue } from "./lease/reservation_queue.ts";
+import { LeaseReservation, ReservationQueue, unavailable } from "./lease/reservation_queue.ts";
 import { Housekeeping } from "./housekeeping.ts";
-import { Backoff } from "./lease/backoff.ts";
 import { Pipeline } from "./settle/pipeline.ts";
-import { unavailable } from "./lease/refusals.ts";
 import { RecentIds } from "./lease/recent_ids.ts";
-import { LeaseReservation } from "./lease/reservation.ts";
 import { Reserving } from "./reserving.ts";
 import type { LaneRules } from "./settle/settlement_lanes.ts";
 import { attachedRows, type Finished } from "./settle/settlements.ts";
@@ -40,6 +36,124 @@ import type {
   WithheldAnswer,
 } from "./lease/types.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { readLeasesOf, walletWriteAttempts } from "../balances/leases.ts";
+import { readWallet } from "../balances/wallets.ts";
+import type { Lease } from "./lease/lease_book.ts";
+import type { Granted } from "./settle/transfers.ts";
+
+// Reads the balance of an account as one instance sees it: wallet row, lease rows of all instances,
+// and its own memory.
+
+/** The view of the instance that asks. */
+export interface BalanceView {
+  readonly kv: KeyValueStore;
+  /** Bounds a store call in time. */
+  readonly bounded: <T>(call: Promise<T>) => Promise<T>;
+  /** Functions, since both change when the instance lease is lost. */
+  readonly instanceId: () => InstanceId;
+  readonly leaseOf: (accountId: AccountId) => Lease | undefined;
+}
+
+/**
+ * Reads wallet, leases and memory until they are consistent, at most `walletWriteAttempts`
+ * times: another instance may change the wallet meanwhile, and a transfer of this one may have
+ * landed before its answer.
+ */
+async function readBalance(view: BalanceView, accountId: AccountId): Promise<Balance> {
+  const { kv, bounded } = view;
+  for (let attempt = 1;; attempt++) {
+    const before = await bounded(readWallet(kv, accountId));
+    const rows = await bounded(readLeasesOf(kv, accountId));
+    // The row of this instance lags behind its calls; its memory does not.
+    const own = view.leaseOf(accountId);
+    const ownId = view.instanceId();
+    const ownRow = rows.find((row) => row.instanceId === ownId);
+    const isToldOfOwn = ownRow?.remainingMicroVnd === own?.rowMicroVnd;
+    const leasedMicroVnd = rows
+      .filter((row) => row.instanceId !== ownId)
+      .reduce((sum, row) => sum + row.remainingMicroVnd, own?.remainingMicroVnd ?? 0n);
+    const reservedMicroVnd = own?.reservedMicroVnd ?? 0n;
+    const { availableMicroVnd, versionstamp } = await bounded(readWallet(kv, accountId));
+    // Every transfer changes the wallet row, so an unchanged row means that wallet and leases are
+    // consistent.
+    const isOneMoment = versionstamp === before.versionstamp && isToldOfOwn;
+    if (!isOneMoment && attempt < walletWriteAttempts) continue;
+    return {
+      availableMicroVnd,
+      leasedMicroVnd,
+      reservedMicroVnd,
+      totalMicroVnd: availableMicroVnd + leasedMicroVnd,
+    };
+  }
+}
+
+// Finds the money for a finished call, beyond its reservation if needed, and queues it for
+// settlement.
+
+/** Turns finished calls into settlements. */
+class Charging {
+  readonly #pipeline: Pipeline;
+  readonly #queue: ReservationQueue;
+  readonly #clock: Clock;
+
+  constructor(pipeline: Pipeline, queue: ReservationQueue, clock: Clock) {
+    this.#pipeline = pipeline;
+    this.#queue = queue;
+    this.#clock = clock;
+  }
+
+  /** Starts with a call that has nothing reserved (any more): it joins the current lease. */
+  begin(finished: Finished): void {
+    finished.lease = this.#pipeline.book.join(finished.accountId);
+    this.admit(finished, 0n);
+  }
+
+  /** Finds the money for a finished call that has `reservedMicroVnd` reserved, then queues it. */
+  admit(finished: Finished, reservedMicroVnd: bigint): void {
+    const { book, transfers, settlements } = this.#pipeline;
+    const { lease, draft: { priceMicroVnd } } = finished;
+    book.touch(lease, this.#clock.nowMs());
+    const missing = priceMicroVnd - reservedMicroVnd;
+    if (missing <= 0n) {
+      book.release(lease, -missing);
+      this.#charge(finished, priceMicroVnd);
+      this.#queue.freed(book, lease, this.#clock.nowMs());
+    } else if (!transfers.hasWaiters(lease.accountId) && book.reserve(lease, missing)) {
+      this.#charge(finished, priceMicroVnd);
+    } else {
+      transfers.wait(lease, {
+        amountMicroVnd: missing,
+        partial: true,
+        cancelled: false,
+        done: (granted) => this.#extended(finished, reservedMicroVnd, granted),
+      });
+    }
+    if (settlements.waiting > 0 || transfers.waiting) this.#pipeline.kick();
+  }
+
+  /** Continues with what the wallet granted beyond the reservation. */
+  #extended(finished: Finished, reservedMicroVnd: bigint, granted: Granted): void {
+    switch (granted.outcome) {
+      case "granted":
+        return this.#charge(finished, reservedMicroVnd + granted.amountMicroVnd);
+      case "refused":
+        // Happens only if the store does not answer. A settlement does not give up: it queues
+        // again.
+        return this.admit(finished, reservedMicroVnd);
+      case "lost":
+        return this.begin(finished);
+      case "stopped":
+        return finished.reject(this.#pipeline.failure);
+    }
+  }
+
+  #charge(finished: Finished, chargeMicroVnd: bigint): void {
+    this.#pipeline.book.charge(finished.lease, chargeMicroVnd);
+    finished.chargeMicroVnd = chargeMicroVnd;
+    this.#pipeline.settlements.add(finished);
+    this.#pipeline.kick();
+  }
+}
 
 /** Finished calls that wait for their commit. Beyond it no new call is admitted, which bounds memory. */
 export const maxUnsettledCalls = 20_000;

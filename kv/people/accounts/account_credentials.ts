@@ -5,8 +5,7 @@
 import { normaliseEmail } from "../../../core/people/accounts/email_address.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { writeAccount } from "./account_writes.ts";
-import type { Account, Identity } from "./accounts.ts";
+import { type Account, type Identity, writeAccount } from "./accounts.ts";
 import {
   accountByEmailKey,
   accountByIdentityKey,

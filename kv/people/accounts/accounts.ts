@@ -9,12 +9,11 @@
  * - Never: moves money, or stores a password or token other than as a hash, or a second factor unsealed.
  */
 import type { Locale } from "../../../core/lib/base/locale.ts";
-import type { AccountRateLimits } from "../../../core/limits/subjects.ts";
+import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
 import { type AccountId, newId } from "../../../core/lib/ids/ids.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import { normaliseEmail } from "../../../core/people/accounts/email_address.ts";
-import { writeAccount } from "./account_writes.ts";
 import {
   accountByEmailKey,
   accountByIdentityKey,
@@ -22,11 +21,35 @@ import {
   accountPasswordKey,
   accountsAfter,
   accountsPrefix,
+  invoiceProfileKey,
+  invoiceSettingsKey,
   lowBalanceWatchKey,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { commitFresh } from "../../engine/store/fresh_row.ts";
+import { type CasStep, commitFresh, compareAndSet } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
+import { bumpKeysEpoch } from "../../engine/control/control.ts";
+import { addAuditLine, type Operator } from "../audit/operator_audit.ts";
+
+// Repeats changes of accounts: check-and-set with pauses, and one error if it keeps failing.
+
+/**
+ * Attempts of a check-and-set on the row of an account, for which only requests of that person
+ * compete.
+ */
+export const accountWriteAttempts = 8;
+
+/**
+ * Repeats a change until it succeeds.
+ *
+ * @throws {GatewayError} `overloaded` if others kept changing the account: the caller may try again
+ * later
+ */
+export async function writeAccount<Result>(step: () => Promise<CasStep<Result>>): Promise<Result> {
+  const outcome = await compareAndSet(step, { attempts: accountWriteAttempts });
+  if (outcome !== "conflict") return outcome.done;
+  throw new GatewayError("overloaded", "The account is being changed by others; try again");
+}
 
 /** An identity at an OpenID provider that belongs to an account. */
 export interface Identity {
@@ -200,4 +223,72 @@ function withoutUndefined(account: { [F in keyof Account]: Account[F] | undefine
   invariant(account.id !== undefined && account.createdAtMs !== undefined, "An account has an id");
   const entries = Object.entries(account).filter(([, value]) => value !== undefined);
   return { ...Object.fromEntries(entries), id: account.id, createdAtMs: account.createdAtMs };
+}
+
+// Blocks accounts: sign-in and API keys stop on all instances within two seconds; the money stays.
+
+/**
+ * Blocks or unblocks an account.
+ *
+ * @returns the changed account; `undefined` if it does not exist or was deleted
+ * @throws {GatewayError} `overloaded` if others kept changing it at the same time
+ */
+export async function setBlocked(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  change: { readonly blocked: boolean; readonly reason: string },
+  act: { readonly operator: Operator; readonly nowMs: number },
+): Promise<Account | undefined> {
+  return await writeAccount<Account | undefined>(async () => {
+    const entry = await kv.get<Account>(accountKey(accountId));
+    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
+    const { blockedAtMs, blockedReason: _, ...rest } = entry.value;
+    const account: Account = change.blocked
+      ? { ...rest, blockedAtMs: blockedAtMs ?? act.nowMs, blockedReason: change.reason }
+      : rest;
+    const operation = bumpKeysEpoch(kv.atomic()).check(entry).set(entry.key, account);
+    addAuditLine(operation, act.operator, {
+      act: change.blocked ? "account_blocked" : "account_unblocked",
+      subject: accountId,
+      detail: change.reason,
+      atMs: act.nowMs,
+    });
+    return (await operation.commit()).ok ? { done: account } : "again";
+  });
+}
+
+// Deletes accounts.
+
+/**
+ * Removes the personal data of an account and keeps its id, which ledger rows and receipts name.
+ * E-mail address, password, identities, preferences and the buyer of invoices are deleted; issued
+ * invoices must be kept by law. The address can be used for a new account at once.
+ */
+export async function forgetPerson(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  nowMs: number,
+): Promise<void> {
+  await writeAccount<void>(async () => {
+    const entry = await kv.get<Account>(accountKey(accountId));
+    const account = entry.value;
+    if (account === null || account.deletedAtMs !== undefined) return { done: undefined };
+    const rest: Account = {
+      id: account.id,
+      createdAtMs: account.createdAtMs,
+      deletedAtMs: nowMs,
+      blockedAtMs: account.blockedAtMs ?? nowMs,
+    };
+    const atomic = bumpKeysEpoch(kv.atomic()).check(entry)
+      .set(entry.key, rest)
+      .delete(accountPasswordKey(accountId))
+      .delete(invoiceProfileKey(accountId))
+      .delete(invoiceSettingsKey(accountId))
+      .delete(lowBalanceWatchKey(accountId));
+    if (account.email !== undefined) atomic.delete(accountByEmailKey(account.email));
+    for (const { issuer, subject } of account.identities ?? []) {
+      atomic.delete(accountByIdentityKey(issuer, subject));
+    }
+    return (await atomic.commit()).ok ? { done: undefined } : "again";
+  });
 }

@@ -4,8 +4,44 @@
  */
 import { hashSecret } from "../../../core/people/accounts/secret_token.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
-import { rateLimitKey } from "../../engine/schema/keys.ts";
+import { accountKey, rateLimitKey } from "../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
+import { bumpKeysEpoch } from "../../engine/control/control.ts";
+import { addAuditLine, type Operator } from "../audit/operator_audit.ts";
+import { type Account, writeAccount } from "./accounts.ts";
+
+// Sets the rate limits of single accounts; they hold on all instances within two seconds.
+
+/**
+ * Replaces the limits of an account.
+ *
+ * @param limits `undefined`: the defaults alone
+ * @returns the changed account; `undefined` if it does not exist or was deleted
+ * @throws {GatewayError} `overloaded` if others kept changing it at the same time
+ */
+export async function setRateLimits(
+  kv: KeyValueStore,
+  accountId: AccountId,
+  limits: AccountRateLimits | undefined,
+  act: { readonly operator: Operator; readonly reason: string; readonly nowMs: number },
+): Promise<Account | undefined> {
+  return await writeAccount<Account | undefined>(async () => {
+    const entry = await kv.get<Account>(accountKey(accountId));
+    if (entry.value === null || entry.value.deletedAtMs !== undefined) return { done: undefined };
+    const { rateLimits: _, ...rest } = entry.value;
+    const account: Account = limits === undefined ? rest : { ...rest, rateLimits: limits };
+    const operation = bumpKeysEpoch(kv.atomic()).check(entry).set(entry.key, account);
+    addAuditLine(operation, act.operator, {
+      act: "rate_limits_changed",
+      subject: accountId,
+      detail: act.reason,
+      atMs: act.nowMs,
+    });
+    return (await operation.commit()).ok ? { done: account } : "again";
+  });
+}
 
 /**
  * Attempts of a check-and-set on a counter; if all fail there is a flood, and the request is

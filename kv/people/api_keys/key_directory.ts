@@ -4,7 +4,7 @@
  */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
-import type { AccountRateLimits } from "../../../core/limits/subjects.ts";
+import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
 import { hashApiKey, isWellFormedApiKey } from "../../../core/people/api_keys/api_key.ts";
 import { getAccount } from "../accounts/accounts.ts";
 import { type ApiKeyRecord, findApiKeyByHash, getApiKey, isUsableSecret } from "./api_keys.ts";

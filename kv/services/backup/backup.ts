@@ -19,10 +19,8 @@ import {
   writeSchemaVersion,
 } from "../../engine/opening/schema_version.ts";
 import type { ReadSnapshot, SnapshotRow } from "../../engine/parts/snapshot.ts";
-import { decodeValue } from "../../engine/parts/stored_value.ts";
-import { decodeKey } from "../../engine/parts/tuple_key.ts";
-import { decodeBackup, encodeBackup } from "./backup_records.ts";
-import { isBackedUp, restoredLifeMs } from "./row_lives.ts";
+import { decodeKey, decodeValue } from "../../engine/parts/tuple_key.ts";
+import { decodeBackup, encodeBackup, isBackedUp, restoredLifeMs } from "./backup_records.ts";
 
 /** Bounds of one commit of a restore, far below those of every engine. */
 const commitRows = 200;

@@ -15,7 +15,7 @@
  */
 import type { IdempotencyKey } from "../../../core/calls/body/idempotency_key.ts";
 import type { AccountId, RequestId, VideoId } from "../../../core/lib/ids/ids.ts";
-import { accountWriteAttempts } from "../../people/accounts/account_writes.ts";
+import { accountWriteAttempts } from "../../people/accounts/accounts.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
 import { callIdempotencyKey, videoIdempotencyKey } from "../../engine/schema/keys.ts";
 import type { RowWriter } from "../../money/wallet/mod.ts";

@@ -2,8 +2,7 @@
  * Counts refused calls by hour, key, model and kind of error, also those of a flood that have no row. Each writer has rows
  * of its own, so it need not read what it writes; a reader adds them up.
  */
-import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
-import { newId } from "../../../core/lib/ids/ids.ts";
+import { type AccountId, type ApiKeyId, newId } from "../../../core/lib/ids/ids.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
 import {
   countErrors,

@@ -13,9 +13,7 @@ import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { catalogDigest, catalogText, readContents } from "./contents.ts";
 import { readVersion } from "./versions.ts";
-import { inForce } from "../../engine/control/catalog_head.ts";
-import { type HeadVersion } from "../../engine/control/catalog_head.ts";
-import { type CatalogHead } from "../../engine/control/catalog_head.ts";
+import { type CatalogHead, type HeadVersion, inForce } from "../../engine/control/catalog_head.ts";
 
 /** Milliseconds of the longest wait of one timer: those of the machine overflow after 24 days. */
 const longestTimerMs = 6 * 3_600_000;

@@ -14,8 +14,7 @@ import type {
   WalletEngine,
 } from "../../money/wallet/mod.ts";
 import type { ApiKeyRecord } from "../../people/api_keys/api_keys.ts";
-import type { LimitRefusal } from "./key_limits.ts";
-import type { KeyLimitBook, LimitedCall } from "./limit_book.ts";
+import type { KeyLimitBook, LimitedCall, LimitRefusal } from "./limit_book.ts";
 
 /** What keeps a call from getting the largest amount of its range. */
 export type AmountBound = "balance" | "key_limit";

@@ -12,8 +12,226 @@ import type { ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { KeyLimits, type KeyReservation, type LimitRefusal } from "./key_limits.ts";
-import { KeySpendings, type LimitedKey, type Periods } from "./key_spending.ts";
+import { invariant } from "../../../core/lib/base/assert.ts";
+import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
+import { netCostMicroVnd, readUsage } from "../../money/ledger/usage.ts";
+import type { ApiKeyRecord } from "../../people/api_keys/api_keys.ts";
+
+// Remembers what each key with limits has spent in a month and on its days (Vietnam time), and reads
+// it again every few seconds, since other instances spend with the same key and refunds arrive.
+
+/** Months of keys whose spending is remembered per instance; bounds the memory. */
+const maxLimitedKeysKept = 10_000;
+
+/** Milliseconds after which the remembered spending of a key is read again. */
+const keySpendingStaleMs = 5_000;
+
+/** What is needed of a key to enforce its limits. */
+export type LimitedKey = Pick<
+  ApiKeyRecord,
+  "id" | "accountId" | "dailyLimitMicroVnd" | "monthlyLimitMicroVnd"
+>;
+
+/** The sum that one key spent in a day or a month, as far as this instance knows. */
+export interface PeriodSum {
+  settledMicroVnd: bigint;
+  reservedMicroVnd: bigint;
+  /** Cost of calls that ended while the store was being read, which the read may have missed. */
+  endedMeanwhileMicroVnd: bigint;
+}
+
+/** The sums of one key: of a month, and of the days on which it spent something. */
+interface Spending {
+  readonly month: PeriodSum;
+  readonly days: Map<string, PeriodSum>;
+  readAtMs: number;
+  reading: Promise<void> | undefined;
+}
+
+/** The sums of the day and month that a call counts in. */
+export interface Periods {
+  readonly day: PeriodSum;
+  readonly month: PeriodSum;
+}
+
+function noSum(): PeriodSum {
+  return { settledMicroVnd: 0n, reservedMicroVnd: 0n, endedMeanwhileMicroVnd: 0n };
+}
+
+function sumOfDay(spending: Spending, day: string): PeriodSum {
+  const known = spending.days.get(day);
+  if (known !== undefined) return known;
+  const sum = noSum();
+  spending.days.set(day, sum);
+  return sum;
+}
+
+function monthOf(day: string): string {
+  return day.slice(0, 7);
+}
+
+/** The spending of all keys with limits that this instance has served. */
+class KeySpendings {
+  readonly #kv: KeyValueStore;
+  readonly #clock: Clock;
+  /** By key and month: a call that began before the turn of a month counts in the month of its start. */
+  readonly #spendings = new Map<string, Spending>();
+
+  constructor(kv: KeyValueStore, clock: Clock) {
+    this.#kv = kv;
+    this.#clock = clock;
+  }
+
+  /** Returns the current sums of the day and month in which a call began. */
+  async periods(key: LimitedKey, startedAtMs: number): Promise<Periods> {
+    const today = vietnamDay(startedAtMs);
+    const spending = await this.#fresh(key, monthOf(today));
+    return { day: sumOfDay(spending, today), month: spending.month };
+  }
+
+  #spending(keyId: ApiKeyId, month: string): Spending {
+    const id = `${keyId} ${month}`;
+    let spending = this.#spendings.get(id);
+    if (spending === undefined) {
+      if (this.#spendings.size >= maxLimitedKeysKept) this.#forgetIdle();
+      spending = { month: noSum(), days: new Map(), readAtMs: -Infinity, reading: undefined };
+      this.#spendings.set(id, spending);
+    }
+    return spending;
+  }
+
+  /** Removes months without running calls, but none that was just read: a call may be about to reserve against it. */
+  #forgetIdle(): void {
+    for (const [id, spending] of this.#spendings) {
+      const isIdle = spending.month.reservedMicroVnd === 0n && spending.reading === undefined;
+      if (isIdle && !this.#isFresh(spending)) this.#spendings.delete(id);
+    }
+  }
+
+  #isFresh({ readAtMs }: Spending): boolean {
+    return this.#clock.monotonicMs() - readAtMs <= keySpendingStaleMs;
+  }
+
+  async #read(key: LimitedKey, month: string, spending: Spending): Promise<void> {
+    const askedAtMs = this.#clock.monotonicMs();
+    const sums = () => [spending.month, ...spending.days.values()];
+    for (const sum of sums()) sum.endedMeanwhileMicroVnd = 0n;
+    const rows = await readUsage(this.#kv, key.accountId, {
+      fromDay: `${month}-01`,
+      toDay: `${month}-31`,
+    });
+    // A call that ended meanwhile may count twice until the next read. Too high a sum delays a call; too low a
+    // sum would let the key exceed its limit.
+    for (const sum of sums()) sum.settledMicroVnd = sum.endedMeanwhileMicroVnd;
+    for (const { keyId, day, usage } of rows) {
+      if (keyId !== key.id) continue;
+      spending.month.settledMicroVnd += netCostMicroVnd(usage);
+      sumOfDay(spending, day).settledMicroVnd += netCostMicroVnd(usage);
+    }
+    spending.readAtMs = askedAtMs;
+  }
+
+  /** Returns up-to-date sums of a month, with at most one read per key and month at a time. */
+  #fresh(key: LimitedKey, month: string): Spending | Promise<Spending> {
+    const spending = this.#spending(key.id, month);
+    if (this.#isFresh(spending)) return spending;
+    spending.reading ??= this.#read(key, month, spending)
+      .finally(() => spending.reading = undefined);
+    return spending.reading.then(() => spending);
+  }
+}
+
+// Enforces the spending limits that the owner of a key sets per day and month (Vietnam time), before
+// a call is admitted.
+//
+// Running calls count with the most they may cost, so many calls at once cannot exceed a limit. The
+// spending of other instances and refunds are read every few seconds: between two reads a key can
+// exceed its limit by what other instances admit. A call counts in the day and month of its start,
+// like its receipt, however late it is admitted or ends; a refund counts in the period of its call.
+
+/** The refusal of a call that a limit of its key does not allow. */
+export interface LimitRefusal {
+  readonly ok: false;
+  readonly reason: "key_limit";
+  readonly period: "day" | "month";
+  readonly limitMicroVnd: bigint;
+  /** Spent and reserved in that period. */
+  readonly spentMicroVnd: bigint;
+  /** The limit would allow the call if no other call had reserved of it, and the call has waited for them. */
+  readonly isHeld?: boolean;
+}
+
+/** What one running call has reserved of the limits of its key. */
+export interface KeyReservation extends Periods {
+  readonly key: LimitedKey;
+  amountMicroVnd: bigint;
+}
+
+/** The reservations of running calls against the limits of their keys. */
+class KeyLimits {
+  /** Reserves an amount, or returns the limit that forbids it. */
+  reserve(
+    key: LimitedKey,
+    { day, month }: Periods,
+    amountMicroVnd: bigint,
+  ): LimitRefusal | undefined {
+    const checks = [
+      ["day", key.dailyLimitMicroVnd, day],
+      ["month", key.monthlyLimitMicroVnd, month],
+    ] as const;
+    for (const [period, limitMicroVnd, { settledMicroVnd, reservedMicroVnd }] of checks) {
+      const spentMicroVnd = settledMicroVnd + reservedMicroVnd;
+      if (limitMicroVnd !== undefined && spentMicroVnd + amountMicroVnd > limitMicroVnd) {
+        return { ok: false, reason: "key_limit", period, limitMicroVnd, spentMicroVnd };
+      }
+    }
+    for (const sum of [day, month]) sum.reservedMicroVnd += amountMicroVnd;
+    return undefined;
+  }
+
+  release({ day, month }: Periods, amountMicroVnd: bigint): void {
+    for (const sum of [day, month]) {
+      sum.reservedMicroVnd -= amountMicroVnd;
+      invariant(sum.reservedMicroVnd >= 0n, "the reserved amount of a key is never negative");
+    }
+  }
+
+  /** Whether the limits would allow an amount if no call had reserved of them, and one has. */
+  isHeld(key: LimitedKey, { day, month }: Periods, amountMicroVnd: bigint): boolean {
+    const fits = (limit: bigint | undefined, { settledMicroVnd }: PeriodSum) =>
+      limit === undefined || settledMicroVnd + amountMicroVnd <= limit;
+    return month.reservedMicroVnd > 0n && fits(key.dailyLimitMicroVnd, day) &&
+      fits(key.monthlyLimitMicroVnd, month);
+  }
+
+  /** Returns how much of `amountMicroVnd` the limits of a key still allow. */
+  roomMicroVnd(
+    { key, day, month }: Pick<KeyReservation, "key" | "day" | "month">,
+    amountMicroVnd: bigint,
+  ): bigint {
+    let room = amountMicroVnd;
+    for (
+      const [limit, { settledMicroVnd, reservedMicroVnd }] of [
+        [key.dailyLimitMicroVnd, day],
+        [key.monthlyLimitMicroVnd, month],
+      ] as const
+    ) {
+      if (limit === undefined) continue;
+      const left = limit - settledMicroVnd - reservedMicroVnd;
+      if (left < room) room = left;
+    }
+    return room;
+  }
+
+  /** Replaces the reservation of a call that ended by its cost. */
+  end(reservation: KeyReservation, costMicroVnd: bigint): void {
+    this.release(reservation, reservation.amountMicroVnd);
+    for (const sum of [reservation.day, reservation.month]) {
+      sum.settledMicroVnd += costMicroVnd;
+      sum.endedMeanwhileMicroVnd += costMicroVnd;
+    }
+  }
+}
 
 /**
  * Milliseconds that a call waits for what other calls have reserved of a limit, if it can begin with less than it

@@ -13,9 +13,8 @@
  */
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Timer } from "../../../core/lib/time/deadlines.ts";
-import type { ProcessRateBook } from "../../../core/limits/rate_book.ts";
+import type { ProcessRateBook, SharedUse } from "../../../core/limits/rate_book.ts";
 import { rateWindowMs } from "../../../core/limits/minute_window.ts";
-import type { SharedUse } from "../../../core/limits/subject_use.ts";
 import { rateUseKey, rateUseOf, rateUsePrefix } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 

@@ -30,7 +30,7 @@ import { addAuditLine, type MovedMoney, type Operator } from "../../people/audit
 import { isOwnAccount, isSamePerson } from "../../people/operators/operator_authority.ts";
 import { type Adjustment, adjustmentOperationId, adjustWallet } from "./wallet_adjustment.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { commitFresh } from "../../engine/store/fresh_row.ts";
+import { commitFresh } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 
 /** An act that waits for approval. */

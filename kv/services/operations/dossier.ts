@@ -13,7 +13,12 @@ import { type BalanceOf, findTarget } from "../../money/payments/bank_assignment
 import { listTopupOrders, orderStatus, type TopupOrder } from "../../money/payments/topups.ts";
 import { accountKey, ledgerPrefix } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { type ActFacts, markOf } from "../../people/operators/act_facts.ts";
+import {
+  type ActFacts,
+  isOwnAccount,
+  isSamePerson,
+  markOf,
+} from "../../people/operators/operator_authority.ts";
 import { type Approval, listApprovals, type PendingAct } from "./approvals.ts";
 import {
   type AuditLine,
@@ -21,7 +26,6 @@ import {
   type MovedMoney,
   type Operator,
 } from "../../people/audit/operator_audit.ts";
-import { isOwnAccount, isSamePerson } from "../../people/operators/operator_authority.ts";
 
 /** What is unusual about an act. */
 export type DossierWarning =

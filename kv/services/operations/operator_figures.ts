@@ -2,7 +2,7 @@
  * Computes the figures of the operator's overview by bounded scans. Rows may change during a scan,
  * so the sums are approximate on a live store.
  */
-import { listBatchRows } from "../../engine/store/whole_kind.ts";
+import { listBatchRows } from "../../engine/store/read_ahead.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { type BankNoticeRow, getBankNotice } from "../../money/payments/bank_notices.ts";
 import {

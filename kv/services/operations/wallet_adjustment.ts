@@ -7,8 +7,7 @@ import { compareAndSet } from "../../engine/store/cas.ts";
 import { accountKey, approvalOfFormKey, ledgerOperationKey } from "../../engine/schema/keys.ts";
 import { credit, debit, type MovementResult } from "../../money/ledger/ledger.ts";
 import { addAuditLine, type MovedMoney, type Operator } from "../../people/audit/operator_audit.ts";
-import { isAsSeen } from "../../people/operators/act_facts.ts";
-import { type Authority, authorize } from "../../people/operators/operator_authority.ts";
+import { type Authority, authorize, isAsSeen } from "../../people/operators/operator_authority.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 
 /** A correction of a wallet: a positive amount is credited, a negative one debited. */
@@ -28,7 +27,7 @@ export interface AdjustmentContext {
   readonly caseId: string;
   readonly authority: Authority;
   readonly balanceOf: BalanceOf;
-  /** The mark of the facts that the operator has seen; see `kv/people/operators/act_facts.ts`. */
+  /** The mark of the facts that the operator has seen; see `kv/people/operators/operator_authority.ts`. */
   readonly seen?: string | undefined;
 }
 

@@ -14,9 +14,9 @@ import {
   rowKinds,
   rowsOfKindPrefix,
 } from "../../engine/schema/keys.ts";
-import { withoutSignUpSecrets } from "../../engine/outbox/mail.ts";
+import { withoutSignUpSecrets } from "../../engine/outbox/outbox.ts";
 import { decodeReceiptPage } from "../../money/receipts/receipt_pages.ts";
-import { wholeKind } from "../../engine/store/whole_kind.ts";
+import { wholeKind } from "../../engine/store/read_ahead.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 
 interface ExportedRecord {

@@ -2,11 +2,11 @@
 import { beforeIdsOf } from "../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
-import { isLedgerLine, linesByTime } from "../../money/ledger/lines_by_time.ts";
+import { isLedgerLine, linesByTime } from "../../money/ledger/ledger.ts";
 import { decodeReceiptPage } from "../../money/receipts/receipt_pages.ts";
 import { receiptPageKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
-import { wholeKind } from "../../engine/store/whole_kind.ts";
+import { wholeKind } from "../../engine/store/read_ahead.ts";
 import { nextDay, type SealedCheckpoint } from "./days/checkpoint_chain.ts";
 import { contentDifferences, DayDigests } from "./days/day_digests.ts";
 import type { Problem } from "./checks/verify_account.ts";

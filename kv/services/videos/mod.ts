@@ -15,7 +15,7 @@ export {
   videoPolls,
   type VideoTaskRow,
 } from "./tasks.ts";
-export { commitStep } from "./transitions.ts";
+export { commitStep } from "./tasks.ts";
 export { verifyVideos } from "./verify.ts";
 export {
   type AskProvider,

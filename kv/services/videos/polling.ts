@@ -7,13 +7,12 @@ import {
   isFinal,
   pollPauseMs,
   type VideoSighting,
+  type VideoTask,
 } from "../../../core/media/video/task.ts";
 import { addToOutbox } from "../../engine/outbox/outbox.ts";
 import { finishClaim, type OutboxClaim, postponeClaim } from "../../engine/outbox/outbox_claims.ts";
 import { type OutboxWork, type OutboxWorld, runDue } from "../../engine/outbox/outbox_worker.ts";
-import type { VideoTask } from "../../../core/media/video/task.ts";
-import { listOverdueVideos, readVideo, type VideoPoll, videoPolls } from "./tasks.ts";
-import { commitStep } from "./transitions.ts";
+import { commitStep, listOverdueVideos, readVideo, type VideoPoll, videoPolls } from "./tasks.ts";
 import type { AtomicWrite } from "../../engine/store/key_value_store.ts";
 
 /**

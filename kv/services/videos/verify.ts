@@ -3,7 +3,7 @@
  * polled again.
  */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { listBatchRows } from "../../engine/store/whole_kind.ts";
+import { listBatchRows } from "../../engine/store/read_ahead.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { isFinal, type VideoTask } from "../../../core/media/video/task.ts";
 import {

@@ -7,7 +7,7 @@ import type { OutlineObject } from "../../../core/lib/json/json.ts";
 import type { RatedCall } from "../../../core/limits/rate_book.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
-import type { LimitRefusal } from "../../../kv/services/limits/key_limits.ts";
+import type { LimitRefusal } from "../../../kv/services/limits/limit_book.ts";
 import { rangeOf, type ReservationRange } from "../../../core/billing/reservation_range.ts";
 import type {
   KeyedReservation,

@@ -22,10 +22,9 @@ import {
   unknownProviderCost,
 } from "../../../core/billing/provider_cost.ts";
 import { errorTable } from "../../../core/lib/errors/errors.ts";
-import { errorName, unforeseen } from "../../../core/lib/base/error_line.ts";
+import { errorName, unforeseen, type Writable } from "../../../core/lib/base/assert.ts";
 import type { RequestId } from "../../../core/lib/ids/ids.ts";
 import type { RatedCall } from "../../../core/limits/rate_book.ts";
-import type { Writable } from "../../../core/lib/base/writable.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { StoreUnavailableError } from "../../../kv/engine/store/store_unavailable.ts";
 import type {
@@ -37,7 +36,7 @@ import type {
 import type { AttemptTiming } from "../../telemetry/telemetry.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { KeyedCall } from "../gateway/keyed_call.ts";
-import { receiptInTime } from "./late_receipt.ts";
+import { receiptInTime } from "./route_result.ts";
 import { ratedTokens } from "./rate_limits.ts";
 
 /** When a call began, and its place in a trace. */

@@ -13,7 +13,7 @@ import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { claimKey, type KeyClaim } from "../../../kv/services/calls/idempotency.ts";
 import { readReceipt } from "../../../kv/money/receipts/receipts.ts";
 import { answerHeaders, requestHeaders } from "../../http/own_headers.ts";
-import { pathOf } from "../../http/path_of.ts";
+import { pathOf } from "../../http/query.ts";
 import { KeyedCall } from "../gateway/keyed_call.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Incoming } from "./incoming.ts";

@@ -5,11 +5,15 @@
 import type { Model } from "../../../core/catalog/catalog.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { RatedCall, RateRefusal } from "../../../core/limits/rate_book.ts";
-import type { RateLimitName, RateScope } from "../../../core/limits/rate_limits.ts";
-import { type RateSources, rateSubjects } from "../../../core/limits/subjects.ts";
-import type { TokenUsage } from "../../../core/billing/tokens/token_usage.ts";
+import {
+  type RateLimitName,
+  type RateScope,
+  type RateSources,
+  rateSubjects,
+} from "../../../core/limits/rate_limits.ts";
+import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
-import { counted } from "../../http/counted.ts";
+import { counted } from "../../http/query.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Incoming } from "./incoming.ts";
 

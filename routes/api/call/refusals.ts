@@ -1,6 +1,6 @@
 /** Leaves a trace of calls that fail without a receipt: a log line, and a row that the customer can find. */
 import { type ErrorStyle, GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
-import { unforeseen } from "../../../core/lib/base/error_line.ts";
+import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { idTimeMs } from "../../../core/lib/ids/ids.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { knownError } from "../../http/error_response.ts";

@@ -1,15 +1,14 @@
 /** The headers of a call: its model, price, cost and tokens, and what conversion dropped. */
-import type { ByteSource } from "../../../core/lib/bytes/byte_source.ts";
+import type { ByteSource } from "../../../core/lib/bytes/byte_parts.ts";
 import { Reply } from "../../../core/net/http1/server/reply.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
-import { billedInputTokens } from "../../../core/billing/tokens/token_usage.ts";
+import { billedInputTokens } from "../../../core/billing/tokens/token_bounds.ts";
 import type { AmountBound } from "../../../kv/services/limits/keyed_wallet.ts";
 import type { ChosenModel } from "./admission.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
 import type { AppliedPrice, Receipt } from "../../../core/billing/usage/receipt.ts";
-import type { WithHeaders } from "../../http/common_headers.ts";
-import { answerHeaders } from "../../http/own_headers.ts";
+import { answerHeaders, type WithHeaders } from "../../http/own_headers.ts";
 
 /** What is known as soon as the call is committed to a route: all that the headers of a stream can have. */
 export interface CallHeadersInput {

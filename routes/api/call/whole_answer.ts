@@ -3,8 +3,14 @@
  * left. As one body it would stay in the server for as long as a client does not read.
  */
 import type { BufferedAnswer } from "../../../core/lib/bytes/answer_budget.ts";
-import { type ByteParts, joined, lengthOf, piecesOf } from "../../../core/lib/bytes/byte_parts.ts";
-import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_source.ts";
+import {
+  type ByteParts,
+  type ByteSink,
+  type ByteSource,
+  joined,
+  lengthOf,
+  piecesOf,
+} from "../../../core/lib/bytes/byte_parts.ts";
 import type { Reply } from "../../../core/net/http1/server/reply.ts";
 import type { Deadline, Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { answerOf } from "./response_headers.ts";

@@ -16,13 +16,15 @@ import {
   type StartedStream,
   type WholeAnswer,
 } from "../../../core/calls/attempts/attempt.ts";
-import { withinOutput } from "../../../core/calls/bounds/chat_bounds.ts";
 import {
+  type ChatBounds,
+  chatBounds,
   initialReservation,
   leastOutputTokens,
   paidLimit,
   paidOutputTokens,
-} from "../../../core/calls/bounds/initial_reservation.ts";
+  withinOutput,
+} from "../../../core/calls/bounds/chat_bounds.ts";
 import { keptForCount } from "../../../core/calls/bounds/prompt_count.ts";
 import { runAttempts } from "../../../core/calls/attempts/attempt_loop.ts";
 import {
@@ -30,20 +32,29 @@ import {
   type ChatExchange,
   startChatExchange,
 } from "../../../core/calls/exchange/chat_exchange.ts";
-import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
-import type { GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
+import {
+  type ChatRequest,
+  continuesTurn,
+  readChatRequest,
+  readCompactRequest,
+} from "../../../core/calls/request/chat_request.ts";
+import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
 import { isLate } from "../../../core/calls/stream/early_stream.ts";
-import { continuesTurn } from "../../../core/calls/request/turn_continuation.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import { localChatRefusal } from "../../../core/calls/exchange/local_refusal.ts";
-import type { Route } from "../../../core/catalog/catalog.ts";
+import type { Catalog, Model, Route } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
 import type { RatedCall } from "../../../core/limits/rate_book.ts";
 import type { AmountBound } from "../../../kv/services/limits/keyed_wallet.ts";
 import type { Reservation } from "../../../kv/money/wallet/mod.ts";
 import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
-import { reserveWithin } from "../call/admission.ts";
+import {
+  chooseModel,
+  refuseFreeChoices,
+  refuseUnseenImages,
+  reserveWithin,
+} from "../call/admission.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { hasIdempotencyKey, knownAnswer } from "../call/idempotency.ts";
 import { type CallStart, startCall } from "../call/call_settlement.ts";
@@ -51,11 +62,138 @@ import { reportResult } from "../call/route_result.ts";
 import { vetUrls } from "../gateway/vetted_urls.ts";
 import { beginRated, expectedOutput, isRateLimited } from "../call/rate_limits.ts";
 import { ChatSettlement } from "./chat_settlement.ts";
-import { checkChat, type CheckedCall } from "./checked_chat.ts";
-import { fetchPeersItems } from "./peers_items.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { CallSearcher, roundPayer } from "./web_search.ts";
-import { admitRequest, type AuthenticatedRequest, type Incoming } from "../call/incoming.ts";
+import { CallSearcher, chooseSearch, roundPayer } from "./web_search.ts";
+import {
+  admitRequest,
+  type AuthenticatedRequest,
+  checkVersion,
+  type Incoming,
+  requireJson,
+} from "../call/incoming.ts";
+import { chatBody } from "../../../core/calls/request/chat_body.ts";
+import { type FetchedUrl, fetchedUrls } from "../../../core/net/remote/fetched_urls.ts";
+import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
+import { withRecentItems } from "../../../core/calls/request/recent_items.ts";
+import { applyPrice } from "../../../core/billing/price.ts";
+import type { AppliedPrice } from "../../../core/billing/usage/receipt.ts";
+import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
+import { requestHeaders } from "../../http/own_headers.ts";
+import type { OutputLimitNotice } from "../call/response_headers.ts";
+import { Buffer } from "node:buffer";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+
+// Reads and checks a chat request, before any money is reserved for it.
+
+/** A chat call that was read and checked. Nothing is reserved for it yet. */
+export interface CheckedCall {
+  readonly call: ChatCall;
+  readonly start: CallStart;
+  readonly principal: Principal;
+  readonly mappedFrom: string | undefined;
+  /** The catalogue of the whole call. */
+  readonly catalog: Catalog;
+  readonly price: AppliedPrice;
+  readonly bounds: ChatBounds;
+  readonly urls: readonly FetchedUrl[];
+  /** Runs the searches of the model, which can run none itself. */
+  readonly searchModel?: Model | undefined;
+  /** Set if the provider gets a lower limit of output than the client's, because no more is paid for. */
+  readonly outputLimit?: OutputLimitNotice | undefined;
+}
+
+/** Parses the body, chooses the model and computes what the call can cost. */
+function checkChat(
+  gateway: Gateway,
+  style: Style,
+  incoming: Incoming,
+  { bytes, principal, start, path, compacts }: {
+    readonly path?: GeminiPath | undefined;
+    /** The conversation is compacted. */
+    readonly compacts?: true | undefined;
+    readonly bytes: Uint8Array;
+    readonly principal: Principal;
+    readonly start: CallStart;
+  },
+): CheckedCall {
+  const { headers } = incoming.request;
+  requireJson(incoming.request);
+  if (style === "messages") checkVersion(headers);
+  const sent = parseJsonBody(bytes);
+  const { recentItems } = gateway;
+  const { body, dropped = [] } = style === "chat" ? chatBody(sent) : {
+    body: style === "responses"
+      ? withRecentItems(recentItems, principal.accountId, sent)
+      : path === undefined
+      ? sent
+      : geminiBody(sent, path),
+  };
+  const read = compacts === true
+    ? readCompactRequest(body.outline)
+    : readChatRequest(style, body.outline);
+  const request = path?.inArray === true ? { ...read, inArray: true } : read;
+  const catalog = gateway.catalog.current;
+  const named = { style, body, name: request.model, principal };
+  const byName = chooseModel(catalog, request.model, "chat", principal);
+  // Who compacts a conversation searches for nothing, whatever tools it names.
+  const { chosen, searchModel } = compacts === true
+    ? { chosen: byName }
+    : chooseSearch(byName, named);
+  const { model, mappedFrom } = incoming.chosen = chosen;
+  if (compacts === true) refuseUncompacted(model);
+  refuseUnseenImages(model, body.outline);
+  const urls = fetchedUrls(body.outline);
+  refuseFreeChoices(model, request, body.outline);
+  const price = applyPrice(model.price);
+  const bounds = chatBounds(request, body, model, price);
+  const call: ChatCall = {
+    request,
+    body,
+    model,
+    requestId: incoming.requestId,
+    nowSeconds: Math.floor(start.startedAtMs / 1000),
+    clientHeader: (name) => headers.get(name) ?? undefined,
+    strict: headers.get(requestHeaders.strict) === "true",
+    dropped,
+    // A client that wants no store sends its items itself.
+    ...(style === "responses" && compacts !== true && body.outline["store"] !== false && {
+      onItem: recentItems.keeper(principal.accountId),
+    }),
+  };
+  return { call, start, principal, mappedFrom, catalog, price, bounds, urls, searchModel };
+}
+
+/** @throws {GatewayError} `not_found` if no provider of the model compacts conversations */
+function refuseUncompacted({ routes }: Model): void {
+  if (routes.some((route) => route.compactsResponses)) return;
+  throw new GatewayError(
+    "not_found",
+    "No provider of this model compacts conversations (a compacted one is sealed by its vendor); let the client " +
+      "summarise the conversation with a call of its own",
+  );
+}
+
+// Fetches items that a Responses request refers to from the threads that keep them.
+
+/** Most items of one request that are fetched: far above the turns of a tool loop. */
+const mostItems = 1_000;
+
+/** Whether a body may have references; without them nothing is parsed twice. */
+function mayRefer(bytes: Uint8Array): boolean {
+  return Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength).includes("item_reference");
+}
+
+/** Keeps the items here that the request refers to and that another serving thread has. */
+export async function fetchPeersItems(
+  { peers, recentItems }: Pick<Gateway, "peers" | "recentItems">,
+  account: AccountId,
+  bytes: Uint8Array,
+): Promise<void> {
+  if (peers === undefined || !mayRefer(bytes)) return;
+  const missing = recentItems.missing(account, parseJsonBody(bytes).outline).slice(0, mostItems);
+  if (missing.length === 0) return;
+  for (const item of await peers.items(account, missing)) recentItems.keep(account, item);
+}
 
 /**
  * Serves one chat call.

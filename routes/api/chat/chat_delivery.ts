@@ -4,11 +4,11 @@ import type { Reply } from "../../../core/net/http1/server/reply.ts";
 import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
 import type { StartedStream, WholeAnswer } from "../../../core/calls/attempts/attempt.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempts/attempt_loop.ts";
-import type { CallControl } from "../../../core/calls/attempts/call_control.ts";
+import type { CallControl } from "../../../core/calls/attempts/route_attempt.ts";
 import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
 import type { FetchedUrl } from "../../../core/net/remote/fetched_urls.ts";
 import { arrivalOf, earlyStream } from "../../../core/calls/stream/early_stream.ts";
-import { ArrayStream } from "../../../core/calls/exchange/array_stream.ts";
+import { ArrayStream } from "../../../core/calls/exchange/gemini_body.ts";
 import type { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
 import {
   meteredStream,
@@ -16,11 +16,11 @@ import {
 } from "../../../core/calls/stream/metered_stream.ts";
 import type { Catalog } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
-import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../core/wire/convert/dialects.ts";
 import type { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { idleMs } from "../../../core/routing/timeouts.ts";
 import { encodeSseEvent, keepAliveComment } from "../../../core/lib/sse/writer.ts";
-import { bytesLeave } from "../../http/bytes_leave.ts";
+import { bytesLeave } from "../../http/query.ts";
 import type { ChatSettlement } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import {

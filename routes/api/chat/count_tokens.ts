@@ -3,7 +3,7 @@
  * counter, else an estimate marked as such.
  */
 import { answerHeaders } from "../../http/own_headers.ts";
-import type { JsonBody } from "../../../core/calls/body/body_form.ts";
+import type { JsonBody } from "../../../core/calls/body/outlined_body.ts";
 import {
   readChatRequest,
   readCountTokensRequest,
@@ -15,7 +15,7 @@ import { convertRequest } from "../../../core/wire/convert/convert.ts";
 import { chooseModel } from "../call/admission.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { admitRequest, checkVersion, type Incoming, requireJson } from "../call/incoming.ts";
-import { fetchPeersItems } from "./peers_items.ts";
+import { fetchPeersItems } from "./chat.ts";
 import { countAtProvider, type CountCall } from "./provider_count.ts";
 
 /** Counts the tokens of a Messages request. */

@@ -1,6 +1,5 @@
 /** Asks the provider of a route to count the tokens of a prompt, which costs nothing. */
-import { maxErrorBodyBytes } from "../../../core/net/transport/read_whole.ts";
-import { readWhole } from "../../../core/net/transport/read_whole.ts";
+import { maxErrorBodyBytes, readWhole } from "../../../core/net/transport/read_whole.ts";
 import { fetchedUrls } from "../../../core/net/remote/fetched_urls.ts";
 import type { JsonBody } from "../../../core/calls/body/json_body.ts";
 import {

@@ -35,7 +35,7 @@ import type { ChosenModel } from "../call/admission.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Incoming } from "../call/incoming.ts";
 import { traceFailure } from "../call/refusals.ts";
-import { pauseMs } from "./wallet_bound.ts";
+import { pauseMs } from "./chat_settlement.ts";
 
 /** A chat request whose model was chosen by its name. */
 interface NamedRequest {

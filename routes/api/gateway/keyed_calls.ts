@@ -1,8 +1,27 @@
 /** The idempotency keys under which calls run in this process, and the answers that are kept for their repeats. */
-import { ReplayedAnswers } from "../../../core/calls/replay/replayed_answers.ts";
+import {
+  type ReplayedAnswer,
+  ReplayedAnswers,
+} from "../../../core/calls/replay/replayed_answers.ts";
 import type { ByteBounds } from "../../../core/lib/bytes/byte_budget.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { maxCallMs } from "../../../core/lib/base/limits.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import type { JsonObject } from "../../../core/lib/json/json.ts";
+
+// The other threads of this process that serve calls, as one of them sees them.
+
+/** Questions to the other threads. */
+export interface Peers {
+  /** The metrics of all threads, in the Prometheus text format. */
+  metrics(): Promise<string>;
+  /** Finds an answer that another thread keeps for repeats. */
+  replayed(id: string): Promise<ReplayedAnswer | undefined>;
+  /** Waits for the call that another thread runs under an idempotency key; false if none does, or it takes too long. */
+  finished(id: string): Promise<boolean>;
+  /** Finds items of Responses answers that other threads keep. */
+  items(account: AccountId, ids: readonly string[]): Promise<readonly JsonObject[]>;
+}
 
 /** Most calls with one key that wait for the first; SDKs repeat two or three times. */
 const waitingPerKey = 4;

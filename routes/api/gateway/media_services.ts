@@ -3,17 +3,18 @@ import type { FetchDocument } from "../../../core/calls/request/remote_documents
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import {
+  documentMediaTypes,
   fetchRemoteMedia,
   type GuardedFetchWorld,
+  imageMediaTypes,
 } from "../../../core/net/remote/guarded_fetch.ts";
 import type { Resolve } from "../../../core/net/remote/guarded_connect.ts";
 import { PublicNames } from "../../../core/net/remote/public_names.ts";
-import { documentMediaTypes, imageMediaTypes } from "../../../core/net/remote/sniff.ts";
-import type { UpstreamBodyTools } from "../../../core/media/base/upstream_body.ts";
+import type { UpstreamBodyTools } from "../../../core/media/base/exchange.ts";
 import { createHttp1Transport } from "../../../core/net/http1/transport.ts";
 import type { Connect } from "../../../core/net/transport/connection.ts";
-import { createWakeUp, type WakeUp } from "../../../kv/engine/outbox/outbox_wake_up.ts";
-import { guardedConnect, resolveWithDeno } from "../../upstream/guarded_connect.ts";
+import { createWakeUp, type WakeUp } from "../../../kv/engine/outbox/outbox_worker.ts";
+import { guardedConnect, resolveWithDeno } from "../../upstream/deno_connect.ts";
 
 /** The services of media calls. */
 export interface MediaServices {

@@ -3,7 +3,7 @@
  * stopped answering. One at a time, since many may be of one wallet.
  */
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
-import { errorName } from "../../../core/lib/base/error_line.ts";
+import { errorName } from "../../../core/lib/base/assert.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { refundCall } from "../../../kv/money/ledger/refunds.ts";

@@ -9,14 +9,122 @@
  * - Never: repeats a key that came in a query, in a log or an error.
  */
 import type { Context } from "hono";
-import type { GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
+import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { Reply } from "../../../core/net/http1/server/reply.ts";
 import { serveChat } from "../chat/chat.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import type { Incoming } from "../call/incoming.ts";
-import { serveGeminiCount } from "./count_tokens.ts";
-import { serveGeminiModel, serveGeminiModels } from "./models.ts";
+import { admitRequest, type Incoming, requireJson } from "../call/incoming.ts";
+import { readChatRequest } from "../../../core/calls/request/chat_request.ts";
+import { type JsonBody, withValue } from "../../../core/calls/body/outlined_body.ts";
+import { parseJsonBody } from "../../../core/calls/body/json_body.ts";
+import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
+import { chooseModel } from "../call/admission.ts";
+import { estimateAnswer, estimateConverted } from "../chat/count_tokens.ts";
+import { countAtProvider } from "../chat/provider_count.ts";
+import type { Model } from "../../../core/catalog/catalog.ts";
+import { wrongParameter } from "../../http/query.ts";
+
+// POST /v1beta/models/{model}:countTokens, free of charge: the count of the provider if it has a counter, else an
+// estimate marked as such.
+
+/** Serves one count. */
+async function serveGeminiCount(
+  gateway: Gateway,
+  incoming: Incoming,
+  name: string,
+): Promise<Response> {
+  const { body: bytes, principal } = await admitRequest(gateway, incoming, { charging: "free" });
+  requireJson(incoming.request);
+  const catalog = gateway.catalog.current;
+  const { model } = incoming.chosen = chooseModel(catalog, name, "chat", principal);
+  const body = geminiBody(counted(parseJsonBody(bytes)), {
+    model: name,
+    stream: false,
+    inArray: false,
+  });
+  readChatRequest("gemini", body.value);
+  const { headers } = incoming.request;
+  const counts = await countAtProvider(gateway, {
+    style: "gemini",
+    model,
+    body,
+    headers,
+    clientModel: name,
+  });
+  if (counts !== undefined) return Response.json({ totalTokens: counts });
+  return estimateAnswer({ totalTokens: await estimateConverted("gemini", body) });
+}
+
+/** Returns the request to count: the contents alone, or a whole request inside the body. */
+function counted(sent: JsonBody): JsonBody {
+  const whole = sent.value["generateContentRequest"] ?? sent.value["generate_content_request"];
+  if (whole === undefined) return sent;
+  if (!isJsonObject(whole)) {
+    const param = "generateContentRequest";
+    throw new GatewayError("invalid_request", `${param}: must be an object`, { param });
+  }
+  const { model: _, ...rest } = whole;
+  return withValue(sent, rest);
+}
+
+// GET /v1beta/models and /v1beta/models/{id}: the chat models in the shape of the Gemini style.
+
+/** Most models of one page, as at the vendor, and the default. */
+const mostModels = 1000;
+
+function modelObject(name: string, model: Model): JsonObject {
+  return {
+    name: `models/${name}`,
+    version: "1",
+    displayName: name === model.id ? model.displayName : `${model.displayName} (${name})`,
+    inputTokenLimit: model.contextWindow,
+    outputTokenLimit: model.maxOutputTokens,
+    supportedGenerationMethods: ["generateContent", "countTokens"],
+  };
+}
+
+async function chatModels(gateway: Gateway, incoming: Incoming): Promise<readonly Model[]> {
+  const { principal: { allowedModels } } = await admitRequest(gateway, incoming);
+  return gateway.catalog.current.models.filter(({ id, kind }) =>
+    kind === "chat" && allowedModels?.has(id) !== false
+  );
+}
+
+/** Lists chat models and their aliases, in pages if `pageSize` is given. */
+export async function serveGeminiModels(gateway: Gateway, incoming: Incoming): Promise<Response> {
+  const models = await chatModels(gateway, incoming);
+  const listed = models.flatMap((model) =>
+    [model.id, ...model.aliases].map((name) => modelObject(name, model))
+  );
+  const { searchParams } = new URL(incoming.request.url);
+  const asked = searchParams.get("pageSize") ?? String(mostModels);
+  if (!/^[1-9]\d{0,5}$/.test(asked)) throw wrongParameter("pageSize", "must be a whole number");
+  const size = Math.min(Number(asked), mostModels);
+  const token = searchParams.get("pageToken") || "0";
+  if (!/^\d{1,6}$/.test(token)) throw wrongParameter("pageToken", "is not one of this list");
+  const from = Number(token);
+  const end = from + size;
+  return Response.json({
+    models: listed.slice(from, end),
+    ...(end < listed.length ? { nextPageToken: String(end) } : {}),
+  });
+}
+
+/** Shows one chat model. */
+export async function serveGeminiModel(
+  gateway: Gateway,
+  incoming: Incoming,
+  context: Context,
+): Promise<Response> {
+  const models = await chatModels(gateway, incoming);
+  const name = context.req.param("id") ?? "";
+  const found = gateway.catalog.current.find(name);
+  if (found === undefined || !models.includes(found)) {
+    throw new GatewayError("model_not_found", "There is no such model");
+  }
+  return Response.json(modelObject(name, found));
+}
 
 type Serve = (gateway: Gateway, incoming: Incoming, context: Context) => Promise<Reply | Response>;
 

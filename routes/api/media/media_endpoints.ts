@@ -8,7 +8,7 @@
  */
 import type { Reply } from "../../../core/net/http1/server/reply.ts";
 import type { Context } from "hono";
-import { loadedOnce } from "../../../core/lib/base/loaded_once.ts";
+import { loadedOnce } from "../../../core/lib/base/assert.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Incoming } from "../call/incoming.ts";
 

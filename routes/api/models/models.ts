@@ -13,9 +13,8 @@ import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { countedTools, defaultMostUses } from "../../../core/billing/usage/hosted_tools.ts";
 import type { TierPrices } from "../../../core/billing/service_tiers.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
-import { listFigure } from "../../../core/billing/money/micro_vnd.ts";
+import { listFigure, microVndOf, type WrittenVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { type CataloguePrice, toolPricesOf } from "../../../core/billing/price.ts";
-import { microVndOf, type WrittenVnd } from "../../../core/billing/money/written_vnd.ts";
 import type { HttpRequest } from "../../http/body/http_request.ts";
 import { rowLimit, wrongParameter } from "../../http/query.ts";
 

@@ -2,6 +2,19 @@
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { Visitor } from "../page/visitor.ts";
 
+// The support address in sentences that ask people to write to it.
+
+/** A sentence that ends with the support address; nothing if the operator has configured none. */
+export function AskSupport({ visitor, children }: { visitor: Visitor; children: Child }) {
+  const { support } = visitor;
+  if (support === undefined) return null;
+  return (
+    <>
+      {children} <a href={support.href}>{support.text}</a>.
+    </>
+  );
+}
+
 /** The hidden field with the CSRF token, without which no form is accepted but that of preferences. */
 export function CsrfField({ visitor }: { visitor: Visitor }) {
   if (visitor.csrfToken === undefined) return null;

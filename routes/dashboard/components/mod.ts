@@ -12,4 +12,4 @@ export * from "./chart.tsx";
 export * from "./data_table.tsx";
 export * from "./form.tsx";
 export * from "../page/icons.tsx";
-export * from "./support.tsx";
+export * from "./form.tsx";

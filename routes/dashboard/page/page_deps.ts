@@ -1,9 +1,8 @@
 /** What every page needs of the gateway. */
 import type { SpendGranted } from "../../../core/trade/credits/pots.ts";
-import type { SupportContact } from "../../../core/config/support.ts";
+import type { SupportContact } from "../../../core/config/config_variables.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-
 import type { SuppliedPages } from "./supplied_pages.ts";
 
 /** What is needed to identify the visitor. Every page gets at least this. */

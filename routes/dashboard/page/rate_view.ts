@@ -1,8 +1,13 @@
 /** Finds the rate limits of an account and its keys, with what is used of them now, for pages. */
 import type { Model } from "../../../core/catalog/catalog.ts";
 import type { RateBook } from "../../../core/limits/rate_book.ts";
-import type { RateLimitName, RateScope, RateSubject } from "../../../core/limits/rate_limits.ts";
-import { type DefaultRateLimits, rateSubjects } from "../../../core/limits/subjects.ts";
+import {
+  type DefaultRateLimits,
+  type RateLimitName,
+  type RateScope,
+  type RateSubject,
+  rateSubjects,
+} from "../../../core/limits/rate_limits.ts";
 import type { Account } from "../../../kv/people/accounts/accounts.ts";
 import type { ApiKeyRecord } from "../../../kv/people/api_keys/api_keys.ts";
 

@@ -2,7 +2,7 @@
 import type { Announcement } from "../../../kv/people/operators/announcements.ts";
 import type { Account } from "../../../kv/people/accounts/accounts.ts";
 import type { Session } from "../../../core/people/accounts/session_rules.ts";
-import type { SupportContact } from "../../../core/config/support.ts";
+import type { SupportContact } from "../../../core/config/config_variables.ts";
 import type { Navigation, NavigationEntry, PageLink } from "./navigation.ts";
 import type { Locale } from "../text/i18n.ts";
 import type { SuppliedName } from "./supplied_pages.ts";

@@ -1,9 +1,8 @@
 /** The prices of a model as lines of text, for the page of models. */
 import { formatDecimal } from "../../../core/billing/money/display.ts";
 import { type CountedTool, countedTools } from "../../../core/billing/usage/hosted_tools.ts";
-import { listFigure } from "../../../core/billing/money/micro_vnd.ts";
+import { listFigure, microVndOf, type WrittenVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { type CataloguePrice, toolPricesOf } from "../../../core/billing/price.ts";
-import { microVndOf, type WrittenVnd } from "../../../core/billing/money/written_vnd.ts";
 import { formatCount, formatMoney } from "./format.ts";
 import { defineTexts, type Locale } from "./i18n.ts";
 

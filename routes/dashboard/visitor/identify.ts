@@ -13,14 +13,104 @@ import type { Context, MiddlewareHandler } from "hono";
 import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret_token.ts";
 import { getAccount } from "../../../kv/people/accounts/accounts.ts";
 import { closeSession, findSession } from "../../../kv/people/accounts/sessions.ts";
-import { type Cookies, createCookies, readPreference } from "./cookies.ts";
-import { maskCsrfToken, sameCsrfToken } from "./csrf_token.ts";
+import {
+  type Cookies,
+  createCookies,
+  maskCsrfToken,
+  readPreference,
+  sameCsrfToken,
+} from "./cookies.ts";
 import type { PageDeps } from "../page/page_deps.ts";
 import { parseForm } from "../page/form_data.ts";
 import { segmentAt } from "../page/navigation.ts";
 import { acceptedLocale, parseLocale } from "../text/i18n.ts";
-import { Announcements, isShown } from "./announcements.ts";
 import { type DashboardEnv, type SignedIn, type Theme, themes } from "../page/visitor.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import {
+  type Announcement,
+  listAnnouncements,
+} from "../../../kv/people/operators/announcements.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+
+// The announcements that pages show: read at most once per ten seconds, however many pages are asked for.
+
+/** Milliseconds between two readings. */
+const announcementsCacheMs = 10_000;
+
+/** Milliseconds before its beginning from which planned maintenance is shown on every page: three days. */
+const shownBeforeMs = 3 * 24 * 3_600_000;
+
+/** Whether every page shows an announcement. */
+function isShown({ startsAtMs, endedAtMs }: Announcement, nowMs: number): boolean {
+  return endedAtMs === undefined && startsAtMs - shownBeforeMs <= nowMs;
+}
+
+/** Reads announcements for pages. */
+class Announcements {
+  readonly #deps: { readonly kv: KeyValueStore; readonly clock: Clock };
+  #readAtMs = -Infinity;
+  #reading: Promise<void> = Promise.resolve();
+  #list: readonly Announcement[] = [];
+
+  constructor(deps: { readonly kv: KeyValueStore; readonly clock: Clock }) {
+    this.#deps = deps;
+  }
+
+  /** The latest announcements, newest first; those of the last reading while the store fails. */
+  async latest(): Promise<readonly Announcement[]> {
+    const nowMs = this.#deps.clock.monotonicMs();
+    if (nowMs - this.#readAtMs > announcementsCacheMs) {
+      this.#readAtMs = nowMs;
+      this.#reading = this.#read();
+    }
+    await this.#reading;
+    return this.#list;
+  }
+
+  async #read(): Promise<void> {
+    try {
+      this.#list = await listAnnouncements(this.#deps.kv);
+    } catch {
+      // A page without announcements is better than none; what it needs of the store fails by itself.
+    }
+  }
+}
+
+// The security headers of pages.
+
+/**
+ * Scripts and styles come from the gateway's own files only, nothing inline; no frames; forms go nowhere else. `data:`
+ * images are the small icons in the style sheet and what the playground's models draw; `blob:` is their speech.
+ */
+const contentSecurityPolicy = [
+  "default-src 'none'",
+  "script-src 'self'",
+  "style-src 'self'",
+  "img-src 'self' data:",
+  "media-src 'self' blob:",
+  "connect-src 'self'",
+  "form-action 'self'",
+  "frame-ancestors 'none'",
+  "base-uri 'none'",
+].join("; ");
+
+/** Adds the security headers to every page. */
+export function securityHeaders(baseUrl: string): MiddlewareHandler<DashboardEnv> {
+  const https = baseUrl.startsWith("https:");
+  return async (c, next) => {
+    await next();
+    const { headers } = c.res;
+    headers.set("content-security-policy", contentSecurityPolicy);
+    headers.set("x-content-type-options", "nosniff");
+    headers.set("x-frame-options", "DENY");
+    headers.set("referrer-policy", "same-origin");
+    headers.set("cross-origin-opener-policy", "same-origin");
+    headers.set("permissions-policy", "camera=(), geolocation=(), microphone=(), payment=()");
+    if (https) headers.set("strict-transport-security", "max-age=31536000");
+    if (!headers.has("cache-control")) headers.set("cache-control", "no-store");
+    headers.append("vary", "accept-language, cookie");
+  };
+}
 
 function parseTheme(text: string | undefined): Theme {
   return themes.find((theme) => theme === text) ?? "auto";

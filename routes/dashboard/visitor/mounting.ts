@@ -3,8 +3,8 @@
  * they are loaded with the first request that can be for a page: the start imports this file without them.
  */
 import type { Hono } from "hono";
-import { loadedOnce } from "../../../core/lib/base/loaded_once.ts";
-import { pathOf } from "../../http/path_of.ts";
+import { loadedOnce } from "../../../core/lib/base/assert.ts";
+import { pathOf } from "../../http/query.ts";
 import { segmentAt } from "../page/navigation.ts";
 import { servedPaths } from "../page/page.ts";
 

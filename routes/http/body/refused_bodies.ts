@@ -7,8 +7,7 @@
 import type { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { addressBlock } from "../../../core/net/addresses/ip_address.ts";
 import type { HttpRequest } from "./http_request.ts";
-import { piecesOf } from "./body_pieces.ts";
-import { discardRequestBody } from "./discard_body.ts";
+import { discardRequestBody, piecesOf } from "./body_pieces.ts";
 
 /**
  * Bodies of one address (IPv6: of one /64) that are discarded at the same time: a program with a wrong key sends

@@ -8,10 +8,10 @@
  * - Never: answers without the operator's key.
  */
 import { ambiguousNumbers } from "../../../core/billing/money/read_amount.ts";
-import { type Context, type Handler, Hono } from "hono";
+import { type Context, type Handler, Hono, type Next } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
-import { loadedOnce } from "../../../core/lib/base/loaded_once.ts";
+import { loadedOnce } from "../../../core/lib/base/assert.ts";
 import { newId } from "../../../core/lib/ids/ids.ts";
 import { maxSwitchReasonChars } from "../../../kv/engine/control/control.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
@@ -24,12 +24,32 @@ import {
   switchRoute,
 } from "../../../kv/people/operators/switches.ts";
 import { vietnamDay } from "../../../core/lib/time/vietnam_time.ts";
-import { maintenanceBody } from "../../http/maintenance_body.ts";
-import { errorResponse } from "../../http/error_response.ts";
+import { errorResponse, maintenanceBody } from "../../http/error_response.ts";
 import { readRequestBody } from "../../http/body/request_body.ts";
 import { boundedRange, requireRange } from "../../usage_api/range.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
-import { requireOperatorKey } from "./require_key.ts";
+import { sameSecret } from "../../../core/lib/hash/sha256.ts";
+
+// The guard of paths that need the operator's key.
+
+/**
+ * Admits only requests with the operator's key as `Authorization: Bearer`. Without a sent or a configured key the path
+ * does not exist.
+ */
+export function requireOperatorKey(
+  { config, clock }: Pick<Gateway, "config" | "clock">,
+): (context: Context, next: Next) => Promise<Response | undefined> {
+  return async (context, next) => {
+    const sent = /^bearer +(\S+)$/i.exec(context.req.header("authorization") ?? "")?.[1];
+    if (config.operatorKey === undefined || sent === undefined) return context.notFound();
+    if (!await sameSecret(sent, config.operatorKey)) {
+      const error = new GatewayError("invalid_api_key", "The operator key is wrong");
+      return errorResponse(error, "chat", newId("request", clock.nowMs()));
+    }
+    await next();
+    return undefined;
+  };
+}
 
 /** Bytes of a body sent to the operators' API: a reason and a message. */
 export const maxOperatorBodyBytes = 16 * 1024;

@@ -20,13 +20,13 @@ import {
   catalogState,
   type ChangeResult,
   changesOfVersion,
+  editingOf,
+  effectiveMomentMs,
   previewCatalog,
   rollBackCatalog,
+  versionJson,
   withdrawCatalog,
 } from "../catalog/editing.ts";
-import { editingOf } from "../catalog/editing_of.ts";
-import { effectiveMomentMs } from "../catalog/moment.ts";
-import { versionJson } from "../catalog/version_json.ts";
 
 const reason = z.string().min(1).max(maxCatalogReasonChars);
 const moment = z.string().optional();

@@ -13,21 +13,23 @@ import { defined } from "../../../core/lib/base/defined.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { catalogDigest, catalogText } from "../../../kv/services/catalog/contents.ts";
-import { isPassedOver, seedCatalog } from "../../../kv/services/catalog/seed.ts";
 import {
   addVersion,
   type CatalogChangeResult,
+  type CatalogVersion,
   declineFile,
+  isPassedOver,
   readHead,
   readVersion,
   readVersionContents,
   rollBack,
+  seedCatalog,
   withdrawScheduled,
 } from "../../../kv/services/catalog/versions.ts";
-import { inForce } from "../../../kv/engine/control/catalog_head.ts";
-import { type CatalogHead } from "../../../kv/engine/control/catalog_head.ts";
+import { type CatalogHead, inForce } from "../../../kv/engine/control/catalog_head.ts";
 import type { Actor } from "../../../kv/people/audit/operator_audit.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import type { Gateway } from "../../api/gateway/gateway.ts";
 
 /** What editing needs of the gateway. */
 export interface CatalogEditing {
@@ -188,4 +190,53 @@ export async function changesOfVersion(
   if (row.parent === undefined) return [];
   const before = await readVersionContents(kv, row.parent);
   return isObject(before) ? catalogChanges(before, after) : undefined;
+}
+
+// Connects editing with a running gateway.
+
+/** Returns what editing needs of a running gateway. */
+export function editingOf({ kv, clock, catalog, config, control }: Gateway): CatalogEditing {
+  return {
+    kv,
+    clock,
+    read: catalog.read,
+    fileContents: config.fileContents,
+    refresh: () => control.refresh(),
+  };
+}
+
+// Reads the moment from which a change is in force.
+
+/** Milliseconds ahead of now that a moment may be: price lists are announced months before, not years. */
+const furthestMs = 366 * 24 * 3_600_000;
+
+/**
+ * Reads a time with its zone, such as `2026-12-01T00:00:00+07:00`.
+ *
+ * @returns undefined if it is none, or further ahead than a year
+ */
+export function effectiveMomentMs(text: string, nowMs: number): number | undefined {
+  if (!/^\d{4}-\d{2}-\d{2}T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,3})?)?(?:Z|[+-]\d{2}:\d{2})$/.test(text)) {
+    return undefined;
+  }
+  const ms = Date.parse(text);
+  return Number.isNaN(ms) || ms > nowMs + furthestMs ? undefined : ms;
+}
+
+// Writes a version of the catalogue for programs.
+
+/** The row of a version, without its contents. */
+export function versionJson(
+  { version, author, reason, createdAtMs, effectiveFromMs, parent, rollbackTo, digest }:
+    CatalogVersion,
+) {
+  return {
+    version,
+    author,
+    reason,
+    created_at: new Date(createdAtMs).toISOString(),
+    effective_from: new Date(effectiveFromMs).toISOString(),
+    ...defined({ parent, rollback_to: rollbackTo }),
+    digest,
+  };
 }

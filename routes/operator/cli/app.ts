@@ -7,17 +7,14 @@ import { z } from "zod";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { commandLine } from "../../../kv/people/audit/operator_audit.ts";
 import { setMaintenance } from "../../../kv/people/operators/switches.ts";
-import { maintenanceBody } from "../../http/maintenance_body.ts";
-import { addAccountRoutes, addCreditRoute } from "./commands/accounts.ts";
+import { maintenanceBody } from "../../http/error_response.ts";
+import { addAccountRoutes, addCreditRoute, addKeyRoutes } from "./commands/accounts.ts";
 import type { AdminDeps } from "./commands/admin_deps.ts";
 import { addBackupRoutes } from "./commands/backups.ts";
-import { addBookRoutes } from "./commands/books.ts";
+import { addBookRoutes, addCostRoutes } from "./commands/books.ts";
 import { addCampaignRoutes } from "./commands/campaigns.ts";
 import { addCatalogRoutes } from "./commands/catalog.ts";
-import { addCostRoutes } from "./commands/costs.ts";
-import { addKeyRoutes } from "./commands/keys.ts";
-import { addNoticeRoutes } from "./commands/notices.ts";
-import { addOutboxRoutes } from "./commands/outbox.ts";
+import { addNoticeRoutes, addOutboxRoutes } from "./commands/outbox.ts";
 
 /** Builds the app. It has no authentication of its own: access to its socket is access to the store. */
 export function createAdminApp(deps: AdminDeps): Hono {

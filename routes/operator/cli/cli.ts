@@ -12,15 +12,14 @@ import { ambiguousNumbers } from "../../../core/billing/money/read_amount.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { readCatalogIn } from "../../../core/config/catalog_reading.ts";
-import { errorLine } from "../../../core/lib/base/error_line.ts";
+import { errorLine } from "../../../core/lib/base/assert.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { openControl } from "../../../kv/engine/control/control.ts";
 import { reapExpiredInstances } from "../../../kv/money/wallet/reaper.ts";
 import { prepareStore } from "../../../kv/engine/opening/schema_version.ts";
 import { openStore } from "../../../kv/engine/opening/store.ts";
 import { openWalletEngine } from "../../../kv/money/wallet/mod.ts";
-import { openOwnersCatalog } from "../../process/catalog_opening.ts";
-import { loadMasterKeys } from "../../process/master_keys.ts";
+import { loadMasterKeys, openOwnersCatalog } from "../../process/catalog_opening.ts";
 import { createAdminApp } from "./app.ts";
 import {
   backUpHere,
@@ -29,8 +28,7 @@ import {
   restoreHere,
   saveBackup,
 } from "./commands/backups.ts";
-import { readAdminCommand } from "./command.ts";
-import { type AdminRequest, adminUsage } from "./command_forms.ts";
+import { type AdminRequest, adminUsage, readAdminCommand } from "./command_forms.ts";
 import { type AdminCall, adminSocketPath, callAdminSocket } from "./socket.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 

@@ -10,7 +10,7 @@ import type { Hono, MiddlewareHandler } from "hono";
 import { navigationOf } from "../../dashboard/page/navigation.ts";
 import { type PageDeclaration, servedPaths } from "../../dashboard/page/page.ts";
 import type { DashboardEnv } from "../../dashboard/page/visitor.ts";
-import { accountsPages } from "./accounts/accounts.ts";
+import { accountsPages } from "./accounts/account_acts.ts";
 import { announcementPages } from "./service/announcements.tsx";
 import { approvalPages } from "./review/approvals.tsx";
 import { auditPages } from "./review/audit_log.tsx";
@@ -18,17 +18,16 @@ import { campaignPages } from "./campaigns/campaigns.tsx";
 import { callPages } from "./calls/calls.tsx";
 import { cataloguePages } from "./catalogue/catalogue.tsx";
 import { claimsPages } from "./claims/claims.tsx";
-import type { OperatorDeps } from "./base/deps.ts";
+import type { OperatorDeps, OperatorPage } from "./base/frame.tsx";
 import { createOperatorGate } from "./base/gate.tsx";
 import { marginPages } from "./margins/mod.ts";
-import { operatorInvoicePages } from "./invoices/invoices.ts";
+import { operatorInvoicePages } from "./invoices/invoice_queue.tsx";
 import { overviewPages } from "./overview/overview.tsx";
-import type { OperatorPage } from "./base/page.ts";
 import { bankPages } from "./payments/bank.tsx";
 import { reviewPages } from "./review/review.tsx";
 import { servicePages } from "./service/service.tsx";
 
-export type { OperatorDeps } from "./base/deps.ts";
+export type { OperatorDeps } from "./base/frame.tsx";
 
 /** The pages, in the order of the navigation. A page that is not listed here is not served. */
 const pages: readonly OperatorPage[] = [

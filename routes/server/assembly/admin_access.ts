@@ -1,7 +1,6 @@
 /** Opens the socket of the administrator's commands. */
 import { defined } from "../../../core/lib/base/defined.ts";
-import { errorLine } from "../../../core/lib/base/error_line.ts";
-import { loadedOnce } from "../../../core/lib/base/loaded_once.ts";
+import { errorLine, loadedOnce } from "../../../core/lib/base/assert.ts";
 import type { AdminDeps } from "../../operator/cli/commands/admin_deps.ts";
 import { adminSocketPath, serveAdminSocket } from "../../operator/cli/socket.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
@@ -25,8 +24,8 @@ export async function openAdmin(
     const app = loadedOnce(async () => {
       const [{ createAdminApp }, { storeReadings }, { editingOf }] = await Promise.all([
         import("../../operator/cli/app.ts"),
-        import("../../operator/cli/commands/store_readings.ts"),
-        import("../../operator/catalog/editing_of.ts"),
+        import("../../operator/cli/commands/admin_deps.ts"),
+        import("../../operator/catalog/editing.ts"),
       ]);
       return createAdminApp({
         ...gateway,

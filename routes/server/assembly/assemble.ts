@@ -13,38 +13,34 @@ import { RecentItems } from "../../../core/calls/request/recent_items.ts";
 import { OutputExpectations } from "../../../core/calls/bounds/output_expectations.ts";
 import { type Clock, oncePerMillisecond } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
-import { memoryBounds } from "../../../core/config/memory_bounds.ts";
+import { defaultWorkers, memoryBounds } from "../../../core/config/memory_bounds.ts";
 import { Deadlines, systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
 import { atMost } from "../../../core/lib/time/sleep.ts";
-import { unforeseen } from "../../../core/lib/base/error_line.ts";
+import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
-import { Availability } from "../../../core/routing/history/availability.ts";
-import { DayHistory } from "../../../core/routing/history/day_history.ts";
-import { RouteAffinity } from "../../../core/routing/route_affinity.ts";
+import { Availability, DayHistory } from "../../../core/routing/history/availability.ts";
+import { RouteAffinity, type SharedAffinity } from "../../../core/routing/route_affinity.ts";
 import { LiveRouter } from "../../../core/routing/live_router.ts";
 import type { LiveCatalog } from "../../../kv/services/catalog/live_catalog.ts";
 import { openControl } from "../../../kv/engine/control/control.ts";
 import { openKeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
 import { withKeyLimits } from "../../../kv/services/limits/keyed_wallet.ts";
-import { openKeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
+import { type KeyLimitBook, openKeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
 import { reapExpiredInstances } from "../../../kv/money/wallet/reaper.ts";
 import { type DebtRules, openWalletEngine } from "../../../kv/money/wallet/mod.ts";
 import { RefusedBodies } from "../../http/body/refused_bodies.ts";
 import { createGatewayMetrics } from "../../telemetry/gateway_metrics.ts";
 import { type CallObserver, observers } from "../../telemetry/telemetry.ts";
-import { AccessWatch } from "../../api/gateway/access_watch.ts";
+import { AccessWatch, CallsInFlight } from "../../api/gateway/access_watch.ts";
 import { createCallLog } from "../../telemetry/call_log.ts";
 import { WithheldRefunds } from "../../api/gateway/withheld_refunds.ts";
-import { KeyedCalls } from "../../api/gateway/keyed_calls.ts";
-import { CallsInFlight } from "../../api/gateway/calls_in_flight.ts";
+import { KeyedCalls, type Peers } from "../../api/gateway/keyed_calls.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { openMediaServices } from "../../api/gateway/media_services.ts";
-import { type OpenRates, openRates } from "./rates.ts";
-import type { Thread } from "./thread.ts";
 import { openLiveCatalog } from "../../process/catalog_opening.ts";
 import { openTransports, type Transports } from "./transports.ts";
 import type { ChangeNotices } from "../../../kv/engine/store/change_notices.ts";
-import { RateCardBook } from "../../../kv/money/costs/rate_cards.ts";
+import { RateCardBook } from "../../../kv/money/costs/provider_sheet.ts";
 import { RefusedCallRecorder } from "../../../kv/services/calls/refused_call_recorder.ts";
 import { CommitWatch } from "../../../kv/engine/parts/commit_watch.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
@@ -52,6 +48,112 @@ import {
   type OutageKind,
   StoreUnavailableError,
 } from "../../../kv/engine/store/store_unavailable.ts";
+import { ProcessRateBook, type RateBook } from "../../../core/limits/rate_book.ts";
+import type { RateExchange } from "../../../kv/services/limits/rate_exchange.ts";
+import type { Environment } from "../../../core/lib/environment/environment.ts";
+import type {
+  SharedState,
+  TokenAnswer,
+  WantedToken,
+} from "../../../core/routing/contract/router.ts";
+
+// Opens the book of rate limits of a process, which instances on one store share.
+
+/** Instances to assume until the first exchange: a cold one may use a quarter of a limit before it knows more. */
+const assumedInstances = 4;
+
+/** A book, and its end. */
+export interface OpenRates {
+  readonly book: RateBook;
+  close(): Promise<void>;
+}
+
+/**
+ * Opens the book.
+ *
+ * @param options.isAlone whether no other instance uses the store
+ */
+function openRates(kv: KeyValueStore, { clock, timer, isAlone, onFailure }: {
+  readonly clock: Clock;
+  readonly timer: Timer;
+  readonly isAlone: boolean;
+  readonly onFailure: (error: unknown) => void;
+}): OpenRates {
+  if (isAlone) {
+    return { book: new ProcessRateBook(() => clock.monotonicMs()), close: async () => {} };
+  }
+  let exchange: RateExchange | undefined;
+  let loading: Promise<void> | undefined;
+  let isClosed = false;
+  // Loaded with the first call that has a limit: most installations set none.
+  const load = async () => {
+    const { RateExchange } = await import("../../../kv/services/limits/rate_exchange.ts");
+    if (isClosed) return;
+    exchange = new RateExchange({
+      kv,
+      book,
+      clock,
+      timer,
+      assumedInstances,
+      onFailure,
+    });
+    exchange.used();
+  };
+  const book = new ProcessRateBook(() => clock.monotonicMs(), {
+    instances: assumedInstances,
+    onUse() {
+      if (exchange !== undefined) exchange.used();
+      else loading ??= load();
+    },
+  });
+  return {
+    book,
+    async close() {
+      isClosed = true;
+      await loading;
+      await exchange?.close();
+    },
+  };
+}
+
+// The place of a thread among those of a gateway that serves on several.
+
+/** What the configuration was read from, so that each thread reads the same. */
+export interface ConfigSource {
+  readonly environment: Environment;
+  /** The text of `gateway.json`. */
+  readonly file: string;
+}
+
+/** The place of a thread. The owner has the store open; workers serve calls. */
+export type Thread =
+  & {
+    /** Threads that serve calls. */
+    readonly workers: number;
+    /** The spending of keys with limits, over all threads. */
+    readonly limits: KeyLimitBook;
+    /** Tells the other threads what was found out about routes. */
+    readonly share: (states: readonly SharedState[]) => void;
+  }
+  & (
+    | { readonly role: "owner" }
+    | {
+      readonly role: "worker";
+      readonly peers: Peers;
+      /** The owner's book of rate limits. */
+      readonly rates: RateBook;
+      /** Gets a token of a cloud from the owner, which renews them for all. */
+      readonly askToken: (wanted: WantedToken) => Promise<TokenAnswer>;
+      /** Tells them which route answered a prompt. */
+      readonly shareAffinity: (entry: SharedAffinity) => void;
+    }
+  );
+
+/** How many threads serve calls. Elsewhere than on Linux several sockets cannot share a port, so there is one. */
+export function workersOf({ workers, memoryMb }: Config): number {
+  if (Deno.build.os !== "linux") return 1;
+  return workers ?? defaultWorkers(navigator.hardwareConcurrency, memoryMb);
+}
 
 /** Milliseconds that stopped calls get after the drain deadline to send their last event and settle. */
 const stopMs = 3_000;

@@ -1,8 +1,8 @@
 /** The customer's side of a running gateway: pages, usage API, bank notices, mails, and the jobs behind them. */
 import type { Hono } from "hono";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
-import { mailQueue } from "../../../kv/engine/outbox/mail.ts";
-import type { BackgroundWorker } from "../../api/gateway/background_worker.ts";
+import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
+import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import type { DashboardEnv, Dispatch } from "../../dashboard/mod.ts";
 import { createUsageApi } from "../../usage_api/mod.ts";

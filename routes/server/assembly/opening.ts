@@ -2,7 +2,7 @@
 import type { Config } from "../../../core/config/config.ts";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
-import { errorLine } from "../../../core/lib/base/error_line.ts";
+import { errorLine } from "../../../core/lib/base/assert.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { endSandboxMoney, findSandboxMoney } from "../../../kv/money/ledger/sandbox_money.ts";
@@ -16,8 +16,7 @@ import {
   findDemoAccount,
   retireDemoAccount,
 } from "../../process/demo_account.ts";
-import { openCatalog } from "../../process/catalog_opening.ts";
-import { loadMasterKeys } from "../../process/master_keys.ts";
+import { loadMasterKeys, openCatalog } from "../../process/catalog_opening.ts";
 
 /** What was opened, or why it cannot be, in one line. */
 type OpeningResult =

@@ -1,7 +1,7 @@
 /** Puts the pages together. Loaded with the first request for a page (`customer_app.ts`). */
 import type { Hono } from "hono";
 import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
-import { unforeseen } from "../../../core/lib/base/error_line.ts";
+import { unforeseen } from "../../../core/lib/base/assert.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createOpenIdClient } from "../../auth/openid.ts";
 import { createPasswordHasher } from "../../auth/password_hash.ts";
@@ -14,10 +14,55 @@ import {
 import { mountPage } from "../../dashboard/page/page.ts";
 import type { RateView } from "../../dashboard/page/rate_view.ts";
 import { readSuppliedPages, type SuppliedPages } from "../../dashboard/page/supplied_pages.ts";
-import { editingOf } from "../../operator/catalog/editing_of.ts";
+import { editingOf } from "../../operator/catalog/editing.ts";
 import { operatorPages } from "../../operator/pages/mod.ts";
 import type { MoneyIn } from "../jobs/money_in.ts";
-import { openingCreditOf } from "./opening_credit.ts";
+import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
+import type { AccountId } from "../../../core/lib/ids/ids.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+import { credit } from "../../../kv/money/ledger/ledger.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+
+// What a new account gets to try the gateway with, on a developer's own machine: play money, once.
+
+/** Enough for some hundred calls of the sandbox, and little enough to meet an empty wallet, too. */
+const playVnd = 20_000;
+
+/** Whether an address can be reached from its own machine only. */
+function isLoopback(baseUrl: string): boolean {
+  const { hostname } = new URL(baseUrl);
+  return hostname === "localhost" || hostname === "[::1]" || /^127(?:\.\d+){3}$/.test(hostname);
+}
+
+/** Where and for whom play money is given. */
+export interface OpeningCreditOptions {
+  readonly kv: KeyValueStore;
+  readonly clock: Clock;
+  readonly baseUrl: string;
+  readonly sandbox: boolean;
+  /** Customers can pay in, so they begin with nothing. */
+  readonly bankTransfer: boolean;
+}
+
+/**
+ * Returns the function that gives it; `undefined` where nothing is given. A sandbox that others can reach gives
+ * nothing: its store may serve real providers one day, and play money would buy their answers.
+ */
+export function openingCreditOf(
+  { kv, clock, baseUrl, sandbox, bankTransfer }: OpeningCreditOptions,
+): ((accountId: AccountId) => Promise<void>) | undefined {
+  if (!sandbox || bankTransfer || !isLoopback(baseUrl)) return undefined;
+  return async (accountId) => {
+    await credit(kv, {
+      accountId,
+      amountMicroVnd: fromVnd(playVnd),
+      kind: "demo",
+      operationId: `demo:${accountId}`,
+      reason: "Sandbox money",
+      atMs: clock.nowMs(),
+    });
+  };
+}
 
 /** What the pages need beyond the gateway. */
 export interface PagesOptions {

@@ -1,7 +1,6 @@
 /** What a gateway that serves needs of its process. */
-import type { Surroundings } from "./assemble.ts";
+import type { ConfigSource, Surroundings } from "./assemble.ts";
 import type { Cron } from "../../process/cron.ts";
-import type { ConfigSource } from "./thread.ts";
 
 /** `write` gets whole lines: the banner and the log. */
 export interface ServeOptions extends Pick<Surroundings, "clock" | "random" | "write"> {

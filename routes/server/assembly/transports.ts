@@ -13,7 +13,52 @@ import { createFetchTransport } from "../../../core/net/fetch/fetch_transport.ts
 import { createHttp1Transport } from "../../../core/net/http1/transport.ts";
 import type { Transport } from "../../../core/net/transport/transport.ts";
 import { denoConnect } from "../../upstream/deno_connect.ts";
-import { MeasuredConnect } from "./measured_connect.ts";
+import { parseDestination } from "../../../core/net/http1/request_head.ts";
+import { NetworkDistance } from "../../../core/routing/choose.ts";
+import type { Connect } from "../../../core/net/transport/connection.ts";
+
+// Measures how long connections to a provider take to open.
+
+/** Milliseconds after which a measurement is given up. */
+const measureMs = 5_000;
+
+/** A {@linkcode Connect} that notes its times. */
+class MeasuredConnect {
+  readonly #connect: Connect;
+  readonly #clock: Clock;
+  readonly #url: string;
+  readonly #distance = new NetworkDistance();
+
+  /** @param url an address of the provider */
+  constructor(connect: Connect, clock: Clock, url: string) {
+    this.#connect = connect;
+    this.#clock = clock;
+    this.#url = url;
+  }
+
+  /** Milliseconds that a connection takes to open; `undefined` before the first one. */
+  get connectMs(): number | undefined {
+    return this.#distance.connectMs;
+  }
+
+  readonly connect: Connect = async (target, signal) => {
+    const beganMs = this.#clock.monotonicMs();
+    const connection = await this.#connect(target, signal);
+    this.#distance.note(this.#clock.monotonicMs() - beganMs);
+    return connection;
+  };
+
+  /** Opens a connection and closes it. A provider that cannot be reached keeps its distance; its calls show the rest. */
+  async measure(): Promise<void> {
+    try {
+      const { target } = parseDestination(this.#url);
+      const connection = await this.connect(target, AbortSignal.timeout(measureMs));
+      connection.close();
+    } catch {
+      // Health of routes is what calls say of them.
+    }
+  }
+}
 
 /**
  * Milliseconds for which the transport of a removed provider stays open: the longest that a call may take, and a minute
@@ -57,7 +102,7 @@ interface TransportTime {
 async function openSandbox({ clock, timer }: TransportTime, isStrict: boolean): Promise<Transport> {
   const [{ createSandboxTransport }, { timerDelay }, validators] = await Promise.all([
     import("../../../sandbox/provider/transport.ts"),
-    import("../../../sandbox/provider/base/delay.ts"),
+    import("../../../sandbox/provider/base/reply.ts"),
     isStrict ? import("../../../sandbox/vendor_validators/mod.ts") : undefined,
   ]);
   const validate = validators?.validateRequest;

@@ -5,12 +5,11 @@ import { systemTimer } from "../../../core/lib/time/deadlines.ts";
 import type { InstanceId } from "../../../core/lib/ids/ids.ts";
 import type { ChangeNotices } from "../../../kv/engine/store/change_notices.ts";
 import { whyNoMail } from "../../mail/mailer.ts";
-import type { BackgroundWorker } from "../../api/gateway/background_worker.ts";
+import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
-import { startVideoWorker } from "../../api/media/videos/video_worker.ts";
-import type { Cron } from "../../process/cron.ts";
+import { startVideoWorker } from "../../api/media/videos/video_content.ts";
+import type { Cron, FreezeWatch } from "../../process/cron.ts";
 import type { CustomerApp } from "./customer_app.ts";
-import type { FreezeWatch } from "../../process/freeze_watch.ts";
 import { startJobs } from "../jobs/jobs.ts";
 
 /** Milliseconds between two looks at the outbox that notices of other instances cause: each of their polls sends one. */

@@ -1,12 +1,9 @@
 /** Writes the answers of one connection. */
-import type { ByteSource } from "../../../core/lib/bytes/byte_source.ts";
-import type { Reply } from "../../../core/net/http1/server/reply.ts";
-import { type ReplyFraming, replyHead } from "../../../core/net/http1/server/reply_head.ts";
+import type { ByteSource } from "../../../core/lib/bytes/byte_parts.ts";
+import { type Reply, type ReplyFraming, replyHead } from "../../../core/net/http1/server/reply.ts";
 import type { RequestHead } from "../../../core/net/http1/server/request_head.ts";
 import type { Connection } from "../../../core/net/transport/connection.ts";
-import { SourceWriter } from "./source_writer.ts";
-import { writeAll } from "./write_all.ts";
-import { writeBuffers, writeLatin1 } from "./write_buffers.ts";
+import { SourceWriter, writeAll, writeBuffers, writeLatin1 } from "./source_writer.ts";
 
 /** Bytes of a whole answer that are copied behind its head to make one write; copying more costs more than a second write. */
 const joinedBytes = 16 * 1024;

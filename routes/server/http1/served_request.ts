@@ -2,6 +2,33 @@
 import type { RequestHead } from "../../../core/net/http1/server/request_head.ts";
 import type { HttpRequest, Pieces } from "../../http/body/http_request.ts";
 import type { RequestBody } from "./request_body.ts";
+import type { Clock } from "../../../core/lib/time/clock.ts";
+
+// Writes the `date` header of answers.
+
+/**
+ * Returns a function that gives the current time as HTTP writes it. Most answers are of the same
+ * second as the one before, so the text of a second is made once.
+ *
+ * @example
+ * ```ts
+ * import { httpDates } from "./served_request.ts";
+ * const date = httpDates({ nowMs: () => 1_500, monotonicMs: () => 0 });
+ * if (date() !== "Thu, 01 Jan 1970 00:00:01 GMT") throw new Error(date());
+ * ```
+ */
+export function httpDates(clock: Clock): () => string {
+  let second = -1;
+  let text = "";
+  return () => {
+    const now = Math.floor(clock.nowMs() / 1_000);
+    if (now !== second) {
+      second = now;
+      text = new Date(now * 1_000).toUTCString();
+    }
+    return text;
+  };
+}
 
 /** Bytes of a body that `bytes()` takes memory for before they arrive. */
 const aheadBytes = 64 * 1024;

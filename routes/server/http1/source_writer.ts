@@ -2,9 +2,41 @@
  * Writes the answer that a source produces: the head with the first bytes, then whatever comes, as fast as the client
  * takes it. Between two writes it keeps no bytes, and it asks the source for more only when the last write is over.
  */
-import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_source.ts";
+import type { ByteSink, ByteSource } from "../../../core/lib/bytes/byte_parts.ts";
 import type { Connection } from "../../../core/net/transport/connection.ts";
-import { writeBuffers, writeLatin1 } from "./write_buffers.ts";
+import { WriteBuffers } from "../../../core/net/http1/limits.ts";
+
+/**
+ * Writes all bytes to a connection.
+ *
+ * @param onWrite called before each write: the peer has taken all bytes of the one before
+ * @throws when the connection breaks
+ */
+export function writeAll(
+  socket: Connection,
+  bytes: Uint8Array,
+  onWrite: () => void = () => {},
+): Promise<void> {
+  onWrite();
+  return socket.write(bytes).then((written) =>
+    written < bytes.length ? writeAll(socket, bytes.subarray(written), onWrite) : undefined
+  );
+}
+
+// Buffers for what is written to clients, shared by all connections: one is in use only while a write is under way.
+
+/** The buffers of all connections. */
+export const writeBuffers = new WriteBuffers();
+
+const encoder = new TextEncoder();
+
+/** Writes a text of one-byte characters at the start of a buffer that is long enough. */
+export function writeLatin1(text: string, buffer: Uint8Array): void {
+  const { read, written } = encoder.encodeInto(text, buffer);
+  // Characters above 0x7f became two bytes.
+  if (read === text.length && written === text.length) return;
+  for (let index = 0; index < text.length; index++) buffer[index] = text.charCodeAt(index);
+}
 
 /** Bytes of a chunk's framing: up to 8 digits, and two line ends. */
 const chunkFramingBytes = 12;

@@ -10,10 +10,9 @@
  * - Out: jobs that run, one of each at a time; log lines for those that fail.
  * - Never: decides about money itself: the folders of `kv/` do.
  */
-import { unforeseen } from "../../../core/lib/base/error_line.ts";
+import { unforeseen } from "../../../core/lib/base/assert.ts";
 import type { InstanceId } from "../../../core/lib/ids/ids.ts";
-import { writeAvailability } from "../../../kv/services/status/availability.ts";
-import { writeDayHistory } from "../../../kv/services/status/day_history.ts";
+import { writeAvailability, writeDayHistory } from "../../../kv/services/status/availability.ts";
 import { StoreUnavailableError } from "../../../kv/engine/store/store_unavailable.ts";
 import { reapExpiredInstances } from "../../../kv/money/wallet/reaper.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";

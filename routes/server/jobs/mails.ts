@@ -1,14 +1,14 @@
 /** Sends the mails of a running gateway, and queues warnings of low balances. */
-import { errorName } from "../../../core/lib/base/error_line.ts";
+import { errorName } from "../../../core/lib/base/assert.ts";
 import type { Mailer } from "../../../core/people/mail/mail.ts";
-import { mailQueue } from "../../../kv/engine/outbox/mail.ts";
+import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import {
   type OutboxWorld,
   runDue,
   startOutboxWorker,
 } from "../../../kv/engine/outbox/outbox_worker.ts";
 import { warnOfLowBalances } from "../../../kv/money/wallet/low_balance.ts";
-import type { BackgroundWorker } from "../../api/gateway/background_worker.ts";
+import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createAbsentMailer, createMailer, whyNoMail } from "../../mail/mailer.ts";
 import { mailWork } from "../../mail/send_mail.ts";

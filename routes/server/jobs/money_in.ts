@@ -3,7 +3,7 @@
  * top-ups.
  */
 import type { Hono } from "hono";
-import { errorName } from "../../../core/lib/base/error_line.ts";
+import { errorName } from "../../../core/lib/base/assert.ts";
 import { cassoHook } from "../../../core/trade/bank/casso.ts";
 import { sepayHook } from "../../../core/trade/bank/sepay.ts";
 import { type BankIntake, createBankIntake } from "../../../kv/money/payments/bank_intake.ts";
@@ -13,6 +13,39 @@ import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createBankHookRoutes } from "../../hooks/bank.ts";
 import { pollSepay, type SepayPollResult } from "../../payments/sepay_poll.ts";
 import type { Job } from "./jobs.ts";
+import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
+
+// Warns at the start of prices that are below what a provider charges.
+
+/** Most lines of the log; the operator's page of margins lists them all. */
+const mostPriceWarnings = 20;
+
+/** Logs the routes that charge more than their model's customers pay. Without costs nothing is loaded. */
+export async function warnOfPrices(
+  { catalog, log }: {
+    readonly catalog: Pick<Gateway["catalog"], "current">;
+    readonly log: Gateway["log"];
+  },
+): Promise<void> {
+  if (!catalog.current.hasCosts) return;
+  const { underpricedRoutes } = await import("../../../core/catalog/underpriced.ts");
+  const found = underpricedRoutes(catalog.current);
+  for (
+    const { model, route, bucket, priceMicroVnd, costMicroVnd, rates } of found.slice(
+      0,
+      mostPriceWarnings,
+    )
+  ) {
+    log.event("warn", "a price is below its cost", {
+      model,
+      route,
+      rate: bucket,
+      price_vnd: formatVnd(priceMicroVnd),
+      cost_vnd: formatVnd(costMicroVnd),
+      rates_below_cost: rates,
+    });
+  }
+}
 
 /**
  * Milliseconds between two searches for notices without an end state, which a crash or a store failure leaves

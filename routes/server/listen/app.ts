@@ -7,18 +7,57 @@
  * - Out: answers of the API, the pages and the health checks, or a 404.
  * - Never: holds a rule of money or of wire styles.
  */
-import type { Hono } from "hono";
-import { unforeseen } from "../../../core/lib/base/error_line.ts";
+import { Hono } from "hono";
+import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { newId } from "../../../core/lib/ids/ids.ts";
 import { mountDashboard } from "../../dashboard/visitor/mounting.ts";
 import { errorResponse } from "../../http/error_response.ts";
-import { createHealth } from "./health.ts";
-import { createOperatorApi } from "../../operator/api/app.ts";
+import { createOperatorApi, requireOperatorKey } from "../../operator/api/app.ts";
 import type { CustomerApp } from "../assembly/customer_app.ts";
 import { createOpenApi } from "../../openapi/mod.ts";
-import { createMetrics } from "./metrics_app.ts";
 import { type ConnectionBindings, createApi, notFound } from "../../api/app.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
+
+// Health checks for load balancers: whether the process is alive, and whether it should get calls.
+
+/**
+ * Builds the health checks. `stopping` turns true when the process was asked to stop: it completes its calls but should
+ * get no new ones.
+ */
+function createHealth(gateway: Gateway, stopping: () => boolean): Hono {
+  const app = new Hono();
+  app.get("/healthz", (context) => context.json({ status: "ok" }));
+  app.get("/readyz", async (context) => {
+    const takesCommits = await gateway.commits.confirm();
+    const reasons = [
+      ...(stopping() ? ["stopping"] : []),
+      ...(gateway.wallet.healthy ? [] : ["ledger unavailable"]),
+      ...(takesCommits ? [] : ["store takes no commits"]),
+    ];
+    return context.json(
+      { status: reasons.length === 0 ? "ready" : "not ready", reasons },
+      reasons.length === 0 ? 200 : 503,
+    );
+  });
+  return app;
+}
+
+// GET /metrics in the Prometheus text format, for the operator's key; without one configured the path is a 404.
+
+/** Builds the app; mount it at `/`. */
+function createMetrics(gateway: Gateway): Hono {
+  const app = new Hono();
+  app.get(
+    "/metrics",
+    requireOperatorKey(gateway),
+    async (context) =>
+      context.body(await gateway.peers?.metrics() ?? gateway.metrics.text(), 200, {
+        "content-type": "text/plain; version=0.0.4; charset=utf-8",
+        "cache-control": "no-store",
+      }),
+  );
+  return app;
+}
 
 /** What the application needs beside the gateway. */
 export interface AppOptions {

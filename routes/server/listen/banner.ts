@@ -2,7 +2,7 @@
 import type { Catalog, ModelKind } from "../../../core/catalog/catalog.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { localAddress } from "../../../core/net/addresses/local_address.ts";
-import type { ListeningAddress } from "./listening.ts";
+import type { ListeningAddress } from "./listen.ts";
 
 /** Where a gateway is reached. */
 export interface Listening {

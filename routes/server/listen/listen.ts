@@ -1,21 +1,137 @@
 /** Opens the listening socket and passes each request to the application. */
-import { Reply } from "../../../core/net/http1/server/reply.ts";
-import { errorLine, unforeseen } from "../../../core/lib/base/error_line.ts";
+import { Reply, responseOf } from "../../../core/net/http1/server/reply.ts";
+import { errorLine, unforeseen } from "../../../core/lib/base/assert.ts";
 import { newId } from "../../../core/lib/ids/ids.ts";
 import type { createApp } from "./app.ts";
-import { withCommonHeaders, type WithHeaders } from "../../http/common_headers.ts";
-import { headAsGet } from "../../http/head_answers.ts";
+import { answerHeaders, withCommonHeaders, type WithHeaders } from "../../http/own_headers.ts";
+import { headAsGet } from "../../http/error_response.ts";
 import { serveHotPath } from "../../api/app.ts";
-import { answerHeaders } from "../../http/own_headers.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
-import { clientAddressOf } from "./client_address.ts";
-import { httpDates } from "../http1/http_dates.ts";
-import { serverBounds } from "../http1/bounds.ts";
+import { httpDates, ServedRequest } from "../http1/served_request.ts";
+import { serverBounds } from "../http1/request_body.ts";
 import { HttpServer } from "../http1/http_server.ts";
-import { ServedRequest } from "../http1/served_request.ts";
-import type { Answer, Listening, ListeningAddress, ListenOptions } from "./listening.ts";
-import { listenRuntime } from "./runtime_server.ts";
-import { SeenConnections } from "./seen_connections.ts";
+import type { HttpRequest } from "../../http/body/http_request.ts";
+import { keepServing } from "../../process/keep_serving.ts";
+
+// Determines the IP address of a client: the socket's, or the one that a trusted proxy reports.
+
+/**
+ * Returns the client's address. Behind a proxy every socket belongs to the proxy, so the operator
+ * can name the header that it sets (`GATEWAY_CLIENT_ADDRESS_HEADER`). Of a list the last entry
+ * counts: only that one was written by the proxy itself.
+ */
+function clientAddressOf(
+  request: Pick<HttpRequest, "headers">,
+  remote: Deno.Addr,
+  headerName: string | undefined,
+): string {
+  if (headerName !== undefined) {
+    const last = request.headers.get(headerName)?.split(",").at(-1)?.trim();
+    if (last !== undefined && last !== "") return last;
+  }
+  return "hostname" in remote ? remote.hostname : "127.0.0.1";
+}
+
+// What the two kinds of server have in common: the gateway's own, and the runtime's.
+
+/** Answers one request of a connection: of the gateway's own server, or of the runtime's. */
+export type Answer = (
+  request: ServedRequest | Request,
+  remoteAddress: Deno.NetAddr,
+) => Reply | Response | Promise<Reply | Response>;
+
+/** Where the server listens. */
+export type ListeningAddress = Pick<Deno.NetAddr, "hostname" | "port">;
+
+/** A listening server. */
+export interface Listening {
+  readonly address: ListeningAddress;
+  /** Stops accepting at once and resolves when all answers are out. */
+  shutdown(): Promise<void>;
+}
+
+/** What each kind of server needs beside the handler. */
+export interface ListenOptions extends ListeningAddress {
+  /** Whether other threads of this process listen at the same address. */
+  readonly isShared: boolean;
+  /** Makes the answer to a request that no handler could answer; `error` is a defect. */
+  readonly failed: (status: number, error?: unknown) => Reply;
+  /** Called when no connection can be accepted. */
+  readonly onTrouble: (error: unknown) => void;
+}
+
+// The runtime's own server, for platforms that bring their own sockets, and by setting.
+
+/**
+ * Listens with `Deno.serve`.
+ *
+ * @throws when the address cannot be used
+ */
+function listenRuntime(
+  { hostname, port, isShared, failed, onTrouble }: ListenOptions,
+  answer: Answer,
+): Listening {
+  const listenAt = (port: number) =>
+    Deno.serve({
+      port,
+      hostname,
+      // The platform's runtime takes no option that is unstable, even if it is off.
+      ...(isShared ? { reusePort: true } : {}),
+      onListen() {},
+      // Handlers answer every error themselves; only broken bodies and bugs arrive here.
+      onError: (error) => failed(500, error).toResponse(),
+    }, (request, { remoteAddr }) => {
+      const answered = answer(request, remoteAddr);
+      return answered instanceof Promise ? answered.then(responseOf) : responseOf(answered);
+    });
+  const first = listenAt(port);
+  const address = addressOf(first.addr, { hostname, port });
+  const { shutdown } = keepServing(first, {
+    // With port 0: the port that the system chose.
+    listenAgain: () => listenAt(address.port),
+    onTrouble,
+  });
+  return { address, shutdown };
+}
+
+/**
+ * A platform may have the runtime listen at a socket of its own in place of the one that was asked
+ * for (`DENO_SERVE_ADDRESS`), even one without a host; then the address that was asked for is shown.
+ */
+function addressOf(address: Deno.Addr, asked: ListeningAddress): ListeningAddress {
+  return "hostname" in address ? address : asked;
+}
+
+// Recognises the first request of a connection.
+
+/** Connections that are remembered for having brought a request; each entry is a port number. */
+const maxSeenConnections = 4_096;
+
+/**
+ * Distinguishes the first request of a connection from later ones, by the client's port. It may
+ * err: a reused port counts as seen, and when too many are known all are forgotten. Used only as a
+ * hint for speed.
+ *
+ * @example
+ * ```ts
+ * import { SeenConnections } from "./listen.ts";
+ * const connections = new SeenConnections();
+ * const client = { transport: "tcp", hostname: "127.0.0.1", port: 50_000 } as const;
+ * if (!connections.isFirst(client)) throw new Error("nobody was there");
+ * if (connections.isFirst(client)) throw new Error("it was");
+ * ```
+ */
+export class SeenConnections {
+  readonly #ports = new Set<number>();
+
+  /** Whether this is the first request from an address and port; later calls return `false`. */
+  isFirst({ port }: Deno.NetAddr): boolean {
+    if (this.#ports.has(port)) return false;
+    if (this.#ports.size >= maxSeenConnections) this.#ports.clear();
+    this.#ports.add(port);
+    return true;
+  }
+}
 
 /** A listening server, or the reason why there is none. */
 export type ListenResult =

@@ -1,14 +1,58 @@
 /** The workers of a gateway: starts them, replaces those that end, and answers what they ask of each other. */
-import { errorLine } from "../../../core/lib/base/error_line.ts";
+import { errorLine } from "../../../core/lib/base/assert.ts";
 import type { InstanceId } from "../../../core/lib/ids/ids.ts";
-import type { SharedState } from "../../../core/routing/contract/shared_state.ts";
+import type { SharedState } from "../../../core/routing/contract/router.ts";
 import { atMost, sleep } from "../../../core/lib/time/sleep.ts";
 import { reapEndedInstances } from "../../../kv/money/wallet/reaper.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
-import { servicesOfOthers } from "./others.ts";
-import { Seat, type SeatDeps } from "./seat.ts";
+import { type OthersServices, Seat, type SeatDeps } from "./seat.ts";
 import type { WorkerThread } from "./worker_thread.ts";
+
+// What a worker learns from the others, through the owner.
+
+/** The other workers of one, as they are now. */
+export type Others = () => readonly Seat[];
+
+/** What each of the others says; one that ends meanwhile says nothing. */
+async function answersOf<Answer>(
+  others: Others,
+  ask: (seat: Seat) => Promise<Answer>,
+): Promise<Answer[]> {
+  const answers = await Promise.allSettled(others().map(ask));
+  return answers.flatMap((answer) => answer.status === "fulfilled" ? [answer.value] : []);
+}
+
+/** Makes the services for one worker. */
+function servicesOfOthers(
+  others: Others,
+  { router, metrics }: {
+    /** The owner's, which judges routes by the evidence of all, renews tokens and polls videos. */
+    readonly router: Gateway["router"];
+    readonly metrics: () => Promise<string>;
+  },
+): OthersServices {
+  return {
+    share(states) {
+      for (const { link } of others()) link.note("adopt", states);
+      router.adopt(states);
+    },
+    shared: () => router.shared(),
+    tokenFor: (wanted) => router.tokenFor(wanted),
+    shareAffinities(entries) {
+      for (const { link } of others()) link.note("adoptAffinities", entries);
+    },
+    metrics,
+    async replayed(id) {
+      const answers = await answersOf(others, ({ link }) => link.call("replayed", id));
+      return answers.find((answer) => answer !== undefined);
+    },
+    finished: async (id) =>
+      (await answersOf(others, ({ link }) => link.call("finished", id))).includes(true),
+    items: async (wanted) =>
+      (await answersOf(others, ({ link }) => link.call("items", wanted))).flat(),
+  };
+}
 
 /** Starts of a worker in a row that may fail before the process gives up. */
 const mostFailedStarts = 5;

@@ -11,22 +11,21 @@ import type { MasterKeys } from "../../../core/people/api_keys/seal.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { atMost } from "../../../core/lib/time/sleep.ts";
 import { openKeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
-import { announcingStore } from "../../../kv/engine/store/announcing_store.ts";
+import { announcingStore } from "../../../kv/engine/store/change_notices.ts";
 import type { Store } from "../../../kv/engine/opening/store.ts";
 import { openAdmin } from "../assembly/admin_access.ts";
-import { assemble } from "../assembly/assemble.ts";
+import { assemble, type ConfigSource, type Thread } from "../assembly/assemble.ts";
 import { banner, listeningOn } from "../listen/banner.ts";
 import { openCustomerApp } from "../assembly/customer_app.ts";
-import { FreezeWatch } from "../../process/freeze_watch.ts";
+import { FreezeWatch } from "../../process/cron.ts";
 import { freeAddress } from "../listen/listen.ts";
 import { demoKeyOf } from "../assembly/opening.ts";
-import { warnOfPrices } from "../jobs/price_warnings.ts";
+import { warnOfPrices } from "../jobs/money_in.ts";
 import type { ServeOptions } from "../assembly/serve_options.ts";
-import { awaitBalancers, lastEndsMs, untilAborted } from "../../process/stopping.ts";
-import type { ConfigSource, Thread } from "../assembly/thread.ts";
+import { awaitBalancers, lastEndsMs, untilAborted } from "../../process/keep_serving.ts";
 import { startWork } from "../assembly/work.ts";
 import { Fleet } from "./fleet.ts";
-import { NoticeHub } from "./notice_hub.ts";
+import { NoticeHub } from "./seat.ts";
 import { startWorkerThread, type WorkerStart, type WorkerThread } from "./worker_thread.ts";
 
 /** The name of this thread among those that hear notices. */

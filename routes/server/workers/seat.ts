@@ -1,17 +1,190 @@
 /** One worker as its owner sees it, from the start of its thread to its end. */
 import { MessageLink } from "../../../core/lib/threads/message_link.ts";
-import type { RateBook } from "../../../core/limits/rate_book.ts";
-import type { KeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
+import type { RateBook, RatedCall } from "../../../core/limits/rate_book.ts";
+import type { KeyLimitBook, LimitedCall } from "../../../kv/services/limits/limit_book.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import { announcingStore } from "../../../kv/engine/store/announcing_store.ts";
-import { storeServices } from "../../../kv/engine/messages/store_services.ts";
-import { WrittenInstances } from "../../../kv/money/wallet/lease/written_instances.ts";
+import {
+  announcingStore,
+  type ChangeNotices,
+  type NoticeKind,
+} from "../../../kv/engine/store/change_notices.ts";
+import { storeServices } from "../../../kv/engine/messages/message_store.ts";
+import { WrittenInstances } from "../../../kv/money/wallet/lease/instance_lease.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
-import { WorkerLimits } from "./limits.ts";
-import { WorkerRates } from "./rates.ts";
-import type { NoticeHub } from "./notice_hub.ts";
-import type { OwnerServices, WorkerServices } from "./services.ts";
+import type { LimitServices, OwnerServices, RateServices, WorkerServices } from "./services.ts";
 import type { WorkerThread } from "./worker_thread.ts";
+import { invariant } from "../../../core/lib/base/assert.ts";
+
+// The book of key limits between threads: the owner keeps it, workers reach it by messages.
+
+/** The running calls of one worker that count against limits. */
+class WorkerLimits {
+  readonly #calls = new Map<number, LimitedCall>();
+  #last = 0;
+  #hasEnded = false;
+
+  /** Serves a book to the worker. */
+  services(book: KeyLimitBook): LimitServices {
+    const callOf = (call: number): LimitedCall => {
+      const known = this.#calls.get(call);
+      invariant(known !== undefined, "a worker names only calls that it has begun");
+      return known;
+    };
+    return {
+      beginLimited: async ({ key, amount, startedAtMs }) => {
+        const begun = await book.begin(key, amount, startedAtMs);
+        if (!begun.ok) return begun;
+        if (this.#hasEnded) begun.call.end(0n);
+        const call = ++this.#last;
+        this.#calls.set(call, begun.call);
+        return { ok: true, call, amountMicroVnd: begun.amountMicroVnd };
+      },
+      extendLimited: async ({ call, amountMicroVnd }) => await callOf(call).extend(amountMicroVnd),
+      giveBackLimited: ({ call, amountMicroVnd }) =>
+        this.#calls.get(call)?.giveBack(amountMicroVnd),
+      endLimited: ({ call, costMicroVnd }) => {
+        this.#calls.get(call)?.end(costMicroVnd);
+        this.#calls.delete(call);
+      },
+    };
+  }
+
+  /** Ends all calls of a worker that has ended. What they cost is read from the store. */
+  endAll(): void {
+    this.#hasEnded = true;
+    for (const call of this.#calls.values()) call.end(0n);
+    this.#calls.clear();
+  }
+}
+
+/** The book of the owner. */
+export function ownersLimits(link: MessageLink<OwnerServices>): KeyLimitBook {
+  return {
+    async begin(key, amount, startedAtMs) {
+      const begun = await link.call("beginLimited", { key, amount, startedAtMs });
+      if (!begun.ok) return begun;
+      const { call, amountMicroVnd } = begun;
+      let hasEnded = false;
+      return {
+        ok: true,
+        amountMicroVnd,
+        call: {
+          extend: (amountMicroVnd) => link.call("extendLimited", { call, amountMicroVnd }),
+          giveBack(amountMicroVnd) {
+            if (!hasEnded) link.note("giveBackLimited", { call, amountMicroVnd });
+          },
+          end(costMicroVnd) {
+            if (!hasEnded) link.note("endLimited", { call, costMicroVnd });
+            hasEnded = true;
+          },
+        },
+      };
+    },
+  };
+}
+
+// Passes notices between the threads of a process, which all write the same store.
+
+type Listener = (kind: NoticeKind) => void | Promise<void>;
+
+/** Tells every thread what others have committed. */
+export class NoticeHub {
+  readonly #listeners = new Map<string, Listener>();
+  readonly #beyond: ChangeNotices | undefined;
+
+  /** @param beyond notices of other processes, if the store has them */
+  constructor(beyond: ChangeNotices | undefined) {
+    this.#beyond = beyond;
+  }
+
+  /** Adds a thread; returns a function that removes it. */
+  join(thread: string, listener: Listener): () => void {
+    this.#listeners.set(thread, listener);
+    return () => {
+      if (this.#listeners.get(thread) === listener) this.#listeners.delete(thread);
+    };
+  }
+
+  /** A thread has committed a change. */
+  committed(thread: string, kind: NoticeKind): void {
+    for (const [other, listener] of this.#listeners) if (other !== thread) void listener(kind);
+    this.#beyond?.announce?.(kind);
+  }
+
+  /** The notices that the owner hears, its own and those of other processes, which it passes on. */
+  notices(owner: string): ChangeNotices {
+    return {
+      listen: (onNotice) => {
+        const leave = this.join(owner, onNotice);
+        const end = this.#beyond?.listen(async (kind) => {
+          await Promise.all([...this.#listeners.values()].map((listener) => listener(kind)));
+        });
+        return async () => {
+          leave();
+          await end?.();
+        };
+      },
+    };
+  }
+}
+
+// The book of rate limits between threads: the owner keeps it, workers reach it by messages.
+
+/** The running calls of one worker that count against rate limits. */
+class WorkerRates {
+  readonly #calls = new Map<number, RatedCall>();
+  #last = 0;
+  #hasEnded = false;
+
+  /** Serves a book to the worker. */
+  services(book: RateBook): RateServices {
+    return {
+      beginRated: async (request) => {
+        const begun = await book.begin(request);
+        if (!begun.ok) return begun;
+        const call = ++this.#last;
+        this.#calls.set(call, begun.call);
+        if (this.#hasEnded) this.endAll();
+        return { ok: true, call, figures: begun.figures };
+      },
+      endRated: ({ call, tokens, isCounted }) => {
+        this.#calls.get(call)?.end({ tokens, isCounted });
+        this.#calls.delete(call);
+      },
+      rateUse: (ids) => book.use(ids),
+    };
+  }
+
+  /** Ends all calls of a worker that has ended: what they used is not known. */
+  endAll(): void {
+    this.#hasEnded = true;
+    for (const call of this.#calls.values()) call.end({ tokens: undefined, isCounted: true });
+    this.#calls.clear();
+  }
+}
+
+/** The book of the owner. */
+export function ownersRates(link: MessageLink<OwnerServices>): RateBook {
+  return {
+    async begin(request) {
+      const begun = await link.call("beginRated", request);
+      if (!begun.ok) return begun;
+      const { call, figures } = begun;
+      let hasEnded = false;
+      return {
+        ok: true,
+        figures,
+        call: {
+          end(end) {
+            if (!hasEnded) link.note("endRated", { call, ...end });
+            hasEnded = true;
+          },
+        },
+      };
+    },
+    use: (ids) => link.call("rateUse", ids),
+  };
+}
 
 /** The services of an owner for which it asks, or tells, the other workers. */
 export type OthersServices = Pick<

@@ -15,12 +15,14 @@ import type {
   SharedState,
   TokenAnswer,
   WantedToken,
-} from "../../../core/routing/contract/shared_state.ts";
-import type { LimitRefusal } from "../../../kv/services/limits/key_limits.ts";
-import type { LimitedKey } from "../../../kv/services/limits/key_spending.ts";
-import type { LimitGrant } from "../../../kv/services/limits/limit_book.ts";
+} from "../../../core/routing/contract/router.ts";
+import type {
+  LimitedKey,
+  LimitGrant,
+  LimitRefusal,
+} from "../../../kv/services/limits/limit_book.ts";
 import type { NoticeKind } from "../../../kv/engine/store/change_notices.ts";
-import type { StoreServices } from "../../../kv/engine/messages/store_services.ts";
+import type { StoreServices } from "../../../kv/engine/messages/message_store.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
 
 /** The limits of keys, whose book the owner has. A call of a key with limits has a number. */

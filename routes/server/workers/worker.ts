@@ -1,29 +1,59 @@
 /** One serving thread: assembles a gateway on the owner's store, and listens at the port that all workers share. */
 import { readConfig } from "../../../core/config/config.ts";
-import { unforeseen } from "../../../core/lib/base/error_line.ts";
+import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { type LinkPort, MessageLink } from "../../../core/lib/threads/message_link.ts";
 import type { SharedAffinity } from "../../../core/routing/route_affinity.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { atMost } from "../../../core/lib/time/sleep.ts";
 import type { ChangeNotices, NoticeKind } from "../../../kv/engine/store/change_notices.ts";
-import { MessageStore } from "../../../kv/engine/messages/message_store.ts";
-import { storeErrorOf } from "../../../kv/engine/messages/store_services.ts";
+import { MessageStore, storeErrorOf } from "../../../kv/engine/messages/message_store.ts";
 import { StoreUnavailableError } from "../../../kv/engine/store/store_unavailable.ts";
 import { createApp } from "../listen/app.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { assemble, type Assembled } from "../assembly/assemble.ts";
-import { openOwnersCatalog } from "../../process/catalog_opening.ts";
+import { loadMasterKeys, openOwnersCatalog } from "../../process/catalog_opening.ts";
 import { openCustomerApp } from "../assembly/customer_app.ts";
 import { type Jobs, startJobs } from "../jobs/jobs.ts";
-import { answerWith, listen } from "../listen/listen.ts";
-import type { Answer } from "../listen/listening.ts";
-import { loadMasterKeys } from "../../process/master_keys.ts";
-import { lastEndsMs } from "../../process/stopping.ts";
-import { Gathered } from "./gathered.ts";
-import { ownersLimits } from "./limits.ts";
-import { ownersRates } from "./rates.ts";
+import { type Answer, answerWith, listen } from "../listen/listen.ts";
+import { lastEndsMs } from "../../process/keep_serving.ts";
+import { ownersLimits, ownersRates } from "./seat.ts";
 import type { OwnerServices, WorkerServices } from "./services.ts";
 import type { WorkerStart } from "./worker_thread.ts";
+
+// Gathers what may arrive a moment later, to pass it to the owner in one message: one for each would cost as much as its call.
+
+/** Milliseconds for which items are gathered. */
+const gatherMs = 25;
+
+/** Items that are passed on without waiting longer: some 100 KB of log lines. */
+const mostItems = 200;
+
+/** Items on their way to the owner. */
+class Gathered<Item> {
+  readonly #pass: (items: Item[]) => void;
+  #items: Item[] = [];
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  /** @param pass gets at least one item */
+  constructor(pass: (items: Item[]) => void) {
+    this.#pass = pass;
+  }
+
+  readonly add = (item: Item): void => {
+    if (this.#items.push(item) >= mostItems) this.flush();
+    else this.#timer ??= setTimeout(() => this.flush(), gatherMs);
+  };
+
+  /** Passes on what has been gathered. */
+  flush(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const items = this.#items;
+    if (items.length === 0) return;
+    this.#items = [];
+    this.#pass(items);
+  }
+}
 
 type OwnerLink = MessageLink<OwnerServices>;
 

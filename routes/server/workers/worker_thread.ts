@@ -1,9 +1,9 @@
 /** Starts a thread that serves calls. Threads of `node:worker_threads` tell of every end, and have a bound of memory. */
 import { type Transferable, Worker } from "node:worker_threads";
 import { getHeapStatistics } from "node:v8";
-import { unforeseen } from "../../../core/lib/base/error_line.ts";
+import { unforeseen } from "../../../core/lib/base/assert.ts";
 import { type LinkPort, webPort } from "../../../core/lib/threads/message_link.ts";
-import type { ConfigSource } from "../assembly/thread.ts";
+import type { ConfigSource } from "../assembly/assemble.ts";
 
 /** What a worker begins with. */
 export interface WorkerStart {

@@ -2,6 +2,45 @@
 import { encodeSseEvent } from "../../../core/lib/sse/writer.ts";
 import type { Json } from "../../../core/lib/json/json.ts";
 import type { Triggers } from "./triggers.ts";
+import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
+import {
+  type ByteReader,
+  type UpstreamExchange,
+  UpstreamFailure,
+  type UpstreamResponse,
+} from "../../../core/net/transport/transport.ts";
+
+// The waits of the sandbox.
+
+/** Resolves after `ms`, or at once when the signal aborts; never rejects. It is passed in so that tests need not sleep. */
+export type Delay = (ms: number, signal: AbortSignal) => Promise<void>;
+
+/**
+ * Creates a delay on the timers of the runtime.
+ *
+ * @example
+ * ```ts
+ * import { timerDelay } from "./reply.ts";
+ * const controller = new AbortController();
+ * const waiting = timerDelay()(60_000, controller.signal);
+ * controller.abort();
+ * await waiting;
+ * ```
+ */
+export function timerDelay(timer: Timer = systemTimer): Delay {
+  return (ms, signal) => {
+    if (signal.aborted) return Promise.resolve();
+    return new Promise((resolve) => {
+      const stop = timer.start(done, ms);
+      signal.addEventListener("abort", done, { once: true });
+      function done(): void {
+        stop();
+        signal.removeEventListener("abort", done);
+        resolve();
+      }
+    });
+  };
+}
 
 /** One step of a reply on the connection. */
 export type Step =
@@ -121,4 +160,90 @@ function* sendSteps(bytes: Uint8Array, triggers: Triggers): Generator<Step> {
   for (let at = 0; at < bytes.length; at += size) {
     yield { do: "send", bytes: bytes.subarray(at, at + size) };
   }
+}
+
+// The exchange of a sandbox request, behind the interface of transports.
+
+/** Performs the steps of a reply one after the other; cancelling the exchange ends its waits. */
+export class SandboxExchange implements UpstreamExchange {
+  readonly response: Promise<UpstreamResponse>;
+  readonly #delay: Delay;
+  readonly #abort = new AbortController();
+  readonly #reply: Reply;
+
+  constructor(reply: Reply, delay: Delay) {
+    this.#reply = reply;
+    this.#delay = delay;
+    this.response = this.#respond();
+    // A caller that only cancels does not await the response, so its rejection must not count as unhandled.
+    this.response.catch(() => {});
+  }
+
+  cancel(): void {
+    this.#abort.abort();
+  }
+
+  async #respond(): Promise<UpstreamResponse> {
+    const { waitMs, status, headers, steps } = this.#reply;
+    if (waitMs > 0) await this.#delay(waitMs, this.#abort.signal);
+    this.#checkCancelled();
+    return {
+      status,
+      header: (name) => headers.get(name),
+      body: this.#reader(steps[Symbol.iterator]()),
+    };
+  }
+
+  #reader(steps: Iterator<Step>): ByteReader {
+    // The buffer is reused as in a real driver, so that tests find a caller that keeps a view.
+    let buffer = new Uint8Array(512);
+    let ended = false;
+    return {
+      read: async () => {
+        for (;;) {
+          this.#checkCancelled();
+          if (ended) return null;
+          const next = steps.next();
+          if (next.done) {
+            ended = true;
+            return null;
+          }
+          if (next.value.do === "send") {
+            const { bytes } = next.value;
+            if (bytes.length > buffer.length) buffer = new Uint8Array(bytes.length);
+            buffer.set(bytes);
+            return buffer.subarray(0, bytes.length);
+          }
+          await this.#perform(next.value);
+        }
+      },
+    };
+  }
+
+  async #perform(step: Exclude<Step, { do: "send" }>): Promise<void> {
+    switch (step.do) {
+      case "wait":
+        await this.#delay(step.ms, this.#abort.signal);
+        break;
+      case "stall":
+        await aborted(this.#abort.signal);
+        break;
+      case "cut":
+        throw new UpstreamFailure("cut", "The sandbox cut the connection");
+    }
+    this.#checkCancelled();
+  }
+
+  #checkCancelled(): void {
+    if (this.#abort.signal.aborted) {
+      throw new UpstreamFailure("cancelled", "The exchange was cancelled");
+    }
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  if (signal.aborted) return Promise.resolve();
+  return new Promise((resolve) => {
+    signal.addEventListener("abort", () => resolve(), { once: true });
+  });
 }

@@ -2,8 +2,7 @@ import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { type AnswerPart, type SandboxAnswer, stableId, type StopCause } from "../base/compose.ts";
 import type { StreamEvent } from "../base/reply.ts";
 import type { SandboxRequest } from "../base/request.ts";
-import { cutIntoPieces } from "../base/tokens.ts";
-import { reported } from "../base/reported_usage.ts";
+import { cutIntoPieces, reported } from "../base/tokens.ts";
 
 /** Tokens per delta. */
 const pieceTokens = 3;

@@ -1,9 +1,8 @@
 import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
 import { type AnswerPart, type SandboxAnswer, stableId, type StopCause } from "../base/compose.ts";
 import type { StreamEvent } from "../base/reply.ts";
-import { reported } from "../base/reported_usage.ts";
+import { cutIntoPieces, reported } from "../base/tokens.ts";
 import type { SandboxRequest } from "../base/request.ts";
-import { cutIntoPieces } from "../base/tokens.ts";
 
 /** Tokens per delta. */
 const pieceTokens = 3;

@@ -5,11 +5,9 @@ import { isJsonObject, type Json } from "../../../core/lib/json/json.ts";
 import { fieldsOfForm, fieldsOfJson, type MediaFields } from "../../../core/calls/body/fields.ts";
 import { multipartBoundary, readForm } from "../../../core/calls/body/multipart.ts";
 import type { UpstreamRequest } from "../../../core/net/transport/transport.ts";
-import type { Reply } from "../base/reply.ts";
-import { SandboxRefusal } from "../base/request.ts";
-import { knownTriggers } from "../base/read_fields.ts";
+import { jsonReply, type Reply } from "../base/reply.ts";
+import { knownTriggers, SandboxRefusal } from "../base/request.ts";
 import { triggerPattern, type Triggers } from "../base/triggers.ts";
-import { jsonReply } from "../base/reply.ts";
 import { troubleReply } from "../base/vendor_error.ts";
 
 /** Triggers for media only; those of chat apply too. */

@@ -2,8 +2,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json
 import { type AnswerPart, type SandboxAnswer, stableId } from "../base/compose.ts";
 import type { StreamEvent } from "../base/reply.ts";
 import type { SandboxRequest } from "../base/request.ts";
-import { cutIntoPieces } from "../base/tokens.ts";
-import { reported } from "../base/reported_usage.ts";
+import { cutIntoPieces, reported } from "../base/tokens.ts";
 
 /** Tokens per delta. */
 const pieceTokens = 3;

@@ -1,10 +1,8 @@
 import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
 import { type AnswerPart, type SandboxAnswer, stableId } from "../base/compose.ts";
-import { objects } from "../base/read_fields.ts";
+import { objects, type SandboxRequest } from "../base/request.ts";
 import type { StreamEvent } from "../base/reply.ts";
-import type { SandboxRequest } from "../base/request.ts";
-import { cutIntoPieces } from "../base/tokens.ts";
-import { reported } from "../base/reported_usage.ts";
+import { cutIntoPieces, reported } from "../base/tokens.ts";
 
 /** Tokens per delta. */
 const pieceTokens = 3;

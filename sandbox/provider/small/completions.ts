@@ -8,11 +8,9 @@
  */
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { hashHex } from "../../../core/lib/hash/short_hash.ts";
-import { knownTriggers, tokenBound } from "../base/read_fields.ts";
-import { reported } from "../base/reported_usage.ts";
+import { knownTriggers, SandboxRefusal, tokenBound } from "../base/request.ts";
+import { countTokens, cutIntoPieces, reported, takeTokens } from "../base/tokens.ts";
 import { jsonReply, type Reply, type StreamEvent, streamReply } from "../base/reply.ts";
-import { SandboxRefusal } from "../base/request.ts";
-import { countTokens, cutIntoPieces, takeTokens } from "../base/tokens.ts";
 import { troubleReply, vendorErrorBody } from "../base/vendor_error.ts";
 
 /** Tokens of an answer whose request sets no bound, as vendors have it. */

@@ -9,7 +9,7 @@
  * - Never: changes the request, or knows the rules of single models.
  */
 import { z } from "zod";
-import type { messagesFields } from "../../../core/wire/messages/request/known_fields.ts";
+import type { messagesFields } from "../../../core/wire/messages/request/decode_request.ts";
 import { messagesGrammarProblem, messagesToolSchemaProblem } from "../base/json_schema_rules.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { assistantBlock, cacheControl, textBlock, toolName, userBlock } from "./messages_blocks.ts";

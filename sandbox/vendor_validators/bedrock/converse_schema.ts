@@ -10,7 +10,21 @@
  * - Never: changes the request, or knows the rules of single models.
  */
 import { z } from "zod";
-import { schemaProblem } from "./converse_json_schema.ts";
+import type { Json } from "../../../core/lib/json/json.ts";
+
+// What the Converse vendor requires of a tool's JSON Schema: an object at its root, without a union there.
+
+const rootUnions = ["anyOf", "oneOf", "allOf"] as const;
+
+/** The vendor's refusal of a schema, or `undefined`. */
+function schemaProblem(schema: Readonly<Record<string, Json | undefined>>) {
+  if (schema["type"] !== "object") {
+    return "The value at inputSchema.json.type must be one of the following: object.";
+  }
+  return rootUnions.some((name) => schema[name] !== undefined)
+    ? "inputSchema does not support oneOf, allOf, or anyOf at the top level"
+    : undefined;
+}
 
 const base64 = z.string().min(1).regex(/^[A-Za-z0-9+/]*={0,2}$/, "not base64");
 

@@ -10,7 +10,7 @@
  */
 import { z } from "zod";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
-import type { chatFields } from "../../../core/wire/chat/request/known_fields.ts";
+import type { chatFields } from "../../../core/wire/chat/request/decode_request.ts";
 import { chatMessage, functionName } from "./chat_messages.ts";
 import { functionSchemaProblem, strictSchemaProblem } from "../base/json_schema_rules.ts";
 

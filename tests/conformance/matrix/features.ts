@@ -9,7 +9,7 @@ import type {
 } from "../../../core/wire/contract/contract.ts";
 import { convertAnswer, convertRequest } from "../../../core/wire/convert/convert.ts";
 import { decodeProviderError } from "../../../core/wire/convert/provider_errors.ts";
-import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../core/wire/convert/dialects.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import { chatOverload } from "../../agents/chat_script.ts";
 import { geminiOverload } from "../../agents/gemini_script.ts";

@@ -12,7 +12,7 @@ import {
   chargeMultipleWithHostedTools,
 } from "../../../core/billing/charge_ceiling.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
-import { noTokens, type TokenUsage } from "../../../core/billing/tokens/token_usage.ts";
+import { noTokens, type TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
 import type { AppliedPrice, Outcome } from "../../../core/billing/usage/receipt.ts";
 import { defaultCatalog } from "../../support/gateways/gateway_in_process.ts";
 

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import * as fc from "../../support/property.ts";
 import { chargeForChat, type ChatEnd } from "../../../core/billing/outcome.ts";
 import { applyPrice } from "../../../core/billing/price.ts";
-import { billedInputTokens, type TokenUsage } from "../../../core/billing/tokens/token_usage.ts";
+import { billedInputTokens, type TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
 import type { Outcome } from "../../../core/billing/usage/receipt.ts";
 
 const perToken = applyPrice({ unit: "token", vndPerMtok: 8_300 });

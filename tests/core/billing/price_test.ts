@@ -8,7 +8,7 @@ import {
   mostPerOutputToken,
   worstCaseCost,
 } from "../../../core/billing/price.ts";
-import { noTokens } from "../../../core/billing/tokens/token_usage.ts";
+import { noTokens } from "../../../core/billing/tokens/token_bounds.ts";
 
 const bound = { inputTokens: 1_000, outputTokens: 10 };
 

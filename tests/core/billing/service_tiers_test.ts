@@ -6,7 +6,7 @@ import {
   reservedPrice,
   type TierPrices,
 } from "../../../core/billing/service_tiers.ts";
-import { billedInputTokens } from "../../../core/billing/tokens/token_usage.ts";
+import { billedInputTokens } from "../../../core/billing/tokens/token_bounds.ts";
 
 const hundredths = (max: number) => fc.nat({ max }).map((parts) => parts / 100);
 const tiers: fc.Arbitrary<TierPrices> = fc.dictionary(

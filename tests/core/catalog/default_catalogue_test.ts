@@ -2,8 +2,7 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { buildCatalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { readConfig } from "../../../core/config/config.ts";
-import { listFigure } from "../../../core/billing/money/micro_vnd.ts";
-import { microVndOf } from "../../../core/billing/money/written_vnd.ts";
+import { listFigure, microVndOf } from "../../../core/billing/money/micro_vnd.ts";
 import { resolveVideoRules, videoRulesSchema } from "../../../core/catalog/entries/video_rules.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../gateway.json", import.meta.url));

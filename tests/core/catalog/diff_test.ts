@@ -1,6 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
-import { catalogChanges, changeLine } from "../../../core/catalog/diff.ts";
-import { editedCatalog } from "../../../core/catalog/edit.ts";
+import { catalogChanges, changeLine, editedCatalog } from "../../../core/catalog/diff.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 
 const before: JsonObject = {

@@ -8,7 +8,7 @@ import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { convertRequest } from "../../../core/wire/convert/convert.ts";
 import { decodeProviderError } from "../../../core/wire/convert/provider_errors.ts";
 import { createConvertingPipe } from "../../../core/wire/convert/converting_pipe.ts";
-import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../core/wire/convert/dialects.ts";
 import { context, list, readStream } from "../../conformance/clients.ts";
 
 interface Dialogue {

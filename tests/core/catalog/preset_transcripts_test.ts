@@ -4,11 +4,11 @@
  */
 import { assert, assertEquals } from "../../support/assert.ts";
 import { type PresetName, presetOf } from "../../../core/catalog/presets/mod.ts";
-import { type AnswerReading, type StreamReading } from "../../../core/wire/contract/contract.ts";
+import type { AnswerReading, StreamReading } from "../../../core/wire/contract/contract.ts";
 import { readAnswer } from "../../../core/wire/convert/answer_reading.ts";
 import { convertRequest } from "../../../core/wire/convert/convert.ts";
 import { createConvertingPipe } from "../../../core/wire/convert/converting_pipe.ts";
-import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../core/wire/convert/dialects.ts";
 import { parseExactly } from "../../../core/lib/json/exact_json.ts";
 import { isJsonObject } from "../../../core/lib/json/json.ts";
 import { decodeProviderError } from "../../../core/wire/convert/provider_errors.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
-import { readStoreLocation } from "../../../core/config/store_location.ts";
+import { readStoreLocation } from "../../../core/config/platform.ts";
 
 Deno.test("readStoreLocation() takes a PostgreSQL address of one host or of several", () => {
   for (

@@ -7,13 +7,12 @@ import {
   breakerConsecutiveFailures,
   breakerPauseMs,
 } from "../../../core/routing/health/breaker.ts";
-import { minStuckAttempts } from "../../../core/routing/health/stuck_detector.ts";
+import { minStuckAttempts } from "../../../core/routing/health/route_health.ts";
 import { breakerPauseMaxMs } from "../../../core/routing/health/limits.ts";
 import { credentialRestMs } from "../../../core/routing/health/credentials.ts";
 import { LimitedCustomers } from "../../../core/routing/health/limited_customers.ts";
-import { hedgeMinSamples, probeHedgeMs } from "../../../core/routing/hedging.ts";
+import { hedgeMinSamples, noRouteError, probeHedgeMs } from "../../../core/routing/timeouts.ts";
 import { LiveRouter } from "../../../core/routing/live_router.ts";
-import { noRouteError } from "../../../core/routing/no_route.ts";
 import { operations, type RouteEvent } from "../../../core/routing/contract/router.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 

@@ -7,8 +7,7 @@ import { Deadlines } from "../../../core/lib/time/deadlines.ts";
 import { breakerConsecutiveFailures } from "../../../core/routing/health/breaker.ts";
 import { credentialRestMs } from "../../../core/routing/health/credentials.ts";
 import { LiveRouter } from "../../../core/routing/live_router.ts";
-import type { RouteEvent } from "../../../core/routing/contract/router.ts";
-import type { SharedState } from "../../../core/routing/contract/shared_state.ts";
+import type { RouteEvent, SharedState } from "../../../core/routing/contract/router.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 
 const operation = "chat_stream";

@@ -2,7 +2,7 @@
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";

@@ -5,7 +5,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { answerFrames } from "../../../core/wire/stream/answer_frames.ts";
 import { listReceipts } from "../../../kv/money/receipts/receipts.ts";
-import { verifyStore } from "../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import {
   openTestGateway,
   type TestGatewayOptions,

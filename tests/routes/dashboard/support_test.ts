@@ -1,7 +1,7 @@
 import { Hono } from "hono";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { readSupport, type SupportContact } from "../../../core/config/support.ts";
-import { setBlocked } from "../../../kv/people/accounts/account_blocking.ts";
+import { readSupport, type SupportContact } from "../../../core/config/config_variables.ts";
+import { setBlocked } from "../../../kv/people/accounts/accounts.ts";
 import { credit } from "../../../kv/money/ledger/ledger.ts";
 import type { DashboardEnv } from "../../../routes/dashboard/mod.ts";
 import {

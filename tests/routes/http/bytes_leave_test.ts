@@ -1,5 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
-import { bytesLeave } from "../../../routes/http/bytes_leave.ts";
+import { bytesLeave } from "../../../routes/http/query.ts";
 
 /** A client on a thread of its own: tells in shared memory when the first bytes are there. */
 const client = `

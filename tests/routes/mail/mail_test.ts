@@ -1,11 +1,10 @@
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { type Mail, type Mailer, MailFailure } from "../../../core/people/mail/mail.ts";
 import { readMailUrl } from "../../../core/people/mail/mail_url.ts";
-import { addMail, mailQueue } from "../../../kv/engine/outbox/mail.ts";
+import { addMail, mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import { listDeadLetters } from "../../../kv/engine/outbox/outbox_dead_letters.ts";
 import { runDue } from "../../../kv/engine/outbox/outbox_worker.ts";
-import { createHttpMailer } from "../../../routes/mail/http_json.ts";
-import { createMailer } from "../../../routes/mail/mailer.ts";
+import { createHttpMailer, createMailer } from "../../../routes/mail/mailer.ts";
 import { mailWork } from "../../../routes/mail/send_mail.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { openSmtp } from "../../support/servers/smtp_server.ts";

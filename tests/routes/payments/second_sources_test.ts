@@ -1,10 +1,8 @@
 import { newId } from "../../../core/lib/ids/ids.ts";
-import { listUnreadable } from "../../../kv/money/payments/unreadable_notices.ts";
+import { listReviews, listUnreadable } from "../../../kv/money/payments/bank_notices.ts";
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { parseStatement } from "../../../core/trade/statements/statement_csv.ts";
-import { listReviews } from "../../../kv/money/payments/bank_notices.ts";
-import { importStatement } from "../../../routes/payments/statement_import.ts";
-import { pollSepay } from "../../../routes/payments/sepay_poll.ts";
+import { importStatement, pollSepay } from "../../../routes/payments/sepay_poll.ts";
 import {
   notice,
   receivingAccount,

@@ -1,7 +1,11 @@
 /** What is due runs by cron, where no process lives long enough for a timer, and after a freeze. */
 import { assertEquals } from "../../support/assert.ts";
-import { createCron, cronSchedules } from "../../../routes/process/cron.ts";
-import { FreezeWatch, frozenAfterMs } from "../../../routes/process/freeze_watch.ts";
+import {
+  createCron,
+  cronSchedules,
+  FreezeWatch,
+  frozenAfterMs,
+} from "../../../routes/process/cron.ts";
 import { type Job, type Jobs, startJobs } from "../../../routes/server/jobs/jobs.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";

@@ -3,7 +3,7 @@ import {
   createLineWriter,
   logBacklogChars,
   logBufferChars,
-} from "../../../routes/process/line_writer.ts";
+} from "../../../routes/process/keep_serving.ts";
 
 const lossLine = (lines: number) => `${lines} lost`;
 

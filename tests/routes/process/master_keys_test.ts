@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../support/assert.ts";
-import { loadMasterKeys } from "../../../routes/process/master_keys.ts";
+import { loadMasterKeys } from "../../../routes/process/catalog_opening.ts";
 import { testConfig } from "../../support/gateways/gateway_in_process.ts";
 
 async function load(folder: string): Promise<string> {

@@ -1,5 +1,5 @@
 import { assertEquals } from "../../support/assert.ts";
-import { createStopSignals, sameSignalMs } from "../../../routes/process/stop_signals.ts";
+import { createStopSignals, sameSignalMs } from "../../../routes/process/keep_serving.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 
 Deno.test("the first signal stops, those with it are the same, a later one hurries", () => {

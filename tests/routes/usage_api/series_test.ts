@@ -5,7 +5,7 @@ import { RefusedCallRecorder } from "../../../kv/services/calls/refused_call_rec
 import { chunkGroups, groupReceipts } from "../../../kv/money/receipts/day_sum_group.ts";
 import { writeIndex } from "../../../kv/money/receipts/index_write.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import { errorRate, readHealth } from "../../../routes/usage_api/day_health.ts";
+import { errorRate, readHealth } from "../../../routes/usage_api/summary.ts";
 import { readPeriod } from "../../../routes/usage_api/period.ts";
 import {
   type Metric,

@@ -1,10 +1,9 @@
-import type { JsonObject } from "../../../core/lib/json/json.ts";
-import { isJsonObject } from "../../../core/lib/json/json.ts";
+import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import { readAnswer } from "../../../core/wire/convert/answer_reading.ts";
 import type { StreamReading } from "../../../core/wire/contract/contract.ts";
 import type { BodyStyle } from "../../support/body_style.ts";
-import { createNativePipe } from "../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../core/wire/convert/dialects.ts";
 import {
   createSandboxTransport,
   type SandboxOptions,

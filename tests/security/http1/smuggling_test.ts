@@ -7,7 +7,7 @@ import { hasProxy, proxyKinds, startProxy } from "../../support/servers/plain_pr
 import { Reply } from "../../../core/net/http1/server/reply.ts";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../core/lib/time/deadlines.ts";
-import { serverBounds } from "../../../routes/server/http1/bounds.ts";
+import { serverBounds } from "../../../routes/server/http1/request_body.ts";
 import { HttpServer } from "../../../routes/server/http1/http_server.ts";
 import { latin1 } from "../../routes/server/http1/fake_client.ts";
 

@@ -1,8 +1,11 @@
 /** A browser for page tests: a session, its cookie and its CSRF token, in front of one sub-app. */
 import { Hono } from "hono";
 import { forbiddenPage, notFoundPage } from "../../../routes/dashboard/frame/error_pages.tsx";
-import { guardMutations, identifyVisitor } from "../../../routes/dashboard/visitor/identify.ts";
-import { securityHeaders } from "../../../routes/dashboard/visitor/security_headers.ts";
+import {
+  guardMutations,
+  identifyVisitor,
+  securityHeaders,
+} from "../../../routes/dashboard/visitor/identify.ts";
 import type { PageDeps } from "../../../routes/dashboard/page/page_deps.ts";
 import type { DashboardEnv } from "../../../routes/dashboard/page/visitor.ts";
 import type { Account } from "../../../kv/people/accounts/accounts.ts";

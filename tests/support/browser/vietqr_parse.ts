@@ -2,8 +2,7 @@
  * Reads a VietQR text back, strictly. A right CRC does not mean a right structure (NAPAS itself printed an example
  * with a wrong inner length and a right CRC), so the nested fields are parsed too.
  */
-import { crc16 } from "../../../core/trade/bank/crc16.ts";
-import type { VietQr } from "../../../core/trade/bank/vietqr.ts";
+import { crc16, type VietQr } from "../../../core/trade/bank/receiving_account.ts";
 
 /** Thrown for a text that is not a well-formed VietQR code. */
 export class VietQrFormatError extends Error {

@@ -6,7 +6,7 @@ import { EventStreamCodec } from "@smithy/eventstream-codec";
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import { SseSplitter } from "../../../core/lib/sse/splitter.ts";
 import { type ByteReader, UpstreamFailure } from "../../../core/net/transport/transport.ts";
-import { timerDelay } from "../../../sandbox/provider/base/delay.ts";
+import { timerDelay } from "../../../sandbox/provider/base/reply.ts";
 import { createSandboxTransport } from "../../../sandbox/provider/transport.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
 import type { CloudAnswer } from "./fake_cloud.ts";

@@ -2,7 +2,7 @@
 import { systemClock } from "../../../core/lib/time/clock.ts";
 import type { Config } from "../../../core/config/config.ts";
 import { openStore, type Store } from "../../../kv/engine/opening/store.ts";
-import { encodeValue } from "../../../kv/engine/parts/stored_value.ts";
+import { encodeValue } from "../../../kv/engine/parts/tuple_key.ts";
 
 /** Opens the store of a configuration, which nobody else may have open. */
 export async function openedStore(config: Config): Promise<Store> {

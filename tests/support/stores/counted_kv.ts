@@ -1,7 +1,6 @@
 /** Counts the calls of a store, and the bytes that they write. */
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
-import { encodeValue } from "../../../kv/engine/parts/stored_value.ts";
-import { encodeKey } from "../../../kv/engine/parts/tuple_key.ts";
+import { encodeKey, encodeValue } from "../../../kv/engine/parts/tuple_key.ts";
 
 export interface StoreCounts {
   reads: number;

@@ -1,6 +1,6 @@
 /** Blocks accounts as an operator does. */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
-import { setBlocked } from "../../../kv/people/accounts/account_blocking.ts";
+import { setBlocked } from "../../../kv/people/accounts/accounts.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 
 /** Blocks or unblocks an account. */

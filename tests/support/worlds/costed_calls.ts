@@ -3,7 +3,7 @@ import { buildCatalog, type Catalog } from "../../../core/catalog/catalog.ts";
 import { gatewayFileSchema } from "../../../core/catalog/schema.ts";
 import { providerCost } from "../../../core/billing/provider_cost.ts";
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
-import { RateCardBook } from "../../../kv/money/costs/rate_cards.ts";
+import { RateCardBook } from "../../../kv/money/costs/provider_sheet.ts";
 import type { WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import { requestIdAt } from "./dashboard_world.ts";
 import { draftOf, mustReserve } from "./money_world.ts";

@@ -8,7 +8,7 @@ import {
   leaseOf,
   leasesPrefix,
 } from "../../../kv/engine/schema/keys.ts";
-import { verifyStore } from "../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import type { ThreadedGateway } from "../gateways/threaded_gateway.ts";
 import { until } from "../until.ts";
 

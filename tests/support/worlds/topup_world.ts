@@ -1,8 +1,11 @@
 /** A store with customers, orders and notices for top-up tests, with their queries. */
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { fromVnd } from "../../../core/billing/money/micro_vnd.ts";
-import type { BankNotice, BankSource } from "../../../core/trade/bank/bank_notice.ts";
-import { parseBankTime } from "../../../core/trade/bank/bank_time.ts";
+import {
+  type BankNotice,
+  type BankSource,
+  parseBankTime,
+} from "../../../core/trade/bank/bank_notice.ts";
 import type { ReceivingAccount } from "../../../core/trade/bank/receiving_account.ts";
 import { type Account, createAccount } from "../../../kv/people/accounts/accounts.ts";
 import { type BankNoticeState, getBankNotice } from "../../../kv/money/payments/bank_notices.ts";
@@ -15,7 +18,7 @@ import type { MatchingSettings } from "../../../kv/money/payments/bank_matching.
 import type { Operator } from "../../../kv/people/audit/operator_audit.ts";
 import { checkTopups } from "../../../kv/money/payments/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../../kv/money/payments/topups.ts";
-import { verifyStore } from "../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { readWallet } from "../../../kv/money/balances/wallets.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 

@@ -1,15 +1,184 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
-import type { ReportedUsage } from "../../../billing/tokens/token_usage.ts";
+import type { ReportedUsage, TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import type { AnswerReading } from "../../contract/contract.ts";
 import { readNoAnswer, readProviderError } from "../../errors/provider_error.ts";
 import { pictureOutputBytes } from "../../fields/pictures.ts";
 import { stopFailure } from "../../fields/stop_words.ts";
-import { enterReport, textBytes } from "../../stream/reading.ts";
-import { readBaseResp } from "./base_resp.ts";
+import {
+  absurdReport,
+  enterReport,
+  isPlausible,
+  noReport,
+  readCount,
+  textBytes,
+  type UsageReport,
+} from "../../stream/reading.ts";
 import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
-import { hasSources } from "./tool_uses.ts";
-import { readChatUsage } from "./usage.ts";
+import { partsWithin } from "../../../billing/usage/media_parts.ts";
+import { readParts } from "../../stream/media_parts.ts";
+
+/**
+ * Errors that come with status 200 in `base_resp`, by their number: https://platform.minimax.io/docs/api-reference/errorcode
+ * Other numbers are outages.
+ */
+const words: ReadonlyMap<Json | undefined, string> = new Map<Json | undefined, string>([
+  [1001, "timeout"],
+  [1002, "rate_limit_exceeded"],
+  [1004, "invalid_api_key"],
+  [1008, "insufficient_quota"],
+  [1026, "content_filter"],
+  [1027, "content_filter"],
+  [1039, "rate_limit_exceeded"],
+  [1041, "rate_limit_exceeded"],
+  [2013, "invalid_request_error"],
+  [2045, "rate_limit_exceeded"],
+  [2049, "invalid_api_key"],
+  [2056, "insufficient_quota"],
+]);
+
+/**
+ * Reads the error of an answer without choices; `undefined` if it has none.
+ *
+ * @example
+ * ```ts
+ * import { readBaseResp } from "./answer_reading.ts";
+ * const error = readBaseResp({ choices: null, base_resp: { status_code: 1002, status_msg: "rate limit" } });
+ * if (error?.code !== "rate_limit_exceeded") throw new Error(JSON.stringify(error));
+ * ```
+ */
+export function readBaseResp(body: JsonObject): JsonObject | undefined {
+  const { base_resp: said, choices } = body;
+  if (!isJsonObject(said) || (Array.isArray(choices) && choices.length > 0)) return undefined;
+  const { status_code: number, status_msg: message } = said;
+  if (typeof number !== "number" || number === 0) return undefined;
+  return { code: words.get(number) ?? "server_error", message: message ?? "" };
+}
+
+// Tells from a Chat answer whether its provider searched: few servers of this style count their searches.
+
+/** Whether `annotations` of a message or a delta cite a page of the web. */
+export function hasSources(annotations: Json | undefined): boolean {
+  return Array.isArray(annotations) &&
+    annotations.some((one) => isJsonObject(one) && one["type"] === "url_citation");
+}
+
+/**
+ * Reads a `usage` object of the Chat style into buckets.
+ *
+ * `prompt_tokens` includes cached and cache-written tokens, and some vendors count a token as both: each is clamped to
+ * the rest of the prompt. `completion_tokens` includes reasoning, except at vendors whose total shows that they leave it
+ * out; then the rest of the total is output, unless it is audio input. Such output is kept apart from explicit counts,
+ * and an impossible total is ignored. If only one of prompt and completion is present, the other is 0.
+ *
+ * @example
+ * ```ts
+ * import { readChatUsage } from "./answer_reading.ts";
+ * const report = readChatUsage({
+ *   prompt_tokens: 213,
+ *   completion_tokens: 2,
+ *   total_tokens: 471,
+ *   completion_tokens_details: { reasoning_tokens: 256 },
+ * });
+ * if (report.kind !== "counts" || report.usage.output !== 258) throw new Error("reasoning was lost");
+ * ```
+ */
+export function readChatUsage(usage: Json | undefined): UsageReport {
+  if (usage === undefined || usage === null) return noReport;
+  if (!isJsonObject(usage)) return absurdReport;
+  const prompt = readCount(usage["prompt_tokens"]);
+  const said = readCount(usage["completion_tokens"]);
+  const total = readCount(usage["total_tokens"]);
+  // A total alone does not show how it divides.
+  if (prompt === undefined && said === undefined) {
+    return Number.isNaN(total) ? absurdReport : noReport;
+  }
+  const promptDetails = objectOf(usage["prompt_tokens_details"]);
+  const completionDetails = objectOf(usage["completion_tokens_details"]);
+  const reasoningSaid = readCount(completionDetails["reasoning_tokens"]) ??
+    readCount(usage["reasoning_tokens"]) ?? 0;
+  const cachedSaid = readCount(promptDetails["cached_tokens"]) ??
+    readCount(usage["prompt_cache_hit_tokens"]) ?? readCount(usage["cached_tokens"]) ??
+    readCount(usage["num_cached_tokens"]) ?? 0;
+  const writtenSaid = readCount(promptDetails["cache_write_tokens"]) ??
+    readCount(promptDetails["cache_creation_input_tokens"]) ?? 0;
+  const whole = prompt ?? Math.max(0, (total ?? 0) - (said ?? 0));
+  const cacheRead = Math.min(cachedSaid, whole);
+  const cacheWrite = Math.min(writtenSaid, whole - cacheRead);
+  const unsaid = unsaidOutput(usage, promptDetails, {
+    prompt: whole,
+    completion: said ?? 0,
+    reasoning: reasoningSaid,
+    total: total ?? 0,
+  });
+  const output = (said ?? 0) + unsaid;
+  const parts = readParts(promptDetails, completionDetails);
+  const input = whole - cacheRead - cacheWrite;
+  const outright = {
+    input,
+    ...partsWithin(parts, { input, output: said ?? 0 }),
+    cacheRead,
+    cacheWrite,
+    output: said ?? 0,
+    reasoning: Math.min(reasoningSaid, said ?? 0),
+  };
+  const counts: ReportedUsage = {
+    ...outright,
+    ...partsWithin(parts, { input, output }),
+    output,
+    reasoning: Math.min(Math.max(reasoningSaid, unsaid), output),
+    ...(unsaid > 0 && { said: outright }),
+    ...(Number.isNaN(total) && { partlyAbsurd: true }),
+  };
+  return isPlausible(counts) ? { kind: "counts", usage: counts } : absurdReport;
+}
+
+interface Said {
+  readonly prompt: number;
+  readonly completion: number;
+  readonly reasoning: number;
+  readonly total: number;
+}
+
+/** Returns the output tokens that only the total shows. */
+function unsaidOutput(usage: JsonObject, promptDetails: JsonObject, said: Said): number {
+  const rest = said.total - said.prompt - said.completion;
+  if (!(rest > 0)) return 0;
+  if (rest === said.reasoning) return rest;
+  const audio = readCount(promptDetails["audio_tokens"]) ?? 0;
+  const seconds = usage["prompt_audio_seconds"];
+  const hasAudio = audio !== 0 || (typeof seconds === "number" && seconds > 0);
+  return hasAudio ? 0 : rest;
+}
+
+function objectOf(value: Json | undefined): JsonObject {
+  return isJsonObject(value) ? value : {};
+}
+
+// Writes token buckets as a Chat `usage` object.
+//
+// See docs/internals/WIRE_FORMATS.md#usage.
+
+/** Writes usage in the counting of Chat: cached tokens are part of the prompt, reasoning of the completion. */
+export function writeChatUsage(usage: TokenUsage): JsonObject {
+  const prompt = usage.input + usage.cacheRead + usage.cacheWrite;
+  return {
+    prompt_tokens: prompt,
+    completion_tokens: usage.output,
+    total_tokens: prompt + usage.output,
+    prompt_tokens_details: {
+      cached_tokens: usage.cacheRead,
+      cache_write_tokens: usage.cacheWrite,
+      audio_tokens: usage.inputAudio ?? 0,
+    },
+    completion_tokens_details: {
+      reasoning_tokens: usage.reasoning,
+      audio_tokens: usage.outputAudio ?? 0,
+      accepted_prediction_tokens: 0,
+      rejected_prediction_tokens: 0,
+    },
+  };
+}
 
 /** Reads a whole answer of the Chat Completions style: all its choices. */
 export function readChatAnswer(body: JsonObject): AnswerReading {

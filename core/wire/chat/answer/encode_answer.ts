@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-answer and docs/conversion.md#answers.
  */
-import { noneUnhandled } from "../../../lib/base/every_member.ts";
+import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { answerId, CallIds } from "../../fields/answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../../contract/contract.ts";
@@ -17,14 +17,13 @@ import type {
   Stop,
   ToolCallBlock,
 } from "../../conversation/mod.ts";
-import { chatModeration } from "../../content/moderation.ts";
-import { knownTier } from "../../content/service_tiers.ts";
-import { writeAnnotation } from "./annotations.ts";
+import { chatModeration, knownTier } from "../../content/citations.ts";
+import { writeAnnotation } from "./sources.ts";
 import { imagePart } from "../../fields/pictures.ts";
-import { argumentsText } from "../../tools/tool_arguments.ts";
-import { writeFinishReason } from "./finish_reasons.ts";
+import { argumentsText } from "../../tools/tool_fields.ts";
+import { writeFinishReason } from "./decode_answer.ts";
 import { detailFor } from "./reasoning_details.ts";
-import { writeChatUsage } from "./write_usage.ts";
+import { writeChatUsage } from "./answer_reading.ts";
 
 // What becomes of each member of an answer here. A new member does not compile until it has a row.
 noneUnhandled<

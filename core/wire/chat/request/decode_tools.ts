@@ -13,7 +13,7 @@ import {
 import { readHostedToolRequest } from "../../tools/hosted_tools.ts";
 import type { Warnings } from "../../contract/warnings.ts";
 import { readChoiceWord, searchField } from "../../tools/tool_fields.ts";
-import { decodeChatMark } from "./decode_parts.ts";
+import { decodeChatMark } from "./decode_messages.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 type DecodedTools = Pick<

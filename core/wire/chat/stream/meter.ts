@@ -1,30 +1,38 @@
 import { parseExactly } from "../../../lib/json/exact_json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
-import { isJsonObject, type Json } from "../../../lib/json/json.ts";
-import type { GatewayError } from "../../../lib/errors/errors.ts";
-import type { SseFrame } from "../../../lib/sse/frame.ts";
-import { FrameEdits } from "../../../lib/sse/frame_edits.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import { errorBody, type GatewayError } from "../../../lib/errors/errors.ts";
+import { FrameEdits, type SseFrame } from "../../../lib/sse/frame.ts";
 import { JsonCursor, type JsonKey, jsonKey, JsonScanError } from "../../../lib/json/json_cursor.ts";
-import type { Writable } from "../../../lib/base/writable.ts";
+import type { Writable } from "../../../lib/base/assert.ts";
 import { ChoiceEnds } from "../../stream/choices.ts";
-import { type ClientModel, modelKey } from "../../stream/client_model.ts";
-import { frameJson } from "../../stream/frame_json.ts";
-import { nativeStreamError } from "../../errors/errors.ts";
-import { pictureOutputBytes } from "../../fields/pictures.ts";
-import { stopFailure } from "../../fields/stop_words.ts";
-import { LoneText } from "../../stream/lone_text.ts";
+import { ClientModel, inClientTerms, modelKey } from "../../stream/client_model.ts";
 import {
   enterReport,
   type FrameFate,
+  frameJson,
+  LoneText,
   newStreamReading,
   readCount,
   type StreamMeter,
 } from "../../stream/reading.ts";
-import { chatTextBytes, readChatCalls } from "../answer/answer_reading.ts";
+import { nativeStreamError } from "../../errors/errors.ts";
+import { pictureOutputBytes } from "../../fields/pictures.ts";
+import { stopFailure } from "../../fields/stop_words.ts";
+import {
+  chatTextBytes,
+  hasSources,
+  readChatCalls,
+  readChatUsage,
+  writeChatUsage,
+} from "../answer/answer_reading.ts";
 import { CallRepair, repairedCalls } from "../answer/call_repair.ts";
 import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
-import { hasSources } from "../answer/tool_uses.ts";
-import { readChatUsage } from "../answer/usage.ts";
+import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
+import { encodeSseEvent, sseEventText } from "../../../lib/sse/writer.ts";
+import { answerId } from "../../fields/answer_ids.ts";
+import { BytePipe } from "../../stream/byte_pipe.ts";
+import type { PipeContext, StreamPipe } from "../../contract/contract.ts";
 
 const keys = {
   id: jsonKey("id"),
@@ -65,7 +73,7 @@ export interface SharedMembers {
  * With `hideUsage` the client does not see what providers add when usage is requested: the chunk with usage and without
  * choices is dropped, and members `usage: null` are cut out. Usage beside choices is sent unrequested, so it passes.
  */
-export class ChatMeter implements StreamMeter {
+class ChatMeter implements StreamMeter {
   readonly reading = newStreamReading();
   readonly edits = new FrameEdits();
   readonly text = new LoneText();
@@ -377,4 +385,58 @@ function afterComma(bytes: Uint8Array, at: number, end: number): number {
   let next = at;
   while (next < end && bytes[next]! <= 0x20) next++;
   return bytes[next] === 0x2c ? next + 1 : at;
+}
+
+/** Ends every open choice with `length`; then sends usage, if the client asked for it, and `[DONE]`. */
+function lengthStop(meter: ChatMeter, context: PipeContext, usage: TokenUsage): Uint8Array {
+  const { id, created } = meter.shared;
+  const head: JsonObject = {
+    id: id ?? answerId("chatcmpl-", context.requestId),
+    object: "chat.completion.chunk",
+    created: created ?? context.nowSeconds,
+    model: context.clientModel,
+  };
+  const noUsage = context.clientWantsUsage ? { usage: null } : {};
+  let text = "";
+  for (const index of meter.openChoices) {
+    const choice = { index, delta: {}, logprobs: null, finish_reason: "length" };
+    text += sseEventText(stringifyExactly({ ...head, choices: [choice], ...noUsage }));
+  }
+  if (context.clientWantsUsage) {
+    const chunk = { ...head, choices: [], usage: writeChatUsage(usage) };
+    text += sseEventText(stringifyExactly(chunk));
+  }
+  return encoder.encode(text + sseEventText("[DONE]"));
+}
+
+const nothing = new Uint8Array(0);
+
+/**
+ * Creates the pipe from a Chat upstream to a Chat client.
+ *
+ * Some servers end the body without `[DONE]`. After a finish reason the answer is complete, and the client's body also
+ * ends without it; without a finish reason the stream was cut.
+ */
+export function createChatNativePipe(
+  context: PipeContext & {
+    readonly injectedUsage: boolean;
+    readonly readsText?: boolean;
+    readonly repairsCalls?: boolean;
+  },
+): StreamPipe {
+  const meter = new ChatMeter({
+    model: ClientModel.of(context.clientModel),
+    hideUsage: context.injectedUsage && !context.clientWantsUsage,
+    readsText: context.readsText ?? false,
+    repairsCalls: context.repairsCalls ?? false,
+  });
+  return new BytePipe(meter, {
+    errorEvent: (error) => {
+      const body = { error: errorBody(error, "chat", context.requestId)["error"] };
+      return encodeSseEvent(stringifyExactly(body));
+    },
+    clientError: (error) => inClientTerms(error, context),
+    missingEnd: () => meter.reading.stopReason === undefined ? undefined : nothing,
+    lengthStop: (usage) => lengthStop(meter, context, usage),
+  });
 }

@@ -7,17 +7,17 @@ import { imagePart } from "../../fields/pictures.ts";
 import { errorBody } from "../../../lib/errors/errors.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
-import type { TokenUsage } from "../../../billing/tokens/token_usage.ts";
+import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { answerId, CallIds } from "../../fields/answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../../contract/contract.ts";
 import type { Moderation, Stop, StreamEvent } from "../../conversation/mod.ts";
 import type { RepeatableText, StreamEncoder, TextFrame } from "../../stream/dialect.ts";
-import { chatModeration } from "../../content/moderation.ts";
-import { StreamAnnotations } from "../answer/annotations.ts";
+import { chatModeration } from "../../content/citations.ts";
+import { StreamAnnotations } from "../answer/sources.ts";
 import { writeTier } from "../answer/encode_answer.ts";
-import { writeFinishReason } from "../answer/finish_reasons.ts";
+import { writeFinishReason } from "../answer/decode_answer.ts";
 import { detailFor, ownDetailId } from "../answer/reasoning_details.ts";
-import { writeChatUsage } from "../answer/write_usage.ts";
+import { writeChatUsage } from "../answer/answer_reading.ts";
 
 interface Call {
   readonly index: number;

@@ -10,18 +10,176 @@
  * - Never: reads or writes a request, or imports the folder of another style.
  */
 import { GatewayError } from "../../../lib/errors/errors.ts";
-import type { JsonObject } from "../../../lib/json/json.ts";
+import { idText, isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { defined } from "../../../lib/base/defined.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
-import type { Answer, AnswerBlock, Choice } from "../../conversation/mod.ts";
+import type {
+  Answer,
+  AnswerBlock,
+  Choice,
+  Citation,
+  ReasoningBlock,
+  ToolCallBlock,
+} from "../../conversation/mod.ts";
 import { wholeChoices } from "../../stream/choices.ts";
-import { candidatesOf, partsOf, readGeminiAnswer } from "./answer_reading.ts";
+import {
+  blockedStop,
+  candidatesOf,
+  partsOf,
+  readGeminiAnswer,
+  readGeminiStop,
+} from "./answer_reading.ts";
 import { readLogprobs } from "./logprobs.ts";
-import { readModelPart } from "./decode_parts.ts";
-import { readSources } from "./grounding.ts";
 import { addHostedResult, otherParts } from "./hosted_parts.ts";
-import { blockedStop, readGeminiStop } from "./stop_reasons.ts";
-import { google, provesThought } from "./thought_signatures.ts";
+import { google, provesThought, readCallSignature, readSignature } from "./thought_signatures.ts";
+
+// Reads what the parts of a model's content have in common in whole answers and in requests.
+
+/** A block that a part of the model becomes. */
+export type ModelBlock =
+  | { readonly type: "text"; readonly path: string; readonly text: string }
+  | ReasoningBlock
+  | ToolCallBlock;
+
+/** Members of a part that has a signature and nothing that it signs. */
+const besidesSignature: ReadonlySet<string> = new Set([
+  "thoughtSignature",
+  "thought",
+  "partMetadata",
+]);
+
+/**
+ * Reads a part with text, a thought or a function call. The signature of a text follows it as reasoning without text,
+ * that of a call comes before it. `undefined`: the part is of another kind.
+ */
+export function readModelPart(
+  part: JsonObject,
+  path: string,
+  signer: string,
+): ModelBlock[] | undefined {
+  const { functionCall: call, text, thought, thoughtSignature } = part;
+  if (isJsonObject(call)) {
+    const proof = readCallSignature(thoughtSignature, signer);
+    const signed: ModelBlock[] = proof === undefined
+      ? []
+      : [{ type: "reasoning", path, text: "", proof }];
+    const { name, args } = call;
+    // No tool can answer a call without a name.
+    if (typeof name !== "string" || name === "") return [];
+    return [...signed, {
+      type: "tool_call",
+      path,
+      id: idText(call.id) ?? "",
+      name,
+      input: { kind: "object", value: isJsonObject(args) ? args : {} },
+    }];
+  }
+  // A picture, code and what else a part may hold is read elsewhere; its signature has no meaning without it.
+  const isSignature = thoughtSignature !== undefined &&
+    Object.keys(part).every((name) => besidesSignature.has(name));
+  if (typeof text !== "string" && !isSignature) return undefined;
+  const said = typeof text === "string" ? text : "";
+  const proof = readSignature(thoughtSignature, signer);
+  if (thought === true) {
+    if (said === "" && proof === undefined) return [];
+    return [{ type: "reasoning", path, text: said, ...(proof === undefined ? {} : { proof }) }];
+  }
+  return [
+    ...(said === "" ? [] : [{ type: "text" as const, path, text: said }]),
+    ...(proof === undefined ? [] : [{ type: "reasoning" as const, path, text: "", proof }]),
+  ];
+}
+
+// Reads and writes the web sources of an answer (`groundingMetadata`); reads those it quotes (`citationMetadata`).
+
+function objects(value: Json | undefined): JsonObject[] {
+  return Array.isArray(value) ? value.filter(isJsonObject) : [];
+}
+
+/**
+ * Reads the sources of a candidate: what its searches found, then the works that it quotes. Places in the text are
+ * counted in bytes by this vendor, so they are not carried.
+ */
+export function readSources(candidate: JsonObject): Citation[] {
+  const found = readGrounding(candidate.groundingMetadata);
+  const urls = new Set(found.map(({ url }) => url));
+  for (const citation of readQuotations(candidate.citationMetadata)) {
+    if (urls.has(citation.url)) continue;
+    urls.add(citation.url);
+    found.push(citation);
+  }
+  return found;
+}
+
+/** Reads the quoted works, whose list the vendor's two services name differently. */
+function readQuotations(metadata: Json | undefined): Citation[] {
+  if (!isJsonObject(metadata)) return [];
+  return [...objects(metadata.citationSources), ...objects(metadata.citations)]
+    .flatMap(({ uri, title }): Citation[] =>
+      typeof uri === "string" && uri !== ""
+        ? [{ url: uri, title: typeof title === "string" ? title : "" }]
+        : []
+    );
+}
+
+/**
+ * Reads the sources of searches. Passages that a source supports come first, each with its source; then the sources
+ * that support none.
+ */
+function readGrounding(metadata: Json | undefined): Citation[] {
+  if (!isJsonObject(metadata)) return [];
+  const sources = (Array.isArray(metadata.groundingChunks) ? metadata.groundingChunks : [])
+    .map(sourceOf);
+  const used = new Set<number>();
+  const found: Citation[] = [];
+  for (const support of objects(metadata.groundingSupports)) {
+    const segment = isJsonObject(support.segment) ? support.segment : {};
+    const citedText = typeof segment.text === "string" && segment.text !== ""
+      ? { citedText: segment.text }
+      : {};
+    const indices = support.groundingChunkIndices;
+    for (const index of Array.isArray(indices) ? indices : []) {
+      const source = typeof index === "number" ? sources[index] : undefined;
+      if (source === undefined || typeof index !== "number") continue;
+      used.add(index);
+      found.push({ ...source, ...citedText });
+    }
+  }
+  sources.forEach((source, i) => {
+    if (source !== undefined && !used.has(i)) found.push(source);
+  });
+  return found;
+}
+
+function sourceOf(chunk: Json): Citation | undefined {
+  const web = isJsonObject(chunk) ? chunk.web : undefined;
+  if (!isJsonObject(web) || typeof web.uri !== "string" || web.uri === "") return undefined;
+  return { url: web.uri, title: typeof web.title === "string" ? web.title : "" };
+}
+
+/** Writes sources as `groundingMetadata`, as an object to spread; nothing if there are none. */
+export function writeGrounding(citations: readonly Citation[]): JsonObject {
+  if (citations.length === 0) return {};
+  const places = new Map<string, number>();
+  const groundingChunks: JsonObject[] = [];
+  const groundingSupports: JsonObject[] = [];
+  for (const { url, title, citedText } of citations) {
+    let place = places.get(url);
+    if (place === undefined) {
+      places.set(url, place = groundingChunks.length);
+      groundingChunks.push({ web: { uri: url, title } });
+    }
+    if (citedText !== undefined) {
+      groundingSupports.push({ segment: { text: citedText }, groundingChunkIndices: [place] });
+    }
+  }
+  return {
+    groundingMetadata: {
+      groundingChunks,
+      ...(groundingSupports.length === 0 ? {} : { groundingSupports }),
+    },
+  };
+}
 
 /** Reads a whole Gemini answer. */
 export function decodeGeminiAnswer(body: JsonObject, memory: ConversionMemory): Answer {

@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#gemini-answer and docs/conversion.md#answers.
  */
-import { noneUnhandled } from "../../../lib/base/every_member.ts";
+import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { answerId, CallIds } from "../../fields/answer_ids.ts";
 import type { PipeContext } from "../../contract/contract.ts";
@@ -17,13 +17,12 @@ import type {
   ReasoningBlock,
   Stop,
 } from "../../conversation/mod.ts";
-import { dataUrl } from "../../content/data_url.ts";
-import { answerArguments } from "../../tools/tool_arguments.ts";
-import { writeGrounding } from "./grounding.ts";
+import { dataUrl } from "../../content/citations.ts";
+import { answerArguments } from "../../tools/tool_fields.ts";
+import { writeGrounding } from "./decode_answer.ts";
 import { writeLogprobs } from "./logprobs.ts";
-import { writeGeminiStop } from "./stop_reasons.ts";
-import { PartSignatures } from "./part_signatures.ts";
-import { writeGeminiUsage } from "./usage.ts";
+import { writeGeminiStop, writeGeminiUsage } from "./answer_reading.ts";
+import { PartSignatures } from "./thought_signatures.ts";
 
 // What becomes of each member of an answer here. A new member does not compile until it has a row.
 noneUnhandled<

@@ -7,11 +7,12 @@
  *
  * See docs/internals/WIRE_FORMATS.md#thought-signatures.
  */
-import { isJsonObject, type Json } from "../../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { ReasoningBlock, ReasoningProof } from "../../conversation/mod.ts";
 import { encodeBase64 } from "../../../lib/runtime/mod.ts";
-import { decodeBase64Text } from "../../content/data_url.ts";
+import { decodeBase64Text } from "../../content/citations.ts";
 import { sealPrefix, sealProof, unsealProof } from "../../fields/reasoning_seal.ts";
+import { defined } from "../../../lib/base/defined.ts";
 
 /** The signer of thought signatures. */
 export const google = "google";
@@ -80,7 +81,7 @@ export function signatureOf(
  * Writes the `thoughtSignature` for a client of this style: the vendor's own unchanged, any other sealed. The member
  * holds bytes, which some libraries decode and encode again, so the seal is written as base64.
  */
-export function clientSignature(proof: ReasoningProof): string {
+function clientSignature(proof: ReasoningProof): string {
   return signatureOf(proof, google, true) ?? signatureOf(proof, google, false) ??
     encodeBase64(new TextEncoder().encode(sealProof(proof)));
 }
@@ -93,4 +94,51 @@ function unwrapped(signature: string): string {
   if (!signature.startsWith(wrappedPrefix)) return signature;
   const seal = decodeBase64Text(signature);
   return seal?.startsWith(sealPrefix) === true ? seal : signature;
+}
+
+/**
+ * Places the proof of reasoning for a client of this style. On a call that follows directly it survives clients that
+ * leave thoughts out of their history, as the vendor's own agent does. Otherwise a part without text holds it.
+ */
+export class PartSignatures {
+  #kept: { readonly proof: ReasoningProof; readonly isThought: boolean } | undefined;
+  #isFirstCall = true;
+
+  /** Keeps a proof until the next part is known. */
+  keep(proof: ReasoningProof, isThought: boolean): void {
+    this.#kept = { proof, isThought };
+  }
+
+  /**
+   * Writes a call, with the proof that waits for it. The first call of an answer has a signature in any case: newer models
+   * of the vendor refuse the history without one, should the conversation go on there.
+   */
+  call(functionCall: JsonObject): JsonObject[] {
+    const kept = this.#kept;
+    const before = kept !== undefined && isOfText(kept.proof) ? this.release() : [];
+    const proof = this.#kept?.proof;
+    this.#kept = undefined;
+    const signature = proof !== undefined
+      ? clientSignature(proof)
+      : this.#isFirstCall
+      ? unsignedCall
+      : undefined;
+    this.#isFirstCall = false;
+    return [...before, { functionCall, ...defined({ thoughtSignature: signature }) }];
+  }
+
+  /** Writes a proof that no call follows. */
+  release(): JsonObject[] {
+    const kept = this.#kept;
+    if (kept === undefined) return [];
+    this.#kept = undefined;
+    const { proof, isThought } = kept;
+    const thought = isThought || !isOfText(proof) ? { thought: true } : {};
+    return [{ text: "", ...thought, thoughtSignature: clientSignature(proof) }];
+  }
+}
+
+/** Whether the vendor put the signature on a text or a thought. */
+function isOfText(proof: ReasoningProof): boolean {
+  return signatureOf(proof, google, false) !== undefined;
 }

@@ -21,10 +21,17 @@ import {
   requiredObject,
   requiredString,
 } from "../../fields/fields.ts";
-import { readModelPart } from "../answer/decode_parts.ts";
+import { readModelPart } from "../answer/decode_answer.ts";
 import { addHostedResult, otherParts } from "../answer/hosted_parts.ts";
-import { isStoredFile } from "./stored_files.ts";
 import { google, provesThought } from "../answer/thought_signatures.ts";
+
+/**
+ * Whether a file URI refers to storage of the vendor, which is that of the operator's account: a customer who knows a
+ * name could read another's file.
+ */
+export function isStoredFile(uri: string): boolean {
+  return !/^https?:/i.test(uri) || /^https?:\/\/[\w.-]*\.googleapis\.com(?:[:/]|$)/i.test(uri);
+}
 
 /** Reads `contents`: a list, or, as some libraries send it, a single content or a text. */
 export function decodeGeminiContents(contents: Json | undefined): Turn[] {

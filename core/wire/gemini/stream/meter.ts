@@ -1,25 +1,37 @@
 import type { GatewayError } from "../../../lib/errors/errors.ts";
-import type { SseFrame } from "../../../lib/sse/frame.ts";
-import { FrameEdits } from "../../../lib/sse/frame_edits.ts";
+import { FrameEdits, type SseFrame } from "../../../lib/sse/frame.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../../lib/json/json_cursor.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import type { ClientModel } from "../../stream/client_model.ts";
+import { ClientModel, inClientTerms } from "../../stream/client_model.ts";
 import { nativeStreamError } from "../../errors/errors.ts";
-import { frameJson } from "../../stream/frame_json.ts";
 import {
   enterReport,
   type FrameFate,
+  frameJson,
   newStreamReading,
   type StreamMeter,
 } from "../../stream/reading.ts";
 import { maxChoices } from "../../contract/limits.ts";
 import { ChoiceEnds, indexedChoices } from "../../stream/choices.ts";
-import { candidatesOf, readParts } from "../answer/answer_reading.ts";
+import {
+  candidatesOf,
+  countCandidateUses,
+  readBlockedPrompt,
+  readGeminiTier,
+  readGeminiUsage,
+  readParts,
+  writeGeminiStop,
+  writeGeminiUsage,
+} from "../answer/answer_reading.ts";
 import { isRefusal, stopFailure } from "../../fields/stop_words.ts";
-import { readBlockedPrompt } from "../answer/stop_reasons.ts";
 import { ToolUseCount } from "../../tools/tool_uses.ts";
-import { countCandidateUses } from "../answer/tool_uses.ts";
-import { readGeminiTier, readGeminiUsage } from "../answer/usage.ts";
+import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
+import { sseEventText } from "../../../lib/sse/writer.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { BytePipe } from "../../stream/byte_pipe.ts";
+import type { PipeContext, StreamPipe } from "../../contract/contract.ts";
+import { answerFrame } from "../answer/encode_answer.ts";
+import { streamError } from "./stream_encoder.ts";
 
 function parsed(text: string): Json {
   try {
@@ -40,7 +52,7 @@ const versionKey = jsonKey("modelVersion");
  * Reads a Gemini stream. The style has no last event: a frame with a finish reason is held until another frame or the
  * end of the body follows.
  */
-export class GeminiMeter implements StreamMeter {
+class GeminiMeter implements StreamMeter {
   readonly reading = newStreamReading();
   readonly edits = new FrameEdits();
   readonly #model: ClientModel;
@@ -137,4 +149,32 @@ export class GeminiMeter implements StreamMeter {
       else cursor.skip();
     }
   }
+}
+
+const encoder = new TextEncoder();
+const nothing = new Uint8Array(0);
+
+/** Ends every open candidate for length. */
+function lengthStop(meter: GeminiMeter, context: PipeContext, usage: TokenUsage): Uint8Array {
+  const chunk = {
+    candidates: meter.openCandidates.map((index) => ({
+      content: { parts: [{ text: "" }], role: "model" },
+      ...writeGeminiStop({ reason: "length" }),
+      index,
+    })),
+    usageMetadata: writeGeminiUsage(usage),
+    ...answerFrame(context),
+  };
+  return encoder.encode(sseEventText(stringifyExactly(chunk)));
+}
+
+/** Creates the pipe from a Gemini upstream to a Gemini client. A stream without a finish reason was cut. */
+export function createGeminiNativePipe(context: PipeContext): StreamPipe {
+  const meter = new GeminiMeter(ClientModel.of(context.clientModel));
+  return new BytePipe(meter, {
+    errorEvent: (error) => encoder.encode(streamError(error, context.requestId)),
+    clientError: (error) => inClientTerms(error, context),
+    missingEnd: () => meter.reading.stopReason === undefined ? undefined : nothing,
+    lengthStop: (usage) => lengthStop(meter, context, usage),
+  });
 }

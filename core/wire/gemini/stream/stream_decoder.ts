@@ -23,19 +23,22 @@ import type {
   Stop,
 } from "../../conversation/mod.ts";
 import type { EventSink, StreamDecoder } from "../../stream/dialect.ts";
-import { eventJson } from "../../stream/frame_json.ts";
+import { eventJson } from "../../stream/reading.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
 import { indexedChoices } from "../../stream/choices.ts";
-import { candidatesOf, partsOf } from "../answer/answer_reading.ts";
+import {
+  blockedStop,
+  candidatesOf,
+  countCandidateUses,
+  partsOf,
+  readGeminiStop,
+  readGeminiUsage,
+} from "../answer/answer_reading.ts";
 import { addHostedResult, otherParts } from "../answer/hosted_parts.ts";
 import { readLogprobs } from "../answer/logprobs.ts";
-import { readModelPart } from "../answer/decode_parts.ts";
-import { readSources } from "../answer/grounding.ts";
-import { blockedStop, readGeminiStop } from "../answer/stop_reasons.ts";
+import { readModelPart, readSources } from "../answer/decode_answer.ts";
 import { google, provesThought } from "../answer/thought_signatures.ts";
 import { ToolUseCount } from "../../tools/tool_uses.ts";
-import { countCandidateUses } from "../answer/tool_uses.ts";
-import { readGeminiUsage } from "../answer/usage.ts";
 
 /**
  * Reads a Gemini stream. The style has no last event: a stream is complete if its body ends after a finish reason.

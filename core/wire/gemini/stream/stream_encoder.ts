@@ -4,7 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#gemini-stream and docs/conversion.md#streams.
  */
 import { errorBody, GatewayError } from "../../../lib/errors/errors.ts";
-import type { TokenUsage } from "../../../billing/tokens/token_usage.ts";
+import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import { CallIds } from "../../fields/answer_ids.ts";
@@ -14,13 +14,12 @@ import { citationChars } from "../../content/citations.ts";
 import { bufferedBlockBytes, streamCitationChars } from "../../contract/limits.ts";
 import type { StreamEncoder } from "../../stream/dialect.ts";
 import { type BlockEvent, BlockSequencer } from "../../stream/sequencer.ts";
-import { answerArguments } from "../../tools/tool_arguments.ts";
+import { answerArguments } from "../../tools/tool_fields.ts";
 import { answerFrame, hostedParts, picturePart } from "../answer/encode_answer.ts";
-import { writeGrounding } from "../answer/grounding.ts";
+import { writeGrounding } from "../answer/decode_answer.ts";
 import { writeLogprobs } from "../answer/logprobs.ts";
-import { PartSignatures } from "../answer/part_signatures.ts";
-import { writeGeminiStop } from "../answer/stop_reasons.ts";
-import { writeGeminiUsage } from "../answer/usage.ts";
+import { PartSignatures } from "../answer/thought_signatures.ts";
+import { writeGeminiStop, writeGeminiUsage } from "../answer/answer_reading.ts";
 
 /** Writes a Gemini stream. A call goes out whole, as at the vendor. */
 export class GeminiStreamEncoder implements StreamEncoder {

@@ -13,10 +13,9 @@ import { GatewayError } from "../../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../../conversation/mod.ts";
-import { readMessagesAnswer } from "./answer_reading.ts";
-import { readCitations } from "./citations.ts";
+import { readMessagesAnswer, readMessagesStop } from "./answer_reading.ts";
+import { readCitations } from "./cited_text.ts";
 import { HostedCallReader } from "./hosted_calls.ts";
-import { readMessagesStop } from "./stop_reasons.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 /** Reads a whole Messages answer. */

@@ -4,7 +4,7 @@
  * See docs/internals/WIRE_FORMATS.md#messages-answer and docs/conversion.md#answers.
  */
 import { pictureNote } from "../../fields/pictures.ts";
-import { noneUnhandled } from "../../../lib/base/every_member.ts";
+import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { answerId, CallIds } from "../../fields/answer_ids.ts";
 import type { PipeContext } from "../../contract/contract.ts";
@@ -18,13 +18,11 @@ import type {
   Stop,
 } from "../../conversation/mod.ts";
 import { sealProof } from "../../fields/reasoning_seal.ts";
-import { answerArguments } from "../../tools/tool_arguments.ts";
-import { wordId } from "../../tools/tool_ids.ts";
-import { writeCitation } from "./citations.ts";
-import { divideAtSources } from "./cited_text.ts";
+import { answerArguments } from "../../tools/tool_fields.ts";
+import { wordId } from "../../tools/tool_preparation.ts";
+import { divideAtSources, writeCitation } from "./cited_text.ts";
 import { hostedUse, writeHostedCall } from "./hosted_calls.ts";
-import { writeMessagesStop } from "./stop_reasons.ts";
-import { writeMessagesTier, writeMessagesUsage } from "./write_usage.ts";
+import { writeMessagesStop, writeMessagesTier, writeMessagesUsage } from "./answer_reading.ts";
 
 // What becomes of each member of an answer here. A new member does not compile until it has a row.
 noneUnhandled<

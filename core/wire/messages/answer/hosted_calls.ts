@@ -6,8 +6,8 @@ import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type { HostedCall, HostedCallBlock, WebSource } from "../../conversation/mod.ts";
 import { hostedIdMark } from "../../tools/hosted_calls.ts";
 import { unsealedMark } from "../../fields/reasoning_seal.ts";
-import { answerArguments } from "../../tools/tool_arguments.ts";
-import { wordId } from "../../tools/tool_ids.ts";
+import { answerArguments } from "../../tools/tool_fields.ts";
+import { wordId } from "../../tools/tool_preparation.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 const resultType = /^(?:web_search|web_fetch|code_execution|bash_code_execution|mcp)_tool_result$/;

@@ -4,10 +4,10 @@
  * See docs/internals/WIRE_FORMATS.md#messages-content-blocks.
  */
 import { refuseAudio } from "../../fields/audio.ts";
-import { noneUnhandled } from "../../../lib/base/every_member.ts";
+import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { JsonCount } from "../../../lib/errors/json_bounds.ts";
-import { CacheMarkCounter, ephemeralMark, type Markable } from "../../fields/cache_marks.ts";
+import { CacheMarkCounter, ephemeralMark, type Markable, refuse } from "../../fields/fields.ts";
 import type {
   Block,
   DocumentBlock,
@@ -20,13 +20,12 @@ import type {
   ToolResultBlock,
   ToolResultContent,
 } from "../../conversation/mod.ts";
-import { renderForeign } from "../../fields/extras.ts";
+import { renderForeign } from "../../fields/field_table.ts";
 import type { ResolvedCapabilities } from "../../contract/capabilities.ts";
 import { renderHostedCall } from "../../tools/hosted_calls.ts";
-import { refuse } from "../../fields/fields.ts";
-import { carriedImage, refuseForeignFile, requireDocuments } from "../../fields/media_blocks.ts";
+import { carriedImage, refuseForeignFile, requireDocuments } from "../../fields/content_parts.ts";
 import type { Warnings } from "../../contract/warnings.ts";
-import { argumentsObject } from "../../tools/tool_arguments.ts";
+import { argumentsObject } from "../../tools/tool_fields.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];

@@ -1,24 +1,34 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import type { GatewayError } from "../../../lib/errors/errors.ts";
+import { errorBody, type GatewayError } from "../../../lib/errors/errors.ts";
 import { maxToolCallsPerAnswer } from "../../contract/limits.ts";
-import type { SseFrame } from "../../../lib/sse/frame.ts";
-import { FrameEdits } from "../../../lib/sse/frame_edits.ts";
+import { FrameEdits, type SseFrame } from "../../../lib/sse/frame.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../../lib/json/json_cursor.ts";
-import { type ClientModel, modelKey } from "../../stream/client_model.ts";
-import { frameJson } from "../../stream/frame_json.ts";
-import { nativeStreamError } from "../../errors/errors.ts";
-import { isRefusal, stopFailure } from "../../fields/stop_words.ts";
-import { LoneText } from "../../stream/lone_text.ts";
+import { ClientModel, inClientTerms, modelKey } from "../../stream/client_model.ts";
 import {
   enterReport,
   type FrameFate,
+  frameJson,
+  LoneText,
   newStreamReading,
   type StreamMeter,
   textBytes,
 } from "../../stream/reading.ts";
+import { nativeStreamError } from "../../errors/errors.ts";
+import { isRefusal, stopFailure } from "../../fields/stop_words.ts";
 import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
-import { countBlockUse } from "../answer/tool_uses.ts";
-import { enterMessagesUsage, firstMessagesUsage, type MessagesCounts } from "../answer/usage.ts";
+import {
+  countBlockUse,
+  enterMessagesUsage,
+  firstMessagesUsage,
+  type MessagesCounts,
+  writeMessagesStop,
+  writeMessagesUsage,
+} from "../answer/answer_reading.ts";
+import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
+import { encodeSseEvent, sseEventText } from "../../../lib/sse/writer.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { BytePipe } from "../../stream/byte_pipe.ts";
+import type { PipeContext, StreamPipe } from "../../contract/contract.ts";
 
 const keys = {
   type: jsonKey("type"),
@@ -45,7 +55,7 @@ const eventNames: ReadonlySet<string> = new Set([
  *
  * `usage.output` is 0 until `message_delta` reports it. If that event has no usage, estimate from `outputBytes`.
  */
-export class MessagesMeter implements StreamMeter {
+class MessagesMeter implements StreamMeter {
   readonly reading = newStreamReading();
   readonly edits = new FrameEdits();
   readonly text = new LoneText();
@@ -231,4 +241,38 @@ function parseObject(frame: SseFrame): JsonObject {
   const value = frameJson(frame);
   if (!isJsonObject(value)) throw new JsonScanError("Not an object");
   return value;
+}
+
+const encoder = new TextEncoder();
+
+/** Closes the open blocks and stops with `max_tokens`, unless the provider already sent a stop reason. */
+function lengthStop(meter: MessagesMeter, usage: TokenUsage): Uint8Array {
+  const events: JsonObject[] = meter.openBlocks.map((index) => ({
+    type: "content_block_stop",
+    index,
+  }));
+  if (meter.reading.stopReason === undefined) {
+    const { stop_reason, stop_sequence } = writeMessagesStop({ reason: "length" });
+    events.push({
+      type: "message_delta",
+      delta: { stop_reason, stop_sequence },
+      usage: writeMessagesUsage(usage),
+    });
+  }
+  events.push({ type: "message_stop" });
+  return encoder.encode(
+    events.map((event) => sseEventText(stringifyExactly(event), String(event["type"]))).join(""),
+  );
+}
+
+/** Creates the pipe from a Messages upstream to a Messages client. A stream without `message_stop` was cut. */
+export function createMessagesNativePipe(context: PipeContext): StreamPipe {
+  const meter = new MessagesMeter(ClientModel.of(context.clientModel));
+  return new BytePipe(meter, {
+    errorEvent: (error) =>
+      encodeSseEvent(stringifyExactly(errorBody(error, "messages", context.requestId)), "error"),
+    clientError: (error) => inClientTerms(error, context),
+    missingEnd: () => undefined,
+    lengthStop: (usage) => lengthStop(meter, usage),
+  });
 }

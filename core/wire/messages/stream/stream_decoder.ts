@@ -11,19 +11,137 @@
 import type { ToolUses } from "../../../billing/usage/hosted_tools.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { GatewayError } from "../../../lib/errors/errors.ts";
-import { maxToolCallsPerAnswer } from "../../contract/limits.ts";
+import { bufferedBlockBytes, maxToolCallsPerAnswer } from "../../contract/limits.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { EventSink, RepeatableText, StreamDecoder } from "../../stream/dialect.ts";
-import { eventJson } from "../../stream/frame_json.ts";
+import { eventJson, type UsageReport } from "../../stream/reading.ts";
 import { FrameTemplate } from "../../../lib/json/json_literal.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
-import type { UsageReport } from "../../stream/reading.ts";
 import { readProviderError } from "../../errors/provider_error.ts";
-import { readCitation, readCitations } from "../answer/citations.ts";
-import { HostedStream } from "./hosted_stream.ts";
-import { StreamTotals } from "./stream_totals.ts";
-import { countBlockUse } from "../answer/tool_uses.ts";
+import { readCitation, readCitations } from "../answer/cited_text.ts";
+import {
+  countBlockUse,
+  enterMessagesUsage,
+  firstMessagesUsage,
+  type MessagesCounts,
+  readMessagesStop,
+} from "../answer/answer_reading.ts";
 import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
+import type { HostedCall } from "../../conversation/mod.ts";
+import { answerArguments } from "../../tools/tool_fields.ts";
+import { hostedResultId, ranBy, readHostedUse, withHostedResult } from "../answer/hosted_calls.ts";
+import { neutralTier } from "../answer/decode_answer.ts";
+
+// Reads hosted calls of one Messages stream: a call waits for its result, which is another block.
+
+/** Reads the blocks of hosted tools in a Messages stream. */
+class HostedStream {
+  /** Blocks of calls whose input streams. */
+  readonly #open = new Map<number, { readonly use: JsonObject; json: string }>();
+  /** Calls whose results have not come, by id. */
+  readonly #waiting = new Map<string, { readonly block: number; readonly call: HostedCall }>();
+  #inputChars = 0;
+
+  /** Takes the start of a block; returns whether it is a hosted call or the result of one that waits. */
+  begin(block: number, start: JsonObject, emit: EventSink): boolean {
+    const id = hostedResultId(start);
+    const waiting = id === undefined ? undefined : this.#waiting.get(id);
+    if (id !== undefined && waiting !== undefined) {
+      this.#waiting.delete(id);
+      tell(waiting.block, id, withHostedResult(waiting.call, start), emit);
+      return true;
+    }
+    if (readHostedUse(start, {}) === undefined) return false;
+    if (this.#waiting.size >= maxToolCallsPerAnswer) {
+      throw new GatewayError("upstream_unreachable", "The model makes too many tool calls at once");
+    }
+    this.#open.set(block, { use: start, json: "" });
+    return true;
+  }
+
+  /** Takes a delta of a block: pieces of the input of a call. */
+  input(block: number, { partial_json }: JsonObject): void {
+    const open = this.#open.get(block);
+    if (open === undefined || typeof partial_json !== "string") return;
+    this.#inputChars += partial_json.length;
+    if (this.#inputChars > bufferedBlockBytes) {
+      throw new GatewayError(
+        "upstream_unreachable",
+        "The model's tool call is too long",
+      );
+    }
+    open.json += partial_json;
+  }
+
+  /** Ends a block; returns whether it was a call, which now waits for its result. */
+  end(block: number): boolean {
+    const open = this.#open.get(block);
+    if (open === undefined) return false;
+    this.#open.delete(block);
+    const { use, json } = open;
+    const whole = isJsonObject(use.input) ? use.input : {};
+    const input = json === "" ? whole : answerArguments({ kind: "json_text", text: json });
+    const call = readHostedUse(use, input);
+    const id = typeof use.id === "string" ? use.id : "";
+    if (call !== undefined) this.#waiting.set(id, { block, call });
+    return true;
+  }
+
+  /** Ends the answer: sends calls without a result. */
+  finish(emit: EventSink): void {
+    for (const [id, { block, call }] of this.#waiting) tell(block, id, call, emit);
+    this.#waiting.clear();
+  }
+}
+
+function tell(block: number, id: string, call: HostedCall, emit: EventSink): void {
+  emit({ type: "hosted_call", block, ...ranBy(id), call });
+  emit({ type: "block_end", block });
+}
+
+// What a Messages stream reports of its answer as a whole: token counts, the service tier and why it stopped.
+
+/** Reads the token counts, the service tier and the stop of a Messages stream. */
+class StreamTotals {
+  #counts: MessagesCounts = {};
+  #tier: string | undefined;
+  #hasStop = false;
+
+  /** Whether a stop event was sent. */
+  get hasStop(): boolean {
+    return this.#hasStop;
+  }
+
+  /** Reads the counts of `message_start`. */
+  first(usage: Json | undefined): UsageReport {
+    return this.#enter(firstMessagesUsage(usage), usage);
+  }
+
+  /** Reads the counts of `message_delta`: cumulative, they replace the earlier ones; what is absent keeps them. */
+  next(usage: Json | undefined): UsageReport {
+    return this.#enter(usage, usage);
+  }
+
+  #enter(usage: Json | undefined, given: Json | undefined): UsageReport {
+    const { counts, report } = enterMessagesUsage(this.#counts, usage);
+    this.#counts = counts;
+    const tier = isJsonObject(given) ? given.service_tier : undefined;
+    if (typeof tier === "string") this.#tier = neutralTier(tier);
+    return report;
+  }
+
+  /** Sends why the answer stopped. A `delta` without a reason leaves it to the answer: a call, or its plain end. */
+  stop(delta: JsonObject, hasCalls: boolean, emit: EventSink): void {
+    this.#hasStop = true;
+    const { stop_reason: raw } = delta;
+    emit({
+      type: "stop",
+      stop: readMessagesStop(delta, hasCalls),
+      ...(typeof raw === "string" ? { raw } : {}),
+      ...(this.#tier === undefined ? {} : { serviceTier: this.#tier }),
+    });
+  }
+}
 
 /** A block that is open upstream. The vendor sends blocks one after another; at other servers calls may overlap. */
 interface OpenBlock {

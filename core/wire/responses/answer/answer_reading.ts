@@ -2,12 +2,89 @@ import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json
 import type { AnswerReading } from "../../contract/contract.ts";
 import { readNoAnswer, readProviderError } from "../../errors/provider_error.ts";
 import { stopFailure } from "../../fields/stop_words.ts";
-import { enterReport, textBytes } from "../../stream/reading.ts";
-import type { ReportedUsage } from "../../../billing/tokens/token_usage.ts";
-import { countReportedUses } from "../../tools/tool_uses.ts";
-import { responseEnd } from "./stop_reasons.ts";
-import { ItemUses } from "./tool_uses.ts";
-import { readResponsesUsage } from "./usage.ts";
+import {
+  absurdReport,
+  enterReport,
+  isPlausible,
+  noReport,
+  readCount,
+  textBytes,
+  type UsageReport,
+} from "../../stream/reading.ts";
+import type { ReportedUsage } from "../../../billing/tokens/token_bounds.ts";
+import { countReportedUses, ToolUseCount } from "../../tools/tool_uses.ts";
+import { responseEnd } from "./response_object.ts";
+import { maxToolCallsPerAnswer } from "../../contract/limits.ts";
+import { partsWithin } from "../../../billing/usage/media_parts.ts";
+import { readParts } from "../../stream/media_parts.ts";
+
+// Counts hosted tools in a Responses answer by its output items.
+
+/**
+ * Counts the items of one answer. Of the actions of a search only searches are billed, not the pages that it opens; a
+ * code interpreter is billed by its container.
+ */
+export class ItemUses {
+  readonly count = new ToolUseCount(true);
+  readonly #containers = new Set<string>();
+
+  /** Enters a finished output item. */
+  item(item: JsonObject): void {
+    if (item["status"] === "failed") return;
+    switch (item["type"]) {
+      case "web_search_call": {
+        const { action } = item;
+        const type = isJsonObject(action) ? action["type"] : undefined;
+        if (type === undefined || type === null || type === "search") this.count.saw("web_search");
+        return;
+      }
+      case "file_search_call":
+        return this.count.saw("file_search");
+      case "image_generation_call":
+        return this.count.saw("image_generation");
+      case "code_interpreter_call":
+        return this.#code(item["container_id"]);
+    }
+  }
+
+  #code(container: unknown): void {
+    if (typeof container === "string") {
+      if (this.#containers.has(container)) return;
+      if (this.#containers.size < maxToolCallsPerAnswer) this.#containers.add(container);
+    }
+    this.count.saw("code_execution");
+  }
+}
+
+/**
+ * Reads a `usage` object of the Responses style into buckets. `input_tokens` includes cached and cache-written tokens
+ * (clamped as in the Chat style), `output_tokens` includes reasoning. If one of them is absent it is 0.
+ */
+export function readResponsesUsage(usage: Json | undefined): UsageReport {
+  if (usage === undefined || usage === null) return noReport;
+  if (!isJsonObject(usage)) return absurdReport;
+  const input = readCount(usage["input_tokens"]);
+  const output = readCount(usage["output_tokens"]);
+  if (input === undefined && output === undefined) return noReport;
+  const inputDetails = usage["input_tokens_details"];
+  const outputDetails = usage["output_tokens_details"];
+  const cached = isJsonObject(inputDetails) ? readCount(inputDetails["cached_tokens"]) : 0;
+  const written = isJsonObject(inputDetails) ? readCount(inputDetails["cache_write_tokens"]) : 0;
+  const reasoning = isJsonObject(outputDetails) ? readCount(outputDetails["reasoning_tokens"]) : 0;
+  const whole = input ?? 0;
+  const cacheRead = Math.min(cached ?? 0, whole);
+  const cacheWrite = Math.min(written ?? 0, whole - cacheRead);
+  const fresh = whole - cacheRead - cacheWrite;
+  const counts = {
+    input: fresh,
+    ...partsWithin(readParts(inputDetails, outputDetails), { input: fresh, output: output ?? 0 }),
+    cacheRead,
+    cacheWrite,
+    output: output ?? 0,
+    reasoning: Math.min(reasoning ?? 0, output ?? 0),
+  };
+  return isPlausible(counts) ? { kind: "counts", usage: counts } : absurdReport;
+}
 
 /**
  * Measures one output item: whether a client can use it, and its bytes of text, reasoning and tool arguments.

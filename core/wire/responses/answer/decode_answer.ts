@@ -11,15 +11,13 @@
  */
 import { GatewayError } from "../../../lib/errors/errors.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import { writeDataUrl } from "../../content/data_url.ts";
-import { readUrlCitation } from "../../content/citations.ts";
+import { readModeration, readUrlCitation, writeDataUrl } from "../../content/citations.ts";
 import type { ConversionMemory } from "../../contract/contract.ts";
 import type { Answer, AnswerBlock, Citation } from "../../conversation/mod.ts";
-import { readModeration } from "../../content/moderation.ts";
 import { readResponsesAnswer } from "./answer_reading.ts";
 import { readHostedItem } from "../items/hosted_items.ts";
-import { readItemProof } from "../items/reasoning_item.ts";
-import { readResponsesStop } from "./stop_reasons.ts";
+import { readItemProof } from "../items/output_items.ts";
+import { readResponsesStop } from "./response_object.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 /** Reads a whole Responses answer. */

@@ -3,7 +3,7 @@
  *
  * See docs/internals/WIRE_FORMATS.md#responses.
  */
-import { noneUnhandled } from "../../../lib/base/every_member.ts";
+import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import { CallIds } from "../../fields/answer_ids.ts";
@@ -22,8 +22,7 @@ import {
   refusalPart,
   textPart,
 } from "../items/output_items.ts";
-import { responseObject } from "./response_object.ts";
-import { writeResponsesStop } from "./stop_reasons.ts";
+import { responseObject, writeResponsesStop } from "./response_object.ts";
 import { nameMembers } from "../items/tool_groups.ts";
 
 // What becomes of each member of an answer here. A new member does not compile until it has a row.

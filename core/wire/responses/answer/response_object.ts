@@ -1,11 +1,124 @@
 /** Writes the response object around the output, in a whole answer and in the first and last event of a stream. */
-import type { JsonObject } from "../../../lib/json/json.ts";
-import type { TokenUsage } from "../../../billing/tokens/token_usage.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
+import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { answerId } from "../../fields/answer_ids.ts";
 import type { PipeContext } from "../../contract/contract.ts";
-import type { Moderation } from "../../conversation/mod.ts";
-import { responsesModeration } from "../../content/moderation.ts";
-import { knownTier } from "../../content/service_tiers.ts";
+import type { Moderation, Stop, StopReason } from "../../conversation/mod.ts";
+import { knownTier, responsesModeration } from "../../content/citations.ts";
+import type { GatewayError } from "../../../lib/errors/errors.ts";
+import { readStop } from "../../fields/stop_words.ts";
+
+/** Further codes of the vendor, which a provider of this style or of Chat may send. */
+const vendorCodes: ReadonlySet<string> = new Set([
+  "data_residency_mismatch",
+  "bio_policy",
+  "misalignment_policy_violation",
+  "vector_store_timeout",
+  "invalid_image",
+  "invalid_image_format",
+  "invalid_base64_image",
+  "invalid_image_url",
+  "image_too_large",
+  "image_too_small",
+  "image_parse_error",
+  "image_content_policy_violation",
+  "invalid_image_mode",
+  "image_file_too_large",
+  "unsupported_image_media_type",
+  "empty_image_file",
+  "failed_to_download_image",
+  "image_file_not_found",
+]);
+
+/**
+ * Returns the code of a failed response, by which agents compact, wait or give up. Codex ends its run at
+ * `context_length_exceeded`, `invalid_prompt`, `insufficient_quota`, `server_is_overloaded` and `slow_down`, and repeats
+ * the request at any other code. Temporary failures, including overload, are therefore `server_error`.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError } from "../../../lib/errors/errors.ts";
+ * import { failureCode } from "./response_object.ts";
+ * if (failureCode(new GatewayError("upstream_timeout", "Slow")) !== "server_error") throw new Error("wrong code");
+ * ```
+ */
+export function failureCode(error: GatewayError): string {
+  const { providerCode } = error;
+  if (providerCode !== undefined && vendorCodes.has(providerCode)) return providerCode;
+  return error.responsesCode;
+}
+
+/**
+ * Writes the `error` member of a failed response. Codex reads the time to wait from the text of a rate limit.
+ *
+ * @example
+ * ```ts
+ * import { GatewayError } from "../../../lib/errors/errors.ts";
+ * import { failureOf } from "./response_object.ts";
+ * const failure = failureOf(new GatewayError("rate_limit_exceeded", "Slow down", { retryAfterSeconds: 7 }));
+ * if (failure["message"] !== "Slow down. Please try again in 7s.") throw new Error(String(failure["message"]));
+ * ```
+ */
+export function failureOf(error: GatewayError): JsonObject {
+  const { retryAfterSeconds, message } = error;
+  const code = failureCode(error);
+  const tellsWait = code !== "rate_limit_exceeded" || retryAfterSeconds === undefined ||
+    /try again in/i.test(message);
+  const wait = tellsWait ? "" : ` Please try again in ${retryAfterSeconds}s.`;
+  const text = wait === "" || /[.!?]$/.test(message) ? message : `${message}.`;
+  return { code, message: text + wait };
+}
+
+// Reads and writes how an answer ended, in the members of Responses.
+
+/** The members of a response that tell how it ended. */
+export interface EndedResponse {
+  readonly status?: Json;
+  readonly incomplete_details?: Json;
+}
+
+/** Returns the vendor's reason why a response ended; an incomplete one without details was cut for its length. */
+export function responseEnd({ status, incomplete_details: details }: EndedResponse): Json {
+  const reason = isJsonObject(details) ? details["reason"] : undefined;
+  return reason ?? (status === "incomplete" ? "max_output_tokens" : status) ?? null;
+}
+
+/** Reads how a response ended; a refusal of the model counts where the end is regular. */
+export function readResponsesStop(
+  from: EndedResponse,
+  saw: { readonly calls: boolean; readonly refusal: string },
+): Stop {
+  const stop = readStop(responseEnd(from), saw.calls);
+  const explanation = saw.refusal === "" ? {} : { explanation: saw.refusal };
+  if (stop.reason === "refusal") return { ...stop, ...explanation };
+  const isRegular = stop.reason === "end" || stop.reason === "tool_calls";
+  return isRegular && saw.refusal !== "" ? { reason: "refusal", ...explanation } : stop;
+}
+
+/** The reasons of `incomplete`; every other end is complete. */
+const incomplete: Readonly<Record<StopReason, string | undefined>> = {
+  end: undefined,
+  stop_sequence: undefined,
+  tool_calls: undefined,
+  pause: undefined,
+  length: "max_output_tokens",
+  refusal: "content_filter",
+  unknown: "unknown",
+};
+
+/**
+ * Writes the members of a response for how it ended. A refusal written by the model is a complete answer, as at the
+ * vendor; one cut by a filter is not.
+ */
+export function writeResponsesStop(
+  stop: Stop,
+  refusalText: boolean,
+): { readonly status: "completed" | "incomplete"; readonly incomplete_details: JsonObject | null } {
+  const written = stop.reason === "refusal" && refusalText ? undefined : incomplete[stop.reason];
+  return written === undefined
+    ? { status: "completed", incomplete_details: null }
+    : { status: "incomplete", incomplete_details: { reason: stop.name ?? written } };
+}
 
 /** The members that differ between the beginning and the end of an answer. */
 export interface ResponseState {
@@ -22,7 +135,7 @@ export interface ResponseState {
 
 /**
  * Writes a response with every member, as strict clients require. Members that repeat the request have the vendor's
- * defaults, except for the short ones that are kept (`core/wire/responses/request/request_echo.ts`).
+ * defaults, except for the short ones that are kept (`core/wire/responses/request/decode_request.ts`).
  */
 export function responseObject(context: PipeContext, state: ResponseState): JsonObject {
   return {

@@ -5,8 +5,7 @@
  */
 import type { Json, JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
-import { refusalPart, textPart } from "./output_items.ts";
-import { summaryParts } from "./reasoning_item.ts";
+import { refusalPart, summaryParts, textPart } from "./output_items.ts";
 
 /** Most characters kept of one stream: about 16,000 tokens. */
 const keptChars = 65_536;

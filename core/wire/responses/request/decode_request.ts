@@ -8,7 +8,7 @@
  * - Out: conversations, or requests for Responses servers; the members that an answer repeats.
  * - Never: sends a request, or imports the folder of another style.
  */
-import type { JsonObject } from "../../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import {
   readDisplay,
   readEffort,
@@ -38,11 +38,67 @@ import { statelessAdvice } from "../../fields/stateless_advice.ts";
 import { Warnings } from "../../contract/warnings.ts";
 import { extraOf, extrasOf, warnUnread } from "../../fields/field_table.ts";
 import { decodeInput } from "./decode_items.ts";
-import { decodeResponsesTools } from "./decode_tools.ts";
-import { encryptedReasoning, isMet, textLogprobs } from "./includes.ts";
-import { responsesFields, verbosity } from "./known_fields.ts";
-import { offeredTools } from "./offered_tools.ts";
+import { decodeResponsesTools, offeredTools } from "./decode_tools.ts";
+import {
+  encryptedReasoning,
+  isMet,
+  responsesFields,
+  textLogprobs,
+  verbosity,
+} from "./known_fields.ts";
 import { defined } from "../../../lib/base/defined.ts";
+
+// Selects the members of a request that a Responses answer repeats, as at the vendor.
+
+/** Members with a single short value. */
+const repeated = [
+  "max_output_tokens",
+  "parallel_tool_calls",
+  "prompt_cache_key",
+  "prompt_cache_retention",
+  "safety_identifier",
+  "temperature",
+  "top_logprobs",
+  "top_p",
+  "user",
+] as const;
+
+/** Most characters of a repeated text, as for values of `metadata`. It is kept as long as the call lasts. */
+const textChars = 512;
+/** Most pairs of `metadata`, as at the vendor. */
+const metadataPairs = 16;
+
+/**
+ * Returns the members of a request that its answer repeats. They are few and short, and none of them is a prompt.
+ *
+ * @example
+ * ```ts
+ * import { echoOf } from "./decode_request.ts";
+ * const echo = echoOf({ model: "m", input: "Hi", user: "u", metadata: { a: "b" } });
+ * if (JSON.stringify(echo) !== '{"user":"u","metadata":{"a":"b"}}') throw new Error(JSON.stringify(echo));
+ * ```
+ */
+export function echoOf(body: JsonObject): JsonObject {
+  const echo: JsonObject = {};
+  for (const name of repeated) {
+    const value = body[name];
+    if (isShort(value)) echo[name] = value;
+  }
+  const { metadata } = body;
+  if (isJsonObject(metadata)) {
+    const pairs = Object.entries(metadata);
+    const fits = pairs.length <= metadataPairs &&
+      pairs.every(([key, value]) => isShort(key) && typeof value === "string" && isShort(value));
+    if (fits) echo["metadata"] = metadata;
+  }
+  return echo;
+}
+
+function isShort(value: Json | undefined): value is string | number | boolean {
+  return typeof value === "string"
+    ? value.length <= textChars
+    : typeof value === "number" || typeof value === "boolean";
+}
 
 /** Reads a Responses request. */
 export function decodeResponsesRequest(body: JsonObject): Conversation {

@@ -3,9 +3,9 @@
  *
  * See docs/internals/WIRE_FORMATS.md#responses and docs/conversion.md#responses.
  */
-import { type MembersRead, noneLeft, noneUnhandled } from "../../../lib/base/every_member.ts";
+import { type MembersRead, noneLeft, noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
-import { placeAutomaticMark } from "../../fields/cache_marks.ts";
+import { placeAutomaticMark } from "../../fields/fields.ts";
 import {
   refuseChoices,
   refusePictures,
@@ -17,20 +17,21 @@ import type { ConversionOptions, Style } from "../../contract/contract.ts";
 import type { Conversation, ReasoningRequest } from "../../conversation/mod.ts";
 import type { EncodedRequest } from "../../stream/dialect.ts";
 import {
+  encodeOutputFormat,
   levelOf,
   nearestEffort,
+  type SchemaFormat,
   warnOfLoweredThinking,
   warnOfReasoning,
-} from "../../fields/effort.ts";
-import { carryExtras, samplingPath, stopPath } from "../../fields/extras.ts";
+} from "../../fields/output_format.ts";
+import { carryExtras, samplingPath, stopPath } from "../../fields/field_table.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../../contract/capabilities.ts";
 import { allowsStrictChat } from "../../tools/schemas/json_schema.ts";
 import { strictPath } from "../../tools/tool_fields.ts";
 import { Warnings } from "../../contract/warnings.ts";
-import { encodeOutputFormat, type SchemaFormat } from "../../fields/output_format.ts";
 import { encodeInput } from "./encode_items.ts";
 import { encodeResponsesTools } from "./encode_tools.ts";
-import { encryptedReasoning, textLogprobs } from "./includes.ts";
+import { encryptedReasoning, textLogprobs } from "./known_fields.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 /** The smallest cap on output tokens that the vendor accepts. */

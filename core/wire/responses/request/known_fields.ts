@@ -4,17 +4,37 @@
  * See docs/internals/WIRE_FORMATS.md#responses.
  */
 import type { Json } from "../../../lib/json/json.ts";
-import { extra, type FieldTable } from "../../fields/field_table.ts";
-import { isEmpty } from "../../fields/fields.ts";
 import {
   byKind,
   each,
+  extra,
   type FieldCheck,
+  type FieldTable,
   object,
   read,
   silent,
   unread,
-} from "../../fields/known_fields.ts";
+} from "../../fields/field_table.ts";
+import { isEmpty } from "../../fields/fields.ts";
+
+// Values of `include` that have a meaning in other styles.
+
+/** The value of `include` for reasoning that the client can send back. */
+export const encryptedReasoning = "reasoning.encrypted_content";
+
+/** Values of `include` for results of searches and of code, which other styles send by default. */
+export const searchSources = "web_search_call.action.sources";
+/** The value of `include` for the outputs of hosted code. */
+export const codeOutputs = "code_interpreter_call.outputs";
+
+/** The value of `include` for log probabilities of the text. */
+export const textLogprobs = "message.output_text.logprobs";
+
+/** Whether every converted answer fulfils a value of `include`. */
+export function isMet(entry: Json): boolean {
+  return entry === encryptedReasoning || entry === textLogprobs || entry === searchSources ||
+    entry === codeOutputs;
+}
 
 const isFalse = (value: Json) => value === false;
 

@@ -1,25 +1,35 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
-import type { GatewayError } from "../../../lib/errors/errors.ts";
-import type { SseFrame } from "../../../lib/sse/frame.ts";
-import { FrameEdits } from "../../../lib/sse/frame_edits.ts";
+import { errorBody, type GatewayError } from "../../../lib/errors/errors.ts";
+import { FrameEdits, type SseFrame } from "../../../lib/sse/frame.ts";
 import { JsonCursor, jsonKey, JsonScanError } from "../../../lib/json/json_cursor.ts";
-import type { Writable } from "../../../lib/base/writable.ts";
-import { type ClientModel, modelKey } from "../../stream/client_model.ts";
-import { frameJson } from "../../stream/frame_json.ts";
-import { stopFailure } from "../../fields/stop_words.ts";
-import { readProviderError } from "../../errors/provider_error.ts";
+import type { Writable } from "../../../lib/base/assert.ts";
+import { ClientModel, inClientTerms, modelKey } from "../../stream/client_model.ts";
 import {
   enterReport,
   type FrameFate,
+  frameJson,
   newStreamReading,
   type StreamMeter,
 } from "../../stream/reading.ts";
-import { readResponsesItem } from "../answer/answer_reading.ts";
-import { KeptOutput } from "../items/kept_output.ts";
+import { stopFailure } from "../../fields/stop_words.ts";
+import { readProviderError } from "../../errors/provider_error.ts";
+import { ItemUses, readResponsesItem, readResponsesUsage } from "../answer/answer_reading.ts";
+import { type ClosingEvent, KeptOutput } from "../items/kept_output.ts";
 import { countReportedUses } from "../../tools/tool_uses.ts";
-import { type EndedResponse, responseEnd } from "../answer/stop_reasons.ts";
-import { ItemUses } from "../answer/tool_uses.ts";
-import { readResponsesUsage } from "../answer/usage.ts";
+import {
+  type EndedResponse,
+  failureOf,
+  responseEnd,
+  responseObject,
+  type ResponseState,
+  writeResponsesStop,
+} from "../answer/response_object.ts";
+import { joined } from "../../../lib/bytes/byte_parts.ts";
+import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
+import { encodeSseEvent } from "../../../lib/sse/writer.ts";
+import { stringifyExactly } from "../../../lib/runtime/mod.ts";
+import { BytePipe } from "../../stream/byte_pipe.ts";
+import type { PipeContext, StreamPipe } from "../../contract/contract.ts";
 
 const decoder = new TextDecoder();
 const keys = {
@@ -52,7 +62,7 @@ export interface ResponseIdentity {
  * Reads a Responses stream. Measures deltas, scans the closing event, which repeats the whole answer, and parses only
  * items.
  */
-export class ResponsesMeter implements StreamMeter {
+class ResponsesMeter implements StreamMeter {
   readonly reading = newStreamReading();
   readonly edits = new FrameEdits();
   /** The sequence number of the next event, if the gateway adds one. */
@@ -258,4 +268,63 @@ function shortText(value: Json): string | undefined {
 function objectOrText(frame: SseFrame): JsonObject | string {
   const value = frameJson(frame);
   return isJsonObject(value) ? value : frame.data;
+}
+
+/** Writes a response object that continues the upstream's, with the members of its first event. */
+function continued(
+  { identity }: ResponsesMeter,
+  context: PipeContext,
+  state: ResponseState,
+): JsonObject {
+  const response = responseObject(context, state);
+  for (const [name, value] of Object.entries(identity)) {
+    if (value !== undefined) response[name] = value;
+  }
+  return response;
+}
+
+/** Closes the open items, then the response with the collected output. */
+function lengthStop(meter: ResponsesMeter, context: PipeContext, usage: TokenUsage): Uint8Array {
+  const stop = writeResponsesStop({ reason: "length" }, false);
+  const { events, output } = meter.kept.close();
+  const response = continued(meter, context, { ...stop, output, usage });
+  let sequence = meter.nextSequenceNumber;
+  const closing: readonly ClosingEvent[] = [...events, ["response.incomplete", { response }]];
+  return joined(closing.map(([type, members]) => {
+    const event = { type, sequence_number: sequence++, ...members };
+    return encodeSseEvent(stringifyExactly(event), type);
+  }));
+}
+
+/**
+ * Writes both error events of the vendor: SDKs stop at `error`, agents read the reason from `response.failed`. A stream
+ * that has not begun gets `response.created` first, since strict clients accept nothing before it.
+ */
+function failure(meter: ResponsesMeter, context: PipeContext, error: GatewayError): Uint8Array {
+  let sequence = meter.nextSequenceNumber;
+  const events: Uint8Array[] = [];
+  const add = (type: string, members: JsonObject) => {
+    const event = { type, sequence_number: sequence++, ...members };
+    events.push(encodeSseEvent(stringifyExactly(event), type));
+  };
+  const hasBegun = sequence > 0 || meter.identity.id !== undefined;
+  if (!hasBegun) {
+    const begun = responseObject(context, { status: "in_progress", output: [] });
+    add("response.created", { response: begun });
+  }
+  add("error", { error: errorBody(error, "chat", context.requestId)["error"] });
+  const failed = { status: "failed", output: [], error: failureOf(error) } as const;
+  add("response.failed", { response: continued(meter, context, failed) });
+  return joined(events);
+}
+
+/** Creates the pipe from a Responses upstream to a Responses client. A stream without a closing event was cut. */
+export function createResponsesNativePipe(context: PipeContext): StreamPipe {
+  const meter = new ResponsesMeter(ClientModel.of(context.clientModel));
+  return new BytePipe(meter, {
+    errorEvent: (error) => failure(meter, context, error),
+    clientError: (error) => inClientTerms(error, context),
+    missingEnd: () => undefined,
+    lengthStop: (usage) => lengthStop(meter, context, usage),
+  });
 }

@@ -14,9 +14,9 @@ import {
   messageItem,
   reasoningItem,
   refusalPart,
+  summaryParts,
   textPart,
 } from "../items/output_items.ts";
-import { summaryParts } from "../items/reasoning_item.ts";
 
 /** Writes one event: its type, and its members as JSON text without the braces. */
 export type WriteEvent = (type: string, members: string) => void;

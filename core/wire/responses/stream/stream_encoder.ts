@@ -7,7 +7,7 @@ import { pictureNote } from "../../fields/pictures.ts";
 import { errorBody, GatewayError } from "../../../lib/errors/errors.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { maxAnswerBytes } from "../../contract/limits.ts";
-import type { TokenUsage } from "../../../billing/tokens/token_usage.ts";
+import type { TokenUsage } from "../../../billing/tokens/token_bounds.ts";
 import { sseEventText } from "../../../lib/sse/writer.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import { CallIds } from "../../fields/answer_ids.ts";
@@ -24,9 +24,7 @@ import { type BlockEvent, BlockSequencer } from "../../stream/sequencer.ts";
 import { hostedEvents, hostedItem, hostedItemKind } from "../items/hosted_items.ts";
 import { OpenCall, type OpenItem, OpenMessage, OpenReasoning } from "./open_item.ts";
 import { callKind, itemId, pictureItem } from "../items/output_items.ts";
-import { responseObject } from "../answer/response_object.ts";
-import { failureOf } from "../answer/failure_codes.ts";
-import { writeResponsesStop } from "../answer/stop_reasons.ts";
+import { failureOf, responseObject, writeResponsesStop } from "../answer/response_object.ts";
 import { nameMembers } from "../items/tool_groups.ts";
 
 /**

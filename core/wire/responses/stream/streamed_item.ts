@@ -8,7 +8,7 @@ import type { AnswerBlock, Citation } from "../../conversation/mod.ts";
 import type { EventSink } from "../../stream/dialect.ts";
 import { decodeOutputItem, objects, readAnnotations } from "../answer/decode_answer.ts";
 import { isHostedItem } from "../items/hosted_items.ts";
-import { readItemProof } from "../items/reasoning_item.ts";
+import { readItemProof } from "../items/output_items.ts";
 
 /** What the items of one answer share. */
 export interface AnswerState {

@@ -10,13 +10,198 @@
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import { maxJsonDepth } from "../../../lib/json/scan/limits.ts";
-import {
-  isDocumentKeyword,
-  isReference,
-  isResource,
-  movedReference,
-} from "./json_schema_references.ts";
-import { eachChild, everySchema } from "./json_schema_walk.ts";
+
+// Walks the schemas inside a JSON Schema, apart from data that merely looks like a schema.
+
+/** Calls `visit` on every schema object inside `schema`, itself included; stops early when it returns `false`. */
+function everySchema(
+  schema: Json | undefined,
+  visit: (schema: JsonObject) => boolean,
+  depth = 0,
+): boolean {
+  if (!isJsonObject(schema)) return true;
+  if (depth > maxJsonDepth || !visit(schema)) return false;
+  return children(schema).every((child) => everySchema(child, visit, depth + 1));
+}
+
+const schemaMaps = [
+  "properties",
+  "$defs",
+  "definitions",
+  "patternProperties",
+  "dependentSchemas",
+] as const;
+const schemaLists = ["anyOf", "oneOf", "allOf", "prefixItems"] as const;
+const schemaValues = [
+  "items",
+  "not",
+  "additionalProperties",
+  "if",
+  "then",
+  "else",
+  "contains",
+  "propertyNames",
+  "additionalItems",
+  "unevaluatedItems",
+  "unevaluatedProperties",
+] as const;
+
+function children(schema: JsonObject): Json[] {
+  const found: Json[] = [];
+  for (const key of schemaMaps) {
+    const map = schema[key];
+    if (isJsonObject(map)) { for (const child of Object.values(map)) found.push(child ?? null); }
+  }
+  for (const key of schemaLists) {
+    const list = schema[key];
+    if (Array.isArray(list)) found.push(...list);
+  }
+  for (const key of schemaValues) {
+    const child = schema[key];
+    if (isJsonObject(child)) found.push(child);
+    else if (Array.isArray(child)) found.push(...child); // `items` of the older drafts
+  }
+  return found;
+}
+
+/**
+ * Applies `change` to the schemas in a member of a schema. Data that looks like a schema (`const`, `enum`, `default`)
+ * stays unchanged.
+ */
+export function eachChild(
+  key: string,
+  value: Json,
+  change: (child: JsonObject) => JsonObject,
+): Json {
+  const changed = (child: Json | undefined): Json =>
+    isJsonObject(child) ? change(child) : child ?? null;
+  if (schemaMaps.some((name) => name === key) && isJsonObject(value)) {
+    return Object.fromEntries(
+      Object.entries(value).map(([name, child]) => [name, changed(child)]),
+    );
+  }
+  const isList = schemaLists.some((name) => name === key);
+  if (!isList && !schemaValues.some((name) => name === key)) return value;
+  return Array.isArray(value) ? value.map(changed) : isList ? value : changed(value);
+}
+
+// Adapts references (`$ref`) inside a JSON Schema when the schema moves: they point at places of their document.
+
+const referenceKeywords: ReadonlySet<string> = new Set(["$ref", "$dynamicRef"]);
+const documentKeywords: ReadonlySet<string> = new Set(["$schema", "$id", "$defs", "definitions"]);
+
+/** Whether a member of a schema is a reference. */
+function isReference(key: string, value: Json): value is string {
+  return typeof value === "string" && referenceKeywords.has(key);
+}
+
+/** Keywords that stay at the root: those about the document, and the definitions that references name. */
+function isDocumentKeyword(key: string): boolean {
+  return documentKeywords.has(key);
+}
+
+/** Whether a schema is a document of its own, so that references inside it begin there. */
+function isResource(schema: JsonObject): boolean {
+  const id = schema["$id"];
+  return typeof id === "string" && !id.startsWith("#");
+}
+
+/**
+ * Changes a reference for the moves on its path. References to anchors and other documents stay unchanged.
+ *
+ * @param root the document before the move
+ * @param detour what now lies between a schema and the next step from it, as a pointer; empty: nothing
+ *
+ * @example
+ * ```ts
+ * import { movedReference } from "./json_schema.ts";
+ * const root = { properties: { a: { items: {} } } };
+ * const moved = movedReference(root, "#/properties/a/items", (schema) => schema === root ? "/not" : "");
+ * if (moved !== "#/not/properties/a/items") throw new Error(moved);
+ * ```
+ */
+export function movedReference(
+  root: JsonObject,
+  reference: string,
+  detour: (schema: JsonObject, step: string) => string,
+): string {
+  if (!reference.startsWith("#/")) return reference;
+  let moved = "#";
+  let at: Json | undefined = root;
+  for (const written of reference.slice(2).split("/")) {
+    const step = readStep(written);
+    if (isJsonObject(at)) moved += detour(at, step);
+    moved += `/${written}`;
+    at = isJsonObject(at) ? at[step] : Array.isArray(at) ? at[Number(step)] : undefined;
+  }
+  return moved;
+}
+
+/**
+ * Wraps a schema in an object with one property. Definitions stay at the root, and references keep their meaning.
+ *
+ * @example
+ * ```ts
+ * import { schemaInObject } from "./json_schema.ts";
+ * const list = { anyOf: [{ type: "null" }, { $ref: "#/$defs/a" }], $defs: { a: { items: { $ref: "#" } } } };
+ * const { properties, $defs } = schemaInObject(list, "input");
+ * const text = JSON.stringify([properties, $defs]);
+ * if (!text.includes('{"$ref":"#/$defs/a"}') || !text.includes('{"$ref":"#/properties/input"}')) throw new Error(text);
+ * ```
+ */
+export function schemaInObject(schema: JsonObject, property: string): JsonObject {
+  const document: JsonObject = {};
+  const inner: JsonObject = {};
+  const place = `#/properties/${property}`;
+  for (const [key, value] of Object.entries(withPlace(schema, schema, place, 0))) {
+    (isDocumentKeyword(key) ? document : inner)[key] = value;
+  }
+  return {
+    type: "object",
+    properties: { [property]: inner },
+    required: [property],
+    additionalProperties: false,
+    ...document,
+  };
+}
+
+/** Adapts the references of a schema whose root moves to `place`. */
+function withPlace(
+  schema: JsonObject,
+  root: JsonObject,
+  place: string,
+  depth: number,
+): JsonObject {
+  if (depth > maxJsonDepth || (depth > 0 && isResource(schema))) return schema;
+  const out: JsonObject = {};
+  for (const [key, value] of Object.entries(schema)) {
+    if (value === undefined) continue;
+    out[key] = isReference(key, value)
+      ? referenceAfterMove(root, value, place)
+      : eachChild(key, value, (child) => withPlace(child, root, place, depth + 1));
+  }
+  return out;
+}
+
+function referenceAfterMove(root: JsonObject, reference: string, place: string): string {
+  if (reference === "#") return place;
+  return movedReference(
+    root,
+    reference,
+    (schema, step) => schema === root && !isDocumentKeyword(step) ? place.slice(1) : "",
+  );
+}
+
+/** Decodes one step of a pointer into the key that it names. */
+function readStep(written: string): string {
+  let key = written;
+  try {
+    key = decodeURIComponent(written);
+  } catch {
+    // A lone `%` is not an escape, so it is taken literally.
+  }
+  return key.replaceAll("~1", "/").replaceAll("~0", "~");
+}
 
 function isObjectSchema(schema: JsonObject): boolean {
   return schema["type"] === "object" || isJsonObject(schema["properties"]) ||

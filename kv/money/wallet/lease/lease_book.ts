@@ -8,9 +8,8 @@
  * - Out: money reserved or refused, plans of transfers, commits that check the instance lease.
  * - Never: admits two calls against the same money, or writes for an instance whose lease was taken.
  */
-import { invariant } from "../../../../core/lib/base/assert.ts";
+import { invariant, type Writable } from "../../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
-import type { Writable } from "../../../../core/lib/base/writable.ts";
 
 /**
  * The part of a wallet that this instance may spend. Changed only through {@linkcode LeaseBook}.

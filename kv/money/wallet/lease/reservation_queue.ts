@@ -10,6 +10,112 @@ import {
   type ReservationRange,
 } from "../../../../core/billing/reservation_range.ts";
 import { freeMicroVnd, type Lease, type LeaseBook } from "./lease_book.ts";
+import type { Refusal, Reservation } from "./types.ts";
+import { invariant } from "../../../../core/lib/base/assert.ts";
+
+// Builds refusals with their figures.
+
+/** Facts about a wallet beyond its lease here. */
+export interface KnownWallet {
+  /** In leases of other instances. */
+  readonly elsewhereMicroVnd: bigint;
+  /** How far below zero the wallet may go. */
+  readonly debtLimitMicroVnd: bigint;
+}
+
+/**
+ * Builds the refusal of a call for which the money does not suffice, at all or only while other
+ * calls have reserved it.
+ */
+export function refusal(
+  neededMicroVnd: bigint,
+  lease: Lease,
+  { elsewhereMicroVnd, debtLimitMicroVnd }: KnownWallet,
+): Refusal {
+  const unreservedMicroVnd = freeMicroVnd(lease) + lease.walletMicroVnd;
+  const reservedMicroVnd = lease.reservedMicroVnd + elsewhereMicroVnd;
+  const worthMicroVnd = unreservedMicroVnd + reservedMicroVnd;
+  const enough = worthMicroVnd + debtLimitMicroVnd >= neededMicroVnd;
+  return {
+    ok: false,
+    reason: enough ? "on_hold" : "insufficient",
+    neededMicroVnd,
+    availableMicroVnd: unreservedMicroVnd > 0n ? unreservedMicroVnd : 0n,
+    reservedMicroVnd,
+    owedMicroVnd: worthMicroVnd < 0n ? -worthMicroVnd : 0n,
+  };
+}
+
+/**
+ * Builds the refusal of a call whose money other instances move at this moment: it waits like one whose money is
+ * reserved, since what was read may have missed it.
+ */
+export function onItsWay(refused: Refusal): Refusal {
+  const { reason, neededMicroVnd, availableMicroVnd } = refused;
+  if (reason !== "insufficient") return refused;
+  return { ...refused, reason: "on_hold", reservedMicroVnd: neededMicroVnd - availableMicroVnd };
+}
+
+/** Builds the refusal while the store does not answer and the balance is unknown. */
+export function unavailable(neededMicroVnd: bigint): Refusal {
+  return {
+    ok: false,
+    reason: "unavailable",
+    neededMicroVnd,
+    availableMicroVnd: 0n,
+    reservedMicroVnd: 0n,
+    owedMicroVnd: 0n,
+  };
+}
+
+// The reservation of a call.
+
+/** A reservation on a lease. It is open until it is settled or released, once. */
+export class LeaseReservation implements Reservation {
+  readonly accountId: AccountId;
+  #lease: Lease;
+  #amountMicroVnd: bigint;
+  #state: "open" | "settled" | "released" = "open";
+
+  constructor(lease: Lease, amountMicroVnd: bigint) {
+    this.accountId = lease.accountId;
+    this.#amountMicroVnd = amountMicroVnd;
+    this.#lease = lease;
+  }
+
+  get lease(): Lease {
+    return this.#lease;
+  }
+
+  get amountMicroVnd(): bigint {
+    return this.#amountMicroVnd;
+  }
+
+  get isOpen(): boolean {
+    return this.#state === "open";
+  }
+
+  /** Adds an amount that was reserved on the same lease. */
+  grow(amountMicroVnd: bigint): void {
+    invariant(this.isOpen, "only an open reservation grows");
+    this.#amountMicroVnd += amountMicroVnd;
+  }
+
+  /** Moves the reservation to another lease after its own was lost. */
+  moveTo(lease: Lease, amountMicroVnd: bigint): void {
+    invariant(this.isOpen && !this.#lease.alive, "only a reservation whose lease was lost moves");
+    this.#lease = lease;
+    this.#amountMicroVnd = amountMicroVnd;
+  }
+
+  end(state: "settled" | "released"): void {
+    invariant(
+      this.#state === "open",
+      () => `a reservation cannot be ${state}: it is ${this.#state}`,
+    );
+    this.#state = state;
+  }
+}
 
 /**
  * Calls of one account that may wait at once; further calls are refused as if their wait was over.

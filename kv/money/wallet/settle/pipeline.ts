@@ -14,13 +14,13 @@ import type { Timer } from "../../../../core/lib/time/deadlines.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { readReceipt } from "../../receipts/receipts.ts";
 import {
+  type Backoff,
   type CommitOutcome,
   InstanceLease,
   type InstanceLeaseDeps,
 } from "../lease/instance_lease.ts";
 import { IndexQueue } from "./index_queue.ts";
 import { LeaseBook } from "../lease/lease_book.ts";
-import type { Backoff } from "../lease/backoff.ts";
 import { type LaneRules, type LaneState, SettlementLanes } from "./settlement_lanes.ts";
 import {
   type Finished,

@@ -4,9 +4,8 @@
  */
 import { invariant } from "../../../../core/lib/base/assert.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
-import { walletWriteAttempts } from "../../balances/limits.ts";
+import { type LeaseValue, walletWriteAttempts } from "../../balances/leases.ts";
 import { leaseKey } from "../../../engine/schema/keys.ts";
-import type { LeaseValue } from "../../balances/leases.ts";
 import { hasMoved, leasedElsewhereMicroVnd, readWallets } from "./wallet_view.ts";
 import { changeWallet, type WalletRow } from "../../balances/wallets.ts";
 import { debtLimitMicroVnd, type DebtRules } from "../lease/debt.ts";
@@ -18,8 +17,12 @@ import {
   type LeaseBook,
   type LeaseRowContent,
 } from "../lease/lease_book.ts";
-import type { ReservationQueue } from "../lease/reservation_queue.ts";
-import { onItsWay, refusal, unavailable } from "../lease/refusals.ts";
+import {
+  onItsWay,
+  refusal,
+  type ReservationQueue,
+  unavailable,
+} from "../lease/reservation_queue.ts";
 import {
   aheadMicroVnd,
   type GiveBack,

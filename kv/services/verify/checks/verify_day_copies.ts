@@ -16,7 +16,7 @@ import {
   daySumsPrefix,
 } from "../../../engine/schema/keys.ts";
 import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
-import { wholeKind } from "../../../engine/store/whole_kind.ts";
+import { wholeKind } from "../../../engine/store/read_ahead.ts";
 import type { Problem } from "./verify_account.ts";
 import { sumId } from "./verify_sums.ts";
 

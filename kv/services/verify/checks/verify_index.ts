@@ -23,7 +23,7 @@ import type { ClaimSums } from "../../../money/ledger/provider_claims.ts";
 import { pageIds } from "../../../money/receipts/receipt_index.ts";
 import { decodeReceiptPage } from "../../../money/receipts/receipt_pages.ts";
 import type { DayDigests } from "../days/day_digests.ts";
-import { wholeKind } from "../../../engine/store/whole_kind.ts";
+import { wholeKind } from "../../../engine/store/read_ahead.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 
 /**

@@ -3,7 +3,7 @@
  * and that no call got back more than it cost.
  */
 import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
-import { listBatchRows } from "../../../engine/store/whole_kind.ts";
+import { listBatchRows } from "../../../engine/store/read_ahead.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { daySumCellOf, ledgerPrefix, refundSumsOfPrefix } from "../../../engine/schema/keys.ts";
 import type { LedgerEntry } from "../../../money/ledger/ledger.ts";

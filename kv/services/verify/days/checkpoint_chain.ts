@@ -5,8 +5,11 @@
  * What this cannot show: that the whole store, with the chain, was put back to an earlier state. Whoever needs that
  * keeps the last seal elsewhere and compares.
  */
-import type { MasterKeys } from "../../../../core/people/api_keys/seal.ts";
-import { checkSignature, signText } from "../../../../core/people/api_keys/signature.ts";
+import {
+  checkSignature,
+  type MasterKeys,
+  signText,
+} from "../../../../core/people/api_keys/seal.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import {
   checkpointHeadKey,

@@ -4,7 +4,7 @@ import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import type { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
 import { accountOfKey, leasesPrefix, walletsPrefix } from "../../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
-import { wholeKind } from "../../../engine/store/whole_kind.ts";
+import { wholeKind } from "../../../engine/store/read_ahead.ts";
 import { leaseRow } from "../../../money/balances/leases.ts";
 import { walletRow } from "../../../money/balances/wallets.ts";
 import type { DayBalance } from "../days/day_balances.ts";

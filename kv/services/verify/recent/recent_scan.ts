@@ -19,8 +19,7 @@ import {
   receiptPageKey,
   receiptsPrefix,
 } from "../../../engine/schema/keys.ts";
-import type { LedgerEntry } from "../../../money/ledger/ledger.ts";
-import { isLedgerLine, linesByTime } from "../../../money/ledger/lines_by_time.ts";
+import { isLedgerLine, type LedgerEntry, linesByTime } from "../../../money/ledger/ledger.ts";
 import {
   addUsage,
   daySumCell,
@@ -32,15 +31,14 @@ import {
 import { decodeReceiptPage, pageBucketOf } from "../../../money/receipts/receipt_pages.ts";
 import { listBatches } from "../../../engine/store/batches.ts";
 import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
-import { wholeKind } from "../../../engine/store/whole_kind.ts";
+import { wholeKind } from "../../../engine/store/read_ahead.ts";
 import { type AccountHolding, readHoldingsInOrder } from "./account_holdings.ts";
 import type { DayBalance, DayBalancePages } from "../days/day_balances.ts";
 import { type DayDigests, lineAtMs } from "../days/day_digests.ts";
 import { groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
 import { indexedIds } from "./recent_index.ts";
 import { type RecentBounds, RecentSums } from "./recent_sums.ts";
-import type { PendingCharge, Problem } from "../checks/verify_account.ts";
-import { ledgerFingerprint } from "../checks/verify_ledger.ts";
+import { ledgerFingerprint, type PendingCharge, type Problem } from "../checks/verify_account.ts";
 
 /** What a scan reads and where its findings go. */
 export interface RecentScanOptions {

@@ -13,7 +13,7 @@ import {
   type UsageSum,
   usageSum,
 } from "../../../money/receipts/day_sums.ts";
-import type { Writable } from "../../../../core/lib/base/writable.ts";
+import type { Writable } from "../../../../core/lib/base/assert.ts";
 import { daySumCellOf, daySumsOfDayKey, daySumsOfPrefix } from "../../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { hash } from "../checks/verify_index.ts";

@@ -23,8 +23,9 @@ import {
   type MediaExchange,
   type MediaWork,
   startMediaExchange,
+  toolsOfCall,
+  withoutFetching,
 } from "../../../../core/media/base/exchange.ts";
-import { toolsOfCall, withoutFetching } from "../../../../core/media/base/upstream_body.ts";
 import { answerTimeoutMs } from "../../../../core/routing/timeouts.ts";
 import type { Operation } from "../../../../core/routing/contract/router.ts";
 import type { AppliedPrice, Attempt } from "../../../../core/billing/usage/receipt.ts";
@@ -32,7 +33,7 @@ import { rangeOf, type ReservationRange } from "../../../../core/billing/reserva
 import type { AmountBound } from "../../../../kv/services/limits/keyed_wallet.ts";
 import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
 import { type ChosenModel, reserveWithin } from "../../call/admission.ts";
-import type { RunningCall } from "../../gateway/calls_in_flight.ts";
+import type { RunningCall } from "../../gateway/access_watch.ts";
 import { CallSettlement, type CallStart } from "../../call/call_settlement.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { Incoming } from "../../call/incoming.ts";

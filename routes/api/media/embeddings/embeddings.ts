@@ -7,8 +7,11 @@
  * - Never: charges for more tokens than the input can have.
  */
 import type { Reply } from "../../../../core/net/http1/server/reply.ts";
-import { embeddingWork, reportedInputTokens } from "../../../../core/media/embeddings/attempt.ts";
-import { readEmbeddingRequest } from "../../../../core/media/embeddings/request.ts";
+import {
+  embeddingWork,
+  readEmbeddingRequest,
+  reportedInputTokens,
+} from "../../../../core/media/embeddings/request.ts";
 import { chargeForInput, mostInputCost } from "../../../../core/media/base/input_charge.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { Incoming } from "../../call/incoming.ts";

@@ -10,9 +10,9 @@ import type { Reply } from "../../../../core/net/http1/server/reply.ts";
 import {
   chargeForRerank,
   mostRerankCost,
+  readRerankRequest,
   rerankWork,
-} from "../../../../core/media/rerank/attempt.ts";
-import { readRerankRequest } from "../../../../core/media/rerank/request.ts";
+} from "../../../../core/media/rerank/request.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { Incoming } from "../../call/incoming.ts";
 import { serveJsonEndpoint } from "../base/json_endpoint.ts";

@@ -11,16 +11,55 @@ import type { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { isLate } from "../../../../core/calls/stream/early_stream.ts";
 import { readMediaBody } from "../../../../core/calls/body/body.ts";
 import { applyPrice, costOfUnits } from "../../../../core/billing/price.ts";
-import { type SpeechResult, speechWork } from "../../../../core/media/speech/attempt.ts";
-import { readSpeechRequest } from "../../../../core/media/speech/request.ts";
+import {
+  readSpeechRequest,
+  type SpeechResult,
+  speechWork,
+} from "../../../../core/media/speech/attempt.ts";
 import { chooseModel } from "../../call/admission.ts";
 import { hasIdempotencyKey, knownAnswer } from "../../call/idempotency.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import { admitRequest, type Incoming, requireJson } from "../../call/incoming.ts";
 import { beginMediaCall, failedCall, type MediaCall, tryRoutes } from "../base/media_call.ts";
 import { startCall } from "../../call/call_settlement.ts";
-import { deliverEventsEarly, type Found } from "../base/event_delivery.ts";
-import { deliverSpeech } from "./speech_delivery.ts";
+import {
+  deliverEvents,
+  deliverEventsEarly,
+  type Found,
+  relayedBody,
+  settlerOf,
+} from "../base/event_delivery.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { answerHeaders } from "../../../http/own_headers.ts";
+
+// Delivers what the attempts of a speech call found, settled before its last byte.
+
+type Audio = Extract<SpeechResult, { readonly kind: "audio" }>;
+
+function deliverAudio(call: MediaCall, found: Found<SpeechResult>, audio: Audio): Response {
+  const settle = settlerOf({ call, units: 1 }, found);
+  const body = relayedBody({
+    ...audio,
+    control: call.control,
+    onEnd: async (outcome, endCode) => void await settle(outcome, endCode),
+  });
+  const cost = formatVnd(costOfUnits(call.input.price, 1));
+  return new Response(body, {
+    headers: [
+      ["content-type", audio.contentType],
+      ...call.headers,
+      [answerHeaders.costVnd, cost],
+    ],
+  });
+}
+
+/** Delivers the speech of a route that answered in time. */
+export function deliverSpeech(call: MediaCall, found: Found<SpeechResult>): Reply | Response {
+  call.settlement.firstOutputAt(call.gateway.clock.monotonicMs());
+  const { result } = found;
+  if (result.kind === "audio") return deliverAudio(call, found, result);
+  return deliverEvents({ call, units: 1 }, found, result.started);
+}
 
 /**
  * Tries the routes.

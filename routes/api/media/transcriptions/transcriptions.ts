@@ -11,14 +11,12 @@ import { urlsOfBody } from "../../../../core/calls/body/body.ts";
 import { isLate } from "../../../../core/calls/stream/early_stream.ts";
 import { applyPrice, costOfUnits } from "../../../../core/billing/price.ts";
 import {
-  type TranscriptionResult,
-  transcriptionWork,
-} from "../../../../core/media/transcription/attempt.ts";
-import {
   maxTranscriptionBodyBytes,
   readTranscriptionRequest,
+  type TranscriptionResult,
   type TranscriptionTask,
-} from "../../../../core/media/transcription/request.ts";
+  transcriptionWork,
+} from "../../../../core/media/transcription/attempt.ts";
 import { chooseModel } from "../../call/admission.ts";
 import { startCall } from "../../call/call_settlement.ts";
 import { wholeAnswer } from "../../call/whole_answer.ts";

@@ -4,7 +4,7 @@ import type { Session } from "../../../../core/people/accounts/session_rules.ts"
 import { formatMoney } from "../../../../core/billing/money/display.ts";
 import type { BuyerForm, BuyerProblem } from "../../../../core/trade/invoices/invoice.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
-import { getInvoiceSettings } from "../../../../kv/money/invoices/invoice_settings.ts";
+import { getInvoiceSettings } from "../../../../kv/money/invoices/invoices.ts";
 import { listSessions } from "../../../../kv/people/accounts/sessions.ts";
 import {
   AskSupport,
@@ -20,12 +20,32 @@ import {
   Time,
 } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { blankForm } from "../invoices/invoices_form.tsx";
+import { blankForm, BuyerFields } from "../invoices/invoices_form.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import { signInTexts } from "../sign_in/texts.ts";
 import type { DashboardEnv, SignedIn, Visitor } from "../../page/visitor.ts";
-import { InvoiceDetailsCard } from "./invoice_details.tsx";
 import { accountTexts } from "./texts.ts";
+
+// The form of the usual invoice details: tax code, name, address and mail.
+
+/** The card with the form of the invoice details. */
+function InvoiceDetailsCard({ visitor, form, problems }: {
+  visitor: Visitor;
+  form: BuyerForm;
+  problems: readonly BuyerProblem[];
+}) {
+  const { locale } = visitor;
+  const t = accountTexts[locale];
+  return (
+    <Card title={t.invoice} id="invoice-details">
+      <p class="muted">{t.invoiceText}</p>
+      <PostForm visitor={visitor} action="/account/invoice">
+        <BuyerFields form={form} problems={problems} locale={locale} optional />
+        <SubmitButton tone="plain">{t.invoiceButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
 
 /** The result of the act before the page is shown. */
 export interface AccountPageState {

@@ -7,18 +7,17 @@ import {
   getPasswordHash,
   setPasswordHash,
 } from "../../../../kv/people/accounts/account_credentials.ts";
-import { forgetPlaces } from "../../../../kv/people/accounts/known_places.ts";
-import { addMail } from "../../../../kv/engine/outbox/mail.ts";
-import type { MailJob } from "../../../../core/people/mail/mail_job.ts";
+import { closeSessionsOf, forgetPlaces } from "../../../../kv/people/accounts/sessions.ts";
+import { addMail } from "../../../../kv/engine/outbox/outbox.ts";
+import type { MailJob } from "../../../../core/people/mail/mail.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
-import { closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
 import { readMailToken } from "../../../../kv/people/accounts/tokens.ts";
-import { rateRules } from "../../../auth/rate_rules.ts";
+import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import { Card, Notice, PostForm, SubmitButton } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { readForm } from "../../page/form_data.ts";
 import { renderPage } from "../../frame/layout.tsx";
-import { TokenField } from "../sign_in/mail_pages.tsx";
+import { TokenField } from "../sign_in/mail_request.tsx";
 import { startSession } from "../sign_in/start_session.ts";
 import { signInTexts } from "../sign_in/texts.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";

@@ -11,12 +11,15 @@ import { type Context, Hono } from "hono";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { readSettingsForm } from "../../../../core/trade/invoices/invoice.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
 import { revokeApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
-import { setInvoiceSettings } from "../../../../kv/money/invoices/invoice_settings.ts";
-import { forgetPlaces } from "../../../../kv/people/accounts/known_places.ts";
-import { closeSessionById, closeSessionsOf } from "../../../../kv/people/accounts/sessions.ts";
+import { setInvoiceSettings } from "../../../../kv/money/invoices/invoices.ts";
+import {
+  closeSessionById,
+  closeSessionsOf,
+  forgetPlaces,
+} from "../../../../kv/people/accounts/sessions.ts";
 import { Card } from "../../components/mod.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { DashboardDeps } from "../../page/deps.ts";

@@ -8,15 +8,71 @@
  */
 import { type Context, Hono } from "hono";
 import { Card, CodeBlock, CopyRow } from "../../components/mod.ts";
-import { snippets } from "./connect_snippets.ts";
-import { KeyFiller } from "./key_filler.tsx";
-import { RecipeList } from "./recipe_list.tsx";
-import { keyPlaceholder } from "./recipes.ts";
+import { keyPlaceholder, type RecipeFacts, recipes, sdkRecipes, snippets } from "./recipes.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { PageDeclaration } from "../../page/page.ts";
+
+// A field whose key appears in all snippets of the page. It works in the browser alone: the key is sent nowhere.
+
+const keyFillerTexts = defineTexts({
+  en: {
+    label: "Fill in your key",
+    hint: "Paste it here and the snippets have it. It stays in this page and is sent nowhere.",
+  },
+  vi: {
+    label: "Điền khoá API của bạn",
+    hint: "Dán vào đây, các đoạn mã sẽ có sẵn. Khoá chỉ ở trong trang này, không gửi đi đâu.",
+  },
+});
+
+/** The field; hidden until the script that it needs shows it. */
+function KeyFiller({ locale }: { locale: Locale }) {
+  const t = keyFillerTexts[locale];
+  return (
+    <div class="key-filler" data-key-filler={keyPlaceholder} hidden>
+      <label for="fill-key">{t.label}</label>
+      <input
+        id="fill-key"
+        type="password"
+        placeholder="sk-…"
+        autocomplete="off"
+        spellcheck={false}
+        aria-describedby="fill-key-hint"
+      />
+      <small id="fill-key-hint">{t.hint}</small>
+    </div>
+  );
+}
+
+// Recipes as a list that opens one at a time, which needs no script.
+
+/** The recipes of all tools, after those of SDKs if they are asked for; the first is open. */
+export function RecipeList({ facts, withSdks, locale }: {
+  facts: RecipeFacts;
+  withSdks?: boolean;
+  locale: Locale;
+}) {
+  const list = [...withSdks === true ? sdkRecipes(facts) : [], ...recipes(facts)];
+  return (
+    <div class="recipes">
+      {list.map(({ name, text, code }, index) => (
+        <details name="recipe" open={index === 0}>
+          <summary>{name}</summary>
+          <p class="muted">{text[locale]}</p>
+          {code.map((part) => (
+            <div class="snippet">
+              <h3>{part.name}</h3>
+              <CodeBlock code={part.code} what={`${name}: ${part.name}`} locale={locale} />
+            </div>
+          ))}
+        </details>
+      ))}
+    </div>
+  );
+}
 
 const texts = defineTexts({
   en: {

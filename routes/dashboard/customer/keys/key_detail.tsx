@@ -22,14 +22,12 @@ import {
 import type { DashboardDeps } from "../../page/deps.ts";
 import { formatCount } from "../../text/format.ts";
 import { renderPage } from "../../frame/layout.tsx";
-import { shiftDay } from "../../../usage_api/days.ts";
+import { shiftDay } from "../../../usage_api/range.ts";
 import { dayBars, totalUsage } from "../../../usage_api/summary.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
-import { LimitTable } from "../rate_limits/limit_table.tsx";
+import { LimitTable, rateTexts } from "../rate_limits/limit_table.tsx";
 import { type LimitInUse, limitsInUse } from "../../page/rate_view.ts";
-import { rateTexts } from "../rate_limits/texts.ts";
-import { KeyFields } from "./key_fields.tsx";
-import { type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.tsx";
+import { KeyFields, type KeyFormErrors, keyFormOf, type KeyFormValues } from "./key_form.tsx";
 import { KeyState } from "./key_list.tsx";
 import { keyTexts } from "./texts.ts";
 

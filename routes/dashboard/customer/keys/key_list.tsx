@@ -18,7 +18,7 @@ import { Badge, Card, DataTable, Empty, Icon, Money, Notice, Time } from "../../
 import type { DashboardDeps } from "../../page/deps.ts";
 import type { Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
-import { shiftDay } from "../../../usage_api/days.ts";
+import { shiftDay } from "../../../usage_api/range.ts";
 import { usageBy, usageSince } from "../../../usage_api/summary.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { keyTexts } from "./texts.ts";

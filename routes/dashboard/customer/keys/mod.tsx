@@ -27,7 +27,7 @@ import {
   revealApiKey,
 } from "../../../../kv/people/api_keys/api_keys.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
-import { rateRules } from "../../../auth/rate_rules.ts";
+import { rateRules } from "../../../auth/sign_in_budgets.ts";
 import {
   Card,
   CopyButton,
@@ -36,7 +36,7 @@ import {
   PostForm,
   SubmitButton,
 } from "../../components/mod.ts";
-import { RecipeList } from "../connect/recipe_list.tsx";
+import { RecipeList } from "../connect/connect.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
@@ -44,10 +44,10 @@ import { requireAccount } from "../../visitor/identify.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { keyDetailPage } from "./key_detail.tsx";
-import { KeyFields } from "./key_fields.tsx";
 import {
   emptyKeyForm,
   isSameKeyForm,
+  KeyFields,
   type KeyFormErrors,
   keyFormOf,
   type KeyFormValues,

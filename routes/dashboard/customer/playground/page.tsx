@@ -8,11 +8,12 @@ import type { Visitor } from "../../page/visitor.ts";
 import {
   imageSizes,
   maxPromptChars,
+  playgroundKinds,
+  type PlaygroundModel,
   speechFormats,
   usualOutputTokens,
   voices,
-} from "./form_request.ts";
-import { playgroundKinds, type PlaygroundModel } from "./models.ts";
+} from "./models.ts";
 import { keyHeader } from "./relay.ts";
 import { playgroundTexts } from "./texts.ts";
 

@@ -3,17 +3,15 @@
  * budget of tries.
  */
 import { type Context, Hono } from "hono";
-import { returnPath } from "../../../../core/people/accounts/return_path.ts";
-import { countTryByAddress, rateRules } from "../../../auth/rate_rules.ts";
-import { linkWasUsed } from "../../../auth/sign_in_budgets.ts";
+import { returnPath } from "../../../../core/people/accounts/email_address.ts";
+import { countTryByAddress, linkWasUsed, rateRules } from "../../../auth/sign_in_budgets.ts";
 import { Card, Notice, PostForm, SubmitButton } from "../../components/mod.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { deadEndPage, formPage, NextField } from "./form_parts.tsx";
-import { TokenField } from "./mail_pages.tsx";
-import { mailRequestPage, type RequestedMail, requestMail } from "./mail_request.tsx";
-import { findOpenable } from "./opening_grant.ts";
+import { mailRequestPage, type RequestedMail, requestMail, TokenField } from "./mail_request.tsx";
+import { findOpenable } from "./sign_up.tsx";
 import { clientAddress, startSession } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";

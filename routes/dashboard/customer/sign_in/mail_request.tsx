@@ -1,21 +1,66 @@
 /** Requests of mails that let the owner of an address in: a sign-in link, or a link to set a new password. */
 import type { Context } from "hono";
-import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
-import { returnPath } from "../../../../core/people/accounts/return_path.ts";
-import type { MailJob } from "../../../../core/people/mail/mail_job.ts";
+import { normaliseEmail, returnPath } from "../../../../core/people/accounts/email_address.ts";
+import type { MailJob } from "../../../../core/people/mail/mail.ts";
 import type { RateRule } from "../../../../kv/people/accounts/rate_limits.ts";
-import { addMail } from "../../../../kv/engine/outbox/mail.ts";
-import { countTryByAddress } from "../../../auth/rate_rules.ts";
-import { countOpeningMail, type OpeningMail } from "../../../auth/sign_in_budgets.ts";
-import { Card, Notice, PostForm, SubmitButton } from "../../components/mod.ts";
+import { addMail } from "../../../../kv/engine/outbox/outbox.ts";
+import {
+  countOpeningMail,
+  countTryByAddress,
+  type OpeningMail,
+} from "../../../auth/sign_in_budgets.ts";
+import { Card, Notice, PostForm, SubmitButton, TextField } from "../../components/mod.ts";
 import { readForm } from "../../page/form_data.ts";
 import type { Locale } from "../../text/i18n.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { EmailField, formPage, NextField } from "./form_parts.tsx";
-import { mailSentPage } from "./mail_pages.tsx";
 import { clientAddress, originOf } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
+import { renderPage } from "../../frame/layout.tsx";
+
+// Shared parts of pages with mailed tokens: "check your mail", and the field for the token.
+
+/** Shows that a mail was sent, with what to do if it does not arrive. */
+export function mailSentPage(c: Context<DashboardEnv>, sentence: string) {
+  const t = signInTexts[c.get("visitor").locale];
+  return renderPage(
+    c,
+    { title: t.sentTitle, narrow: true },
+    <>
+      <Card>
+        <p>{sentence}</p>
+        <p class="muted">{t.sentHint}</p>
+      </Card>
+      <p class="below-card">
+        <a href="/sign-in">{t.back}</a>
+      </p>
+    </>,
+  );
+}
+
+/**
+ * The field for the token of a mail. `app.js` fills it from the fragment of the link and hides it; without script it
+ * can be pasted.
+ */
+export function TokenField({ token, locale }: { token: string | undefined; locale: Locale }) {
+  const t = signInTexts[locale];
+  if (token !== undefined && token !== "") {
+    return <input type="hidden" name="token" value={token} />;
+  }
+  return (
+    <div class="token-field">
+      <TextField
+        name="token"
+        label={t.token}
+        hint={t.tokenHint}
+        required
+        autocomplete="one-time-code"
+        tokenFromFragment
+      />
+    </div>
+  );
+}
 
 type Texts = typeof signInTexts["en"];
 

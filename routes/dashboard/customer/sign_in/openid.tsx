@@ -1,7 +1,6 @@
 /** Sign-in at an OpenID provider: the redirect to it, and the return. */
 import { type Context, Hono } from "hono";
-import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
-import { returnPath } from "../../../../core/people/accounts/return_path.ts";
+import { normaliseEmail, returnPath } from "../../../../core/people/accounts/email_address.ts";
 import { hashSecret, newSecretToken } from "../../../../core/people/accounts/secret_token.ts";
 import { sameSecret } from "../../../../core/lib/hash/sha256.ts";
 import { addIdentity } from "../../../../kv/people/accounts/account_credentials.ts";
@@ -13,14 +12,13 @@ import {
 } from "../../../../kv/people/accounts/accounts.ts";
 import { saveSignInFlow, takeSignInFlow } from "../../../../kv/people/accounts/tokens.ts";
 import type { OpenIdClaims, OpenIdClient } from "../../../auth/openid.ts";
-import { countTryByAddress, rateRules } from "../../../auth/rate_rules.ts";
+import { countTryByAddress, rateRules } from "../../../auth/sign_in_budgets.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { Locale } from "../../text/i18n.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { SignInDeps } from "../../page/sign_in_deps.ts";
 import { deadEndPage } from "./form_parts.tsx";
-import { clientAddress, startSession } from "./start_session.ts";
-import { equipAccount, welcomePath } from "./new_account.ts";
+import { clientAddress, equipAccount, startSession, welcomePath } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 

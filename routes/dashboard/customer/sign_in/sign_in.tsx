@@ -8,8 +8,7 @@
  * - Never: reveals by the answer to a mail request whether an address has an account.
  */
 import { type Context, Hono } from "hono";
-import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
-import { returnPath } from "../../../../core/people/accounts/return_path.ts";
+import { normaliseEmail, returnPath } from "../../../../core/people/accounts/email_address.ts";
 import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
 import { type Account, findAccountByEmail } from "../../../../kv/people/accounts/accounts.ts";
 import { closeSession } from "../../../../kv/people/accounts/sessions.ts";

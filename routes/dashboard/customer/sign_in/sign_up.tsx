@@ -7,17 +7,25 @@
  * know the password they chose.
  */
 import { type Context, Hono } from "hono";
-import { normaliseEmail } from "../../../../core/people/accounts/email_address.ts";
+import { normaliseEmail, returnPath } from "../../../../core/people/accounts/email_address.ts";
 import { passwordProblem } from "../../../../core/people/accounts/password_policy.ts";
-import { returnPath } from "../../../../core/people/accounts/return_path.ts";
 import { addressBlock } from "../../../../core/net/addresses/ip_address.ts";
 import { hashSecret, newSecretToken } from "../../../../core/people/accounts/secret_token.ts";
 import { sameSecret } from "../../../../core/lib/hash/sha256.ts";
-import { tryCreateAccount } from "../../../../kv/people/accounts/accounts.ts";
-import { addMail } from "../../../../kv/engine/outbox/mail.ts";
+import {
+  type Account,
+  getAccount,
+  tryCreateAccount,
+} from "../../../../kv/people/accounts/accounts.ts";
+import { addMail } from "../../../../kv/engine/outbox/outbox.ts";
 import { countTry } from "../../../../kv/people/accounts/rate_limits.ts";
-import { type MailGrantOf, readMailToken } from "../../../../kv/people/accounts/tokens.ts";
-import { countTryByAddress, rateRules } from "../../../auth/rate_rules.ts";
+import {
+  type MailGrantOf,
+  type OpenGrant,
+  passwordMark,
+  readMailToken,
+} from "../../../../kv/people/accounts/tokens.ts";
+import { countTryByAddress, rateRules } from "../../../auth/sign_in_budgets.ts";
 import { Card, Notice, PasswordField, PostForm, SubmitButton } from "../../components/mod.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import { readForm } from "../../page/form_data.ts";
@@ -31,12 +39,42 @@ import {
   nextQuery,
   OpenIdWay,
 } from "./form_parts.tsx";
-import { mailSentPage, TokenField } from "./mail_pages.tsx";
-import { clientAddress, startSession } from "./start_session.ts";
-import { equipAccount, welcomePath } from "./new_account.ts";
+import { mailSentPage, TokenField } from "./mail_request.tsx";
+import { clientAddress, equipAccount, startSession, welcomePath } from "./start_session.ts";
 import { signInTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
+import { getPasswordHash } from "../../../../kv/people/accounts/account_credentials.ts";
+
+// Resolves the token of a mailed link, for password resets and sign-in by mail.
+
+/** The purposes of tokens that let their holder into an account. */
+export type OpeningPurpose = "reset_password" | "sign_in";
+
+/** A valid token with its account. */
+export interface Openable<Purpose extends OpeningPurpose> {
+  readonly open: OpenGrant<MailGrantOf<Purpose>>;
+  readonly account: Account & { readonly email: string };
+}
+
+/**
+ * Finds the account that a token opens: it exists, is not blocked, and has the same password as when the mail was sent.
+ */
+export async function findOpenable<Purpose extends OpeningPurpose>(
+  deps: SignInDeps,
+  purpose: Purpose,
+  token: string,
+  nowMs: number,
+): Promise<Openable<Purpose> | undefined> {
+  const open = await readMailToken(deps.kv, purpose, token, nowMs);
+  if (open === undefined) return undefined;
+  const grant: MailGrantOf<OpeningPurpose> = open.grant;
+  const account = await getAccount(deps.kv, grant.accountId);
+  if (account?.email === undefined || account.blockedAtMs !== undefined) return undefined;
+  const mark = await passwordMark(await getPasswordHash(deps.kv, account.id));
+  if (!await sameSecret(mark, grant.passwordMark)) return undefined;
+  return { open, account: { ...account, email: account.email } };
+}
 
 interface SignUpForm {
   readonly email?: string;

@@ -3,12 +3,20 @@ import type { Context } from "hono";
 import { deviceName, type Session } from "../../../../core/people/accounts/session_rules.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { newSecretToken } from "../../../../core/people/accounts/secret_token.ts";
-import { rememberPlaces } from "../../../../kv/people/accounts/known_places.ts";
-import { closeSession, openSession } from "../../../../kv/people/accounts/sessions.ts";
+import {
+  closeSession,
+  openSession,
+  rememberPlaces,
+} from "../../../../kv/people/accounts/sessions.ts";
 import { isBrowserToken, type Origin, placesOf } from "../../../auth/sign_in_budgets.ts";
 import { createCookies } from "../../visitor/cookies.ts";
 import type { PageDeps } from "../../page/page_deps.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { createFirstKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
+import type { Account } from "../../../../kv/people/accounts/accounts.ts";
+import { grantSignupCredit } from "../../../../kv/money/credits/topup_bonus.ts";
+import { defineTexts } from "../../text/i18n.ts";
+import type { SignInDeps } from "../../page/sign_in_deps.ts";
 
 /** Returns the IP address of the caller as the server determined it. */
 export function clientAddress(c: Context<DashboardEnv>): string {
@@ -54,4 +62,40 @@ async function rememberOrigin(
   createCookies(deps.baseUrl).write(c, "browser", browser);
   const places = await placesOf({ browser, address });
   await rememberPlaces(deps.kv, accountId, places, deps.clock.nowMs());
+}
+
+// Equips a new account for its first call: a key, and what the operator gives to try the service.
+
+const texts = defineTexts({
+  en: { keyName: "First key" },
+  vi: { keyName: "Khoá đầu tiên" },
+});
+
+/**
+ * Gives a new account its first key, and what there is to try the service: the credit of a campaign, or the play
+ * money of a sandbox. The account exists already, so a failure of either is
+ * reported and does not keep its owner out.
+ */
+export async function equipAccount(
+  c: Context<DashboardEnv>,
+  deps: SignInDeps,
+  account: Account,
+): Promise<void> {
+  const { kv, masterKeys, clock, spendGranted = "first" } = deps;
+  const { id } = account;
+  const nowMs = clock.nowMs();
+  const name = texts[c.get("visitor").locale].keyName;
+  const done = await Promise.allSettled([
+    createFirstKey(kv, masterKeys, id, { name, nowMs }),
+    grantSignupCredit(kv, { account, clientAddress: clientAddress(c), nowMs, spendGranted }),
+    deps.openingCredit?.(id),
+  ]);
+  for (const one of done) {
+    if (one.status === "rejected") deps.report?.("page", one.reason);
+  }
+}
+
+/** Writes the path of the page that greets a new account and then leads to `next`. */
+export function welcomePath(next: string): string {
+  return next === "/" ? "/welcome" : `/welcome?${new URLSearchParams({ next })}`;
 }

@@ -5,12 +5,12 @@ import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
-import { csvDownloadHeaders } from "../../../http/csv_download.ts";
+import { csvDownloadHeaders } from "../../../http/query.ts";
 import { receiptCells, receiptColumns, receiptJson } from "../../../usage_api/receipt_json.ts";
-import { scanReceipts } from "../../../usage_api/receipt_scan.ts";
+import { scanReceipts } from "../../../usage_api/call_scan.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { readUsageFilter } from "./filter.ts";
+import { readUsageFilter } from "./filter_bar.tsx";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 
 /** The data of one row of the file. */

@@ -9,10 +9,19 @@ import {
 } from "../../../../core/billing/usage/receipt.ts";
 import { getApiKey } from "../../../../kv/people/api_keys/api_keys.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
-import { readRefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
+import { readRefusedCall, type RefusedCall } from "../../../../kv/services/calls/refused_calls.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
-import { Card, CopyButton, Fact, Money, Time } from "../../components/mod.ts";
+import {
+  Badge,
+  Card,
+  CopyButton,
+  DataTable,
+  Fact,
+  Icon,
+  Money,
+  Time,
+} from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { noReceiptPage, notFoundPage } from "../../frame/error_pages.tsx";
 import { formatCount, formatDuration, formatMoney } from "../../text/format.ts";
@@ -21,10 +30,176 @@ import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { hostedToolNames } from "../../text/model_prices.ts";
 import { OutcomeBadge, reasonOf } from "./call_table.tsx";
-import { Drawer } from "./drawer.tsx";
-import { refusedPage } from "./refused_page.tsx";
 import { usageTexts } from "./texts.ts";
-import { Timing } from "./timing.tsx";
+import type { PropsWithChildren } from "hono/jsx";
+import { errorTable } from "../../../../core/lib/errors/errors.ts";
+
+// One call beside the list of calls; `log.js` puts it there. Its address is that of the page of the call.
+
+/** The content of the drawer. */
+export function Drawer({ title, href, locale, children }: PropsWithChildren<{
+  title: string;
+  href: string;
+  locale: Locale;
+}>) {
+  const t = usageTexts[locale];
+  return (
+    <>
+      <div class="drawer-head">
+        <h2 id="drawer-title">{title}</h2>
+        <a href={href} class="button outline secondary small" data-whole-page>
+          <Icon name="external" /> {t.wholePage}
+        </a>
+        <button type="button" class="outline secondary small" data-close-drawer>{t.close}</button>
+      </div>
+      {children}
+    </>
+  );
+}
+
+// `/receipts/:id` of a call that was refused before a provider was asked.
+
+/** Shows a refused call to its owner. */
+async function refusedPage(
+  c: Context<DashboardEnv>,
+  { kv }: Pick<DashboardDeps, "kv">,
+  call: RefusedCall,
+): Promise<Response> {
+  const { locale } = c.get("visitor");
+  const t = usageTexts[locale];
+  const key = await getApiKey(kv, call.accountId, call.keyId);
+  const facts = <RefusedFacts call={call} keyName={key?.name ?? t.unknownKey} locale={locale} />;
+  const fragment = c.req.query("fragment");
+  if (fragment === "drawer") {
+    return await c.html(
+      <Drawer title={t.refusedTitle} href={`/receipts/${call.requestId}`} locale={locale}>
+        <p class="muted">{t.refusedLead}</p>
+        {facts}
+      </Drawer>,
+    );
+  }
+  if (fragment !== undefined) return await c.html(facts);
+  return await renderPage(
+    c,
+    { title: t.refusedTitle, lead: t.refusedLead },
+    <>
+      <Card>{facts}</Card>
+      <p class="muted">{t.notStored}</p>
+      <p>
+        <a href="/usage">← {t.back}</a>
+      </p>
+    </>,
+  );
+}
+
+/** All data of a refused call. */
+export function RefusedFacts({ call, keyName, locale }: {
+  call: RefusedCall;
+  keyName: string;
+  locale: Locale;
+}) {
+  const t = usageTexts[locale];
+  const { requestId, status, code, message, endpoint, model, leftOut = 0 } = call;
+  // A row may have been written by a version whose table had other codes.
+  const type = Object.hasOwn(errorTable, code) ? errorTable[code].type : undefined;
+  return (
+    <dl class="facts">
+      <Fact name={t.requestId}>
+        <code>{requestId}</code> <CopyButton text={requestId} what={t.requestId} locale={locale} />
+      </Fact>
+      <Fact name={t.outcome}>
+        <Badge tone="bad">{t.refused}</Badge> <code>{status}</code>
+      </Fact>
+      <Fact name={t.error}>
+        <code>{code}</code>{" "}
+        {type !== undefined && type !== code && <span class="muted">{type}</span>}
+      </Fact>
+      <Fact name={t.message}>{message}</Fact>
+      <Fact name={t.started}>
+        <Time atMs={call.atMs} locale={locale} />
+      </Fact>
+      <Fact name={t.latency}>{formatDuration(call.latencyMs, locale)}</Fact>
+      <Fact name={t.key}>{keyName}</Fact>
+      {model !== undefined && <Fact name={t.model}>{model}</Fact>}
+      {endpoint !== undefined && (
+        <Fact name={t.endpoint}>
+          <code>{endpoint}</code>
+        </Fact>
+      )}
+      {leftOut > 0 && <Fact name={t.others}>{t.leftOut(formatCount(leftOut, locale))}</Fact>}
+    </dl>
+  );
+}
+
+// The times of a call as bars: each attempt, the first output, and the whole call.
+
+interface Span {
+  readonly name: string;
+  readonly outcome: string | undefined;
+  readonly ms: number;
+}
+
+/** The spans of a call. Attempts may overlap, so a bar is a length and no position. */
+function spansOf(
+  { attempts, firstOutputMs, latencyMs }: Receipt,
+  locale: Locale,
+  namesRoutes: boolean,
+): Span[] {
+  const t = usageTexts[locale];
+  return [
+    ...attempts.map(({ route, outcome, ms }, at) => ({
+      name: t.attemptNumber(at + 1) + (namesRoutes ? `: ${route}` : ""),
+      outcome,
+      ms,
+    })),
+    ...(firstOutputMs === undefined
+      ? []
+      : [{ name: t.firstOutput, outcome: undefined, ms: firstOutputMs }]),
+    { name: t.latency, outcome: undefined, ms: latencyMs },
+  ];
+}
+
+/** The attempts of a call with their times. Customers do not see which routes they used. */
+export function Timing({ receipt, locale, namesRoutes = false }: {
+  receipt: Receipt;
+  locale: Locale;
+  /** For operators. */
+  namesRoutes?: boolean;
+}) {
+  const t = usageTexts[locale];
+  const spans = spansOf(receipt, locale, namesRoutes);
+  const longestMs = Math.max(1, ...spans.map(({ ms }) => ms));
+  return (
+    <DataTable
+      label={t.timing}
+      rows={spans}
+      columns={[
+        {
+          head: t.step,
+          cell: ({ name, outcome }) => (
+            <>
+              {name} {outcome !== undefined && <code>{outcome}</code>}
+            </>
+          ),
+        },
+        {
+          head: t.latency,
+          kind: "number",
+          cell: ({ ms }) => formatDuration(ms, locale),
+        },
+        {
+          head: t.share,
+          wideOnly: true,
+          cell: ({ ms }) => (
+            <svg class="timing-bar" aria-hidden="true" focusable="false">
+              <rect width={`${Math.max(0.5, ms / longestMs * 100).toFixed(1)}%`} height="100%" />
+            </svg>
+          ),
+        },
+      ]}
+    />
+  );
+}
 
 /** Leads from the search to the page of a call. */
 export async function findCall(c: Context<DashboardEnv>): Promise<Response> {

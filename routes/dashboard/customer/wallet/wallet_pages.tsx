@@ -8,15 +8,15 @@
  */
 import { type Context, Hono } from "hono";
 import { formatVnd, fromVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { voucherCodeChars } from "../../../../core/trade/credits/voucher_code.ts";
+import { voucherCodeChars } from "../../../../core/trade/credits/campaign.ts";
 import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import { topupMaxMicroVnd, topupMinMicroVnd } from "../../../../core/trade/settings/settings.ts";
 import { orderVietQr } from "../../../../core/trade/bank/receiving_account.ts";
-import { parseTypedAmount } from "../../../../core/trade/statements/typed_amount.ts";
+import { parseTypedAmount } from "../../../../core/trade/statements/statement_csv.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { updateAccount } from "../../../../kv/people/accounts/accounts.ts";
 import { countTry, type RateRule } from "../../../../kv/people/accounts/rate_limits.ts";
-import { readPots } from "../../../../kv/money/balances/pots_now.ts";
+import { readPots } from "../../../../kv/money/balances/grant_book.ts";
 import { redeemVoucher } from "../../../../kv/money/credits/vouchers.ts";
 import { lastLines, readStatement } from "../../../../kv/money/ledger/statement.ts";
 import {
@@ -32,18 +32,22 @@ import { notFoundPage } from "../../frame/error_pages.tsx";
 import { readForm } from "../../page/form_data.ts";
 import { formatDate, formatDateTime, formatMoney } from "../../text/format.ts";
 import { requireAccount } from "../../visitor/identify.ts";
-import { qrPng } from "./qr_png.ts";
+import { orderMark, OrderPanel, type OrderView, qrPng } from "./wallet_order.tsx";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { clientAddress } from "../sign_in/start_session.ts";
-import { CreditCard, ExpiryNotice } from "./credit_card.tsx";
-import { creditTexts } from "./credit_texts.ts";
-import { orderMark, OrderPanel, type OrderView } from "./wallet_order.tsx";
+import {
+  CreditCard,
+  ExpiryNotice,
+  NoTopUp,
+  OrderTable,
+  TopUpCard,
+  WalletFigures,
+} from "./wallet_views.tsx";
+import { creditTexts, walletTexts } from "./wallet_texts.ts";
 import type { WalletDeps } from "./deps.ts";
 import { StatementTable } from "./wallet_statement.tsx";
 import { statementDownload, statementPage } from "./wallet_statement_pages.tsx";
-import { walletTexts } from "./wallet_texts.ts";
-import { NoTopUp, OrderTable, TopUpCard, WalletFigures } from "./wallet_views.tsx";
 import type { PageDeclaration } from "../../page/page.ts";
 
 /** Movements shown on the wallet page; the statement has all. */

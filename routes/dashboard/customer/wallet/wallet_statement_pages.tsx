@@ -2,8 +2,8 @@
 import type { Context } from "hono";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { readStatement, type Statement } from "../../../../kv/money/ledger/statement.ts";
-import { csvDownloadHeaders } from "../../../http/csv_download.ts";
-import { parseDay } from "../../../usage_api/days.ts";
+import { csvDownloadHeaders } from "../../../http/query.ts";
+import { parseDay } from "../../../usage_api/range.ts";
 import { Card, Icon, Notice, SubmitButton, TextField } from "../../components/mod.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";

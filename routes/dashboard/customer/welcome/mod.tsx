@@ -4,25 +4,258 @@
  * - Folder `routes/dashboard/customer/welcome/`: the page between sign-up and the first call.
  * - In: the account of the visitor, its first key, its balance and its calls.
  * - Out: HTML.
- * - Never: creates a key: sign-up does (`routes/dashboard/customer/sign_in/new_account.ts`).
+ * - Never: creates a key: sign-up does (`routes/dashboard/customer/sign_in/start_session.ts`).
  */
 import { type Context, Hono } from "hono";
-import { returnPath } from "../../../../core/people/accounts/return_path.ts";
-import { type FirstKey, readFirstKey } from "../../../../kv/people/api_keys/first_key.ts";
+import { returnPath } from "../../../../core/people/accounts/email_address.ts";
+import { type FirstKey, readFirstKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { Card, CopyButton, Notice } from "../../components/mod.ts";
-import { snippets } from "../connect/connect_snippets.ts";
-import { RecipeList } from "../connect/recipe_list.tsx";
-import { keyPlaceholder, type RecipeFacts } from "../connect/recipes.ts";
+import { keyPlaceholder, type RecipeFacts, snippets } from "../connect/recipes.ts";
+import { RecipeList } from "../connect/connect.tsx";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { formatMoneyShort } from "../../text/format.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import { CodeTabs } from "../connect/code_tabs.tsx";
-import type { Locale } from "../../text/i18n.ts";
+import { defineTexts, type Locale } from "../../text/i18n.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import { requireAccount } from "../../visitor/identify.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { FirstCall, latestCalls, outcomeTitle } from "./first_call.tsx";
-import { welcomeTexts } from "./texts.ts";
+import type { ErrorCode } from "../../../../core/lib/errors/errors.ts";
+import type { ApiKeyRecord } from "../../../../kv/people/api_keys/api_keys.ts";
+import { type Call, errorOf, takeCalls } from "../../../usage_api/call_scan.ts";
+import { CallTable } from "../usage/call_table.tsx";
+
+// Texts of the page that greets a new account.
+
+const welcomeTexts = defineTexts({
+  en: {
+    title: "Your account is ready",
+    lead: "Run one of these, and the call appears below. The key is already in the code.",
+    leadWithoutSecret: "Run one of these with your key, and the call appears below.",
+    key: "Your first key",
+    keyNote: (name: string) =>
+      `“${name}” is shown here for ten minutes. Later you find it under API keys, where your password shows it again.`,
+    keyLater: "The key is no longer shown here. Its page shows it again, with your password.",
+    keyPage: "Open the key",
+    credit: (amount: string) => `You have ${amount} to try.`,
+    empty: "Your wallet is empty. A call needs a balance.",
+    topUp: "Top up",
+    code: "Make your first call",
+    tools: "Or set up the tool you use",
+    waiting: "Waiting for your first call",
+    waitingText: "This line turns into the call as soon as it arrives.",
+    look: "Look again",
+    works: "Your account works",
+    fails: "One step is missing",
+    arrived: "Your first call is here",
+    arrivedText: "Every call has a receipt with its tokens, price and time.",
+    failed: "Your first call was refused",
+    failedNote: "Run the code again afterwards; the call appears here.",
+    fixes: {
+      topUp: "The wallet cannot pay for this call.",
+      keyLimit: "The spending limit of the key is reached.",
+      keyRights: "The key may not be used for this call.",
+      model: "The service has no such model, or it needs another endpoint.",
+      wait: "A limit is reached, or running calls hold the balance. Wait a moment.",
+      provider: "The provider of the model could not answer. The call was free.",
+      request: "The request has a mistake:",
+    },
+    links: {
+      topUp: "Top up",
+      keyLimit: "Change the limit",
+      keyRights: "Change the key",
+      model: "All models",
+      wait: "Errors and retries",
+      provider: "State of the service",
+      request: "All errors",
+    },
+    continue: "Continue",
+    playground: "Try it without code",
+  },
+  vi: {
+    title: "Tài khoản đã sẵn sàng",
+    lead: "Chạy một trong các đoạn mã này, lượt gọi sẽ hiện ở dưới. Khoá API đã có sẵn trong mã.",
+    leadWithoutSecret:
+      "Chạy một trong các đoạn mã này với khoá API của bạn, lượt gọi sẽ hiện ở dưới.",
+    key: "Khoá API đầu tiên của bạn",
+    keyNote: (name) =>
+      `“${name}” hiện ở đây trong mười phút. Sau đó bạn tìm thấy nó trong mục Khoá API, nơi mật khẩu cho xem lại.`,
+    keyLater: "Khoá API không còn hiện ở đây. Trang của khoá cho xem lại khi bạn nhập mật khẩu.",
+    keyPage: "Mở trang của khoá API",
+    credit: (amount) => `Bạn có ${amount} để dùng thử.`,
+    empty: "Ví đang trống. Mỗi lượt gọi cần có số dư.",
+    topUp: "Nạp tiền",
+    code: "Thực hiện lượt gọi đầu tiên",
+    tools: "Hoặc cài đặt công cụ bạn đang dùng",
+    waiting: "Đang đợi lượt gọi đầu tiên",
+    waitingText: "Dòng này sẽ thành lượt gọi ngay khi nó đến.",
+    look: "Xem lại",
+    works: "Tài khoản hoạt động tốt",
+    fails: "Còn thiếu một bước",
+    arrived: "Lượt gọi đầu tiên đã đến",
+    arrivedText: "Mỗi lượt gọi có biên nhận ghi token, giá và thời gian.",
+    failed: "Lượt gọi đầu tiên bị từ chối",
+    failedNote: "Sau đó hãy chạy lại đoạn mã; lượt gọi sẽ hiện ở đây.",
+    fixes: {
+      topUp: "Ví không đủ để trả cho lượt gọi này.",
+      keyLimit: "Khoá API đã đến hạn mức chi.",
+      keyRights: "Khoá API không được dùng cho lượt gọi này.",
+      model: "Không có mô hình này, hoặc mô hình cần địa chỉ khác.",
+      wait: "Đã chạm giới hạn, hoặc số dư đang được giữ. Hãy đợi giây lát.",
+      provider: "Nhà cung cấp của mô hình không trả lời được. Lượt gọi này không mất tiền.",
+      request: "Yêu cầu có lỗi:",
+    },
+    links: {
+      topUp: "Nạp tiền",
+      keyLimit: "Đổi hạn mức",
+      keyRights: "Đổi khoá API",
+      model: "Mọi mô hình",
+      wait: "Lỗi và thử lại",
+      provider: "Tình trạng dịch vụ",
+      request: "Mọi lỗi",
+    },
+    continue: "Tiếp tục",
+    playground: "Chạy thử không cần mã",
+  },
+});
+
+// The place where the first call of a new account appears: it asks for it until the call is there.
+
+/** Seconds between two looks: a person who has just run the code sees the call at once. */
+const lookEverySeconds = 2;
+
+/** Looks of one page, ten minutes long: who has not called by then reads the page again. */
+const mostLooks = 300;
+
+/** Calls that are shown; the first tries of a developer are several, and a refusal is one of them. */
+const shownCalls = 3;
+
+/** Reads the newest calls of the account, refused ones too. */
+async function latestCalls(
+  c: Context<DashboardEnv>,
+  deps: DashboardDeps,
+): Promise<readonly Call[]> {
+  const { account } = c.get("signedIn");
+  const untilMs = deps.clock.nowMs() + 1;
+  const filter = { accountId: account.id, fromMs: account.createdAtMs, untilMs };
+  return (await takeCalls(deps.kv, filter, shownCalls)).calls;
+}
+
+/** What a person can do about a refused call. */
+type Fix = keyof typeof welcomeTexts["en"]["fixes"];
+
+const fixes: Readonly<Partial<Record<string, Fix>>> = {
+  insufficient_balance: "topUp",
+  spending_limit_reached: "keyLimit",
+  permission_denied: "keyRights",
+  model_not_found: "model",
+  balance_on_hold: "wait",
+  rate_limit_reached: "wait",
+} satisfies Partial<Record<ErrorCode, Fix>>;
+
+function fixOf(call: Call): Fix {
+  if (call.kind === "receipt") return "provider";
+  const { code, message } = call.refused;
+  return fixes[code] ?? (message.startsWith("model:") ? "model" : "request");
+}
+
+function linkOf(fix: Fix, keyId: string): string {
+  switch (fix) {
+    case "topUp":
+      return "/wallet";
+    case "keyLimit":
+    case "keyRights":
+      return `/keys/${keyId}`;
+    case "model":
+      return "/models";
+    case "provider":
+      return "/status";
+    case "wait":
+    case "request":
+      return "/docs/errors";
+  }
+}
+
+function FixNotice({ call, locale }: { call: Call; locale: Locale }) {
+  const t = welcomeTexts[locale];
+  const fix = fixOf(call);
+  const { keyId } = call.kind === "receipt" ? call.receipt : call.refused;
+  const names = fix === "request" || fix === "model";
+  return (
+    <Notice tone="warning">
+      {t.fixes[fix]} {names && call.kind === "refused" && <code>{call.refused.message}</code>}{" "}
+      <a href={linkOf(fix, keyId)}>{t.links[fix]}</a>
+    </Notice>
+  );
+}
+
+/** The heading of the page, by the outcome of the first call; `undefined` before there is one. */
+function outcomeTitle(calls: readonly Call[], locale: Locale): string | undefined {
+  if (calls.length === 0) return undefined;
+  const t = welcomeTexts[locale];
+  return hasWorked(calls) ? t.works : t.fails;
+}
+
+function hasWorked(calls: readonly Call[]): boolean {
+  return calls.some((call) => errorOf(call) === undefined);
+}
+
+/** Shows the first calls, or that they are waited for. */
+function FirstCall({ calls, keys, locale, looks }: {
+  calls: readonly Call[];
+  keys: readonly ApiKeyRecord[];
+  locale: Locale;
+  /** How often this page has looked before. */
+  looks: number;
+}) {
+  const t = welcomeTexts[locale];
+  const [latest] = calls;
+  const isOver = hasWorked(calls) || looks >= mostLooks;
+  const looking = isOver ? {} : {
+    "hx-get": `/welcome/call?looks=${looks + 1}`,
+    "hx-trigger": `load delay:${lookEverySeconds}s`,
+    "hx-swap": "outerHTML",
+  };
+  const table = (
+    <CallTable
+      calls={calls}
+      refunds={new Map()}
+      keyNames={new Map(keys.map((key) => [key.id, key.name]))}
+      locale={locale}
+    />
+  );
+  if (latest === undefined) {
+    return (
+      <div id="first-call" {...looking}>
+        <Card title={t.waiting}>
+          <p class="muted">
+            {!isOver && <span class="pulse" aria-hidden="true"></span>} {t.waitingText}{" "}
+            <a href="/welcome">{t.look}</a>
+          </p>
+        </Card>
+      </div>
+    );
+  }
+  if (hasWorked(calls)) {
+    return (
+      <div id="first-call" role="status">
+        <Card title={t.arrived}>
+          <p class="muted">{t.arrivedText}</p>
+          {table}
+        </Card>
+      </div>
+    );
+  }
+  return (
+    <div id="first-call" role="status" {...looking}>
+      <Card title={t.failed}>
+        <FixNotice call={latest} locale={locale} />
+        <p class="muted">{t.failedNote}</p>
+        {table}
+      </Card>
+    </div>
+  );
+}
 
 /** The key, while it is shown, and what there is to spend. */
 function KeyCard({ firstKey: { record, secret }, balanceMicroVnd, locale }: {

@@ -5,9 +5,68 @@ import { tags } from "../../../openapi/operation.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
-import { docsTexts } from "./docs_texts.ts";
 import type { GuideFacts } from "./guides/guide.ts";
 import { guides } from "./guides/mod.ts";
+import { defineTexts } from "../../text/i18n.ts";
+
+// Texts of the frame of the documentation.
+
+export const docsTexts = defineTexts({
+  en: {
+    title: "Documentation",
+    lead: "Guides, settings of tools, and every endpoint.",
+    description: "Guides, recipes for coding agents and SDKs, and the API reference.",
+    guides: "Guides",
+    reference: "API reference",
+    referenceLead: (server: string) => `All paths are below ${server}.`,
+    tools: "Agents and tools",
+    toolsLead: "Claude Code, Codex, opencode, Cursor, n8n and others.",
+    sdks: "SDKs",
+    machine: "For machines",
+    openApi: "OpenAPI 3.1 document",
+    llms: "Everything as plain text",
+    parameters: "Parameters",
+    body: "Body",
+    sameBody: "The same fields as above.",
+    answers: "Answers",
+    field: "Field",
+    type: "Type",
+    meaning: "Meaning",
+    required: "required",
+    members: "Members",
+    status: "Status",
+    noKey: "No key is needed.",
+    example: "Example",
+    pages: (count: number) => `${count} endpoints`,
+  },
+  vi: {
+    title: "Tài liệu",
+    lead: "Hướng dẫn, cấu hình công cụ, và mọi điểm cuối.",
+    description: "Hướng dẫn, cấu hình cho trợ lý lập trình và SDK, và tham chiếu API.",
+    guides: "Hướng dẫn",
+    reference: "Tham chiếu API",
+    referenceLead: (server) => `Mọi đường dẫn nằm dưới ${server}. Tham chiếu viết bằng tiếng Anh.`,
+    tools: "Trợ lý và công cụ",
+    toolsLead: "Claude Code, Codex, opencode, Cursor, n8n và những công cụ khác.",
+    sdks: "SDK",
+    machine: "Cho máy đọc",
+    openApi: "Tài liệu OpenAPI 3.1",
+    llms: "Tất cả dưới dạng văn bản thuần",
+    parameters: "Tham số",
+    body: "Nội dung gửi",
+    sameBody: "Cùng các trường như trên.",
+    answers: "Trả về",
+    field: "Trường",
+    type: "Kiểu",
+    meaning: "Ý nghĩa",
+    required: "bắt buộc",
+    members: "Thành phần",
+    status: "Trạng thái",
+    noKey: "Không cần khoá API.",
+    example: "Ví dụ",
+    pages: (count) => `${count} điểm cuối`,
+  },
+});
 
 /** Returns what guides name of a service. */
 export function factsOf({ baseUrl, catalog }: DashboardDeps): GuideFacts {

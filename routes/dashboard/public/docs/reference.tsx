@@ -1,9 +1,233 @@
 /** The reference, rendered from the OpenAPI document: a page for each group of operations. */
-import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import type { Catalog } from "../../../../core/catalog/catalog.ts";
 import { exampleModels } from "../../../openapi/example_models.ts";
 import type { Locale } from "../../text/i18n.ts";
-import { OperationView, type ReferenceOperation } from "./reference_operation.tsx";
+import { Badge, CodeBlock, TableFrame } from "../../components/mod.ts";
+import { docsTexts } from "./docs_frame.tsx";
+import { Marked } from "./guide_view.tsx";
+import { fieldRows, memberSchemas, resolve, typeText } from "./llms_text.ts";
+
+// One operation of the reference: its parameters, fields, answers and a call to copy.
+
+/** Levels of members that are shown: deeper ones are in the document itself. */
+const shownLevels = 3;
+
+/** An operation as the reference shows it. */
+export interface ReferenceOperation {
+  readonly method: string;
+  readonly path: string;
+  readonly operation: JsonObject;
+}
+
+interface OperationProps extends ReferenceOperation {
+  readonly document: JsonObject;
+  readonly server: string;
+  readonly locale: Locale;
+  /** Names of body schemas that the page has shown above. */
+  readonly shown: Set<string>;
+}
+
+function textOf(value: Json | undefined): string {
+  return typeof value === "string" ? value : "";
+}
+
+function Fields({ document, schema, level, locale }: {
+  document: JsonObject;
+  schema: Json | undefined;
+  level: number;
+  locale: Locale;
+}) {
+  const t = docsTexts[locale];
+  return (
+    <dl class="api-fields">
+      {fieldRows(document, schema).map((row) => {
+        const members = level >= shownLevels ? [] : memberSchemas(document, row.schema);
+        return (
+          <>
+            <dt>
+              <code>{row.name}</code> <small class="muted">{row.type}</small>{" "}
+              {row.isRequired && <Badge tone="busy">{t.required}</Badge>}
+            </dt>
+            <dd>
+              {row.description !== "" && (
+                <p>
+                  <Marked text={row.description} />
+                </p>
+              )}
+              {members.length > 0 && (
+                <details>
+                  <summary>{t.members}</summary>
+                  {members.map((member) => (
+                    <Fields document={document} schema={member} level={level + 1} locale={locale} />
+                  ))}
+                </details>
+              )}
+            </dd>
+          </>
+        );
+      })}
+    </dl>
+  );
+}
+
+function Parameters({ document, operation, locale }: OperationProps) {
+  const { parameters } = operation;
+  const t = docsTexts[locale];
+  if (!Array.isArray(parameters) || parameters.length === 0) return null;
+  return (
+    <>
+      <h3>{t.parameters}</h3>
+      <dl class="api-fields">
+        {parameters.filter(isJsonObject).map((parameter) => (
+          <>
+            <dt>
+              <code>{textOf(parameter["name"])}</code>{" "}
+              <small class="muted">
+                {textOf(parameter["in"])}, {typeText(document, parameter["schema"])}
+              </small>{" "}
+              {parameter["required"] === true && <Badge tone="busy">{t.required}</Badge>}
+            </dt>
+            <dd>
+              <p>
+                <Marked text={textOf(parameter["description"])} />
+              </p>
+            </dd>
+          </>
+        ))}
+      </dl>
+    </>
+  );
+}
+
+/** The first media type of a content, with its entry. */
+function firstContent(holder: JsonObject): [type: string, media: JsonObject] | undefined {
+  const { content } = holder;
+  if (!isJsonObject(content)) return undefined;
+  const [type, media] = Object.entries(content)[0] ?? [];
+  return type !== undefined && isJsonObject(media) ? [type, media] : undefined;
+}
+
+function Body({ document, operation, locale, shown }: OperationProps) {
+  const t = docsTexts[locale];
+  const { requestBody } = operation;
+  const [type, media] = isJsonObject(requestBody) ? firstContent(requestBody) ?? [] : [];
+  if (media === undefined) return null;
+  const { schema } = media;
+  const name = isJsonObject(schema) ? textOf(schema["$ref"]) : "";
+  const isShown = shown.has(name);
+  shown.add(name);
+  return (
+    <>
+      <h3>
+        {t.body} <small class="muted">{type}</small>
+      </h3>
+      {isShown
+        ? <p class="muted">{t.sameBody}</p>
+        : <Fields document={document} schema={schema} level={1} locale={locale} />}
+    </>
+  );
+}
+
+function Answers({ document, operation, locale }: OperationProps) {
+  const t = docsTexts[locale];
+  const { responses } = operation;
+  if (!isJsonObject(responses)) return null;
+  return (
+    <>
+      <h3>{t.answers}</h3>
+      <TableFrame label={`${t.answers}: ${textOf(operation["summary"])}`}>
+        <table class="answers">
+          <tbody>
+            {Object.entries(responses).map(([status, given]) => {
+              const answer = resolve(document, given);
+              const { content } = answer;
+              const types = isJsonObject(content) ? Object.keys(content).join(", ") : "";
+              return (
+                <tr>
+                  <th scope="row">
+                    <code>{status}</code>
+                  </th>
+                  <td>
+                    <Marked text={textOf(answer["description"])} />{" "}
+                    {status.startsWith("2") && <small class="muted">{types}</small>}
+                  </td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </TableFrame>
+    </>
+  );
+}
+
+/**
+ * Writes a call of an operation for a shell.
+ *
+ * @example
+ * ```ts
+ * import { curlOf } from "./reference.tsx";
+ * const call = curlOf({ method: "get", path: "/v1/balance", operation: {} }, "https://gw.example");
+ * if (call !== 'curl https://gw.example/v1/balance \\\n  -H "authorization: Bearer YOUR_KEY"') throw new Error(call);
+ * ```
+ */
+export function curlOf({ method, path, operation }: ReferenceOperation, server: string): string {
+  const { parameters, requestBody, security } = operation;
+  const own = Array.isArray(parameters) ? parameters.filter(isJsonObject) : [];
+  const filled = own.reduce(
+    (text, parameter) =>
+      text.replace(`{${textOf(parameter["name"])}}`, textOf(parameter["example"]) || "ID"),
+    path,
+  );
+  const word = method === "delete" ? "curl -X DELETE" : "curl";
+  const lines = [`${word} ${server}${filled}`];
+  if (!Array.isArray(security)) lines.push('-H "authorization: Bearer YOUR_KEY"');
+  const [type, media] = isJsonObject(requestBody) ? firstContent(requestBody) ?? [] : [];
+  const example = media?.["example"];
+  if (isJsonObject(example)) {
+    if (type === "application/json") {
+      lines.push('-H "content-type: application/json"');
+      const text = JSON.stringify(example, undefined, 2).replaceAll("'", "'\\''");
+      lines.push(`-d '${text}'`);
+    } else {
+      const parts = Object.entries(example).map(([name, value]) =>
+        `-F ${name}=${name === "file" ? "@" : ""}${textOf(value)}`
+      );
+      lines.push(...parts);
+    }
+  }
+  return lines.join(" \\\n  ");
+}
+
+/** One operation. */
+function OperationView(props: OperationProps) {
+  const { method, path, operation, server, locale } = props;
+  const t = docsTexts[locale];
+  const summary = textOf(operation["summary"]);
+  return (
+    <section class="operation" id={textOf(operation["operationId"])}>
+      <h2>{summary}</h2>
+      <p class="endpoint">
+        <span class={`method ${method}`}>{method.toUpperCase()}</span> <code>{path}</code>
+      </p>
+      <p>
+        <Marked text={textOf(operation["description"])} />{" "}
+        {Array.isArray(operation["security"]) && t.noKey}
+      </p>
+      <div class="snippet">
+        <CodeBlock
+          code={curlOf(props, server)}
+          what={`${t.example}: ${summary}`}
+          locale={locale}
+        />
+      </div>
+      <Parameters {...props} />
+      <Body {...props} />
+      <Answers {...props} />
+    </section>
+  );
+}
 
 /**
  * Returns what builds the document of a service, once for each catalogue: its parts are loaded with the first page that

@@ -13,7 +13,7 @@ import { Card, chartAssets, Icon } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import { renderPage } from "../../frame/layout.tsx";
-import { PublicHistory } from "../status/public_history.ts";
+import { PublicHistory } from "../status/history_strip.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { landingPage } from "./landing.tsx";
 import { Activity, Figures, loadOverview, type Overview } from "./overview.tsx";

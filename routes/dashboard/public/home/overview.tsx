@@ -8,17 +8,22 @@ import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
 import { netCostMicroVnd, readUsage, type UsageRow } from "../../../../kv/money/ledger/usage.ts";
 import type { Balance } from "../../../../kv/money/wallet/mod.ts";
 import { type Call, errorOf, takeCalls } from "../../../usage_api/call_scan.ts";
-import { errorRate, type Health, readHealth } from "../../../usage_api/day_health.ts";
-import { shiftDay } from "../../../usage_api/days.ts";
-import { totalUsage, usageBy, usageSince } from "../../../usage_api/summary.ts";
+import {
+  errorRate,
+  type Health,
+  readHealth,
+  totalUsage,
+  usageBy,
+  usageSince,
+} from "../../../usage_api/summary.ts";
+import { shiftDay } from "../../../usage_api/range.ts";
 import { Card, Money, Stat, Stats, Time } from "../../components/mod.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import { formatCount, formatDuration, formatMoney, formatPercent } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
-import { CallTable, reasonOf, sharedOf } from "../../customer/usage/call_table.tsx";
-import { readUsageFilter } from "../../customer/usage/filter.ts";
-import { LiveNote } from "../../customer/usage/log_parts.tsx";
-import { readChart, UsageChart } from "../../customer/usage/usage_chart.tsx";
+import { CallTable, LiveNote, reasonOf, sharedOf } from "../../customer/usage/call_table.tsx";
+import { readUsageFilter } from "../../customer/usage/filter_bar.tsx";
+import { readChart, UsageChart } from "../../customer/usage/usage_page.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 
 const latestCalls = 8;

@@ -8,7 +8,7 @@
  */
 import { type Context, Hono } from "hono";
 import type { Model } from "../../../../core/catalog/catalog.ts";
-import { sumOf } from "../../../../core/routing/history/day_history.ts";
+import { sumOf } from "../../../../core/routing/history/availability.ts";
 import { exampleModels } from "../../../openapi/example_models.ts";
 import {
   Badge,
@@ -20,7 +20,7 @@ import {
   Stat,
   Stats,
 } from "../../components/mod.ts";
-import { RecipeList } from "../../customer/connect/recipe_list.tsx";
+import { RecipeList } from "../../customer/connect/connect.tsx";
 import { keyPlaceholder } from "../../customer/connect/recipes.ts";
 import type { DashboardDeps, ModelStatus } from "../../page/deps.ts";
 import { notFoundPage } from "../../frame/error_pages.tsx";
@@ -29,8 +29,7 @@ import { formatCount, formatDuration } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import { playgroundKinds } from "../../customer/playground/models.ts";
-import { HistoryStrip } from "../status/history_strip.tsx";
-import { historyOf, PublicHistory } from "../status/public_history.ts";
+import { historyOf, HistoryStrip, PublicHistory } from "../status/history_strip.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { ModelPrices } from "./model_prices.tsx";
 import { modelTexts } from "./model_texts.ts";

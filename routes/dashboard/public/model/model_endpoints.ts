@@ -3,7 +3,7 @@ import type { ModelKind } from "../../../../core/catalog/catalog.ts";
 import { customerOperations } from "../../../openapi/document.ts";
 import type { ExampleModels } from "../../../openapi/example_models.ts";
 import type { Operation } from "../../../openapi/operation.ts";
-import { curlOf } from "../docs/reference_operation.tsx";
+import { curlOf } from "../docs/reference.tsx";
 
 /** The operations that call a model of each kind; the first one is the example. */
 const operationIds: Readonly<Record<ModelKind, readonly string[]>> = {

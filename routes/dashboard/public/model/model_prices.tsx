@@ -1,6 +1,6 @@
 /** The whole price of a model as a table: tokens with those of caches and long prompts, or units. */
 import type { Model } from "../../../../core/catalog/catalog.ts";
-import { microVndOf, type WrittenVnd } from "../../../../core/billing/money/written_vnd.ts";
+import { microVndOf, type WrittenVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { TableFrame } from "../../components/mod.ts";
 import { formatCount, formatMoney } from "../../text/format.ts";
 import type { Locale } from "../../text/i18n.ts";

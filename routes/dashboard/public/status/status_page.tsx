@@ -12,7 +12,7 @@ import {
   type Announcement,
   listAnnouncements,
 } from "../../../../kv/people/operators/announcements.ts";
-import { type DayCounts, sumOf } from "../../../../core/routing/history/day_history.ts";
+import { type DayCounts, sumOf } from "../../../../core/routing/history/availability.ts";
 import { Badge, type BadgeTone, Card, Notice, TableFrame } from "../../components/mod.ts";
 import type { DashboardDeps, ModelStatus } from "../../page/deps.ts";
 import { renderPage } from "../../frame/layout.tsx";
@@ -21,8 +21,7 @@ import { defineTexts, type Locale } from "../../text/i18n.ts";
 import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { AnnouncementView } from "../../frame/announcement_list.tsx";
-import { formatShare, HistoryStrip } from "./history_strip.tsx";
-import { historyOf, PublicHistory } from "./public_history.ts";
+import { formatShare, historyOf, HistoryStrip, PublicHistory } from "./history_strip.tsx";
 
 const texts = defineTexts({
   en: {

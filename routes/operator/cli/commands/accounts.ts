@@ -2,10 +2,10 @@
 import type { Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
-import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { inVnd } from "../../../../core/billing/money/vnd_json.ts";
+import { formatVnd, inVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import {
   createAccount,
+  findAccountByEmail,
   getAccount,
   listAccounts,
 } from "../../../../kv/people/accounts/accounts.ts";
@@ -18,11 +18,119 @@ import {
 } from "../../../../kv/money/ledger/ledger.ts";
 import { addAuditLine, commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { forgetSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
-import { requireAccount } from "./account_operand.ts";
-import { movementSummary, readTypedVnd } from "./amount.ts";
 import type { AdminDeps } from "./admin_deps.ts";
-import type { AtomicWrite } from "../../../../kv/engine/store/key_value_store.ts";
+import type { AtomicWrite, KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
+import { type AccountId, type ApiKeyId, parseId } from "../../../../core/lib/ids/ids.ts";
+import { parseWrittenAmount } from "../../../../core/billing/money/read_amount.ts";
+import { createApiKey, revokeApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
+
+// Finds the account that a command names by id or by e-mail address.
+
+function accountIdOf(text: string): AccountId {
+  const id = parseId("account", text);
+  if (id === undefined) throw new GatewayError("invalid_request", `Not an account id: ${text}`);
+  return id;
+}
+
+/** @throws {GatewayError} `invalid_request` or `not_found` if there is no such account */
+export async function requireAccount(kv: KeyValueStore, text: string): Promise<AccountId> {
+  const id = text.includes("@")
+    ? (await findAccountByEmail(kv, text.toLowerCase()))?.id
+    : (await getAccount(kv, accountIdOf(text)))?.id;
+  if (id === undefined) throw new GatewayError("not_found", `No such account: ${text}`);
+  return id;
+}
+
+// Reads amounts of the admin command as the pages do, and repeats them in its answer so that a slip is noticed.
+
+/**
+ * Parses an amount in whole VND as an operator types it: `50.000` means what it means in the operator's forms.
+ * `undefined` for an empty text, fractions and anything ambiguous.
+ *
+ * @example
+ * ```ts
+ * import { readTypedVnd } from "./accounts.ts";
+ * if (readTypedVnd("50.000") !== 50_000_000_000n) throw new Error("not fifty thousand");
+ * if (readTypedVnd("-50000") !== -50_000_000_000n) throw new Error("not a debit");
+ * for (const unclear of ["50.0000", "50.5", "0", ""]) {
+ *   if (readTypedVnd(unclear) !== undefined) throw new Error(unclear);
+ * }
+ * ```
+ */
+export function readTypedVnd(text: string): bigint | undefined {
+  const amountMicroVnd = parseWrittenAmount(text);
+  const isWhole = amountMicroVnd !== undefined && amountMicroVnd !== 0n &&
+    amountMicroVnd % microVndPerVnd === 0n;
+  return isWhole ? amountMicroVnd : undefined;
+}
+
+/** Formats an amount with spaces between thousands: half of the readers would take a dot or a comma for a fraction. */
+function spaced(amountMicroVnd: bigint): string {
+  return `${formatVnd(amountMicroVnd).replace(/\B(?=(\d{3})+(?!\d))/g, " ")} VND`;
+}
+
+/**
+ * Describes what a command did.
+ *
+ * @param amountMicroVnd above 0 for a credit
+ *
+ * @example
+ * ```ts
+ * import { movementSummary } from "./accounts.ts";
+ * const text = movementSummary(1_050_000_000_000n, "applied");
+ * if (text !== "Credited 1 050 000 VND") throw new Error(text);
+ * ```
+ */
+export function movementSummary(amountMicroVnd: bigint, status: "applied" | "duplicate"): string {
+  const act = amountMicroVnd > 0n ? "credited" : "debited";
+  const amount = spaced(amountMicroVnd > 0n ? amountMicroVnd : -amountMicroVnd);
+  return status === "applied"
+    ? `${act === "credited" ? "Credited" : "Debited"} ${amount}`
+    : `Nothing moved: this operation has ${act} ${amount} before`;
+}
+
+// Commands on API keys.
+
+/** Characters of the name of a key made by the command line: a line of a list. */
+export const maxKeyNameChars = 100;
+
+const keyBody = z.strictObject({
+  name: z.string().min(1).max(maxKeyNameChars).default("admin"),
+});
+
+function keyIdOf(text: string): ApiKeyId {
+  const id = parseId("apiKey", text);
+  if (id === undefined) throw new GatewayError("invalid_request", `Not a key id: ${text}`);
+  return id;
+}
+
+/** Adds `/accounts/{account}/keys`. */
+export function addKeyRoutes(
+  app: Hono,
+  { kv, clock, masterKeys, control }: Pick<AdminDeps, "kv" | "clock" | "masterKeys" | "control">,
+): void {
+  app.post("/accounts/:account/keys", async (context) => {
+    const { name } = keyBody.parse(await context.req.json());
+    const id = await requireAccount(kv, context.req.param("account"));
+    const made = await createApiKey(kv, masterKeys, id, { name, nowMs: clock.nowMs() });
+    if (!made.ok) {
+      throw new GatewayError(
+        "invalid_request",
+        "The account has all its active keys; revoke one first",
+      );
+    }
+    return context.json({ id: made.record.id, name, key: made.secret });
+  });
+
+  app.delete("/accounts/:account/keys/:key", async (context) => {
+    const id = await requireAccount(kv, context.req.param("account"));
+    const record = await revokeApiKey(kv, id, keyIdOf(context.req.param("key")), clock.nowMs());
+    if (record === undefined) throw new GatewayError("not_found", "No such key");
+    await control.refresh();
+    return context.json({ id: record.id, revoked: true });
+  });
+}
 
 /** Accounts that `admin account list` shows: more than a person reads in a terminal. */
 const maxAccountsListed = 1_000;

@@ -12,9 +12,64 @@ import type { ReceivingAccount } from "../../../../core/trade/bank/receiving_acc
 import type { Control } from "../../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import type { CatalogEditing } from "../../catalog/editing.ts";
-import type { BeginReading } from "./store_readings.ts";
 import type { ReadSnapshot } from "../../../../kv/engine/parts/snapshot.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
+import { GatewayError } from "../../../../core/lib/errors/errors.ts";
+import { sleepUnless } from "../../../../core/lib/time/sleep.ts";
+import { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
+
+// Paces full scans of the store beside the service: each yields to calls, has a deadline, and ends with its client.
+
+/** Longest scan. A store of a hundred million receipts takes about an hour at half of the thread. */
+export const longestReadingMs = 4 * 3_600_000;
+
+/** A scan in progress. */
+export interface StoreReading extends Disposable {
+  readonly slices: TimeSlices;
+  /** Waits, or fails when the scan is ended. */
+  readonly pause: (durationMs: number) => Promise<void>;
+  /** Aborted when the scan is ended early. */
+  readonly signal: AbortSignal;
+}
+
+export interface StoreReadingsOptions {
+  readonly clock: Clock;
+  readonly deadlines: Deadlines;
+  /** Aborted when the process should stop; scans end with it. */
+  readonly stopping: AbortSignal;
+}
+
+/** Begins a scan for a client, whose signal is aborted when it leaves. */
+export type BeginReading = (client: AbortSignal) => StoreReading;
+
+/** Creates the function that begins the scans of one server. */
+export function storeReadings({ clock, deadlines, stopping }: StoreReadingsOptions): BeginReading {
+  return (client) => {
+    const ending = new AbortController();
+    const { signal } = ending;
+    const end = (message: string) => ending.abort(new GatewayError("maintenance", message));
+    const deadline = deadlines.create(() => end("The reading took more than four hours"));
+    const onStop = () => end("The server stops; the reading is not whole");
+    const onGone = () => end("The client left");
+    deadline.arm(longestReadingMs);
+    stopping.addEventListener("abort", onStop);
+    client.addEventListener("abort", onGone);
+    if (stopping.aborted) onStop();
+    if (client.aborted) onGone();
+    const pause = (durationMs: number) => sleepUnless(durationMs, signal);
+    return {
+      slices: new TimeSlices({ clock, pause, signal }),
+      pause,
+      signal,
+      [Symbol.dispose]() {
+        deadline.disarm();
+        stopping.removeEventListener("abort", onStop);
+        client.removeEventListener("abort", onGone);
+      },
+    };
+  };
+}
 
 /** The dependencies of all commands. */
 export interface AdminDeps {

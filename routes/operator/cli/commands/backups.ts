@@ -3,24 +3,106 @@
  * not leave it. If a server has the store open, its bytes come over the server's socket.
  */
 import type { Hono } from "hono";
-import { backupKeyBytes } from "../../../../core/config/backup_key.ts";
+import { backupKeyBytes } from "../../../../core/config/config_variables.ts";
 import type { Config } from "../../../../core/config/config.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
-import { errorLine } from "../../../../core/lib/base/error_line.ts";
+import { errorLine } from "../../../../core/lib/base/assert.ts";
 import type { Clock } from "../../../../core/lib/time/clock.ts";
 import { sleep } from "../../../../core/lib/time/sleep.ts";
 import {
   backupBytes,
   type BackupSource,
+  type BackupSummary,
   checkBackup,
   isEmptyStore,
   restoreBackup,
 } from "../../../../kv/services/backup/backup.ts";
 import { prepareStore } from "../../../../kv/engine/opening/schema_version.ts";
 import type { Store } from "../../../../kv/engine/opening/store.ts";
-import type { AdminDeps } from "./admin_deps.ts";
-import { backupFileBytes, writeBackupFile } from "./backup_file.ts";
-import type { StoreReading } from "./store_readings.ts";
+import type { AdminDeps, StoreReading } from "./admin_deps.ts";
+import { dirname } from "node:path";
+import { openStream, sealStream } from "../../../../kv/services/backup/sealed_stream.ts";
+
+// Writes and reads the encrypted file of a backup.
+
+/** Bytes that are read at once. */
+const readBytes = 262_144;
+
+/** Opens the plain bytes of a file as often as they are read. */
+function backupFileBytes(
+  path: string,
+  key: Uint8Array<ArrayBuffer>,
+): AsyncIterable<Uint8Array> {
+  return {
+    async *[Symbol.asyncIterator]() {
+      using file = await Deno.open(path);
+      yield* openStream(partsOf(file), key);
+    },
+  };
+}
+
+async function* partsOf(file: Deno.FsFile): AsyncGenerator<Uint8Array> {
+  for (;;) {
+    const buffer = new Uint8Array(readBytes);
+    const count = await file.read(buffer);
+    if (count === null) return;
+    yield buffer.subarray(0, count);
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  try {
+    await Deno.lstat(path);
+    return true;
+  } catch (error) {
+    if (error instanceof Deno.errors.NotFound) return false;
+    throw error;
+  }
+}
+
+async function writeAll(file: Deno.FsFile, bytes: Uint8Array): Promise<void> {
+  for (let at = 0; at < bytes.length;) at += await file.write(bytes.subarray(at));
+}
+
+async function syncFolder(path: string): Promise<void> {
+  using folder = await Deno.open(dirname(path));
+  await folder.sync();
+}
+
+/**
+ * Encrypts the bytes of a backup into a new file, and reads the file again before it gets its name: what has the name is
+ * whole and can be decrypted with the key.
+ *
+ * @throws if the file exists, or the bytes break off
+ */
+async function writeBackupFile(
+  path: string,
+  plain: AsyncIterable<Uint8Array>,
+  key: Uint8Array<ArrayBuffer>,
+): Promise<BackupSummary> {
+  if (await exists(path)) throw new Error(`${path} exists`);
+  const draft = `${path}.part`;
+  try {
+    {
+      using file = await Deno.open(draft, {
+        write: true,
+        create: true,
+        truncate: true,
+        mode: 0o600,
+      });
+      for await (const bytes of sealStream(plain, key)) await writeAll(file, bytes);
+      await file.sync();
+    }
+    const summary = await checkBackup(backupFileBytes(draft, key));
+    await Deno.rename(draft, path);
+    // Some systems cannot open folders, and sync them on their own.
+    await syncFolder(path).catch(() => {});
+    return summary;
+  } catch (error) {
+    await Deno.remove(draft).catch(() => {});
+    throw error;
+  }
+}
 
 /** Adds `/backup` and `/restore`. A store that a gateway has open cannot be restored into. */
 export function addBackupRoutes(

@@ -1,7 +1,7 @@
 /** Commands on campaigns, which give credit to accounts. */
 import type { Hono } from "hono";
 import { z } from "zod";
-import { inVnd } from "../../../../core/billing/money/vnd_json.ts";
+import { inVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { Campaign } from "../../../../core/trade/credits/campaign.ts";
 import {
   campaignFieldNames,

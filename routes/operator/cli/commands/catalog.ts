@@ -11,12 +11,12 @@ import {
   type CatalogEditing,
   catalogState,
   type ChangeResult,
+  effectiveMomentMs,
   previewCatalog,
   rollBackCatalog,
+  versionJson,
   withdrawCatalog,
 } from "../../catalog/editing.ts";
-import { effectiveMomentMs } from "../../catalog/moment.ts";
-import { versionJson } from "../../catalog/version_json.ts";
 
 const reason = z.string().min(1).max(maxCatalogReasonChars);
 const from = z.string().optional();

@@ -1,8 +1,15 @@
-/** Handles the acts on an account: blocking, changes of its wallet, rate limits. */
+/**
+ * Handles the acts on an account: blocking, changes of its wallet, rate limits.
+ *
+ * - Folder `routes/operator/pages/accounts/`: the operator's pages about customers.
+ * - In: searches, and forms with a reason.
+ * - Out: HTML, blocked accounts, adjustments, requests for approval.
+ * - Never: sets a balance: money only moves.
+ */
 import { microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { parseWrittenAmount } from "../../../../core/billing/money/read_amount.ts";
-import { setRateLimits } from "../../../../kv/people/accounts/account_rate_limits.ts";
-import { setBlocked } from "../../../../kv/people/accounts/account_blocking.ts";
+import { setRateLimits } from "../../../../kv/people/accounts/rate_limits.ts";
+import { setBlocked } from "../../../../kv/people/accounts/accounts.ts";
 import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
 import {
   type Adjustment,
@@ -12,16 +19,25 @@ import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { formIdField } from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { accountOf, accountPage } from "./account_page.tsx";
-import { aloneIn, balanceIn, type OperatorDeps } from "../base/deps.ts";
-import { doneAt, type OperatorContext, operatorOf } from "../base/frame.tsx";
-import { confirmAct } from "../dossier/confirmation.tsx";
-import { seenField } from "../dossier/dossier_view.tsx";
+import {
+  aloneIn,
+  balanceIn,
+  doneAt,
+  type OperatorContext,
+  type OperatorDeps,
+  operatorOf,
+  type OperatorPage,
+} from "../base/frame.tsx";
+import { confirmAct, seenField } from "../dossier/dossier_view.tsx";
 import { frameTexts } from "../base/texts.ts";
-import { readRateForm } from "./rate_form.ts";
-import { rateCardTexts } from "./rate_texts.ts";
+import { rateCardTexts, readRateForm } from "./rate_card.tsx";
+import { Hono } from "hono";
+import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
+import { accountListPage } from "./account_list.tsx";
+import { accountsLabel } from "../base/account_texts.ts";
 
 /** Blocks or unblocks an account. */
-export async function block(c: OperatorContext, deps: OperatorDeps, blocked: boolean) {
+async function block(c: OperatorContext, deps: OperatorDeps, blocked: boolean) {
   const account = await accountOf(c, deps);
   if (account === undefined) return await notFoundPage(c);
   const t = frameTexts[c.get("visitor").locale];
@@ -34,7 +50,7 @@ export async function block(c: OperatorContext, deps: OperatorDeps, blocked: boo
 }
 
 /** Changes a wallet, or requests the approval of a second operator above the limit of one. */
-export async function adjust(c: OperatorContext, deps: OperatorDeps) {
+async function adjust(c: OperatorContext, deps: OperatorDeps) {
   const account = await accountOf(c, deps);
   if (account === undefined || account.deletedAtMs !== undefined) return await notFoundPage(c);
   const t = frameTexts[c.get("visitor").locale];
@@ -80,7 +96,7 @@ export async function adjust(c: OperatorContext, deps: OperatorDeps) {
 }
 
 /** Sets the limits that the form has. */
-export async function setLimits(c: OperatorContext, deps: OperatorDeps) {
+async function setLimits(c: OperatorContext, deps: OperatorDeps) {
   const account = await accountOf(c, deps);
   if (account === undefined || account.deletedAtMs !== undefined) return await notFoundPage(c);
   const { locale } = c.get("visitor");
@@ -100,3 +116,25 @@ export async function setLimits(c: OperatorContext, deps: OperatorDeps) {
   if (changed === undefined) return await accountPage(c, deps, account, t.problems.busy);
   return doneAt(c, `/operator/accounts/${account.id}`, "switched");
 }
+
+// The operator's pages about accounts: search, statement, blocking, changes of a wallet.
+
+/** Registers the pages of accounts. */
+function createAccountsPages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  app.get("/operator/accounts", (c) => accountListPage(c, deps));
+  app.get("/operator/accounts/:id", async (c) => {
+    const account = await accountOf(c, deps);
+    return account === undefined ? await notFoundPage(c) : await accountPage(c, deps, account);
+  });
+  app.post("/operator/accounts/:id/block", (c) => block(c, deps, true));
+  app.post("/operator/accounts/:id/unblock", (c) => block(c, deps, false));
+  app.post("/operator/accounts/:id/adjust", (c) => adjust(c, deps));
+  app.post("/operator/accounts/:id/limits", (c) => setLimits(c, deps));
+  return app;
+}
+
+export const accountsPages: OperatorPage = {
+  link: { href: "/operator/accounts", label: accountsLabel },
+  routes: createAccountsPages,
+};

@@ -13,9 +13,12 @@ import { Card, DataTable, Notice, Pager, Time } from "../../../dashboard/compone
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { AccountState } from "./account_page.tsx";
 import { accountsLabel, accountTexts } from "../base/account_texts.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
-import { SearchForm } from "../base/list_parts.tsx";
+import {
+  type OperatorContext,
+  type OperatorDeps,
+  renderOperatorPage,
+  SearchForm,
+} from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 

@@ -24,10 +24,13 @@ import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { StatementTable } from "../../../dashboard/customer/wallet/wallet_statement.tsx";
 import { OrderTable } from "../../../dashboard/customer/wallet/wallet_views.tsx";
 import { accountTexts } from "../base/account_texts.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
-import { InvoiceTable } from "../invoices/invoice_views.tsx";
-import { ReasonField } from "../base/reason_field.tsx";
+import {
+  type OperatorContext,
+  type OperatorDeps,
+  ReasonField,
+  renderOperatorPage,
+} from "../base/frame.tsx";
+import { InvoiceTable } from "../invoices/invoice_queue.tsx";
 import { loadRates, RateCard } from "./rate_card.tsx";
 
 const statementMs = 90 * 86_400_000;

@@ -1,13 +1,124 @@
-/** The frame of the operator's pages: their own navigation, and a message after an act. */
-import type { Context } from "hono";
+/**
+ * The frame of the operator's pages: their own navigation, and a message after an act.
+ *
+ * - Folder `routes/operator/pages/base/`: what the operator's pages share: declaration, gate, frame, texts, parts of
+ *   lists.
+ * - In: an account that asks for a page of operators.
+ * - Out: the frame around a page, or a 404.
+ * - Never: admits a session that has not entered a one-time code within twelve hours.
+ */
+import type { Context, Hono } from "hono";
 import type { Child } from "hono/jsx";
-import { Notice } from "../../../dashboard/components/mod.ts";
+import { Empty, Notice, SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
 import { type PageOptions, renderPage } from "../../../dashboard/frame/layout.tsx";
-import { currentEntry } from "../../../dashboard/page/navigation.ts";
+import { currentEntry, type PageLink } from "../../../dashboard/page/navigation.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import type { Operator } from "../../../../kv/people/audit/operator_audit.ts";
 import { frameTexts } from "./texts.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
+import type { Catalog } from "../../../../core/catalog/catalog.ts";
+import type { MasterKeys } from "../../../../core/people/api_keys/seal.ts";
+import type { RouteReport } from "../../../../core/routing/contract/router.ts";
+import type { TopupSettings } from "../../../../core/trade/settings/settings.ts";
+import type { BalanceOf } from "../../../../kv/money/payments/bank_assignment.ts";
+import type { BankIntake } from "../../../../kv/money/payments/bank_intake.ts";
+import type { RefusedVersion } from "../../../../kv/services/catalog/live_catalog.ts";
+import type { Control } from "../../../../kv/engine/control/control.ts";
+import type { Authority } from "../../../../kv/people/operators/operator_authority.ts";
+import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
+import type { RateView } from "../../../dashboard/page/rate_view.ts";
+import type { CatalogEditing } from "../../catalog/editing.ts";
+import type { PageDeps } from "../../../dashboard/page/page_deps.ts";
+import type { SepayPollResult } from "../../../payments/sepay_poll.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+
+// What the operator's pages need of the gateway.
+
+/** The dependencies of all pages under `/operator`. */
+export interface OperatorDeps extends PageDeps {
+  readonly wallet: Pick<WalletEngine, "balance">;
+  readonly topup: TopupSettings;
+  /** Seals the secrets of second factors. */
+  readonly masterKeys: MasterKeys;
+  readonly intake: BankIntake;
+  readonly control: Pick<Control, "switches" | "update">;
+  /** The catalogue that calls use now. */
+  readonly currentCatalog: () => Catalog;
+  readonly routes: () => readonly RouteReport[];
+  /** Rate limits and their use; absent: none are shown. */
+  readonly rates?: RateView | undefined;
+  /** What changing the catalogue needs. */
+  readonly editing: CatalogEditing;
+  /** The version that this process cannot serve, if there is one. */
+  readonly refusedCatalog?: () => RefusedVersion | undefined;
+  /** Reads the provider's list of movements now. Absent: no token is set. */
+  readonly poll?: (() => Promise<SepayPollResult>) | undefined;
+  /** Called after a mail was added to the queue. */
+  readonly hintMail: () => void;
+}
+
+/** Returns a function that reads balances, including money that running calls reserve. */
+export function balanceIn({ wallet }: Pick<OperatorDeps, "wallet">): BalanceOf {
+  return async (accountId) => (await wallet.balance(accountId)).totalMicroVnd;
+}
+
+/** Returns what one operator may do without a second. */
+export function aloneIn({ topup }: Pick<OperatorDeps, "topup">): Authority {
+  return { kind: "alone", limitMicroVnd: topup.approvalAboveMicroVnd };
+}
+
+// Shared parts of the operator's lists.
+
+/** The message in place of an empty list. */
+export function NothingHere({ locale }: { locale: Locale }) {
+  const t = frameTexts[locale];
+  return (
+    <Empty title={t.nothing}>
+      <p>{t.nothingText}</p>
+    </Empty>
+  );
+}
+
+/** The search form of a list. */
+export function SearchForm({ query, hint, locale }: {
+  query: string;
+  hint: string;
+  locale: Locale;
+}) {
+  const t = frameTexts[locale];
+  return (
+    <form method="get" class="inline-form">
+      <TextField name="q" label={t.search} type="search" hint={hint} value={query} />
+      <SubmitButton tone="plain">{t.show}</SubmitButton>
+    </form>
+  );
+}
+
+// How an operator's page is declared: once, in its own file. `routes/operator/pages/mod.ts` lists the declarations.
+
+/** A page, or a group of pages that share an entry in the operator's navigation. */
+export interface OperatorPage {
+  /** The entry; its label is the title of pages that name none. */
+  readonly link: PageLink;
+  /** Registers the handlers, under whole paths. */
+  readonly routes: (deps: OperatorDeps) => Hono<DashboardEnv>;
+}
+
+// The field for an operator's reason: required by every act that moves money or blocks somebody, and kept in the audit
+// log.
+
+/** `id` is needed only for the second field of a page. */
+export function ReasonField({ locale, id }: { locale: Locale; id?: string }) {
+  return (
+    <TextField
+      name="reason"
+      id={id}
+      label={frameTexts[locale].reason}
+      required
+      maxlength={500}
+    />
+  );
+}
 
 /** The context of a request to an operator's page. */
 export type OperatorContext = Context<DashboardEnv>;

@@ -4,7 +4,7 @@
  */
 import { Hono, type MiddlewareHandler } from "hono";
 import { raw } from "hono/html";
-import { returnPath } from "../../../../core/people/accounts/return_path.ts";
+import { returnPath } from "../../../../core/people/accounts/email_address.ts";
 import { open, seal } from "../../../../core/people/api_keys/seal.ts";
 import { writeAuditLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { addressBlock } from "../../../../core/net/addresses/ip_address.ts";
@@ -27,12 +27,59 @@ import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { requireAccount } from "../../../dashboard/visitor/identify.ts";
 import { renderPage } from "../../../dashboard/frame/layout.tsx";
-import { renderQr } from "../../../dashboard/customer/wallet/wallet_qr.ts";
+import { renderQr } from "../../../dashboard/customer/wallet/wallet_order.tsx";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
-import type { OperatorDeps } from "./deps.ts";
-import { type OperatorContext, operatorOf } from "./frame.tsx";
+import { type OperatorContext, type OperatorDeps, operatorOf } from "./frame.tsx";
 import { frameTexts } from "./texts.ts";
-import { newTotpSecret, totpStep, totpUri } from "./totp.ts";
+import { Secret, TOTP } from "otpauth";
+
+// Generates and verifies one-time codes (RFC 6238: SHA-1, six digits, 30 seconds, as all authenticator apps do).
+
+const periodSeconds = 30;
+/** Accepted steps before and after the current one, for clocks that are slightly off. */
+const stepsOff = 1;
+
+/** Generates a secret in base32 with the runtime's cryptographic randomness. */
+function newTotpSecret(): string {
+  return new Secret({ size: 20 }).base32;
+}
+
+function totpOf(secret: string, email: string, issuer: string): TOTP {
+  return new TOTP({
+    issuer,
+    label: email,
+    secret: Secret.fromBase32(secret),
+    algorithm: "SHA1",
+    digits: 6,
+    period: periodSeconds,
+  });
+}
+
+/** Builds the address in the QR code of an enrolment. */
+function totpUri(secret: string, email: string, issuer: string): string {
+  return totpOf(secret, email, issuer).toString();
+}
+
+/**
+ * Verifies a code.
+ *
+ * @returns the time step it belongs to, so that it can be used up; `undefined` if it is wrong
+ *
+ * @example
+ * ```ts
+ * import { totpStep } from "./gate.tsx";
+ * // RFC 6238, appendix B: the secret "12345678901234567890" at 59 s, last six digits.
+ * const secret = "GEZDGNBVGY3TQOJQGEZDGNBVGY3TQOJQ";
+ * if (totpStep(secret, "287082", 59_000) !== 1) throw new Error("the published code was refused");
+ * if (totpStep(secret, "287083", 59_000) !== undefined) throw new Error("a wrong code was accepted");
+ * ```
+ */
+export function totpStep(secret: string, code: string, nowMs: number): number | undefined {
+  const token = code.replace(/\s/g, "");
+  if (!/^\d{6}$/.test(token)) return undefined;
+  const off = totpOf(secret, "", "").validate({ token, timestamp: nowMs, window: stepsOff });
+  return off === null ? undefined : Math.floor(nowMs / 1_000 / periodSeconds) + off;
+}
 
 const factorPath = "/operator/second-factor";
 /**

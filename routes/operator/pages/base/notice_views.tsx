@@ -17,7 +17,7 @@ import {
 import { formatMoney } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { bankTexts } from "./bank_texts.ts";
-import { NothingHere } from "./list_parts.tsx";
+import { NothingHere } from "./frame.tsx";
 import { frameTexts } from "./texts.ts";
 
 const tones: Readonly<Record<BankNoticeState["kind"], BadgeTone>> = {

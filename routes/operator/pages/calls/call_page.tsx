@@ -5,20 +5,68 @@ import { readRefusedCall } from "../../../../kv/services/calls/refused_calls.ts"
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
-import { Card, Fact } from "../../../dashboard/components/mod.ts";
+import { Card, Fact, Money } from "../../../dashboard/components/mod.ts";
 import { noReceiptPage } from "../../../dashboard/frame/error_pages.tsx";
-import { Drawer } from "../../../dashboard/customer/usage/drawer.tsx";
-import { ReceiptFacts } from "../../../dashboard/customer/usage/receipt_page.tsx";
-import { RefusedFacts } from "../../../dashboard/customer/usage/refused_page.tsx";
+import {
+  Drawer,
+  ReceiptFacts,
+  RefusedFacts,
+  Timing,
+} from "../../../dashboard/customer/usage/receipt_page.tsx";
 import { usageTexts } from "../../../dashboard/customer/usage/texts.ts";
-import { Timing } from "../../../dashboard/customer/usage/timing.tsx";
 import { answeredCall, type Call } from "../../../usage_api/call_scan.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
+import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
-import { CallCost } from "./call_cost.tsx";
 import { accountOfCall } from "./call_rows.tsx";
 import { callTexts } from "./texts.ts";
+import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
+import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
+import { formatCount } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { marginTexts } from "../margins/texts.ts";
+
+// The part of a call's page that shows what the call cost the operator.
+
+/** What the provider charges for a call, and what is left. */
+function CallCost({ receipt, refund, locale }: {
+  receipt: Receipt;
+  refund: LedgerEntry | undefined;
+  locale: Locale;
+}) {
+  const t = marginTexts[locale];
+  const { providerCost: cost } = receipt;
+  if (cost?.kind !== "known") {
+    return (
+      <Card title={t.callCost}>
+        <p class="muted">{t.callUnknown}</p>
+      </Card>
+    );
+  }
+  const revenue = receipt.costMicroVnd - (refund?.amountMicroVnd ?? 0n);
+  return (
+    <Card title={t.callCost}>
+      <dl class="facts">
+        <Fact name={t.revenue}>
+          <Money microVnd={revenue} locale={locale} />
+        </Fact>
+        <Fact name={t.cost}>
+          <Money microVnd={cost.costMicroVnd} locale={locale} />
+        </Fact>
+        <Fact name={t.margin}>
+          <Money microVnd={revenue - cost.costMicroVnd} locale={locale} />
+        </Fact>
+        <Fact name={t.units}>
+          {Object.entries(cost.units).map(([bucket, units]) =>
+            `${bucket} ${formatCount(units, locale)}`
+          ).join(", ")}
+        </Fact>
+        <Fact name={t.rateCard}>
+          <code>{cost.card}</code>
+        </Fact>
+      </dl>
+    </Card>
+  );
+}
 
 async function findCall(kv: KeyValueStore, requestId: RequestId): Promise<Call | undefined> {
   const receipt = await readReceipt(kv, requestId);

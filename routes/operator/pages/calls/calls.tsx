@@ -15,28 +15,31 @@ import { Card, chartAssets, Notice, TextField } from "../../../dashboard/compone
 import {
   callFilter,
   callsOfAllFilter,
+  FilterBar,
   readUsageFilter,
   type UsageFilter,
   usageParameters,
   usageQuery,
-} from "../../../dashboard/customer/usage/filter.ts";
-import { FilterBar } from "../../../dashboard/customer/usage/filter_bar.tsx";
+} from "../../../dashboard/customer/usage/filter_bar.tsx";
 import {
   CallPager,
   LeftOutNotice,
   LiveNote,
-} from "../../../dashboard/customer/usage/log_parts.tsx";
+} from "../../../dashboard/customer/usage/call_table.tsx";
 import {
   type ChartFigures,
   readChart,
   UsageChart,
-} from "../../../dashboard/customer/usage/usage_chart.tsx";
+} from "../../../dashboard/customer/usage/usage_page.tsx";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { type CallPage, takeCalls, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
-import { keptFor } from "../../../usage_api/kept_for.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
-import type { OperatorPage } from "../base/page.ts";
+import { keptFor } from "../../../usage_api/range.ts";
+import {
+  type OperatorContext,
+  type OperatorDeps,
+  type OperatorPage,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { callPage } from "./call_page.tsx";
 import { OperatorCallTable } from "./call_rows.tsx";

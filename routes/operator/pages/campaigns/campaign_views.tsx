@@ -6,7 +6,7 @@ import {
   largestGift,
   mostGiven,
 } from "../../../../core/trade/credits/campaign.ts";
-import type { CampaignFigures } from "../../../../kv/money/credits/campaign_figures.ts";
+import type { CampaignFigures } from "../../../../kv/money/credits/grants.ts";
 import {
   Badge,
   type BadgeTone,

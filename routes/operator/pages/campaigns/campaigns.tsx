@@ -7,16 +7,21 @@
  * - Never: gives credit itself, or shows a code twice.
  */
 import { Hono } from "hono";
-import { type Campaign, mostGiven } from "../../../../core/trade/credits/campaign.ts";
+import {
+  type Campaign,
+  campaignKinds,
+  mostGiven,
+} from "../../../../core/trade/credits/campaign.ts";
 import {
   campaignFieldNames,
   type CampaignFields,
+  maxCampaignNameChars,
   noCampaignFields,
   readCampaign,
 } from "../../../../core/trade/credits/campaign_form.ts";
 import { csvFile } from "../../../../core/lib/base/csv.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
-import { readCampaignFigures } from "../../../../kv/money/credits/campaign_figures.ts";
+import { readCampaignFigures } from "../../../../kv/money/credits/grants.ts";
 import {
   approveCampaign,
   getCampaign,
@@ -33,6 +38,7 @@ import {
   Card,
   Notice,
   PostForm,
+  SelectField,
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
@@ -40,11 +46,16 @@ import { readForm } from "../../../dashboard/page/form_data.ts";
 import { formatMoney } from "../../../dashboard/text/format.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
-import { csvDownloadHeaders } from "../../../http/csv_download.ts";
-import { balanceIn, type OperatorDeps } from "../base/deps.ts";
-import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
-import type { OperatorPage } from "../base/page.ts";
-import { CampaignForm } from "./campaign_form.tsx";
+import { csvDownloadHeaders } from "../../../http/query.ts";
+import {
+  balanceIn,
+  doneAt,
+  type OperatorContext,
+  type OperatorDeps,
+  operatorOf,
+  type OperatorPage,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 import { campaignTexts } from "./campaign_texts.ts";
 import {
   CampaignFiguresView,
@@ -53,6 +64,70 @@ import {
   StateBadge,
   TermsCard,
 } from "./campaign_views.tsx";
+
+// The form for a new campaign. What was typed stays in it when a field is wrong.
+
+/** Characters of an amount or a number. */
+const maxNumberChars = 20;
+
+export interface CampaignFormProps {
+  readonly visitor: Visitor;
+  readonly typed: CampaignFields;
+  readonly wrong: keyof CampaignFields | undefined;
+  readonly action: string;
+}
+
+function CampaignForm({ visitor, typed, wrong, action }: CampaignFormProps) {
+  const t = campaignTexts[visitor.locale];
+  const hints: Readonly<Partial<Record<keyof CampaignFields, string>>> = t.hints;
+  const field = (name: keyof CampaignFields) => ({
+    name,
+    label: t.fields[name],
+    value: typed[name],
+    hint: hints[name],
+    error: wrong === name ? t.wrong(t.fields[name]) : undefined,
+  });
+  const number = (name: keyof CampaignFields, placeholder = "") => (
+    <TextField {...field(name)} maxlength={maxNumberChars} placeholder={placeholder} />
+  );
+  return (
+    <Card title={t.make}>
+      <PostForm visitor={visitor} action={action} confirm={t.createConfirm}>
+        <div class="fields">
+          <SelectField
+            name="kind"
+            label={t.fields.kind}
+            value={typed.kind}
+            options={campaignKinds.map((value) => ({ value, label: t.kinds[value] }))}
+          />
+          <TextField {...field("name")} required maxlength={maxCampaignNameChars} />
+          {number("amount", "20k")}
+          {number("budget", "10tr")}
+          {number("maxGrants", "500")}
+          {number("expiresAfterDays", "30")}
+          <TextField {...field("starts")} type="datetime-local" />
+          <TextField {...field("ends")} type="datetime-local" />
+          {number("perAccount", "1")}
+        </div>
+        <details open={typed.percent !== "" || typed.minTopup !== "" || typed.cap !== ""}>
+          <summary>{t.ofBonus}</summary>
+          <p class="muted">{t.bonusHint}</p>
+          <div class="fields">
+            {number("percent", "10")}
+            {number("cap", "50k")}
+            {number("minTopup", "100k")}
+          </div>
+        </details>
+        <details open={typed.perNetworkPerDay !== ""}>
+          <summary>{t.ofSignup}</summary>
+          <p class="muted">{t.networkHint}</p>
+          <div class="fields">{number("perNetworkPerDay", "10")}</div>
+        </details>
+        <SubmitButton>{t.create}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
 
 const path = "/operator/campaigns";
 

@@ -7,7 +7,7 @@
  * - Never: applies a change that was not shown as a difference before, but for a rollback.
  */
 import { Hono } from "hono";
-import { type CatalogEdit, editedCatalog } from "../../../../core/catalog/edit.ts";
+import { type CatalogEdit, editedCatalog } from "../../../../core/catalog/diff.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import {
   listVersions,
@@ -24,15 +24,20 @@ import {
   catalogState,
   type ChangeResult,
   changesOfVersion,
+  effectiveMomentMs,
   keepStoreCatalog,
   previewCatalog,
   rollBackCatalog,
   withdrawCatalog,
 } from "../../catalog/editing.ts";
-import { effectiveMomentMs } from "../../catalog/moment.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
-import type { OperatorPage } from "../base/page.ts";
+import {
+  doneAt,
+  type OperatorContext,
+  type OperatorDeps,
+  operatorOf,
+  type OperatorPage,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 import { modelEntry, parsedEntry, providerEntries, readEdit, settingsEntry } from "./entry_form.ts";
 import { ModelForm, ProviderForm, SettingsForm } from "./forms.tsx";
 import { HistoryPage, VersionPage, versionStates } from "./history_page.tsx";
@@ -40,14 +45,14 @@ import { ListPage } from "./list_page.tsx";
 import {
   applyPath,
   cataloguePath,
+  catalogueTexts,
   declinePath,
   historyPath,
   previewPath,
   rollbackPath,
   withdrawPath,
-} from "./paths.ts";
+} from "./texts.ts";
 import { PreviewPage } from "./preview_page.tsx";
-import { catalogueTexts } from "./texts.ts";
 
 const label = { en: "Catalogue", vi: "Danh mục" };
 

@@ -1,10 +1,10 @@
 /** Turns the fields of forms into entries of the catalogue. What a form has no field for stays as it was. */
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { ambiguousNumbers, readAmount } from "../../../../core/billing/money/read_amount.ts";
-import type { CatalogEdit } from "../../../../core/catalog/edit.ts";
+import type { CatalogEdit } from "../../../../core/catalog/diff.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import type { PostedForm } from "../../../dashboard/page/form_data.ts";
-import { typedDigits } from "../../../dashboard/text/typed_numbers.ts";
+import { typedDigits } from "../../../dashboard/text/i18n.ts";
 
 /** Fields of a price that have a place in the form, by unit. The others are edited as JSON. */
 export const priceFields = {

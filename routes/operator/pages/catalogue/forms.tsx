@@ -2,8 +2,7 @@
 import { priceProblem } from "../../../../core/billing/money/read_amount.ts";
 import { presetNames } from "../../../../core/catalog/presets/mod.ts";
 import { modelSchema } from "../../../../core/catalog/schema.ts";
-import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
-import { isJsonObject } from "../../../../core/lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import {
   Card,
   CheckboxField,
@@ -14,8 +13,7 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { isPriceUnit, type PriceField, priceFields, type PriceUnit } from "./entry_form.ts";
-import { cataloguePath, previewPath } from "./paths.ts";
-import { type CatalogueTexts, catalogueTexts } from "./texts.ts";
+import { cataloguePath, type CatalogueTexts, catalogueTexts, previewPath } from "./texts.ts";
 
 /** Lines of the field for an entry as JSON. */
 const jsonRows = 18;

@@ -1,6 +1,6 @@
 /** The history of the catalogue, and one version of it with what it changed. */
 import type { CatalogChange } from "../../../../core/catalog/diff.ts";
-import { type CatalogVersion } from "../../../../kv/services/catalog/versions.ts";
+import type { CatalogVersion } from "../../../../kv/services/catalog/versions.ts";
 import { inForce } from "../../../../kv/engine/control/catalog_head.ts";
 import {
   Badge,
@@ -15,8 +15,7 @@ import { formatDateTime } from "../../../dashboard/text/format.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import type { CatalogState } from "../../catalog/editing.ts";
 import { ChangeTable } from "./change_table.tsx";
-import { historyPath, rollbackPath, versionPath } from "./paths.ts";
-import { catalogueTexts } from "./texts.ts";
+import { catalogueTexts, historyPath, rollbackPath, versionPath } from "./texts.ts";
 
 /** What became of a version. */
 export type VersionState = "current" | "waiting" | "past" | "withdrawn";

@@ -18,6 +18,7 @@ import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import type { CatalogState } from "../../catalog/editing.ts";
 import {
   cataloguePath,
+  catalogueTexts,
   declinePath,
   historyPath,
   modelPath,
@@ -25,8 +26,7 @@ import {
   providerPath,
   versionPath,
   withdrawPath,
-} from "./paths.ts";
-import { catalogueTexts } from "./texts.ts";
+} from "./texts.ts";
 
 /** Models on the page; more are found by the search. */
 const mostModels = 200;

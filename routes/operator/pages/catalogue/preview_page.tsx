@@ -1,5 +1,5 @@
 /** The page between a form and its application: the difference, the reason and the moment; or everything that is wrong. */
-import type { CatalogEdit } from "../../../../core/catalog/edit.ts";
+import type { CatalogEdit } from "../../../../core/catalog/diff.ts";
 import {
   Card,
   Empty,
@@ -13,8 +13,7 @@ import type { CatalogPreview, CatalogState } from "../../catalog/editing.ts";
 import { maxCatalogReasonChars } from "../../../../kv/services/catalog/versions.ts";
 import { ChangeTable } from "./change_table.tsx";
 import { JsonForm } from "./forms.tsx";
-import { applyPath, cataloguePath } from "./paths.ts";
-import { catalogueTexts } from "./texts.ts";
+import { applyPath, cataloguePath, catalogueTexts } from "./texts.ts";
 
 /** What the page shows. */
 export interface PreviewPageProps {

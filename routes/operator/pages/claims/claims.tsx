@@ -25,15 +25,58 @@ import {
   SubmitButton,
   TextField,
 } from "../../../dashboard/components/mod.ts";
-import { formatCount, formatDate } from "../../../dashboard/text/format.ts";
-import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { englishCount, formatCount, formatDate } from "../../../dashboard/text/format.ts";
+import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { boundedRange, dayRange } from "../../../usage_api/range.ts";
-import { claimsTexts } from "./claims_texts.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
+import {
+  type OperatorContext,
+  type OperatorDeps,
+  type OperatorPage,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
-import type { OperatorPage } from "../base/page.ts";
+
+// Texts of the page about claims on providers.
+
+const claimsTexts = defineTexts({
+  en: {
+    lead:
+      "What providers reported beyond what their customers paid: tokens that cannot have been sent, or output beyond what was asked for. At the prices of your customers.",
+    from: "From",
+    to: "To",
+    total: "Claims in these days",
+    calls: (count: string) => `in ${englishCount(count, "call", "calls")}`,
+    byDay: "By day and route",
+    day: "Day",
+    provider: "Provider",
+    route: "Route",
+    callCount: "Calls",
+    amount: "Claim",
+    none: "No claims",
+    noneText: "In these days all providers reported plausible usage.",
+    partial: "There are more claims than this page reads: the earliest of these days are left out.",
+    cut: "Only the last days of this range are shown.",
+  },
+  vi: {
+    lead:
+      "Phần nhà cung cấp báo cáo vượt quá số khách hàng đã trả: token không thể đã được gửi, hoặc đầu ra vượt quá mức yêu cầu. Tính theo giá bán cho khách hàng.",
+    from: "Từ ngày",
+    to: "Đến ngày",
+    total: "Khoản đòi trong các ngày này",
+    calls: (count) => `trong ${count} lượt gọi`,
+    byDay: "Theo ngày và tuyến",
+    day: "Ngày",
+    provider: "Nhà cung cấp",
+    route: "Tuyến",
+    callCount: "Lượt gọi",
+    amount: "Khoản đòi",
+    none: "Không có khoản đòi nào",
+    noneText: "Trong các ngày này mọi nhà cung cấp đều báo cáo hợp lý.",
+    partial: "Có nhiều khoản đòi hơn trang này đọc được: các ngày đầu của khoảng bị bỏ qua.",
+    cut: "Chỉ hiển thị những ngày cuối của khoảng này.",
+  },
+});
 
 async function claimsPage(c: OperatorContext, deps: OperatorDeps) {
   const { locale } = c.get("visitor");

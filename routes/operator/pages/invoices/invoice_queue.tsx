@@ -1,18 +1,83 @@
-/** The queue of invoice requests, and its export for the provider of electronic invoices. */
+/**
+ * The queue of invoice requests, and its export for the provider of electronic invoices.
+ *
+ * - Folder `routes/operator/pages/invoices/`: the operator's pages about VAT invoices.
+ * - In: decisions and files of operators.
+ * - Out: HTML, exports, invoices in new states.
+ * - Never: moves money.
+ */
 import type { Invoice, InvoiceState } from "../../../../core/trade/invoices/invoice.ts";
 import { invoicesAsCsv, invoicesAsJson } from "../../../../core/trade/invoices/invoice_export.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { listInvoices, moveInvoice } from "../../../../kv/money/invoices/invoices.ts";
-import { Card, PostForm, SelectField, SubmitButton } from "../../../dashboard/components/mod.ts";
+import {
+  Card,
+  DataTable,
+  PostForm,
+  SelectField,
+  SubmitButton,
+  Time,
+} from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import { invoiceTexts } from "../../../dashboard/customer/invoices/invoices_texts.ts";
-import { csvDownloadHeaders } from "../../../http/csv_download.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
-import { InvoiceTable } from "./invoice_views.tsx";
+import { csvDownloadHeaders } from "../../../http/query.ts";
+import {
+  NothingHere,
+  type OperatorContext,
+  type OperatorDeps,
+  operatorOf,
+  type OperatorPage,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 import { operatorInvoiceTexts } from "./invoice_texts.ts";
 import { frameTexts } from "../base/texts.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import {
+  fileResponse,
+  sharedInvoiceColumns,
+} from "../../../dashboard/customer/invoices/invoices_views.tsx";
+import { Hono } from "hono";
+import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
+import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
+import { attach, invoiceOf, invoicePage, move } from "./invoice_page.tsx";
+
+// The table of invoice requests on the operator's pages.
+
+/** The table of invoice requests. */
+export function InvoiceTable({ invoices, locale }: {
+  invoices: readonly Invoice[];
+  locale: Locale;
+}) {
+  const t = invoiceTexts[locale];
+  const { buyer, total, state } = sharedInvoiceColumns(locale);
+  return (
+    <DataTable
+      label={t.title}
+      rows={invoices}
+      empty={<NothingHere locale={locale} />}
+      columns={[
+        {
+          head: t.day,
+          kind: "one-line",
+          cell: (invoice) => (
+            <a href={`/operator/invoices/${invoice.id}`}>
+              <Time atMs={invoice.requestedAtMs} locale={locale} />
+            </a>
+          ),
+        },
+        buyer,
+        { head: t.taxCode, cell: (invoice) => invoice.buyer.taxCode ?? "" },
+        total,
+        {
+          head: t.number,
+          cell: ({ issued }) => issued === undefined ? "" : `${issued.series} ${issued.number}`,
+        },
+        state,
+      ]}
+    />
+  );
+}
 
 const shownInvoices = 200;
 /** Requests in one export; the rest follows in the next. */
@@ -32,7 +97,7 @@ function parseState(text: string | undefined): InvoiceState | undefined {
 }
 
 /** Shows the requests, the latest first, in one state or in all. */
-export async function queuePage(c: OperatorContext, deps: OperatorDeps) {
+async function queuePage(c: OperatorContext, deps: OperatorDeps) {
   const visitor = c.get("visitor");
   const t = operatorInvoiceTexts[visitor.locale];
   const state = parseState(c.req.query("state"));
@@ -72,7 +137,7 @@ export async function queuePage(c: OperatorContext, deps: OperatorDeps) {
 }
 
 /** Exports the requests that are requested or exported, and marks the requested ones as exported. */
-export async function exportQueue(c: OperatorContext, deps: OperatorDeps) {
+async function exportQueue(c: OperatorContext, deps: OperatorDeps) {
   const format = (await readForm(c)).text("format") === "json" ? "json" : "csv";
   const open = [
     ...await listInvoices(deps.kv, { count: exportedInvoices, state: "requested" }),
@@ -100,3 +165,24 @@ export async function exportQueue(c: OperatorContext, deps: OperatorDeps) {
     "content-disposition": `attachment; filename="${name}"`,
   });
 }
+
+// `/operator/invoices`: the queue, its export, and one request from "requested" to "sent".
+
+function createOperatorInvoicePages(deps: OperatorDeps): Hono<DashboardEnv> {
+  const app = new Hono<DashboardEnv>();
+  app.get("/operator/invoices", (c) => queuePage(c, deps));
+  app.post("/operator/invoices/export", (c) => exportQueue(c, deps));
+  app.get("/operator/invoices/:id", (c) => invoicePage(c, deps));
+  app.post("/operator/invoices/:id/move", (c) => move(c, deps));
+  app.post("/operator/invoices/:id/files", (c) => attach(c, deps));
+  app.get("/operator/invoices/:id/files/:fileId", async (c) => {
+    const invoice = await invoiceOf(c, deps);
+    return invoice === undefined ? await notFoundPage(c) : await fileResponse(c, deps.kv, invoice);
+  });
+  return app;
+}
+
+export const operatorInvoicePages: OperatorPage = {
+  link: { href: "/operator/invoices", label: { en: "Invoices", vi: "Hoá đơn" } },
+  routes: createOperatorInvoicePages,
+};

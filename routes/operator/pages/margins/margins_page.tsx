@@ -2,7 +2,6 @@
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { csvFile } from "../../../../core/lib/base/csv.ts";
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
-import { readGivenCredits } from "../../../../kv/money/costs/given_credits.ts";
 import {
   marginBasisPoints,
   type MarginGroup,
@@ -10,6 +9,7 @@ import {
   marginMicroVnd,
   type Margins,
   type MarginSum,
+  readGivenCredits,
   readMargins,
   unknownCalls,
 } from "../../../../kv/money/costs/margins.ts";
@@ -27,19 +27,19 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import { formatCount, formatDate, formatMoneyShort } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
-import { csvDownloadHeaders } from "../../../http/csv_download.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
+import { csvDownloadHeaders } from "../../../http/query.ts";
+import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
 import {
   emailsOf,
   groupOf,
   type MarginRow,
   marginRows,
+  type Period,
+  periodOf,
   routeOfRow,
   type Sorting,
   sortingOf,
 } from "./margin_rows.ts";
-import { type Period, periodOf } from "./period.ts";
 import { marginTexts } from "./texts.ts";
 import { PeriodChoice, ViewLinks } from "./views.tsx";
 import { PriceWarnings, readPriceWarnings } from "./warnings.tsx";

@@ -8,8 +8,7 @@
  */
 import { Hono } from "hono";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import type { OperatorPage } from "../base/page.ts";
+import type { OperatorDeps, OperatorPage } from "../base/frame.tsx";
 import { marginsFile, marginsPage } from "./margins_page.tsx";
 import { sheetFile, sheetPage } from "./sheet_page.tsx";
 import { marginsLabel } from "./texts.ts";

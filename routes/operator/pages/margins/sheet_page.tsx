@@ -23,10 +23,9 @@ import {
 } from "../../../dashboard/components/mod.ts";
 import { formatCount } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
-import { csvDownloadHeaders } from "../../../http/csv_download.ts";
-import { parseDay, shiftDay } from "../../../usage_api/days.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
+import { csvDownloadHeaders } from "../../../http/query.ts";
+import { parseDay, shiftDay } from "../../../usage_api/range.ts";
+import { type OperatorContext, type OperatorDeps, renderOperatorPage } from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { marginTexts } from "./texts.ts";
 import { ViewLinks } from "./views.tsx";

@@ -2,7 +2,7 @@
 import { SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { frameTexts } from "../base/texts.ts";
-import { type Period, presets } from "./period.ts";
+import { type Period, presets } from "./margin_rows.ts";
 import { marginTexts } from "./texts.ts";
 
 /** Links between the margins and the sheet. */

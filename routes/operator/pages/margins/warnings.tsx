@@ -4,8 +4,8 @@ import { marginMicroVnd, type MarginSum, readMargins } from "../../../../kv/mone
 import { Notice } from "../../../dashboard/components/mod.ts";
 import { formatCount, formatMoney } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { losingDays } from "./period.ts";
+import type { OperatorDeps } from "../base/frame.tsx";
+import { losingDays } from "./margin_rows.ts";
 import { marginTexts } from "./texts.ts";
 
 /** Most lines of a warning; the rest is counted. */

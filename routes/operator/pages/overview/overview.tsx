@@ -9,14 +9,17 @@
  */
 import { Hono } from "hono";
 import { listApprovals } from "../../../../kv/services/operations/approvals.ts";
-import { listReviews, listUnmatched } from "../../../../kv/money/payments/bank_notices.ts";
+import {
+  listReviews,
+  listUnmatched,
+  listUnreadable,
+} from "../../../../kv/money/payments/bank_notices.ts";
 import { listInvoices } from "../../../../kv/money/invoices/invoices.ts";
 import {
   type OperatorFigures,
   readOperatorFigures,
 } from "../../../../kv/services/operations/operator_figures.ts";
 import { bankMatchLateMs, checkTopups } from "../../../../kv/money/payments/topup_checks.ts";
-import { listUnreadable } from "../../../../kv/money/payments/unreadable_notices.ts";
 import { verifyBooks } from "../../../../kv/services/verify/verify_books.ts";
 import {
   Card,
@@ -30,12 +33,15 @@ import {
 import { formatCount } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
-import { keptFor } from "../../../usage_api/kept_for.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
+import { keptFor } from "../../../usage_api/range.ts";
+import {
+  type OperatorContext,
+  type OperatorDeps,
+  type OperatorPage,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 import { type KnownPriceWarnings, PriceWarnings, readPriceWarnings } from "../margins/warnings.tsx";
 import { serviceTexts } from "../service/service_texts.ts";
-import type { OperatorPage } from "../base/page.ts";
 import { readTraffic, type Traffic, TrafficCards } from "./traffic.tsx";
 
 /** Milliseconds for which the overview's figures are kept. */

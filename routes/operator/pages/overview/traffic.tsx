@@ -7,8 +7,8 @@ import { formatCount, formatDuration, formatPercent } from "../../../dashboard/t
 import { defineTexts, type Locale } from "../../../dashboard/text/i18n.ts";
 import { reasonOf, sharedOf } from "../../../dashboard/customer/usage/call_table.tsx";
 import { type Call, errorOf, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
-import { errorRate, type Health, readHealth } from "../../../usage_api/day_health.ts";
-import type { OperatorDeps } from "../base/deps.ts";
+import { errorRate, type Health, readHealth } from "../../../usage_api/summary.ts";
+import type { OperatorDeps } from "../base/frame.tsx";
 
 const dayMs = 24 * 3_600_000;
 

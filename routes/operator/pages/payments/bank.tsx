@@ -12,24 +12,240 @@ import { bankSources } from "../../../../core/trade/bank/bank_notice.ts";
 import {
   type BankNoticeRow,
   type JournalMark,
+  journalMark,
   listBankNotices,
+  listUnreadable,
 } from "../../../../kv/money/payments/bank_notices.ts";
 import { writeAuditLine } from "../../../../kv/people/audit/operator_audit.ts";
-import { checkTopups } from "../../../../kv/money/payments/topup_checks.ts";
-import { listUnreadable } from "../../../../kv/money/payments/unreadable_notices.ts";
-import { Card, Pager } from "../../../dashboard/components/mod.ts";
+import { checkTopups, type TopupCheck } from "../../../../kv/money/payments/topup_checks.ts";
+import {
+  Card,
+  FileField,
+  Money,
+  Notice,
+  Pager,
+  PostForm,
+  SelectField,
+  Stat,
+  Stats,
+  SubmitButton,
+  TextField,
+} from "../../../dashboard/components/mod.ts";
 import { readForm } from "../../../dashboard/page/form_data.ts";
-import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
-import { importStatement } from "../../../payments/statement_import.ts";
-import { topupsCsv } from "./bank_export.ts";
+import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
+import {
+  type ImportResult,
+  importStatement,
+  type SepayPollResult,
+} from "../../../payments/sepay_poll.ts";
 import { bankTexts } from "../base/bank_texts.ts";
-import { BankActs, type BankResults, Outcome } from "./bank_views.tsx";
-import type { OperatorDeps } from "../base/deps.ts";
-import { type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
+import {
+  type OperatorContext,
+  type OperatorDeps,
+  operatorOf,
+  type OperatorPage,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 import { NoticeTable } from "../base/notice_views.tsx";
 import { frameTexts } from "../base/texts.ts";
-import type { OperatorPage } from "../base/page.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
+import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
+import { vietnamDay, vietnamIsoTime } from "../../../../core/lib/time/vietnam_time.ts";
+import { csvFile } from "../../../../core/lib/base/csv.ts";
+import { csvDownloadHeaders } from "../../../http/query.ts";
+import { parseDay } from "../../../usage_api/range.ts";
+import { formatCount } from "../../../dashboard/text/format.ts";
+import type { Locale } from "../../../dashboard/text/i18n.ts";
+import { unreadablePath } from "./unreadable.tsx";
+
+// Exports paid top-ups for accounting.
+
+/**
+ * Reads the credited transfers of a period, oldest first, with or without an invoice request. A notice may be credited
+ * long after it arrived, so the whole journal is read.
+ */
+async function creditedRows(
+  deps: OperatorDeps,
+  fromDay: string,
+  toDay: string,
+): Promise<BankNoticeRow[]> {
+  const rows: BankNoticeRow[] = [];
+  let before: JournalMark | undefined;
+  for (;;) {
+    const page = await listBankNotices(deps.kv, {
+      count: 500,
+      ...defined({ before }),
+    });
+    for (const row of page) {
+      if (row.state.kind !== "credited") continue;
+      const day = vietnamDay(row.state.atMs);
+      if (day >= fromDay && day <= toDay) rows.push(row);
+    }
+    const last = page.at(-1);
+    if (last === undefined) return rows.reverse();
+    before = journalMark(last);
+  }
+}
+
+/** Answers with the credited transfers of the requested days as CSV. */
+async function topupsCsv(c: OperatorContext, deps: OperatorDeps) {
+  const today = vietnamDay(deps.clock.nowMs());
+  const fromDay = parseDay(c.req.query("from")) ?? `${today.slice(0, 7)}-01`;
+  const toDay = parseDay(c.req.query("to")) ?? today;
+  const rows = await creditedRows(deps, fromDay, toDay);
+  const lines = rows.map(({ event, state }) => [
+    state.kind === "credited" ? vietnamIsoTime(state.atMs) : "",
+    vietnamIsoTime(event.time.atMs),
+    `${event.source}:${event.id}`,
+    event.reference ?? "",
+    state.kind === "credited" ? state.accountId : "",
+    state.kind === "credited" ? state.orderCode ?? "" : "",
+    formatVnd(event.amountMicroVnd),
+  ]);
+  const header = [
+    "credited_at",
+    "transferred_at",
+    "notice",
+    "bank_reference",
+    "account",
+    "order_code",
+    "amount_vnd",
+  ];
+  const name = `topups-${fromDay}-${toDay}.csv`;
+  return c.body(csvFile([header, ...lines]), 200, csvDownloadHeaders(name));
+}
+
+// Parts of the bank page: its forms, and the result of the last act.
+
+/** The result of the last act. */
+export interface BankResults {
+  readonly imported?: ImportResult;
+  readonly polled?: SepayPollResult;
+  readonly checked?: TopupCheck;
+  /** Notices that are in none of the sums that were compared. */
+  readonly unreadable?: number;
+  readonly problem?: string;
+}
+
+/** The result of the last act as a message. */
+function Outcome({ results, locale }: { results: BankResults; locale: Locale }) {
+  const t = bankTexts[locale];
+  const { imported, polled, checked, unreadable = 0 } = results;
+  return (
+    <>
+      {imported !== undefined && (
+        <Notice tone={imported.problems.length === 0 ? "success" : "warning"}>
+          <p>{t.imported(imported.rows, imported.fresh)}</p>
+          {imported.problems.slice(0, 20).map(({ line, what }) => (
+            <p key={line}>{t.line(line, what)}</p>
+          ))}
+        </Notice>
+      )}
+      {polled?.ok === true && <Notice tone="success">{t.polled(polled.seen, polled.fresh)}</Notice>}
+      {polled?.ok === false && (
+        <Notice tone="warning">
+          {t.pollFailed([polled.why, polled.status].filter(Boolean).join(" "))}
+        </Notice>
+      )}
+      {checked !== undefined && <CheckResult checked={checked} locale={locale} />}
+      {unreadable > 0 && (
+        <Notice tone="warning">
+          <a href={unreadablePath}>{t.stillUnreadable(formatCount(unreadable, locale))}</a>
+        </Notice>
+      )}
+    </>
+  );
+}
+
+function CheckResult({ checked, locale }: { checked: TopupCheck; locale: Locale }) {
+  const t = bankTexts[locale];
+  const { totals, problems } = checked;
+  return (
+    <>
+      {problems.length === 0
+        ? <Notice tone="success">{t.checked}</Notice>
+        : (
+          <Notice tone="danger" title={t.found(problems.length)}>
+            {problems.slice(0, 50).map((problem) => <p key={problem}>{problem}</p>)}
+          </Notice>
+        )}
+      <Stats>
+        {([
+          ["received", totals.receivedMicroVnd],
+          ["credited", totals.creditedMicroVnd],
+          ["suspense", totals.suspenseMicroVnd],
+          ["refunded", totals.refundedMicroVnd],
+          ["other", totals.otherMicroVnd],
+        ] as const).map(([name, microVnd]) => (
+          <Stat label={t.totals[name]}>
+            <Money microVnd={microVnd} locale={locale} />
+          </Stat>
+        ))}
+      </Stats>
+    </>
+  );
+}
+
+/** The forms of the bank page. */
+function BankActs({ deps, visitor }: { deps: OperatorDeps; visitor: Visitor }) {
+  const t = bankTexts[visitor.locale];
+  return (
+    <div class="columns">
+      <ImportCard deps={deps} visitor={visitor} />
+      {deps.poll !== undefined && (
+        <Card title={t.poll}>
+          <p>{t.pollText}</p>
+          <PostForm visitor={visitor} action="/operator/bank/poll">
+            <SubmitButton tone="plain">{t.pollButton}</SubmitButton>
+          </PostForm>
+        </Card>
+      )}
+      <Card title={t.check}>
+        <p>{t.checkText}</p>
+        <PostForm visitor={visitor} action="/operator/bank/check">
+          <SubmitButton tone="plain">{t.checkButton}</SubmitButton>
+        </PostForm>
+      </Card>
+      <ExportCard nowMs={deps.clock.nowMs()} locale={visitor.locale} />
+    </div>
+  );
+}
+
+function ImportCard({ deps, visitor }: { deps: OperatorDeps; visitor: Visitor }) {
+  const t = bankTexts[visitor.locale];
+  return (
+    <Card title={t.import}>
+      <p>{t.importText}</p>
+      <PostForm visitor={visitor} action="/operator/bank/import" multipart>
+        <SelectField
+          name="account"
+          label={t.receivingAccount}
+          options={deps.topup.receivingAccounts.map(({ account, bankName }) => ({
+            value: account,
+            label: `${bankName} ${account}`,
+          }))}
+        />
+        <FileField name="statement" label={t.file} accept=".csv,text/csv" />
+        <SubmitButton tone="plain">{t.importButton}</SubmitButton>
+      </PostForm>
+    </Card>
+  );
+}
+
+function ExportCard({ nowMs, locale }: { nowMs: number; locale: Locale }) {
+  const t = bankTexts[locale];
+  const today = vietnamDay(nowMs);
+  return (
+    <Card title={t.exportTopups}>
+      <p>{t.exportText}</p>
+      <form method="get" action="/operator/bank/topups.csv" class="inline-form">
+        <TextField name="from" label={t.from} type="date" value={`${today.slice(0, 7)}-01`} />
+        <TextField name="to" label={t.to} type="date" value={today} />
+        <SubmitButton tone="plain">{t.download}</SubmitButton>
+      </form>
+    </Card>
+  );
+}
 
 /** The path of the bank page. */
 export const bankPath = "/operator/bank";

@@ -5,7 +5,7 @@ import {
   listUnreadable,
   setAsideUnreadable,
   type UnreadableNotice,
-} from "../../../../kv/money/payments/unreadable_notices.ts";
+} from "../../../../kv/money/payments/bank_notices.ts";
 import {
   Card,
   Empty,
@@ -17,8 +17,13 @@ import {
 import { readForm } from "../../../dashboard/page/form_data.ts";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
 import { bankTexts } from "../base/bank_texts.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
+import {
+  doneAt,
+  type OperatorContext,
+  type OperatorDeps,
+  operatorOf,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
 
 /** The path of the page about unreadable notices. */

@@ -29,15 +29,21 @@ import { formatMoney } from "../../../dashboard/text/format.ts";
 import type { Locale } from "../../../dashboard/text/i18n.ts";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
 import { accountTexts } from "../base/account_texts.ts";
-import { balanceIn, type OperatorDeps } from "../base/deps.ts";
-import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
-import { NothingHere } from "../base/list_parts.tsx";
+import {
+  balanceIn,
+  doneAt,
+  NothingHere,
+  type OperatorContext,
+  type OperatorDeps,
+  operatorOf,
+  type OperatorPage,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 import { DossierView, seenField } from "../dossier/dossier_view.tsx";
 import { dossierTexts } from "../dossier/texts.ts";
 import { lookUpMoney, MoneyFacts, type ShownMoney } from "../dossier/moved_money.tsx";
 import { noticePath } from "../base/notice_views.tsx";
 import { frameTexts } from "../base/texts.ts";
-import type { OperatorPage } from "../base/page.ts";
 
 const shownApprovals = 100;
 

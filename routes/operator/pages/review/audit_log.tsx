@@ -5,11 +5,14 @@ import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
 import { Card, DataTable, Pager, Time } from "../../../dashboard/components/mod.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { accountTexts } from "../base/account_texts.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { type OperatorContext, renderOperatorPage } from "../base/frame.tsx";
+import {
+  type OperatorContext,
+  type OperatorDeps,
+  type OperatorPage,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 import { lookUpMoney, MoneyFacts } from "../dossier/moved_money.tsx";
 import { frameTexts } from "../base/texts.ts";
-import type { OperatorPage } from "../base/page.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 
 const auditRows = 100;

@@ -16,8 +16,7 @@ import {
   bankSources,
   isEventId,
 } from "../../../../core/trade/bank/bank_notice.ts";
-import { foldVietnamese } from "../../../../core/trade/bank/fold_text.ts";
-import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
+import { foldVietnamese, parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import { findAccountByEmail } from "../../../../kv/people/accounts/accounts.ts";
 import { requestApproval } from "../../../../kv/services/operations/approvals.ts";
 import {
@@ -29,28 +28,33 @@ import {
   type BankNoticeRow,
   getBankNotice,
   listReviews,
+  listUnreadable,
 } from "../../../../kv/money/payments/bank_notices.ts";
-import { resolveBankNotice, type Verdict } from "../../../../kv/money/payments/bank_resolution.ts";
+import { resolveBankNotice, type Verdict } from "../../../../kv/money/payments/bank_intake.ts";
 import { followCredited } from "../../../../kv/money/credits/credited_transfers.ts";
-import { listUnreadable } from "../../../../kv/money/payments/unreadable_notices.ts";
 import { Card, Notice } from "../../../dashboard/components/mod.ts";
 import { notFoundPage } from "../../../dashboard/frame/error_pages.tsx";
 import { type PostedForm, readForm } from "../../../dashboard/page/form_data.ts";
 import { formatCount } from "../../../dashboard/text/format.ts";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { bankTexts, reviewLabel } from "../base/bank_texts.ts";
-import { aloneIn, balanceIn, type OperatorDeps } from "../base/deps.ts";
-import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
+import {
+  aloneIn,
+  balanceIn,
+  doneAt,
+  type OperatorContext,
+  type OperatorDeps,
+  operatorOf,
+  type OperatorPage,
+  renderOperatorPage,
+  SearchForm,
+} from "../base/frame.tsx";
 import { bankPath } from "../payments/bank.tsx";
-import { findLikelyOrders } from "./likely_orders.ts";
-import { SearchForm } from "../base/list_parts.tsx";
+import { AssignCard, findLikelyOrders, LikelyCard, VerdictCard } from "./review_forms.tsx";
 import { NoticeFacts, noticePath, NoticeTable } from "../base/notice_views.tsx";
-import { AssignCard, LikelyCard, VerdictCard } from "./review_forms.tsx";
-import { confirmAct } from "../dossier/confirmation.tsx";
-import { seenField } from "../dossier/dossier_view.tsx";
+import { confirmAct, seenField } from "../dossier/dossier_view.tsx";
 import { frameTexts } from "../base/texts.ts";
 import { createUnreadablePages, unreadablePath } from "../payments/unreadable.tsx";
-import type { OperatorPage } from "../base/page.ts";
 
 const shownReviews = 200;
 

@@ -22,9 +22,14 @@ import { readForm } from "../../../dashboard/page/form_data.ts";
 import { defineTexts } from "../../../dashboard/text/i18n.ts";
 import { AnnouncementView } from "../../../dashboard/frame/announcement_list.tsx";
 import type { DashboardEnv, Visitor } from "../../../dashboard/page/visitor.ts";
-import type { OperatorDeps } from "../base/deps.ts";
-import { doneAt, type OperatorContext, operatorOf, renderOperatorPage } from "../base/frame.tsx";
-import type { OperatorPage } from "../base/page.ts";
+import {
+  doneAt,
+  type OperatorContext,
+  type OperatorDeps,
+  operatorOf,
+  type OperatorPage,
+  renderOperatorPage,
+} from "../base/frame.tsx";
 
 const path = "/operator/announcements";
 

@@ -1,14 +1,14 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
-import { estimateInputTokens } from "../../../../core/billing/tokens/estimate_input.ts";
-import { tokensOfUnseenImage } from "../../../../core/billing/tokens/media_tokens.ts";
-import { promptParts } from "../../../../core/billing/tokens/prompt_parts.ts";
 import {
   countTexts,
+  estimateInputTokens,
   maxTokenizedChars,
+  promptParts,
   tokenizerSliceChars,
-} from "../../../../core/billing/tokens/tokenizer.ts";
+} from "../../../../core/billing/tokens/estimate_input.ts";
+import { tokensOfUnseenImage } from "../../../../core/billing/tokens/rough_estimate.ts";
 
 const body = (messages: Json, more: JsonObject = {}): JsonObject => ({
   model: "m",

@@ -6,7 +6,7 @@ import {
   imageTokens,
   tokensOfUnseenImage,
   tokensOfUnseenPage,
-} from "../../../../core/billing/tokens/media_tokens.ts";
+} from "../../../../core/billing/tokens/rough_estimate.ts";
 
 const latin = (text: string): Uint8Array => Uint8Array.from(text, (char) => char.charCodeAt(0));
 const base64 = (text: string): string => btoa(text);

@@ -4,11 +4,9 @@ import { maxReportedTokens } from "../../../../core/billing/tokens/limits.ts";
 import {
   estimateOutputTokens,
   roughInputTokens,
-} from "../../../../core/billing/tokens/rough_estimate.ts";
-import {
   tokensOfUnseenImage,
   tokensOfUnseenPage,
-} from "../../../../core/billing/tokens/media_tokens.ts";
+} from "../../../../core/billing/tokens/rough_estimate.ts";
 
 Deno.test("output is billed at four bytes a token, rounded up, and never beyond the bound", () => {
   assertEquals([0, 1, 4, 5, 4000].map(estimateOutputTokens), [0, 1, 1, 2, 1000]);

@@ -4,13 +4,14 @@ import {
   believableUsage,
   type UsageEvidence,
 } from "../../../../core/billing/usage/believable_usage.ts";
-import { type BoundedCall, tokenBounds } from "../../../../core/billing/tokens/token_bounds.ts";
 import {
   billedInputTokens,
+  type BoundedCall,
   noTokens,
   type ReportedUsage,
+  tokenBounds,
   type TokenUsage,
-} from "../../../../core/billing/tokens/token_usage.ts";
+} from "../../../../core/billing/tokens/token_bounds.ts";
 
 /** "hi" with `max_tokens: 100` on a model of ordinary size. */
 const call: BoundedCall = {

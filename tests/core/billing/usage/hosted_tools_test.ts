@@ -10,7 +10,7 @@ import {
 } from "../../../../core/billing/usage/hosted_tools.ts";
 import { chargeForChat } from "../../../../core/billing/outcome.ts";
 import { applyPrice, worstCaseCost } from "../../../../core/billing/price.ts";
-import { askedTools } from "../../../../core/wire/billable_features/asked_tools.ts";
+import { askedTools } from "../../../../core/wire/billable_features/asked_tier.ts";
 import {
   otherCaseProblem,
   refuseMergedFields,

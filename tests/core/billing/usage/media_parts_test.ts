@@ -9,11 +9,14 @@ import {
   mostPerOutputToken,
   worstCaseCost,
 } from "../../../../core/billing/price.ts";
-import { billedInputTokens, type TokenUsage } from "../../../../core/billing/tokens/token_usage.ts";
+import {
+  billedInputTokens,
+  type TokenUsage,
+} from "../../../../core/billing/tokens/token_bounds.ts";
 import { inputBound } from "../../../../core/calls/bounds/input_bound.ts";
-import { readChatUsage } from "../../../../core/wire/chat/answer/usage.ts";
-import { readGeminiUsage } from "../../../../core/wire/gemini/answer/usage.ts";
-import { readResponsesUsage } from "../../../../core/wire/responses/answer/usage.ts";
+import { readChatUsage } from "../../../../core/wire/chat/answer/answer_reading.ts";
+import { readGeminiUsage } from "../../../../core/wire/gemini/answer/answer_reading.ts";
+import { readResponsesUsage } from "../../../../core/wire/responses/answer/answer_reading.ts";
 
 const count = fc.nat({ max: 100_000 });
 const usage: fc.Arbitrary<TokenUsage> = fc.record({

@@ -11,12 +11,11 @@ import {
   type AttemptLoopInput,
   runAttempts,
 } from "../../../../core/calls/attempts/attempt_loop.ts";
-import { CallControl } from "../../../../core/calls/attempts/call_control.ts";
-import type { AttemptResult } from "../../../../core/calls/attempts/route_attempt.ts";
+import { type AttemptResult, CallControl } from "../../../../core/calls/attempts/route_attempt.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
 import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
-import { createNativePipe } from "../../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../../core/wire/convert/dialects.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { FakeExchange } from "../stream/fake_exchange.ts";
 

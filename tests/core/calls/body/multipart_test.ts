@@ -11,7 +11,7 @@ import {
   writeForm,
 } from "../../../../core/calls/body/multipart.ts";
 import { referenceBytes, referenceText } from "../../../../core/calls/body/reference.ts";
-import { sniffMediaType } from "../../../../core/net/remote/sniff.ts";
+import { sniffMediaType } from "../../../../core/net/remote/guarded_fetch.ts";
 
 const encoder = new TextEncoder();
 const decoder = new TextDecoder();

@@ -1,12 +1,11 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { attemptStream } from "../../../../core/calls/attempts/attempt.ts";
-import { CallControl } from "../../../../core/calls/attempts/call_control.ts";
-import { keepAliveMs } from "../../../../core/calls/stream/limits.ts";
-import { meteredStream } from "../../../../core/calls/stream/metered_stream.ts";
+import { CallControl } from "../../../../core/calls/attempts/route_attempt.ts";
+import { keepAliveMs, meteredStream } from "../../../../core/calls/stream/metered_stream.ts";
 import type { StreamBound } from "../../../../core/calls/stream/stream_bounds.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
-import type { ByteSink } from "../../../../core/lib/bytes/byte_source.ts";
+import type { ByteSink } from "../../../../core/lib/bytes/byte_parts.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { chatStream, newChatPipe, tickMs } from "../attempts/call_world.ts";

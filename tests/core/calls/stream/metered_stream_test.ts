@@ -1,8 +1,9 @@
 import { assert, assertEquals, assertRejects } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { attemptStream } from "../../../../core/calls/attempts/attempt.ts";
-import { CallControl } from "../../../../core/calls/attempts/call_control.ts";
+import { CallControl } from "../../../../core/calls/attempts/route_attempt.ts";
 import {
+  keepAliveMs,
   meteredStream,
   type MeteredStreamInput,
 } from "../../../../core/calls/stream/metered_stream.ts";
@@ -11,7 +12,6 @@ import type { StreamBound, StreamCut } from "../../../../core/calls/stream/strea
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { StreamReading } from "../../../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
-import { keepAliveMs } from "../../../../core/calls/stream/limits.ts";
 import type { Outcome } from "../../../../core/billing/usage/receipt.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { chatStream, newChatPipe, tickMs } from "../attempts/call_world.ts";

@@ -1,7 +1,6 @@
 import { assertEquals } from "../../../support/assert.ts";
-import type { EndedReading } from "../../../../core/calls/bounds/chat_charge.ts";
-import { providerUseOf } from "../../../../core/calls/bounds/provider_use.ts";
-import { noTokens } from "../../../../core/billing/tokens/token_usage.ts";
+import { type EndedReading, providerUseOf } from "../../../../core/calls/bounds/chat_charge.ts";
+import { noTokens } from "../../../../core/billing/tokens/token_bounds.ts";
 
 const charged = { ...noTokens, input: 10, output: 40 };
 const reported = { ...noTokens, input: 12, cacheRead: 88, output: 3 };

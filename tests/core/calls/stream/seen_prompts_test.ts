@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { promptPrefixes } from "../../../../core/calls/request/prompt_prefixes.ts";
 import { type ReportedCall, SeenPrompts } from "../../../../core/calls/bounds/seen_prompts.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import { noTokens } from "../../../../core/billing/tokens/token_usage.ts";
+import { noTokens } from "../../../../core/billing/tokens/token_bounds.ts";
 
 const call: ReportedCall = {
   usage: { ...noTokens, input: 100, cacheRead: 900, output: 10 },

@@ -1,5 +1,5 @@
 import { assertEquals } from "../../../support/assert.ts";
-import { withoutStore } from "../../../../core/calls/exchange/stored_answers.ts";
+import { withoutStore } from "../../../../core/calls/exchange/item_tap.ts";
 import { convertRequest } from "../../../../core/wire/convert/convert.ts";
 import type { RouteCapabilities, Style } from "../../../../core/wire/contract/contract.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { providerRequest } from "../../../../core/calls/exchange/provider_request.ts";
-import { authKinds, credentialHeader } from "../../../../core/catalog/entries/auth_kinds.ts";
+import { authKinds, credentialHeader } from "../../../../core/catalog/entries/cloud_schema.ts";
 import { readConfig } from "../../../../core/config/config.ts";
 
 const fileText = await Deno.readTextFile(new URL("../../../../gateway.json", import.meta.url));

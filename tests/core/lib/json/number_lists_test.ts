@@ -1,6 +1,5 @@
 /** Lists of numbers are skipped as the cursor skips everything else: to the same byte, whatever the text. */
-import { JsonCursor } from "../../../../core/lib/json/json_cursor.ts";
-import { NumberLists } from "../../../../core/lib/json/number_lists.ts";
+import { JsonCursor, NumberLists } from "../../../../core/lib/json/json_cursor.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 const encode = (text: string) => new TextEncoder().encode(text);

@@ -1,5 +1,5 @@
 /** Searches of texts that are full of lists which are not of numbers only, by the piece that is repeated. */
-import { NumberLists } from "../../../../core/lib/json/number_lists.ts";
+import { NumberLists } from "../../../../core/lib/json/json_cursor.ts";
 import type { Cases } from "../../../support/steps.ts";
 
 function search(text: string): void {

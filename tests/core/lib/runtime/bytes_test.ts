@@ -3,11 +3,12 @@ import * as fc from "../../../support/property.ts";
 import {
   decodeBase64,
   decodeBase64Url,
+  decodePortably,
   encodeBase64,
   encodeBase64Url,
+  encodePortably,
 } from "../../../../core/lib/runtime/base64.ts";
 import { decodeHex, encodeHex } from "../../../../core/lib/runtime/hex.ts";
-import { decodePortably, encodePortably } from "../../../../core/lib/runtime/portable_base64.ts";
 
 const bytes = fc.uint8Array({ maxLength: 40 });
 

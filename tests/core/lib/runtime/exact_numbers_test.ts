@@ -3,9 +3,9 @@ import * as fc from "../../../support/property.ts";
 import {
   exactNumber,
   isExactNumber,
+  portableExactNumbers,
   stringifyExactly,
 } from "../../../../core/lib/runtime/exact_numbers.ts";
-import { portableExactNumbers } from "../../../../core/lib/runtime/portable_exact_numbers.ts";
 
 const numberText = fc.oneof(
   fc.bigInt().map(String),

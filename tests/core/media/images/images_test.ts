@@ -2,13 +2,18 @@ import { joined } from "../../../../core/lib/bytes/byte_parts.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
-import { readImageAnswer } from "../../../../core/media/images/answer.ts";
-import { answerAsStream } from "../../../../core/media/images/answer_as_stream.ts";
-import { chargeForImages } from "../../../../core/media/images/charge.ts";
-import { type ImageEndpoint, readImageRequest } from "../../../../core/media/images/request.ts";
-import { createImagePipe } from "../../../../core/media/images/stream.ts";
+import {
+  answerAsStream,
+  createImagePipe,
+  readImageAnswer,
+} from "../../../../core/media/images/answer.ts";
+import {
+  chargeForImages,
+  type ImageEndpoint,
+  readImageRequest,
+} from "../../../../core/media/images/request.ts";
 import { imageUpstreamBody } from "../../../../core/media/images/upstream_body.ts";
-import type { UpstreamBodyTools } from "../../../../core/media/base/upstream_body.ts";
+import type { UpstreamBodyTools } from "../../../../core/media/base/exchange.ts";
 import {
   multipartBoundary,
   type NewFormPart,

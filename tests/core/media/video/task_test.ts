@@ -1,20 +1,22 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import type { AccountId, ApiKeyId, RequestId, VideoId } from "../../../../core/lib/ids/ids.ts";
-import { videoDeleted, videoList, videoObject } from "../../../../core/media/video/object.ts";
-import {
-  specVideoRules,
-  videoPriceProblems,
-} from "../../../../core/catalog/entries/video_rules.ts";
 import {
   advance,
   isFinal,
   pollPauseMs,
+  videoDeleted,
   type VideoEvent,
+  videoList,
+  videoObject,
   type VideoSighting,
   type VideoState,
   type VideoTask,
 } from "../../../../core/media/video/task.ts";
+import {
+  specVideoRules,
+  videoPriceProblems,
+} from "../../../../core/catalog/entries/video_rules.ts";
 
 const states: readonly VideoState[] = [
   "queued",

@@ -1,9 +1,6 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { addressBlock } from "../../../../core/net/addresses/ip_address.ts";
-import {
-  isAddressAllowed,
-  isAddressRange,
-} from "../../../../core/people/api_keys/address_ranges.ts";
+import { isAddressAllowed, isAddressRange } from "../../../../core/people/api_keys/api_key.ts";
 
 Deno.test("a range allows exactly the addresses in it, in any notation", () => {
   const cases: readonly (readonly [range: string, inside: string[], outside: string[]])[] = [

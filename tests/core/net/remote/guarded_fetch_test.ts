@@ -6,8 +6,7 @@ import {
   createGuardedConnect,
   type DialTarget,
 } from "../../../../core/net/remote/guarded_connect.ts";
-import { fetchRemoteMedia } from "../../../../core/net/remote/guarded_fetch.ts";
-import { imageMediaTypes } from "../../../../core/net/remote/sniff.ts";
+import { fetchRemoteMedia, imageMediaTypes } from "../../../../core/net/remote/guarded_fetch.ts";
 import type { Connection } from "../../../../core/net/transport/connection.ts";
 import { createHttp1Transport } from "../../../../core/net/http1/transport.ts";
 

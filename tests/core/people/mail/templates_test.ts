@@ -1,8 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
-import { composeMail } from "../../../../core/people/mail/compose.ts";
-import { renderTemplate, templatePaths } from "../../../../core/people/mail/templates.ts";
-import { type MailJob, mailJobSchema } from "../../../../core/people/mail/mail_job.ts";
+import {
+  composeMail,
+  renderTemplate,
+  templatePaths,
+} from "../../../../core/people/mail/templates.ts";
+import { type MailJob, mailJobSchema } from "../../../../core/people/mail/mail.ts";
 
 type Kind = MailJob["kind"];
 type Bare = { [K in Kind]: Omit<Extract<MailJob, { kind: K }>, "to" | "locale"> }[Kind];

@@ -3,8 +3,8 @@ import {
   breakerConsecutiveFailures,
   breakerMinCalls,
   breakerPauseMs,
+  healthWindowMs,
 } from "../../../../core/routing/health/breaker.ts";
-import { healthWindowMs } from "../../../../core/routing/health/health_window.ts";
 import { breakerPauseMaxMs } from "../../../../core/routing/health/limits.ts";
 import { RouteHealth } from "../../../../core/routing/health/route_health.ts";
 

@@ -1,13 +1,14 @@
 import * as fc from "../../../support/property.ts";
 import { assertEquals, assertThrows } from "../../../support/assert.ts";
-import { crc16 } from "../../../../core/trade/bank/crc16.ts";
-import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import {
+  buildVietQr,
+  crc16,
   orderMemo,
   orderVietQr,
   type ReceivingAccount,
+  type VietQr,
 } from "../../../../core/trade/bank/receiving_account.ts";
-import { buildVietQr, type VietQr } from "../../../../core/trade/bank/vietqr.ts";
+import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import { parseVietQr, VietQrFormatError } from "../../../support/browser/vietqr_parse.ts";
 
 /** Published examples with a right CRC and structure, then ours. */

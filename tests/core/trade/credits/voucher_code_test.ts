@@ -5,7 +5,7 @@ import {
   parseVoucherCode,
   printedVoucherCode,
   voucherCodeChars,
-} from "../../../../core/trade/credits/voucher_code.ts";
+} from "../../../../core/trade/credits/campaign.ts";
 
 const alphabet = "23456789ABCDEFGHJKMNPQRSTUVWXYZ";
 const code = fc.constant(undefined)

@@ -1,13 +1,12 @@
 import * as fc from "../../../support/property.ts";
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
-import { parseTaxCode } from "../../../../core/trade/invoices/tax_code.ts";
+import { parseTaxCode, vndInWords } from "../../../../core/trade/invoices/invoice.ts";
 import {
   parseVatRate,
   parseVatSchedule,
   splitVat,
   vatRateAt,
 } from "../../../../core/trade/invoices/vat.ts";
-import { vndInWords } from "../../../../core/trade/invoices/vnd_in_words.ts";
 
 Deno.test("parseTaxCode() passes the known good codes without doubt", () => {
   for (

@@ -1,7 +1,11 @@
 import * as fc from "../../../support/property.ts";
 import { assertEquals } from "../../../support/assert.ts";
-import { codesOfTexts, extractOrderCodes } from "../../../../core/trade/statements/memo_codes.ts";
-import { nearCodes, withinOneEdit } from "../../../../core/trade/statements/near_codes.ts";
+import {
+  codesOfTexts,
+  extractOrderCodes,
+  nearCodes,
+  withinOneEdit,
+} from "../../../../core/trade/statements/memo_codes.ts";
 import { newOrderCode, parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 
 const code = "ST7K2M9QXJ";

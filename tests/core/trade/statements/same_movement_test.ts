@@ -1,6 +1,5 @@
 import { assertEquals } from "../../../support/assert.ts";
-import type { BankSource } from "../../../../core/trade/bank/bank_notice.ts";
-import { parseBankTime } from "../../../../core/trade/bank/bank_time.ts";
+import { type BankSource, parseBankTime } from "../../../../core/trade/bank/bank_notice.ts";
 import { parseOrderCode } from "../../../../core/trade/bank/order_code.ts";
 import {
   compareMovement,

@@ -1,6 +1,6 @@
 import * as fc from "../../../support/property.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { parseBankTime, sameBankTime } from "../../../../core/trade/bank/bank_time.ts";
+import { parseBankTime, sameBankTime } from "../../../../core/trade/bank/bank_notice.ts";
 import { csvCell, csvFile, parseCsv } from "../../../../core/lib/base/csv.ts";
 import { parseStatement } from "../../../../core/trade/statements/statement_csv.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";

@@ -1,5 +1,5 @@
 import { assertEquals } from "../../../support/assert.ts";
-import { hasBillableBeta, sortBetas } from "../../../../core/wire/billable_features/betas.ts";
+import { hasBillableBeta, sortBetas } from "../../../../core/wire/billable_features/asked_for.ts";
 
 const none = new Set<never>();
 

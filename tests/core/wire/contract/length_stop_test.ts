@@ -4,7 +4,7 @@ import type { StreamPipe } from "../../../../core/wire/contract/contract.ts";
 import type { BodyStyle } from "../../../support/body_style.ts";
 import { createConvertingPipe } from "../../../../core/wire/convert/converting_pipe.ts";
 import { responseObject } from "../../../../core/wire/responses/answer/response_object.ts";
-import { createNativePipe } from "../../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../../core/wire/convert/dialects.ts";
 import { readChatStream } from "../../../support/strict_client/strict_client_chat.ts";
 import { readMessagesStream } from "../../../support/strict_client/strict_client_messages.ts";
 import { readResponsesStream } from "../../../support/strict_client/strict_client_responses.ts";

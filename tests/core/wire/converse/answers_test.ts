@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
-import { readConverseUsage } from "../../../../core/wire/converse/usage.ts";
+import { readConverseUsage } from "../../../../core/wire/converse/decode_answer.ts";
 import { convertedAnswer } from "../conversion/converting.ts";
 import { streamed } from "../conversion/streaming.ts";
 

@@ -1,7 +1,7 @@
 /** Requests of every style for a Converse model. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
-import { DocumentNames } from "../../../../core/wire/converse/documents.ts";
+import { DocumentNames } from "../../../../core/wire/converse/encode_blocks.ts";
 import { accepted, converted, refusal } from "../conversion/converting.ts";
 
 const tool = {

@@ -6,7 +6,7 @@ import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/j
 import type { ConversionMemory, ProviderStyle } from "../../../../core/wire/contract/contract.ts";
 import { collectAnswer } from "../../../../core/wire/convert/collected_answer.ts";
 import { createConvertingPipe } from "../../../../core/wire/convert/converting_pipe.ts";
-import { createNativePipe } from "../../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../../core/wire/convert/dialects.ts";
 import { accepted, context, convertedAnswer, refusal } from "./converting.ts";
 import { streamed } from "./streaming.ts";
 

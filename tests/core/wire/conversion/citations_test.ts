@@ -1,8 +1,7 @@
 /** Web sources keep their place, their title and their address through every conversion, whole and streamed. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import { withoutForeignBlocks } from "../../../../core/wire/messages/request/foreign_blocks.ts";
-
+import { withoutForeignBlocks } from "../../../../core/wire/messages/request/decode_blocks.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { list, readStream, readWhole } from "../../../conformance/clients.ts";

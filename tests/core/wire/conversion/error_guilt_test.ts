@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
 import { readProviderError } from "../../../../core/wire/errors/provider_error.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
-import { decodeMediaRefusal } from "../../../../core/media/base/refusal.ts";
+import { decodeMediaRefusal } from "../../../../core/media/base/exchange.ts";
 import { providerStyles } from "./provider_answers.ts";
 
 /** An error object in the form of each vendor. */

@@ -1,8 +1,8 @@
 /** Calls of tools that the provider runs reach the clients of other styles with what came of them. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
-import { withoutForeignBlocks } from "../../../../core/wire/messages/request/foreign_blocks.ts";
-import { withoutSealedReasoning } from "../../../../core/wire/responses/items/reasoning_item.ts";
+import { withoutForeignBlocks } from "../../../../core/wire/messages/request/decode_blocks.ts";
+import { withoutSealedReasoning } from "../../../../core/wire/responses/items/output_items.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { essence, list, readStream, readWhole } from "../../../conformance/clients.ts";
 import { answerOf, streamOf } from "../../../support/hosted_answers.ts";

@@ -3,8 +3,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { CallIds } from "../../../../core/wire/fields/answer_ids.ts";
 import { hashBase62, hashHex } from "../../../../core/lib/hash/short_hash.ts";
-import { toolIdFor, wordId } from "../../../../core/wire/tools/tool_ids.ts";
-import { toolNameFor } from "../../../../core/wire/tools/tool_names.ts";
+import { toolIdFor, toolNameFor, wordId } from "../../../../core/wire/tools/tool_preparation.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, convertedAnswer } from "./converting.ts";
 

@@ -3,7 +3,10 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import fc from "fast-check";
 import { joinReports } from "../../../../core/wire/stream/usage_reports.ts";
 import type { ProviderStyle } from "../../../../core/wire/contract/contract.ts";
-import { billedInputTokens, type TokenUsage } from "../../../../core/billing/tokens/token_usage.ts";
+import {
+  billedInputTokens,
+  type TokenUsage,
+} from "../../../../core/billing/tokens/token_bounds.ts";
 import { pipeText } from "../native/piping.ts";
 import {
   clientStyles,

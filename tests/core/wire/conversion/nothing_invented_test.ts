@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
 import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
-import { createNativePipe } from "../../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../../core/wire/convert/dialects.ts";
 import { readProviderError } from "../../../../core/wire/errors/provider_error.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, context, convertedAnswer } from "./converting.ts";

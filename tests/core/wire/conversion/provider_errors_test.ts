@@ -1,8 +1,7 @@
 /** How a provider's error is classified (docs/internals/WIRE_FORMATS.md#errors). */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
-import type { ErrorCode } from "../../../../core/lib/errors/errors.ts";
-import { errorBody } from "../../../../core/lib/errors/errors.ts";
+import { errorBody, type ErrorCode } from "../../../../core/lib/errors/errors.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const chat = (message: string, more: JsonObject = {}): string =>

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import type { ReasoningProof } from "../../../../core/wire/conversation/mod.ts";
-import { withoutForeignBlocks } from "../../../../core/wire/messages/request/foreign_blocks.ts";
+import { withoutForeignBlocks } from "../../../../core/wire/messages/request/decode_blocks.ts";
 import { sealPrefix, sealProof, unsealProof } from "../../../../core/wire/fields/reasoning_seal.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { accepted, converted, convertedAnswer } from "./converting.ts";

@@ -1,8 +1,10 @@
 /** Schemas that are moved into another one on the way keep their references. */
 import { assertEquals } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
-import { messagesFormatSchema } from "../../../../core/wire/tools/schemas/json_schema.ts";
-import { schemaInObject } from "../../../../core/wire/tools/schemas/json_schema_references.ts";
+import {
+  messagesFormatSchema,
+  schemaInObject,
+} from "../../../../core/wire/tools/schemas/json_schema.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { converted } from "./converting.ts";
 

@@ -3,19 +3,19 @@ import { assertEquals, assertThrows } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
 import { restoreAnswer } from "../../../../core/wire/convert/answer_restoration.ts";
 import type { StreamEvent } from "../../../../core/wire/conversation/mod.ts";
-import { budgetOf, effortOf, nearestEffort } from "../../../../core/wire/fields/effort.ts";
+import { budgetOf, effortOf, nearestEffort } from "../../../../core/wire/fields/output_format.ts";
 import {
   resolveCapabilities,
   routeCapabilitiesSchema,
 } from "../../../../core/wire/contract/capabilities.ts";
-import { JsonProgress } from "../../../../core/lib/json/json_progress.ts";
+import { JsonProgress } from "../../../../core/lib/json/json_literal.ts";
 import {
   allowsStrictChat,
   allowsStrictMessages,
   messagesFormatSchema,
 } from "../../../../core/wire/tools/schemas/json_schema.ts";
 import { type BlockEvent, BlockSequencer } from "../../../../core/wire/stream/sequencer.ts";
-import { answerArguments, argumentsObject } from "../../../../core/wire/tools/tool_arguments.ts";
+import { answerArguments, argumentsObject } from "../../../../core/wire/tools/tool_fields.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 
 const call = (name: string, text: string) => ({

@@ -1,7 +1,7 @@
 /** Usage in disjoint buckets, whatever way it is reported (docs/internals/WIRE_FORMATS.md#usage). */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import * as fc from "../../../support/property.ts";
-import { billedInputTokens } from "../../../../core/billing/tokens/token_usage.ts";
+import { billedInputTokens } from "../../../../core/billing/tokens/token_bounds.ts";
 import { readAnswer } from "../../../../core/wire/mod.ts";
 import { isJsonObject, type JsonObject } from "../../../../core/lib/json/json.ts";
 import { convertedAnswer } from "./converting.ts";

@@ -5,7 +5,7 @@ import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { createConvertingPipe } from "../../../../core/wire/convert/converting_pipe.ts";
-import { createNativePipe } from "../../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../../core/wire/convert/dialects.ts";
 import { answerOf, type HostedAnswer, streamOf } from "../../../support/hosted_answers.ts";
 
 const context = {

@@ -1,6 +1,6 @@
 import { assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
-import { createNativePipe } from "../../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../../core/wire/convert/dialects.ts";
 import { assertSplitMakesNoDifference, context, namedStream, pipeText } from "./piping.ts";
 
 const start = (usage: object) =>

@@ -4,7 +4,7 @@ import type { StreamReading, Style } from "../../../../core/wire/contract/contra
 import {
   createNativePipe,
   type NativePipeContext,
-} from "../../../../core/wire/convert/native_pipe.ts";
+} from "../../../../core/wire/convert/dialects.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 
 const encoder = new TextEncoder();

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { inClientTerms } from "../../../../core/wire/stream/client_model.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
-import { createNativePipe } from "../../../../core/wire/convert/native_pipe.ts";
+import { createNativePipe } from "../../../../core/wire/convert/dialects.ts";
 import { errorBody } from "../../../../core/lib/errors/errors.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
 

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { addToOutbox, type OutboxQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import { startOutboxWorker } from "../../../../kv/engine/outbox/outbox_worker.ts";
-import { queueNotices, type QueueStore } from "../../../../kv/engine/opening/queue_notices.ts";
+import { queueNotices, type QueueStore } from "../../../../kv/engine/opening/store.ts";
 import { until } from "../../../support/until.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { runRandom } from "../../../support/random.ts";

@@ -6,7 +6,7 @@ import {
   StoreChangedError,
   trackedSnapshot,
 } from "../../../../kv/engine/parts/snapshot.ts";
-import { decodeValue } from "../../../../kv/engine/parts/stored_value.ts";
+import { decodeValue } from "../../../../kv/engine/parts/tuple_key.ts";
 import { trackWrites, WriteTracker } from "../../../../kv/engine/parts/write_tracker.ts";
 import { runRandom } from "../../../support/random.ts";
 import { nextTurn, passTurns } from "../../../support/turns.ts";

@@ -2,7 +2,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { expireCredit } from "../../../../kv/money/credits/credit_expiry.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { openWalletEngine, type WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
 import { ManualTime } from "../../../support/manual_time.ts";

@@ -1,8 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
-import { setBlocked } from "../../../../kv/people/accounts/account_blocking.ts";
+import { forgetPerson, setBlocked } from "../../../../kv/people/accounts/accounts.ts";
 import {
   approveCampaign,
   makeCampaign,
@@ -14,7 +13,7 @@ import {
   listAuditLines,
   type Operator,
 } from "../../../../kv/people/audit/operator_audit.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
 import { type Fault, faultyKv } from "../../../support/stores/faulty_kv.ts";
 import {

@@ -1,12 +1,15 @@
 import { assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
-import { type Account, createAccount } from "../../../../kv/people/accounts/accounts.ts";
+import {
+  type Account,
+  createAccount,
+  forgetPerson,
+} from "../../../../kv/people/accounts/accounts.ts";
 import {
   grantSignupCredit,
   signupsPerNetworkDefault,
-} from "../../../../kv/money/credits/signup_credit.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+} from "../../../../kv/money/credits/topup_bonus.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { campaign, campaignNow, creditStartMs } from "../../../support/worlds/credit_world.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 

@@ -9,7 +9,7 @@ import {
 } from "../../../../kv/money/credits/vouchers.ts";
 import { commandLine, listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
 import { vouchersPrefix } from "../../../../kv/engine/schema/keys.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import {
   campaign,
   campaignNow,

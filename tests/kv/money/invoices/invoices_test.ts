@@ -4,13 +4,13 @@ import { invoicesAsCsv, invoicesAsJson } from "../../../../core/trade/invoices/i
 import { parseCsv } from "../../../../core/lib/base/csv.ts";
 import type { OrderCode } from "../../../../core/trade/bank/order_code.ts";
 import { attachInvoiceFile, readInvoiceFile } from "../../../../kv/money/invoices/invoice_files.ts";
-import { usualBuyer } from "../../../../kv/money/invoices/invoice_settings.ts";
 import {
   getInvoice,
   listAccountInvoices,
   listInvoices,
   moveInvoice,
   requestInvoice,
+  usualBuyer,
 } from "../../../../kv/money/invoices/invoices.ts";
 import {
   askForInvoice,

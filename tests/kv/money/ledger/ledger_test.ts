@@ -2,7 +2,7 @@ import { assert, assertEquals, assertRejects } from "../../../support/assert.ts"
 import { InvariantError } from "../../../../core/lib/base/assert.ts";
 import { type AccountId, newId } from "../../../../core/lib/ids/ids.ts";
 import { credit, debit, type Movement } from "../../../../kv/money/ledger/ledger.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
 import { type Fault, faultyKv } from "../../../support/stores/faulty_kv.ts";
 import { findMovement, newAccount } from "../../../support/worlds/money_world.ts";

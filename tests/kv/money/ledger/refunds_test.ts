@@ -12,7 +12,7 @@ import {
 import { readStatement } from "../../../../kv/money/ledger/statement.ts";
 import { openWalletEngine, type WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { netCostMicroVnd, readUsage } from "../../../../kv/money/ledger/usage.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { type Fault, faultyKv } from "../../../support/stores/faulty_kv.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {

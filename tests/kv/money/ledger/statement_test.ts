@@ -9,7 +9,7 @@ import {
   readStatement,
 } from "../../../../kv/money/ledger/statement.ts";
 import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
 import {
   draftOf,

@@ -12,7 +12,7 @@ import {
   journalBankNotice,
 } from "../../../../kv/money/payments/bank_notices.ts";
 import { assignBankNotice } from "../../../../kv/money/payments/bank_assignment.ts";
-import { resolveBankNotice } from "../../../../kv/money/payments/bank_resolution.ts";
+import { resolveBankNotice } from "../../../../kv/money/payments/bank_intake.ts";
 import { checkTopups } from "../../../../kv/money/payments/topup_checks.ts";
 import {
   notice,

@@ -1,9 +1,12 @@
-import { bankNoticeKeptChars } from "../../../../kv/money/payments/unreadable_notices.ts";
+import {
+  bankNoticeKeptChars,
+  getBankNotice,
+  listReviews,
+  listUnreadable,
+} from "../../../../kv/money/payments/bank_notices.ts";
 import { assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
-import { getBankNotice, listReviews } from "../../../../kv/money/payments/bank_notices.ts";
-import { listUnreadable } from "../../../../kv/money/payments/unreadable_notices.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
 import {
   cancelTopupOrder,
   getTopupOrder,

@@ -1,7 +1,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
 import {
   decideApproval,
   listApprovals,
@@ -12,7 +12,7 @@ import {
   type AssignTarget,
 } from "../../../../kv/money/payments/bank_assignment.ts";
 import { listReviews } from "../../../../kv/money/payments/bank_notices.ts";
-import { resolveBankNotice } from "../../../../kv/money/payments/bank_resolution.ts";
+import { resolveBankNotice } from "../../../../kv/money/payments/bank_intake.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
 import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
 import { adjustWallet } from "../../../../kv/services/operations/wallet_adjustment.ts";

@@ -4,13 +4,13 @@ import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { chunkGroups, groupReceipts } from "../../../../kv/money/receipts/day_sum_group.ts";
 import type { StoredSum } from "../../../../kv/money/receipts/day_sums.ts";
-import { readHours } from "../../../../kv/money/receipts/hour_history.ts";
 import {
   addHoursToText,
   addToHours,
   decodeHourSums,
   encodeHourSums,
   type HourSum,
+  readHours,
   vietnamHour,
 } from "../../../../kv/money/receipts/hour_sums.ts";
 import { writeIndex } from "../../../../kv/money/receipts/index_write.ts";
@@ -18,7 +18,7 @@ import { rebuildDaySums } from "../../../../kv/money/receipts/rebuild_sums.ts";
 import { listFailed } from "../../../../kv/money/receipts/receipt_index.ts";
 import { daySumsOfPrefix } from "../../../../kv/engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
-import { wrongHours } from "../../../../kv/services/verify/checks/verify_hours.ts";
+import { wrongHours } from "../../../../kv/services/verify/checks/verify_sums.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { anyReceipt } from "../../../support/receipt_arbitrary.ts";
 import { newAccount, receiptOf, storeReceipts } from "../../../support/worlds/money_world.ts";

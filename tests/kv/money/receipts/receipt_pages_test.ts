@@ -10,7 +10,7 @@ import {
   readReceiptPages,
 } from "../../../../kv/money/receipts/receipt_pages.ts";
 import { readReceipt, readReceipts } from "../../../../kv/money/receipts/receipts.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { newAccount, receiptOf, storeReceipts } from "../../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 

@@ -12,7 +12,7 @@ import {
   instanceTtlMs,
   openWalletEngine,
 } from "../../../../kv/money/wallet/mod.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";

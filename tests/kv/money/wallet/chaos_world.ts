@@ -16,7 +16,7 @@ import {
   type Reservation,
   type WalletEngine,
 } from "../../../../kv/money/wallet/mod.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { rangeOf, type ReservationAmount } from "../../../../core/billing/reservation_range.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
 import { setImmediate } from "node:timers";

@@ -9,7 +9,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { type AccountId, newId } from "../../../../core/lib/ids/ids.ts";
 import { openWalletEngine, type WalletEngine } from "../../../../kv/money/wallet/mod.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { everyRow } from "../../../../kv/engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { ManualTime } from "../../../support/manual_time.ts";

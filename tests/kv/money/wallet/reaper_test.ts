@@ -2,7 +2,7 @@ import { assertEquals } from "../../../support/assert.ts";
 import { reapExpiredInstances } from "../../../../kv/money/wallet/reaper.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import { instanceTtlMs, openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {

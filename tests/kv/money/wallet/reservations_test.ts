@@ -7,7 +7,7 @@ import {
   type ReserveResult,
 } from "../../../../kv/money/wallet/mod.ts";
 import { reapExpiredInstances } from "../../../../kv/money/wallet/reaper.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {
   draftOf,

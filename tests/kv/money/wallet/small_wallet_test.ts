@@ -4,7 +4,7 @@ import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { openWalletEngine, type WalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { draftOf, newAccount, topUp } from "../../../support/worlds/money_world.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { passTurns } from "../../../support/turns.ts";

@@ -3,7 +3,7 @@ import { setImmediate } from "node:timers";
 import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
 import { instanceKey } from "../../../../kv/engine/schema/keys.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import {
   openWalletEngine,
   type Reservation,

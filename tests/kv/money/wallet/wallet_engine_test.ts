@@ -17,7 +17,7 @@ import {
   type WalletEngine,
 } from "../../../../kv/money/wallet/mod.ts";
 import { readUsage } from "../../../../kv/money/ledger/usage.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
 import { type Fault, faultyKv } from "../../../support/stores/faulty_kv.ts";
 import { ManualTime } from "../../../support/manual_time.ts";

@@ -1,7 +1,7 @@
 /** Tests of calls whose client was refused the answer while the receipt waited for the store. */
 import { openWalletEngine, type WithheldAnswer } from "../../../../kv/money/wallet/mod.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { assertEquals, assertRejects } from "../../../support/assert.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { type Fault, faultyKv } from "../../../support/stores/faulty_kv.ts";

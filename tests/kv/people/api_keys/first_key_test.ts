@@ -1,9 +1,12 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
-import { revokeApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
+import {
+  createFirstKey,
+  readFirstKey,
+  revokeApiKey,
+} from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
-import { createFirstKey, readFirstKey } from "../../../../kv/people/api_keys/first_key.ts";
 
 const minuteMs = 60_000;
 

@@ -4,10 +4,10 @@ import { testConfig } from "../../../support/gateways/gateway_in_process.ts";
 import { readCatalogIn } from "../../../../core/config/catalog_reading.ts";
 import { catalogText } from "../../../../kv/services/catalog/contents.ts";
 import { LiveCatalog } from "../../../../kv/services/catalog/live_catalog.ts";
-import { seedCatalog } from "../../../../kv/services/catalog/seed.ts";
 import {
   addVersion,
   readHead,
+  seedCatalog,
   withdrawScheduled,
 } from "../../../../kv/services/catalog/versions.ts";
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";

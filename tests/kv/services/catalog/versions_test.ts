@@ -1,16 +1,17 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { catalogText, writeContents } from "../../../../kv/services/catalog/contents.ts";
-import { isPassedOver, seedCatalog } from "../../../../kv/services/catalog/seed.ts";
 import {
   addVersion,
   type CatalogAct,
   declineFile,
+  isPassedOver,
   keptVersions,
   listVersions,
   readHead,
   readVersion,
   readVersionContents,
   rollBack,
+  seedCatalog,
   withdrawScheduled,
 } from "../../../../kv/services/catalog/versions.ts";
 import { inForce } from "../../../../kv/engine/control/catalog_head.ts";

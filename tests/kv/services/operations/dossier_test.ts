@@ -1,9 +1,8 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
-import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
-import { setBlocked } from "../../../../kv/people/accounts/account_blocking.ts";
-import { markOf } from "../../../../kv/people/operators/act_facts.ts";
+import { createAccount, setBlocked } from "../../../../kv/people/accounts/accounts.ts";
+import { markOf } from "../../../../kv/people/operators/operator_authority.ts";
 import {
   type Approval,
   decideApproval,

@@ -1,11 +1,11 @@
-import { DayHistory, sumOf } from "../../../../core/routing/history/day_history.ts";
+import { DayHistory, sumOf } from "../../../../core/routing/history/availability.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import { vietnamDayNumber } from "../../../../core/lib/time/vietnam_time.ts";
 import {
   historyDays,
   readDayHistory,
   writeDayHistory,
-} from "../../../../kv/services/status/day_history.ts";
+} from "../../../../kv/services/status/availability.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 const dayMs = 86_400_000;

@@ -3,8 +3,7 @@ import { sourcesIn, sourceText } from "../../../repository/source_files.ts";
 import { type AccountId, newId } from "../../../../core/lib/ids/ids.ts";
 import { exportRecords } from "../../../../kv/services/verify/export.ts";
 import * as keys from "../../../../kv/engine/schema/keys.ts";
-import { mailQueue } from "../../../../kv/engine/outbox/mail.ts";
-import { addToOutbox } from "../../../../kv/engine/outbox/outbox.ts";
+import { addToOutbox, mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import { bury } from "../../../../kv/engine/outbox/outbox_dead_letters.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals, assertMatch } from "../../../support/assert.ts";
 import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/seal.ts";
 import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
-import { resealDays } from "../../../../kv/services/verify/reseal.ts";
+import { resealDays } from "../../../../kv/services/verify/verify_books.ts";
 import { BooksWorld, problemLines } from "../../../support/worlds/books_world.ts";
 
 /** Three sealed days of which the second has lost its checkpoint. */

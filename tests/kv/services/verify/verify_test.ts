@@ -4,7 +4,7 @@ import { TimeSlices, workSliceMs } from "../../../../core/lib/time/time_slices.t
 import { exportRecords } from "../../../../kv/services/verify/export.ts";
 import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../../support/worlds/money_world.ts";

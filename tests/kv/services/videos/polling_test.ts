@@ -6,7 +6,7 @@ import {
   openVideoKey,
   openVideosPrefix,
 } from "../../../../kv/engine/schema/keys.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { refundOperationId } from "../../../../kv/money/ledger/refunds.ts";
 import { nextDueAtMs } from "../../../../kv/engine/outbox/outbox.ts";
 import { listDeadLetters } from "../../../../kv/engine/outbox/outbox_dead_letters.ts";

@@ -1,7 +1,6 @@
 /** A store with accounts and charged video tasks, and a provider whose answers follow from the task's name. */
 import { assert } from "../../../support/assert.ts";
-import { newId } from "../../../../core/lib/ids/ids.ts";
-import type { AccountId, ApiKeyId } from "../../../../core/lib/ids/ids.ts";
+import { type AccountId, type ApiKeyId, newId } from "../../../../core/lib/ids/ids.ts";
 import type { VideoTask } from "../../../../core/media/video/task.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
 import { openWalletEngine, type WalletEngine } from "../../../../kv/money/wallet/mod.ts";

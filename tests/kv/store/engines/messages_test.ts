@@ -1,12 +1,12 @@
 /** The store by messages, over the embedded engine. */
 import { MessageLink, webPort } from "../../../../core/lib/threads/message_link.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
-import { MessageStore } from "../../../../kv/engine/messages/message_store.ts";
 import {
+  MessageStore,
   storeErrorOf,
   type StoreServices,
   storeServices,
-} from "../../../../kv/engine/messages/store_services.ts";
+} from "../../../../kv/engine/messages/message_store.ts";
 import { type Fault, faultyKv } from "../../../support/stores/faulty_kv.ts";
 import { testEngine } from "./conformance.ts";
 import { testLostAnswers } from "./lost_answers.ts";

@@ -1,7 +1,7 @@
 /** The plans of all statements of the engine on a large table: each finds its rows by an index. */
 import postgres from "postgres";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
-import { sweepExpired, sweepLock } from "../../../../kv/engine/postgres/expiry_sweep.ts";
+import { sweepExpired, sweepLock } from "../../../../kv/engine/postgres/postgres_store.ts";
 import { openPostgres } from "../../../../kv/engine/postgres/open_postgres.ts";
 import { Pool } from "../../../../kv/engine/postgres/pool.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";

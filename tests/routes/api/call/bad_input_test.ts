@@ -1,7 +1,7 @@
 import { gzipSync } from "node:zlib";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 
 const paths = {
   messages: "/v1/messages",

@@ -2,7 +2,7 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
 
 const paths = {

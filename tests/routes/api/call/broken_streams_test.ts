@@ -4,7 +4,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import type { BodyStyle } from "../../../support/body_style.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { until } from "../../../support/until.ts";
 import { mockProvider } from "../gateway/media_world.ts";

@@ -10,8 +10,12 @@ import { controlStaleMs } from "../../../../kv/engine/control/control.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { parseId } from "../../../../core/lib/ids/ids.ts";
 import { catalogText } from "../../../../kv/services/catalog/contents.ts";
-import { seedCatalog } from "../../../../kv/services/catalog/seed.ts";
-import { addVersion, readHead, rollBack } from "../../../../kv/services/catalog/versions.ts";
+import {
+  addVersion,
+  readHead,
+  rollBack,
+  seedCatalog,
+} from "../../../../kv/services/catalog/versions.ts";
 import { commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "../../../support/ass
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { vietnamDay } from "../../../../core/lib/time/vietnam_time.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 

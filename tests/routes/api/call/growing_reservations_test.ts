@@ -3,7 +3,7 @@ import { assert, assertEquals, assertStringIncludes } from "../../../support/ass
 import type { BodyStyle } from "../../../support/body_style.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { readChatStream } from "../../../support/strict_client/strict_client_chat.ts";
 import { readMessagesStream } from "../../../support/strict_client/strict_client_messages.ts";

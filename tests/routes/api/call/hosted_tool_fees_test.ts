@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import type { Style } from "../../../../core/wire/contract/contract.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import {
   receiptCells,
   receiptColumns,

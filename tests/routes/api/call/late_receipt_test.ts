@@ -5,7 +5,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { createApp } from "../../../../routes/server/listen/app.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../../support/manual_time.ts";

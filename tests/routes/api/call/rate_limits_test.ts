@@ -1,8 +1,7 @@
 /** Tests rate limits at the endpoints: admission, headers of both styles, refusals, and what counts as a call. */
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
-import type { RateLimits } from "../../../../core/limits/rate_limits.ts";
-import type { AccountRateLimits } from "../../../../core/limits/subjects.ts";
-import { setRateLimits } from "../../../../kv/people/accounts/account_rate_limits.ts";
+import type { AccountRateLimits, RateLimits } from "../../../../core/limits/rate_limits.ts";
+import { setRateLimits } from "../../../../kv/people/accounts/rate_limits.ts";
 import { listRefusedCalls } from "../../../../kv/services/calls/refused_calls.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";

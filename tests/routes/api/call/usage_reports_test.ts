@@ -3,7 +3,7 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import type { BodyStyle } from "../../../support/body_style.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
 import { applyPrice } from "../../../../core/billing/price.ts";
-import { noTokens, type TokenUsage } from "../../../../core/billing/tokens/token_usage.ts";
+import { noTokens, type TokenUsage } from "../../../../core/billing/tokens/token_bounds.ts";
 import { openUsageWorld, styles, vendorPrice } from "./usage_world.ts";
 
 const counts = (style: BodyStyle, input: number, output: number): Record<string, Json> =>

@@ -11,8 +11,7 @@ import {
 } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { openControl } from "../../../../kv/engine/control/control.ts";
 import { openKeyDirectory, type Principal } from "../../../../kv/people/api_keys/key_directory.ts";
-import { AccessWatch } from "../../../../routes/api/gateway/access_watch.ts";
-import { CallsInFlight } from "../../../../routes/api/gateway/calls_in_flight.ts";
+import { AccessWatch, CallsInFlight } from "../../../../routes/api/gateway/access_watch.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 

@@ -15,7 +15,7 @@ import {
 } from "../../../../kv/services/calls/idempotency.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { listReceipts, readReceipt } from "../../../../kv/money/receipts/receipts.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { createApp } from "../../../../routes/server/listen/app.ts";
 import { KeyedCalls } from "../../../../routes/api/gateway/keyed_calls.ts";
 import {

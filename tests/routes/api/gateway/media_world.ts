@@ -3,16 +3,15 @@ import { assert } from "../../../support/assert.ts";
 import { AnswerBudget } from "../../../../core/lib/bytes/answer_budget.ts";
 import { BodyBudget } from "../../../../core/lib/bytes/body_budget.ts";
 import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import type { AccountId } from "../../../../core/lib/ids/ids.ts";
+import type { AccountId, RequestId } from "../../../../core/lib/ids/ids.ts";
 import { createGuardedConnect } from "../../../../core/net/remote/guarded_connect.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import { pollDueTasks } from "../../../../kv/services/videos/mod.ts";
 import { createApp } from "../../../../routes/server/listen/app.ts";
 import type { Gateway } from "../../../../routes/api/gateway/gateway.ts";
 import { openMediaServices } from "../../../../routes/api/gateway/media_services.ts";
-import { askProviderOf } from "../../../../routes/api/media/videos/video_upstream.ts";
+import { askProviderOf } from "../../../../routes/api/media/videos/video_tasks.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
-import type { RequestId } from "../../../../core/lib/ids/ids.ts";
 
 /** A request as the provider saw it. */
 export interface SeenRequest {

@@ -3,7 +3,7 @@ import { assert, assertEquals, assertRejects } from "../../../support/assert.ts"
 import OpenAI from "openai";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import type { BodyStyle } from "../../../support/body_style.ts";
-import { keepAliveMs } from "../../../../core/calls/stream/limits.ts";
+import { keepAliveMs } from "../../../../core/calls/stream/metered_stream.ts";
 import { defaultFirstOutputMs } from "../../../../core/catalog/entries/model.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {

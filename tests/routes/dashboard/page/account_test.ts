@@ -4,11 +4,11 @@ import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts"
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
 import {
+  type DashboardWorld,
   openDashboardWorld,
   testPassword,
   tokenOf,
 } from "../../../support/worlds/dashboard_world.ts";
-import type { DashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 import { ledgerLines } from "../../../support/worlds/money_world.ts";
 
 const email = "ann@example.com";

@@ -1,11 +1,11 @@
 /** Tax code and invoice mail are set in the account and fill the form of every request. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { forgetPerson } from "../../../../kv/people/accounts/account_deletion.ts";
+import { forgetPerson } from "../../../../kv/people/accounts/accounts.ts";
 import {
   getInvoiceSettings,
+  listAccountInvoices,
   setInvoiceSettings,
-} from "../../../../kv/money/invoices/invoice_settings.ts";
-import { listAccountInvoices } from "../../../../kv/money/invoices/invoices.ts";
+} from "../../../../kv/money/invoices/invoices.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 import { formsOf, TestBrowser } from "../../../support/browser/test_browser.ts";
 import { openTopupSite, type TopupSite } from "../../../support/worlds/topup_site.ts";

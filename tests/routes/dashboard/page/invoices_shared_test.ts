@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { attachInvoiceFile } from "../../../../kv/money/invoices/invoice_files.ts";
 import { listAccountInvoices, moveInvoice } from "../../../../kv/money/invoices/invoices.ts";
-import { mailInvoiceSent } from "../../../../kv/money/payments/topup_mails.ts";
+import { mailInvoiceSent } from "../../../../kv/money/payments/topup_checks.ts";
 import { tokenOf } from "../../../support/worlds/dashboard_world.ts";
 import { openTopupSite, seedTopups, type TopupSite } from "../../../support/worlds/topup_site.ts";
 import type { TestBrowser } from "../../../support/browser/test_browser.ts";

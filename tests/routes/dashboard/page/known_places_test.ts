@@ -1,6 +1,6 @@
 /** Strangers who guess or ask for mails do not lock a customer out. */
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
-import { rememberPlaces } from "../../../../kv/people/accounts/known_places.ts";
+import { rememberPlaces } from "../../../../kv/people/accounts/sessions.ts";
 import {
   type DashboardWorld,
   openDashboardWorld,

@@ -1,7 +1,7 @@
-import { DayHistory } from "../../../../core/routing/history/day_history.ts";
+import { DayHistory } from "../../../../core/routing/history/availability.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
-import { writeDayHistory } from "../../../../kv/services/status/day_history.ts";
-import { costOfCall } from "../../../../routes/dashboard/public/home/calculator.tsx";
+import { writeDayHistory } from "../../../../kv/services/status/availability.ts";
+import { costOfCall } from "../../../../routes/dashboard/public/home/landing.tsx";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import {
   type DashboardWorld,

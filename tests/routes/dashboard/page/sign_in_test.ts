@@ -4,11 +4,11 @@ import {
   type PasswordHasher,
 } from "../../../../routes/auth/password_hash.ts";
 import {
+  type DashboardWorld,
   openDashboardWorld,
   testPassword,
   tokenOf,
 } from "../../../support/worlds/dashboard_world.ts";
-import type { DashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 import { formsOf } from "../../../support/browser/test_browser.ts";
 import { block } from "../../../support/worlds/blocked_account.ts";
 

@@ -1,11 +1,11 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { findAccountByEmail } from "../../../../kv/people/accounts/accounts.ts";
 import {
+  type DashboardWorld,
   openDashboardWorld,
   testPassword,
   tokenOf,
 } from "../../../support/worlds/dashboard_world.ts";
-import type { DashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 
 const email = "ann@example.com";
 

@@ -3,8 +3,11 @@ import { livePath } from "../../../support/browser/live_log.ts";
 import type { AccountId, ApiKeyId, RequestId } from "../../../../core/lib/ids/ids.ts";
 import { createApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { refundCall } from "../../../../kv/money/ledger/refunds.ts";
-import type { DashboardWorld } from "../../../support/worlds/dashboard_world.ts";
-import { openDashboardWorld, requestIdAt } from "../../../support/worlds/dashboard_world.ts";
+import {
+  type DashboardWorld,
+  openDashboardWorld,
+  requestIdAt,
+} from "../../../support/worlds/dashboard_world.ts";
 import {
   draftOf,
   mustReserve,

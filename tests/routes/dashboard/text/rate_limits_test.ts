@@ -1,7 +1,7 @@
 /** Tests rate limits on the customer's pages: the form of a key, the page of a key, usage. */
 import { ProcessRateBook } from "../../../../core/limits/rate_book.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
-import { parseTypedLimit } from "../../../../routes/dashboard/text/typed_numbers.ts";
+import { parseTypedLimit } from "../../../../routes/dashboard/text/i18n.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 import { makeKey } from "../../../support/worlds/key_pages.ts";

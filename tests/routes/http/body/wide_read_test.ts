@@ -1,8 +1,7 @@
 import { assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import { readRequestBody } from "../../../../routes/http/body/request_body.ts";
-import { widelyReadBodyBytes } from "../../../../routes/http/body/small_body.ts";
+import { readRequestBody, widelyReadBodyBytes } from "../../../../routes/http/body/request_body.ts";
 import { passTurns } from "../../../support/turns.ts";
 
 const encoder = new TextEncoder();

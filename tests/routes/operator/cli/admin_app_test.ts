@@ -5,7 +5,7 @@ import { newMasterKey, readMasterKeys } from "../../../../core/people/api_keys/s
 import { creditOperationId } from "../../../../core/trade/bank/bank_notice.ts";
 import { openControl } from "../../../../kv/engine/control/control.ts";
 import { daySumKey } from "../../../../kv/engine/schema/keys.ts";
-import { mailQueue } from "../../../../kv/engine/outbox/mail.ts";
+import { mailQueue } from "../../../../kv/engine/outbox/outbox.ts";
 import { claimDue } from "../../../../kv/engine/outbox/outbox_claims.ts";
 import { bury } from "../../../../kv/engine/outbox/outbox_dead_letters.ts";
 import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
@@ -13,7 +13,7 @@ import { refundOperationId } from "../../../../kv/money/ledger/refunds.ts";
 import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { noUsage } from "../../../../kv/money/receipts/day_sums.ts";
 import { createAdminApp } from "../../../../routes/operator/cli/app.ts";
-import { readAdminCommand } from "../../../../routes/operator/cli/command.ts";
+import { readAdminCommand } from "../../../../routes/operator/cli/command_forms.ts";
 import { testConfig } from "../../../support/gateways/gateway_in_process.ts";
 import { testKeyId } from "../../../support/worlds/money_world.ts";
 import {

@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { readAdminCommand } from "../../../../routes/operator/cli/command.ts";
+import { readAdminCommand } from "../../../../routes/operator/cli/command_forms.ts";
 
 const pathOf = (...args: string[]) => {
   const read = readAdminCommand(args);

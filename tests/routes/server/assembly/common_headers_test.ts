@@ -1,7 +1,7 @@
 /** Whatever kind of answer leaves the server, it has the common headers; each kind is asked for once over a socket. */
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { newId, parseId } from "../../../../core/lib/ids/ids.ts";
-import { withCommonHeaders } from "../../../../routes/http/common_headers.ts";
+import { withCommonHeaders } from "../../../../routes/http/own_headers.ts";
 import { serveGateway } from "../../../support/gateways/served_gateway.ts";
 
 const commonNames = [...withCommonHeaders(new Response(), newId("request", 0)).headers.keys()];

@@ -2,7 +2,7 @@ import { assertEquals } from "../../../support/assert.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
-import { openingCreditOf } from "../../../../routes/server/assembly/opening_credit.ts";
+import { openingCreditOf } from "../../../../routes/server/assembly/pages.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 
 const here = "http://127.0.0.1:8787";

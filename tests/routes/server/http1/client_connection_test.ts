@@ -1,7 +1,7 @@
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { Reply } from "../../../../core/net/http1/server/reply.ts";
-import type { ByteSource } from "../../../../core/lib/bytes/byte_source.ts";
-import { serverBounds } from "../../../../routes/server/http1/bounds.ts";
+import type { ByteSource } from "../../../../core/lib/bytes/byte_parts.ts";
+import { serverBounds } from "../../../../routes/server/http1/request_body.ts";
 import type { RequestHandler } from "../../../../routes/server/http1/client_connection.ts";
 import type { ServedRequest } from "../../../../routes/server/http1/served_request.ts";
 import { until } from "../../../support/until.ts";

@@ -1,7 +1,7 @@
 /** A client of the server without a socket: the test decides what arrives, and when bytes are taken. */
 import { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import { type ServerBounds, serverBounds } from "../../../../routes/server/http1/bounds.ts";
+import { type ServerBounds, serverBounds } from "../../../../routes/server/http1/request_body.ts";
 import {
   ClientConnection,
   type ClientSocket,

@@ -4,7 +4,7 @@ import { until } from "../../../support/until.ts";
 import { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { systemClock } from "../../../../core/lib/time/clock.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
-import { type ServerBounds, serverBounds } from "../../../../routes/server/http1/bounds.ts";
+import { type ServerBounds, serverBounds } from "../../../../routes/server/http1/request_body.ts";
 import type { RequestHandler } from "../../../../routes/server/http1/client_connection.ts";
 import { HttpServer } from "../../../../routes/server/http1/http_server.ts";
 import { latin1, textOf } from "./fake_client.ts";

@@ -1,5 +1,5 @@
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
-import type { ByteSink, ByteSource } from "../../../../core/lib/bytes/byte_source.ts";
+import type { ByteSink, ByteSource } from "../../../../core/lib/bytes/byte_parts.ts";
 import { Reply } from "../../../../core/net/http1/server/reply.ts";
 import { exchange, latin1, serve, settled } from "./fake_client.ts";
 

@@ -1,7 +1,7 @@
 import { assertEquals } from "../../../support/assert.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import { instanceTtlMs, openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
-import { verifyStore } from "../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { createReaping, ledgerWatch } from "../../../../routes/server/jobs/jobs.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import {

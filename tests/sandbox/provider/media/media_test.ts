@@ -1,10 +1,9 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { sniffMediaType } from "../../../../core/net/remote/sniff.ts";
+import { sniffMediaType } from "../../../../core/net/remote/guarded_fetch.ts";
 import { writeForm } from "../../../../core/calls/body/multipart.ts";
 import { createSandboxTransport } from "../../../../sandbox/provider/transport.ts";
-import { drawPng } from "../../../../sandbox/provider/media/media_png.ts";
-import type { UpstreamRequest } from "../../../../core/net/transport/transport.ts";
-import { UpstreamFailure } from "../../../../core/net/transport/transport.ts";
+import { drawPng } from "../../../../sandbox/provider/media/media_images.ts";
+import { UpstreamFailure, type UpstreamRequest } from "../../../../core/net/transport/transport.ts";
 import { canProbe, probe } from "../../../support/media_probe.ts";
 
 const startMs = 1_700_000_000_000;

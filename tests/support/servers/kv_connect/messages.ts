@@ -1,5 +1,5 @@
 /** Requests and answers of KV Connect: https://github.com/denoland/denokv/blob/main/proto/kv-connect.md. */
-import { FieldWriter, readFields } from "../../../../kv/engine/kv_connect/fields.ts";
+import { FieldWriter, readFields } from "../../../../kv/engine/kv_connect/messages.ts";
 
 export interface ReadRange {
   readonly start: Uint8Array;

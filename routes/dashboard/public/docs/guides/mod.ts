@@ -7,10 +7,8 @@
  * - Never: contains markup.
  */
 import type { Guide } from "./guide.ts";
-import { billing } from "./billing.ts";
+import { billing, quickstart } from "./quickstart.ts";
 import { errors } from "./errors.ts";
-import { modelsAndStyles } from "./models_and_styles.ts";
-import { quickstart } from "./quickstart.ts";
-import { streaming } from "./streaming.ts";
+import { modelsAndStyles, streaming } from "./models_and_styles.ts";
 
 export const guides: readonly Guide[] = [quickstart, modelsAndStyles, streaming, errors, billing];

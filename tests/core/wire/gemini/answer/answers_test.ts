@@ -1,10 +1,10 @@
 /** Answers as the vendor sends them, whole and streamed, for clients of the other styles. */
 import { assert, assertEquals, assertThrows } from "../../../../support/assert.ts";
-import type { TokenUsage } from "../../../../../core/billing/tokens/token_usage.ts";
+import type { TokenUsage } from "../../../../../core/billing/tokens/token_bounds.ts";
 import type { Json, JsonObject } from "../../../../../core/lib/json/json.ts";
 import { readAnswer } from "../../../../../core/wire/convert/answer_reading.ts";
 import { decodeProviderError } from "../../../../../core/wire/convert/provider_errors.ts";
-import { readGeminiUsage } from "../../../../../core/wire/gemini/answer/usage.ts";
+import { readGeminiUsage } from "../../../../../core/wire/gemini/answer/answer_reading.ts";
 import { convertedAnswer } from "../../conversion/converting.ts";
 import { streamed } from "../../conversion/streaming.ts";
 import { pipeParts } from "../../native/piping.ts";

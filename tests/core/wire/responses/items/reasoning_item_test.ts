@@ -3,7 +3,7 @@ import { sealProof } from "../../../../../core/wire/fields/reasoning_seal.ts";
 import {
   readItemProof,
   withoutSealedReasoning,
-} from "../../../../../core/wire/responses/items/reasoning_item.ts";
+} from "../../../../../core/wire/responses/items/output_items.ts";
 
 const vendor = { type: "reasoning", id: "rs_1", summary: [], encrypted_content: "gAAA" };
 const signature = { kind: "signature", signer: "messages", signature: "c2ln" } as const;

@@ -10,7 +10,7 @@ import {
   type Reservation,
   type WalletEngine,
 } from "../../../../../kv/money/wallet/mod.ts";
-import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 import { walletKey } from "../../../../../kv/engine/schema/keys.ts";
 import { readWallet } from "../../../../../kv/money/balances/wallets.ts";
 import { ManualTime } from "../../../../support/manual_time.ts";

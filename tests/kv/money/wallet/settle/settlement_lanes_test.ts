@@ -1,7 +1,7 @@
 import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { instancesPrefix } from "../../../../../kv/engine/schema/keys.ts";
-import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 import { openWalletEngine, type WalletEngine } from "../../../../../kv/money/wallet/mod.ts";
 import { reapExpiredInstances } from "../../../../../kv/money/wallet/reaper.ts";
 import type { KeyValueStore } from "../../../../../kv/engine/store/key_value_store.ts";

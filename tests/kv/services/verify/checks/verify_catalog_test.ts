@@ -1,16 +1,16 @@
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../../../support/worlds/money_world.ts";
 import { ManualTime } from "../../../../support/manual_time.ts";
-import { seedCatalog } from "../../../../../kv/services/catalog/seed.ts";
 import {
   addVersion,
   type CatalogVersion,
   readVersion,
+  seedCatalog,
 } from "../../../../../kv/services/catalog/versions.ts";
-import { type CatalogHead } from "../../../../../kv/engine/control/catalog_head.ts";
+import type { CatalogHead } from "../../../../../kv/engine/control/catalog_head.ts";
 import { commandLine } from "../../../../../kv/people/audit/operator_audit.ts";
 import type { KeyValueStore } from "../../../../../kv/engine/store/key_value_store.ts";
-import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 import { catalogProblems } from "../../../../../kv/services/verify/checks/verify_catalog.ts";
 import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
 

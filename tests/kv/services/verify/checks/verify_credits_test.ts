@@ -10,7 +10,7 @@ import {
 } from "../../../../../kv/money/credits/vouchers.ts";
 import type { LedgerEntry } from "../../../../../kv/money/ledger/ledger.ts";
 import { commandLine } from "../../../../../kv/people/audit/operator_audit.ts";
-import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 import { creditProblems } from "../../../../../kv/services/verify/checks/verify_credits.ts";
 import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
 import { ManualTime } from "../../../../support/manual_time.ts";

@@ -1,7 +1,7 @@
 import { assertEquals } from "../../../../support/assert.ts";
 import { beforeIdsOf, newId, type RequestId } from "../../../../../core/lib/ids/ids.ts";
 import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
-import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 import {
   checkIndexedCalls,
   type DaySums,

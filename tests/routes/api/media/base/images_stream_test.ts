@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { Deadlines } from "../../../../../core/lib/time/deadlines.ts";
-import { keepAliveMs } from "../../../../../core/calls/stream/limits.ts";
+import { keepAliveMs } from "../../../../../core/calls/stream/metered_stream.ts";
 import { ManualTime } from "../../../../support/manual_time.ts";
 import { errorOf, mockProvider, openMediaWorld } from "../../gateway/media_world.ts";
 

@@ -3,7 +3,7 @@ import * as fc from "../../../../support/property.ts";
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { Deadlines } from "../../../../../core/lib/time/deadlines.ts";
 import { type AnswerBudget, answerWaitMs } from "../../../../../core/lib/bytes/answer_budget.ts";
-import { keepAliveMs } from "../../../../../core/calls/stream/limits.ts";
+import { keepAliveMs } from "../../../../../core/calls/stream/metered_stream.ts";
 import { unreadAnswerMs } from "../../../../../routes/api/call/whole_answer.ts";
 import { ManualTime } from "../../../../support/manual_time.ts";
 import { until } from "../../../../support/until.ts";

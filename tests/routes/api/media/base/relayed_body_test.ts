@@ -1,9 +1,9 @@
 import { assertEquals, assertRejects } from "../../../../support/assert.ts";
-import { CallControl } from "../../../../../core/calls/attempts/call_control.ts";
+import { CallControl } from "../../../../../core/calls/attempts/route_attempt.ts";
 import {
   relayedBody,
   type RelayedOutcome,
-} from "../../../../../routes/api/media/base/relayed_body.ts";
+} from "../../../../../routes/api/media/base/event_delivery.ts";
 import { FakeExchange, settled } from "../../../../core/calls/stream/fake_exchange.ts";
 
 const cases = [

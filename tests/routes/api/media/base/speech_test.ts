@@ -5,7 +5,7 @@ import {
   assertStringIncludes,
 } from "../../../../support/assert.ts";
 import { Deadlines } from "../../../../../core/lib/time/deadlines.ts";
-import { keepAliveMs } from "../../../../../core/calls/stream/limits.ts";
+import { keepAliveMs } from "../../../../../core/calls/stream/metered_stream.ts";
 import { chimeMp3Base64 } from "../../../../../sandbox/provider/media/assets/chime_mp3.ts";
 import { ManualTime } from "../../../../support/manual_time.ts";
 import {

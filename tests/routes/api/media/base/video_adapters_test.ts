@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { exactNumber } from "../../../../../core/lib/runtime/mod.ts";
-import { videoModelProblems } from "../../../../../core/catalog/entries/video_model_rules.ts";
+import { videoModelProblems } from "../../../../../core/catalog/entries/video_rules.ts";
 import { defaultCatalog } from "../../../../support/gateways/gateway_in_process.ts";
 import {
   errorOf,

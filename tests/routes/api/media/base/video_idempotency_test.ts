@@ -2,7 +2,7 @@
 import { assert, assertEquals, assertNotEquals } from "../../../../support/assert.ts";
 import { maxIdempotencyKeyChars } from "../../../../../core/calls/body/idempotency_key.ts";
 import { idempotencyKeptMs } from "../../../../../kv/services/calls/idempotency.ts";
-import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 import {
   errorOf,
   type MediaWorld,

@@ -4,7 +4,7 @@ import {
   assertNotEquals,
   assertRejects,
 } from "../../../../support/assert.ts";
-import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 import { createApp } from "../../../../../routes/server/listen/app.ts";
 import { listenWith } from "../../../../support/gateways/listening_app.ts";
 import {

@@ -2,10 +2,10 @@
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { fromVnd } from "../../../../../core/billing/money/micro_vnd.ts";
 import { createApiKey } from "../../../../../kv/people/api_keys/api_key_changes.ts";
-import { type ApiKeyOptions } from "../../../../../kv/people/api_keys/api_keys.ts";
+import type { ApiKeyOptions } from "../../../../../kv/people/api_keys/api_keys.ts";
 import { withKeyLimits } from "../../../../../kv/services/limits/keyed_wallet.ts";
 import { openKeyLimitBook } from "../../../../../kv/services/limits/limit_book.ts";
-import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 import { createApp } from "../../../../../routes/server/listen/app.ts";
 import { createUsageApi } from "../../../../../routes/usage_api/mod.ts";
 import { type MediaWorld, mockProvider, openMediaWorld } from "../../gateway/media_world.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../../../support/assert.ts";
 import { listReceipts } from "../../../../../kv/money/receipts/receipts.ts";
-import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 import { errorOf, type MediaWorld, openMediaWorld } from "../../gateway/media_world.ts";
 
 type Body = Record<string, unknown>;

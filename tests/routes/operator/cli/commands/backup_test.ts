@@ -24,7 +24,7 @@ import {
   writeSchemaVersion,
 } from "../../../../../kv/engine/opening/schema_version.ts";
 import { serve } from "../../../../../routes/server/serve.ts";
-import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 
 const masterKeys = newMasterKey();
 const backupKey = newMasterKey();

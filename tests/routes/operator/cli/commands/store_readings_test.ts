@@ -6,7 +6,7 @@ import { atMost, sleep } from "../../../../../core/lib/time/sleep.ts";
 import {
   longestReadingMs,
   storeReadings,
-} from "../../../../../routes/operator/cli/commands/store_readings.ts";
+} from "../../../../../routes/operator/cli/commands/admin_deps.ts";
 import { serve } from "../../../../../routes/server/serve.ts";
 import { runCommand } from "../../../../support/gateways/admin_command.ts";
 import { testConfig } from "../../../../support/gateways/gateway_in_process.ts";

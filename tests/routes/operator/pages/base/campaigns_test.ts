@@ -1,6 +1,6 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { fromVnd } from "../../../../../core/billing/money/micro_vnd.ts";
-import { parseVoucherCode } from "../../../../../core/trade/credits/voucher_code.ts";
+import { parseVoucherCode } from "../../../../../core/trade/credits/campaign.ts";
 import { listCampaigns } from "../../../../../kv/money/credits/campaigns.ts";
 import { redeemVoucher } from "../../../../../kv/money/credits/vouchers.ts";
 import { listAuditLines } from "../../../../../kv/people/audit/operator_audit.ts";

@@ -2,12 +2,10 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { operatorWorld } from "../../../../support/worlds/operator_world.ts";
 import type { PageVisitor } from "../../../../support/browser/page_visitor.ts";
-import { changeLine } from "../../../../../core/catalog/diff.ts";
-import { editedCatalog } from "../../../../../core/catalog/edit.ts";
+import { changeLine, editedCatalog } from "../../../../../core/catalog/diff.ts";
 import { listAuditLines, operatorProgram } from "../../../../../kv/people/audit/operator_audit.ts";
-import { listVersions, readHead } from "../../../../../kv/services/catalog/versions.ts";
+import { addVersion, listVersions, readHead } from "../../../../../kv/services/catalog/versions.ts";
 import { catalogText } from "../../../../../kv/services/catalog/contents.ts";
-import { addVersion } from "../../../../../kv/services/catalog/versions.ts";
 import {
   applyCatalog,
   catalogState,

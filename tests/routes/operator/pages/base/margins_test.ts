@@ -1,8 +1,8 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
 import { newId } from "../../../../../core/lib/ids/ids.ts";
 import { createAccount } from "../../../../../kv/people/accounts/accounts.ts";
-import { verifyStore } from "../../../../../kv/services/verify/verify.ts";
-import { warnOfPrices } from "../../../../../routes/server/jobs/price_warnings.ts";
+import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
+import { warnOfPrices } from "../../../../../routes/server/jobs/money_in.ts";
 import { defaultCatalog } from "../../../../support/gateways/gateway_in_process.ts";
 import { costedCatalog, makeCostedCalls } from "../../../../support/worlds/costed_calls.ts";
 import { topUp } from "../../../../support/worlds/money_world.ts";
