@@ -58,13 +58,13 @@ export function withinCeiling(
   const left = (ceilingMicroVnd - inputCost) * tokensPerRate;
   const rates = ratesFor(price, usage);
   // With sound or pictures in it, the output is cut as if all of it had its dearest rate.
-  const output = Math.min(usage.output, Number(left / mostOf(rates, usage)));
+  const output = Math.min(usage.output, Number(left / maxOf(rates, usage)));
   const cut = { ...usage, output, reasoning: Math.min(usage.reasoning, output) };
   return hasMediaParts(usage) ? withParts(cut, usage) : cut;
 }
 
 /** Returns the dearest rate of the output that there is. */
-function mostOf(rates: TokenRates, { outputAudio, outputImage }: TokenUsage): bigint {
+function maxOf(rates: TokenRates, { outputAudio, outputImage }: TokenUsage): bigint {
   return dearestOf(
     rates.outputPerMtokMicroVnd,
     outputAudio === undefined ? undefined : rates.outputAudioPerMtokMicroVnd,

@@ -309,7 +309,7 @@ function dearestOutput(rates: TokenRates): bigint {
  * Computes the most that a token of output can cost, in µVND rounded up, by which the reservation of a stream grows;
  * 0 for prices of another unit.
  */
-export function mostPerOutputToken(price: AppliedPrice, inputTokens: number): bigint {
+export function maxPerOutputToken(price: AppliedPrice, inputTokens: number): bigint {
   if (price.unit !== "token") return 0n;
   return roundedUp(dearestOutput(ratesAt(price, inputTokens)));
 }

@@ -226,8 +226,8 @@ export const modelSchema = z.strictObject({
 });
 
 /** VND. A larger debt would be a loan, not slack for calls in flight. */
-const mostDebtVnd = 1_000_000;
-const debt = z.int().min(0).max(mostDebtVnd);
+const maxDebtVnd = 1_000_000;
+const debt = z.int().min(0).max(maxDebtVnd);
 
 const walletSchema = z.strictObject({
   outgrown: z.enum(["length", "error"]).default("length").describe(

@@ -9,7 +9,7 @@ import {
   wholeNumber,
 } from "../lib/environment/environment.ts";
 import { masterKeysProblem } from "../people/api_keys/seal.ts";
-import { leastMemoryMb, mostWorkers } from "./memory_bounds.ts";
+import { leastMemoryMb, maxWorkers } from "./memory_bounds.ts";
 import { localAddress } from "../net/addresses/local_address.ts";
 import { type MailSettings, readMailUrl } from "../people/mail/mail_url.ts";
 import {
@@ -147,7 +147,7 @@ const variablesSchema = z.object({
   GATEWAY_DRAIN_MS: wholeNumber(0, 900_000).default(25_000),
   GATEWAY_MEMORY_MB: wholeNumber(512, 1_048_576).optional(),
   GATEWAY_REFUSED_CALL_DAYS: wholeNumber(0, 365).default(30),
-  GATEWAY_WORKERS: wholeNumber(1, mostWorkers).optional(),
+  GATEWAY_WORKERS: wholeNumber(1, maxWorkers).optional(),
   OTEL_DENO: z.string().default(""),
   MAIL_URL: mail.default({ kind: "log" }),
 });

@@ -13,7 +13,7 @@ const workerMb = 352;
 const ownerMb = 160;
 
 /** Serving threads of one process: far above the cores of the machines at hand. */
-export const mostWorkers = 256;
+export const maxWorkers = 256;
 
 /** MB that a process with some serving threads needs: the thread that has the store open counts like them. */
 export function leastMemoryMb(workers: number): number {
@@ -32,10 +32,8 @@ export function leastMemoryMb(workers: number): number {
  * ```
  */
 export function defaultWorkers(cores: number, memoryMb: number | undefined): number {
-  const fitting = memoryMb === undefined
-    ? mostWorkers
-    : Math.floor((memoryMb - ownerMb) / workerMb);
-  return Math.max(1, Math.min(cores - 1, fitting, mostWorkers));
+  const fitting = memoryMb === undefined ? maxWorkers : Math.floor((memoryMb - ownerMb) / workerMb);
+  return Math.max(1, Math.min(cores - 1, fitting, maxWorkers));
 }
 
 /**

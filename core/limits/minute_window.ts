@@ -10,7 +10,7 @@ const slotMs = 1_000;
 const slots = rateWindowMs / slotMs + 1;
 
 /** The largest amount that a slot holds. */
-const mostInSlot = 2 ** 32 - 1;
+const maxInSlot = 2 ** 32 - 1;
 
 /**
  * Sums amounts by the second of their arrival. An amount counts for at least 60 and less than 61 seconds, so whoever
@@ -42,7 +42,7 @@ export class MinuteWindow {
     this.#advance(nowMs);
     const at = this.#newest % slots;
     const held = this.#slots[at]!;
-    const added = Math.min(amount, mostInSlot - held);
+    const added = Math.min(amount, maxInSlot - held);
     this.#slots[at] = held + added;
     this.#sum += added;
     return this.#newest;

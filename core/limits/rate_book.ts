@@ -125,7 +125,7 @@ class SubjectUse {
 }
 
 /** Subjects that are counted at once, at about 1 KB each. Further ones replace the longest unused. */
-const mostSubjects = 50_000;
+const maxSubjects = 50_000;
 
 /** Milliseconds after which a call may be sent again that waits for another to end: when that is, is not known. */
 const endOfOtherMs = 1_000;
@@ -313,7 +313,7 @@ export class ProcessRateBook implements RateBook {
     const use = known ?? new SubjectUse();
     // Inserted again as the last used.
     this.#uses.delete(id);
-    if (known === undefined && this.#uses.size >= mostSubjects) this.#forget(nowMs);
+    if (known === undefined && this.#uses.size >= maxSubjects) this.#forget(nowMs);
     this.#uses.set(id, use);
     return use;
   }
@@ -322,7 +322,7 @@ export class ProcessRateBook implements RateBook {
   #forget(nowMs: number): void {
     for (const [id, use] of this.#uses) {
       const isIdle = use.isIdle(nowMs);
-      if (isIdle || this.#uses.size >= mostSubjects) this.#uses.delete(id);
+      if (isIdle || this.#uses.size >= maxSubjects) this.#uses.delete(id);
       if (!isIdle) return;
     }
   }

@@ -3,6 +3,7 @@
  * prompt, so the next turn works best on the same route.
  */
 import type { PromptPrefixes } from "../calls/request/prompt_prefixes.ts";
+import { hourMs } from "../lib/time/durations.ts";
 
 interface Entry {
   readonly routeId: string;
@@ -18,7 +19,7 @@ export interface SharedAffinity {
 /** Entries that are remembered, up to three for each prompt: about 6 MB. */
 const maxEntries = 60_000;
 /** Milliseconds for which a prompt is remembered: the longest that a vendor keeps a cache at its ordinary price. */
-const rememberedMs = 60 * 60_000;
+const rememberedMs = hourMs;
 
 /**
  * Routes by API key and prompt. Bounded: the longest unused entry is removed first.

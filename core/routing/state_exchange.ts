@@ -18,7 +18,7 @@ import type { Operation, RouteName, SharedState } from "./contract/router.ts";
 const gatherMs = 100;
 
 /** Limited customers that are gathered before they are told at once. */
-const mostGathered = 200;
+const maxGathered = 200;
 
 /** What a {@linkcode StateExchange} connects. */
 export interface StateExchangeOptions {
@@ -103,7 +103,7 @@ export class StateExchange {
     if (customers === undefined) this.#customers.set(route, customers = new Set());
     if (!customers.has(customer)) this.#customerCount++;
     customers.add(customer);
-    this.#plan(isUrgent || this.#customerCount >= mostGathered);
+    this.#plan(isUrgent || this.#customerCount >= maxGathered);
   }
 
   falseReport(route: Route): void {

@@ -10,6 +10,7 @@
 import * as oauth from "oauth4webapi";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { defined } from "../../core/lib/base/defined.ts";
+import { hourMs } from "../../core/lib/time/durations.ts";
 
 /** Milliseconds of one request to an OpenID provider: a person is waiting. */
 const openIdMs = 10_000;
@@ -53,7 +54,7 @@ export interface OpenIdClient {
 }
 
 /** Time until the provider's metadata is fetched again: its endpoints and keys change rarely. */
-const discoveryMs = 3_600_000;
+const discoveryMs = hourMs;
 
 function isLoopback(url: URL): boolean {
   return ["localhost", "127.0.0.1", "[::1]"].includes(url.hostname);

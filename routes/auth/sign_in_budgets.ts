@@ -17,13 +17,11 @@ import {
 } from "../../kv/people/accounts/rate_limits.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { resetMailMs } from "../../kv/people/accounts/tokens.ts";
+import { hourMs, minuteMs } from "../../core/lib/time/durations.ts";
 
 // The rate limits of sign-in and of mails. Rules by IP address stop one machine; rules by e-mail
 // address stop many machines that attack one account, and floods of mails to one mailbox.
 // `sign_in_budgets.ts` decides which rule counts a request.
-
-const minuteMs = 60_000;
-const hourMs = 60 * minuteMs;
 
 /** Every rate limit of sign-in, mails and account changes. */
 export const rateRules = {

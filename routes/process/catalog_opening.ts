@@ -188,10 +188,10 @@ export function openLiveCatalog(
       log("error", "a version of the catalogue cannot be served here", {
         version,
         served: catalog.version ?? null,
-        problems: problems.slice(0, mostLoggedProblems),
+        problems: problems.slice(0, maxLoggedProblems),
       }),
   });
 }
 
 /** Problems of a version in one line of the log; the operator's page has all. */
-const mostLoggedProblems = 20;
+const maxLoggedProblems = 20;

@@ -7,6 +7,7 @@
  */
 import { atMost } from "../../core/lib/time/sleep.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
+import { hourMs } from "../../core/lib/time/durations.ts";
 
 // Notices at a request that the process was frozen: its timers have not fired, and much may be due.
 
@@ -77,7 +78,7 @@ export interface CronSchedule {
 export const cronSchedules: readonly CronSchedule[] = [
   { name: "work of a minute", schedule: "* * * * *", everyMs: 60_000 },
   { name: "work of ten minutes", schedule: "*/10 * * * *", everyMs: 10 * 60_000 },
-  { name: "work of six hours", schedule: "0 */6 * * *", everyMs: 6 * 3_600_000 },
+  { name: "work of six hours", schedule: "0 */6 * * *", everyMs: 6 * hourMs },
 ];
 
 /** Runs what belongs to a schedule. Never rejects. */

@@ -8,13 +8,12 @@
  */
 import type { ErrorCode } from "../../core/lib/errors/errors.ts";
 import type { Receipt } from "../../core/billing/usage/receipt.ts";
+import { minuteMs } from "../../core/lib/time/durations.ts";
 
 // Bounds how often one message is logged, so that no caller who can provoke a log line can fill the disk with it.
 
 /** Lines of one message in a minute: enough to see what happens, and at most 86,400 a day. */
 const linesPerMinute = 60;
-const minuteMs = 60_000;
-
 /** Decides about one line: `undefined` leaves it out; otherwise the fields are added to it. */
 export type EventBudget = (message: string, atMs: number) => Record<string, unknown> | undefined;
 

@@ -19,6 +19,7 @@ import {
   isSelective,
   mayFitHour,
 } from "./call_filter.ts";
+import { hourMs } from "../../core/lib/time/durations.ts";
 
 /** The hours of a day in which calls may fit. */
 interface HoursOfDay {
@@ -29,8 +30,6 @@ interface HoursOfDay {
 
 /** Milliseconds by which an id may be later than the start of its call, after a clock was set back. */
 const clockSlackMs = 60_000;
-
-const hourMs = 3_600_000;
 
 /** The end of the highest of some hours that lies below a moment, or else the begin of its day. */
 function below(atMs: number, hours: ReadonlySet<number> | "all", slackMs: number): RequestId {

@@ -7,6 +7,7 @@ import {
 import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import { hourSumsDays } from "../../kv/money/receipts/hour_sums.ts";
 import { boundedRange, dayRange, daysBetween, shiftDay } from "./range.ts";
+import { dayMs, hourMs } from "../../core/lib/time/durations.ts";
 
 /** Periods that one click chooses. */
 export const presets = ["1h", "24h", "7d", "30d", "month"] as const;
@@ -30,14 +31,11 @@ export interface Period {
   readonly cut: boolean;
 }
 
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
-
 /** Days with a bar per hour: 168 bars are as many as one can point at. */
-const mostHourDays = 8;
+const maxHourDays = 8;
 
 /** Days with a bar per day, if no other grain is asked for. */
-const mostDayBars = 62;
+const maxDayBars = 62;
 
 function parsePreset(text: string | undefined): Preset | undefined {
   return presets.find((preset) => preset === text);
@@ -51,7 +49,7 @@ function presetDays(preset: Exclude<Preset, "1h" | "24h">, today: string): DayRa
 
 function grainsOf({ fromDay, toDay }: DayRange, today: string): readonly Grain[] {
   const days = daysBetween(fromDay, toDay).length;
-  const hasHours = days <= mostHourDays && fromDay >= shiftDay(today, -hourSumsDays);
+  const hasHours = days <= maxHourDays && fromDay >= shiftDay(today, -hourSumsDays);
   return [
     ...hasHours ? ["hour" as const] : [],
     ...days > 1 ? ["day" as const] : [],
@@ -64,7 +62,7 @@ function grainOf(asked: string | undefined, grains: readonly Grain[], range: Day
   if (found !== undefined) return found;
   const days = daysBetween(range.fromDay, range.toDay).length;
   if (days <= 2 && grains.includes("hour")) return "hour";
-  return days > mostDayBars ? "month" : "day";
+  return days > maxDayBars ? "month" : "day";
 }
 
 /** Reads the period of a query: `period`, or `from` and `to`; without them `usual`. */

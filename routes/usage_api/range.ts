@@ -3,10 +3,9 @@ import { vietnamDayStartMs } from "../../core/lib/time/vietnam_time.ts";
 import type { DayRange } from "../../kv/money/receipts/day_sums.ts";
 import { wrongParameter } from "../http/query.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
+import { dayMs } from "../../core/lib/time/durations.ts";
 
 // Calendar days of the ledger: `YYYY-MM-DD` in Vietnam time.
-
-const dayMs = 86_400_000;
 
 /**
  * Returns the day `count` days later (earlier if negative).

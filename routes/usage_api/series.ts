@@ -10,6 +10,7 @@ import { fitsCell } from "./call_filter.ts";
 import { daysBetween } from "./range.ts";
 import { type Bucket, bucketsOf, type Period } from "./period.ts";
 import { billedTokens } from "./summary.ts";
+import { hourMs } from "../../core/lib/time/durations.ts";
 
 /** What a chart may show. */
 export const metrics = ["cost", "calls", "tokens", "errors", "first", "duration"] as const;
@@ -46,9 +47,7 @@ export interface Series {
 }
 
 /** Parts that have a colour of their own; the rest is one part, `""`. */
-const mostStacks = 7;
-
-const hourMs = 3_600_000;
+const maxStacks = 7;
 
 /** Numbers by part and bar. */
 class Bars {
@@ -83,8 +82,8 @@ class Bars {
   stacks(): Stack[] {
     const sum = (values: readonly number[]) => values.reduce((all, value) => all + value, 0);
     const sorted = [...this.#parts].sort(([, one], [, other]) => sum(other) - sum(one));
-    const shown = sorted.slice(0, mostStacks).map(([name, values]) => ({ name, values }));
-    const rest = sorted.slice(mostStacks);
+    const shown = sorted.slice(0, maxStacks).map(([name, values]) => ({ name, values }));
+    const rest = sorted.slice(maxStacks);
     if (rest.length === 0) return shown;
     const values = this.buckets.map((_, at) => rest.reduce((all, [, one]) => all + one[at]!, 0));
     return [...shown, { name: "", values }];

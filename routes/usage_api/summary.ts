@@ -13,6 +13,7 @@ import { vietnamDay, vietnamDayStartMs } from "../../core/lib/time/vietnam_time.
 import { readRefusedHours } from "../../kv/services/calls/refused_hours.ts";
 import { addHour, emptyHour, type HourSum, readHours } from "../../kv/money/receipts/hour_sums.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
+import { hourMs } from "../../core/lib/time/durations.ts";
 
 // Sums up how calls fared in some hours: how many failed, how long they took, and which models were called.
 
@@ -29,8 +30,6 @@ export interface Health {
 
 /** Rows that one reading sums: a second or two. */
 const maxRows = 60_000;
-
-const hourMs = 3_600_000;
 
 function sumFor<Name>(sums: Map<Name, HourSum>, name: Name): HourSum {
   const known = sums.get(name) ?? emptyHour();

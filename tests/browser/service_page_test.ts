@@ -15,7 +15,7 @@ const looks: readonly Look[] = [
 const folder = new URL("../../screenshots/", import.meta.url);
 
 /** Height in pixels of a list of 57 models, one line each, on the narrowest screen. */
-const mostHeight = 6_000;
+const maxHeight = 6_000;
 
 for (const look of looks) {
   await browserTest(
@@ -30,7 +30,7 @@ for (const look of looks) {
       };
       await page.goto(`${site.address}/operator/service`);
       const height = await page.evaluate<number>("document.documentElement.scrollHeight");
-      assert(height < mostHeight, `${height} px`);
+      assert(height < maxHeight, `${height} px`);
       assertEquals(await page.locator("details[open].route-group").count(), 1);
       await picture("service");
 

@@ -139,7 +139,7 @@ Deno.test(
 );
 
 /** Lives of the test below: in one of them the kill comes before the import is over, however busy the machine is. */
-const mostImports = 5;
+const maxImports = 5;
 
 /** Kills the gateway while it imports a statement, and imports it again; `false` if the kill came too late. */
 const importedAmid = () =>
@@ -175,7 +175,7 @@ Deno.test(
   processes,
   async () => {
     for (let imports = 1; !await importedAmid(); imports++) {
-      assert(imports < mostImports, "no kill was in the middle");
+      assert(imports < maxImports, "no kill was in the middle");
     }
   },
 );

@@ -15,9 +15,9 @@ const promptBytes = 400_000;
 /** A call that has just ended may be retained a moment longer. What a stream retains shows in every round. */
 const rounds = 3;
 /** Objects and buffers of one open stream, with a margin: 27 to 29 KB were measured … */
-const mostBytesPerStream = 60_000;
+const maxBytesPerStream = 60_000;
 /** … and 103 to 107 KB with `fetch`, whose bodies use buffers of the runtime. */
-const mostBytesByFetch = 150_000;
+const maxBytesByFetch = 150_000;
 
 const chat = 'data: {"id":"c","object":"chat.completion.chunk","created":1,"model":"m",' +
   '"choices":[{"index":0,"delta":{"role":"assistant","content":"Hi"},"finish_reason":null}]}\n\n';
@@ -89,7 +89,7 @@ interface Kind {
   readonly name: string;
   readonly path: string;
   readonly body: (prompt: string) => BodyInit;
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
   /** Its calls go on without their client: those of a round before count in both measurements. */
   readonly outlivesClient?: true;
 }
@@ -120,7 +120,7 @@ const kinds: readonly Kind[] = [
     name: "by fetch",
     path: "/v1/chat/completions",
     body: inMessages("chat-f"),
-    mostBytes: mostBytesByFetch,
+    maxBytes: maxBytesByFetch,
   },
   // The last one, since its calls run on when their clients have left.
   { name: "a picture to edit", path: "/v1/images/edits", body: edit, outlivesClient: true },
@@ -172,11 +172,11 @@ Deno.test("an open stream keeps nothing of its request alive, however large that
 
     for (const kind of kinds) {
       await test.step(kind.name, async () => {
-        const { mostBytes = mostBytesPerStream } = kind;
+        const { maxBytes = maxBytesPerStream } = kind;
         // Objects that are created once, mainly code, must not count.
         for (const leave of await beginAll(kind)) leave();
         let perStream = Infinity;
-        for (let round = 0; round < rounds && perStream > mostBytes; round++) {
+        for (let round = 0; round < rounds && perStream > maxBytes; round++) {
           if (!kind.outlivesClient) {
             await until(async () => await callsInFlight() === 0, "those have ended");
           }
@@ -185,7 +185,7 @@ Deno.test("an open stream keeps nothing of its request alive, however large that
           perStream = (await heap.liveBytes() - before) / streamsOfEach;
           for (const leave of leaves) leave();
         }
-        assert(perStream < mostBytes, `${Math.round(perStream)} bytes of each stream`);
+        assert(perStream < maxBytes, `${Math.round(perStream)} bytes of each stream`);
       });
     }
   } finally {

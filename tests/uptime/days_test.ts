@@ -12,8 +12,8 @@ import { serve } from "../../routes/server/serve.ts";
 import { runCommand } from "../support/gateways/admin_command.ts";
 import { testConfig } from "../support/gateways/gateway_in_process.ts";
 import { SkippableTime } from "../support/skippable_time.ts";
+import { hourMs } from "../../core/lib/time/durations.ts";
 
-const hourMs = 3_600_000;
 /** Less than the pause between two heartbeats of an instance, which must never count as dead. */
 const stepMs = 14_000;
 /** Real time for steps that take well under a second, with a margin for a busy machine. */

@@ -75,11 +75,11 @@ export function base64PdfTokens(base64: string): number {
     pages = Math.max(pages, Number(count));
   }
   if (pages === 0) pages = Math.ceil(bytes / usualPdfPageBytes);
-  return Math.min(pages, mostPdfPages) * tokensOfUnseenPage;
+  return Math.min(pages, maxPdfPages) * tokensOfUnseenPage;
 }
 
 /** More is refused by every vendor. */
-const mostPdfPages = 1000;
+const maxPdfPages = 1000;
 const usualPdfPageBytes = 64 * 1024;
 
 function decodePrefix(base64: string, maxBytes: number): Uint8Array {

@@ -93,7 +93,7 @@ export function believableUsage(
   const trustsOutput = reportedOutputIsPossible(told, evidence) &&
     told.output * maxBytesPerToken >= evidence.outputBytes &&
     !(evidence.produced && told.output === 0) &&
-    !(evidence.early && (told.output < own.output || told.output > mostWanted(bounds)));
+    !(evidence.early && (told.output < own.output || told.output > maxWanted(bounds)));
   const output = trustsOutput ? told.output : own.output;
   const { input, cacheRead, cacheWrite, cacheWriteHour } = trustsInput ? told : own;
   const { inputAudio, inputImage } = trustsInput ? told : own;
@@ -117,7 +117,7 @@ export function believableUsage(
  * Returns the bound of output. A whole answer may exceed the caller's bound, as its provider
  * counts; one that ended early costs no more than the bound.
  */
-function mostWanted({ wantedOutput, possibleOutput }: TokenBounds): number {
+function maxWanted({ wantedOutput, possibleOutput }: TokenBounds): number {
   return wantedOutput ?? possibleOutput;
 }
 
@@ -135,8 +135,8 @@ function counted(evidence: UsageEvidence): TokenUsage {
   const input = Math.min(knownTokens + Math.ceil(further * inputScale), bounds.input);
   const cacheRead = Math.min(cachedTokens, input);
   const estimatedOutput = Math.ceil(estimateOutputTokens(outputBytes) * outputScale);
-  const mostOutput = Math.min(mostWanted(bounds), bounds.possibleOutput);
-  const output = Math.max(Math.min(estimatedOutput, mostOutput), produced ? 1 : 0);
+  const maxOutput = Math.min(maxWanted(bounds), bounds.possibleOutput);
+  const output = Math.max(Math.min(estimatedOutput, maxOutput), produced ? 1 : 0);
   return {
     ...noTokens,
     input: input - cacheRead,

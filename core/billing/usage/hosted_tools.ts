@@ -103,7 +103,7 @@ export function reservedTools(
 }
 
 /** Computes what the tools of a call can cost at most. */
-export function mostToolFees(tools: readonly ReservedTool[]): bigint {
+export function maxToolFees(tools: readonly ReservedTool[]): bigint {
   let sum = 0n;
   for (const { perUseMicroVnd, mostUses } of tools) sum += perUseMicroVnd * BigInt(mostUses);
   return sum;

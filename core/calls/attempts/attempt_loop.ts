@@ -51,7 +51,7 @@ export interface Hedge {
 const attemptsAtOnce = 2;
 
 /** Silent attempts that one call gives up: the model may have been reasoning, which the operator pays for. */
-const mostGivenUp = 2;
+const maxGivenUp = 2;
 
 /** The route that answered and all attempts, or the error for the client. */
 export type AttemptLoopResult<Begun extends BegunAttempt, Result> =
@@ -199,7 +199,7 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
       return;
     }
     const silent = this.#running.find((routeAttempt) => routeAttempt.isSilent);
-    if (silent === undefined || this.#givenUp >= mostGivenUp) return;
+    if (silent === undefined || this.#givenUp >= maxGivenUp) return;
     this.#givenUp++;
     remove(this.#running, silent);
     this.#leaving.push(silent);

@@ -10,14 +10,10 @@ import type { Model } from "../../catalog/catalog.ts";
 import { reservedPrice } from "../../billing/service_tiers.ts";
 import { askedTier, askedTools } from "../../wire/billable_features/asked_tier.ts";
 import type { BillableFeature } from "../../wire/contract/features.ts";
-import {
-  mostToolFees,
-  type ReservedTool,
-  reservedTools,
-} from "../../billing/usage/hosted_tools.ts";
+import { maxToolFees, type ReservedTool, reservedTools } from "../../billing/usage/hosted_tools.ts";
 import {
   hasCachePrice,
-  mostPerOutputToken,
+  maxPerOutputToken,
   toolPricesOf,
   worstCaseCost,
 } from "../../billing/price.ts";
@@ -92,7 +88,7 @@ export function chatBounds(
   const tools = hostedTools.length === 0 || prices === undefined
     ? []
     : reservedTools(prices, askedTools(request.style, outline), request.choices);
-  const toolFeesMicroVnd = mostToolFees(tools);
+  const toolFeesMicroVnd = maxToolFees(tools);
   const tier = askedTier(request.style, outline);
   const reserved = reservedPrice(price, tier);
   const input = inputBound({
@@ -236,7 +232,7 @@ function costOf(bounds: QuotedBounds, tokens: number): bigint {
 export function paidOutputTokens(bounds: QuotedBounds, amountMicroVnd: bigint): number {
   if (amountMicroVnd >= bounds.costMicroVnd) return bounds.outputTokens;
   const forOutput = amountMicroVnd - costOf(bounds, 0);
-  const tokenMicroVnd = mostPerOutputToken(bounds.reservedPrice, bounds.input.tokens);
+  const tokenMicroVnd = maxPerOutputToken(bounds.reservedPrice, bounds.input.tokens);
   if (forOutput <= 0n || tokenMicroVnd === 0n) return 0;
   return Math.min(Number(forOutput / tokenMicroVnd), bounds.outputTokens);
 }

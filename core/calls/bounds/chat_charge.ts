@@ -19,7 +19,7 @@ import {
 import type { AppliedPrice, Outcome } from "../../billing/usage/receipt.ts";
 import type { ChatBounds } from "./chat_bounds.ts";
 import type { ChatRequest } from "../request/chat_request.ts";
-import { mostBytesWithReasoning, mostOutputBytes } from "./output_limit.ts";
+import { maxBytesWithReasoning, maxOutputBytes } from "./output_limit.ts";
 import type { ProviderUse } from "../../billing/provider_cost.ts";
 
 /** What is known of a chat call before it runs. */
@@ -129,8 +129,8 @@ export function chargeForEndedChat(
     proven: {
       inputTokens: input.isText && !runsTools ? input.believableTokens * falsePrompts : undefined,
       outputTokens: Math.max(bounds.possibleOutput, model.contextWindow * falseContexts),
-      outputBytes: runsTools ? Infinity : mostBytesWithReasoning(wantedOutputTokens, model),
-      answerBytes: runsTools ? Infinity : mostOutputBytes(wantedOutputTokens),
+      outputBytes: runsTools ? Infinity : maxBytesWithReasoning(wantedOutputTokens, model),
+      answerBytes: runsTools ? Infinity : maxOutputBytes(wantedOutputTokens),
     },
     correction: correction ??
       (outcome === "broken" && hasCachePrice(price) ? allCached : undefined),

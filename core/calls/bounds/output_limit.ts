@@ -41,27 +41,27 @@ export function wantedOutputTokens(request: ChatRequest, model: Model): number {
  *
  * @example
  * ```ts
- * import { mostOutputBytes } from "./output_limit.ts";
- * if (mostOutputBytes(100) !== 20_992) throw new Error(String(mostOutputBytes(100)));
+ * import { maxOutputBytes } from "./output_limit.ts";
+ * if (maxOutputBytes(100) !== 20_992) throw new Error(String(maxOutputBytes(100)));
  * ```
  */
-export function mostOutputBytes(tokens: number): number {
+export function maxOutputBytes(tokens: number): number {
   return (tokens + reportedOutputExtra) * maxBytesPerToken;
 }
 
 /** Computes the most bytes of a whole answer with so many tokens; a longer one fails. */
-export function mostAnswerBytes(tokens: number): number {
+export function maxBytesOfAnswer(tokens: number): number {
   return Math.min(maxAnswerBytes, answerBytesBeside + tokens * answerBytesPerToken);
 }
 
 /** Computes the most bytes of a stream with so many tokens, whatever the bytes contain. */
-export function mostStreamBytes(tokens: number): number {
+export function maxStreamBytes(tokens: number): number {
   return streamBytesBeside + tokens * streamBytesPerToken;
 }
 
 /** Computes the most bytes of output including reasoning, which at some vendors only the model's maximum bounds. */
-export function mostBytesWithReasoning(tokens: number, model: Model): number {
-  return mostOutputBytes(tokens + model.maxOutputTokens * reportedModelOutputs);
+export function maxBytesWithReasoning(tokens: number, model: Model): number {
+  return maxOutputBytes(tokens + model.maxOutputTokens * reportedModelOutputs);
 }
 
 /** The most bytes of output that a stream may have. */

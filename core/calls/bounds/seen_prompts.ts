@@ -9,6 +9,7 @@ import {
   estimateOutputTokens,
 } from "../../billing/tokens/rough_estimate.ts";
 import type { PromptPrefixes } from "../request/prompt_prefixes.ts";
+import { hourMs } from "../../lib/time/durations.ts";
 
 /** A completed call with a plausible report. */
 export interface ReportedCall {
@@ -30,9 +31,9 @@ interface Entry extends EstimateCorrection {
 }
 
 /** Entries that are remembered, two for each prompt: about 4 MB. */
-const mostEntries = 40_000;
+const maxEntries = 40_000;
 /** Milliseconds for which a prompt is remembered: the longest that a vendor keeps a cache at its ordinary price. */
-const rememberedMs = 60 * 60_000;
+const rememberedMs = hourMs;
 /**
  * Lowest factor by which a report corrects our count. Text has at most about eight bytes per token on average, twice
  * what we count with. A lower factor comes from runs of one character, and would be wrong for other text behind the
@@ -126,7 +127,7 @@ export class SeenPrompts {
   #enter(id: string, entry: Entry): void {
     this.#entries.delete(id);
     this.#entries.set(id, entry);
-    if (this.#entries.size <= mostEntries) return;
+    if (this.#entries.size <= maxEntries) return;
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined) this.#entries.delete(oldest);
   }

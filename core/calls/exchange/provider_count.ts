@@ -125,7 +125,7 @@ export function providerCountRequest(
 }
 
 /** A bound on output that leaves room for any budget of thinking; it is not sent. */
-const mostOutputTokens = 128_000;
+const maxCountedOutputTokens = 128_000;
 
 function converted(
   from: CountingStyle,
@@ -134,11 +134,11 @@ function converted(
   { capabilities, upstreamModel }: Route,
 ): JsonObject | undefined {
   // Requests that only count have no bound on output, which calls of the style must have.
-  const body = from === "messages" ? { max_tokens: mostOutputTokens, ...value } : value;
+  const body = from === "messages" ? { max_tokens: maxCountedOutputTokens, ...value } : value;
   const conversion = convertRequest(from, to, body, {
     capabilities,
     upstreamModel,
-    maxOutputTokens: mostOutputTokens,
+    maxOutputTokens: maxCountedOutputTokens,
   });
   if (!conversion.ok) return undefined;
   const { generationConfig: _bound, ...prompt } = conversion.request.body;

@@ -125,7 +125,7 @@ export interface MeteredStreamInput {
   /** Each may end the stream early; the first that does wins. */
   readonly bounds?: readonly StreamBound[];
   /** Bytes of the provider after which the stream is given up, whatever they contain. */
-  readonly mostBytes?: number;
+  readonly maxBytes?: number;
   /** Resolves when the server has had the chance to send what was released before. */
   readonly bytesLeave: () => Promise<void>;
   /** Receives exceptions that are defects; the call is settled all the same. */
@@ -168,7 +168,7 @@ export class MeteredSource implements ByteSource, PieceReceiver {
     this.#input = input;
     this.#provider = new ProviderStream(input.started, {
       idleMs: input.idleMs,
-      mostBytes: input.mostBytes,
+      maxBytes: input.maxBytes,
       deadlines: input.deadlines,
     });
     this.#bounds = new StreamBounds(input.bounds);

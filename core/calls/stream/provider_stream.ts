@@ -23,7 +23,7 @@ export interface ProviderStreamOptions {
   /** Longest silence of the provider while a read is pending. */
   readonly idleMs: number;
   /** Bytes after which the stream is given up, whatever they contain. Default: no bound. */
-  readonly mostBytes: number | undefined;
+  readonly maxBytes: number | undefined;
   readonly deadlines: Deadlines;
 }
 
@@ -35,7 +35,7 @@ export class ProviderStream implements PieceReceiver {
   readonly #deadlines: Deadlines;
   readonly #idle: Deadline;
   readonly #idleMs: number;
-  readonly #mostBytes: number;
+  readonly #maxBytes: number;
   #readBytes = 0;
   /** What arrived and was not given to the pipe yet. Valid until the next read. */
   #unread: Uint8Array | undefined;
@@ -44,14 +44,14 @@ export class ProviderStream implements PieceReceiver {
   #receiver: PieceReceiver | undefined;
   #stalled = false;
 
-  constructor(started: StartedStream, { idleMs, mostBytes, deadlines }: ProviderStreamOptions) {
+  constructor(started: StartedStream, { idleMs, maxBytes, deadlines }: ProviderStreamOptions) {
     this.#started = started;
     this.pipe = started.pipe;
     this.reading = started.pipe.reading;
     this.#unread = started.unread;
     this.#deadlines = deadlines;
     this.#idleMs = idleMs;
-    this.#mostBytes = mostBytes ?? Infinity;
+    this.#maxBytes = maxBytes ?? Infinity;
     this.#idle = deadlines.create(() => {
       if (this.#pendingRead === undefined && this.#receiver === undefined) return;
       this.#stalled = true;
@@ -130,33 +130,33 @@ export class ProviderStream implements PieceReceiver {
     this.#pendingRead = undefined;
     if (chunk === null) return;
     this.#readBytes += chunk.length;
-    if (this.#readBytes > this.#mostBytes) throw tooLong();
+    if (this.#readBytes > this.#maxBytes) throw tooLong();
     this.#unread = chunk;
   }
 
   /**
-   * Gives at most `mostBytes` of what arrived to the pipe; returns what the client gets for them.
+   * Gives at most `maxBytes` of what arrived to the pipe; returns what the client gets for them.
    *
    * @throws {GatewayError} when the bytes are no stream of the style
    */
-  convert(mostBytes: number): Uint8Array {
-    return this.pipe.push(this.#take(mostBytes));
+  convert(maxBytes: number): Uint8Array {
+    return this.pipe.push(this.#take(maxBytes));
   }
 
   /** Like {@linkcode convert}, but the result is valid only until something else is done with this or another pipe. */
-  convertLent(mostBytes: number): Uint8Array {
-    const bytes = this.#take(mostBytes);
+  convertLent(maxBytes: number): Uint8Array {
+    const bytes = this.#take(maxBytes);
     return this.pipe.pushLent?.(bytes) ?? this.pipe.push(bytes);
   }
 
-  #take(mostBytes: number): Uint8Array {
+  #take(maxBytes: number): Uint8Array {
     const chunk = this.#unread ?? nothing;
-    if (chunk.length <= mostBytes) {
+    if (chunk.length <= maxBytes) {
       this.#unread = undefined;
       return chunk;
     }
-    this.#unread = chunk.subarray(mostBytes);
-    return chunk.subarray(0, mostBytes);
+    this.#unread = chunk.subarray(maxBytes);
+    return chunk.subarray(0, maxBytes);
   }
 
   /** Stops the idle timeout: the provider is not being waited for. */

@@ -207,9 +207,9 @@ export const currenciesSchema = z.record(
 // The shape of rate limits in `gateway.json`.
 
 /** A limit above any provider's, small enough to be counted in a slot. */
-const mostRateLimit = 1_000_000_000;
+const maxRateLimit = 1_000_000_000;
 
-const limit = z.int().min(1).max(mostRateLimit).optional();
+const limit = z.int().min(1).max(maxRateLimit).optional();
 
 const rateLimits = z.strictObject({
   requestsPerMinute: limit.describe("Calls in any 60 seconds."),

@@ -89,7 +89,7 @@ export function utf16Length(bytes: Uint8Array, from: number, to: number): number
     const following = followingBytes(lead);
     if (following === 0 || at + following >= to) return -1;
     const second = bytes[at + 1]!;
-    if (second < leastSecond(lead) || second > mostSecond(lead)) return -1;
+    if (second < leastSecond(lead) || second > maxSecond(lead)) return -1;
     for (let index = 2; index <= following; index++) {
       if ((bytes[at + index]! & 0xc0) !== 0x80) return -1;
     }
@@ -110,7 +110,7 @@ function leastSecond(lead: number): number {
   return lead === 0xe0 ? 0xa0 : lead === 0xf0 ? 0x90 : 0x80;
 }
 
-function mostSecond(lead: number): number {
+function maxSecond(lead: number): number {
   return lead === 0xed ? 0x9f : lead === 0xf4 ? 0x8f : 0xbf;
 }
 

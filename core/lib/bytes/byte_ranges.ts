@@ -13,7 +13,7 @@ export const maxPooledCopyBytes = 2 * 1024;
 const lentBytes = 64 * 1024;
 
 /** Most UTF-8 bytes of a UTF-16 unit. */
-const mostBytesPerUnit = 3;
+const maxBytesPerUnit = 3;
 
 const encoder = new TextEncoder();
 const lent = new Uint8Array(lentBytes);
@@ -61,7 +61,7 @@ function lentRoom(length: number): Uint8Array {
 
 /** Encodes a text as UTF-8 into lent memory; see {@linkcode lentRoom}. */
 export function encodedLent(text: string): Uint8Array {
-  if (text.length * mostBytesPerUnit > lentBytes) return encoder.encode(text);
+  if (text.length * maxBytesPerUnit > lentBytes) return encoder.encode(text);
   return lent.subarray(0, encoder.encodeInto(text, lent).written);
 }
 
@@ -69,9 +69,9 @@ export function encodedLent(text: string): Uint8Array {
  * Encodes a text as UTF-8; small ones share buffers like the copies of {@linkcode copyOf}.
  */
 export function encoded(text: string): Uint8Array {
-  const mostBytes = text.length * mostBytesPerUnit;
-  if (mostBytes > maxPooledCopyBytes) return encoder.encode(text);
-  const place = room(mostBytes);
+  const maxBytes = text.length * maxBytesPerUnit;
+  if (maxBytes > maxPooledCopyBytes) return encoder.encode(text);
+  const place = room(maxBytes);
   const { written } = encoder.encodeInto(text, place);
   used += written;
   return place.subarray(0, written);

@@ -1,9 +1,10 @@
 /**
  * Vietnam's local time, UTC+7 all year, by which customers, banks and the tax office count days.
  */
+import { dayMs, hourMs } from "./durations.ts";
 
-export const vietnamOffsetMs = 7 * 3_600_000;
-const dayMs = 86_400_000;
+/** How far the clocks of Vietnam are ahead of UTC. */
+export const vietnamOffsetMs = 7 * hourMs;
 let lastDayNumber = -1;
 let lastDay = "";
 

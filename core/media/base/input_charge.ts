@@ -30,13 +30,13 @@ export interface InputCharge {
 }
 
 /** Computes the most tokens that a provider can count: a token of text has at least one byte. */
-function mostInputTokens({ inputs, textBytes, tokens }: CountedInput): number {
+function maxInputTokens({ inputs, textBytes, tokens }: CountedInput): number {
   return textBytes + tokens + inputs * addedTokens;
 }
 
 /** Computes the most that the input can cost. */
-export function mostInputCost(price: AppliedPrice, input: CountedInput): bigint {
-  return worstCaseCost(price, { inputTokens: mostInputTokens(input), outputTokens: 0 });
+export function maxInputCost(price: AppliedPrice, input: CountedInput): bigint {
+  return worstCaseCost(price, { inputTokens: maxInputTokens(input), outputTokens: 0 });
 }
 
 const ofInput = (input: number): TokenUsage => ({ ...noTokens, input });
@@ -60,7 +60,7 @@ export function chargeForInput(
   input: CountedInput,
   reported: number | undefined,
 ): InputCharge {
-  const isPossible = reported !== undefined && reported > 0 && reported <= mostInputTokens(input);
+  const isPossible = reported !== undefined && reported > 0 && reported <= maxInputTokens(input);
   const counted = isPossible
     ? reported
     : Math.max(1, estimateOutputTokens(input.textBytes) + input.tokens);

@@ -16,7 +16,7 @@ import {
   chargeForInput,
   type CountedInput,
   type InputCharge,
-  mostInputCost,
+  maxInputCost,
 } from "../base/input_charge.ts";
 import { type JsonAnswer, type JsonRequest, jsonWork, type ListAnswer } from "../base/json_call.ts";
 import { costOfUnits } from "../../billing/price.ts";
@@ -44,7 +44,7 @@ export interface RerankRequest extends JsonRequest {
   /** Searches by the number of documents. */
   readonly searches: number;
   /** The most searches that a vendor can count. */
-  readonly mostSearches: number;
+  readonly maxSearches: number;
 }
 
 function refuse(field: string, why: string): never {
@@ -118,7 +118,7 @@ export function readRerankRequest(bytes: Uint8Array): RerankRequest {
     documents: count,
     input: { inputs: count, textBytes: textBytes(query) * count + documentBytes, tokens: 0 },
     searches: searchesOf(count),
-    mostSearches: searchesOf(chunks),
+    maxSearches: searchesOf(chunks),
   };
 }
 
@@ -152,10 +152,10 @@ function reportedTokens({ usage, meta }: ListAnswer): number | undefined {
 }
 
 /** Computes the most that a call can cost. */
-export function mostRerankCost(price: AppliedPrice, request: RerankRequest): bigint {
+export function maxRerankCost(price: AppliedPrice, request: RerankRequest): bigint {
   return price.unit === "search"
-    ? costOfUnits(price, request.mostSearches)
-    : mostInputCost(price, request.input);
+    ? costOfUnits(price, request.maxSearches)
+    : maxInputCost(price, request.input);
 }
 
 /**
@@ -169,7 +169,7 @@ export function chargeForRerank(
 ): InputCharge {
   if (price.unit !== "search") return chargeForInput(price, request.input, reportedTokens(answer));
   const said = readCount(membersOf(membersOf(answer.meta)["billed_units"])["search_units"]);
-  const isPossible = said !== undefined && said > 0 && said <= request.mostSearches;
+  const isPossible = said !== undefined && said > 0 && said <= request.maxSearches;
   const units = isPossible ? said : request.searches;
   const priceMicroVnd = costOfUnits(price, units);
   const claimMicroVnd = said !== undefined && said > units ? costOfUnits(price, said - units) : 0n;

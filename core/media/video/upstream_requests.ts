@@ -17,6 +17,7 @@ import { readPointer, videoSubmitBody } from "./submit_body.ts";
 import { publicMessage } from "../../wire/errors/error_fields.ts";
 import { idText, type Json } from "../../lib/json/json.ts";
 import type { VideoError, VideoSighting, VideoState } from "./task.ts";
+import { dayMs } from "../../lib/time/durations.ts";
 
 // Reads providers' answers to submissions and polls. Every value is checked against a bound.
 
@@ -36,7 +37,7 @@ function readUpstreamId(adapter: VideoAdapter, answer: Json): string | undefined
  * A provider may announce the end of a file at most this far ahead; anything later is a mistake of
  * units.
  */
-const expiryBoundMs = 400 * 24 * 3_600_000;
+const expiryBoundMs = 400 * dayMs;
 
 function readTimeMs(value: Json | undefined, nowMs: number): number | undefined {
   let ms: number;

@@ -155,7 +155,7 @@ class Walk {
 }
 
 /** Most different hosts of one call: each may need a DNS lookup. */
-const mostHosts = 32;
+const maxHosts = 32;
 
 /**
  * Refuses host names that do not lead to public addresses only. All causes have the same message: a client must not
@@ -169,8 +169,8 @@ export async function refuseInternalNames(
 ): Promise<void> {
   const byHost = new Map(urls.map((one) => [one.url.hostname, one]));
   const distinct = [...byHost.values()];
-  const beyond = distinct[mostHosts];
-  if (beyond !== undefined) throw refusedUrl(beyond.path, `more than ${mostHosts} hosts are named`);
+  const beyond = distinct[maxHosts];
+  if (beyond !== undefined) throw refusedUrl(beyond.path, `more than ${maxHosts} hosts are named`);
   const verdicts = await Promise.all(distinct.map(({ url }) => isPublic(url.hostname)));
   const inside = distinct[verdicts.indexOf(false)];
   if (inside !== undefined) throw refusedUrl(inside.path, "must point to a public address");

@@ -16,7 +16,7 @@ const resolveMs = 3_000;
 /** How long a result is reused: agents send the same picture with every turn. */
 const verdictMs = 60_000;
 /** Results that are kept: about 100 KB. */
-const mostVerdicts = 1_000;
+const maxVerdicts = 1_000;
 
 interface Verdict {
   readonly isPublic: Promise<boolean>;
@@ -49,7 +49,7 @@ export class PublicNames {
     const verdict = { isPublic: this.#lookUp(host), untilMs: nowMs + verdictMs };
     this.#verdicts.set(host, verdict);
     const oldest = this.#verdicts.keys().next();
-    if (this.#verdicts.size > mostVerdicts && !oldest.done) this.#verdicts.delete(oldest.value);
+    if (this.#verdicts.size > maxVerdicts && !oldest.done) this.#verdicts.delete(oldest.value);
     return verdict.isPublic;
   }
 

@@ -105,7 +105,7 @@ export type PasswordProblem = "too_short" | "too_long" | "too_common" | "too_sim
 
 const fewestChars = 10;
 /** Long enough for any passphrase; keeps the bytes to be hashed bounded. */
-const mostChars = 128;
+const maxChars = 128;
 const fewestDifferentChars = 5;
 
 /**
@@ -134,7 +134,7 @@ export function passwordProblem(password: string, email: string): PasswordProble
   const text = normalisePassword(password);
   const length = [...text].length;
   if (length < fewestChars) return "too_short";
-  if (length > mostChars) return "too_long";
+  if (length > maxChars) return "too_long";
   const folded = text.toLowerCase();
   if (commonPasswords.has(folded)) return "too_common";
   if (new Set(folded).size < fewestDifferentChars || isRun(folded)) return "too_simple";

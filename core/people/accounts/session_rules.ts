@@ -8,11 +8,12 @@
  * - Never: reads or writes the store; `kv/people/accounts/` does.
  */
 import type { AccountId } from "../../lib/ids/ids.ts";
+import { dayMs } from "../../lib/time/durations.ts";
 
 /** A session without a click for this long ends. */
-const sessionIdleMs = 7 * 24 * 3_600_000;
+const sessionIdleMs = 7 * dayMs;
 /** A session of this age ends, whether it is used or not. */
-export const sessionAbsoluteMs = 30 * 24 * 3_600_000;
+export const sessionAbsoluteMs = 30 * dayMs;
 /**
  * The time of the last click is written at most this often, so that a page view is a read and not a
  * write.

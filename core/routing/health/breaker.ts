@@ -185,7 +185,7 @@ export const breakerConsecutiveFailures = 3;
 export const breakerPauseMs = 1_000;
 
 /** Times that a pause doubles; the longest pause is reached before. */
-const mostDoublings = 16;
+const maxDoublings = 16;
 /** Reports give the length of an attempt in whole milliseconds, so its start is known this well. */
 const startToleranceMs = 1;
 /** A failure that lies so long before now, with no probe since, says nothing about the route. */
@@ -334,7 +334,7 @@ export class Breaker {
   distrust(reason: string, nowMs: number, random: number): BreakerState | undefined {
     const before = this.#state;
     this.#reason = reason;
-    this.#openings = Math.max(this.#openings, mostDoublings);
+    this.#openings = Math.max(this.#openings, maxDoublings);
     this.#open(nowMs, undefined, random);
     this.#distrustedUntilMs = this.#nextProbeMs;
     return this.#state === before ? undefined : this.#state;
@@ -409,7 +409,7 @@ export class Breaker {
       this.#pauseWasAsked ||= askedMs !== undefined;
       return;
     }
-    const grown = breakerPauseMs * 2 ** Math.min(this.#openings, mostDoublings);
+    const grown = breakerPauseMs * 2 ** Math.min(this.#openings, maxDoublings);
     const ownMs = Math.min(grown, breakerPauseMaxMs) * (0.8 + 0.4 * random);
     // Providers often ask for more than their limit lasts; a probe finds out earlier.
     const pauseMs = Math.min(askedMs ?? Infinity, ownMs);

@@ -1,11 +1,12 @@
 /** The keys of one provider, used in turn; a key that is refused or limited rests while the others are used. */
 import { breakerPauseMaxMs, rateLimitRestMs } from "./limits.ts";
+import { hourMs } from "../../lib/time/durations.ts";
 
 /** Milliseconds for which a refused provider key is not used; each refusal doubles it. */
 export const credentialRestMs = 60_000;
 
 /** Milliseconds of the longest such pause: a revoked key comes back only when the operator acts. */
-export const credentialRestMaxMs = 3_600_000;
+export const credentialRestMaxMs = hourMs;
 
 interface Credential {
   readonly secret: string;

@@ -3,7 +3,7 @@
 /**
  * False reports within the window after which the route rests: a single one may be an accident of a starting server.
  */
-const mostFalseReports = 3;
+const maxFalseReports = 3;
 const windowMs = 10 * 60_000;
 
 /**
@@ -23,8 +23,8 @@ export class FalseReports {
   /** Notes one; `true` if there were too many within the window. */
   note(nowMs: number): boolean {
     this.#timesMs.push(nowMs);
-    if (this.#timesMs.length > mostFalseReports) this.#timesMs.shift();
+    if (this.#timesMs.length > maxFalseReports) this.#timesMs.shift();
     const [oldestMs = nowMs] = this.#timesMs;
-    return this.#timesMs.length === mostFalseReports && nowMs - oldestMs <= windowMs;
+    return this.#timesMs.length === maxFalseReports && nowMs - oldestMs <= windowMs;
   }
 }

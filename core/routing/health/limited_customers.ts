@@ -75,7 +75,7 @@ class Pace {
 const halfWindowMs = 2_500;
 
 /** Customers that are counted at once; those that come beyond are not heavy. */
-const mostCustomers = 1_000;
+const maxCustomers = 1_000;
 
 /** Served calls in the window from which a customer is heavy: about one a second. */
 const heavyCalls = 5;
@@ -150,7 +150,7 @@ export class RecentLoad {
 /** Adds calls of a customer to a bounded count. */
 function addTo(counts: Map<string, number>, customer: string, calls: number): void {
   const former = counts.get(customer);
-  if (former === undefined && counts.size >= mostCustomers) return;
+  if (former === undefined && counts.size >= maxCustomers) return;
   counts.set(customer, (former ?? 0) + calls);
 }
 
@@ -300,7 +300,7 @@ export class LimitedCustomers {
   #remember(customer: string, limited: Limited): void {
     this.#customers.delete(customer);
     this.#customers.set(customer, limited);
-    if (this.#customers.size <= mostCustomers) return;
+    if (this.#customers.size <= maxCustomers) return;
     const [oldest] = this.#customers.keys();
     if (oldest !== undefined) this.#customers.delete(oldest);
   }
@@ -329,7 +329,7 @@ export class LimitedCustomers {
     const pace = this.#paces.get(customer);
     if (pace !== undefined) return pace.limited(perMs, nowMs);
     const [oldest] = this.#paces.keys();
-    if (oldest !== undefined && this.#paces.size >= mostCustomers) this.#paces.delete(oldest);
+    if (oldest !== undefined && this.#paces.size >= maxCustomers) this.#paces.delete(oldest);
     this.#paces.set(customer, new Pace(perMs, nowMs));
   }
 

@@ -7,6 +7,7 @@
  * - Never: says who called, or reads the store: `kv/services/status/` keeps the counts.
  */
 import { vietnamDayNumber } from "../../lib/time/vietnam_time.ts";
+import { hourMs } from "../../lib/time/durations.ts";
 
 // Counts calls by model and day, with their speed, for the public history. Counts do not say who called.
 //
@@ -172,8 +173,6 @@ export interface AvailabilityCount {
 
 /** Counts by model id. */
 export type AvailabilityCounts = Readonly<Record<string, Readonly<AvailabilityCount>>>;
-
-const hourMs = 3_600_000;
 
 /** Returns the hour of a moment, counted from 1970. */
 export function hourOf(atMs: number): number {

@@ -9,6 +9,7 @@
 import { microVndPerVnd, parseVnd } from "../../billing/money/micro_vnd.ts";
 import { vietnamDayNumber, vietnamOffsetMs } from "../../lib/time/vietnam_time.ts";
 import { decodeHex } from "../../lib/runtime/mod.ts";
+import { dayMs } from "../../lib/time/durations.ts";
 
 // Parses times as banks write them: Vietnam's local time, often without a zone or seconds.
 
@@ -25,7 +26,7 @@ export interface BankTime {
 const stepMs: Record<BankTimePrecision, number> = {
   second: 1_000,
   minute: 60_000,
-  day: 86_400_000,
+  day: dayMs,
 };
 
 function fromParts(

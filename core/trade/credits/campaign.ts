@@ -5,6 +5,7 @@
 import type { AccountId, CampaignId } from "../../lib/ids/ids.ts";
 import { microVndPerVnd } from "../../billing/money/micro_vnd.ts";
 import { invariant } from "../../lib/base/assert.ts";
+import { dayMs } from "../../lib/time/durations.ts";
 
 // The code of a voucher: 15 random symbols and a check symbol, in groups of four.
 //
@@ -148,7 +149,7 @@ export function largestGift({ gift }: Pick<CampaignTerms, "gift">): bigint {
 }
 
 /** Returns the most that a campaign can give in all. */
-export function mostGiven(terms: CampaignTerms): bigint {
+export function maxGiven(terms: CampaignTerms): bigint {
   const byNumber = terms.maxGrants === undefined
     ? undefined
     : largestGift(terms) * BigInt(terms.maxGrants);
@@ -193,8 +194,6 @@ export function campaignRefusal(
   }
   return undefined;
 }
-
-const dayMs = 86_400_000;
 
 /** Returns when credit that is given at a moment expires; `undefined`: never. */
 export function expiryOf(

@@ -12,25 +12,25 @@ import { campaignKinds, type CampaignTerms, type Gift } from "./campaign.ts";
 export const maxCampaignNameChars = 80;
 
 /** The most of one grant, in VND: more is a top-up. */
-const mostGiftVnd = 10_000_000n;
+const maxGiftVnd = 10_000_000n;
 
 /** The most that a campaign may promise, in VND. */
-const mostBudgetVnd = 10_000_000_000n;
+const maxBudgetVnd = 10_000_000_000n;
 
 /** The most grants of one campaign. */
-const mostGrants = 1_000_000;
+const maxGrantsOfCampaign = 1_000_000;
 
 /** The most grants of one account. */
-const mostPerAccount = 100;
+const maxPerAccount = 100;
 
 /** The longest time until credit expires: ten years of days. */
-const mostExpiryDays = 3_650;
+const maxExpiryDays = 3_650;
 
 /** The largest share of a top-up in percent: twice its amount. */
-const mostPercent = 200;
+const maxPercent = 200;
 
 /** The most sign-ups of a network and day that get credit. */
-const mostPerNetwork = 10_000;
+const maxPerNetwork = 10_000;
 
 /** What is typed. An empty text means that the field is not set. */
 export interface CampaignFields {
@@ -87,24 +87,24 @@ export function readCampaign(fields: CampaignFields, nowMs: number): ReadCampaig
 
 function termsOf(fields: CampaignFields, nowMs: number): CampaignTerms {
   const number = (field: keyof CampaignFields, most: number) => wholeNumber(fields, field, most);
-  const money = (field: keyof CampaignFields, mostVnd: bigint) => amountOf(fields, field, mostVnd);
+  const money = (field: keyof CampaignFields, maxVnd: bigint) => amountOf(fields, field, maxVnd);
   const kind = campaignKinds.find((one) => one === fields.kind);
   if (kind === undefined) throw new WrongField("kind");
   const name = fields.name.trim();
   if (name === "" || name.length > maxCampaignNameChars) throw new WrongField("name");
-  const budgetMicroVnd = money("budget", mostBudgetVnd);
-  const maxGrants = number("maxGrants", mostGrants);
+  const budgetMicroVnd = money("budget", maxBudgetVnd);
+  const maxGrants = number("maxGrants", maxGrantsOfCampaign);
   if (budgetMicroVnd === undefined && maxGrants === undefined) throw new WrongField("budget");
   const startsAtMs = momentOf(fields, "starts") ?? nowMs;
   const endsAtMs = momentOf(fields, "ends");
   if (endsAtMs !== undefined && endsAtMs <= startsAtMs) throw new WrongField("ends");
-  const minTopupMicroVnd = money("minTopup", mostBudgetVnd);
+  const minTopupMicroVnd = money("minTopup", maxBudgetVnd);
   if (minTopupMicroVnd !== undefined && kind !== "bonus") throw new WrongField("minTopup");
-  const perNetworkPerDay = number("perNetworkPerDay", mostPerNetwork);
+  const perNetworkPerDay = number("perNetworkPerDay", maxPerNetwork);
   if (perNetworkPerDay !== undefined && kind !== "signup") throw new WrongField("perNetworkPerDay");
-  const perAccount = number("perAccount", mostPerAccount) ?? 1;
+  const perAccount = number("perAccount", maxPerAccount) ?? 1;
   if (perAccount !== 1 && kind === "signup") throw new WrongField("perAccount");
-  const expiresAfterDays = number("expiresAfterDays", mostExpiryDays);
+  const expiresAfterDays = number("expiresAfterDays", maxExpiryDays);
   return {
     kind,
     name,
@@ -124,9 +124,9 @@ function termsOf(fields: CampaignFields, nowMs: number): CampaignTerms {
 
 /** A fixed amount, or for a bonus a share with its cap. */
 function giftOf(fields: CampaignFields, kind: CampaignTerms["kind"]): Gift {
-  const percent = wholeNumber(fields, "percent", mostPercent);
-  const amountMicroVnd = amountOf(fields, "amount", mostGiftVnd);
-  const capMicroVnd = amountOf(fields, "cap", mostGiftVnd);
+  const percent = wholeNumber(fields, "percent", maxPercent);
+  const amountMicroVnd = amountOf(fields, "amount", maxGiftVnd);
+  const capMicroVnd = amountOf(fields, "cap", maxGiftVnd);
   if (percent === undefined) {
     if (amountMicroVnd === undefined) throw new WrongField("amount");
     if (capMicroVnd !== undefined) throw new WrongField("cap");
@@ -153,13 +153,13 @@ function wholeNumber(
 function amountOf(
   fields: CampaignFields,
   field: keyof CampaignFields,
-  mostVnd: bigint,
+  maxVnd: bigint,
 ): bigint | undefined {
   const text = fields[field].trim();
   if (text === "") return undefined;
   const amountMicroVnd = parseTypedAmount(text) ?? 0n;
   const isRight = amountMicroVnd > 0n && amountMicroVnd % microVndPerVnd === 0n &&
-    amountMicroVnd <= mostVnd * microVndPerVnd;
+    amountMicroVnd <= maxVnd * microVndPerVnd;
   if (!isRight) throw new WrongField(field);
   return amountMicroVnd;
 }

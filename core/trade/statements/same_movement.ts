@@ -16,6 +16,7 @@ import {
   vietnamDaysApart,
 } from "../bank/bank_notice.ts";
 import type { OrderCode } from "../bank/order_code.ts";
+import { dayMs } from "../../lib/time/durations.ts";
 
 // Compares bank references of statements that a spreadsheet may have damaged.
 //
@@ -95,7 +96,6 @@ export type MovementVerdict<Known extends KnownMovement = KnownMovement> =
   | { readonly kind: "same"; readonly known: Known }
   | { readonly kind: "doubtful"; readonly known: Known };
 
-const dayMs = 86_400_000;
 /** Days after which a movement may be booked, if a source states only days. */
 const bookedLateDays = 1;
 /**

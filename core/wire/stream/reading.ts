@@ -196,13 +196,13 @@ const encoder = new TextEncoder();
 const scratch = new Uint8Array(16 * 1024);
 
 /** Most UTF-8 bytes of a UTF-16 unit. */
-const mostBytesPerUnit = 3;
+const maxBytesPerUnit = 3;
 
 /** Returns the UTF-8 length of a string, 0 for anything else. */
 export function textBytes(value: Json | undefined): number {
   if (typeof value !== "string") return 0;
   // For long ASCII text, which is the usual case, the encoder is the fastest exact way.
-  return value.length * mostBytesPerUnit <= scratch.length
+  return value.length * maxBytesPerUnit <= scratch.length
     ? encoder.encodeInto(value, scratch).written
     : encoder.encode(value).length;
 }

@@ -18,6 +18,7 @@
 import { outboxQueuePrefix, outboxRowKey, outboxRowOf } from "../schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../store/key_value_store.ts";
 import { type MailJob, mailJobSchema } from "../../../core/people/mail/mail.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 
 /** One kind of work; a constant of the module that owns it. */
 export interface OutboxQueue<Payload> {
@@ -116,8 +117,8 @@ const mailPausesMs = [
   2 * 60_000,
   10 * 60_000,
   30 * 60_000,
-  2 * 3_600_000,
-  4 * 3_600_000,
+  2 * hourMs,
+  4 * hourMs,
 ] as const;
 
 /** The outbox queue of mails. */

@@ -9,7 +9,7 @@ import type { TimeSlices } from "../../../core/lib/time/time_slices.ts";
 const leastPageRows = 100;
 
 /** Most rows of a page: the bound of KV Connect for one read. */
-const mostPageRows = 1_000;
+const maxPageRows = 1_000;
 
 /**
  * Characters that a page should have. It is decoded without a pause, so that calls on the same thread wait for it: some
@@ -43,7 +43,7 @@ function rowsAfter(entries: readonly Deno.KvEntry<unknown>[]): number {
     chars += typeof value === "string" ? value.length : objectRowChars;
   }
   const rows = Math.floor(pageChars * entries.length / Math.max(1, chars));
-  return Math.min(mostPageRows, Math.max(leastPageRows, rows));
+  return Math.min(maxPageRows, Math.max(leastPageRows, rows));
 }
 
 /**

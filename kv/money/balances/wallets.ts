@@ -76,7 +76,7 @@ export async function readWallet(kv: KeyValueStore, accountId: AccountId): Promi
  * Adds to an atomic write: the wallet becomes `availableMicroVnd` if it is unchanged since it was
  * read.
  *
- * @param change.mostDebtMicroVnd what the account may owe afterwards; by default no more than it
+ * @param change.maxDebtMicroVnd what the account may owe afterwards; by default no more than it
  * owes already
  * @throws {InvariantError} if the wallet would owe more
  */
@@ -84,9 +84,9 @@ export function changeWallet(
   op: AtomicWrite,
   row: WalletRow,
   availableMicroVnd: bigint,
-  change: { readonly mostDebtMicroVnd?: bigint; readonly isTopup?: boolean } = {},
+  change: { readonly maxDebtMicroVnd?: bigint; readonly isTopup?: boolean } = {},
 ): void {
-  const mayOweMicroVnd = debtAfter(row, availableMicroVnd, change.mostDebtMicroVnd ?? 0n);
+  const mayOweMicroVnd = debtAfter(row, availableMicroVnd, change.maxDebtMicroVnd ?? 0n);
   invariant(
     availableMicroVnd >= -mayOweMicroVnd,
     `wallet of ${row.accountId}: would owe more than it may`,
@@ -102,8 +102,8 @@ export function changeWallet(
 }
 
 /** Returns the debt limit to store: a debt that shrinks keeps the limit under which it was made. */
-function debtAfter(row: WalletRow, availableMicroVnd: bigint, mostDebtMicroVnd: bigint): bigint {
+function debtAfter(row: WalletRow, availableMicroVnd: bigint, maxDebtMicroVnd: bigint): bigint {
   const earlier = row.mayOweMicroVnd ?? 0n;
   const shrinks = availableMicroVnd >= row.availableMicroVnd;
-  return shrinks && earlier > mostDebtMicroVnd ? earlier : mostDebtMicroVnd;
+  return shrinks && earlier > maxDebtMicroVnd ? earlier : maxDebtMicroVnd;
 }

@@ -18,13 +18,12 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { listBatchRows } from "../../engine/store/read_ahead.ts";
 import { vietnamDayStartMs } from "../../../core/lib/time/vietnam_time.ts";
 import { isLedgerLine, type LedgerKind, linesByTime } from "../ledger/ledger.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 // Sums what customers got without a payment: credits of operators and gifts, less what was taken back.
 
 /** Most lines of the ledger that are read: a second of reading. */
 const maxLinesRead = 100_000;
-
-const dayMs = 86_400_000;
 
 /** Movements that are no gifts: payments, and refunds, which margins contain. */
 const notGiven: ReadonlySet<LedgerKind> = new Set<LedgerKind>(["topup", "refund"]);

@@ -26,6 +26,7 @@ import {
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { listBatchRows } from "../../engine/store/read_ahead.ts";
 import type { Attachment } from "../wallet/lease/types.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 // Stores the rate cards that receipts name, so that a day's sheet can be computed whatever the catalogue says later.
 
@@ -117,8 +118,6 @@ export function modelOfRoute(route: string): string {
   const hash = route.lastIndexOf("#");
   return route.slice(slash + 1, hash > slash ? hash : undefined);
 }
-
-const dayMs = 86_400_000;
 
 function shifted(day: string, count: number): string {
   return new Date(Date.parse(`${day}T00:00:00Z`) + count * dayMs).toISOString().slice(0, 10);

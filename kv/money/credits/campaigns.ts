@@ -6,7 +6,7 @@ import {
   type Campaign,
   type CampaignAuthor,
   type CampaignTerms,
-  mostGiven,
+  maxGiven,
 } from "../../../core/trade/credits/campaign.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { type CampaignId, newId } from "../../../core/lib/ids/ids.ts";
@@ -54,7 +54,7 @@ export async function makeCampaign(
   terms: CampaignTerms,
   { operator, nowMs, limitMicroVnd }: CampaignAct & { readonly limitMicroVnd: bigint },
 ): Promise<Campaign> {
-  const promisedMicroVnd = mostGiven(terms);
+  const promisedMicroVnd = maxGiven(terms);
   const id = newId("campaign", nowMs);
   const outcome = await compareAndSet<Campaign>(async () => {
     const attach = isPerson(operator)

@@ -28,7 +28,7 @@ import {
 } from "../balances/grant_book.ts";
 
 /** Most expired grants of one run; the rest waits for the next, a minute later. */
-const mostPerRun = 10_000;
+const maxPerRun = 10_000;
 
 /** Attempts of a check-and-set on one grant: running calls and other instances compete. */
 const expireAttempts = 16;
@@ -44,7 +44,7 @@ export interface ExpiryRun {
 /** Takes back what is left of all grants that expired before a moment. */
 export async function expireCredit(kv: KeyValueStore, nowMs: number): Promise<ExpiryRun> {
   const run = { lines: 0, waiting: 0 };
-  const page = { limit: mostPerRun, batchSize: listBatchRows };
+  const page = { limit: maxPerRun, batchSize: listBatchRows };
   for await (const due of kv.list(grantExpiryBefore(nowMs), page)) {
     const outcome = await compareAndSet(() => tryToExpire(kv, due, nowMs), {
       attempts: expireAttempts,

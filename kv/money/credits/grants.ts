@@ -102,7 +102,7 @@ export async function readCampaignFigures(
 const giveAttempts = 60;
 
 /** Most grants of an account of which something is left: their row has room for some two hundred. */
-const mostOpenGrants = 100;
+const maxOpenGrants = 100;
 
 /** A grant to make. */
 export interface GiveRequest {
@@ -192,7 +192,7 @@ async function tryToGive(kv: KeyValueStore, request: GiveRequest): Promise<Attem
   if (campaign.value === null) return refused("unknown");
   const given = count.value ?? 0;
   if (given >= campaign.value.perAccount) return refused("limit");
-  if ((grantBook(book)?.grants.length ?? 0) >= mostOpenGrants) return refused("too_many");
+  if ((grantBook(book)?.grants.length ?? 0) >= maxOpenGrants) return refused("too_many");
   const amountMicroVnd = request.amountOf(campaign.value);
   const changed: Campaign = {
     ...campaign.value,

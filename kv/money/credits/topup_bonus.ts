@@ -18,6 +18,7 @@ import { defined } from "../../../core/lib/base/defined.ts";
 import { networkOf } from "../../../core/net/addresses/ip_address.ts";
 import type { Account } from "../../people/accounts/accounts.ts";
 import { countWith } from "../../people/accounts/rate_limits.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 // Notes top-ups whose bonus is to be decided. The note is all that the commit of a top-up needs to write.
 
@@ -50,8 +51,6 @@ export function noteTopup(
 
 /** Sign-ups of a network and day that get credit, unless the campaign says otherwise. */
 export const signupsPerNetworkDefault = 10;
-
-const dayMs = 86_400_000;
 
 /** Who signed up, from where. */
 export interface SignUp {
@@ -133,7 +132,7 @@ async function onceFor(
 }
 
 /** Most top-ups of one step; the rest waits for the next, some seconds later. */
-const mostPerStep = 500;
+const maxPerStep = 500;
 
 /** What a step did. `waiting`: top-ups whose rows kept changing; the next step decides about them. */
 export interface BonusStep {
@@ -148,7 +147,7 @@ export async function giveDueBonuses(
 ): Promise<BonusStep> {
   const step = { given: 0, waiting: 0 };
   let campaigns: readonly Campaign[] | undefined;
-  for await (const due of kv.list<BonusDue>({ prefix: bonusDuePrefix() }, { limit: mostPerStep })) {
+  for await (const due of kv.list<BonusDue>({ prefix: bonusDuePrefix() }, { limit: maxPerStep })) {
     campaigns ??= (await listCampaigns(kv)).filter(({ kind }) => kind === "bonus");
     const outcome = await decide(kv, due, { ...now, campaigns });
     if (outcome === "given") step.given++;

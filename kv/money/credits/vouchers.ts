@@ -24,6 +24,7 @@ import { campaignKey, voucherKey } from "../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import type { CampaignAct } from "./campaigns.ts";
 import { giveCredit, type GiveRefusal, type GiveResult } from "./grants.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 
 /** Codes of one request: some 8 MB of rows, and a file that a mail can carry. */
 export const maxCodesAtOnce = 10_000;
@@ -35,10 +36,10 @@ export const maxUsesOfCode = 1_000_000;
 const codesPerCommit = 500;
 
 /** Well-formed codes that do not exist, by account: a code that was copied wrong is not well-formed. */
-const triesByAccount: RateRule = { name: "voucher_account", count: 20, windowMs: 3_600_000 };
+const triesByAccount: RateRule = { name: "voucher_account", count: 20, windowMs: hourMs };
 
 /** The same of one network, in which many accounts may be. */
-const triesByNetwork: RateRule = { name: "voucher_network", count: 100, windowMs: 3_600_000 };
+const triesByNetwork: RateRule = { name: "voucher_network", count: 100, windowMs: hourMs };
 
 /** The row of a code, under its hash. */
 export interface Voucher {

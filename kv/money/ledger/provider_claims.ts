@@ -29,7 +29,7 @@ export interface ClaimCell {
 export interface DayClaims extends ClaimCell, ClaimSum {}
 
 /** Most rows read for a page or an answer: years of claims, if providers report truthfully. */
-const mostRowsRead = 20_000;
+const maxRowsRead = 20_000;
 
 /** Adds up the claims of receipts by day and route. */
 export class ClaimSums {
@@ -97,12 +97,12 @@ export async function readClaims(
 ): Promise<{ readonly claims: readonly DayClaims[]; readonly isPartial: boolean }> {
   const sums = new ClaimSums();
   let rows = 0;
-  const page = { limit: mostRowsRead, batchSize: listBatchRows, reverse: true };
+  const page = { limit: maxRowsRead, batchSize: listBatchRows, reverse: true };
   for await (const entry of kv.list<unknown>(claimDaysRange(range), page)) {
     rows++;
     sums.addSum(claimCellOf(entry.key), claimSum(entry));
   }
-  return { claims: sums.inOrder(), isPartial: rows >= mostRowsRead };
+  return { claims: sums.inOrder(), isPartial: rows >= maxRowsRead };
 }
 
 /** Returns the provider of a route, from its id. */

@@ -22,12 +22,13 @@ import {
   topupPaymentsPrefix,
 } from "../../engine/schema/keys.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 
 /**
  * Milliseconds for which the page of an order shows its QR code. The order itself can be paid at
  * any time.
  */
-export const topupOrderMs = 60 * 60_000;
+export const topupOrderMs = hourMs;
 
 /**
  * Most orders of one account that are neither paid nor expired: enough for retries, too few to

@@ -22,12 +22,13 @@ import {
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import type { DaySumCell } from "./day_sums.ts";
+import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 
 /** Days of hours that pages read: a month, and the one before it in part. */
 export const hourSumsDays = 40;
 
 /** Milliseconds after which a row expires, after its last change: a day longer than it is read. */
-export const hourSumsKeptMs = (hourSumsDays + 1) * 24 * 3_600_000;
+export const hourSumsKeptMs = (hourSumsDays + 1) * dayMs;
 
 /** Kinds of errors that an hour tells apart; further ones count as `other`. Codes and statuses are far fewer. */
 const maxErrorKinds = 32;
@@ -54,8 +55,6 @@ export interface HourSums {
   readonly missingCalls: number;
   readonly hours: ReadonlyMap<number, HourSum>;
 }
-
-const hourMs = 3_600_000;
 
 /** Returns the hour of the day in Vietnam, 0 to 23. */
 export function vietnamHour(atMs: number): number {

@@ -4,6 +4,7 @@
  */
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import { vietnamDayNumber } from "../../../core/lib/time/vietnam_time.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** The sum of the calls of one route at one rate card. */
 export interface ProviderSum {
@@ -52,8 +53,6 @@ export function providerCellOf(id: string): ProviderCell {
     route: route.join(" "),
   };
 }
-
-const dayMs = 86_400_000;
 
 /** Whether a moment is in the part of a Vietnamese day that belongs to the UTC day before. */
 function isEarly(atMs: number): boolean {

@@ -35,11 +35,10 @@ import {
 import { hourCellKey } from "./index_write.ts";
 import { failedAmong, listIndexed, writePages } from "./receipt_index.ts";
 import { maxReceiptsPerRead, readReceipts } from "./receipts.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** Failed calls whose index is completed in one commit, each perhaps with a page of its own. */
 const failedPerCommit = 500;
-
-const dayMs = 24 * 3_600_000;
 
 /** The result of rebuilding day sums. */
 export interface RebuiltDaySums {

@@ -50,7 +50,7 @@ export interface OpenWalletEngineOptions {
   readonly random?: () => number;
   readonly ttlMs?: number;
   /** Receipts that may wait for the index before calls are refused. */
-  readonly mostUnindexed?: number;
+  readonly maxUnindexed?: number;
   readonly reservationWaitMs?: number;
   /** How much accounts may owe; nothing by default. */
   readonly debt?: DebtRules;
@@ -92,7 +92,7 @@ export async function openWalletEngine(
     timer: options.timer ?? systemTimer,
     random: options.random ?? Math.random,
     ttlMs: options.ttlMs ?? instanceTtlMs,
-    mostUnindexed: options.mostUnindexed ?? maxUnindexedReceipts,
+    maxUnindexed: options.maxUnindexed ?? maxUnindexedReceipts,
     reservationWaitMs: options.reservationWaitMs ?? defaultReservationWaitMs,
     debt: options.debt ?? noDebt,
     isShared,

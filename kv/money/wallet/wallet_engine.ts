@@ -168,7 +168,7 @@ export interface WalletEngineOptions {
   readonly random: () => number;
   /** Milliseconds after its last commit during which the instance counts as alive. */
   readonly ttlMs: number;
-  readonly mostUnindexed: number;
+  readonly maxUnindexed: number;
   /** Milliseconds that a call waits for money that other calls have reserved. */
   readonly reservationWaitMs: number;
   readonly debt: DebtRules;
@@ -383,7 +383,7 @@ export class LiveWalletEngine implements WalletEngine {
   #admits(): boolean {
     return this.healthy &&
       this.#unsettled < maxUnsettledCalls &&
-      this.#pipeline.index.length < this.#options.mostUnindexed;
+      this.#pipeline.index.length < this.#options.maxUnindexed;
   }
 }
 

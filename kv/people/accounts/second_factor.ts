@@ -7,12 +7,13 @@ import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import { operatorSessionKey, secondFactorKey } from "../../engine/schema/keys.ts";
 import { addAuditLine, type Operator } from "../audit/operator_audit.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 
 /**
  * Milliseconds for which a session needs no further code: an operator shows one per working day and
  * browser.
  */
-const secondFactorMs = 12 * 3_600_000;
+const secondFactorMs = 12 * hourMs;
 
 /** The row of a second factor. Its secret is sealed with the master keys. */
 export interface SecondFactor {

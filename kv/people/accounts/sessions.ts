@@ -16,6 +16,7 @@ import {
   sessionKey,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 // Remembers where an account has signed in: browsers, recognized by a cookie, and network
 // addresses. Sign-in attempts from known places have a budget of their own, so that strangers who
@@ -32,7 +33,7 @@ interface KnownPlace {
 }
 
 /** Milliseconds after which a place without sign-in is forgotten: half a year. */
-export const knownPlaceMs = 180 * 86_400_000;
+export const knownPlaceMs = 180 * dayMs;
 /**
  * Most browsers and addresses per account: some devices in some networks. The one unused for
  * longest is dropped first.

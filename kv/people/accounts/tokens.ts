@@ -7,9 +7,10 @@ import { hashSecret, newSecretToken } from "../../../core/people/accounts/secret
 import type { Locale } from "../../../core/lib/base/locale.ts";
 import { mailTokenKey, signInFlowKey } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** Milliseconds for which the link of a sign-up works: mail may be delayed for a night. */
-const signUpMailMs = 24 * 3_600_000;
+const signUpMailMs = dayMs;
 
 /**
  * Milliseconds for which the link of a password reset or a sign-in works. It opens an account that
@@ -18,7 +19,7 @@ const signUpMailMs = 24 * 3_600_000;
 export const resetMailMs = 30 * 60_000;
 
 /** Milliseconds for which the link that confirms a new address works. */
-const changeEmailMailMs = 24 * 3_600_000;
+const changeEmailMailMs = dayMs;
 
 /**
  * Milliseconds for a sign-in at an OpenID provider: a person needs a minute or two; ten are enough
@@ -81,7 +82,7 @@ export type MailGrantOf<Purpose extends MailPurpose> = Extract<MailGrant, { purp
  * Milliseconds for which the mail of an invoice works: an accountant may open it at the end of the
  * month.
  */
-const invoiceFilesMs = 30 * 86_400_000;
+const invoiceFilesMs = 30 * dayMs;
 
 /** Milliseconds for which each kind of mail works. */
 const mailGrantMs: Readonly<Record<MailPurpose, number>> = {

@@ -15,6 +15,7 @@ import { operatorMovedKey, operatorPromisedKey } from "../../engine/schema/keys.
 import type { MovedMoney, Operator } from "../audit/operator_audit.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { hashBase62 } from "../../../core/lib/hash/short_hash.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 // The facts on which a decision about money rests, and the mark by which a decision names what it has seen.
 
@@ -105,7 +106,7 @@ export function isOwnAccount(operator: Operator, account: Account): boolean {
   return isSamePerson(operator, { accountId: account.id, email: account.email });
 }
 
-const windowMs = 86_400_000;
+const windowMs = dayMs;
 /**
  * Sums are kept per quarter of an hour, which bounds the row; a quarter counts until 24 hours after
  * its end.

@@ -20,11 +20,12 @@ import { compareAndSet } from "../../engine/store/cas.ts";
 import { callIdempotencyKey, videoIdempotencyKey } from "../../engine/schema/keys.ts";
 import type { RowWriter } from "../../money/wallet/mod.ts";
 import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /**
  * Milliseconds for which a key is remembered after its call: a day, as clients and vendors agree.
  */
-export const idempotencyKeptMs = 24 * 3_600_000;
+export const idempotencyKeptMs = dayMs;
 
 /**
  * Milliseconds for which a running call keeps its claim. After that the call cannot be running any

@@ -8,6 +8,7 @@ import type { Timer } from "../../../core/lib/time/deadlines.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type RefusedCall, writeRefusedCall } from "./refused_calls.ts";
 import { RefusedHourCounts } from "./refused_hours.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** Milliseconds that a call waits for others of its commit: pages show it within a second. */
 const gatherMs = 250;
@@ -32,8 +33,6 @@ const sampledOneIn = 100;
 
 /** Accounts with a window at once, of about 1 KB each. The oldest window makes room. */
 const maxWindows = 10_000;
-
-const dayMs = 24 * 3_600_000;
 
 /** The refused calls of an account in a window. */
 interface Window {

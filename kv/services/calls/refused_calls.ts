@@ -16,9 +16,10 @@ import {
   keysPerRead,
   type KeyValueStore,
 } from "../../engine/store/key_value_store.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** Milliseconds that restored rows live, where a backup does not know when they expire: the default of the setting. */
-export const restoredRefusedCallMs = 30 * 24 * 3_600_000;
+export const restoredRefusedCallMs = 30 * dayMs;
 
 /**
  * Characters of a kept message. Messages name fields, which may be the caller's own text in a path such as

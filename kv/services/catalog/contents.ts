@@ -12,6 +12,7 @@ import {
   catalogPieceKey,
   contentIdOf,
 } from "../../engine/schema/keys.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** Bytes of a piece: values hold 64 KiB, less what their encoding adds. */
 const pieceBytes = 60 * 1024;
@@ -23,7 +24,7 @@ const maxPieces = 256;
 export const maxCatalogBytes = 32 * 1024 * 1024;
 
 /** Milliseconds after which contents that no kept version names are removed: an editor commits within a minute. */
-const orphanMs = 24 * 3_600_000;
+const orphanMs = dayMs;
 
 /** What is known of the pieces of one catalogue. */
 export interface ContentRow {

@@ -14,9 +14,10 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { catalogDigest, catalogText, readContents } from "./contents.ts";
 import { readVersion } from "./versions.ts";
 import { type CatalogHead, type HeadVersion, inForce } from "../../engine/control/catalog_head.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 
 /** Milliseconds of the longest wait of one timer: those of the machine overflow after 24 days. */
-const longestTimerMs = 6 * 3_600_000;
+const longestTimerMs = 6 * hourMs;
 
 /** Why a version is not in force here. */
 export interface RefusedVersion {

@@ -34,7 +34,7 @@ const pageExpireMs = 120_000;
 const subjectsPerPage = 400;
 
 /** Pages of an instance. Beyond them, those that were not used for the longest time count at this instance alone. */
-const mostPages = 10;
+const maxPages = 10;
 
 /** A page as it is stored. */
 interface Page {
@@ -131,7 +131,7 @@ export class RateExchange {
 
   async #write(): Promise<void> {
     const { kv, book } = this.#options;
-    const told = book.tell().slice(-mostPages * subjectsPerPage);
+    const told = book.tell().slice(-maxPages * subjectsPerPage);
     const pages = Math.ceil(told.length / subjectsPerPage);
     this.#beat++;
     for (let page = 0; page < pages; page++) {

@@ -26,6 +26,7 @@ import {
   type MovedMoney,
   type Operator,
 } from "../../people/audit/operator_audit.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** What is unusual about an act. */
 export type DossierWarning =
@@ -76,8 +77,6 @@ export interface Dossier {
   /** Identifies the facts that a decision rests on. */
   readonly mark: string;
 }
-
-const dayMs = 86_400_000;
 
 /** Orders whose sums are added up, newest first. */
 const ordersRead = 50;

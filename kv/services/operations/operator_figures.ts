@@ -20,6 +20,7 @@ import { refundSum } from "../../money/ledger/refunds.ts";
 import { usageSum } from "../../money/receipts/day_sums.ts";
 import { walletRow } from "../../money/balances/wallets.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** Most rows of one kind that the overview sums: a second or two of reading. */
 const maxScanRows = 200_000;
@@ -45,7 +46,7 @@ export interface OperatorFigures {
   readonly partial: boolean;
 }
 
-const monthMs = 30 * 86_400_000;
+const monthMs = 30 * dayMs;
 
 /** Reads the figures. Takes a few seconds on a large store: do not call it per request. */
 export async function readOperatorFigures(
@@ -107,7 +108,7 @@ async function sumOfDays(
   amountOf: (entry: Deno.KvEntry<unknown>) => bigint,
 ) {
   const todaysDay = vietnamDay(nowMs);
-  const monthStart = vietnamDay(nowMs - 29 * 86_400_000);
+  const monthStart = vietnamDay(nowMs - 29 * dayMs);
   let today = 0n;
   let month = 0n;
   let rows = 0;

@@ -16,6 +16,7 @@ import {
   dayOfAvailability,
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
+import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 
 // Stores the public history of models: each process writes a row of its own per day.
 
@@ -23,7 +24,7 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 export const historyDays = 90;
 
 /** Milliseconds after which a row expires: two days longer than it is read. */
-export const historyExpireMs = (historyDays + 2) * 24 * 3_600_000;
+export const historyExpireMs = (historyDays + 2) * dayMs;
 
 /** Most rows of one reading: days × processes, where each restart is a new one. */
 const maxHistoryRows = 5_000;
@@ -57,7 +58,7 @@ export async function readDayHistory(kv: KeyValueStore, today: number): Promise<
 const availabilityHours = 24;
 
 /** Milliseconds after which rows of availability expire: two hours longer than they are read. */
-export const availabilityExpireMs = 26 * 3_600_000;
+export const availabilityExpireMs = 26 * hourMs;
 
 /** Most rows read for one status: instances × hours, where each restart is a new instance. */
 const maxAvailabilityRows = 10_000;

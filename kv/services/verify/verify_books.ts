@@ -50,6 +50,7 @@ import { creditProblems } from "./checks/verify_credits.ts";
 import { isRefund } from "./checks/verify_refunds.ts";
 import { checkUntilRest, Scan } from "./verify_scan.ts";
 import { verifyVideos } from "../videos/verify.ts";
+import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 
 // Verifies the invariants of a whole store, and lists what violates them:
 //
@@ -221,12 +222,10 @@ export async function verifyStore(
  * Milliseconds after the end of a day before it is sealed: a call takes at most 19 minutes, its receipt may wait for a
  * store that was away, and clocks differ.
  */
-const sealDelayMs = 2 * 3_600_000;
-
-const dayMs = 86_400_000;
+const sealDelayMs = 2 * hourMs;
 
 /** Days that one verification seals at most, some ten years; earlier ones have no checkpoint. */
-const mostDaysSealed = 3_700;
+const maxDaysSealed = 3_700;
 
 /** How much is read. */
 export interface BooksOptions extends Pick<VerifyOptions, "slices" | "pause" | "rowsPerPass"> {
@@ -374,7 +373,7 @@ async function sealDays(
   const balances = recent.closings.summary();
   await recent.closings.write(kv, lastDay);
   const sealed: SealedCheckpoint[] = [];
-  for (const day of last === undefined ? days.slice(-mostDaysSealed) : days) {
+  for (const day of last === undefined ? days.slice(-maxDaysSealed) : days) {
     const checkpoint = {
       ...recent.digests.of(day),
       day,

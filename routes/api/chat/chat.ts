@@ -176,7 +176,7 @@ function refuseUncompacted({ routes }: Model): void {
 // Fetches items that a Responses request refers to from the threads that keep them.
 
 /** Most items of one request that are fetched: far above the turns of a tool loop. */
-const mostItems = 1_000;
+const maxItems = 1_000;
 
 /** Whether a body may have references; without them nothing is parsed twice. */
 function mayRefer(bytes: Uint8Array): boolean {
@@ -190,7 +190,7 @@ export async function fetchPeersItems(
   bytes: Uint8Array,
 ): Promise<void> {
   if (peers === undefined || !mayRefer(bytes)) return;
-  const missing = recentItems.missing(account, parseJsonBody(bytes).outline).slice(0, mostItems);
+  const missing = recentItems.missing(account, parseJsonBody(bytes).outline).slice(0, maxItems);
   if (missing.length === 0) return;
   for (const item of await peers.items(account, missing)) recentItems.keep(account, item);
 }
@@ -471,7 +471,7 @@ async function find(delivery: Delivery, statusSent: () => number | undefined) {
     },
     firstOutput: (begun, onSign) =>
       request.stream ? attemptStream(begun, gateway, onSign) : attemptAnswer(begun, gateway, {
-        maxBytes: settlement.mostAnswerBytes,
+        maxBytes: settlement.maxBytesOfAnswer,
         counter: delivery.bufferedAnswer,
       }),
     timeoutMs: (route) =>

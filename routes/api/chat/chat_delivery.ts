@@ -117,7 +117,7 @@ function meteredInput(
     deadlines: gateway.deadlines,
     control,
     bounds: [settlement.outputLimit(route, attempts), settlement.walletBound(paidTokens, route)],
-    mostBytes: settlement.mostStreamBytes(route),
+    maxBytes: settlement.maxStreamBytes(route),
     settle: async (outcome, endCode) => {
       const { reading } = started.pipe;
       await settlement.settle({ outcome, endCode, status: 200, reading, route, attempts });

@@ -10,10 +10,10 @@ import { countPrompt } from "../../../core/calls/bounds/prompt_count.ts";
 import type { JsonBody } from "../../../core/calls/body/json_body.ts";
 import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import {
-  mostAnswerBytes,
-  mostBytesWithReasoning,
-  mostOutputBytes,
-  mostStreamBytes,
+  maxBytesOfAnswer,
+  maxBytesWithReasoning,
+  maxOutputBytes,
+  maxStreamBytes,
   OutputLimit,
 } from "../../../core/calls/bounds/output_limit.ts";
 import { carriesTier } from "../../../core/wire/billable_features/asked_tier.ts";
@@ -22,7 +22,7 @@ import type { Route } from "../../../core/catalog/catalog.ts";
 import type { EstimateCorrection } from "../../../core/billing/usage/believable_usage.ts";
 import type { Implausible } from "../../../core/billing/charge_ceiling.ts";
 import type { Charge } from "../../../core/billing/outcome.ts";
-import { mostPerOutputToken } from "../../../core/billing/price.ts";
+import { maxPerOutputToken } from "../../../core/billing/price.ts";
 import type { AppliedPrice, Attempt, Receipt } from "../../../core/billing/usage/receipt.ts";
 import {
   type CallCharge,
@@ -50,7 +50,7 @@ export const pauseMs = 5_000;
 /** Fewest tokens by which a reservation grows at a time, so that extensions are rare. */
 const leastStepTokens = 1_024;
 /** Most tokens by which a reservation grows at a time: what one stream may keep from other calls in advance. */
-const mostStepTokens = 32_768;
+const maxStepTokens = 32_768;
 /** Share of the reserved output at which the reservation is extended, so that the stream need not wait. */
 const askAt = 0.75;
 
@@ -63,7 +63,7 @@ export interface WalletBoundInput {
   /** The most that a token of output can cost; 0 where tokens are not paid. */
   readonly tokenMicroVnd: bigint;
   /** Most output tokens of the call: nothing is reserved beyond them. */
-  readonly mostTokens: number;
+  readonly maxTokens: number;
   /** How a stream ends when its money is used up. */
   readonly outgrown: StreamCut["as"];
   /** Computes the usage that would be billed if the call ended now. */
@@ -89,13 +89,13 @@ class WalletBound implements StreamBound {
   }
 
   passed(reading: StreamReading): StreamCut | undefined | Promise<StreamCut | undefined> {
-    const { wallet, reservation, mostTokens } = this.#input;
+    const { wallet, reservation, maxTokens } = this.#input;
     const missing = reading.outputBytes - this.#paidTokens;
     const step = Math.max(
-      Math.min(Math.max(this.#paidTokens, leastStepTokens), mostStepTokens),
+      Math.min(Math.max(this.#paidTokens, leastStepTokens), maxStepTokens),
       missing,
     );
-    const amount = BigInt(Math.min(step, mostTokens - this.#paidTokens)) * this.#tokenMicroVnd;
+    const amount = BigInt(Math.min(step, maxTokens - this.#paidTokens)) * this.#tokenMicroVnd;
     const extension = wallet.extendFor(reservation, amount, missing > 0 ? pauseMs : 0);
     return extension instanceof Promise
       ? extension.then((known) => this.#take(known, reading))
@@ -111,7 +111,7 @@ class WalletBound implements StreamBound {
     if (extension.outcome === "granted") {
       this.#paidTokens += Number(extension.amountMicroVnd / this.#tokenMicroVnd);
     }
-    if (reading.outputBytes > this.#paidTokens && this.#paidTokens < this.#input.mostTokens) {
+    if (reading.outputBytes > this.#paidTokens && this.#paidTokens < this.#input.maxTokens) {
       return this.#cut(extension.outcome === "key_limit", reading);
     }
     if (extension.outcome === "granted") this.#askLater(reading.outputBytes);
@@ -120,7 +120,7 @@ class WalletBound implements StreamBound {
   }
 
   #askLater(outputBytes: number): void {
-    if (this.#paidTokens >= this.#input.mostTokens) {
+    if (this.#paidTokens >= this.#input.maxTokens) {
       this.outputBytes = Infinity;
       return;
     }
@@ -195,25 +195,25 @@ export class ChatSettlement {
    * Most bytes of a whole answer. Without a bound if hosted tools run, whose output is not part of the tokens, and for a
    * compacted conversation, which repeats messages of its user.
    */
-  get mostAnswerBytes(): number {
+  get maxBytesOfAnswer(): number {
     const { bounds: { hostedTools, wantedOutputTokens }, request } = this.#input;
     const isUnbound = hostedTools.length > 0 || request.compacts === true;
-    return mostAnswerBytes(isUnbound ? Infinity : wantedOutputTokens);
+    return maxBytesOfAnswer(isUnbound ? Infinity : wantedOutputTokens);
   }
 
   /** Computes the most bytes of a stream of this route. */
-  mostStreamBytes(route: Route): number {
+  maxStreamBytes(route: Route): number {
     return this.#runsTools(route)
       ? Infinity
-      : mostStreamBytes(this.#input.bounds.wantedOutputTokens);
+      : maxStreamBytes(this.#input.bounds.wantedOutputTokens);
   }
 
   /** Makes the bound that ends a stream of this route if it ignores the caller's bound. */
   outputLimit(route: Route, attempts: readonly Attempt[]): OutputLimit {
     const { bounds: { wantedOutputTokens }, model } = this.#input;
     const most = this.#runsTools(route) ? { answer: Infinity, withReasoning: Infinity } : {
-      answer: mostOutputBytes(wantedOutputTokens),
-      withReasoning: mostBytesWithReasoning(wantedOutputTokens, model),
+      answer: maxOutputBytes(wantedOutputTokens),
+      withReasoning: maxBytesWithReasoning(wantedOutputTokens, model),
     };
     return new OutputLimit(most, (reading) => {
       return this.#price({ outcome: "cut", status: 200, reading, route, attempts }).usage;
@@ -344,8 +344,8 @@ export class ChatSettlement {
       wallet: this.#gateway.wallet,
       reservation,
       paidTokens,
-      tokenMicroVnd: mostPerOutputToken(bounds.reservedPrice, bounds.input.tokens),
-      mostTokens: bounds.outputTokens,
+      tokenMicroVnd: maxPerOutputToken(bounds.reservedPrice, bounds.input.tokens),
+      maxTokens: bounds.outputTokens,
       outgrown: this.#input.catalog.wallet.outgrown,
       billed: (reading) =>
         this.#price({ outcome: "cut", status: 200, reading, route, attempts: [] }).usage,

@@ -71,7 +71,7 @@ function counted(sent: JsonBody): JsonBody {
 // GET /v1beta/models and /v1beta/models/{id}: the chat models in the shape of the Gemini style.
 
 /** Most models of one page, as at the vendor, and the default. */
-const mostModels = 1000;
+const maxModels = 1000;
 
 function modelObject(name: string, model: Model): JsonObject {
   return {
@@ -98,9 +98,9 @@ export async function serveGeminiModels(gateway: Gateway, incoming: Incoming): P
     [model.id, ...model.aliases].map((name) => modelObject(name, model))
   );
   const { searchParams } = new URL(incoming.request.url);
-  const asked = searchParams.get("pageSize") ?? String(mostModels);
+  const asked = searchParams.get("pageSize") ?? String(maxModels);
   if (!/^[1-9]\d{0,5}$/.test(asked)) throw wrongParameter("pageSize", "must be a whole number");
-  const size = Math.min(Number(asked), mostModels);
+  const size = Math.min(Number(asked), maxModels);
   const token = searchParams.get("pageToken") || "0";
   if (!/^\d{1,6}$/.test(token)) throw wrongParameter("pageToken", "is not one of this list");
   const from = Number(token);

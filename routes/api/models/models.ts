@@ -190,7 +190,7 @@ export function modelObject(model: Model, listRate: number, style: ListStyle): J
 }
 
 /** Most models of one page, and the default, as in the Messages style. */
-const mostModels = 1000;
+const maxModels = 1000;
 
 /**
  * Finds the index of a model in the list; -1 if the parameter is absent.
@@ -222,7 +222,7 @@ export function modelList(
     const data = most === undefined ? listed : listed.slice(0, Number(most));
     return { object: "list", data: data.map((one) => listedObject(one, listRate, "chat")) };
   }
-  const limit = rowLimit(query, { most: mostModels, otherwise: mostModels });
+  const limit = rowLimit(query, { most: maxModels, otherwise: maxModels });
   const after = placeOf(listed, query, "after_id");
   const before = placeOf(listed, query, "before_id");
   const end = before === -1 ? listed.length : before;

@@ -31,6 +31,7 @@ import {
   listAnnouncements,
 } from "../../../kv/people/operators/announcements.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 // The announcements that pages show: read at most once per ten seconds, however many pages are asked for.
 
@@ -38,7 +39,7 @@ import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts"
 const announcementsCacheMs = 10_000;
 
 /** Milliseconds before its beginning from which planned maintenance is shown on every page: three days. */
-const shownBeforeMs = 3 * 24 * 3_600_000;
+const shownBeforeMs = 3 * dayMs;
 
 /** Whether every page shows an announcement. */
 function isShown({ startsAtMs, endedAtMs }: Announcement, nowMs: number): boolean {

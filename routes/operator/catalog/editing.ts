@@ -30,6 +30,7 @@ import { type CatalogHead, inForce } from "../../../kv/engine/control/catalog_he
 import type { Actor } from "../../../kv/people/audit/operator_audit.ts";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** What editing needs of the gateway. */
 export interface CatalogEditing {
@@ -208,7 +209,7 @@ export function editingOf({ kv, clock, catalog, config, control }: Gateway): Cat
 // Reads the moment from which a change is in force.
 
 /** Milliseconds ahead of now that a moment may be: price lists are announced months before, not years. */
-const furthestMs = 366 * 24 * 3_600_000;
+const furthestMs = 366 * dayMs;
 
 /**
  * Reads a time with its zone, such as `2026-12-01T00:00:00+07:00`.

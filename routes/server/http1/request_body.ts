@@ -241,15 +241,15 @@ export class RequestBody {
     }
   }
 
-  /** The next part that has already arrived; of a body whose length is known at most `mostBytes`. */
-  #take(mostBytes = Infinity): Uint8Array | null {
+  /** The next part that has already arrived; of a body whose length is known at most `maxBytes`. */
+  #take(maxBytes = Infinity): Uint8Array | null {
     const { reader } = this.#host;
     const { buffer, start, end } = reader;
     if (start === end) return null;
     const decoder = this.#decoder;
     this.#isAwaited = false;
     if (decoder === undefined) {
-      const bytes = Math.min(this.#unreadBytes, end - start, mostBytes);
+      const bytes = Math.min(this.#unreadBytes, end - start, maxBytes);
       this.#unreadBytes -= bytes;
       return this.#took(start, start + bytes, this.#unreadBytes === 0);
     }

@@ -14,11 +14,12 @@ import { createBankHookRoutes } from "../../hooks/bank.ts";
 import { pollSepay, type SepayPollResult } from "../../payments/sepay_poll.ts";
 import type { Job } from "./jobs.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 
 // Warns at the start of prices that are below what a provider charges.
 
 /** Most lines of the log; the operator's page of margins lists them all. */
-const mostPriceWarnings = 20;
+const maxPriceWarnings = 20;
 
 /** Logs the routes that charge more than their model's customers pay. Without costs nothing is loaded. */
 export async function warnOfPrices(
@@ -33,7 +34,7 @@ export async function warnOfPrices(
   for (
     const { model, route, bucket, priceMicroVnd, costMicroVnd, rates } of found.slice(
       0,
-      mostPriceWarnings,
+      maxPriceWarnings,
     )
   ) {
     log.event("warn", "a price is below its cost", {
@@ -57,13 +58,13 @@ const bankSweepEveryMs = 60_000;
  * Milliseconds between two comparisons of received, credited and waiting money; the operator's overview
  * compares on each visit.
  */
-const topupCheckEveryMs = 6 * 3_600_000;
+const topupCheckEveryMs = 6 * hourMs;
 
 /** Milliseconds between two readings of the bank's list of movements. */
 const bankPollEveryMs = 10 * 60_000;
 
 /** Milliseconds back that each of these readings covers: a webhook lost over a weekend is still found. */
-const bankPollWindowMs = 3 * 24 * 3_600_000;
+const bankPollWindowMs = 3 * dayMs;
 
 /** The parts that pages, webhooks and jobs share. */
 export interface MoneyIn {

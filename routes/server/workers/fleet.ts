@@ -55,7 +55,7 @@ function servicesOfOthers(
 }
 
 /** Starts of a worker in a row that may fail before the process gives up. */
-const mostFailedStarts = 5;
+const maxFailedStarts = 5;
 
 /** Milliseconds before a worker is replaced that ended soon after the one before; each time twice as long. */
 const firstPauseMs = 100;
@@ -68,7 +68,7 @@ const soundMs = 10_000;
 const lookMs = 1_000;
 
 /** Looks in a row without an answer after which a worker is ended: by then every client has given up. */
-const mostUnanswered = 60;
+const maxUnanswered = 60;
 
 /** Milliseconds that a scrape of the metrics waits for a worker; what it said last counts then. */
 const scrapeMs = 1_000;
@@ -176,7 +176,7 @@ export class Fleet {
       const start = await seat.started;
       if (start.ok) return undefined;
       if (this.#isStopping || start.isFinal) return start.reason;
-      if (failed >= mostFailedStarts) {
+      if (failed >= maxFailedStarts) {
         return `a worker ended ${failed} times before it served: ${start.reason}`;
       }
       await pause(failed);
@@ -227,7 +227,7 @@ export class Fleet {
       if (seat.unanswered === 0) {
         // A thread that has ended answers nothing.
         seat.look().catch(() => {});
-      } else if (++seat.unanswered > mostUnanswered) {
+      } else if (++seat.unanswered > maxUnanswered) {
         this.#deps.gateway.log.event("error", "a worker does not answer", { worker: seat.number });
         seat.terminate();
       }

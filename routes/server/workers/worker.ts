@@ -26,7 +26,7 @@ import type { WorkerStart } from "./worker_thread.ts";
 const gatherMs = 25;
 
 /** Items that are passed on without waiting longer: some 100 KB of log lines. */
-const mostItems = 200;
+const maxItems = 200;
 
 /** Items on their way to the owner. */
 class Gathered<Item> {
@@ -40,7 +40,7 @@ class Gathered<Item> {
   }
 
   readonly add = (item: Item): void => {
-    if (this.#items.push(item) >= mostItems) this.flush();
+    if (this.#items.push(item) >= maxItems) this.flush();
     else this.#timer ??= setTimeout(() => this.flush(), gatherMs);
   };
 

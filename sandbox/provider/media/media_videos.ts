@@ -11,10 +11,11 @@ import { clipMp4Base64 } from "./assets/clip_mp4.ts";
 import { thumbnailWebpBase64 } from "./assets/thumbnail_webp.ts";
 import { mediaTrouble, optionalText, readMediaTriggers, requiredText } from "./media_request.ts";
 import { jsonReply, type Reply, type Step } from "../base/reply.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 
 /** Duration of a task without triggers, in milliseconds; the first third is spent in `queued`. */
 const usualMs = 3_000;
-const fileLifeMs = 3_600_000;
+const fileLifeMs = hourMs;
 const shortLifeMs = 5_000;
 
 const fates = { works: "w", fails: "f", stalls: "s", expires: "e" } as const;

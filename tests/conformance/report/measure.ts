@@ -107,11 +107,11 @@ function measureRequest({ name, request }: Recording, { request: convert }: Conv
 function remarkLosses(name: string, of: string, lost: readonly string[], row: Row): void {
   if (lost.length === 0) return;
   row.weightyLosses++;
-  row.remarks.push(`${name}: ${of} lost ${lost.slice(0, mostPaths).join(", ")}`);
+  row.remarks.push(`${name}: ${of} lost ${lost.slice(0, maxPaths).join(", ")}`);
 }
 
 /** Paths that a remark names at most. */
-const mostPaths = 4;
+const maxPaths = 4;
 
 function measureAnswer({ name, answer }: Recording, { answer: convert }: Conversions, row: Row) {
   // Counts of tokens are no answers.

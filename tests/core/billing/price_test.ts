@@ -5,7 +5,7 @@ import {
   chargedRates,
   costOfTokens,
   costOfUnits,
-  mostPerOutputToken,
+  maxPerOutputToken,
   worstCaseCost,
 } from "../../../core/billing/price.ts";
 import { noTokens } from "../../../core/billing/tokens/token_bounds.ts";
@@ -89,8 +89,8 @@ Deno.test("all tokens of a call with a long prompt have the rates of long prompt
 Deno.test("only a prompt that may be long reserves the rates of long prompts", () => {
   assertEquals(worstCaseCost(tiered, { inputTokens: 1_000, outputTokens: 10 }), 3_150n);
   assertEquals(worstCaseCost(tiered, { inputTokens: 1_001, outputTokens: 10 }), 6_226n);
-  assertEquals([1_000, 1_001].map((tokens) => mostPerOutputToken(tiered, tokens)), [15n, 22n]);
-  assertEquals(mostPerOutputToken(applyPrice({ unit: "request", vnd: 3 }), 5), 0n);
+  assertEquals([1_000, 1_001].map((tokens) => maxPerOutputToken(tiered, tokens)), [15n, 22n]);
+  assertEquals(maxPerOutputToken(applyPrice({ unit: "request", vnd: 3 }), 5), 0n);
 });
 
 /** A written price: ten-thousandths of a VND, as the text of the figure or as the number that JSON makes of it. */
@@ -126,7 +126,7 @@ Deno.test("a call never costs more than was reserved for its bounds, with fracti
     assert(costOfTokens(price, half) <= reserved);
     // A stream reserves its output token by token.
     const first = worstCaseCost(price, { inputTokens: input, outputTokens: 0 });
-    const grown = first + BigInt(output) * mostPerOutputToken(price, input);
+    const grown = first + BigInt(output) * maxPerOutputToken(price, input);
     assert(costOfTokens(price, half) <= grown);
   }));
 });

@@ -9,8 +9,7 @@ import {
   ownFirstOutputMs,
   slowAfterMs,
 } from "../../../core/routing/timeouts.ts";
-
-const minuteMs = 60_000;
+import { minuteMs } from "../../../core/lib/time/durations.ts";
 
 function timesOf(timeouts: Record<string, number>, model: Record<string, number> = {}) {
   const built = buildCatalog(gatewayFileSchema.parse({

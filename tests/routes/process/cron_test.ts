@@ -10,8 +10,8 @@ import { type Job, type Jobs, startJobs } from "../../../routes/server/jobs/jobs
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { nextTurn } from "../../support/turns.ts";
+import { minuteMs } from "../../../core/lib/time/durations.ts";
 
-const minuteMs = 60_000;
 const [minute, tenMinutes, sixHours] = cronSchedules.map(({ everyMs }) => everyMs);
 
 /** Jobs of several periods; `ran` collects the names of those that ran. */

@@ -15,10 +15,10 @@ import { assert, assertEquals } from "../../support/assert.ts";
 import { ManualTime } from "../../support/manual_time.ts";
 import { requestIdAt } from "../../support/worlds/dashboard_world.ts";
 import { newAccount, receiptOf, storeReceipts } from "../../support/worlds/money_world.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 
 const account = newAccount();
 const startMs = Date.UTC(2026, 10, 1);
-const hourMs = 3_600_000;
 const keys: readonly ApiKeyId[] = [newId("apiKey", 0), newId("apiKey", 0)];
 
 type Kind = "answered" | "timeout" | "limited" | "poor" | "wrong";

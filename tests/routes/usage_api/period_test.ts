@@ -5,8 +5,8 @@ import {
   periodBefore,
   readPeriod,
 } from "../../../routes/usage_api/period.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 
-const hourMs = 3_600_000;
 /** 10:20 in Vietnam. */
 const nowMs = Date.UTC(2026, 10, 20, 3, 20);
 

@@ -21,8 +21,8 @@ import {
   storeReceipts,
   testKeyId,
 } from "../../support/worlds/money_world.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 
-const hourMs = 3_600_000;
 const nowMs = Date.UTC(2026, 10, 20, 3, 20);
 const [ann, bob] = [newAccount(), newAccount()];
 

@@ -11,9 +11,7 @@ import {
 import { openWalletEngine, type WalletEngine } from "../../../kv/money/wallet/mod.ts";
 import { ManualTime } from "../manual_time.ts";
 import { draftOf, mustReserve } from "./money_world.ts";
-
-const hourMs = 3_600_000;
-const dayMs = 24 * hourMs;
+import { dayMs } from "../../../core/lib/time/durations.ts";
 
 /** Noon in Vietnam of the first day of the next world: ids of one process always rise. */
 let nextNoonMs = Date.UTC(2027, 0, 1, 5);

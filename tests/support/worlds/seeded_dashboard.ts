@@ -7,6 +7,7 @@ import { type DashboardWorld, openDashboardWorld, requestIdAt } from "./dashboar
 import { draftOf, mustReserve, topUp } from "./money_world.ts";
 import { refuse } from "./refused_calls.ts";
 import { receivingAccount } from "./topup_world.ts";
+import { hourMs } from "../../../core/lib/time/durations.ts";
 
 export interface SeededDashboard extends AsyncDisposable {
   readonly world: DashboardWorld;
@@ -28,8 +29,6 @@ function topupSettings(): TopupSettings {
   if (!read.ok) throw new Error(read.problems.join("\n"));
   return read.settings;
 }
-
-const hourMs = 3_600_000;
 
 /** A month of calls: more on weekdays, several models, a few that failed. */
 async function makeCalls(

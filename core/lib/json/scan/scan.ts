@@ -51,7 +51,7 @@ export function longStringIndex(number: number): number {
 const resultsAt = 128;
 const topAt = 1024;
 /** More places at the top level than any request has fields. */
-const mostTop = 4096;
+const maxTop = 4096;
 const longStringsAt = 32 * 1024;
 const textAt = 192 * 1024;
 /** Spaces behind the text, which the scanner reads in blocks of 64 bytes. */
@@ -90,7 +90,7 @@ class Scanner {
       skeletonAt,
       longStringBytes,
       topAt,
-      mostTop,
+      maxTop,
       longStringsAt,
       maxJsonDepth,
     ));

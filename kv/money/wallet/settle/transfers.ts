@@ -218,7 +218,7 @@ export class Transfers {
         const row = book.rowFor(lease, commit, plan.drawMicroVnd);
         written.set(lease, row);
         changeWallet(op, wallet, wallet.availableMicroVnd - plan.drawMicroVnd, {
-          mostDebtMicroVnd: debtLimitMicroVnd(wallet, this.#deps.debt),
+          maxDebtMicroVnd: debtLimitMicroVnd(wallet, this.#deps.debt),
         });
         const key = leaseKey(lease.accountId, instanceLease.instanceId);
         if (row.remainingMicroVnd === 0n) op.delete(key);

@@ -33,6 +33,7 @@ import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value
 import { addHour, decodeHourSums, emptyHour } from "../../../money/receipts/hour_sums.ts";
 import { hourCellKey } from "../../../money/receipts/index_write.ts";
 import { groupsOf } from "../../../engine/store/in_parallel.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 // Checks that the hours of day sums add up to their day: both are written in one commit, so any reading shows both.
 
@@ -148,7 +149,7 @@ export interface ReceiptSums {
 /**
  * Receipts that {@linkcode KnownReceipts} keeps at most, some 20 MB.
  */
-const mostKnownReceipts = 20_000;
+const maxKnownReceipts = 20_000;
 
 /** Receipts of one account that were read before: they never change, so a repeated check reads only new ones. */
 export class KnownReceipts {
@@ -160,7 +161,7 @@ export class KnownReceipts {
     const known = ids.flatMap((id) => this.#receipts.get(id) ?? []);
     const read = missing.length === 0 ? [] : await readReceipts(kv, missing);
     for (const receipt of read) {
-      if (this.#receipts.size >= mostKnownReceipts) break;
+      if (this.#receipts.size >= maxKnownReceipts) break;
       this.#receipts.set(receipt.requestId, receipt);
     }
     return [...known, ...read];
@@ -239,8 +240,6 @@ export async function checkIndexedCalls(
     }),
   };
 }
-
-const dayMs = 86_400_000;
 
 /**
  * Reads the indexed calls from a day on, and some earlier ones: an id has the age of its call, but

@@ -22,8 +22,7 @@ import type { AtomicWrite, KeyValueStore } from "../../../engine/store/key_value
 import { readAhead } from "../../../engine/store/read_ahead.ts";
 import type { DayContent } from "./day_digests.ts";
 import { groupsOf } from "../../../engine/store/in_parallel.ts";
-
-const dayMs = 86_400_000;
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 /** The balances of all accounts at the end of a day. */
 export interface SealedBalances {

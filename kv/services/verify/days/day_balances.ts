@@ -15,7 +15,7 @@ import { readAhead } from "../../../engine/store/read_ahead.ts";
 import type { SealedBalances } from "./checkpoint_chain.ts";
 
 /** Most characters of a page: below the 64 KiB of a value in every encoding. */
-const mostPageChars = 30_000;
+const maxPageChars = 30_000;
 
 /** Old pages deleted in one commit. */
 const deletesPerCommit = 500;
@@ -40,7 +40,7 @@ export class DayBalancePages {
     this.#accounts++;
     this.#totalMicroVnd += balanceMicroVnd;
     this.#page += `${accountId} ${balanceMicroVnd}\n`;
-    if (this.#page.length >= mostPageChars) this.#close();
+    if (this.#page.length >= maxPageChars) this.#close();
   }
 
   #close(): void {

@@ -17,8 +17,8 @@ import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { vietnamDay, vietnamOffsetMs } from "../../../../core/lib/time/vietnam_time.ts";
 import type { LedgerEntry } from "../../../money/ledger/ledger.ts";
 import { newestOnReceiptPage } from "../../../engine/schema/keys.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 
-const hourMs = 3_600_000;
 const hoursPerDay = 24;
 
 /** What the rows of a day are. */

@@ -52,7 +52,7 @@ import { listBatches } from "../../../engine/store/batches.ts";
 const pollEveryMs = 100;
 
 /** Calls that are recorded at most: some 100 MB. A longer watch decides nothing about further calls. */
-const mostCalls = 500_000;
+const maxCalls = 500_000;
 
 /** Where a call was settled. */
 export interface WatchedCall {
@@ -87,7 +87,7 @@ class BatchWatch implements AsyncDisposable {
 
   /** Whether calls were left out. */
   get isFull(): boolean {
-    return this.#calls.size >= mostCalls;
+    return this.#calls.size >= maxCalls;
   }
 
   find(requestId: RequestId): WatchedCall | undefined {

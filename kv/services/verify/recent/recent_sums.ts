@@ -18,6 +18,7 @@ import { daySumCellOf, daySumsOfDayKey, daySumsOfPrefix } from "../../../engine/
 import type { KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { hash } from "../checks/verify_index.ts";
 import { type DaySum, type DaySums, sumId } from "../checks/verify_sums.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 /** What happened to one account. */
 export interface RecentTally {
@@ -63,7 +64,7 @@ export interface RecentBounds {
   readonly recentStart: string;
 }
 
-const sumSlackMs = 3_600_000;
+const sumSlackMs = hourMs;
 
 /** Computes the bounds from the begin of the first day that is not sealed and the end of the last that is over. */
 export function recentBounds(

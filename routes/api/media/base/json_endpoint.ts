@@ -29,7 +29,7 @@ export interface JsonEndpoint<Request extends JsonRequest> {
   /** Members of the request that are text for the model, beside those that are in all requests. */
   readonly texts?: ReadonlySet<string>;
   /** The most that a call can cost. */
-  readonly mostMicroVnd: (price: AppliedPrice, request: Request) => bigint;
+  readonly maxMicroVnd: (price: AppliedPrice, request: Request) => bigint;
   readonly charge: (price: AppliedPrice, request: Request, answer: JsonAnswer) => CallCharge;
 }
 
@@ -63,7 +63,7 @@ export async function serveJsonEndpoint<Request extends JsonRequest>(
     operation: endpoint.operation,
     stream: false,
     price,
-    worstCaseMicroVnd: endpoint.mostMicroVnd(price, request),
+    worstCaseMicroVnd: endpoint.maxMicroVnd(price, request),
     ...(price.unit === "token" && {
       expectedTokens: { input: estimateOutputTokens(body.length), output: 0 },
     }),

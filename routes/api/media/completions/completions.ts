@@ -16,10 +16,10 @@ import {
   withinOutput,
 } from "../../../../core/calls/bounds/chat_bounds.ts";
 import {
-  mostAnswerBytes,
-  mostBytesWithReasoning,
-  mostOutputBytes,
-  mostStreamBytes,
+  maxBytesOfAnswer,
+  maxBytesWithReasoning,
+  maxOutputBytes,
+  maxStreamBytes,
   OutputLimit,
 } from "../../../../core/calls/bounds/output_limit.ts";
 import { arrivalOf, earlyStream, isLate } from "../../../../core/calls/stream/early_stream.ts";
@@ -105,8 +105,8 @@ function meteredInput(
   const { call: { gateway, control, settlement, input }, quoted: { bounds, model } } = delivery;
   const { wantedOutputTokens } = bounds;
   const most = {
-    answer: mostOutputBytes(wantedOutputTokens),
-    withReasoning: mostBytesWithReasoning(wantedOutputTokens, model),
+    answer: maxOutputBytes(wantedOutputTokens),
+    withReasoning: maxBytesWithReasoning(wantedOutputTokens, model),
   };
   return {
     started,
@@ -115,7 +115,7 @@ function meteredInput(
     control,
     idleMs: idleMs(input.chosen.catalog, route),
     bounds: [new OutputLimit(most, (reading) => chargeOf(delivery, "cut", reading).usage)],
-    mostBytes: mostStreamBytes(wantedOutputTokens),
+    maxBytes: maxStreamBytes(wantedOutputTokens),
     settle: async (outcome, endCode) => {
       const charge = settledCharge(delivery, outcome, started.pipe.reading);
       await settlement.settle({ outcome, endCode, status: 200, route, attempts }, charge);
@@ -236,7 +236,7 @@ async function begin(
     request,
     requestId: incoming.requestId,
     nowSeconds: Math.floor(start.startedAtMs / 1000),
-    maxAnswerBytes: mostAnswerBytes(bounds.wantedOutputTokens),
+    maxAnswerBytes: maxBytesOfAnswer(bounds.wantedOutputTokens),
   });
   const { expectations } = gateway;
   const initial = initialReservation(bounds, {

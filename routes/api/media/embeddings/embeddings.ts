@@ -12,7 +12,7 @@ import {
   readEmbeddingRequest,
   reportedInputTokens,
 } from "../../../../core/media/embeddings/request.ts";
-import { chargeForInput, mostInputCost } from "../../../../core/media/base/input_charge.ts";
+import { chargeForInput, maxInputCost } from "../../../../core/media/base/input_charge.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { Incoming } from "../../call/incoming.ts";
 import { serveJsonEndpoint } from "../base/json_endpoint.ts";
@@ -29,7 +29,7 @@ export function serveEmbeddings(gateway: Gateway, incoming: Incoming): Promise<R
     operation: "embedding",
     read: readEmbeddingRequest,
     work: embeddingWork,
-    mostMicroVnd: (price, { input }) => mostInputCost(price, input),
+    maxMicroVnd: (price, { input }) => maxInputCost(price, input),
     charge: (price, { input }, answer) => chargeForInput(price, input, reportedInputTokens(answer)),
   });
 }

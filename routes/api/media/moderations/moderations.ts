@@ -39,7 +39,7 @@ export function serveModerations(gateway: Gateway, incoming: Incoming): Promise<
     operation: "moderation",
     read: (body) => readModerationRequest(body, first),
     work: moderationWork,
-    mostMicroVnd: (price) => costOfUnits(price, 1),
+    maxMicroVnd: (price) => costOfUnits(price, 1),
     charge: (price) => ({ units: 1, priceMicroVnd: costOfUnits(price, 1) }),
   });
 }

@@ -9,7 +9,7 @@
 import type { Reply } from "../../../../core/net/http1/server/reply.ts";
 import {
   chargeForRerank,
-  mostRerankCost,
+  maxRerankCost,
   readRerankRequest,
   rerankWork,
 } from "../../../../core/media/rerank/request.ts";
@@ -30,7 +30,7 @@ export function serveRerank(gateway: Gateway, incoming: Incoming): Promise<Reply
     read: readRerankRequest,
     work: rerankWork,
     texts: new Set(["documents"]),
-    mostMicroVnd: mostRerankCost,
+    maxMicroVnd: maxRerankCost,
     charge: chargeForRerank,
   });
 }

@@ -53,8 +53,8 @@ export const emptyKeyForm: KeyFormValues = {
   reading: "",
 };
 
-const mostNameChars = 60;
-const mostRanges = 50;
+const maxNameChars = 60;
+const maxRanges = 50;
 /** Above any wallet, and small enough for a safe integer. */
 const maxLimitMicroVnd = fromVnd(1_000_000_000_000);
 
@@ -169,11 +169,11 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
   const errors: KeyFormErrors = {
     ...rates.errors,
     ...(values.name === "" && { name: t.nameMissing }),
-    ...([...values.name].length > mostNameChars && { name: t.nameLong }),
+    ...([...values.name].length > maxNameChars && { name: t.nameLong }),
     ...(!expiryOk && { expiry: t.expiryWrong }),
     ...(values.dailyLimit !== "" && daily === undefined && { dailyLimit: t.amountWrong }),
     ...(values.monthlyLimit !== "" && monthly === undefined && { monthlyLimit: t.amountWrong }),
-    ...(ranges.length > mostRanges && { ips: t.ipMany }),
+    ...(ranges.length > maxRanges && { ips: t.ipMany }),
     ...(badRange !== undefined && { ips: t.ipWrong(badRange.slice(0, 60)) }),
     ...(ticked.length > 0 && values.models.length === 0 && { models: t.modelsGone }),
   };

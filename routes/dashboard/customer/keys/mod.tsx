@@ -56,6 +56,7 @@ import {
 import { keyListPage } from "./key_list.tsx";
 import { keyTexts } from "./texts.ts";
 import type { PageDeclaration } from "../../page/page.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 type Page = Response | Promise<Response>;
 
@@ -238,7 +239,7 @@ const rotateKey: KeyAction = async (c, deps, record) => {
   }
   const rotated = await rotateApiKey(deps.kv, deps.masterKeys, record.accountId, record.id, {
     nowMs: deps.clock.nowMs(),
-    graceMs: Number(hours) * 3_600_000,
+    graceMs: Number(hours) * hourMs,
     formId,
   });
   await deps.control.refresh();

@@ -18,6 +18,7 @@ import type { UsageRow } from "../../../../kv/money/ledger/usage.ts";
 import type { CallFilter } from "../../../usage_api/call_filter.ts";
 import { type Metric, metrics, type StackBy } from "../../../usage_api/series.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { secondMs } from "../../../../core/lib/time/durations.ts";
 
 // Reads the filter of the usage page from the query, and writes it for links.
 
@@ -43,8 +44,6 @@ export interface UsageFilter {
 function given(text: string | undefined): string | undefined {
   return text === undefined || text === "" ? undefined : text.slice(0, 256);
 }
-
-const secondMs = 1_000;
 
 /** The time in Vietnam that an `<input type="datetime-local">` names. */
 function parseSecond(text: string | undefined): number | undefined {

@@ -49,6 +49,7 @@ import type { WalletDeps } from "./deps.ts";
 import { StatementTable } from "./wallet_statement.tsx";
 import { statementDownload, statementPage } from "./wallet_statement_pages.tsx";
 import type { PageDeclaration } from "../../page/page.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 /** Movements shown on the wallet page; the statement has all. */
 const shownLines = 10;
@@ -56,7 +57,7 @@ const shownLines = 10;
 type PageContext = Context<DashboardEnv>;
 
 /** An order is cheap, but a flood of them would hide the real ones from staff. */
-const orderRule: RateRule = { name: "topup_order", count: 30, windowMs: 3_600_000 };
+const orderRule: RateRule = { name: "topup_order", count: 30, windowMs: hourMs };
 const shownOrders = 20;
 
 async function walletPage(

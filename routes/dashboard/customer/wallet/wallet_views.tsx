@@ -29,11 +29,12 @@ import type { Visitor } from "../../page/visitor.ts";
 import { creditTexts, walletTexts } from "./wallet_texts.ts";
 import { voucherCodeChars } from "../../../../core/trade/credits/campaign.ts";
 import type { BookGrant } from "../../../../kv/money/balances/grant_book.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 // The card of the wallet page about credit: what is left of it, until when, and a field for a voucher code.
 
 /** Milliseconds before its expiry in which credit is announced to expire. */
-const soonMs = 7 * 86_400_000;
+const soonMs = 7 * dayMs;
 
 /** Says how much expires next, if that is soon. */
 export function ExpiryNotice({ pots, nowMs, locale }: {

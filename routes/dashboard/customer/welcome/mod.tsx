@@ -125,7 +125,7 @@ const welcomeTexts = defineTexts({
 const lookEverySeconds = 2;
 
 /** Looks of one page, ten minutes long: who has not called by then reads the page again. */
-const mostLooks = 300;
+const maxLooks = 300;
 
 /** Calls that are shown; the first tries of a developer are several, and a refusal is one of them. */
 const shownCalls = 3;
@@ -210,7 +210,7 @@ function FirstCall({ calls, keys, locale, looks }: {
 }) {
   const t = welcomeTexts[locale];
   const [latest] = calls;
-  const isOver = hasWorked(calls) || looks >= mostLooks;
+  const isOver = hasWorked(calls) || looks >= maxLooks;
   const looking = isOver ? {} : {
     "hx-get": `/welcome/call?looks=${looks + 1}`,
     "hx-trigger": `load delay:${lookEverySeconds}s`,

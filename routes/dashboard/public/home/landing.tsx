@@ -162,7 +162,7 @@ const example = {
   topUpMicroVnd: 200_000_000_000n,
   input: 2_000,
   output: 500,
-  mostOutput: 2_000,
+  maxOutput: 2_000,
 } as const;
 
 /** Widths of the picture's parts, in hundredths of the wallet; wide enough to be seen, so not to scale. */
@@ -187,7 +187,7 @@ function MoneyPath({ catalog, locale }: { catalog: Catalog; locale: Locale }) {
   const priced = model.price.unit === "token";
   const cost = (output: number) =>
     priced ? costOfCall({ model, input: example.input, output }) : undefined;
-  const [held, paid] = [cost(example.mostOutput), cost(example.output)];
+  const [held, paid] = [cost(example.maxOutput), cost(example.output)];
   const pictures = [
     { wallet: <Wallet />, sum: example.topUpMicroVnd },
     { wallet: <Wallet held={drawn.held} />, sum: held },

@@ -25,12 +25,11 @@ import { CallTable, LiveNote, reasonOf, sharedOf } from "../../customer/usage/ca
 import { readUsageFilter } from "../../customer/usage/filter_bar.tsx";
 import { readChart, UsageChart } from "../../customer/usage/usage_page.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 const latestCalls = 8;
 const lastErrors = 5;
 const topModels = 5;
-
-const dayMs = 24 * 3_600_000;
 
 /** Days before today whose mean is the usual day. */
 const usualDays = 7;

@@ -20,7 +20,7 @@ import { requireAccount } from "../../visitor/identify.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 
 /** Things of each kind that are listed. */
-const mostFound = 20;
+const maxFound = 20;
 
 const texts = defineTexts({
   en: {
@@ -59,7 +59,7 @@ async function findNames(c: Context<DashboardEnv>, deps: DashboardDeps, query: s
   const { visitor, signedIn, navigation } = c.var;
   const wanted = plain(query);
   const named = (all: readonly Found[]) =>
-    all.filter(({ name }) => plain(name).includes(wanted)).slice(0, mostFound);
+    all.filter(({ name }) => plain(name).includes(wanted)).slice(0, maxFound);
   const pages = (navigation?.items ?? []).map(({ entry }) => entry)
     .filter(({ operatorsOnly }) => operatorsOnly !== true || signedIn.isOperator)
     .map(({ href, label }) => ({ href, name: label[visitor.locale] }));

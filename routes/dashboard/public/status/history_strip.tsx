@@ -11,6 +11,7 @@ import {
 } from "../../../../core/routing/history/availability.ts";
 import { historyDays, readDayHistory } from "../../../../kv/services/status/availability.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 // Reads the public history for pages, at most once per minute, however many visitors ask.
 
@@ -77,8 +78,6 @@ export function historyOf(
 /** Shares of answered calls from which a day counts as good, and as disturbed; below is bad. */
 const goodShare = 0.995;
 const disturbedShare = 0.95;
-
-const dayMs = 86_400_000;
 
 const texts = defineTexts({
   en: {

@@ -18,11 +18,12 @@ import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { sleepUnless } from "../../../../core/lib/time/sleep.ts";
 import { TimeSlices } from "../../../../core/lib/time/time_slices.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 // Paces full scans of the store beside the service: each yields to calls, has a deadline, and ends with its client.
 
 /** Longest scan. A store of a hundred million receipts takes about an hour at half of the thread. */
-export const longestReadingMs = 4 * 3_600_000;
+export const longestReadingMs = 4 * hourMs;
 
 /** A scan in progress. */
 export interface StoreReading extends Disposable {

@@ -32,8 +32,9 @@ import {
 } from "../base/frame.tsx";
 import { InvoiceTable } from "../invoices/invoice_queue.tsx";
 import { loadRates, RateCard } from "./rate_card.tsx";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
-const statementMs = 90 * 86_400_000;
+const statementMs = 90 * dayMs;
 
 /** Finds the account that the path names. */
 export async function accountOf(

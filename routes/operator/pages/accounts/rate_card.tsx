@@ -18,7 +18,7 @@ import type { PostedForm } from "../../../dashboard/page/form_data.ts";
 // Reads the form in which an operator sets the rate limits of one account.
 
 /** Models of one account with limits of their own: more would be a price list. */
-const mostModels = 50;
+const maxModels = 50;
 
 /** The fields in their order on the form and in a line of models. */
 const rateFields = [
@@ -64,7 +64,7 @@ export function readRateForm(form: PostedForm, isModel: (id: string) => boolean)
   const own = overridesOf(rateFields.map((name) => form.text(name)));
   if (own === undefined) return { ok: false, problem: "limit" };
   const lines = form.text("models").split("\n").map((line) => line.trim()).filter(Boolean);
-  if (lines.length > mostModels) return { ok: false, problem: "model" };
+  if (lines.length > maxModels) return { ok: false, problem: "model" };
   const models: Record<string, RateOverrides> = {};
   for (const line of lines) {
     const [id = "", ...texts] = line.split(/\s+/);

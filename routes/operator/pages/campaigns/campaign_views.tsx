@@ -4,7 +4,7 @@ import {
   type CampaignRefusal,
   campaignRefusal,
   largestGift,
-  mostGiven,
+  maxGiven,
 } from "../../../../core/trade/credits/campaign.ts";
 import type { CampaignFigures } from "../../../../kv/money/credits/grants.ts";
 import {
@@ -82,7 +82,7 @@ export function CampaignTable({ campaigns, path, nowMs, locale }: {
           cell: (campaign) =>
             t.ofBudget(
               formatMoneyShort(campaign.givenMicroVnd, locale),
-              formatMoneyShort(mostGiven(campaign), locale),
+              formatMoneyShort(maxGiven(campaign), locale),
             ),
         },
         { head: t.grants, kind: "number", cell: ({ grants }) => formatCount(grants, locale) },
@@ -103,7 +103,7 @@ export function CampaignFiguresView({ campaign, figures, locale }: {
   locale: Locale;
 }) {
   const t = campaignTexts[locale];
-  const rest = mostGiven(campaign) - campaign.givenMicroVnd;
+  const rest = maxGiven(campaign) - campaign.givenMicroVnd;
   const stats = [
     [t.given, campaign.givenMicroVnd],
     [t.spent, figures.spentMicroVnd],

@@ -7,11 +7,7 @@
  * - Never: gives credit itself, or shows a code twice.
  */
 import { Hono } from "hono";
-import {
-  type Campaign,
-  campaignKinds,
-  mostGiven,
-} from "../../../../core/trade/credits/campaign.ts";
+import { type Campaign, campaignKinds, maxGiven } from "../../../../core/trade/credits/campaign.ts";
 import {
   campaignFieldNames,
   type CampaignFields,
@@ -193,7 +189,7 @@ function Acts({ campaign, visitor }: { campaign: Campaign; visitor: Visitor }) {
   const of = `${path}/${campaign.id}`;
   const isWaiting = waitsForApproval(campaign);
   const isPaused = campaign.pausedAtMs !== undefined;
-  const amount = formatMoney(mostGiven(campaign), visitor.locale);
+  const amount = formatMoney(maxGiven(campaign), visitor.locale);
   return (
     <div class="table-actions">
       {isWaiting && (

@@ -33,7 +33,7 @@ export function isPriceUnit(text: string): text is PriceUnit {
 }
 
 /** Most routes that a form shows fields for; the schema's own bound. */
-const mostRoutes = 32;
+const maxRoutes = 32;
 
 /** A price as a number; a text that is none, or might be two, stays, and is refused by name. */
 function amount(text: string): Json {
@@ -81,7 +81,7 @@ function priceOf(form: PostedForm, before: Json | undefined): JsonObject {
 function routesOf(form: PostedForm, before: Json | undefined): JsonObject[] {
   const former = Array.isArray(before) ? before.filter((route) => isObject(route)) : [];
   const routes: JsonObject[] = [];
-  for (let i = 0; i < Math.min(former.length + 1, mostRoutes); i++) {
+  for (let i = 0; i < Math.min(former.length + 1, maxRoutes); i++) {
     const field = (name: string) => form.text(`route${i}.${name}`);
     const provider = field("provider");
     if (provider === "" || field("remove") === "yes") continue;

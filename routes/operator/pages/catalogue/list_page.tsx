@@ -29,7 +29,7 @@ import {
 } from "./texts.ts";
 
 /** Models on the page; more are found by the search. */
-const mostModels = 200;
+const maxModels = 200;
 
 /** What the page shows. */
 export interface ListPageProps {
@@ -122,7 +122,7 @@ function ModelList({ visitor, catalog, search }: ListPageProps) {
   const { locale } = visitor;
   const t = catalogueTexts[locale];
   const found = catalog.models.filter((model) => fits(model, search.toLowerCase()));
-  const shown = found.slice(0, mostModels);
+  const shown = found.slice(0, maxModels);
   return (
     <Card title={t.models} actions={<a href={modelPath("")}>{t.add}</a>}>
       <form method="get" action={cataloguePath} class="inline-form">

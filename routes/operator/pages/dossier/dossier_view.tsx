@@ -39,12 +39,10 @@ import {
   renderOperatorPage,
 } from "../base/frame.tsx";
 import { frameTexts } from "../base/texts.ts";
+import { dayMs, hourMs } from "../../../../core/lib/time/durations.ts";
 
 /** The name of the form field that has the mark of what was shown. */
 export const seenField = "seen";
-
-const hourMs = 3_600_000;
-const dayMs = 86_400_000;
 
 /** Formats the age of an account: hours in its first two days, days later. */
 function ageText(ageMs: number, locale: Locale): string {

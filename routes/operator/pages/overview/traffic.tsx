@@ -9,11 +9,10 @@ import { reasonOf, sharedOf } from "../../../dashboard/customer/usage/call_table
 import { type Call, errorOf, takeCallsOfAll } from "../../../usage_api/call_scan.ts";
 import { errorRate, type Health, readHealth } from "../../../usage_api/summary.ts";
 import type { OperatorDeps } from "../base/frame.tsx";
-
-const dayMs = 24 * 3_600_000;
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 /** Lines of each ranking. */
-const mostRanked = 6;
+const maxRanked = 6;
 
 const texts = defineTexts({
   en: {
@@ -66,7 +65,7 @@ function topOf<Name>(sums: ReadonlyMap<Name, HourSum>): (readonly [Name, HourSum
       : one.costMicroVnd < other.costMicroVnd
       ? 1
       : -1
-  ).slice(0, mostRanked);
+  ).slice(0, maxRanked);
 }
 
 /** Reads it: a scan of the hours of a day, so keep the result for a while. */
@@ -74,7 +73,7 @@ export async function readTraffic({ kv }: OperatorDeps, nowMs: number): Promise<
   const period = { fromMs: nowMs - dayMs, untilMs: nowMs + 1 };
   const [health, errors] = await Promise.all([
     readHealth(kv, period),
-    takeCallsOfAll(kv, { ...period, status: "error" }, mostRanked),
+    takeCallsOfAll(kv, { ...period, status: "error" }, maxRanked),
   ]);
   const customers = await Promise.all(
     topOf(health.accounts).map(async ([accountId, sum]) =>

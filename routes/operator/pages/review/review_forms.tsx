@@ -24,6 +24,7 @@ import {
   type TopupOrder,
 } from "../../../../kv/money/payments/topups.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 // Finds orders that a damaged memo may have meant, as suggestions for operators only.
 
@@ -39,7 +40,7 @@ export interface LikelyOrder {
 }
 
 /** Time before the transfer within which an order of the same amount is a suggestion. */
-const sameAmountMs = 2 * 86_400_000;
+const sameAmountMs = 2 * dayMs;
 const shown = 10;
 
 /**
@@ -57,7 +58,7 @@ export async function findLikelyOrders(
     if (order === null) return [];
     const agoMs = event.time.atMs - order.createdAtMs;
     // A statement without times dates money at the start of its day.
-    const inTime = agoMs > -86_400_000 && agoMs < sameAmountMs;
+    const inTime = agoMs > -dayMs && agoMs < sameAmountMs;
     const sameAmount = order.askedMicroVnd === event.amountMicroVnd && inTime;
     const nearCode = near.has(order.code);
     return nearCode || sameAmount ? [{ order, nearCode, sameAmount }] : [];

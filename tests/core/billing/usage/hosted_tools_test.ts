@@ -2,7 +2,7 @@ import * as fc from "../../../support/property.ts";
 import { assert, assertEquals, assertThrows } from "../../../support/assert.ts";
 import {
   countedTools,
-  mostToolFees,
+  maxToolFees,
   reservedTools,
   toolFees,
   type ToolPrice,
@@ -42,7 +42,7 @@ Deno.test("fees are within what was reserved, and what goes beyond it is a claim
     const [prices, asked, uses, choices] = given;
     const tools = reservedTools(prices, asked, choices);
     const fees = toolFees(tools, uses);
-    assert(fees.feesMicroVnd <= mostToolFees(tools));
+    assert(fees.feesMicroVnd <= maxToolFees(tools));
     const counted = tools.filter(({ isPerCall }) => !isPerCall);
     const reported = uses === undefined ? 0n : counted.reduce(
       (sum, { tool, perUseMicroVnd }) => sum + BigInt(uses[tool] ?? 0) * perUseMicroVnd,
@@ -76,7 +76,7 @@ Deno.test("the charge of a call is its tokens and its fees, within the reservati
     };
     const charge = chargeForChat({ ...end, outcome: "completed" });
     const fees = toolFees(tools, toolUses);
-    assert(charge.priceMicroVnd <= tokensMicroVnd + mostToolFees(tools));
+    assert(charge.priceMicroVnd <= tokensMicroVnd + maxToolFees(tools));
     assertEquals(charge.priceMicroVnd, 100_000n + BigInt(output) * 5_000n + fees.feesMicroVnd);
     assertEquals(charge.claimMicroVnd, fees.claimMicroVnd);
     const failed = chargeForChat({ ...end, outcome: "failed" });

@@ -6,7 +6,7 @@ import { partsWithin } from "../../../../core/billing/usage/media_parts.ts";
 import {
   applyPrice,
   costOfTokens,
-  mostPerOutputToken,
+  maxPerOutputToken,
   worstCaseCost,
 } from "../../../../core/billing/price.ts";
 import {
@@ -76,7 +76,7 @@ Deno.test("no usage costs more than its reservation, whatever is sound or a pict
     const cost = costOfTokens(price, used);
     assert(cost <= worstCaseCost(price, { inputTokens, outputTokens: used.output }));
     const first = worstCaseCost(price, { inputTokens, outputTokens: 0 });
-    assert(cost <= first + BigInt(used.output) * mostPerOutputToken(price, inputTokens));
+    assert(cost <= first + BigInt(used.output) * maxPerOutputToken(price, inputTokens));
     const { inputAudio: _a, inputImage: _b, ...text } = used;
     const bound = { inputTokens, outputTokens: used.output, isText: true };
     assert(costOfTokens(price, text) <= worstCaseCost(price, bound));

@@ -147,8 +147,8 @@ for (const model of models) {
     }
   });
 
-  const mostReferences = model === "A" || model === "B" ? 3 : 10;
-  Deno.test(`${model}: takes up to ${mostReferences} reference images, and not one more`, () => {
+  const maxReferences = model === "A" || model === "B" ? 3 : 10;
+  Deno.test(`${model}: takes up to ${maxReferences} reference images, and not one more`, () => {
     for (let count = 0; count <= 12; count++) {
       const list = Array.from({ length: count }, () => pngText);
       const file = { name: "input_reference", body: png, fileName: "a.png" };
@@ -159,7 +159,7 @@ for (const model of models) {
         () => fromForm(model, list.map(() => ({ ...file, name: "input_reference[]" }))),
       ];
       for (const run of runs) {
-        if (count <= mostReferences) assertEquals(run().inputReferences.length, count);
+        if (count <= maxReferences) assertEquals(run().inputReferences.length, count);
         else assertRefused("input_reference", run, `${model} ${count}`);
       }
     }

@@ -4,7 +4,7 @@ import {
   campaignRefusal,
   expiryOf,
   giftFor,
-  mostGiven,
+  maxGiven,
 } from "../../../../core/trade/credits/campaign.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
@@ -38,9 +38,9 @@ Deno.test("a bonus is a share of the top-up in whole VND, at most the cap", () =
 });
 
 Deno.test("a campaign promises the smaller of its two bounds", () => {
-  assertEquals(mostGiven(campaignOf()), fromVnd(100_000));
-  assertEquals(mostGiven(campaignOf({ maxGrants: 3 })), fromVnd(60_000));
-  assertEquals(mostGiven(campaignOf({ maxGrants: 30 })), fromVnd(100_000));
+  assertEquals(maxGiven(campaignOf()), fromVnd(100_000));
+  assertEquals(maxGiven(campaignOf({ maxGrants: 3 })), fromVnd(60_000));
+  assertEquals(maxGiven(campaignOf({ maxGrants: 30 })), fromVnd(100_000));
 });
 
 const refusals: readonly (readonly [string, Partial<Campaign>, number, string | undefined])[] = [

@@ -8,10 +8,9 @@ import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 const everyDay = { fromDay: "2000-01-01", toDay: "2100-01-01" };
-const dayMs = 86_400_000;
-
 async function openBooks() {
   const kv = await Deno.openKv(":memory:");
   const time = new ManualTime();

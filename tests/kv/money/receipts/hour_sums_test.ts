@@ -22,10 +22,10 @@ import { wrongHours } from "../../../../kv/services/verify/checks/verify_sums.ts
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { anyReceipt } from "../../../support/receipt_arbitrary.ts";
 import { newAccount, receiptOf, storeReceipts } from "../../../support/worlds/money_world.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 const dayStartMs = Date.UTC(2026, 10, 19, 17);
 const day = vietnamDay(dayStartMs);
-const hourMs = 3_600_000;
 const account = newAccount();
 
 function hoursOf(receipts: readonly Receipt[]): Map<number, HourSum> {

@@ -157,7 +157,7 @@ Deno.test("what a finished call owes goes before a call that has not begun", asy
 Deno.test("no call is admitted while more waits for the index than may be kept", async () => {
   using kv = await Deno.openKv(":memory:");
   const timer = { start: () => () => {} };
-  const wallet = await openWalletEngine(kv, { clock: new ManualTime(), timer, mostUnindexed: 3 });
+  const wallet = await openWalletEngine(kv, { clock: new ManualTime(), timer, maxUnindexed: 3 });
   const account = newAccount();
   await topUp(kv, account, 100n);
   const call = async () => wallet.settle(await mustReserve(wallet, account, 1n), draftOf(1n));

@@ -26,6 +26,7 @@ import { bookOf, campaign, give } from "../../../support/worlds/credit_world.ts"
 import { draftOf, ledgerLines, newAccount } from "../../../support/worlds/money_world.ts";
 import { type Fate, Turnstile, type WaitingCall } from "../../../support/stores/turnstile_kv.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 /** One event. Numbers select among what exists, modulo its count. */
 export type Happening =
@@ -57,8 +58,6 @@ export type Happening =
   | { readonly do: "oversleep" }
   | { readonly do: "wait"; readonly ms: number }
   | { readonly do: "pass"; readonly which: number; readonly count: number; readonly fate: Fate };
-
-const dayMs = 86_400_000;
 
 function amountOf({ amount, least }: Happening & { readonly do: "reserve" }): ReservationAmount {
   const wantedMicroVnd = BigInt(amount);

@@ -16,8 +16,8 @@ import { ManualTime } from "../../../support/manual_time.ts";
 import { countedKv, rowBytes, type StoreCounts } from "../../../support/stores/counted_kv.ts";
 import { draftOf, newAccount, topUp } from "../../../support/worlds/money_world.ts";
 import { setImmediate } from "node:timers";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
-const dayMs = 86_400_000;
 const fleet = { instances: 100, accounts: 1_000_000, receiptsPerDay: 10_000_000 };
 /** The part of the fleet that the test plays. */
 const part = 0.1;

@@ -15,10 +15,9 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { type Fate, Turnstile } from "../../../support/stores/turnstile_kv.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../../support/worlds/money_world.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 const stillTimer = { start: () => () => {} };
-const hourMs = 60 * 60_000;
-
 async function breathe(): Promise<void> {
   for (let turn = 0; turn < 5; turn++) await new Promise((resolve) => setImmediate(resolve));
 }

@@ -7,8 +7,7 @@ import {
   revokeApiKey,
 } from "../../../../kv/people/api_keys/api_key_changes.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
-
-const minuteMs = 60_000;
+import { minuteMs } from "../../../../core/lib/time/durations.ts";
 
 Deno.test("an account gets one first key, however often and from wherever it is created", async () => {
   using kv = await Deno.openKv(":memory:");

@@ -11,8 +11,7 @@ import { listAuditLines } from "../../../../kv/people/audit/operator_audit.ts";
 import { adjustWallet } from "../../../../kv/services/operations/wallet_adjustment.ts";
 import { notice, operator, reviewedNotice } from "../../../support/worlds/topup_world.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
-
-const hourMs = 3_600_000;
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 /** Adjusts a wallet as `reviewedNotice`'s operator, under a limit of 5,000,000 VND. */
 async function authorityWorld(kv: KeyValueStore) {

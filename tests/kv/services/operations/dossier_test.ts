@@ -15,8 +15,8 @@ import type { Operator } from "../../../../kv/people/audit/operator_audit.ts";
 import { assignBankNotice } from "../../../../kv/money/payments/bank_assignment.ts";
 import { adjustWallet } from "../../../../kv/services/operations/wallet_adjustment.ts";
 import { notice, type TopupWorld, topupWorld } from "../../../support/worlds/topup_world.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
-const dayMs = 86_400_000;
 const limitMicroVnd = fromVnd(5_000_000);
 
 async function withWorld(

@@ -7,8 +7,8 @@ import {
   writeDayHistory,
 } from "../../../../kv/services/status/availability.ts";
 import { assertEquals } from "../../../support/assert.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
-const dayMs = 86_400_000;
 const nowMs = Date.UTC(2026, 10, 20, 3);
 const today = vietnamDayNumber(nowMs);
 

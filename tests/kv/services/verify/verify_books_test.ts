@@ -5,8 +5,7 @@ import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import { BooksWorld, problemLines } from "../../../support/worlds/books_world.ts";
 import { passTurns } from "../../../support/turns.ts";
-
-const dayMs = 86_400_000;
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 /** Three days of calls, of which the first two are sealed, and calls of today. */
 async function sealedWorld(): Promise<BooksWorld> {

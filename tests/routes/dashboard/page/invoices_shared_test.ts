@@ -6,10 +6,9 @@ import { mailInvoiceSent } from "../../../../kv/money/payments/topup_checks.ts";
 import { tokenOf } from "../../../support/worlds/dashboard_world.ts";
 import { openTopupSite, seedTopups, type TopupSite } from "../../../support/worlds/topup_site.ts";
 import type { TestBrowser } from "../../../support/browser/test_browser.ts";
+import { dayMs } from "../../../../core/lib/time/durations.ts";
 
 const bytes = new TextEncoder().encode("%PDF-1.7 signed");
-const dayMs = 86_400_000;
-
 /** Issues the seeded invoice, attaches its file, marks it as sent, and returns the token that was mailed. */
 async function sendInvoice({ world, customer }: TopupSite): Promise<string> {
   const { kv, time } = world;

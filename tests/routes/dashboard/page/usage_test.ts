@@ -20,8 +20,7 @@ import {
   receiptColumns,
   receiptJson,
 } from "../../../../routes/usage_api/receipt_json.ts";
-
-const hourMs = 3_600_000;
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 interface Call {
   readonly agoMs: number;

@@ -419,7 +419,7 @@ Deno.test("pieces that are cancelled fail, and end the connection after the answ
 Deno.test("time bounds: a client that takes a large answer slowly gets all of it", async () => {
   const body = new Uint8Array(100_000).fill(65);
   const { client, time } = serve(() => new Reply(200, [], body));
-  client.mostTakenBytes = 30_000;
+  client.maxTakenBytes = 30_000;
   client.take(false);
   client.send("GET / HTTP/1.1\r\nhost: here\r\n\r\n");
   for (let writes = 1; writes <= 5; writes++) {

@@ -34,7 +34,7 @@ export class FakeClient implements ClientSocket {
   isClosed = false;
   isHalfClosed = false;
   /** Bytes that one write takes at most. */
-  mostTakenBytes = Infinity;
+  maxTakenBytes = Infinity;
   #sent: Uint8Array[] = [];
   #hasEnded = false;
   #pending: PendingRead | undefined;
@@ -96,7 +96,7 @@ export class FakeClient implements ClientSocket {
   async write(bytes: Uint8Array): Promise<number> {
     if (this.isClosed || this.isHalfClosed) throw new Error("closed");
     this.writes++;
-    const taken = bytes.subarray(0, this.mostTakenBytes);
+    const taken = bytes.subarray(0, this.maxTakenBytes);
     this.received += textOf(taken);
     if (!this.#isTaking) {
       await new Promise<void>((resolve, reject) => {

@@ -21,7 +21,7 @@ class World implements AsyncDisposable {
     handler: RequestHandler,
     bounds: Partial<ServerBounds> = {},
     /** Connections for which the system has descriptors. */
-    mostOpen = Infinity,
+    maxOpen = Infinity,
   ) {
     this.server = new HttpServer({
       hostname: "127.0.0.1",
@@ -35,17 +35,17 @@ class World implements AsyncDisposable {
       open: (options) => {
         const listener = Deno.listen({ ...options, transport: "tcp" });
         this.listeners.push(listener);
-        return mostOpen === Infinity ? listener : this.#short(listener, mostOpen);
+        return maxOpen === Infinity ? listener : this.#short(listener, maxOpen);
       },
       onTrouble: (error) => this.troubles.push(error),
     });
   }
 
   /** A listener that fails as the system does when all descriptors are in use. */
-  #short(listener: Deno.TcpListener, mostOpen: number): Deno.TcpListener {
+  #short(listener: Deno.TcpListener, maxOpen: number): Deno.TcpListener {
     const accept = async () => {
       await Promise.resolve(); // the server is made first
-      if (this.server.connections >= mostOpen) {
+      if (this.server.connections >= maxOpen) {
         throw Object.assign(new Error("too many open files"), { code: "EMFILE" });
       }
       return await listener.accept();

@@ -11,6 +11,7 @@ import {
   reserve,
   topUp,
 } from "../../../support/worlds/money_world.ts";
+import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 Deno.test("the log has one line when the ledger stops taking writes, and one when it takes them again", async () => {
   const wallet = { healthy: true };
@@ -50,8 +51,6 @@ Deno.test("the log has one line for a dead instance whose money could not be ret
     look_at: "deno task admin verify",
   }]]);
 });
-
-const hourMs = 3_600_000;
 
 for (const [jump, jumpMs] of [["a day ahead", 24 * hourMs], ["back an hour", -hourMs]] as const) {
   Deno.test(`a clock that jumps ${jump} takes no money from the calls in flight`, async () => {

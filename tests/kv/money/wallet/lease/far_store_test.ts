@@ -6,11 +6,11 @@ function mean(values: readonly number[]): number {
 }
 
 /** Times of a provider, the same in every run. */
-function variedMs(mostMs: number): () => number {
+function variedMs(maxMs: number): () => number {
   let seed = 1;
   return () => {
     seed = seed * 16_807 % 2_147_483_647;
-    return 1 + seed / 2_147_483_647 * mostMs;
+    return 1 + seed / 2_147_483_647 * maxMs;
   };
 }
 
@@ -28,11 +28,11 @@ function play(some: Partial<FarStoreOptions>): Promise<Waits> {
 
 for (const roundTripMs of [20, 150]) {
   for (const accounts of [64, 1]) {
-    for (const mostMs of [3, 600]) {
+    for (const maxMs of [3, 600]) {
       const name = `${roundTripMs} ms away, 64 clients of ${accounts} accounts, ` +
-        `providers of up to ${mostMs} ms`;
+        `providers of up to ${maxMs} ms`;
       Deno.test(`an answer waits 1.3 round trips at most: ${name}`, async () => {
-        const waits = await play({ roundTripMs, accounts, providerMs: variedMs(mostMs) });
+        const waits = await play({ roundTripMs, accounts, providerMs: variedMs(maxMs) });
         assert(mean(waits.settle) <= 1.3, `${mean(waits.settle)} on average`);
         assert(Math.max(...waits.settle) <= 2.5, `${Math.max(...waits.settle)} at most`);
         assertEquals(Math.max(...waits.reserve), 0, "no first byte waits for the store");

@@ -58,7 +58,7 @@ interface World {
 const accountId = newAccount();
 
 /** Loads until all lanes are open: a load that opens none would be a defect. */
-const mostLoads = 5;
+const maxLoads = 5;
 
 async function laned(kv: KeyValueStore): Promise<World> {
   const time = new ManualTime();
@@ -75,7 +75,7 @@ Deno.test("lanes open with the load and close when they are idle", async () => {
   const { wallet } = world;
   assertEquals(await instances(kv), 1);
   // A lane opens by commits of the real store: on a busy machine one load may end before the last has opened.
-  for (let load = 0; load < mostLoads && await instances(kv) < 4; load++) {
+  for (let load = 0; load < maxLoads && await instances(kv) < 4; load++) {
     await during(world, settleMany(wallet, 200));
   }
   assertEquals(await instances(kv), 4);

@@ -22,8 +22,7 @@ import {
 } from "../../../../support/worlds/credit_world.ts";
 import { draftOf, mustReserve, topUp } from "../../../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../../../kv/engine/store/key_value_store.ts";
-
-const dayMs = 86_400_000;
+import { dayMs } from "../../../../../core/lib/time/durations.ts";
 
 /** A live store with open, spent and expired credit, a redeemed code, leases and batches. */
 async function creditStore() {

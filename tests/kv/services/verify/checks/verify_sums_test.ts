@@ -11,6 +11,7 @@ import {
 import { ManualTime } from "../../../../support/manual_time.ts";
 import { draftOf, mustReserve, newAccount, topUp } from "../../../../support/worlds/money_world.ts";
 import type { KeyValueStore } from "../../../../../kv/engine/store/key_value_store.ts";
+import { dayMs } from "../../../../../core/lib/time/durations.ts";
 
 /** Makes an id of that time, independent of earlier ids. */
 function idOf(atMs: number): RequestId {
@@ -18,7 +19,6 @@ function idOf(atMs: number): RequestId {
   return `${beforeIdsOf("request", atMs)}${random}` as RequestId;
 }
 
-const dayMs = 86_400_000;
 const startMs = Date.UTC(2026, 10, 20);
 
 /** Calls of two days, a week apart, all of them indexed. */

@@ -2,8 +2,7 @@ import { assert, assertEquals, assertMatch } from "../../../../support/assert.ts
 import { newMasterKey, readMasterKeys } from "../../../../../core/people/api_keys/seal.ts";
 import { vietnamDay } from "../../../../../core/lib/time/vietnam_time.ts";
 import { BooksWorld, problemLines } from "../../../../support/worlds/books_world.ts";
-
-const dayMs = 86_400_000;
+import { dayMs } from "../../../../../core/lib/time/durations.ts";
 
 /** Three sealed days, and the rows of today. */
 async function chainOfThree() {

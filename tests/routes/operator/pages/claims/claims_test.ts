@@ -4,8 +4,7 @@ import { fromVnd } from "../../../../../core/billing/money/micro_vnd.ts";
 import { vietnamDay } from "../../../../../core/lib/time/vietnam_time.ts";
 import { claimKey } from "../../../../../kv/engine/schema/keys.ts";
 import { operatorWorld } from "../../../../support/worlds/operator_world.ts";
-
-const dayMs = 86_400_000;
+import { dayMs } from "../../../../../core/lib/time/durations.ts";
 
 Deno.test("claims are shown by day, provider and route, with their sum, in both languages", () =>
   operatorWorld(async ({ world, operator }) => {
