@@ -92,8 +92,8 @@ export interface ChatCall {
   readonly onItem?: ItemVisitor;
   /** Runs the web searches of the model, which can run none itself; absent: nobody does. */
   readonly searcher?: WebSearcher | undefined;
-  /** Pays for the rounds of a model that searches; absent: they are paid. */
-  readonly payRound?: RoundPayer | undefined;
+  /** Pays for the rounds of a model that searches; absent: nothing is sent. */
+  readonly rounds?: RoundPayer | undefined;
 }
 
 /** The provider's side of a route. */
@@ -459,6 +459,9 @@ function outgoing(
   };
 }
 
+/** For a request that is only tried, and not sent. */
+const unpaid: RoundPayer = { pay: () => Promise.resolve(false), note() {} };
+
 /** Styles whose answers have no place for a search and what it found. */
 const withoutSearches: ReadonlySet<Style> = new Set<Style>(["chat", "gemini"]);
 
@@ -488,7 +491,7 @@ function startSearching(
     style,
     offered,
     searcher,
-    payRound: call.payRound ?? (() => Promise.resolve(true)),
+    payer: call.rounds ?? unpaid,
     citesSources: withoutSearches.has(clientStyle),
     send(conversation) {
       const request = writeConversation(conversation, style, options);

@@ -73,12 +73,17 @@ export interface WebSearcher {
   search(query: string, request: WebSearchRequest): Promise<SearchFindings>;
 }
 
-/**
- * Reserves what the prompts of all rounds cost, the next one included, which is the gateway's own count. Never rejects.
- *
- * @returns `false` if there is no money for another round
- */
-export type RoundPayer = (promptTokens: number) => Promise<boolean>;
+/** Pays for the rounds of one call. */
+export interface RoundPayer {
+  /**
+   * Reserves what the prompts of all rounds cost, the next one included, which is the gateway's own count. Never rejects.
+   *
+   * @returns `false` if there is no money for another round
+   */
+  pay(promptTokens: number): Promise<boolean>;
+  /** Notes the prompt of one round as its provider reports it: a long one may have rates of its own. */
+  note(promptTokens: number): void;
+}
 
 /** Searches of one answer where the client sets no bound: what vendors do for a usual question. */
 const usualSearches = 5;
@@ -101,7 +106,7 @@ export interface SearchRoundsInput {
   readonly style: ProviderStyle;
   readonly offered: OfferedSearch;
   readonly searcher: WebSearcher;
-  readonly payRound: RoundPayer;
+  readonly payer: RoundPayer;
   /** Whether the sources of a search become sources of the text, because the client's style has no other place for them. */
   readonly citesSources: boolean;
   /** Writes the request of a round and sends it. */
@@ -338,7 +343,7 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
     if (this.#roundCount++ > this.#bound + 1) {
       return this.#finish({ type: "stop", stop: { reason: "end" } });
     }
-    if (!await this.#input.payRound(this.#promptTokens(round, results))) {
+    if (!await this.#input.payer.pay(this.#promptTokens(round, results))) {
       return this.#finish({ type: "stop", stop: { reason: "length" } });
     }
     if (this.#isCancelled) {
@@ -416,6 +421,7 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
         return;
       case "usage":
         round.usage = joinReports(round.usage, event.usage);
+        this.#input.payer.note(billedInputTokens(round.usage));
         return this.#write({ type: "usage", usage: this.#sumWith(round.usage) });
       case "stop":
         round.stop = event;

@@ -61,9 +61,9 @@ import { type CallStart, startCall } from "../call/call_settlement.ts";
 import { reportResult } from "../call/route_result.ts";
 import { vetUrls } from "../gateway/vetted_urls.ts";
 import { beginRated, expectedOutput, isRateLimited } from "../call/rate_limits.ts";
-import { ChatSettlement } from "./chat_settlement.ts";
+import { ChatSettlement, PaidRounds } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway/gateway.ts";
-import { CallSearcher, chooseSearch, roundPayer } from "./web_search.ts";
+import { CallSearcher, chooseSearch } from "./web_search.ts";
 import {
   admitRequest,
   type AuthenticatedRequest,
@@ -334,9 +334,10 @@ async function deliver(
   },
 ): Promise<Reply | Response> {
   const { start, principal, mappedFrom, catalog, price, bounds, urls } = checked;
-  const call = checked.call.searcher === undefined
-    ? checked.call
-    : { ...checked.call, payRound: roundPayer(gateway.wallet, reservation, bounds) };
+  const rounds = checked.call.searcher === undefined
+    ? undefined
+    : new PaidRounds(gateway.wallet, reservation, bounds);
+  const call = rounds === undefined ? checked.call : { ...checked.call, rounds };
   const { request, body, model } = call;
   const control = gateway.calls.begin(request.stream ? principal : undefined);
   const settlement = new ChatSettlement(gateway, {
@@ -353,7 +354,7 @@ async function deliver(
     start,
     running: control,
     rated,
-    searches: call.searcher !== undefined,
+    rounds,
     keyedCall: incoming.keyedCall,
   });
   try {

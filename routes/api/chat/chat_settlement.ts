@@ -22,7 +22,7 @@ import type { Route } from "../../../core/catalog/catalog.ts";
 import type { EstimateCorrection } from "../../../core/billing/usage/believable_usage.ts";
 import type { Implausible } from "../../../core/billing/charge_ceiling.ts";
 import type { Charge } from "../../../core/billing/outcome.ts";
-import { maxPerOutputToken } from "../../../core/billing/price.ts";
+import { maxPerOutputToken, worstCaseCost } from "../../../core/billing/price.ts";
 import type { AppliedPrice, Attempt, Receipt } from "../../../core/billing/usage/receipt.ts";
 import {
   type CallCharge,
@@ -41,12 +41,13 @@ import type {
   KeyedWalletEngine,
 } from "../../../kv/services/limits/keyed_wallet.ts";
 import type { Reservation } from "../../../kv/money/wallet/mod.ts";
+import type { RoundPayer } from "../../../core/calls/web_search/search_rounds.ts";
 
 // Bounds a stream by its wallet: extends the reservation as output arrives, and ends the stream when the money is
 // used up.
 
 /** Milliseconds that a running call waits for money that other calls reserve, before it is ended. */
-export const pauseMs = 5_000;
+const pauseMs = 5_000;
 /** Fewest tokens by which a reservation grows at a time, so that extensions are rare. */
 const leastStepTokens = 1_024;
 /** Most tokens by which a reservation grows at a time: what one stream may keep from other calls in advance. */
@@ -148,8 +149,8 @@ export interface ChatSettlementInput extends Omit<SettledCall, "kind" | "style" 
   readonly bounds: ChatBounds;
   /** The body, if it is kept to count the prompt where no usage is reported. */
   readonly counted?: JsonBody | undefined;
-  /** The gateway runs web searches for the model: one answer is the sum of several requests. */
-  readonly searches: boolean;
+  /** Set if the gateway runs web searches for the model: one answer is the sum of several requests. */
+  readonly rounds: PaidRounds | undefined;
 }
 
 /** How a chat call ended, with what was read of the answer. */
@@ -222,8 +223,9 @@ export class ChatSettlement {
 
   /** Whether the route runs hosted tools for the call: their code and queries are output beyond the caller's bound. */
   #runsTools(route: Route | undefined): boolean {
-    const { bounds, searches } = this.#input;
-    return searches || bounds.hostedTools.some((tool) => route?.allow.has(tool) === true);
+    const { bounds, rounds } = this.#input;
+    return rounds !== undefined ||
+      bounds.hostedTools.some((tool) => route?.allow.has(tool) === true);
   }
 
   get mappedFrom(): string | undefined {
@@ -268,7 +270,7 @@ export class ChatSettlement {
     const { firstOutputMs } = this.#call;
     if (outcome !== "completed" || estimated || !route || firstOutputMs === undefined) return;
     // Searches take a part of the time.
-    if (this.#input.searches) return;
+    if (this.#input.rounds !== undefined) return;
     if (!this.#input.request.stream) return;
     const streamedMs = this.#call.elapsedMs() - firstOutputMs;
     this.#gateway.router.noteThroughput(route, "chat_stream", usage.output, streamedMs);
@@ -308,7 +310,7 @@ export class ChatSettlement {
       carriesTier: this.#carriesTier(end.route),
       correction,
     });
-    const isOneRequest = !this.#input.searches;
+    const isOneRequest = this.#input.rounds === undefined;
     if (
       prefixes !== undefined && isComplete && isOneRequest && reading !== undefined &&
       !charge.estimated
@@ -325,14 +327,16 @@ export class ChatSettlement {
 
   /** The quote of the call; searches that the gateway runs have receipts of their own in place of a fee. */
   #quoted(countedTokens: number | undefined): ChatSettlementInput {
-    const { bounds, searches } = this.#input;
-    if (countedTokens === undefined && !searches) return this.#input;
+    const { bounds, rounds, price } = this.#input;
+    if (countedTokens === undefined && rounds === undefined) return this.#input;
     return {
       ...this.#input,
+      price: rounds?.priceOf(price) ?? price,
       bounds: {
         ...bounds,
         ...defined({ estimatedInputTokens: countedTokens }),
-        ...(searches && { tools: bounds.tools.filter(({ tool }) => tool !== "web_search") }),
+        ...(rounds !== undefined &&
+          { tools: bounds.tools.filter(({ tool }) => tool !== "web_search") }),
       },
     };
   }
@@ -409,5 +413,59 @@ export class ChatSettlement {
   /** Releases the reservation of a call that ended before anything could be charged. */
   abandon(): void {
     this.#call.abandon();
+  }
+}
+
+/**
+ * The money of the rounds of one call. What the first reservation does not cover of their prompts is reserved before each
+ * round, and one more answer than the wallet or the key can pay is not asked for.
+ */
+export class PaidRounds implements RoundPayer {
+  readonly #wallet: KeyedWalletEngine;
+  readonly #reservation: Reservation;
+  readonly #bounds: Pick<ChatBounds, "input" | "reservedPrice">;
+  #paidTokens: number;
+  #longestPrompt = 0;
+
+  constructor(
+    wallet: KeyedWalletEngine,
+    reservation: Reservation,
+    bounds: Pick<ChatBounds, "input" | "reservedPrice">,
+  ) {
+    this.#wallet = wallet;
+    this.#reservation = reservation;
+    this.#bounds = bounds;
+    this.#paidTokens = bounds.input.tokens;
+  }
+
+  async pay(promptTokens: number): Promise<boolean> {
+    const missing = this.#costOf(promptTokens) - this.#costOf(this.#paidTokens);
+    if (missing <= 0n) return true;
+    const extension = await this.#wallet.extendFor(this.#reservation, missing, pauseMs);
+    // A short failure of the store must not end answers.
+    if (extension.outcome === "unavailable") return true;
+    if (extension.outcome !== "granted" || extension.amountMicroVnd < missing) return false;
+    this.#paidTokens = promptTokens;
+    return true;
+  }
+
+  note(promptTokens: number): void {
+    this.#longestPrompt = Math.max(this.#longestPrompt, promptTokens);
+  }
+
+  /**
+   * Takes the rates of long prompts out of a price if no round had one: the provider judges each request, while the usage
+   * of the call is the sum of all.
+   */
+  priceOf(price: AppliedPrice): AppliedPrice {
+    if (price.unit !== "token" || price.long === undefined) return price;
+    const { long, ...short } = price;
+    const isKnown = this.#longestPrompt > 0;
+    return isKnown && this.#longestPrompt <= long.aboveTokens ? short : price;
+  }
+
+  #costOf(inputTokens: number): bigint {
+    const { reservedPrice, input: { isText } } = this.#bounds;
+    return worstCaseCost(reservedPrice, { inputTokens, outputTokens: 0, isText });
   }
 }

@@ -2,12 +2,7 @@
  * Searches the web for models that cannot, at the model that the operator names for it (`webSearchModel`): it answers
  * requests for nothing but a search, and runs the searches that other models ask for as calls of their own.
  */
-import type { ChatBounds } from "../../../core/calls/bounds/chat_bounds.ts";
-import type {
-  RoundPayer,
-  SearchFindings,
-  WebSearcher,
-} from "../../../core/calls/web_search/search_rounds.ts";
+import type { SearchFindings, WebSearcher } from "../../../core/calls/web_search/search_rounds.ts";
 import type { AttemptTime } from "../../../core/calls/attempts/attempt.ts";
 import type { JsonBody } from "../../../core/calls/body/json_body.ts";
 import type { Model } from "../../../core/catalog/catalog.ts";
@@ -15,7 +10,6 @@ import { searchesWeb } from "../../../core/catalog/model_abilities.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { parseExactly } from "../../../core/lib/json/exact_json.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
-import { worstCaseCost } from "../../../core/billing/price.ts";
 import { newId } from "../../../core/lib/ids/ids.ts";
 import { type Reply, responseOf } from "../../../core/net/http1/server/reply.ts";
 import { findBillableFeatures } from "../../../core/wire/billable_features/asked_for.ts";
@@ -28,14 +22,11 @@ import type {
   WebSource,
 } from "../../../core/wire/conversation/mod.ts";
 import { dialectOf } from "../../../core/wire/convert/dialects.ts";
-import type { KeyedWalletEngine } from "../../../kv/services/limits/keyed_wallet.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
-import type { Reservation } from "../../../kv/money/wallet/mod.ts";
 import type { ChosenModel } from "../call/admission.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import type { Incoming } from "../call/incoming.ts";
 import { traceFailure } from "../call/refusals.ts";
-import { pauseMs } from "./chat_settlement.ts";
 
 /** A chat request whose model was chosen by its name. */
 interface NamedRequest {
@@ -171,30 +162,6 @@ export class CallSearcher implements WebSearcher {
       incoming.answer?.release();
     }
   }
-}
-
-/**
- * Makes the payer of further rounds: what the first reservation does not cover of their prompts is reserved before each
- * round, and one more answer than the wallet or the key can pay is not asked for.
- */
-export function roundPayer(
-  wallet: KeyedWalletEngine,
-  reservation: Reservation,
-  { input, reservedPrice }: Pick<ChatBounds, "input" | "reservedPrice">,
-): RoundPayer {
-  const costOf = (inputTokens: number) =>
-    worstCaseCost(reservedPrice, { inputTokens, outputTokens: 0, isText: input.isText });
-  let paidTokens = input.tokens;
-  return async (promptTokens) => {
-    const missing = costOf(promptTokens) - costOf(paidTokens);
-    if (missing <= 0n) return true;
-    const extension = await wallet.extendFor(reservation, missing, pauseMs);
-    // A short failure of the store must not end answers.
-    if (extension.outcome === "unavailable") return true;
-    if (extension.outcome !== "granted" || extension.amountMicroVnd < missing) return false;
-    paidTokens = promptTokens;
-    return true;
-  };
 }
 
 /** The request of a search. Domains are also told in words: not every search model has a field for them. */

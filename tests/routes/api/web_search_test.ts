@@ -675,6 +675,46 @@ Deno.test("a slow search starts no second route, and is no fault of the model th
   }
 });
 
+Deno.test("the rates of long prompts are those of a long round, not of all rounds together", async () => {
+  const longPrompt = { aboveTokens: 200_000, vndPerMtok: 2_000 };
+  await using world = await openWorld("messages", "searcher", usualCreditVnd, {
+    change: (file) => ({
+      ...file,
+      models: file.models.map((model) => ({
+        ...model,
+        contextWindow: 1_000_000,
+        price: { ...model.price, longPrompt },
+      })),
+    }),
+  });
+  const output = 20;
+  for (const caller of styles) {
+    for (const stream of [false, true]) {
+      for (const [promptTokens, vndPerMtok] of [[150_000, 1_000], [250_000, 2_000]] as const) {
+        const usage = {
+          prompt_tokens: promptTokens,
+          completion_tokens: output,
+          total_tokens: promptTokens + output,
+        };
+        world.plan((asked) => {
+          if (asked.isSearcher) return undefined;
+          const answer = hasResult(asked)
+            ? answerOf("chat", {})
+            : calling("chat", [["web_search", query]]);
+          return { ...answer, usage };
+        });
+        const before = (await world.receipts()).length;
+        const { status, text } = await world.send(caller, "plain-chat", stream, beside[caller]);
+        const name = `${caller}, ${stream ? "streamed" : "whole"}, ${promptTokens}`;
+        assertEquals(status, 200, `${name}: ${text}`);
+        const [main] = await receiptsSince(world, before);
+        assertEquals(main?.costMicroVnd, BigInt(2 * (promptTokens + output) * vndPerMtok), name);
+      }
+    }
+  }
+  await world.spentMicroVnd();
+});
+
 Deno.test("no round begins that the wallet or the key cannot pay: the answer ends for length", async () => {
   await using world = await openWorld("messages", "searcher");
   const { wallet } = world.gateway.assembled.gateway;

@@ -46,7 +46,7 @@ function roundsOf(
     style: "chat",
     offered,
     citesSources: false,
-    payRound: () => Promise.resolve(true),
+    payer: { pay: () => Promise.resolve(true), note() {} },
     searcher: {
       time: { clock: time, deadlines: new Deadlines({ clock: time, timer: time }) },
       search,

@@ -19,7 +19,7 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
   const startedMonotonicMs = gateway.clock.monotonicMs();
   const requestId = newId("request", startedAtMs);
   const settlement = new ChatSettlement(gateway, {
-    searches: false,
+    rounds: undefined,
     requestId,
     principal,
     catalog: gateway.catalog.current,
