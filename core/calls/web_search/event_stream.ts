@@ -3,6 +3,7 @@
  * reads it for the client. It never leaves the process.
  */
 import type { ToolUses } from "../../billing/usage/hosted_tools.ts";
+import { literalBytes } from "../../lib/json/json_literal.ts";
 import { sseEventText } from "../../lib/sse/writer.ts";
 import type {
   ConversionMemory,
@@ -17,11 +18,13 @@ import type { EventSink, StreamDecoder } from "../../wire/stream/dialect.ts";
 import { dialectOf } from "../../wire/convert/dialects.ts";
 
 /**
- * An event of a stream of one choice, that searches begin, or how often providers ran their tools so far. Errors are
+ * An event of a stream of one choice, or something that its client does not see. That is a piece of the arguments of a
+ * search, which is output of the model; that searches begin; how often providers ran their tools so far. Errors are
  * thrown, not written.
  */
 export type WrittenEvent =
   | Exclude<StreamEvent, { readonly type: "error" | "choice" }>
+  | { readonly type: "search_arguments"; readonly json: string }
   | { readonly type: "search" }
   | { readonly type: "tool_uses"; readonly uses: ToolUses };
 
@@ -42,18 +45,22 @@ export function eventFrame(event: WrittenEvent): string {
   return sseEventText(JSON.stringify(event));
 }
 
+/** Takes output that the client does not see. */
+type Measure = (bytes: number, searches: boolean) => void;
+
 class EventDecoder implements StreamDecoder {
   toolUses: ToolUses | undefined;
-  readonly #onSearch: () => void;
+  readonly #measure: Measure;
 
-  constructor(onSearch = () => {}) {
-    this.#onSearch = onSearch;
+  constructor(measure: Measure = () => {}) {
+    this.#measure = measure;
   }
 
   frame(_event: string | undefined, data: string, emit: EventSink): void {
     const event: WrittenEvent = JSON.parse(data);
     if (event.type === "tool_uses") this.toolUses = event.uses;
-    else if (event.type === "search") this.#onSearch();
+    else if (event.type === "search") this.#measure(0, true);
+    else if (event.type === "search_arguments") this.#measure(literalBytes(event.json), false);
     else emit(event);
   }
 
@@ -68,9 +75,12 @@ export function createEventPipe(
   memory: ConversionMemory,
 ): StreamPipe {
   const encoder = dialectOf(clientStyle).createStreamEncoder(context, memory);
-  const decoder = new EventDecoder(() => {
+  const decoder = new EventDecoder((bytes, searches) => {
+    const { reading } = pipe;
+    reading.outputBytes += bytes;
+    reading.answerBytes += bytes;
     // The client pays for the search, so the call stays on its route, however long the search takes.
-    pipe.reading.sawOutput = true;
+    reading.sawOutput ||= searches;
   });
   const pipe = pipeFrom(decoder, encoder, { context, memory });
   return pipe;

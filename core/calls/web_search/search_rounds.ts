@@ -453,7 +453,7 @@ export class SearchRounds implements UpstreamExchange, ByteReader {
       if (event.type !== "arguments") return;
       const piece: string = JSON.parse(event.json);
       search.text += piece;
-      return;
+      return this.#write({ type: "search_arguments", json: event.json });
     }
     const block = round.firstBlock + event.block;
     this.#nextBlock = Math.max(this.#nextBlock, block + 1);

@@ -603,6 +603,52 @@ Deno.test("a search that the wallet cannot pay beside the running call fails alo
   assertEquals(await world.spentMicroVnd(), 4n * roundMicroVnd);
 });
 
+Deno.test("the words of a search are output: a stream ends when its wallet cannot pay for more of them", async () => {
+  const pieceChars = 500;
+  const pieces = 80;
+  const piece = (text: string) => ({
+    choices: [{
+      index: 0,
+      delta: { tool_calls: [{ index: 0, function: { arguments: text } }] },
+      finish_reason: null,
+    }],
+  });
+  const call = { id: "c", type: "function", function: { name: "web_search", arguments: "" } };
+  const chunks = [
+    {
+      choices: [{ index: 0, delta: { tool_calls: [{ index: 0, ...call }] }, finish_reason: null }],
+    },
+    piece('{"query":"'),
+    ...Array.from({ length: pieces }, () => piece("x".repeat(pieceChars))),
+    piece('"}'),
+    { choices: [{ index: 0, delta: {}, finish_reason: "tool_calls" }] },
+    { choices: [], usage: { prompt_tokens: 10, completion_tokens: pieces * pieceChars } },
+  ];
+  const body = chunks.map((chunk) => `data: ${JSON.stringify(chunk)}\n\n`).join("");
+  // Besides what is reserved for the prompt, this pays for a quarter of the output.
+  await using world = await openWorld("messages", "searcher", 115);
+  world.plan(({ isSearcher }) =>
+    isSearcher
+      ? undefined
+      : new Response(body, { headers: { "content-type": "text/event-stream" } })
+  );
+  const { accountId } = world;
+  const { status, text } = await world.send("messages", "plain-chat", true, {
+    ...beside.messages,
+    max_tokens: 100_000,
+  });
+  assertEquals(status, 200, text);
+  assert(text.includes('"stop_reason":"max_tokens"'), text);
+  const { receipts } = await listReceipts(world.gateway.kv, accountId, { limit: 9 });
+  assertEquals(
+    receipts.map(({ model, outcome, shortfallMicroVnd }) => [model, outcome, shortfallMicroVnd]),
+    [
+      ["plain-chat", "cut", 0n],
+    ],
+  );
+  await world.spentMicroVnd();
+});
+
 Deno.test("a search does not wait for the money that its own call holds", async () => {
   // Timers end only when the test says so: a search that waited would wait for ever.
   const time = new ManualTime(Date.UTC(2026, 10, 20, 5, 30, 30));
