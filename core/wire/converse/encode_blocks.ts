@@ -5,7 +5,6 @@
  */
 import { refuseAudio } from "../fields/audio.ts";
 import { defined } from "../../lib/base/defined.ts";
-import { noneUnhandled } from "../../lib/base/assert.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import { JsonCount } from "../../lib/errors/json_bounds.ts";
 import { stringifyExactly } from "../../lib/runtime/mod.ts";
@@ -15,10 +14,7 @@ import type {
   Conversation,
   DocumentBlock,
   ImageBlock,
-  Placed,
   ReasoningBlock,
-  SearchResultBlock,
-  TextBlock,
   ToolCallBlock,
   ToolResultBlock,
   ToolResultContent,
@@ -97,74 +93,6 @@ export class DocumentNames {
 
 /** Characters of ` (n)` with as many digits as a count of documents can have. */
 const longestSuffix = 10;
-
-// What becomes of each member of a block here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof TextBlock,
-    | keyof Placed
-    | "type"
-    | "text"
-    // In a history a refusal is text like any other.
-    | "refusal"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof ImageBlock,
-    | keyof Placed
-    | "type"
-    | "source"
-    // The style has no such member, and the model sees the whole image anyway.
-    | "detail"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof DocumentBlock,
-    | keyof Placed
-    | "type"
-    | "source"
-    // documentHeading() makes them text before the document, unless the name of the document is the title.
-    | "title"
-    | "context"
-    | "titlePath"
-    | "citations"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof SearchResultBlock,
-    keyof Placed | "type" | "source" | "title" | "texts" | "citations"
-  >
->();
-noneUnhandled<Exclude<keyof ReasoningBlock, keyof Placed | "type" | "text" | "proof">>();
-noneUnhandled<
-  Exclude<
-    keyof ToolCallBlock,
-    | keyof Placed
-    | "type"
-    | "id"
-    | "name"
-    | "input"
-    // Of the Responses style only.
-    | "itemId"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof ToolResultBlock,
-    | keyof Placed
-    | "type"
-    | "callId"
-    | "content"
-    | "isError"
-    // normalizeTurns() found the call by it.
-    | "name"
-    // One kind of block holds the results of all kinds of tools.
-    | "custom"
-  >
->();
 
 /** Writes the blocks of one request. */
 export class BlockWriter {

@@ -4,7 +4,6 @@
  * See docs/internals/WIRE_FORMATS.md#converse-reasoning.
  */
 import { defined } from "../../lib/base/defined.ts";
-import { noneUnhandled } from "../../lib/base/assert.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
 import type { ResolvedCapabilities } from "../contract/capabilities.ts";
 import type { ConversionOptions } from "../contract/contract.ts";
@@ -18,20 +17,6 @@ import {
   warnOfReasoning,
 } from "../fields/output_format.ts";
 import type { Warnings } from "../contract/warnings.ts";
-
-noneUnhandled<
-  Exclude<
-    keyof ReasoningRequest,
-    | "mode"
-    | "effort"
-    | "budgetTokens"
-    | "path"
-    | "effortPath"
-    | "display"
-    // Signatures come unasked.
-    | "encrypted"
-  >
->();
 
 /** The request for reasoning in the form of one model. */
 export interface EncodedReasoning {

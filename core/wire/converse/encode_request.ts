@@ -14,12 +14,12 @@ import type {
   Conversation,
   FunctionTool,
   OutputFormat,
-  Placed,
   Sampling,
   ToolChoice,
 } from "../conversation/mod.ts";
 import { placeAutomaticMark, refuse } from "../fields/fields.ts";
 import { refuseChoices, refusePictures, writeLogprobs } from "../fields/common_fields.ts";
+import type { FieldOfNoEncoder } from "../fields/member_fates.ts";
 import { carryExtras, samplingPath, stopPath } from "../fields/field_table.ts";
 import { warnOfTier } from "../content/citations.ts";
 import { formatInWords, type SchemaFormat } from "../fields/output_format.ts";
@@ -119,14 +119,6 @@ function encodeStop(
 
 // Writes tools and tool choice as `toolConfig`.
 
-// What becomes of each member of a tool here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof FunctionTool,
-    keyof Placed | "type" | "name" | "description" | "schema" | "strict" | "strictPath"
-  >
->();
-
 /**
  * Returns `toolConfig`; `undefined` if the model may call no tool. The style cannot forbid calls otherwise, so a choice
  * of none leaves the tools out.
@@ -215,32 +207,11 @@ type CarriedField =
   | "output"
   // placeAutomaticMark() turns it into the mark of a block.
   | "automaticCache"
-  // The route's own name of the model goes out.
-  | "model"
   // The style has no member for an end user.
   | "endUser"
-  // Of the answer only: the client gets it in the form that it asked for.
-  | "legacyFunctions"
-  | "groupedTools"
-  | "searchTool"
-  | "streamUsage"
-  // The caller of the encoder adds them to those of the encoder.
-  | "warnings";
+  | FieldOfNoEncoder;
 
 noneUnhandled<Exclude<keyof Conversation, CarriedField>>();
-noneUnhandled<
-  Exclude<
-    keyof SchemaFormat,
-    | "type"
-    | "schema"
-    | "name"
-    | "description"
-    | "path"
-    // The style's format is always enforced.
-    | "strict"
-    | "strictPath"
-  >
->();
 
 /** Writes a Converse request. */
 export function encodeConverseRequest(

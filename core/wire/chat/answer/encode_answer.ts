@@ -3,7 +3,6 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-answer and docs/conversion.md#answers.
  */
-import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { answerId, CallIds } from "../../fields/answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../../contract/contract.ts";
@@ -12,9 +11,7 @@ import type {
   AnswerBlock,
   AnswerText,
   Choice,
-  Placed,
   ReasoningBlock,
-  Stop,
   ToolCallBlock,
 } from "../../conversation/mod.ts";
 import { chatModeration, knownTier } from "../../content/citations.ts";
@@ -24,35 +21,6 @@ import { argumentsText } from "../../tools/tool_fields.ts";
 import { writeFinishReason } from "./decode_answer.ts";
 import { detailFor } from "./reasoning_details.ts";
 import { writeChatUsage } from "./answer_reading.ts";
-
-// What becomes of each member of an answer here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof Answer,
-    | "index"
-    | "blocks"
-    | "stop"
-    | "others"
-    | "usage"
-    | "serviceTier"
-    | "moderation"
-    // For the log; the client gets an id in its own form.
-    | "id"
-  >
->();
-noneUnhandled<
-  Exclude<keyof AnswerText, keyof Placed | "type" | "text" | "refusal" | "citations" | "logprobs">
->();
-noneUnhandled<
-  Exclude<
-    keyof Stop,
-    | "reason"
-    | "name"
-    | "explanation"
-    // The style has no member for it.
-    | "sequence"
-  >
->();
 
 /** Writes a whole Chat answer. */
 export function encodeChatAnswer(

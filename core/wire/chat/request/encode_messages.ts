@@ -3,17 +3,13 @@
  *
  * See docs/internals/WIRE_FORMATS.md#chat-messages.
  */
-import { noneUnhandled } from "../../../lib/base/assert.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json.ts";
 import type {
-  AudioBlock,
   Block,
   Conversation,
   DocumentBlock,
   ImageBlock,
-  Placed,
   ReasoningBlock,
-  SearchResultBlock,
   TextBlock,
   ToolCallBlock,
   ToolResultBlock,
@@ -59,39 +55,6 @@ export interface MediaPart extends JsonObject {
 }
 /** A content part of a Chat message. */
 export type Part = TextPart | MediaPart;
-
-// What becomes of each member of a block here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof TextBlock,
-    | keyof Placed
-    | "type"
-    | "text"
-    // In a history a refusal is text like any other.
-    | "refusal"
-  >
->();
-noneUnhandled<Exclude<keyof ImageBlock, keyof Placed | "type" | "source" | "detail">>();
-noneUnhandled<Exclude<keyof AudioBlock, keyof Placed | "type" | "source">>();
-noneUnhandled<
-  Exclude<
-    keyof DocumentBlock,
-    | keyof Placed
-    | "type"
-    | "source"
-    | "title"
-    | "context"
-    | "citations"
-    // The title always goes out.
-    | "titlePath"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof SearchResultBlock,
-    keyof Placed | "type" | "source" | "title" | "texts" | "citations"
-  >
->();
 
 /** Writes the parts of one request. */
 class PartWriter {
@@ -220,36 +183,6 @@ class PartWriter {
 function isMarked(part: Part): boolean {
   return part.cache_control !== undefined || part.prompt_cache_breakpoint !== undefined;
 }
-
-// What becomes of each member of a block here. A new member does not compile until it has a row.
-noneUnhandled<Exclude<keyof Turn, "role" | "blocks" | "path">>();
-noneUnhandled<Exclude<keyof ReasoningBlock, keyof Placed | "type" | "text" | "proof">>();
-noneUnhandled<
-  Exclude<
-    keyof ToolCallBlock,
-    | keyof Placed
-    | "type"
-    | "id"
-    | "name"
-    | "input"
-    // Of the Responses style only.
-    | "itemId"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof ToolResultBlock,
-    | keyof Placed
-    | "type"
-    | "callId"
-    | "content"
-    | "isError"
-    // normalizeTurns() found the call by it.
-    | "name"
-    // One role holds the results of all kinds of tools.
-    | "custom"
-  >
->();
 
 /** Writes all messages of a conversation, instructions first. */
 export function encodeChatMessages(

@@ -16,11 +16,8 @@ import {
 import type { ConversionOptions, Style } from "../../contract/contract.ts";
 import type {
   Conversation,
-  CustomTool,
-  FunctionTool,
   HostedTool,
   HostedToolRequest,
-  Placed,
   ReasoningRequest,
   Tool,
   ToolChoice,
@@ -36,6 +33,7 @@ import {
   warnOfLoweredThinking,
   warnOfReasoning,
 } from "../../fields/output_format.ts";
+import type { FieldOfNoEncoder } from "../../fields/member_fates.ts";
 import { carryExtras, samplingPath, stopPath } from "../../fields/field_table.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../../contract/capabilities.ts";
 import { maxChoices } from "../../contract/limits.ts";
@@ -56,17 +54,6 @@ import { encodeChatMessages } from "./encode_messages.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 // Writes tools and tool choice as Chat fields.
-
-// What becomes of each member of a tool here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof FunctionTool,
-    keyof Placed | "type" | "name" | "description" | "schema" | "strict" | "strictPath"
-  >
->();
-noneUnhandled<
-  Exclude<keyof CustomTool, keyof Placed | "type" | "name" | "description" | "format">
->();
 
 /** The fields of a conversation that this file reads. */
 type ToolFields = Pick<Conversation, "from" | "tools" | "toolChoice" | "parallelTools">;
@@ -197,30 +184,9 @@ type CarriedField =
   | "stream"
   // placeAutomaticMark() turns it into the mark of a block.
   | "automaticCache"
-  // The route's own name of the model goes out.
-  | "model"
-  // Of the answer only: the client gets it in the form that it asked for.
-  | "legacyFunctions"
-  | "groupedTools"
-  | "searchTool"
-  | "streamUsage"
-  // The caller of the encoder adds them to those of the encoder.
-  | "warnings";
+  | FieldOfNoEncoder;
 
 noneUnhandled<Exclude<keyof Conversation, CarriedField>>();
-noneUnhandled<
-  Exclude<
-    keyof ReasoningRequest,
-    | "mode"
-    | "effort"
-    | "budgetTokens"
-    | "display"
-    | "path"
-    | "effortPath"
-    // Encrypted reasoning comes in `reasoning_details` unasked.
-    | "encrypted"
-  >
->();
 
 /** Writes a Chat request. */
 export function encodeChatRequest(

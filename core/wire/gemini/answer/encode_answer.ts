@@ -3,19 +3,15 @@
  *
  * See docs/internals/WIRE_FORMATS.md#gemini-answer and docs/conversion.md#answers.
  */
-import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { answerId, CallIds } from "../../fields/answer_ids.ts";
 import type { PipeContext } from "../../contract/contract.ts";
 import type {
   Answer,
   AnswerBlock,
-  AnswerText,
   Choice,
   HostedCall,
-  Placed,
   ReasoningBlock,
-  Stop,
 } from "../../conversation/mod.ts";
 import { dataUrl } from "../../content/citations.ts";
 import { answerArguments } from "../../tools/tool_fields.ts";
@@ -23,46 +19,6 @@ import { writeGrounding } from "./decode_answer.ts";
 import { writeLogprobs } from "./logprobs.ts";
 import { writeGeminiStop, writeGeminiUsage } from "./answer_reading.ts";
 import { PartSignatures } from "./thought_signatures.ts";
-
-// What becomes of each member of an answer here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof Answer,
-    | "index"
-    | "blocks"
-    | "stop"
-    | "others"
-    | "usage"
-    // For the log; the client gets an id in its own form.
-    | "id"
-    // The style reports it in a header only.
-    | "serviceTier"
-    // No Gemini client can ask for it.
-    | "moderation"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof AnswerText,
-    | keyof Placed
-    | "type"
-    | "text"
-    | "citations"
-    | "logprobs"
-    // The finish reason says it.
-    | "refusal"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof Stop,
-    | "reason"
-    | "name"
-    | "explanation"
-    // The style has no member for it.
-    | "sequence"
-  >
->();
 
 /** Writes a whole Gemini answer. */
 export function encodeGeminiAnswer(answer: Answer, context: PipeContext): JsonObject {

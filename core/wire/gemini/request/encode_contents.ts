@@ -3,20 +3,15 @@
  *
  * See docs/internals/WIRE_FORMATS.md#gemini-contents.
  */
-import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { JsonCount } from "../../../lib/errors/json_bounds.ts";
 import type { ResolvedCapabilities } from "../../contract/capabilities.ts";
 import type {
-  AudioBlock,
   Block,
   Conversation,
   DocumentBlock,
   ImageBlock,
-  Placed,
   ReasoningBlock,
-  SearchResultBlock,
-  TextBlock,
   ToolCallBlock,
   ToolResultBlock,
   ToolResultContent,
@@ -41,48 +36,6 @@ import {
 } from "../../fields/content_parts.ts";
 
 // Writes content blocks as Gemini parts: texts, data, files.
-
-// What becomes of each member of a block here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof TextBlock,
-    | keyof Placed
-    | "type"
-    | "text"
-    // In a history a refusal is text like any other.
-    | "refusal"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof ImageBlock,
-    | keyof Placed
-    | "type"
-    | "source"
-    // The vendor's resolutions are others.
-    | "detail"
-  >
->();
-noneUnhandled<Exclude<keyof AudioBlock, keyof Placed | "type" | "source">>();
-noneUnhandled<
-  Exclude<
-    keyof DocumentBlock,
-    | keyof Placed
-    | "type"
-    | "source"
-    // documentHeading() makes them text before the document.
-    | "title"
-    | "context"
-    | "titlePath"
-    | "citations"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof SearchResultBlock,
-    keyof Placed | "type" | "source" | "title" | "texts" | "citations"
-  >
->();
 
 /** Writes the parts of users and of results of tools. */
 class GeminiPartWriter {
@@ -160,36 +113,6 @@ function imageType(url: string): string {
   const end = /\.(png|gif|webp)(?:[?#]|$)/i.exec(url)?.[1];
   return end === undefined ? "image/jpeg" : `image/${end.toLowerCase()}`;
 }
-
-// What becomes of each member of a block here. A new member does not compile until it has a row.
-noneUnhandled<Exclude<keyof Turn, "role" | "blocks" | "path">>();
-noneUnhandled<Exclude<keyof ReasoningBlock, keyof Placed | "type" | "text" | "proof">>();
-noneUnhandled<
-  Exclude<
-    keyof ToolCallBlock,
-    | keyof Placed
-    | "type"
-    | "id"
-    | "name"
-    | "input"
-    // Of the Responses style only.
-    | "itemId"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof ToolResultBlock,
-    | keyof Placed
-    | "type"
-    | "callId"
-    | "content"
-    | "isError"
-    // normalizeTurns() found the call by it, and its name is written.
-    | "name"
-    // Results of all kinds of tools are written alike.
-    | "custom"
-  >
->();
 
 /** A first turn for conversations that begin with the model: the vendor wants calls to follow a turn of the user. */
 const opening = "(The conversation begins with your message.)";

@@ -12,8 +12,6 @@ import type {
   FunctionTool,
   HostedToolRequest,
   OutputFormat,
-  Placed,
-  ReasoningRequest,
   ToolChoice,
 } from "../../conversation/mod.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../../contract/capabilities.ts";
@@ -28,6 +26,7 @@ import {
   warnOfLoweredThinking,
   warnOfReasoning,
 } from "../../fields/output_format.ts";
+import type { FieldOfNoEncoder } from "../../fields/member_fates.ts";
 import { carryExtras, samplingPath, stopPath } from "../../fields/field_table.ts";
 import { warnOfTier } from "../../content/citations.ts";
 import type { EncodedRequest } from "../../stream/dialect.ts";
@@ -46,14 +45,6 @@ import {
 } from "../../tools/tool_fields.ts";
 
 // Writes tools and tool choice as Gemini fields.
-
-// What becomes of each member of a tool here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof FunctionTool,
-    keyof Placed | "type" | "name" | "description" | "schema" | "strict" | "strictPath"
-  >
->();
 
 /** The fields of a conversation that this file reads. */
 type ToolFields = Pick<Conversation, "from" | "tools" | "toolChoice" | "parallelTools">;
@@ -191,32 +182,11 @@ type CarriedField =
   | "stream"
   // placeAutomaticMark() turns it into the mark of a block.
   | "automaticCache"
-  // The route's own name of the model goes out.
-  | "model"
   // The style has no member for an end user.
   | "endUser"
-  // Of the answer only: the client gets it in the form that it asked for.
-  | "legacyFunctions"
-  | "groupedTools"
-  | "searchTool"
-  | "streamUsage"
-  // The caller of the encoder adds them to those of the encoder.
-  | "warnings";
+  | FieldOfNoEncoder;
 
 noneUnhandled<Exclude<keyof Conversation, CarriedField>>();
-noneUnhandled<
-  Exclude<
-    keyof ReasoningRequest,
-    | "mode"
-    | "effort"
-    | "budgetTokens"
-    | "display"
-    | "path"
-    | "effortPath"
-    // Signatures come unasked.
-    | "encrypted"
-  >
->();
 
 /** Answers of one call: the vendor refuses more. */
 const maxCandidates = 8;

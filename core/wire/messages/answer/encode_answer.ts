@@ -4,7 +4,6 @@
  * See docs/internals/WIRE_FORMATS.md#messages-answer and docs/conversion.md#answers.
  */
 import { pictureNote } from "../../fields/pictures.ts";
-import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { answerId, CallIds } from "../../fields/answer_ids.ts";
 import type { PipeContext } from "../../contract/contract.ts";
@@ -13,9 +12,7 @@ import type {
   AnswerBlock,
   AnswerText,
   HostedCallBlock,
-  Placed,
   ReasoningBlock,
-  Stop,
 } from "../../conversation/mod.ts";
 import { sealProof } from "../../fields/reasoning_seal.ts";
 import { answerArguments } from "../../tools/tool_fields.ts";
@@ -23,37 +20,6 @@ import { wordId } from "../../tools/tool_preparation.ts";
 import { divideAtSources, writeCitation } from "./cited_text.ts";
 import { hostedUse, writeHostedCall } from "./hosted_calls.ts";
 import { writeMessagesStop, writeMessagesTier, writeMessagesUsage } from "./answer_reading.ts";
-
-// What becomes of each member of an answer here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof Answer,
-    | "blocks"
-    | "stop"
-    | "usage"
-    // The style has one choice, and its clients cannot ask for several.
-    | "index"
-    | "others"
-    | "serviceTier"
-    // For the log; the client gets an id in its own form.
-    | "id"
-    // No Messages client can ask for it.
-    | "moderation"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof AnswerText,
-    | keyof Placed
-    | "type"
-    | "text"
-    | "refusal"
-    | "citations"
-    // No Messages client can ask for them.
-    | "logprobs"
-  >
->();
-noneUnhandled<Exclude<keyof Stop, "reason" | "name" | "explanation" | "sequence">>();
 
 /** Writes a whole Messages answer. */
 export function encodeMessagesAnswer(answer: Answer, context: PipeContext): JsonObject {

@@ -4,7 +4,6 @@
  * See docs/internals/WIRE_FORMATS.md#messages-content-blocks.
  */
 import { refuseAudio } from "../../fields/audio.ts";
-import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { JsonCount } from "../../../lib/errors/json_bounds.ts";
 import { CacheMarkCounter, ephemeralMark, type Markable, refuse } from "../../fields/fields.ts";
@@ -12,10 +11,8 @@ import type {
   Block,
   DocumentBlock,
   ImageBlock,
-  Placed,
   ReasoningBlock,
   SearchResultBlock,
-  TextBlock,
   ToolCallBlock,
   ToolResultBlock,
   ToolResultContent,
@@ -29,74 +26,6 @@ import { argumentsObject } from "../../tools/tool_fields.ts";
 import { defined } from "../../../lib/base/defined.ts";
 
 const imageTypes = ["image/jpeg", "image/png", "image/gif", "image/webp"];
-
-// What becomes of each member of a block here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof TextBlock,
-    | keyof Placed
-    | "type"
-    | "text"
-    // In a history a refusal is text like any other.
-    | "refusal"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof ImageBlock,
-    | keyof Placed
-    | "type"
-    | "source"
-    // The style has no such member, and the model sees the whole image anyway.
-    | "detail"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof DocumentBlock,
-    | keyof Placed
-    | "type"
-    | "source"
-    | "title"
-    | "context"
-    | "citations"
-    // The title always goes out.
-    | "titlePath"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof SearchResultBlock,
-    keyof Placed | "type" | "source" | "title" | "texts" | "citations"
-  >
->();
-noneUnhandled<Exclude<keyof ReasoningBlock, keyof Placed | "type" | "text" | "proof">>();
-noneUnhandled<
-  Exclude<
-    keyof ToolCallBlock,
-    | keyof Placed
-    | "type"
-    | "id"
-    | "name"
-    | "input"
-    // Of the Responses style only.
-    | "itemId"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof ToolResultBlock,
-    | keyof Placed
-    | "type"
-    | "callId"
-    | "content"
-    | "isError"
-    // normalizeTurns() found the call by it.
-    | "name"
-    // One kind of block holds the results of all kinds of tools.
-    | "custom"
-  >
->();
 
 /** Writes the blocks of one request. */
 export class BlockWriter {

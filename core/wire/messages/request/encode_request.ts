@@ -8,8 +8,9 @@ import { isJsonObject, type Json, type JsonObject } from "../../../lib/json/json
 import { ephemeralMark, invalid } from "../../fields/fields.ts";
 import { refuseChoices, refusePictures, writeLogprobs } from "../../fields/common_fields.ts";
 import type { ConversionMemory, ConversionOptions } from "../../contract/contract.ts";
-import type { Conversation, OutputFormat, ReasoningRequest, Turn } from "../../conversation/mod.ts";
+import type { Conversation, OutputFormat, Turn } from "../../conversation/mod.ts";
 import type { EncodedRequest } from "../../stream/dialect.ts";
+import type { FieldOfNoEncoder } from "../../fields/member_fates.ts";
 import { carryExtras } from "../../fields/field_table.ts";
 import { systemAsUser, warnOfTier } from "../../content/citations.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../../contract/capabilities.ts";
@@ -238,43 +239,9 @@ type CarriedField =
   | "system"
   // encodeFormat()
   | "output"
-  // The route's own name of the model goes out.
-  | "model"
-  // Of the answer only: the client gets it in the form that it asked for.
-  | "legacyFunctions"
-  | "groupedTools"
-  | "searchTool"
-  | "streamUsage"
-  // The caller of the encoder adds them to those of the encoder.
-  | "warnings";
+  | FieldOfNoEncoder;
 
 noneUnhandled<Exclude<keyof Conversation, CarriedField>>();
-noneUnhandled<
-  Exclude<
-    keyof ReasoningRequest,
-    | "mode"
-    | "effort"
-    | "budgetTokens"
-    | "display"
-    | "path"
-    | "effortPath"
-    // Signatures of thinking come unasked.
-    | "encrypted"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof Extract<OutputFormat, { readonly type: "json_schema" }>,
-    | "type"
-    | "schema"
-    | "description"
-    | "path"
-    // The style's format has no name, and is always enforced.
-    | "name"
-    | "strict"
-    | "strictPath"
-  >
->();
 
 /** Writes a Messages request. */
 export function encodeMessagesRequest(

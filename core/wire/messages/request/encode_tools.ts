@@ -1,15 +1,12 @@
 /** Writes tools and tool choice as Messages fields. */
-import { noneLeft, noneUnhandled } from "../../../lib/base/assert.ts";
+import { noneLeft } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import type { ConversionOptions } from "../../contract/contract.ts";
 import type {
   Conversation,
-  CustomTool,
-  FunctionTool,
   HostedTool,
   HostedToolRequest,
   McpRequest,
-  Placed,
   Tool,
   ToolChoice,
   WebSearchRequest,
@@ -123,32 +120,6 @@ function writeToolset({ server, allowedTools }: McpRequest): JsonObject {
   const configs = Object.fromEntries(allowedTools.map((name) => [name, { enabled: true }]));
   return { ...toolset, default_config: { enabled: false }, configs };
 }
-
-// What becomes of each member of a tool here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof FunctionTool,
-    | keyof Placed
-    | "type"
-    | "name"
-    | "description"
-    | "schema"
-    | "strict"
-    // Leaving `strict` out is not named.
-    | "strictPath"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof CustomTool,
-    | keyof Placed
-    | "type"
-    | "name"
-    | "description"
-    // prepareTools() puts the grammar into the description.
-    | "format"
-  >
->();
 
 /** Adds `tools` and `tool_choice` to the body; returns the values of `anthropic-beta` that they need. */
 export function encodeMessagesTools(

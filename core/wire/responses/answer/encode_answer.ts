@@ -3,12 +3,11 @@
  *
  * See docs/internals/WIRE_FORMATS.md#responses.
  */
-import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import { CallIds } from "../../fields/answer_ids.ts";
 import type { ConversionMemory, PipeContext } from "../../contract/contract.ts";
-import type { Answer, AnswerText, Placed, Stop, ToolCallBlock } from "../../conversation/mod.ts";
+import type { Answer, AnswerText, ToolCallBlock } from "../../conversation/mod.ts";
 import { pictureNote } from "../../fields/pictures.ts";
 import { hostedItem, hostedItemKind, isHostedItem } from "../items/hosted_items.ts";
 import {
@@ -24,36 +23,6 @@ import {
 } from "../items/output_items.ts";
 import { responseObject, writeResponsesStop } from "./response_object.ts";
 import { nameMembers } from "../items/tool_groups.ts";
-
-// What becomes of each member of an answer here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof Answer,
-    | "blocks"
-    | "stop"
-    | "usage"
-    // The style has one choice, and its clients cannot ask for several.
-    | "index"
-    | "others"
-    | "serviceTier"
-    | "moderation"
-    // For the log; the client gets an id in its own form.
-    | "id"
-  >
->();
-noneUnhandled<
-  Exclude<keyof AnswerText, keyof Placed | "type" | "text" | "refusal" | "citations" | "logprobs">
->();
-noneUnhandled<
-  Exclude<
-    keyof Stop,
-    | "reason"
-    | "name"
-    | "explanation"
-    // The style has no stop sequences.
-    | "sequence"
-  >
->();
 
 /** Writes a whole Responses answer. */
 export function encodeResponsesAnswer(

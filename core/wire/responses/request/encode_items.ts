@@ -1,5 +1,4 @@
 /** Writes the turns of a conversation as Responses input items. */
-import { noneUnhandled } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { stringifyExactly } from "../../../lib/runtime/mod.ts";
 import type {
@@ -7,10 +6,7 @@ import type {
   Conversation,
   DocumentBlock,
   ImageBlock,
-  Placed,
   ReasoningBlock,
-  SearchResultBlock,
-  TextBlock,
   ToolCallBlock,
   ToolResultBlock,
   ToolResultContent,
@@ -42,31 +38,6 @@ import {
 export interface InputPart extends JsonObject {
   type: "input_text" | "input_image" | "input_file";
 }
-
-// What becomes of each member of a block here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof TextBlock,
-    | keyof Placed
-    | "type"
-    | "text"
-    // In a history a refusal is text like any other.
-    | "refusal"
-  >
->();
-noneUnhandled<Exclude<keyof ImageBlock, keyof Placed | "type" | "source" | "detail">>();
-noneUnhandled<
-  Exclude<
-    keyof DocumentBlock,
-    keyof Placed | "type" | "source" | "title" | "titlePath" | "context" | "citations"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof SearchResultBlock,
-    keyof Placed | "type" | "source" | "title" | "texts" | "citations"
-  >
->();
 
 /** Writes the parts of one request. */
 class InputPartWriter {
@@ -175,35 +146,6 @@ class InputPartWriter {
 
 /** The most characters of a call id that the vendor takes. */
 const callIdChars = 64;
-
-// What becomes of each member of a block here. A new member does not compile until it has a row.
-noneUnhandled<Exclude<keyof Turn, "role" | "blocks" | "path">>();
-noneUnhandled<Exclude<keyof ReasoningBlock, keyof Placed | "type" | "text" | "proof">>();
-noneUnhandled<
-  Exclude<
-    keyof ToolCallBlock,
-    | keyof Placed
-    | "type"
-    | "id"
-    | "name"
-    | "input"
-    // With ids of items the vendor requires the reasoning items that belonged to them.
-    | "itemId"
-  >
->();
-noneUnhandled<
-  Exclude<
-    keyof ToolResultBlock,
-    | keyof Placed
-    | "type"
-    | "callId"
-    | "content"
-    | "isError"
-    | "custom"
-    // normalizeTurns() found the call by it.
-    | "name"
-  >
->();
 
 /** The turns of a conversation, as input items of a Responses request. */
 export interface EncodedInput {

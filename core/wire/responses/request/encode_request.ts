@@ -14,7 +14,7 @@ import {
   writeTemperatureAndTopP,
 } from "../../fields/common_fields.ts";
 import type { ConversionOptions, Style } from "../../contract/contract.ts";
-import type { Conversation, ReasoningRequest } from "../../conversation/mod.ts";
+import type { Conversation } from "../../conversation/mod.ts";
 import type { EncodedRequest } from "../../stream/dialect.ts";
 import {
   encodeOutputFormat,
@@ -24,6 +24,7 @@ import {
   warnOfLoweredThinking,
   warnOfReasoning,
 } from "../../fields/output_format.ts";
+import type { FieldOfNoEncoder } from "../../fields/member_fates.ts";
 import { carryExtras, samplingPath, stopPath } from "../../fields/field_table.ts";
 import { resolveCapabilities, type ResolvedCapabilities } from "../../contract/capabilities.ts";
 import { allowsStrictChat } from "../../tools/schemas/json_schema.ts";
@@ -57,30 +58,9 @@ type CarriedField =
   | "stream"
   // placeAutomaticMark() turns it into the mark of a block.
   | "automaticCache"
-  // The route's own name of the model goes out.
-  | "model"
-  // Of the answer only: the client gets it in the form that it asked for.
-  | "legacyFunctions"
-  | "groupedTools"
-  | "searchTool"
-  | "streamUsage"
-  // The caller of the encoder adds them to those of the encoder.
-  | "warnings";
+  | FieldOfNoEncoder;
 
 noneUnhandled<Exclude<keyof Conversation, CarriedField>>();
-noneUnhandled<
-  Exclude<
-    keyof ReasoningRequest,
-    | "mode"
-    | "effort"
-    | "budgetTokens"
-    | "display"
-    | "path"
-    | "effortPath"
-    // Always asked for, so that the reasoning can be sent back.
-    | "encrypted"
-  >
->();
 
 /** Writes a Responses request. */
 export function encodeResponsesRequest(

@@ -1,16 +1,13 @@
 /** Writes tools and tool choice as Responses fields. */
-import { noneLeft, noneUnhandled } from "../../../lib/base/assert.ts";
+import { noneLeft } from "../../../lib/base/assert.ts";
 import type { JsonObject } from "../../../lib/json/json.ts";
 import { warnOfMark } from "../../fields/fields.ts";
 import type { ConversionOptions } from "../../contract/contract.ts";
 import type {
   Conversation,
-  CustomTool,
-  FunctionTool,
   HostedTool,
   HostedToolRequest,
   McpRequest,
-  Placed,
   Tool,
   ToolChoice,
   WebSearchRequest,
@@ -134,17 +131,6 @@ function hostedChoice({ requested }: CarriedTool): JsonObject {
       return { type: "web_search" };
   }
 }
-
-// What becomes of each member of a tool here. A new member does not compile until it has a row.
-noneUnhandled<
-  Exclude<
-    keyof FunctionTool,
-    keyof Placed | "type" | "name" | "description" | "schema" | "strict" | "strictPath"
-  >
->();
-noneUnhandled<
-  Exclude<keyof CustomTool, keyof Placed | "type" | "name" | "description" | "format">
->();
 
 /** The fields of a conversation that this file reads. */
 type ToolFields = Pick<Conversation, "from" | "tools" | "toolChoice" | "parallelTools">;
