@@ -65,11 +65,10 @@ export {
 } from "./contract/capabilities.ts";
 export { createNativePipe, type NativePipeContext } from "./convert/dialects.ts";
 export { withoutOwnReasoning } from "./chat/request/own_reasoning.ts";
-export { withoutForeignSignatures } from "./gemini/request/field_names.ts";
+export { withoutForeignSignatures, withReferenceNames } from "./gemini/request/field_names.ts";
 export { unsignedCall, wrappedPrefix } from "./gemini/answer/thought_signatures.ts";
 export { statelessAdvice } from "./fields/stateless_advice.ts";
 export { isStoredFile } from "./gemini/request/decode_contents.ts";
-export { withReferenceNames } from "./gemini/request/field_names.ts";
 export { hasPathMembers, withoutPathMembers } from "./contract/path_members.ts";
 export { withoutForeignBlocks } from "./messages/request/decode_blocks.ts";
 export { mixesStylesInLoop, thinkingOffInMixedLoop } from "./messages/request/encode_thinking.ts";

@@ -14,7 +14,4 @@
  */
 export type * from "./answer.ts";
 export type * from "./blocks.ts";
-export type * from "./blocks.ts";
-export type * from "./request.ts";
-export type * from "./answer.ts";
 export type * from "./request.ts";

@@ -11,19 +11,9 @@
  * - Never: reads or writes the store.
  */
 export * from "./access.ts";
-export * from "./access.ts";
 export * from "./bank.ts";
 export * from "./calls.ts";
 export * from "./control.ts";
-export * from "./control.ts";
-export * from "./control.ts";
-export * from "./costs.ts";
-export * from "./costs.ts";
 export * from "./costs.ts";
 export * from "./money.ts";
-export * from "./access.ts";
-export * from "./control.ts";
-export * from "./control.ts";
 export * from "./store_key.ts";
-export * from "./bank.ts";
-export * from "./calls.ts";

@@ -7,6 +7,7 @@
  * - Never: stores a prompt, or ends a task outside the commit that carries its refund.
  */
 export {
+  commitStep,
   forgetVideo,
   listVideos,
   newTaskRows,
@@ -15,7 +16,6 @@ export {
   videoPolls,
   type VideoTaskRow,
 } from "./tasks.ts";
-export { commitStep } from "./tasks.ts";
 export { verifyVideos } from "./verify.ts";
 export {
   type AskProvider,

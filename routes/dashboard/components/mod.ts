@@ -12,4 +12,3 @@ export * from "./chart.tsx";
 export * from "./data_table.tsx";
 export * from "./form.tsx";
 export * from "../page/icons.tsx";
-export * from "./form.tsx";
