@@ -3,7 +3,7 @@
  * the table of `docs/providers.md` from the presets: `deno task schema`.
  */
 import { z } from "zod";
-import { type PresetName, presetNames, presetOf } from "../core/catalog/presets/mod.ts";
+import { type PresetName, presetNames, presetOf } from "../core/catalog/presets/presets.ts";
 import { gatewayFileSchema } from "../core/catalog/schema.ts";
 
 /** The JSON Schema as text, as it stands in the repository. */

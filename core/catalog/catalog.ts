@@ -27,7 +27,7 @@ import {
 } from "./entries/model.ts";
 import type { BillableFeature } from "../wire/contract/features.ts";
 import type { RouteCapabilities } from "../wire/contract/contract.ts";
-import { presetOf } from "./presets/mod.ts";
+import { presetOf } from "./presets/presets.ts";
 import type { Preset } from "./presets/preset.ts";
 import { catalogProblems, kindOfStyle } from "./problems.ts";
 import type { GatewayFile, ModelEntry, ProviderEntry, WalletRules } from "./schema.ts";

@@ -17,7 +17,7 @@ import {
   describeAuthKinds,
 } from "./entries/cloud_schema.ts";
 import { expandProvider } from "./presets/expand.ts";
-import { presetNames } from "./presets/mod.ts";
+import { presetNames } from "./presets/presets.ts";
 import {
   costSchema,
   currenciesSchema,

@@ -1,27 +1,27 @@
 /** The list of the customer's pages, in the order of the navigation. A page that is not listed here is not served. */
-import { accountPages } from "./customer/account/mod.tsx";
+import { accountPages } from "./customer/account/account_pages.tsx";
 import { connectPage } from "./customer/connect/connect.tsx";
 import type { DashboardDeps } from "./page/deps.ts";
-import { docsPages } from "./public/docs/mod.tsx";
-import { homePage } from "./public/home/mod.tsx";
+import { docsPages } from "./public/docs/docs_pages.tsx";
+import { homePage } from "./public/home/home_page.tsx";
 import { invoicePages } from "./customer/invoices/invoices_pages.tsx";
-import { keyPages } from "./customer/keys/mod.tsx";
-import { modelPage } from "./public/models/mod.tsx";
-import { oneModelPage } from "./public/model/mod.tsx";
+import { keyPages } from "./customer/keys/keys_pages.tsx";
+import { modelPage } from "./public/models/models_page.tsx";
+import { oneModelPage } from "./public/model/model_page.tsx";
 import type { PageDeclaration } from "./page/page.ts";
-import { playgroundPages } from "./customer/playground/mod.tsx";
-import { searchPages } from "./public/search/mod.tsx";
+import { playgroundPages } from "./customer/playground/playground_pages.tsx";
+import { searchPages } from "./public/search/search_page.tsx";
 import { mailLinkPages } from "./customer/sign_in/mail_link.tsx";
 import { openIdPages } from "./customer/sign_in/openid.tsx";
 import { resetPages } from "./customer/sign_in/reset.tsx";
 import { signInPages } from "./customer/sign_in/sign_in.tsx";
 import { signUpPages } from "./customer/sign_in/sign_up.tsx";
-import { sitePages } from "./public/site/mod.tsx";
+import { sitePages } from "./public/site/site_files.tsx";
 import { statusPages } from "./public/status/status_page.tsx";
-import { usagePages } from "./customer/usage/mod.ts";
+import { usagePages } from "./customer/usage/usage_pages.ts";
 import { preferencePages } from "./visitor/cookies.ts";
 import { walletPages } from "./customer/wallet/wallet_pages.tsx";
-import { welcomePages } from "./customer/welcome/mod.tsx";
+import { welcomePages } from "./customer/welcome/welcome_page.tsx";
 
 export const customerPages: readonly PageDeclaration<DashboardDeps>[] = [
   homePage,

@@ -3,7 +3,7 @@
  * refuse, calls the agent's own tools step by step, and fails on demand.
  */
 import type { Style } from "../../core/wire/contract/contract.ts";
-import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../sandbox/vendor_validators/validators.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
 import { chatEvents, chatOverload, readChat, withoutReasoning } from "./chat_script.ts";
 import { geminiEvents, geminiOverload, geminiProofRefusal, readGemini } from "./gemini_script.ts";

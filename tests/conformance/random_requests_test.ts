@@ -3,7 +3,7 @@ import { assertEquals } from "../support/assert.ts";
 import * as fc from "../support/property.ts";
 import type { Style } from "../../core/wire/contract/contract.ts";
 import { convertRequest } from "../../core/wire/convert/convert.ts";
-import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../sandbox/vendor_validators/validators.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { chatRequest } from "./random_chat.ts";
 import { geminiRequest } from "./random_gemini.ts";

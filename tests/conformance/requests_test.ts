@@ -4,7 +4,7 @@
  */
 import { assert, assertEquals } from "../support/assert.ts";
 import { convertRequest } from "../../core/wire/convert/convert.ts";
-import { validateRequest } from "../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../sandbox/vendor_validators/validators.ts";
 import { describeRecordings, targetStyles } from "./recordings.ts";
 import { fetchedFor, routes } from "./routes.ts";
 

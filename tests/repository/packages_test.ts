@@ -37,6 +37,30 @@ function importsFromAbove(graph: ImportGraph): string[] {
   );
 }
 
+/** Folders whose face is for users of the library or of the app as a whole; the folders below are packages themselves. */
+const outerFaces: readonly string[] = ["core/wire", "routes/dashboard"];
+
+/** What a face consists of: its module doc, and names that it passes on. */
+const faceForm =
+  /^\/\*\*(?:[^*]|\*(?!\/))*\*\/\n(?:export (?:type )?(?:\*|\{[^}]*\}) from "[^"]+";\n)+$/u;
+
+/** The faces among files. */
+const facesOf = (files: Iterable<string>) =>
+  [...files].filter((file) => /\/mod\.tsx?$/u.test(file));
+
+/** The imports of what is behind a face, from outside of its folder. */
+function importsPastFaces(graph: ImportGraph): string[] {
+  const folders = facesOf(graph.keys()).map((file) => file.slice(0, file.lastIndexOf("/") + 1))
+    .filter((folder) => !outerFaces.includes(folder.slice(0, -1)));
+  return [...graph].flatMap(([file, targets]) =>
+    targets.filter((target) =>
+      folders.some((folder) =>
+        target.startsWith(folder) && !file.startsWith(folder) && target !== `${folder}mod.ts`
+      )
+    ).map((target) => `${file} imports ${target}`)
+  );
+}
+
 /** How many entries each crowded folder has, of a folder and those below it. */
 function crowdedFolders(folder: string): [folder: string, entries: number][] {
   const entries = [...Deno.readDirSync(new URL(`${folder}/`, root))];
@@ -57,6 +81,19 @@ Deno.test("no file imports the own files of a folder above its own", () => {
   assertEquals(importsFromAbove(sources), []);
 });
 
+Deno.test("a mod.ts passes names on and has no code of its own", () => {
+  const faces = facesOf(sources.keys());
+  assert(faces.length > 0, "no face is found");
+  assertEquals(
+    faces.filter((face) => !faceForm.test(Deno.readTextFileSync(new URL(face, root)))),
+    [],
+  );
+});
+
+Deno.test("what is behind a mod.ts is reached through it", () => {
+  assertEquals(importsPastFaces(sources), []);
+});
+
 Deno.test("the table of packages in ARCHITECTURE.md is what `deno task packages` writes", () => {
   const page = Deno.readTextFileSync(packagesPage);
   assert(packagesPageText(page) === page, "The table is stale; run: deno task packages");
@@ -64,6 +101,16 @@ Deno.test("the table of packages in ARCHITECTURE.md is what `deno task packages`
 
 Deno.test("no folder has more entries than a reader takes in", () => {
   assertEquals(layers.flatMap(crowdedFolders), []);
+});
+
+Deno.test("an import past a face is found", () => {
+  const graph = new Map([
+    ["core/a/mod.ts", ["core/a/inside.ts"]],
+    ["core/a/inside.ts", []],
+    ["core/b/x.ts", ["core/a/inside.ts"]],
+    ["core/b/y.ts", ["core/a/mod.ts"]],
+  ]);
+  assertEquals(importsPastFaces(graph), ["core/b/x.ts imports core/a/inside.ts"]);
 });
 
 Deno.test("a circle is found with the import that closes it, at the depth at which it is one", () => {

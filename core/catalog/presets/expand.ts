@@ -3,7 +3,7 @@ import { defaultConnectMs } from "../../net/http1/limits.ts";
 import { defined } from "../../lib/base/defined.ts";
 import { type Cloud, credentialHeaderName, type ProviderAuth } from "../entries/cloud_schema.ts";
 import type { RouteStyle } from "../entries/model.ts";
-import { type PresetName, presetOf } from "./mod.ts";
+import { type PresetName, presetOf } from "./presets.ts";
 import { type FilledPlaces, type Preset, presetPlaces } from "./preset.ts";
 
 /** A provider as the operator wrote it. */

@@ -25,7 +25,7 @@ import {
 } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { listBatchRows } from "../../engine/store/read_ahead.ts";
-import type { Attachment } from "../wallet/lease/types.ts";
+import type { Attachment } from "../wallet/mod.ts";
 import { dayMs } from "../../../core/lib/time/durations.ts";
 
 // Stores the rate cards that receipts name, so that a day's sheet can be computed whatever the catalogue says later.

@@ -49,7 +49,7 @@ import { catalogProblems, claimDisagreements, readClaimRows } from "./checks/ver
 import { creditProblems } from "./checks/verify_credits.ts";
 import { isRefund } from "./checks/verify_refunds.ts";
 import { checkUntilRest, Scan } from "./verify_scan.ts";
-import { verifyVideos } from "../videos/verify.ts";
+import { verifyVideos } from "../videos/mod.ts";
 import { dayMs, hourMs } from "../../../core/lib/time/durations.ts";
 
 // Verifies the invariants of a whole store, and lists what violates them:

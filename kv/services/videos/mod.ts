@@ -10,13 +10,14 @@ export {
   commitStep,
   forgetVideo,
   listVideos,
+  maxVideoListRows,
   newTaskRows,
   readVideo,
   type VideoListQuery,
   videoPolls,
   type VideoTaskRow,
 } from "./tasks.ts";
-export { verifyVideos } from "./verify.ts";
+export { openWithoutTask, verifyVideos, verifyVideosOf } from "./verify.ts";
 export {
   type AskProvider,
   pollDueTasks,

@@ -1,5 +1,5 @@
 /** The navigation of every page: the bar at its top and, for those who are signed in, the links at its side. */
-import { CsrfField } from "../components/form.tsx";
+import { CsrfField } from "../components/mod.ts";
 import { Icon, Mark } from "../page/icons.tsx";
 import type { Visitor } from "../page/visitor.ts";
 import { layoutTexts } from "./layout_texts.ts";

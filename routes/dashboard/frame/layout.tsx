@@ -11,13 +11,12 @@ import { raw } from "hono/html";
 import type { Child, PropsWithChildren } from "hono/jsx";
 import type { ContentfulStatusCode } from "hono/utils/http-status";
 import { type AssetName, assetPath } from "../assets/assets.ts";
-import { Notice } from "../components/blocks.tsx";
+import { CsrfField, Notice } from "../components/mod.ts";
 import { AnnouncementNotice } from "./announcement_list.tsx";
 import { type DashboardEnv, themes, type Visitor } from "../page/visitor.ts";
 import { type NavigationLinks, NavLinks, TopBar } from "./header.tsx";
 import { layoutTexts } from "./layout_texts.ts";
 import { currentEntry } from "../page/navigation.ts";
-import { CsrfField } from "../components/form.tsx";
 import { localeNames, locales } from "../text/i18n.ts";
 
 // The footer of every page (support, language, theme), and the dialog that asks before an act.

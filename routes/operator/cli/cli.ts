@@ -15,10 +15,9 @@ import { readCatalogIn } from "../../../core/config/catalog_reading.ts";
 import { errorLine } from "../../../core/lib/base/assert.ts";
 import { sleep } from "../../../core/lib/time/sleep.ts";
 import { openControl } from "../../../kv/engine/control/control.ts";
-import { reapExpiredInstances } from "../../../kv/money/wallet/reaper.ts";
+import { openWalletEngine, reapExpiredInstances } from "../../../kv/money/wallet/mod.ts";
 import { prepareStore } from "../../../kv/engine/opening/schema_version.ts";
 import { openStore } from "../../../kv/engine/opening/store.ts";
-import { openWalletEngine } from "../../../kv/money/wallet/mod.ts";
 import { loadMasterKeys, openOwnersCatalog } from "../../process/catalog_opening.ts";
 import { createAdminApp } from "./app.ts";
 import {

@@ -26,8 +26,11 @@ import { openControl } from "../../../kv/engine/control/control.ts";
 import { openKeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
 import { withKeyLimits } from "../../../kv/services/limits/keyed_wallet.ts";
 import { type KeyLimitBook, openKeyLimitBook } from "../../../kv/services/limits/limit_book.ts";
-import { reapExpiredInstances } from "../../../kv/money/wallet/reaper.ts";
-import { type DebtRules, openWalletEngine } from "../../../kv/money/wallet/mod.ts";
+import {
+  type DebtRules,
+  openWalletEngine,
+  reapExpiredInstances,
+} from "../../../kv/money/wallet/mod.ts";
 import { RefusedBodies } from "../../http/body/refused_bodies.ts";
 import { createGatewayMetrics } from "../../telemetry/gateway_metrics.ts";
 import { type CallObserver, observers } from "../../telemetry/telemetry.ts";

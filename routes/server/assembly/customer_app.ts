@@ -5,7 +5,7 @@ import { mailQueue } from "../../../kv/engine/outbox/outbox.ts";
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import type { DashboardEnv, Dispatch } from "../../dashboard/mod.ts";
-import { createUsageApi } from "../../usage_api/mod.ts";
+import { createUsageApi } from "../../usage_api/usage_api.ts";
 import { openCreditWork } from "../jobs/credit_jobs.ts";
 import type { Job } from "../jobs/jobs.ts";
 import { lowBalanceJob, type MailOptions, startMailWorker } from "../jobs/mails.ts";

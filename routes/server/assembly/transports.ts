@@ -103,7 +103,7 @@ async function openSandbox({ clock, timer }: TransportTime, isStrict: boolean): 
   const [{ createSandboxTransport }, { timerDelay }, validators] = await Promise.all([
     import("../../../sandbox/provider/transport.ts"),
     import("../../../sandbox/provider/base/reply.ts"),
-    isStrict ? import("../../../sandbox/vendor_validators/mod.ts") : undefined,
+    isStrict ? import("../../../sandbox/vendor_validators/validators.ts") : undefined,
   ]);
   const validate = validators?.validateRequest;
   return createSandboxTransport({ clock, delay: timerDelay(timer), ...defined({ validate }) });

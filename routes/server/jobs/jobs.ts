@@ -14,7 +14,7 @@ import { unforeseen } from "../../../core/lib/base/assert.ts";
 import type { InstanceId } from "../../../core/lib/ids/ids.ts";
 import { writeAvailability, writeDayHistory } from "../../../kv/services/status/availability.ts";
 import { StoreUnavailableError } from "../../../kv/engine/store/store_unavailable.ts";
-import { reapExpiredInstances } from "../../../kv/money/wallet/reaper.ts";
+import { reapExpiredInstances } from "../../../kv/money/wallet/mod.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { cronSchedules } from "../../process/cron.ts";
 

@@ -7,7 +7,7 @@ import {
   runDue,
   startOutboxWorker,
 } from "../../../kv/engine/outbox/outbox_worker.ts";
-import { warnOfLowBalances } from "../../../kv/money/wallet/low_balance.ts";
+import { warnOfLowBalances } from "../../../kv/money/wallet/mod.ts";
 import type { BackgroundWorker } from "../../api/gateway/access_watch.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import { createAbsentMailer, createMailer, whyNoMail } from "../../mail/mailer.ts";

@@ -14,7 +14,7 @@ import { mountDashboard } from "../../dashboard/visitor/mounting.ts";
 import { errorResponse } from "../../http/error_response.ts";
 import { createOperatorApi, requireOperatorKey } from "../../operator/api/app.ts";
 import type { CustomerApp } from "../assembly/customer_app.ts";
-import { createOpenApi } from "../../openapi/mod.ts";
+import { createOpenApi } from "../../openapi/documents.ts";
 import { type ConnectionBindings, createApi, notFound } from "../../api/app.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 

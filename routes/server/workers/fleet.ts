@@ -3,7 +3,7 @@ import { errorLine } from "../../../core/lib/base/assert.ts";
 import type { InstanceId } from "../../../core/lib/ids/ids.ts";
 import type { SharedState } from "../../../core/routing/contract/router.ts";
 import { atMost, sleep } from "../../../core/lib/time/sleep.ts";
-import { reapEndedInstances } from "../../../kv/money/wallet/reaper.ts";
+import { reapEndedInstances } from "../../../kv/money/wallet/mod.ts";
 import type { Gateway } from "../../api/gateway/gateway.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
 import { type OthersServices, Seat, type SeatDeps } from "./seat.ts";

@@ -9,7 +9,7 @@ import {
   type NoticeKind,
 } from "../../../kv/engine/store/change_notices.ts";
 import { storeServices } from "../../../kv/engine/messages/message_store.ts";
-import { WrittenInstances } from "../../../kv/money/wallet/lease/instance_lease.ts";
+import { WrittenInstances } from "../../../kv/money/wallet/mod.ts";
 import type { RegistrySnapshot } from "../../telemetry/registry.ts";
 import type { LimitServices, OwnerServices, RateServices, WorkerServices } from "./services.ts";
 import type { WorkerThread } from "./worker_thread.ts";

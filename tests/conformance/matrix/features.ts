@@ -10,7 +10,7 @@ import type {
 import { convertAnswer, convertRequest } from "../../../core/wire/convert/convert.ts";
 import { decodeProviderError } from "../../../core/wire/convert/provider_errors.ts";
 import { createNativePipe } from "../../../core/wire/convert/dialects.ts";
-import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../sandbox/vendor_validators/validators.ts";
 import { chatOverload } from "../../agents/chat_script.ts";
 import { geminiOverload } from "../../agents/gemini_script.ts";
 import { messagesOverload } from "../../agents/messages_script.ts";

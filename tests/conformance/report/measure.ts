@@ -1,6 +1,6 @@
 /** Converts recorded exchanges in every direction and counts the results. */
 import { convertAnswer, convertRequest } from "../../../core/wire/convert/convert.ts";
-import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../sandbox/vendor_validators/validators.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";

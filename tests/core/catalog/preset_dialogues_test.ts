@@ -3,7 +3,7 @@
  * show it: what a client of another style reads, what is billed, and what the provider gets back in the next request.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
-import { type PresetName, presetOf } from "../../../core/catalog/presets/mod.ts";
+import { type PresetName, presetOf } from "../../../core/catalog/presets/presets.ts";
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import { convertRequest } from "../../../core/wire/convert/convert.ts";
 import { decodeProviderError } from "../../../core/wire/convert/provider_errors.ts";

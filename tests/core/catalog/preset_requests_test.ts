@@ -3,7 +3,7 @@
  * change of a preset shows as a change of what its servers get.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
-import { type PresetName, presetNames, presetOf } from "../../../core/catalog/presets/mod.ts";
+import { type PresetName, presetNames, presetOf } from "../../../core/catalog/presets/presets.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../core/lib/json/json.ts";
 import { convertRequest } from "../../../core/wire/convert/convert.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";

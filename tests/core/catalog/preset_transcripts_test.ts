@@ -3,7 +3,7 @@
  * same style and one of another style get, and what is billed.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
-import { type PresetName, presetOf } from "../../../core/catalog/presets/mod.ts";
+import { type PresetName, presetOf } from "../../../core/catalog/presets/presets.ts";
 import type { AnswerReading, StreamReading } from "../../../core/wire/contract/contract.ts";
 import { readAnswer } from "../../../core/wire/convert/answer_reading.ts";
 import { convertRequest } from "../../../core/wire/convert/convert.ts";

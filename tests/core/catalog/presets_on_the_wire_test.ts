@@ -3,7 +3,7 @@
  * header of the key arrive as its vendor documents them.
  */
 import { assert, assertEquals } from "../../support/assert.ts";
-import { presetNames, presetOf } from "../../../core/catalog/presets/mod.ts";
+import { presetNames, presetOf } from "../../../core/catalog/presets/presets.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../../routes/api/gateway/media_world.ts";

@@ -1,6 +1,6 @@
 import { assert, assertEquals } from "../../support/assert.ts";
 import { providerRequest } from "../../../core/calls/exchange/provider_request.ts";
-import { presetNames, presetOf } from "../../../core/catalog/presets/mod.ts";
+import { presetNames, presetOf } from "../../../core/catalog/presets/presets.ts";
 import { readGatewayFile } from "../../../core/catalog/read_file.ts";
 import { routeCapabilitiesSchema } from "../../../core/wire/contract/capabilities.ts";
 import { presetPageText } from "../../../docs/write_schema.ts";

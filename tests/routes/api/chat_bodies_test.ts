@@ -1,7 +1,7 @@
 /** Bodies in the form of other styles at the Chat endpoint, as Cursor sends them. */
 import { isJsonObject, type JsonObject } from "../../../core/lib/json/json.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
-import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../sandbox/vendor_validators/validators.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { openTestGateway } from "../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "./gateway/media_world.ts";

@@ -15,7 +15,7 @@ import { answerOf, streamOf } from "../../support/hosted_answers.ts";
 import { readStream, readWhole } from "../../conformance/clients.ts";
 import { nextTurn } from "../../support/turns.ts";
 import { until } from "../../support/until.ts";
-import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../sandbox/vendor_validators/validators.ts";
 import { mockProvider } from "./gateway/media_world.ts";
 
 const styles: readonly Style[] = ["messages", "chat", "responses", "gemini"];

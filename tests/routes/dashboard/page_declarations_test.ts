@@ -37,7 +37,7 @@ Deno.test("every declared page is in the list that is served", () => {
   assertEquals(listed("routes/dashboard/pages.ts", "PageDeclaration"), customers);
   const operators = declared("routes/operator/", "OperatorPage");
   assert(operators.length > 5);
-  assertEquals(listed("routes/operator/pages/mod.ts", "OperatorPage"), operators);
+  assertEquals(listed("routes/operator/pages/operator_pages.ts", "OperatorPage"), operators);
 });
 
 Deno.test("no page answers with an error of the API, whatever the method and the accepted type", async () => {

@@ -1,6 +1,6 @@
 import { Hono } from "hono";
 import type { DashboardEnv } from "../../../routes/dashboard/mod.ts";
-import { operatorPages } from "../../../routes/operator/pages/mod.ts";
+import { operatorPages } from "../../../routes/operator/pages/operator_pages.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../support/assert.ts";
 import { openDashboardWorld } from "../../support/worlds/dashboard_world.ts";
 

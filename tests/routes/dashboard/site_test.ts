@@ -1,4 +1,4 @@
-import { parseMarkdown } from "../../../routes/dashboard/public/site/mod.tsx";
+import { parseMarkdown } from "../../../routes/dashboard/public/site/site_files.tsx";
 import { readSuppliedPages } from "../../../routes/dashboard/page/supplied_pages.ts";
 import { createDashboard } from "../../../routes/dashboard/mod.ts";
 import {

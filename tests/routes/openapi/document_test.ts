@@ -1,7 +1,7 @@
 /** The OpenAPI document: sound for a linter and a generator of types, complete, and its examples run. */
 import { createConfig, lintFromString } from "@redocly/openapi-core";
 import openapiTS, { astToString } from "openapi-typescript";
-import { createOpenApi } from "../../../routes/openapi/mod.ts";
+import { createOpenApi } from "../../../routes/openapi/documents.ts";
 import { customerOperations } from "../../../routes/openapi/document.ts";
 import { exampleModels } from "../../../routes/openapi/example_models.ts";
 import { answerHeaders } from "../../../routes/http/own_headers.ts";

@@ -6,7 +6,7 @@ import { createApiKey, revokeApiKey } from "../../../kv/people/api_keys/api_key_
 import { openControl } from "../../../kv/engine/control/control.ts";
 import { openKeyDirectory } from "../../../kv/people/api_keys/key_directory.ts";
 import { openWalletEngine, type WalletEngine } from "../../../kv/money/wallet/mod.ts";
-import { createUsageApi } from "../../../routes/usage_api/mod.ts";
+import { createUsageApi } from "../../../routes/usage_api/usage_api.ts";
 import { requestIdAt } from "../../support/worlds/dashboard_world.ts";
 import { refuse } from "../../support/worlds/refused_calls.ts";
 import { ManualTime } from "../../support/manual_time.ts";

@@ -1,5 +1,5 @@
 import { assertEquals, assertStringIncludes } from "../../support/assert.ts";
-import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../sandbox/vendor_validators/validators.ts";
 import type { Json, JsonObject } from "../../../core/lib/json/json.ts";
 
 const pixel = "data:image/png;base64,iVBORw0KGgo=";

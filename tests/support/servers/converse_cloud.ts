@@ -8,7 +8,7 @@ import { SseSplitter } from "../../../core/lib/sse/splitter.ts";
 import { type ByteReader, UpstreamFailure } from "../../../core/net/transport/transport.ts";
 import { timerDelay } from "../../../sandbox/provider/base/reply.ts";
 import { createSandboxTransport } from "../../../sandbox/provider/transport.ts";
-import { validateRequest } from "../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../sandbox/vendor_validators/validators.ts";
 import type { CloudAnswer } from "./fake_cloud.ts";
 
 const codec = new EventStreamCodec(

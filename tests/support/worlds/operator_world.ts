@@ -15,7 +15,8 @@ import {
 import type { Switches } from "../../../kv/engine/control/control.ts";
 import { openWalletEngine } from "../../../kv/money/wallet/mod.ts";
 import type { DashboardEnv } from "../../../routes/dashboard/page/visitor.ts";
-import { createOperatorPages, type OperatorDeps } from "../../../routes/operator/pages/mod.ts";
+import type { OperatorDeps } from "../../../routes/operator/pages/base/frame.tsx";
+import { createOperatorPages } from "../../../routes/operator/pages/operator_pages.ts";
 import { pageApp, type PageVisitor, visit } from "../browser/page_visitor.ts";
 import { testEditing } from "./catalog_editing.ts";
 import { receivingAccount, type TopupWorld, topupWorld } from "./topup_world.ts";

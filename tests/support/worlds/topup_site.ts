@@ -12,7 +12,7 @@ import type { Control, Switches } from "../../../kv/engine/control/control.ts";
 import { requestInvoice } from "../../../kv/money/invoices/invoices.ts";
 import { createTopupOrder, type TopupOrder } from "../../../kv/money/payments/topups.ts";
 import { mountPage } from "../../../routes/dashboard/page/page.ts";
-import { operatorPages } from "../../../routes/operator/pages/mod.ts";
+import { operatorPages } from "../../../routes/operator/pages/operator_pages.ts";
 import {
   type DashboardWorld,
   type DashboardWorldOptions,

@@ -24,7 +24,7 @@ import { decodeReceiptPage } from "../../../money/receipts/receipt_pages.ts";
 import { listBatches } from "../../../engine/store/batches.ts";
 import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value_store.ts";
 import { readAhead, wholeKind } from "../../../engine/store/read_ahead.ts";
-import { openWithoutTask, verifyVideosOf } from "../../videos/verify.ts";
+import { openWithoutTask, verifyVideosOf } from "../../videos/mod.ts";
 import { type DayBalance, DayBalancePages } from "../days/day_balances.ts";
 import { DayDigests } from "../days/day_digests.ts";
 import { groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";

@@ -1,7 +1,18 @@
 /** `GET /v1/videos`, `GET` and `DELETE /v1/videos/{id}`, free of charge. The id of another account is a 404. */
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { parseId, type VideoId } from "../../../../core/lib/ids/ids.ts";
-import { maxVideoListRows } from "../../../../kv/services/videos/tasks.ts";
+import {
+  type AskProvider,
+  commitStep,
+  forgetVideo,
+  listVideos,
+  maxVideoListRows,
+  readVideo,
+  type VideoAnswer,
+  type VideoListQuery,
+  videoPolls,
+  type VideoTaskRow,
+} from "../../../../kv/services/videos/mod.ts";
 import {
   advance,
   isFinal,
@@ -17,17 +28,6 @@ import {
   readSighting,
   type VideoUpstream,
 } from "../../../../core/media/video/upstream_requests.ts";
-import {
-  type AskProvider,
-  commitStep,
-  forgetVideo,
-  listVideos,
-  readVideo,
-  type VideoAnswer,
-  type VideoListQuery,
-  videoPolls,
-  type VideoTaskRow,
-} from "../../../../kv/services/videos/mod.ts";
 import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
 import { rowLimit, wrongParameter } from "../../../http/query.ts";
 import type { Gateway } from "../../gateway/gateway.ts";

@@ -1,8 +1,7 @@
 /** The markup of the playground: the conversation with its composer, and the settings beside it. */
 import type { Child } from "hono/jsx";
 import type { ApiKeyRecord } from "../../../../kv/people/api_keys/api_keys.ts";
-import { CsrfField } from "../../components/form.tsx";
-import { Icon, SelectField, TextField } from "../../components/mod.ts";
+import { CsrfField, Icon, SelectField, TextField } from "../../components/mod.ts";
 import type { Locale } from "../../text/i18n.ts";
 import type { Visitor } from "../../page/visitor.ts";
 import {

@@ -6,7 +6,7 @@ import type { DashboardDeps } from "../../page/deps.ts";
 import { renderPage } from "../../frame/layout.tsx";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import type { GuideFacts } from "./guides/guide.ts";
-import { guides } from "./guides/mod.ts";
+import { guides } from "./guides/guides.ts";
 import { defineTexts } from "../../text/i18n.ts";
 
 // Texts of the frame of the documentation.

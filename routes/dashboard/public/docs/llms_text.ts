@@ -2,7 +2,7 @@
 import { type Operation, tags } from "../../../openapi/operation.ts";
 import { keyPlaceholder, recipes } from "../../customer/connect/recipes.ts";
 import type { GuideFacts, GuideSection } from "./guides/guide.ts";
-import { guides } from "./guides/mod.ts";
+import { guides } from "./guides/guides.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 
 // Reads schemas of the OpenAPI document for people: what a field is, and which members it has.

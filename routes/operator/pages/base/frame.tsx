@@ -94,7 +94,7 @@ export function SearchForm({ query, hint, locale }: {
   );
 }
 
-// How an operator's page is declared: once, in its own file. `routes/operator/pages/mod.ts` lists the declarations.
+// How an operator's page is declared: once, in its own file. `routes/operator/pages/operator_pages.ts` lists the declarations.
 
 /** A page, or a group of pages that share an entry in the operator's navigation. */
 export interface OperatorPage {

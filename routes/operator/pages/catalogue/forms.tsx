@@ -1,6 +1,6 @@
 /** The forms of models, providers and settings: fields for what is usual, and the whole entry as JSON. */
 import { priceProblem } from "../../../../core/billing/money/read_amount.ts";
-import { presetNames } from "../../../../core/catalog/presets/mod.ts";
+import { presetNames } from "../../../../core/catalog/presets/presets.ts";
 import { modelSchema } from "../../../../core/catalog/schema.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../../../core/lib/json/json.ts";
 import {

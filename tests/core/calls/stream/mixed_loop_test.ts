@@ -8,7 +8,7 @@ import { parseJsonBody } from "../../../../core/calls/body/json_body.ts";
 import { joined } from "../../../../core/lib/bytes/byte_parts.ts";
 import { convertRequest } from "../../../../core/wire/convert/convert.ts";
 import { unsealedMark } from "../../../../core/wire/fields/reasoning_seal.ts";
-import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/validators.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 
 const asked = { role: "user", content: "Read both files" };

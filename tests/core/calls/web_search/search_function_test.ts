@@ -7,7 +7,7 @@ import {
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import type { ProviderStyle, Style } from "../../../../core/wire/contract/contract.ts";
 import { readConversation, writeConversation } from "../../../../core/wire/convert/convert.ts";
-import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/validators.ts";
 
 const options = { capabilities: {}, upstreamModel: "m", maxOutputTokens: 4_096 };
 const styles: readonly ProviderStyle[] = ["messages", "chat", "responses", "gemini", "converse"];

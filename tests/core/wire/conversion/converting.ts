@@ -9,7 +9,7 @@ import type {
   RouteCapabilities,
   Style,
 } from "../../../../core/wire/contract/contract.ts";
-import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/validators.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 

@@ -5,7 +5,7 @@ import type {
   RouteCapabilities,
   Style,
 } from "../../../../core/wire/contract/contract.ts";
-import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/validators.ts";
 import type { Json, JsonObject } from "../../../../core/lib/json/json.ts";
 import { type Converted, converted, refusal } from "./converting.ts";
 

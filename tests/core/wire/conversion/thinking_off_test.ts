@@ -1,7 +1,7 @@
 /** Thinking that a client switches off is off, or the client hears that it is not. */
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { withoutIdleEffort } from "../../../../core/calls/exchange/idle_effort.ts";
-import { presetOf } from "../../../../core/catalog/presets/mod.ts";
+import { presetOf } from "../../../../core/catalog/presets/presets.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import type {
   ProviderStyle,

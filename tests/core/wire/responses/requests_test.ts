@@ -5,7 +5,7 @@ import { normalizeTurns } from "../../../../core/wire/fields/normalize_turns.ts"
 import type { Block, Conversation } from "../../../../core/wire/conversation/mod.ts";
 import type { RouteCapabilities } from "../../../../core/wire/contract/capabilities.ts";
 import { responsesDialect } from "../../../../core/wire/responses/dialect.ts";
-import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/validators.ts";
 
 const decode = (body: JsonObject): Conversation =>
   responsesDialect.decodeRequest({ model: "m", ...body });

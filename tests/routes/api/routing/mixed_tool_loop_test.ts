@@ -1,5 +1,5 @@
 import { assert, assertEquals } from "../../../support/assert.ts";
-import { validateRequest } from "../../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../../sandbox/vendor_validators/validators.ts";
 import type { JsonObject } from "../../../../core/lib/json/json.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 import { mockProvider } from "../gateway/media_world.ts";

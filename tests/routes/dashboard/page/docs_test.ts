@@ -1,7 +1,7 @@
 import { customerOperations } from "../../../../routes/openapi/document.ts";
 import { exampleModels } from "../../../../routes/openapi/example_models.ts";
 import { tags } from "../../../../routes/openapi/operation.ts";
-import { guides } from "../../../../routes/dashboard/public/docs/guides/mod.ts";
+import { guides } from "../../../../routes/dashboard/public/docs/guides/guides.ts";
 import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
 import { openDashboardWorld } from "../../../support/worlds/dashboard_world.ts";
 

@@ -8,7 +8,7 @@ import type {
 import { convertAnswer, convertRequest } from "../../../../../core/wire/convert/convert.ts";
 import { createConvertingPipe } from "../../../../../core/wire/convert/converting_pipe.ts";
 import { withoutForeignBlocks } from "../../../../../core/wire/messages/request/decode_blocks.ts";
-import { validateRequest } from "../../../../../sandbox/vendor_validators/mod.ts";
+import { validateRequest } from "../../../../../sandbox/vendor_validators/validators.ts";
 import { isJsonObject, type JsonObject } from "../../../../../core/lib/json/json.ts";
 import { concatBytes } from "../../../../support/strict_client/strict_client.ts";
 import {

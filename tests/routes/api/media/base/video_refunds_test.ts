@@ -7,7 +7,7 @@ import { withKeyLimits } from "../../../../../kv/services/limits/keyed_wallet.ts
 import { openKeyLimitBook } from "../../../../../kv/services/limits/limit_book.ts";
 import { verifyStore } from "../../../../../kv/services/verify/verify_books.ts";
 import { createApp } from "../../../../../routes/server/listen/app.ts";
-import { createUsageApi } from "../../../../../routes/usage_api/mod.ts";
+import { createUsageApi } from "../../../../../routes/usage_api/usage_api.ts";
 import { type MediaWorld, mockProvider, openMediaWorld } from "../../gateway/media_world.ts";
 
 const model = {

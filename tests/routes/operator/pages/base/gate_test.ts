@@ -7,7 +7,7 @@ import {
   forgetSecondFactor,
   type SecondFactor,
 } from "../../../../../kv/people/accounts/second_factor.ts";
-import { createOperatorPages } from "../../../../../routes/operator/pages/mod.ts";
+import { createOperatorPages } from "../../../../../routes/operator/pages/operator_pages.ts";
 import { codeFor, operatorWorld, secretOn } from "../../../../support/worlds/operator_world.ts";
 import { pageApp, visit } from "../../../../support/browser/page_visitor.ts";
 

@@ -18,7 +18,7 @@ import type { PageDeclaration } from "../../page/page.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { docsTexts, factsOf, renderDocs, tagPath } from "./docs_frame.tsx";
 import { GuideView } from "./guide_view.tsx";
-import { guides } from "./guides/mod.ts";
+import { guides } from "./guides/guides.ts";
 import { llmsText } from "./llms_text.ts";
 import { documentSource, operationsOf, Reference } from "./reference.tsx";
 

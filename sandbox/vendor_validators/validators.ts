@@ -62,7 +62,7 @@ function lockedField(body: Json, betas: readonly string[]): string | undefined {
  *
  * @example
  * ```ts
- * import { validateRequest } from "./mod.ts";
+ * import { validateRequest } from "./validators.ts";
  * const refusal = validateRequest("chat", {
  *   model: "m",
  *   messages: [{ role: "tool", tool_call_id: "call_1", content: "5" }],

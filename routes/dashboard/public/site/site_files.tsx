@@ -10,7 +10,7 @@
 import { type Context, Hono } from "hono";
 import { assetPath } from "../../assets/assets.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
-import { guides } from "../docs/guides/mod.ts";
+import { guides } from "../docs/guides/guides.ts";
 import { tagPath } from "../docs/docs_frame.tsx";
 import { notFoundPage } from "../../frame/error_pages.tsx";
 import { layoutTexts } from "../../frame/layout_texts.ts";
@@ -60,7 +60,7 @@ function takeList(lines: readonly string[], from: number): { block: Block; next:
  *
  * @example
  * ```ts
- * import { parseMarkdown } from "./mod.tsx";
+ * import { parseMarkdown } from "./site_files.tsx";
  * const { title, blocks } = parseMarkdown("# Terms\n\nOne\ntwo.\n\n- a\n  b\n- c\n");
  * if (title !== "Terms" || blocks.map(({ kind }) => kind).join() !== "paragraph,list") throw new Error(title);
  * ```

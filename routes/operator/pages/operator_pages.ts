@@ -20,14 +20,12 @@ import { cataloguePages } from "./catalogue/catalogue.tsx";
 import { claimsPages } from "./claims/claims.tsx";
 import type { OperatorDeps, OperatorPage } from "./base/frame.tsx";
 import { createOperatorGate } from "./base/gate.tsx";
-import { marginPages } from "./margins/mod.ts";
+import { marginPages } from "./margins/margin_pages.ts";
 import { operatorInvoicePages } from "./invoices/invoice_queue.tsx";
 import { overviewPages } from "./overview/overview.tsx";
 import { bankPages } from "./payments/bank.tsx";
 import { reviewPages } from "./review/review.tsx";
 import { servicePages } from "./service/service.tsx";
-
-export type { OperatorDeps } from "./base/frame.tsx";
 
 /** The pages, in the order of the navigation. A page that is not listed here is not served. */
 const pages: readonly OperatorPage[] = [
