@@ -5,17 +5,32 @@
  * With one instance no limit is ever exceeded. With several, each may add an equal share of what is left between two
  * exchanges of sums (docs/adr/ has the bound).
  */
-import type { RateLimitName, RateScope, RateSubject } from "./rate_limits.ts";
+import {
+  byLimit,
+  concurrencyLimitNames,
+  type LimitHeader,
+  type LimitSubject,
+  limitTable,
+  type RateLimitName,
+  type RateMeter,
+  type SlidingLimitName,
+  slidingLimitNames,
+} from "./limit_table.ts";
+import type { RateLimits, RateSubject } from "./rate_limits.ts";
 import { MinuteWindow, msUntilAtMost } from "./minute_window.ts";
 
 // What one subject has used of its minute: here, and at other instances as far as they have told.
 
-/** What an instance tells the others of a subject: sums since it first saw it, and of its last minute. */
-export interface SharedUse {
-  readonly requests: number;
-  readonly tokens: number;
-  readonly minuteRequests: number;
-  readonly minuteTokens: number;
+/** The sums of one limit that an instance shares, by their names in the table of limits. */
+type SharedSums = Readonly<
+  Record<(typeof limitTable)[SlidingLimitName]["shared"][number], number>
+>;
+
+/**
+ * What an instance tells the others of a subject: sums since it first saw it, and of its last minute. An instance of
+ * another version may lack a limit, and have others.
+ */
+export interface SharedUse extends Partial<SharedSums> {
   /** Calls that run now. */
   readonly running: number;
 }
@@ -65,62 +80,80 @@ class Meter {
   }
 }
 
+/** The amounts of one limit of a subject, and the share of them that this instance may add. */
+class Counter {
+  readonly name: SlidingLimitName;
+  readonly meter = new Meter();
+  /** What may be added until the next exchange. */
+  quota = Infinity;
+
+  constructor(name: SlidingLimitName) {
+    this.name = name;
+  }
+}
+
 /** The use of one subject. */
 class SubjectUse {
-  readonly requests = new Meter();
-  readonly tokens = new Meter();
+  readonly counters: readonly Counter[] = slidingLimitNames.map((name) => new Counter(name));
   /** Calls that run here. */
   running = 0;
   /** Calls that began here since other instances were last told, less those of them that ended. */
   runningUntold = 0;
   /** Calls that run at other instances, as they told. */
   othersRunning = 0;
-  /** The exchange of which `quotas` are. */
+  /** Calls that may begin until the next exchange. */
+  runningQuota = Infinity;
+  /** The exchange of which the quotas are. */
   #exchange = -1;
-  /** What may be added until the next exchange. */
-  #quotas = { requests: Infinity, tokens: Infinity, calls: Infinity };
 
   /** Whether nothing is used or told any more, so that it can be forgotten. */
   isIdle(nowMs: number): boolean {
-    return this.running === 0 && this.othersRunning === 0 && this.requests.sum(nowMs) === 0 &&
-      this.tokens.sum(nowMs) === 0;
+    return this.running === 0 && this.othersRunning === 0 &&
+      this.counters.every(({ meter }) => meter.sum(nowMs) === 0);
   }
 
   /** Returns the use to report to other instances, and counts it as reported; `undefined` if there is none. */
   tell(nowMs: number): SharedUse | undefined {
-    this.requests.untold = 0;
-    this.tokens.untold = 0;
     this.runningUntold = 0;
-    const minuteRequests = this.requests.own.sum(nowMs);
-    const minuteTokens = this.tokens.own.sum(nowMs);
-    if (minuteRequests === 0 && minuteTokens === 0 && this.running === 0) return undefined;
-    return {
-      requests: this.requests.total,
-      tokens: this.tokens.total,
-      minuteRequests,
-      minuteTokens,
-      running: this.running,
-    };
+    let isUsed = this.running > 0;
+    const sums: { -readonly [Name in keyof SharedSums]?: number } = {};
+    for (const { name, meter } of this.counters) {
+      meter.untold = 0;
+      const [total, inWindow] = limitTable[name].shared;
+      const lately = meter.own.sum(nowMs);
+      sums[total] = meter.total;
+      sums[inWindow] = lately;
+      isUsed ||= lately > 0;
+    }
+    return isUsed ? { ...sums, running: this.running } : undefined;
+  }
+
+  /** Counts what another instance tells beyond what it told before. */
+  adopt(told: SharedUse, former: SharedUse | undefined, nowMs: number): void {
+    for (const { name, meter } of this.counters) {
+      const [total, inWindow] = limitTable[name].shared;
+      const sum = told[total] ?? 0;
+      const before = former === undefined ? sum - (told[inWindow] ?? 0) : former[total] ?? 0;
+      meter.addOfOthers(sum - before, nowMs);
+    }
   }
 
   /**
-   * What may be added between two exchanges of sums: an equal share of what is left, so that instances that know the
-   * same cannot use it more than once.
+   * Sets what may be added between two exchanges of sums: an equal share of what is left, so that instances that know
+   * the same cannot use it more than once.
    */
-  quotas(
-    exchange: number,
-    left: { readonly requests: number; readonly tokens: number; readonly calls: number },
-    instances: number,
-  ): { readonly requests: number; readonly tokens: number; readonly calls: number } {
-    if (this.#exchange !== exchange) {
-      this.#exchange = exchange;
-      this.#quotas = {
-        requests: left.requests / instances,
-        tokens: left.tokens / instances,
-        calls: left.calls / instances,
-      };
+  shareOut(exchange: number, limits: RateLimits, instances: number, nowMs: number): void {
+    if (this.#exchange === exchange) return;
+    this.#exchange = exchange;
+    for (const counter of this.counters) {
+      const left = (limits[counter.name] ?? Infinity) - counter.meter.sum(nowMs);
+      counter.quota = left / instances;
     }
-    return this.#quotas;
+    let maxRunning = Infinity;
+    for (const name of concurrencyLimitNames) {
+      maxRunning = Math.min(maxRunning, limits[name] ?? Infinity);
+    }
+    this.runningQuota = (maxRunning - this.running - this.othersRunning) / instances;
   }
 }
 
@@ -140,20 +173,17 @@ export interface RateFigure {
   readonly resetMs: number;
 }
 
-/** The strictest limits of a call at its admission, or when it was refused. */
-export interface RateFigures {
-  readonly requests?: RateFigure;
-  readonly tokens?: RateFigure;
-}
+/** The strictest limits of a call at its admission, or when it was refused; those that headers tell. */
+export type RateFigures = { readonly [Header in LimitHeader]?: RateFigure };
 
 /** A refusal by the first limit that forbids a call. */
 export interface RateRefusal {
   readonly ok: false;
-  readonly scope: RateScope;
+  readonly scope: LimitSubject;
   readonly limitName: RateLimitName;
   readonly limit: number;
-  /** Tokens that the call was expected to need. */
-  readonly tokens: number;
+  /** How much of it the call was expected to need. */
+  readonly needed: number;
   /** When the call would be admitted if nothing else is; `undefined`: never, since it needs more than the limit. */
   readonly retryAfterMs: number | undefined;
   readonly figures: RateFigures;
@@ -189,12 +219,8 @@ export interface RateRequest {
   readonly inputTokens: number;
 }
 
-/** What a subject uses now, for pages. */
-export interface RateUse {
-  readonly requests: number;
-  readonly tokens: number;
-  readonly running: number;
-}
+/** What a subject uses now of each limit, for pages. */
+export type RateUse = Readonly<Record<RateLimitName, number>>;
 
 /** The book as endpoints and pages see it: at once, or from another thread. */
 export interface RateBook {
@@ -232,25 +258,19 @@ export class ProcessRateBook implements RateBook {
     this.#sharing.instances = instances;
   }
 
-  begin(asked: RateRequest): RateAdmission | RateRefusal {
+  begin(request: RateRequest): RateAdmission | RateRefusal {
     const nowMs = this.#monotonicMs();
-    const { subjects } = asked;
-    const request = { ...asked, tokens: countedTokens(asked) };
+    const { subjects } = request;
+    const needs = needsOf(request);
     const uses = subjects.map(({ id }) => this.#useOf(id, nowMs));
     for (const [index, subject] of subjects.entries()) {
-      const refused = this.#refusal(subject, uses[index]!, request, nowMs);
+      const refused = this.#refusal(subject, uses[index]!, needs, nowMs);
       if (refused === undefined) continue;
       this.#onUse();
       const figures = figuresOf(subjects, uses, nowMs);
-      return {
-        ok: false,
-        scope: subject.scope,
-        tokens: request.tokens,
-        figures,
-        ...refused,
-      };
+      return { ok: false, scope: subject.scope, figures, ...refused };
     }
-    const call = new BookedCall(this.#monotonicMs, uses, request.tokens, nowMs);
+    const call = new BookedCall(this.#monotonicMs, uses, needs, nowMs);
     this.#onUse();
     return { ok: true, call, figures: figuresOf(subjects, uses, nowMs) };
   }
@@ -259,11 +279,12 @@ export class ProcessRateBook implements RateBook {
     const nowMs = this.#monotonicMs();
     return ids.map((id) => {
       const use = this.#uses.get(id);
-      return {
-        requests: use?.requests.sum(nowMs) ?? 0,
-        tokens: use?.tokens.sum(nowMs) ?? 0,
-        running: use === undefined ? 0 : use.running + use.othersRunning,
-      };
+      const sums = byLimit(
+        slidingLimitNames,
+        (name) => use?.counters.find((counter) => counter.name === name)?.meter.sum(nowMs) ?? 0,
+      );
+      const running = use === undefined ? 0 : use.running + use.othersRunning;
+      return { ...sums, ...byLimit(concurrencyLimitNames, () => running) };
     });
   }
 
@@ -294,12 +315,7 @@ export class ProcessRateBook implements RateBook {
     const use = this.#useOf(id, nowMs);
     use.othersRunning += (told?.running ?? 0) - (former?.running ?? 0);
     if (told === undefined) return;
-    const since = (isRecent ? former : undefined) ?? {
-      requests: told.requests - told.minuteRequests,
-      tokens: told.tokens - told.minuteTokens,
-    };
-    use.requests.addOfOthers(told.requests - since.requests, nowMs);
-    use.tokens.addOfOthers(told.tokens - since.tokens, nowMs);
+    use.adopt(told, isRecent ? former : undefined, nowMs);
   }
 
   /** Sums were exchanged, or it is not known with how many. */
@@ -327,48 +343,65 @@ export class ProcessRateBook implements RateBook {
     }
   }
 
-  /** The first limit of a subject that forbids a call. */
+  /** The first limit of a subject that forbids a call; concurrency first, since calls that end give room soonest. */
   #refusal(
     { limits }: RateSubject,
     use: SubjectUse,
-    { tokens, inputTokens }: RateRequest,
+    needs: Needs,
     nowMs: number,
-  ): Pick<RateRefusal, "limitName" | "limit" | "retryAfterMs"> | undefined {
-    const { requestsPerMinute = Infinity, tokensPerMinute = Infinity, callsAtOnce = Infinity } =
-      limits;
-    const running = use.running + use.othersRunning;
-    const quotas = this.#sharing.instances === 1 ? undefined : use.quotas(this.#sharing.exchange, {
-      requests: requestsPerMinute - use.requests.sum(nowMs),
-      tokens: tokensPerMinute - use.tokens.sum(nowMs),
-      calls: callsAtOnce - running,
-    }, this.#sharing.instances);
-    if (callsAtOnce !== Infinity) {
-      const fits = running < callsAtOnce && fitsQuota(use.runningUntold, 1, quotas?.calls);
-      if (!fits) {
-        return { limitName: "callsAtOnce", limit: callsAtOnce, retryAfterMs: endOfOtherMs };
-      }
+  ): Omit<RateRefusal, "ok" | "scope" | "figures"> | undefined {
+    const { exchange, instances } = this.#sharing;
+    const isShared = instances > 1;
+    if (isShared) use.shareOut(exchange, limits, instances, nowMs);
+    for (const limitName of concurrencyLimitNames) {
+      const limit = limits[limitName];
+      if (limit === undefined) continue;
+      const fits = use.running + use.othersRunning < limit &&
+        fitsQuota(use.runningUntold, 1, isShared ? use.runningQuota : undefined);
+      if (!fits) return { limitName, limit, needed: 1, retryAfterMs: endOfOtherMs };
     }
-    const limited = [
-      ["requestsPerMinute", requestsPerMinute, use.requests, 1, 1, quotas?.requests],
-      ["tokensPerMinute", tokensPerMinute, use.tokens, tokens, inputTokens, quotas?.tokens],
-    ] as const;
-    for (const [limitName, limit, meter, amount, least, quota] of limited) {
-      if (limit === Infinity || amount === 0) continue;
-      if (least > limit) return { limitName, limit, retryAfterMs: undefined };
-      const retryAfterMs = waitMs(meter, amount, limit, quota, nowMs);
-      if (retryAfterMs > 0) return { limitName, limit, retryAfterMs };
+    for (const { name: limitName, meter, quota } of use.counters) {
+      const limit = limits[limitName];
+      const { amount: needed, least } = needs[limitName];
+      if (limit === undefined || needed === 0) continue;
+      if (least > limit) return { limitName, limit, needed, retryAfterMs: undefined };
+      const retryAfterMs = waitMs(meter, needed, limit, isShared ? quota : undefined, nowMs);
+      if (retryAfterMs > 0) return { limitName, limit, needed, retryAfterMs };
     }
     return undefined;
   }
 }
 
-/** Expected tokens as they are counted: an answer that may be long must not forbid a call whose prompt fits. */
-function countedTokens({ subjects, tokens, inputTokens }: RateRequest): number {
-  let most = tokens;
-  for (const { limits: { tokensPerMinute } } of subjects) {
-    if (tokensPerMinute !== undefined && tokensPerMinute < most) most = tokensPerMinute;
-  }
-  return Math.max(most, inputTokens);
+/** What a call is expected to need, and what it needs at least: more than the limit can never be admitted. */
+interface Need {
+  readonly amount: number;
+  readonly least: number;
+}
+
+type Needs = Readonly<Record<SlidingLimitName, Need>>;
+
+const needOf: Record<RateMeter, (request: RateRequest) => Need> = {
+  calls: () => ({ amount: 1, least: 1 }),
+  tokens: ({ tokens, inputTokens }) => ({ amount: tokens, least: inputTokens }),
+};
+
+/** What a call used; `undefined`: not known, so what it was expected to need remains. */
+const usedOf: Record<RateMeter, (end: RatedEnd) => number | undefined> = {
+  calls: ({ isCounted }) => isCounted ? 1 : 0,
+  tokens: ({ tokens }) => tokens,
+};
+
+/**
+ * What a call needs of each limit, as it is counted: at most the smallest limit that binds it, since an answer that may be
+ * long must not forbid a call whose prompt fits.
+ */
+function needsOf(request: RateRequest): Needs {
+  return byLimit(slidingLimitNames, (name) => {
+    const { amount, least } = needOf[limitTable[name].meter](request);
+    let most = amount;
+    for (const { limits } of request.subjects) most = Math.min(most, limits[name] ?? Infinity);
+    return { amount: Math.max(most, least), least };
+  });
 }
 
 /** Whether more may be added before the next exchange. The first amount may be larger than the share. */
@@ -394,14 +427,15 @@ function figuresOf(
   uses: readonly SubjectUse[],
   nowMs: number,
 ): RateFigures {
-  let requests: RateFigure | undefined;
-  let tokens: RateFigure | undefined;
+  const figures: { -readonly [Header in LimitHeader]?: RateFigure } = {};
   for (const [index, { limits }] of subjects.entries()) {
-    const use = uses[index]!;
-    requests = stricterFigure(requests, limits.requestsPerMinute, use.requests, nowMs);
-    tokens = stricterFigure(tokens, limits.tokensPerMinute, use.tokens, nowMs);
+    for (const { name, meter } of uses[index]!.counters) {
+      const { header } = limitTable[name];
+      const figure = stricterFigure(figures[header], limits[name], meter, nowMs);
+      if (figure !== undefined) figures[header] = figure;
+    }
   }
-  return { ...(requests && { requests }), ...(tokens && { tokens }) };
+  return figures;
 }
 
 function stricterFigure(
@@ -416,44 +450,52 @@ function stricterFigure(
   return { limit, remaining, resetMs: meter.emptyInMs(nowMs) };
 }
 
+/** What a call has added to one counter. */
+interface Added {
+  readonly name: SlidingLimitName;
+  readonly meter: Meter;
+  readonly amount: number;
+  readonly place: number;
+}
+
 class BookedCall implements RatedCall {
   readonly #monotonicMs: () => number;
   readonly #uses: readonly SubjectUse[];
-  readonly #tokens: number;
-  /** Where it was counted: the same in all windows, which have the same clock. */
-  readonly #place: number;
+  readonly #added: readonly Added[];
   #hasEnded = false;
 
   constructor(
     monotonicMs: () => number,
     uses: readonly SubjectUse[],
-    tokens: number,
+    needs: Needs,
     nowMs: number,
   ) {
     this.#monotonicMs = monotonicMs;
     this.#uses = uses;
-    this.#tokens = tokens;
-    let place = 0;
+    const added: Added[] = [];
     for (const use of uses) {
-      place = use.requests.add(1, nowMs);
-      use.tokens.add(tokens, nowMs);
+      for (const { name, meter } of use.counters) {
+        const { amount } = needs[name];
+        added.push({ name, meter, amount, place: meter.add(amount, nowMs) });
+      }
       use.running++;
       use.runningUntold++;
     }
-    this.#place = place;
+    this.#added = added;
   }
 
-  end({ tokens = this.#tokens, isCounted }: RatedEnd): void {
+  end(end: RatedEnd): void {
     if (this.#hasEnded) return;
     this.#hasEnded = true;
     const nowMs = this.#monotonicMs();
-    const more = tokens - this.#tokens;
     for (const use of this.#uses) {
       use.running--;
       use.runningUntold = Math.max(0, use.runningUntold - 1);
-      if (!isCounted) use.requests.takeBack(this.#place, 1, nowMs);
-      if (more > 0) use.tokens.add(more, nowMs);
-      else if (more < 0) use.tokens.takeBack(this.#place, -more, nowMs);
+    }
+    for (const { name, meter, amount, place } of this.#added) {
+      const used = usedOf[limitTable[name].meter](end) ?? amount;
+      if (used > amount) meter.add(used - amount, nowMs);
+      else if (used < amount) meter.takeBack(place, amount - used, nowMs);
     }
   }
 }

@@ -4,7 +4,8 @@
  */
 import type { RequestId } from "../../core/lib/ids/ids.ts";
 import type { ErrorStyle } from "../../core/lib/errors/errors.ts";
-import type { RateFigure, RateFigures } from "../../core/limits/rate_book.ts";
+import { type LimitHeader, limitTable, slidingLimitNames } from "../../core/limits/limit_table.ts";
+import type { RateFigures } from "../../core/limits/rate_book.ts";
 
 /** Headers of answers. */
 export const answerHeaders = {
@@ -132,10 +133,14 @@ function wholeSecond(atMs: number): string {
   return `${new Date(Math.ceil(atMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
 }
 
+const figureHeaders: readonly LimitHeader[] = slidingLimitNames.map((name) =>
+  limitTable[name].header
+);
+
 /** Adds the headers of rate limits to an answer, or to a refusal. */
 export function withRateHeaders<Answer extends WithHeaders>(
   answer: Answer,
-  { requests, tokens }: RateFigures,
+  figures: RateFigures,
   style: ErrorStyle,
   nowMs: number,
 ): Answer {
@@ -143,14 +148,13 @@ export function withRateHeaders<Answer extends WithHeaders>(
   const reset = style === "messages"
     ? (ms: number) => wholeSecond(nowMs + ms)
     : (ms: number) => shortDuration(ms);
-  const write = (figure: RateFigure | undefined, of: "requests" | "tokens") => {
-    if (figure === undefined) return;
-    const { headers } = answer;
-    headers.set(names[of].limit, String(figure.limit));
-    headers.set(names[of].remaining, String(figure.remaining));
-    headers.set(names[of].reset, reset(figure.resetMs));
-  };
-  write(requests, "requests");
-  write(tokens, "tokens");
+  const { headers } = answer;
+  for (const header of figureHeaders) {
+    const figure = figures[header];
+    if (figure === undefined) continue;
+    headers.set(names[header].limit, String(figure.limit));
+    headers.set(names[header].remaining, String(figure.remaining));
+    headers.set(names[header].reset, reset(figure.resetMs));
+  }
   return answer;
 }

@@ -1,5 +1,11 @@
 /** The shape of prices in `gateway.json`. */
 import { z } from "zod";
+import {
+  byLimit,
+  type LimitSubject,
+  type RateLimitName,
+  rateLimitsOf,
+} from "../../limits/limit_table.ts";
 import { maxReportedTokens } from "../../billing/tokens/limits.ts";
 import { countedTools, defaultMostUses, maxMostUses } from "../../billing/usage/hosted_tools.ts";
 import { isNowhereCheaper } from "../../billing/price.ts";
@@ -211,26 +217,28 @@ const maxRateLimit = 1_000_000_000;
 
 const limit = z.int().min(1).max(maxRateLimit).optional();
 
-const rateLimits = z.strictObject({
-  requestsPerMinute: limit.describe("Calls in any 60 seconds."),
-  tokensPerMinute: limit.describe(
-    "Tokens in any 60 seconds: prompts and answers, cached prompts left out.",
-  ),
-  callsAtOnce: limit.describe(
-    "Calls that run at the same time, from admission to the end of the answer.",
-  ),
-});
+const rateLimitTexts: Record<RateLimitName, string> = {
+  requestsPerMinute: "Calls in any 60 seconds.",
+  tokensPerMinute: "Tokens in any 60 seconds: prompts and answers, cached prompts left out.",
+  callsAtOnce: "Calls that run at the same time, from admission to the end of the answer.",
+};
+
+/** The schema of the limits that can bind one kind of subject. */
+function rateLimits<Subject extends LimitSubject>(subject: Subject) {
+  const members = byLimit(rateLimitsOf(subject), (name) => limit.describe(rateLimitTexts[name]));
+  return z.strictObject(members).optional();
+}
 
 /** The schema of the limits of all accounts and keys. */
 export const defaultRateLimitsSchema = z.strictObject({
-  account: rateLimits.optional().describe("Of each account; operators set others for single ones."),
-  key: rateLimits.optional().describe("Of each key; owners of keys may set lower ones."),
+  account: rateLimits("account").describe("Of each account; operators set others for single ones."),
+  key: rateLimits("key").describe("Of each key; owners of keys may set lower ones."),
 }).optional().describe("Rate limits; default: none. See docs/operations/limits.md.");
 
 /** The schema of the limits of a model. */
 export const modelRateLimitsSchema = z.strictObject({
-  all: rateLimits.optional().describe("Of all calls of the model together."),
-  account: rateLimits.optional().describe("Of the calls of each account."),
+  all: rateLimits("model").describe("Of all calls of the model together."),
+  account: rateLimits("account_model").describe("Of the calls of each account."),
 }).optional().describe(
   "Rate limits of this model, beside those of accounts and keys; default: none.",
 );

@@ -8,6 +8,7 @@
  * - Never: stores a key in plain text: a row holds its hash and its sealed text.
  */
 import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
+import type { PeriodLimits } from "../../../core/limits/limit_table.ts";
 import type { RateLimits } from "../../../core/limits/rate_limits.ts";
 import { isSealedByAny, type MasterKeys, open } from "../../../core/people/api_keys/seal.ts";
 import {
@@ -23,15 +24,13 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 export const maxKeysListed = 1_000;
 
 /** The settings of a key. */
-export interface ApiKeyOptions {
+export interface ApiKeyOptions extends PeriodLimits {
   readonly name: string;
   readonly expiresAtMs?: number;
   /** Catalogue ids; absent = every model. */
   readonly allowedModels?: readonly string[];
   /** CIDR ranges; absent = every address. */
   readonly allowedIps?: readonly string[];
-  readonly dailyLimitMicroVnd?: bigint;
-  readonly monthlyLimitMicroVnd?: bigint;
   /** Rate limits that its owner set; those of the operator apply beside them. */
   readonly rateLimits?: RateLimits;
   /**

@@ -1,5 +1,5 @@
 /** A wallet engine that also enforces the spending limits of keys. Keys without limits cost nothing. */
-import { defined } from "../../../core/lib/base/defined.ts";
+import { limitsSpending, pickPeriodLimits } from "../../../core/limits/limit_table.ts";
 import type { Receipt } from "../../../core/billing/usage/receipt.ts";
 import {
   rangeOf,
@@ -54,10 +54,6 @@ export interface KeyedWalletEngine extends WalletEngine {
   ): KeyedReserveResult | Promise<KeyedReserveResult>;
 }
 
-function isLimited(key: ApiKeyRecord): boolean {
-  return key.dailyLimitMicroVnd !== undefined || key.monthlyLimitMicroVnd !== undefined;
-}
-
 /** Adds the enforcement of key limits to a wallet engine. */
 export function withKeyLimits(wallet: WalletEngine, book: KeyLimitBook): KeyedWalletEngine {
   const limitedCalls = new WeakMap<Reservation, LimitedCall>();
@@ -67,12 +63,8 @@ export function withKeyLimits(wallet: WalletEngine, book: KeyLimitBook): KeyedWa
     amount: ReservationAmount,
     startedAtMs: number,
   ): Promise<KeyedReserveResult> {
-    const { id, accountId, dailyLimitMicroVnd, monthlyLimitMicroVnd } = key;
-    const limited = {
-      id,
-      accountId,
-      ...defined({ dailyLimitMicroVnd, monthlyLimitMicroVnd }),
-    };
+    const { id, accountId } = key;
+    const limited = { id, accountId, ...pickPeriodLimits(key) };
     const begun = await book.begin(limited, amount, startedAtMs);
     if (!begun.ok) return begun;
     const { call, amountMicroVnd } = begun;
@@ -149,7 +141,7 @@ export function withKeyLimits(wallet: WalletEngine, book: KeyLimitBook): KeyedWa
     },
     reserve: (accountId, amount, waitMs) => wallet.reserve(accountId, amount, waitMs),
     reserveFor: (key, amount, startedAtMs) =>
-      isLimited(key)
+      limitsSpending(key)
         ? reserveLimited(key, amount, startedAtMs)
         : reserveUnlimited(key.accountId, amount),
     extend: (...args) => wallet.extend(...args),

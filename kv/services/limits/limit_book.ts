@@ -10,6 +10,11 @@ import {
 } from "../../../core/billing/reservation_range.ts";
 import type { ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import type { Clock } from "../../../core/lib/time/clock.ts";
+import {
+  type PeriodLimits,
+  type PeriodLimitSet,
+  periodLimitsOf,
+} from "../../../core/limits/limit_table.ts";
 import { systemTimer, type Timer } from "../../../core/lib/time/deadlines.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
@@ -27,10 +32,7 @@ const maxLimitedKeysKept = 10_000;
 const keySpendingStaleMs = 5_000;
 
 /** What is needed of a key to enforce its limits. */
-export type LimitedKey = Pick<
-  ApiKeyRecord,
-  "id" | "accountId" | "dailyLimitMicroVnd" | "monthlyLimitMicroVnd"
->;
+export type LimitedKey = Pick<ApiKeyRecord, "id" | "accountId" | keyof PeriodLimits>;
 
 /** The sum that one key spent in a day or a month, as far as this instance knows. */
 export interface PeriodSum {
@@ -49,9 +51,10 @@ interface Spending {
 }
 
 /** The sums of the day and month that a call counts in. */
-export interface Periods {
-  readonly day: PeriodSum;
-  readonly month: PeriodSum;
+export type Periods = Readonly<Record<PeriodLimitSet["window"], PeriodSum>>;
+
+function eachSum({ day, month }: Periods): PeriodSum[] {
+  return [day, month];
 }
 
 function noSum(): PeriodSum {
@@ -153,7 +156,7 @@ class KeySpendings {
 export interface LimitRefusal {
   readonly ok: false;
   readonly reason: "key_limit";
-  readonly period: "day" | "month";
+  readonly period: PeriodLimitSet["window"];
   readonly limitMicroVnd: bigint;
   /** Spent and reserved in that period. */
   readonly spentMicroVnd: bigint;
@@ -172,52 +175,44 @@ class KeyLimits {
   /** Reserves an amount, or returns the limit that forbids it. */
   reserve(
     key: LimitedKey,
-    { day, month }: Periods,
+    periods: Periods,
     amountMicroVnd: bigint,
   ): LimitRefusal | undefined {
-    const checks = [
-      ["day", key.dailyLimitMicroVnd, day],
-      ["month", key.monthlyLimitMicroVnd, month],
-    ] as const;
-    for (const [period, limitMicroVnd, { settledMicroVnd, reservedMicroVnd }] of checks) {
+    for (const { window: period, limitMicroVnd } of periodLimitsOf(key)) {
+      const { settledMicroVnd, reservedMicroVnd } = periods[period];
       const spentMicroVnd = settledMicroVnd + reservedMicroVnd;
-      if (limitMicroVnd !== undefined && spentMicroVnd + amountMicroVnd > limitMicroVnd) {
+      if (spentMicroVnd + amountMicroVnd > limitMicroVnd) {
         return { ok: false, reason: "key_limit", period, limitMicroVnd, spentMicroVnd };
       }
     }
-    for (const sum of [day, month]) sum.reservedMicroVnd += amountMicroVnd;
+    for (const sum of eachSum(periods)) sum.reservedMicroVnd += amountMicroVnd;
     return undefined;
   }
 
-  release({ day, month }: Periods, amountMicroVnd: bigint): void {
-    for (const sum of [day, month]) {
+  release(periods: Periods, amountMicroVnd: bigint): void {
+    for (const sum of eachSum(periods)) {
       sum.reservedMicroVnd -= amountMicroVnd;
       invariant(sum.reservedMicroVnd >= 0n, "the reserved amount of a key is never negative");
     }
   }
 
   /** Whether the limits would allow an amount if no call had reserved of them, and one has. */
-  isHeld(key: LimitedKey, { day, month }: Periods, amountMicroVnd: bigint): boolean {
-    const fits = (limit: bigint | undefined, { settledMicroVnd }: PeriodSum) =>
-      limit === undefined || settledMicroVnd + amountMicroVnd <= limit;
-    return month.reservedMicroVnd > 0n && fits(key.dailyLimitMicroVnd, day) &&
-      fits(key.monthlyLimitMicroVnd, month);
+  isHeld(key: LimitedKey, periods: Periods, amountMicroVnd: bigint): boolean {
+    return periods.month.reservedMicroVnd > 0n &&
+      periodLimitsOf(key).every(({ window, limitMicroVnd }) =>
+        periods[window].settledMicroVnd + amountMicroVnd <= limitMicroVnd
+      );
   }
 
   /** Returns how much of `amountMicroVnd` the limits of a key still allow. */
   roomMicroVnd(
-    { key, day, month }: Pick<KeyReservation, "key" | "day" | "month">,
+    { key, ...periods }: Omit<KeyReservation, "amountMicroVnd">,
     amountMicroVnd: bigint,
   ): bigint {
     let room = amountMicroVnd;
-    for (
-      const [limit, { settledMicroVnd, reservedMicroVnd }] of [
-        [key.dailyLimitMicroVnd, day],
-        [key.monthlyLimitMicroVnd, month],
-      ] as const
-    ) {
-      if (limit === undefined) continue;
-      const left = limit - settledMicroVnd - reservedMicroVnd;
+    for (const { window, limitMicroVnd } of periodLimitsOf(key)) {
+      const { settledMicroVnd, reservedMicroVnd } = periods[window];
+      const left = limitMicroVnd - settledMicroVnd - reservedMicroVnd;
       if (left < room) room = left;
     }
     return room;
@@ -226,7 +221,7 @@ class KeyLimits {
   /** Replaces the reservation of a call that ended by its cost. */
   end(reservation: KeyReservation, costMicroVnd: bigint): void {
     this.release(reservation, reservation.amountMicroVnd);
-    for (const sum of [reservation.day, reservation.month]) {
+    for (const sum of eachSum(reservation)) {
       sum.settledMicroVnd += costMicroVnd;
       sum.endedMeanwhileMicroVnd += costMicroVnd;
     }

@@ -205,6 +205,8 @@ export async function reserveWithin(
   }
 }
 
+const periodInWords: Record<LimitRefusal["period"], string> = { day: "daily", month: "monthly" };
+
 /** Maps a refused reservation to the client's error. */
 export function unpaidError(
   result: Refusal | LimitRefusal,
@@ -222,7 +224,7 @@ export function unpaidError(
     }
     return new GatewayError(
       "spending_limit_reached",
-      `The ${result.period === "day" ? "daily" : "monthly"} limit of this API key is ${
+      `The ${periodInWords[result.period]} limit of this API key is ${
         formatVnd(result.limitMicroVnd)
       } VND; ${
         formatVnd(result.spentMicroVnd)

@@ -6,11 +6,12 @@ import type { Model } from "../../../core/catalog/catalog.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { RatedCall, RateRefusal } from "../../../core/limits/rate_book.ts";
 import {
+  type LimitSubject,
+  limitTable,
   type RateLimitName,
-  type RateScope,
-  type RateSources,
-  rateSubjects,
-} from "../../../core/limits/rate_limits.ts";
+  type RateMeter,
+} from "../../../core/limits/limit_table.ts";
+import { type RateSources, rateSubjects } from "../../../core/limits/rate_limits.ts";
 import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { counted } from "../../http/query.ts";
@@ -74,7 +75,7 @@ export async function beginRated(
   });
   incoming.rateFigures = begun.figures;
   if (begun.ok) return begun.call;
-  throw refusalError(begun, model);
+  throw rateRefusalError(begun, model);
 }
 
 /** Estimates the output of a chat call: what calls of the key to the model had of late, and never more than it asks for. */
@@ -99,7 +100,7 @@ const unitOf: Record<RateLimitName, readonly [one: string, more: string]> = {
   callsAtOnce: ["call at once", "calls at once"],
 };
 
-function subjectInWords(scope: RateScope, { id }: Model): string {
+function subjectInWords(scope: LimitSubject, { id }: Pick<Model, "id">): string {
   switch (scope) {
     case "account":
       return "this account";
@@ -112,28 +113,39 @@ function subjectInWords(scope: RateScope, { id }: Model): string {
   }
 }
 
+/** What a refusal says of calls that need different amounts of a limit. */
+const amountTexts: Record<RateMeter, {
+  /** Why a call can never be admitted. */
+  readonly tooLarge: (needed: string, rule: string) => string;
+  /** What is left, after the limit. */
+  readonly left: (left: string, needed: string) => string;
+}> = {
+  calls: { tooLarge: (_needed, rule) => `The rate limit is ${rule}`, left: () => "" },
+  tokens: {
+    tooLarge: (needed, rule) =>
+      `Request too large: the prompt needs about ${needed} tokens, and the rate limit is ${rule}. ` +
+      "Send a shorter prompt",
+    left: (left, needed) => `; ${left} are left and this call is expected to need ${needed}`,
+  },
+};
+
 /** The error of a refused call: which limit, its value, and when to try again. */
-function refusalError(refusal: RateRefusal, model: Model): GatewayError {
-  const { scope, limitName, limit, tokens, retryAfterMs } = refusal;
+export function rateRefusalError(refusal: RateRefusal, model: Pick<Model, "id">): GatewayError {
+  const { scope, limitName, limit, needed, retryAfterMs, figures } = refusal;
+  const kind = limitTable[limitName];
+  const texts = amountTexts[kind.meter];
   const unit = unitOf[limitName][limit === 1 ? 0 : 1];
   const rule = `${counted(limit)} ${unit} for ${subjectInWords(scope, model)}`;
   if (retryAfterMs === undefined) {
-    return new GatewayError(
-      "rate_limit_reached",
-      `Request too large: the prompt needs about ${
-        counted(tokens)
-      } tokens, and the rate limit is ${rule}. ` +
-        "Send a shorter prompt",
-      { retry: false },
-    );
+    return new GatewayError("rate_limit_reached", texts.tooLarge(counted(needed), rule), {
+      retry: false,
+    });
   }
   const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  const left = limitName === "tokensPerMinute"
-    ? `; ${
-      counted(refusal.figures.tokens?.remaining ?? 0)
-    } are left and this call is expected to need ${counted(tokens)}`
-    : "";
-  const then = limitName === "callsAtOnce"
+  const left = kind.window === "at_once"
+    ? ""
+    : texts.left(counted(figures[kind.header]?.remaining ?? 0), counted(needed));
+  const then = kind.window === "at_once"
     ? "Try again when one of them has ended"
     : `Try again in ${retryAfterSeconds} s`;
   return new GatewayError("rate_limit_reached", `Rate limit reached: ${rule}${left}. ${then}`, {

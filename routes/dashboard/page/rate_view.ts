@@ -1,10 +1,13 @@
 /** Finds the rate limits of an account and its keys, with what is used of them now, for pages. */
 import type { Model } from "../../../core/catalog/catalog.ts";
+import {
+  type LimitSubject,
+  type RateLimitName,
+  rateLimitNames,
+} from "../../../core/limits/limit_table.ts";
 import type { RateBook } from "../../../core/limits/rate_book.ts";
 import {
   type DefaultRateLimits,
-  type RateLimitName,
-  type RateScope,
   type RateSubject,
   rateSubjects,
 } from "../../../core/limits/rate_limits.ts";
@@ -23,20 +26,13 @@ export interface RateView {
 
 /** One limit, and how much of it is used now. */
 export interface LimitInUse {
-  readonly scope: RateScope;
+  readonly scope: LimitSubject;
   /** The model of limits that bind single models. */
   readonly model: string | undefined;
   readonly name: RateLimitName;
   readonly limit: number;
   readonly used: number;
 }
-
-const names = ["requestsPerMinute", "tokensPerMinute", "callsAtOnce"] as const;
-const usedOf = {
-  requestsPerMinute: "requests",
-  tokensPerMinute: "tokens",
-  callsAtOnce: "running",
-} as const;
 
 /** Whose limits are shown. Without a key: those of the account, and of single models that an operator has set. */
 export interface RateOwner {
@@ -88,9 +84,9 @@ export async function limitsInUse(
   if (shown.length === 0) return [];
   const uses = await view.use(shown.map(({ subject }) => subject.id));
   return shown.flatMap(({ subject: { scope, limits }, model }, at) =>
-    names.flatMap((name): LimitInUse[] => {
+    rateLimitNames.flatMap((name): LimitInUse[] => {
       const limit = limits[name];
-      const used = uses[at]?.[usedOf[name]] ?? 0;
+      const used = uses[at]?.[name] ?? 0;
       return limit === undefined ? [] : [{ scope, model, name, limit, used }];
     })
   );

@@ -78,7 +78,11 @@ Deno.test("the tokens that a call used replace those it was expected to need", (
   assert(!begin(subjects, 20, 20).ok);
   first.call.end({ tokens: 30, isCounted: true });
   first.call.end({ tokens: 0, isCounted: false });
-  assertEquals(book.use(["account"]), [{ requests: 1, tokens: 30, running: 0 }]);
+  assertEquals(book.use(["account"]), [{
+    requestsPerMinute: 1,
+    tokensPerMinute: 30,
+    callsAtOnce: 0,
+  }]);
   const second = admitted(begin(subjects, 70, 20));
   assertEquals(second.figures, { tokens: { limit: 100, remaining: 0, resetMs: 61_000 } });
   time.nowMs += 10_000;
@@ -93,7 +97,11 @@ Deno.test("a call that no provider got does not count at all", () => {
   const { begin, book } = open();
   const subjects = [subjectOf({ requestsPerMinute: 1, tokensPerMinute: 100, callsAtOnce: 1 })];
   admitted(begin(subjects, 50, 10)).call.end({ tokens: 0, isCounted: false });
-  assertEquals(book.use(["account"]), [{ requests: 0, tokens: 0, running: 0 }]);
+  assertEquals(book.use(["account"]), [{
+    requestsPerMinute: 0,
+    tokensPerMinute: 0,
+    callsAtOnce: 0,
+  }]);
   assert(begin(subjects, 50, 10).ok);
 });
 
@@ -119,7 +127,10 @@ Deno.test("a refused call takes nothing of the limits that would have allowed it
   const refused = begin([account, key]);
   assert(!refused.ok && refused.scope === "key");
   assertEquals(refused.figures.requests, { limit: 1, remaining: 0, resetMs: 61_000 });
-  assertEquals(book.use(["account", "key"]).map(({ requests }) => requests), [1, 1]);
+  assertEquals(book.use(["account", "key"]).map(({ requestsPerMinute }) => requestsPerMinute), [
+    1,
+    1,
+  ]);
 });
 
 Deno.test("a prompt beyond the limit is refused for good, a long answer waits for an empty minute", () => {
@@ -147,5 +158,8 @@ Deno.test("the longest unused subjects are forgotten beyond 50,000", () => {
   assert(!one(0).ok);
   time.nowMs += 1;
   admitted(one(50_000));
-  assertEquals(book.use(["account 0", "account 1"]).map(({ requests }) => requests), [1, 0]);
+  assertEquals(
+    book.use(["account 0", "account 1"]).map(({ requestsPerMinute }) => requestsPerMinute),
+    [1, 0],
+  );
 });

@@ -5,24 +5,39 @@ import { fromVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vn
 import { parseWrittenAmount } from "../../../../core/billing/money/read_amount.ts";
 import { vietnamDay, vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import type { ApiKeyOptions } from "../../../../kv/people/api_keys/api_keys.ts";
-import { limitsAnything, type RateLimits } from "../../../../core/limits/rate_limits.ts";
+import {
+  byLimit,
+  type LimitName,
+  limitTable,
+  periodLimitNames,
+  type PeriodLimits,
+  periodLimitsFrom,
+  rateLimitsOf,
+} from "../../../../core/limits/limit_table.ts";
+import {
+  limitsAnything,
+  type RateLimits,
+  rateLimitsFrom,
+} from "../../../../core/limits/rate_limits.ts";
 import type { PostedForm } from "../../page/form_data.ts";
 import { type Locale, parseTypedLimit } from "../../text/i18n.ts";
 import { parseDay, shiftDay } from "../../../usage_api/range.ts";
 import type { KeyTexts } from "./texts.ts";
-import { defined } from "../../../../core/lib/base/defined.ts";
 import { SelectField, TextField } from "../../components/mod.ts";
 import { rateTexts } from "../rate_limits/limit_table.tsx";
 
-/** The fields as text, to show the form again. */
-export interface KeyFormValues {
+/** The rate limits that can bind a key. */
+const keyRateNames = rateLimitsOf("key");
+
+/** The limits that the form has, in its order. */
+const keyLimitNames = [...periodLimitNames, ...keyRateNames];
+
+type KeyLimitTexts = Readonly<Record<(typeof keyLimitNames)[number], string>>;
+
+/** The fields as text, to show the form again: each limit that can bind a key is one by its name. */
+export interface KeyFormValues extends KeyLimitTexts {
   readonly name: string;
   readonly expiry: string;
-  readonly dailyLimit: string;
-  readonly monthlyLimit: string;
-  readonly requestsPerMinute: string;
-  readonly tokensPerMinute: string;
-  readonly callsAtOnce: string;
   readonly ips: string;
   readonly models: readonly string[];
   /** The calls that the key may read; empty: decided by its limits. */
@@ -43,11 +58,7 @@ export type KeyFormResult =
 export const emptyKeyForm: KeyFormValues = {
   name: "",
   expiry: "",
-  dailyLimit: "",
-  monthlyLimit: "",
-  requestsPerMinute: "",
-  tokensPerMinute: "",
-  callsAtOnce: "",
+  ...byLimit(keyLimitNames, () => ""),
   ips: "",
   models: [],
   reading: "",
@@ -76,11 +87,8 @@ export function keyFormOf(record: ApiKeyOptions): KeyFormValues {
   return {
     name: record.name,
     expiry: record.expiresAtMs === undefined ? "" : vietnamDay(record.expiresAtMs - 1),
-    dailyLimit: wholeVnd(record.dailyLimitMicroVnd),
-    monthlyLimit: wholeVnd(record.monthlyLimitMicroVnd),
-    requestsPerMinute: record.rateLimits?.requestsPerMinute?.toString() ?? "",
-    tokensPerMinute: record.rateLimits?.tokensPerMinute?.toString() ?? "",
-    callsAtOnce: record.rateLimits?.callsAtOnce?.toString() ?? "",
+    ...byLimit(periodLimitNames, (limit) => wholeVnd(record[limitTable[limit].stored])),
+    ...byLimit(keyRateNames, (limit) => record.rateLimits?.[limit]?.toString() ?? ""),
     ips: record.allowedIps?.join("\n") ?? "",
     models: record.allowedModels ?? [],
     reading: record.readsOnlyOwnCalls === true ? "own" : "account",
@@ -108,24 +116,27 @@ function formerModels(models: readonly string[], catalog: Catalog): string[] {
   return models.filter((id) => catalog.find(id)?.id !== id);
 }
 
-/** Reads the rate limits of a form; an empty field sets none. */
-function rateLimitsOf(
-  values: Pick<KeyFormValues, keyof RateLimits>,
-  wrong: string,
-): { readonly limits: RateLimits; readonly errors: KeyFormErrors } {
-  const { requestsPerMinute, tokensPerMinute, callsAtOnce } = values;
-  const errors: KeyFormErrors = {};
-  for (const [name, text] of Object.entries({ requestsPerMinute, tokensPerMinute, callsAtOnce })) {
-    if (text !== "" && parseTypedLimit(text) === undefined) {
-      Object.assign(errors, { [name]: wrong });
-    }
-  }
-  const limits = defined({
-    requestsPerMinute: parseTypedLimit(requestsPerMinute),
-    tokensPerMinute: parseTypedLimit(tokensPerMinute),
-    callsAtOnce: parseTypedLimit(callsAtOnce),
+/** What is typed into the fields of limits. */
+interface TypedLimits {
+  readonly rates: RateLimits;
+  readonly spending: PeriodLimits;
+  readonly errors: KeyFormErrors;
+}
+
+/** Reads the limits of a form; an empty field sets none. */
+function typedLimitsOf(values: KeyLimitTexts, t: KeyTexts): TypedLimits {
+  const errors: { -readonly [Name in LimitName]?: string } = {};
+  const rates = rateLimitsFrom((name) => {
+    const limit = parseTypedLimit(values[name]);
+    if (values[name] !== "" && limit === undefined) errors[name] = t.rateWrong;
+    return limit;
   });
-  return { limits, errors };
+  const spending = periodLimitsFrom((name) => {
+    const limit = parseTypedVnd(values[name]);
+    if (values[name] !== "" && limit === undefined) errors[name] = t.amountWrong;
+    return limit;
+  });
+  return { rates, spending, errors };
 }
 
 /** What the validation of a form depends on. */
@@ -150,11 +161,7 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
   const values: KeyFormValues = {
     name: form.text("name"),
     expiry: form.text("expiry"),
-    dailyLimit: form.text("dailyLimit"),
-    monthlyLimit: form.text("monthlyLimit"),
-    requestsPerMinute: form.text("requestsPerMinute"),
-    tokensPerMinute: form.text("tokensPerMinute"),
-    callsAtOnce: form.text("callsAtOnce"),
+    ...byLimit(keyLimitNames, (limit) => form.text(limit)),
     ips: form.text("ips"),
     models: ticked.filter((id) => known.has(id) || catalog.find(id)?.id === id),
     reading: readingOf(form.text("reading")),
@@ -163,16 +170,12 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
   const badRange = ranges.find((text) => !isAddressRange(text));
   const day = parseDay(values.expiry);
   const expiryOk = values.expiry === "" || (day !== undefined && endOfDayMs(day) > nowMs);
-  const daily = parseTypedVnd(values.dailyLimit);
-  const monthly = parseTypedVnd(values.monthlyLimit);
-  const rates = rateLimitsOf(values, t.rateWrong);
+  const typed = typedLimitsOf(values, t);
   const errors: KeyFormErrors = {
-    ...rates.errors,
+    ...typed.errors,
     ...(values.name === "" && { name: t.nameMissing }),
     ...([...values.name].length > maxNameChars && { name: t.nameLong }),
     ...(!expiryOk && { expiry: t.expiryWrong }),
-    ...(values.dailyLimit !== "" && daily === undefined && { dailyLimit: t.amountWrong }),
-    ...(values.monthlyLimit !== "" && monthly === undefined && { monthlyLimit: t.amountWrong }),
     ...(ranges.length > maxRanges && { ips: t.ipMany }),
     ...(badRange !== undefined && { ips: t.ipWrong(badRange.slice(0, 60)) }),
     ...(ticked.length > 0 && values.models.length === 0 && { models: t.modelsGone }),
@@ -182,8 +185,8 @@ export function parseKeyForm(form: PostedForm, context: KeyFormContext): KeyForm
     ...(day !== undefined && { expiresAtMs: endOfDayMs(day) }),
     ...(values.models.length > 0 && { allowedModels: values.models }),
     ...(ranges.length > 0 && { allowedIps: ranges }),
-    ...defined({ dailyLimitMicroVnd: daily, monthlyLimitMicroVnd: monthly }),
-    ...(limitsAnything(rates.limits) && { rateLimits: rates.limits }),
+    ...typed.spending,
+    ...(limitsAnything(typed.rates) && { rateLimits: typed.rates }),
   };
   const isLimited = Object.keys(limits).length > 0;
   const readsOnlyOwnCalls = values.reading === "own" || (values.reading === "" && isLimited);
@@ -230,7 +233,13 @@ export function KeyFields(
       <details open={limitsOpen}>
         <summary>{t.limits}</summary>
         <p class="muted">{t.limitsHint}</p>
-        <ExpiryAndSpending values={values} errors={errors} texts={t} today={today} />
+        <ExpiryAndSpending
+          values={values}
+          errors={errors}
+          texts={t}
+          today={today}
+          locale={locale}
+        />
         <RateFields values={values} errors={errors} locale={locale} />
         <TextField
           name="ips"
@@ -265,9 +274,9 @@ export function KeyFields(
 }
 
 function ExpiryAndSpending(
-  { values, errors, texts: t, today }: Pick<
+  { values, errors, texts: t, today, locale }: Pick<
     KeyFieldsProps,
-    "values" | "errors" | "texts" | "today"
+    "values" | "errors" | "texts" | "today" | "locale"
   >,
 ) {
   return (
@@ -281,22 +290,16 @@ function ExpiryAndSpending(
         hint={t.expiryHint}
         error={errors.expiry}
       />
-      <TextField
-        name="dailyLimit"
-        label={t.dailyLimit}
-        value={values.dailyLimit}
-        inputmode="numeric"
-        autocomplete="off"
-        error={errors.dailyLimit}
-      />
-      <TextField
-        name="monthlyLimit"
-        label={t.monthlyLimit}
-        value={values.monthlyLimit}
-        inputmode="numeric"
-        autocomplete="off"
-        error={errors.monthlyLimit}
-      />
+      {periodLimitNames.map((name) => (
+        <TextField
+          name={name}
+          label={rateTexts[locale].names[name]}
+          value={values[name]}
+          inputmode="numeric"
+          autocomplete="off"
+          error={errors[name]}
+        />
+      ))}
     </div>
   );
 }
@@ -307,7 +310,7 @@ function RateFields(
   const t = rateTexts[locale];
   return (
     <div class="fields">
-      {(["requestsPerMinute", "tokensPerMinute", "callsAtOnce"] as const).map((name) => (
+      {keyRateNames.map((name, at) => (
         <TextField
           name={name}
           label={t.names[name]}
@@ -315,7 +318,7 @@ function RateFields(
           inputmode="numeric"
           autocomplete="off"
           maxlength={16}
-          hint={name === "requestsPerMinute" ? t.keyHint : undefined}
+          hint={at === 0 ? t.keyHint : undefined}
           error={errors[name]}
         />
       ))}

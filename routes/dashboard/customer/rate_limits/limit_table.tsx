@@ -6,12 +6,13 @@
  * - Out: markup and texts.
  * - Never: admits or refuses a call, or reads the store.
  */
+import type { LimitName, LimitSubject } from "../../../../core/limits/limit_table.ts";
 import { DataTable } from "../../components/mod.ts";
 import { formatCount } from "../../text/format.ts";
 import { defineTexts, type Locale } from "../../text/i18n.ts";
 import type { LimitInUse } from "../../page/rate_view.ts";
 
-// Texts about rate limits.
+// Texts about limits.
 
 export const rateTexts = defineTexts({
   en: {
@@ -27,13 +28,15 @@ export const rateTexts = defineTexts({
       requestsPerMinute: "Calls per minute",
       tokensPerMinute: "Tokens per minute",
       callsAtOnce: "Calls at once",
-    },
+      dailyLimit: "Most per day, in ₫",
+      monthlyLimit: "Most per month, in ₫",
+    } satisfies Record<LimitName, string>,
     scopes: {
       account: "This account",
       key: "This key",
       model: "A model, all customers",
       account_model: "This account on a model",
-    },
+    } satisfies Record<LimitSubject, string>,
     ofModel: (model: string) => `This account on ${model}`,
     keyHint:
       "Calls beyond a limit get a 429 with the seconds to wait. Limits of the service apply beside these.",
@@ -51,6 +54,8 @@ export const rateTexts = defineTexts({
       requestsPerMinute: "Lượt gọi mỗi phút",
       tokensPerMinute: "Token mỗi phút",
       callsAtOnce: "Lượt gọi cùng lúc",
+      dailyLimit: "Tối đa mỗi ngày, ₫",
+      monthlyLimit: "Tối đa mỗi tháng, ₫",
     },
     scopes: {
       account: "Tài khoản này",

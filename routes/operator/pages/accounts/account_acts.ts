@@ -30,7 +30,7 @@ import {
 } from "../base/frame.tsx";
 import { confirmAct, seenField } from "../dossier/dossier_view.tsx";
 import { frameTexts } from "../base/texts.ts";
-import { rateCardTexts, readRateForm } from "./rate_card.tsx";
+import { rateProblem, readRateForm } from "./rate_card.tsx";
 import { Hono } from "hono";
 import type { DashboardEnv } from "../../../dashboard/page/visitor.ts";
 import { accountListPage } from "./account_list.tsx";
@@ -106,7 +106,7 @@ async function setLimits(c: OperatorContext, deps: OperatorDeps) {
   if (reason === "") return await accountPage(c, deps, account, t.problems.reason);
   const read = readRateForm(form, (id) => deps.rates?.model(id) !== undefined);
   if (!read.ok) {
-    return await accountPage(c, deps, account, rateCardTexts[locale].problems[read.problem]);
+    return await accountPage(c, deps, account, rateProblem(read.problem, locale));
   }
   const changed = await setRateLimits(deps.kv, account.id, read.limits, {
     operator: operatorOf(c),

@@ -7,12 +7,13 @@ import { LimitTable, rateTexts } from "../../../dashboard/customer/rate_limits/l
 import { type LimitInUse, limitsInUse } from "../../../dashboard/page/rate_view.ts";
 import type { Visitor } from "../../../dashboard/page/visitor.ts";
 import { type OperatorDeps, ReasonField } from "../base/frame.tsx";
-import { defined } from "../../../../core/lib/base/defined.ts";
-import type {
-  AccountRateLimits,
-  RateLimitName,
-  RateOverrides,
-} from "../../../../core/limits/rate_limits.ts";
+import {
+  byLimit,
+  type RateLimitName,
+  type RateLimitOf,
+  rateLimitsOf,
+} from "../../../../core/limits/limit_table.ts";
+import type { AccountRateLimits, RateOverrides } from "../../../../core/limits/rate_limits.ts";
 import type { PostedForm } from "../../../dashboard/page/form_data.ts";
 
 // Reads the form in which an operator sets the rate limits of one account.
@@ -20,12 +21,11 @@ import type { PostedForm } from "../../../dashboard/page/form_data.ts";
 /** Models of one account with limits of their own: more would be a price list. */
 const maxModels = 50;
 
-/** The fields in their order on the form and in a line of models. */
-const rateFields = [
-  "requestsPerMinute",
-  "tokensPerMinute",
-  "callsAtOnce",
-] as const satisfies readonly RateLimitName[];
+/** The fields in their order on the form. */
+const accountFields = rateLimitsOf("account");
+
+/** The fields in their order in a line of models. */
+const modelFields = rateLimitsOf("account_model");
 
 type Written = { readonly ok: true; readonly value: number | "none" | undefined } | {
   readonly ok: false;
@@ -39,15 +39,17 @@ function written(text: string): Written {
   return value === undefined ? { ok: false } : { ok: true, value };
 }
 
-function overridesOf(texts: readonly string[]): RateOverrides | undefined {
-  const values = texts.map(written);
-  if (values.some(({ ok }) => !ok)) return undefined;
-  return defined(Object.fromEntries(
-    rateFields.map((name, at) => {
-      const one = values[at];
-      return [name, one?.ok === true ? one.value : undefined];
-    }),
-  ));
+function overridesOf(
+  names: readonly RateLimitName[],
+  textOf: (name: RateLimitName, at: number) => string,
+): RateOverrides | undefined {
+  const overrides: { -readonly [Name in RateLimitName]?: number | "none" } = {};
+  for (const [at, name] of names.entries()) {
+    const one = written(textOf(name, at));
+    if (!one.ok) return undefined;
+    if (one.value !== undefined) overrides[name] = one.value;
+  }
+  return overrides;
 }
 
 /** The result of reading the form: limits, none at all, or what is wrong. */
@@ -61,14 +63,16 @@ export type RateFormResult =
  * @param isModel whether a model of this id exists
  */
 export function readRateForm(form: PostedForm, isModel: (id: string) => boolean): RateFormResult {
-  const own = overridesOf(rateFields.map((name) => form.text(name)));
+  const own = overridesOf(accountFields, (name) => form.text(name));
   if (own === undefined) return { ok: false, problem: "limit" };
   const lines = form.text("models").split("\n").map((line) => line.trim()).filter(Boolean);
   if (lines.length > maxModels) return { ok: false, problem: "model" };
   const models: Record<string, RateOverrides> = {};
   for (const line of lines) {
     const [id = "", ...texts] = line.split(/\s+/);
-    const limits = texts.length === rateFields.length ? overridesOf(texts) : undefined;
+    const limits = texts.length === modelFields.length
+      ? overridesOf(modelFields, (_name, at) => texts[at] ?? "")
+      : undefined;
     if (!isModel(id) || limits === undefined) return { ok: false, problem: "model" };
     models[id] = limits;
   }
@@ -83,17 +87,17 @@ function textOf(value: number | "none" | undefined, absent: string): string {
 /** The fields of a form for limits that are set. */
 function rateFormOf(limits: AccountRateLimits | undefined): Record<string, string> {
   const models = Object.entries(limits?.models ?? {}).map(([id, of]) =>
-    [id, ...rateFields.map((name) => textOf(of[name], "-"))].join(" ")
+    [id, ...modelFields.map((name) => textOf(of[name], "-"))].join(" ")
   );
   return {
-    ...Object.fromEntries(rateFields.map((name) => [name, textOf(limits?.[name], "")])),
+    ...byLimit(accountFields, (name) => textOf(limits?.[name], "")),
     models: models.join("\n"),
   };
 }
 
 // Texts of the operator's card about the rate limits of an account.
 
-export const rateCardTexts = defineTexts({
+const rateCardTexts = defineTexts({
   en: {
     change: "Change the limits of this account",
     text:
@@ -101,13 +105,13 @@ export const rateCardTexts = defineTexts({
     fieldHint: (limit: string) => `Empty: the default (${limit}). 0: no limit.`,
     unlimited: "no limit",
     models: "On single models",
-    modelsHint:
-      "One model per line: id, calls per minute, tokens per minute, calls at once, with - for the default and 0 for no limit. For example: premium-1 60 100000 -",
+    modelsHint: (names: string, example: string) =>
+      `One model per line: id, ${names}, with - for the default and 0 for no limit. For example: ${example}`,
     save: "Save limits",
     problems: {
       limit: "Limits are whole numbers, 0 for none, or empty for the default.",
-      model:
-        "A line of the models is wrong: write the id of a model and three limits, such as premium-1 60 - 0.",
+      model: (count: number, example: string) =>
+        `A line of the models is wrong: write the id of a model and ${count} limits, such as ${example}.`,
     },
   },
   vi: {
@@ -117,16 +121,36 @@ export const rateCardTexts = defineTexts({
     fieldHint: (limit) => `Để trống: mặc định (${limit}). 0: không giới hạn.`,
     unlimited: "không giới hạn",
     models: "Trên từng mô hình",
-    modelsHint:
-      "Mỗi dòng một mô hình: mã, lượt gọi mỗi phút, token mỗi phút, lượt gọi cùng lúc; dấu - là mặc định, 0 là không giới hạn. Ví dụ: premium-1 60 100000 -",
+    modelsHint: (names, example) =>
+      `Mỗi dòng một mô hình: mã, ${names}; dấu - là mặc định, 0 là không giới hạn. Ví dụ: ${example}`,
     save: "Lưu giới hạn",
     problems: {
       limit: "Giới hạn là số nguyên, 0 là không giới hạn, để trống là mặc định.",
-      model:
-        "Có dòng mô hình chưa đúng: hãy ghi mã mô hình và ba giới hạn, ví dụ premium-1 60 - 0.",
+      model: (count, example) =>
+        `Có dòng mô hình chưa đúng: hãy ghi mã mô hình và ${count} giới hạn, ví dụ ${example}.`,
     },
   },
 });
+
+const exampleOf: Record<RateLimitOf<"account_model">, string> = {
+  requestsPerMinute: "60",
+  tokensPerMinute: "100000",
+  callsAtOnce: "-",
+};
+
+/** A line of models, as the form expects it. */
+const modelExample = ["premium-1", ...modelFields.map((name) => exampleOf[name])].join(" ");
+
+/** The names of the limits in a line of models. */
+function modelNames(locale: Locale): string {
+  return modelFields.map((name) => rateTexts[locale].names[name].toLowerCase()).join(", ");
+}
+
+/** What is wrong with a form. */
+export function rateProblem(problem: "limit" | "model", locale: Locale): string {
+  const { limit, model } = rateCardTexts[locale].problems;
+  return problem === "limit" ? limit : model(modelFields.length, modelExample);
+}
 
 /** Reads what the card shows. */
 export async function loadRates(deps: OperatorDeps, account: Account): Promise<LimitInUse[]> {
@@ -163,7 +187,7 @@ export function RateCard({ account, limits, deps, visitor }: {
         <p>{t.text}</p>
         <PostForm visitor={visitor} action={`/operator/accounts/${account.id}/limits`}>
           <div class="fields">
-            {rateFields.map((name) => (
+            {accountFields.map((name) => (
               <TextField
                 name={name}
                 label={rates.names[name]}
@@ -181,7 +205,7 @@ export function RateCard({ account, limits, deps, visitor }: {
             value={values["models"]}
             rows={3}
             maxlength={10_000}
-            hint={t.modelsHint}
+            hint={t.modelsHint(modelNames(locale), modelExample)}
           />
           <ReasonField locale={locale} id="limits-reason" />
           <SubmitButton>{t.save}</SubmitButton>

@@ -145,15 +145,23 @@ Deno.test("sums of others leave the window, and tokens that were not used are gi
   assert(call.ok);
   await one.exchange.exchange();
   await two.exchange.exchange();
-  assertEquals(two.book.use(["account"])[0], { requests: 1, tokens: 800, running: 1 });
+  assertEquals(two.book.use(["account"])[0], {
+    requestsPerMinute: 1,
+    tokensPerMinute: 800,
+    callsAtOnce: 1,
+  });
   assert(!begin(two, limits, 300).ok);
   call.call.end({ tokens: 100, isCounted: true });
   await one.exchange.exchange();
   await two.exchange.exchange();
-  assertEquals(two.book.use(["account"])[0], { requests: 1, tokens: 100, running: 0 });
+  assertEquals(two.book.use(["account"])[0], {
+    requestsPerMinute: 1,
+    tokensPerMinute: 100,
+    callsAtOnce: 0,
+  });
   assert(begin(two, limits, 300).ok);
   time.advance(61_000);
-  assertEquals(two.book.use(["account"])[0]?.tokens, 0);
+  assertEquals(two.book.use(["account"])[0]?.tokensPerMinute, 0);
 });
 
 Deno.test("calls at once are counted over instances, and those of a dead one end with it", async () => {
@@ -168,11 +176,11 @@ Deno.test("calls at once are counted over instances, and those of a dead one end
   assert(begin(two, limits).ok, "a cold instance admits one");
   await two.exchange.exchange();
   assert(!begin(two, limits).ok);
-  assertEquals(two.book.use(["account"])[0]?.running, 5);
+  assertEquals(two.book.use(["account"])[0]?.callsAtOnce, 5);
   // The first instance is killed: it does not tell any more.
   time.advance(5_500);
   await two.exchange.exchange();
-  assertEquals(two.book.use(["account"])[0]?.running, 1);
+  assertEquals(two.book.use(["account"])[0]?.callsAtOnce, 1);
   assert(begin(two, limits).ok);
 });
 
@@ -259,7 +267,7 @@ Deno.test("thousands of subjects take some pages, and further ones are counted h
   assertEquals((await rowsOf(kv)).length, 10);
   await two.exchange.exchange();
   const [oldest, latest] = [0, 4_999].map((at) => `acc_${String(at).padStart(26, "0")}`);
-  const known = two.book.use([oldest!, latest!]).map(({ requests }) => requests);
+  const known = two.book.use([oldest!, latest!]).map(({ requestsPerMinute }) => requestsPerMinute);
   assertEquals(known, [0, 1], "the latest are told");
   await one.exchange.close();
   assertEquals((await rowsOf(kv)).length, 0);

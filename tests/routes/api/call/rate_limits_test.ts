@@ -1,9 +1,16 @@
 /** Tests rate limits at the endpoints: admission, headers of both styles, refusals, and what counts as a call. */
 import type { AccountId } from "../../../../core/lib/ids/ids.ts";
+import {
+  type LimitSubject,
+  limitTable,
+  type RateLimitName,
+  rateLimitNames,
+} from "../../../../core/limits/limit_table.ts";
 import type { AccountRateLimits, RateLimits } from "../../../../core/limits/rate_limits.ts";
 import { setRateLimits } from "../../../../kv/people/accounts/rate_limits.ts";
 import { listRefusedCalls } from "../../../../kv/services/calls/refused_calls.ts";
 import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
+import { rateRefusalError } from "../../../../routes/api/call/rate_limits.ts";
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { mockProvider } from "../gateway/media_world.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
@@ -253,7 +260,7 @@ Deno.test("calls at once are released on every path", async () => {
     file: withLimits({ account: { callsAtOnce: 1 } }),
   });
   const { key, accountId } = await test.customer(1_000);
-  const running = async () => (await test.assembled.gateway.rates.use([accountId]))[0]?.running;
+  const running = async () => (await test.assembled.gateway.rates.use([accountId]))[0]?.callsAtOnce;
   // A stream counts until it has ended.
   const stream = await send(test, key, "chat", { stream: true });
   assertEquals(stream.status, 200);
@@ -281,7 +288,7 @@ Deno.test("calls at once are released on every path", async () => {
   const poor = await test.customer();
   assertEquals((await send(test, poor.key, "chat")).status, 402);
   assertEquals(await test.assembled.gateway.rates.use([poor.accountId]), [
-    { requests: 0, tokens: 0, running: 0 },
+    { requestsPerMinute: 0, tokensPerMinute: 0, callsAtOnce: 0 },
   ]);
 });
 
@@ -309,7 +316,7 @@ Deno.test("repeats of an idempotency key, token counts and lists of models are n
   );
   assertEquals(models.status, 200);
   await models.body?.cancel();
-  assertEquals((await test.assembled.gateway.rates.use([accountId]))[0]?.requests, 1);
+  assertEquals((await test.assembled.gateway.rates.use([accountId]))[0]?.requestsPerMinute, 1);
   // A refused keyed call frees its key.
   await (await send(test, key, "chat")).body?.cancel();
   assertEquals(
@@ -390,4 +397,44 @@ Deno.test("owners of keys set lower limits than the operator's, not higher ones"
   assertEquals([await limitOf(low.key), await limitOf(high.key)], ["1", "2"]);
   const refused = await send(test, low.key, "messages");
   assertMatch((await refused.json()).error.message, /1 request per minute for this API key/);
+});
+
+Deno.test("every limit is named to whoever exceeds it, with its value and whom it binds", () => {
+  const model = { id: "premium-1" };
+  const subjects: Record<LimitSubject, string> = {
+    account: "this account",
+    key: "this API key",
+    model: "the model premium-1",
+    account_model: "this account on the model premium-1",
+  };
+  const units: Record<RateLimitName, readonly [one: string, more: string, then: string]> = {
+    requestsPerMinute: ["1 request per minute", "2,000 requests per minute", "Try again in 2 s"],
+    tokensPerMinute: ["1 token per minute", "2,000 tokens per minute", "Try again in 2 s"],
+    callsAtOnce: [
+      "1 call at once",
+      "2,000 calls at once",
+      "Try again when one of them has ended",
+    ],
+  };
+  const figures = { tokens: { limit: 2_000, remaining: 1_200, resetMs: 5 } };
+  for (const limitName of rateLimitNames) {
+    const [one, more, then] = units[limitName];
+    const left = limitName === "tokensPerMinute"
+      ? "; 1,200 are left and this call is expected to need 3,456"
+      : "";
+    for (const scope of limitTable[limitName].subjects) {
+      for (const [limit, rule] of [[1, one], [2_000, more]] as const) {
+        const refusal = { ok: false, scope, limitName, limit, needed: 3_456, figures } as const;
+        const error = rateRefusalError({ ...refusal, retryAfterMs: 1_500 }, model);
+        assertEquals(
+          [error.message, error.code, error.retryAfterSeconds],
+          [
+            `Rate limit reached: ${rule} for ${subjects[scope]}${left}. ${then}`,
+            "rate_limit_reached",
+            2,
+          ],
+        );
+      }
+    }
+  }
 });

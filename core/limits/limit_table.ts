@@ -1,0 +1,210 @@
+/**
+ * Every limit of customers, in one table: what it counts, over which time, and whom it can bind.
+ *
+ * Everything else derives from it: the schema of `gateway.json`, forms and pages, headers, the words of refusals, and how
+ * limits are merged, counted, stored and exchanged. A new row that one of them cannot serve does not compile; see
+ * docs/internals/HACKING.md.
+ *
+ * - Folder `core/limits/`: the limits of customers: what there is to limit, who is limited, how much of a minute is
+ *   used, what a refused caller reads.
+ * - In: limits of the operator and of owners of keys, calls that begin and end.
+ * - Out: admissions and refusals, figures for headers and pages, sums for other instances.
+ * - Never: waits for a store, or costs a call without limits anything.
+ */
+import { invariant } from "../lib/base/assert.ts";
+
+/** Whom a limit binds. */
+export type LimitSubject = "account" | "key" | "model" | "account_model";
+
+/** What the answers of an API name: the vendors' headers have a figure for each. */
+export type LimitHeader = "requests" | "tokens";
+
+/** Calls that run at the same time; counted in memory. */
+interface ConcurrencyLimit {
+  readonly meter: "calls";
+  readonly window: "at_once";
+  readonly subjects: readonly LimitSubject[];
+}
+
+/** An amount in any 60 seconds; counted in memory, exchanged between instances. */
+interface SlidingLimit {
+  readonly meter: "calls" | "tokens";
+  readonly window: "minute";
+  readonly subjects: readonly LimitSubject[];
+  readonly header: LimitHeader;
+  /** Names on pages of the exchange: of the sum since the start, and of what the window has of it. */
+  readonly shared: readonly [total: string, inWindow: string];
+}
+
+/** An amount in a day or month of Vietnam; summed from receipts, which only keys and accounts have by themselves. */
+interface PeriodLimit {
+  readonly meter: "money";
+  readonly window: "day" | "month";
+  readonly subjects: readonly "key"[];
+  /** The member of the row of its subject. */
+  readonly stored: string;
+}
+
+const everyone = ["account", "key", "model", "account_model"] as const;
+
+/** All limits, in the order of forms and pages. */
+export const limitTable = {
+  dailyLimit: { meter: "money", window: "day", subjects: ["key"], stored: "dailyLimitMicroVnd" },
+  monthlyLimit: {
+    meter: "money",
+    window: "month",
+    subjects: ["key"],
+    stored: "monthlyLimitMicroVnd",
+  },
+  requestsPerMinute: {
+    meter: "calls",
+    window: "minute",
+    subjects: everyone,
+    header: "requests",
+    shared: ["requests", "minuteRequests"],
+  },
+  tokensPerMinute: {
+    meter: "tokens",
+    window: "minute",
+    subjects: everyone,
+    header: "tokens",
+    shared: ["tokens", "minuteTokens"],
+  },
+  callsAtOnce: { meter: "calls", window: "at_once", subjects: everyone },
+} as const satisfies Record<string, ConcurrencyLimit | SlidingLimit | PeriodLimit>;
+
+type Table = typeof limitTable;
+
+/** A limit. */
+export type LimitName = keyof Table;
+
+/** For how long what was counted counts. */
+export type LimitWindow = Table[LimitName]["window"];
+
+/** The limits with one of these windows. */
+export type LimitIn<Window extends LimitWindow> = {
+  [Name in LimitName]: Table[Name]["window"] extends Window ? Name : never;
+}[LimitName];
+
+/** The limits of calls that run at the same time. */
+export type ConcurrencyLimitName = LimitIn<"at_once">;
+/** The limits of an amount in any 60 seconds. */
+export type SlidingLimitName = LimitIn<"minute">;
+
+/** The limits that the rate book counts. */
+export type RateLimitName = ConcurrencyLimitName | SlidingLimitName;
+
+/** The spending limits of a day or month. */
+export type PeriodLimitName = LimitIn<"day" | "month">;
+
+/** What the rate book counts. */
+export type RateMeter = Table[RateLimitName]["meter"];
+
+/** The rate limits that can bind one kind of subject. */
+export type RateLimitOf<Subject extends LimitSubject> = {
+  [Name in RateLimitName]: Subject extends Table[Name]["subjects"][number] ? Name : never;
+}[RateLimitName];
+
+function isLimitName(name: string): name is LimitName {
+  return Object.hasOwn(limitTable, name);
+}
+
+/** All limits, in the order of the table. */
+export const limitNames: readonly LimitName[] = Object.keys(limitTable).filter(isLimitName);
+
+function limitsIn<Window extends LimitWindow>(
+  ...windows: readonly Window[]
+): readonly LimitIn<Window>[] {
+  return limitNames.filter((name): name is LimitIn<Window> =>
+    windows.some((window) => window === limitTable[name].window)
+  );
+}
+
+/** Lists the limits of calls that run at the same time. */
+export const concurrencyLimitNames = limitsIn("at_once");
+/** Lists the limits of an amount in any 60 seconds. */
+export const slidingLimitNames = limitsIn("minute");
+/** Lists the limits that the rate book counts. */
+export const rateLimitNames = limitsIn("minute", "at_once");
+/** Lists the spending limits of a day or month. */
+export const periodLimitNames = limitsIn("day", "month");
+
+/** Lists the rate limits that can bind a kind of subject. */
+export function rateLimitsOf<Subject extends LimitSubject>(
+  subject: Subject,
+): readonly RateLimitOf<Subject>[] {
+  return rateLimitNames.filter((name): name is RateLimitOf<Subject> =>
+    limitTable[name].subjects.some((one) => one === subject)
+  );
+}
+
+/**
+ * Makes a record with a member for each of some limits.
+ *
+ * @example
+ * ```ts
+ * import { byLimit, rateLimitsOf } from "./limit_table.ts";
+ * const texts = byLimit(rateLimitsOf("key"), (name) => `no ${name}`);
+ * if (texts.callsAtOnce !== "no callsAtOnce") throw new Error(texts.callsAtOnce);
+ * ```
+ */
+export function byLimit<Name extends string, Value>(
+  names: readonly Name[],
+  make: (name: Name) => Value,
+): Readonly<Record<Name, Value>> {
+  const made: Partial<Record<Name, Value>> = {};
+  for (const name of names) made[name] = make(name);
+  invariant(hasAll(made, names), "each limit has its member");
+  return made;
+}
+
+function hasAll<Name extends string, Value>(
+  made: Partial<Record<Name, Value>>,
+  names: readonly Name[],
+): made is Record<Name, Value> {
+  return names.every((name) => Object.hasOwn(made, name));
+}
+
+// Spending limits of a day or month, as rows have them.
+
+/** The spending limits in a row, by the names of its members. Absent: no limit. */
+export type PeriodLimits = {
+  readonly [Name in PeriodLimitName as Table[Name]["stored"]]?: bigint;
+};
+
+/** One spending limit that is set. */
+export interface PeriodLimitSet {
+  readonly window: Table[PeriodLimitName]["window"];
+  readonly limitMicroVnd: bigint;
+}
+
+/** Lists the spending limits that a row sets, in the order of the table. */
+export function periodLimitsOf(row: PeriodLimits): PeriodLimitSet[] {
+  return periodLimitNames.flatMap((name) => {
+    const { window, stored } = limitTable[name];
+    const limitMicroVnd = row[stored];
+    return limitMicroVnd === undefined ? [] : [{ window, limitMicroVnd }];
+  });
+}
+
+/** Whether a row sets any spending limit. */
+export function limitsSpending(row: PeriodLimits): boolean {
+  return periodLimitNames.some((name) => row[limitTable[name].stored] !== undefined);
+}
+
+/** Returns the spending limits of a row alone. */
+export function pickPeriodLimits(row: PeriodLimits): PeriodLimits {
+  return periodLimitsFrom((name) => row[limitTable[name].stored]);
+}
+
+/** Makes the members of a row from the spending limits; `undefined`: none. */
+export function periodLimitsFrom(
+  limitOf: (name: PeriodLimitName) => bigint | undefined,
+): PeriodLimits {
+  const row: { -readonly [Name in keyof PeriodLimits]: PeriodLimits[Name] } = {};
+  for (const name of periodLimitNames) {
+    const limit = limitOf(name);
+    if (limit !== undefined) row[limitTable[name].stored] = limit;
+  }
+  return row;
+}
