@@ -1,9 +1,11 @@
 /** Every CSV download keeps one convention: names of columns, days, times, the time zone, amounts, quoting. */
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
+import { assertKeepsCsv, withoutIds } from "../../../support/golden.ts";
 import { fromVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import { parseCsv } from "../../../../core/lib/base/csv.ts";
 import { credit } from "../../../../kv/money/ledger/ledger.ts";
+import { marginGroups } from "../../../../kv/money/costs/margins.ts";
 import { requestInvoice } from "../../../../kv/money/invoices/invoices.ts";
 import { openWalletEngine } from "../../../../kv/money/wallet/mod.ts";
 import { costedCatalog, makeCostedCalls } from "../../../support/worlds/costed_calls.ts";
@@ -59,6 +61,11 @@ function rowsOf(path: string, { status, text, headers }: Download): Record<strin
   });
 }
 
+/** Checks that a file still has the columns and cells that it was kept with. */
+async function keeps(name: string, { text }: Download): Promise<void> {
+  await assertKeepsCsv(new URL(`golden/${name}.csv`, import.meta.url), withoutIds(text));
+}
+
 /** Whatever may answer with a CSV file, by its path. */
 function downloadsOf(routes: readonly { readonly path: string }[]): string[] {
   const paths = routes.map(({ path }) => path).filter((path) => /csv|export|download/.test(path));
@@ -109,6 +116,7 @@ Deno.test("CSV files of customers keep the convention, in either language", asyn
     files.push(rowsOf(path, english));
     assertEquals((await read(path, "vi")).text, english.text, `${path} depends on the language`);
   }
+  await keeps("statement", await read(paths[1]!, "en"));
   const [call] = files[0]!;
   assertEquals([call!.started_at, call!.cost_vnd], [written, "1.000001"]);
   assertEquals(
@@ -164,6 +172,9 @@ Deno.test("CSV files of operators keep the convention, in either language", () =
     const [credited] = rowsOf(topups, file);
     assertEquals(credited!.transferred_at, "2026-11-20T00:30:05.000+07:00");
     assertEquals((await vietnamese.get(topups)).text, file.text);
+    // The codes of orders are random.
+    const withoutCode = (text: string) => text.replaceAll(order.code, "CODE");
+    await keeps("topups", { ...file, text: withoutCode(file.text) });
 
     const queue = "/operator/invoices/export";
     await english.post(queue, { format: "csv" });
@@ -185,12 +196,12 @@ Deno.test("CSV files of operators keep the convention, in either language", () =
       calls: 4,
     });
     await wallet.close();
-    for (
-      const path of ["export.csv?period=30d&by=model", "export.csv?period=30d&by=day", "sheet.csv"]
-    ) {
+    const groups = marginGroups.map((by) => [`margins-${by}`, `export.csv?period=30d&by=${by}`]);
+    for (const [name, path] of [...groups, ["provider-sheet", "sheet.csv"]]) {
       const whole = `/operator/margins/${path}`;
       const costs = await english.get(whole);
       rowsOf(whole, costs);
+      await keeps(name!, costs);
       assertEquals((await vietnamese.get(whole)).text, costs.text, whole);
     }
 
