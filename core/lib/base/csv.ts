@@ -69,16 +69,39 @@ export function csvCell(value: string): string {
   return /[",;\r\n\t]/.test(safe) ? `"${safe.replaceAll('"', '""')}"` : safe;
 }
 
+/** What a cell may be made of; `null` and `undefined` are an empty cell. */
+export type CsvValue = string | number | bigint | boolean | null | undefined;
+
+/** A column of a file. Its name and its cells stand together, so neither can be added or moved alone. */
+export interface CsvColumn<Row> {
+  readonly name: string;
+  readonly cell: (row: Row) => CsvValue;
+}
+
+function csvLine(cells: readonly CsvValue[]): string {
+  return `${cells.map((cell) => csvCell(String(cell ?? ""))).join(",")}\r\n`;
+}
+
+/** Writes the start of a file: a byte order mark, without which Excel misreads Vietnamese, and the names. */
+export function csvHead<Row>(columns: readonly CsvColumn<Row>[]): string {
+  return `\ufeff${csvLine(columns.map(({ name }) => name))}`;
+}
+
+/** Writes one row, which ends in CR LF. */
+export function csvRow<Row>(columns: readonly CsvColumn<Row>[], row: Row): string {
+  return csvLine(columns.map(({ cell }) => cell(row)));
+}
+
 /**
- * Writes a whole file: a byte order mark, without which Excel misreads Vietnamese, then rows that
- * end in CR LF.
+ * Writes a whole file.
  *
  * @example
  * ```ts
  * import { csvFile } from "./csv.ts";
- * if (csvFile([["a", "=1+1"]]) !== "\ufeffa,'=1+1\r\n") throw new Error("wrong");
+ * const file = csvFile([{ name: "a", cell: (text: string) => text }], ["=1+1"]);
+ * if (file !== "\ufeffa\r\n'=1+1\r\n") throw new Error("wrong");
  * ```
  */
-export function csvFile(rows: readonly (readonly string[])[]): string {
-  return "\ufeff" + rows.map((row) => `${row.map(csvCell).join(",")}\r\n`).join("");
+export function csvFile<Row>(columns: readonly CsvColumn<Row>[], rows: readonly Row[]): string {
+  return csvHead(columns) + rows.map((row) => csvRow(columns, row)).join("");
 }

@@ -1,117 +1,87 @@
 /**
  * Exports invoice requests for the operator's invoicing provider: CSV for its import page, JSON for
- * its API.
+ * its API. Sums are whole đồng, in JSON as decimal strings.
  */
-import { vietnamDay } from "../../lib/time/vietnam_time.ts";
 import { csvFile } from "../../lib/base/csv.ts";
+import { type Field, fieldColumns, fieldsJson } from "../../lib/json/fields.ts";
+import { vietnamDay } from "../../lib/time/vietnam_time.ts";
 import type { Invoice } from "./invoice.ts";
 import { formatVatRate } from "./vat.ts";
 
-const header = [
-  "reference_code",
-  "requested_date",
-  "state",
-  "order_codes",
-  "buyer_type",
-  "buyer_tax_code",
-  "buyer_legal_name",
-  "buyer_address",
-  "buyer_email",
-  "buyer_phone",
-  "payment_method",
-  "currency",
-  "line_number",
-  "item_name",
-  "unit",
-  "quantity",
-  "unit_price",
-  "amount_without_vat",
-  "vat_rate",
-  "vat_amount",
-  "total_amount",
-  "amount_in_words",
-  "note",
-  "invoice_series",
-  "invoice_number",
-  "invoice_date",
-  "replaces",
-] as const;
+const buyerFields: readonly Field<Invoice>[] = [
+  { name: "type", value: ({ buyer }) => buyer.type, csv: "buyer_type" },
+  { name: "tax_code", value: ({ buyer }) => buyer.taxCode ?? null, csv: "buyer_tax_code" },
+  { name: "name", value: ({ buyer }) => buyer.legalName, csv: "buyer_legal_name" },
+  { name: "address", value: ({ buyer }) => buyer.address, csv: "buyer_address" },
+  { name: "email", value: ({ buyer }) => buyer.email, csv: "buyer_email" },
+  { name: "phone", value: ({ buyer }) => buyer.phone ?? null, csv: "buyer_phone" },
+];
 
-function basisText(invoice: Invoice): string {
-  return invoice.basis.kind === "orders" ? invoice.basis.codes.join(" ") : invoice.basis.month;
-}
+/** The line of an invoice; each has one. */
+const itemFields: readonly Field<Invoice>[] = [
+  { name: "line_number", value: () => 1, csv: true },
+  { name: "item_name", value: ({ itemName }) => itemName, csv: true },
+  { name: "unit", value: () => "Lần", csv: true },
+  { name: "quantity", value: () => 1, csv: true },
+  { name: "unit_price", value: ({ netVnd }) => netVnd.toString(), csv: true },
+  { name: "amount_without_vat", value: ({ netVnd }) => netVnd.toString(), csv: true },
+  { name: "vat_rate", value: ({ rate }) => formatVatRate(rate), csv: true },
+  { name: "vat_amount", value: ({ vatVnd }) => vatVnd.toString(), csv: true },
+];
 
-/**
- * Writes one row per line item (each invoice has one line), with the mark that lets Excel read
- * Vietnamese.
- */
-export function invoicesAsCsv(invoices: readonly Invoice[]): string {
-  const rows = invoices.map((invoice) => [
-    invoice.id,
-    vietnamDay(invoice.requestedAtMs),
-    invoice.state,
-    basisText(invoice),
-    invoice.buyer.type,
-    invoice.buyer.taxCode ?? "",
-    invoice.buyer.legalName,
-    invoice.buyer.address,
-    invoice.buyer.email,
-    invoice.buyer.phone ?? "",
-    "CK",
-    "VND",
-    "1",
-    invoice.itemName,
-    "Lần",
-    "1",
-    invoice.netVnd.toString(),
-    invoice.netVnd.toString(),
-    formatVatRate(invoice.rate),
-    invoice.vatVnd.toString(),
-    invoice.grossVnd.toString(),
-    invoice.amountInWords,
-    invoice.note,
-    invoice.issued?.series ?? "",
-    invoice.issued?.number ?? "",
-    invoice.issued?.date ?? "",
-    invoice.replaces ?? "",
-  ]);
-  return csvFile([header, ...rows]);
-}
-
-/** Writes the same as JSON. Sums are whole đồng as decimal strings. */
-export function invoicesAsJson(invoices: readonly Invoice[]): string {
-  const list = invoices.map((invoice) => ({
-    reference_code: invoice.id,
-    requested_date: vietnamDay(invoice.requestedAtMs),
-    state: invoice.state,
-    basis: invoice.basis.kind === "orders"
-      ? { order_codes: invoice.basis.codes }
-      : { month: invoice.basis.month },
-    buyer: {
-      type: invoice.buyer.type,
-      tax_code: invoice.buyer.taxCode ?? null,
-      name: invoice.buyer.legalName,
-      address: invoice.buyer.address,
-      email: invoice.buyer.email,
-      phone: invoice.buyer.phone ?? null,
-    },
-    payment_method: "CK",
-    currency: "VND",
-    items: [{
-      line_number: 1,
-      item_name: invoice.itemName,
-      unit: "Lần",
-      quantity: 1,
-      unit_price: invoice.netVnd.toString(),
-      amount_without_vat: invoice.netVnd.toString(),
-      vat_rate: formatVatRate(invoice.rate),
-      vat_amount: invoice.vatVnd.toString(),
+const invoiceFields: readonly Field<Invoice>[] = [
+  { name: "reference_code", value: ({ id }) => id, csv: true },
+  {
+    name: "requested_date",
+    value: ({ requestedAtMs }) => vietnamDay(requestedAtMs),
+    csv: true,
+  },
+  { name: "state", value: ({ state }) => state, csv: true },
+  {
+    name: "basis",
+    value: ({ basis }) =>
+      basis.kind === "orders" ? { order_codes: [...basis.codes] } : { month: basis.month },
+    csv: [{
+      name: "order_codes",
+      cell: ({ basis }) => basis.kind === "orders" ? basis.codes.join(" ") : basis.month,
     }],
-    total_amount: invoice.grossVnd.toString(),
-    amount_in_words: invoice.amountInWords,
-    note: invoice.note,
-    issued: invoice.issued ?? null,
-    replaces: invoice.replaces ?? null,
-  }));
+  },
+  {
+    name: "buyer",
+    value: (invoice) => fieldsJson(buyerFields, invoice),
+    csv: fieldColumns(buyerFields),
+  },
+  { name: "payment_method", value: () => "CK", csv: true },
+  { name: "currency", value: () => "VND", csv: true },
+  {
+    name: "items",
+    value: (invoice) => [fieldsJson(itemFields, invoice)],
+    csv: fieldColumns(itemFields),
+  },
+  { name: "total_amount", value: ({ grossVnd }) => grossVnd.toString(), csv: true },
+  { name: "amount_in_words", value: ({ amountInWords }) => amountInWords, csv: true },
+  { name: "note", value: ({ note }) => note, csv: true },
+  {
+    name: "issued",
+    value: ({ issued }) => issued === undefined ? null : { ...issued },
+    csv: [
+      { name: "invoice_series", cell: ({ issued }) => issued?.series },
+      { name: "invoice_number", cell: ({ issued }) => issued?.number },
+      { name: "invoice_date", cell: ({ issued }) => issued?.date },
+    ],
+  },
+  { name: "replaces", value: ({ replaces }) => replaces ?? null, csv: true },
+];
+
+const columns = fieldColumns(invoiceFields);
+
+/** Writes one row per line item, with the mark that lets Excel read Vietnamese. */
+export function invoicesAsCsv(invoices: readonly Invoice[]): string {
+  return csvFile(columns, invoices);
+}
+
+/** Writes the same as JSON. */
+export function invoicesAsJson(invoices: readonly Invoice[]): string {
+  const list = invoices.map((invoice) => fieldsJson(invoiceFields, invoice));
   return JSON.stringify({ invoices: list }, null, 2);
 }

@@ -305,7 +305,7 @@ async function makeCodes(c: OperatorContext, deps: OperatorDeps) {
     nowMs: deps.clock.nowMs(),
   });
   if (!made.ok) return await campaignPage(c, deps, { isWrongCount: true });
-  const text = csvFile([["code"], ...made.codes.map((code) => [code])]);
+  const text = csvFile([{ name: "code", cell: (code: string) => code }], made.codes);
   return c.body(text, 200, csvDownloadHeaders(`vouchers-${campaign.id}.csv`));
 }
 

@@ -1,13 +1,12 @@
 /** `/operator/margins`: what calls earned and cost, by model, route, customer, key or day, beside the period before. */
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import { csvFile } from "../../../../core/lib/base/csv.ts";
+import { type CsvColumn, csvFile } from "../../../../core/lib/base/csv.ts";
 import { vietnamDayStartMs } from "../../../../core/lib/time/vietnam_time.ts";
 import {
   marginBasisPoints,
   type MarginGroup,
   marginGroups,
   marginMicroVnd,
-  type Margins,
   type MarginSum,
   readGivenCredits,
   readMargins,
@@ -355,61 +354,37 @@ function SortLink({ asked, sorting, label, locale }: {
   );
 }
 
-const exact = (microVnd: bigint | undefined): string =>
-  microVnd === undefined ? "" : formatVnd(microVnd);
+const exact = (microVnd: bigint | undefined): string | undefined =>
+  microVnd === undefined ? undefined : formatVnd(microVnd);
+
+const sumColumns: readonly CsvColumn<MarginRow>[] = [
+  { name: "calls", cell: ({ sum }) => sum.calls },
+  { name: "input_tokens", cell: ({ sum }) => sum.inputTokens },
+  { name: "output_tokens", cell: ({ sum }) => sum.outputTokens },
+  { name: "revenue_vnd", cell: ({ sum }) => exact(sum.revenueMicroVnd) },
+  { name: "refunded_vnd", cell: ({ sum }) => exact(sum.refundedMicroVnd) },
+  { name: "calls_with_cost", cell: ({ sum }) => sum.knownCalls },
+  { name: "revenue_with_cost_vnd", cell: ({ sum }) => exact(sum.knownRevenueMicroVnd) },
+  { name: "provider_cost_vnd", cell: ({ sum }) => exact(sum.costMicroVnd) },
+  { name: "margin_vnd", cell: ({ sum }) => exact(marginMicroVnd(sum)) },
+  { name: "margin_before_vnd", cell: ({ before }) => exact(marginMicroVnd(before)) },
+];
 
 /** Sends the rows as a file. */
 export async function marginsFile(c: OperatorContext, deps: OperatorDeps): Promise<Response> {
   const asked = askedOf(c, deps.clock.nowMs());
-  const { range, before } = asked.period;
+  const { group, period: { range, before } } = asked;
   const [now, earlier] = await Promise.all([
     readMargins(deps.kv, range),
     readMargins(deps.kv, before),
   ]);
-  return new Response(csvFile(await marginCells(deps, asked, now, earlier)), {
-    headers: csvDownloadHeaders(`margins-${asked.group}-${range.fromDay}-${range.toDay}.csv`),
-  });
-}
-
-async function marginCells(
-  deps: OperatorDeps,
-  asked: Asked,
-  now: Margins,
-  earlier: Margins,
-): Promise<string[][]> {
-  const { group } = asked;
   const rows = marginRows(now, earlier, asked);
-  const emails = group === "account"
-    ? await emailsOf(deps.kv, rows.map(({ name }) => name))
-    : new Map<string, string>();
-  return [
-    [
-      group,
-      ...(group === "account" ? ["email"] : []),
-      "calls",
-      "input_tokens",
-      "output_tokens",
-      "revenue_vnd",
-      "refunded_vnd",
-      "calls_with_cost",
-      "revenue_with_cost_vnd",
-      "provider_cost_vnd",
-      "margin_vnd",
-      "margin_before_vnd",
-    ],
-    ...rows.map(({ name, sum, before }) => [
-      name,
-      ...(group === "account" ? [emails.get(name) ?? ""] : []),
-      String(sum.calls),
-      String(sum.inputTokens),
-      String(sum.outputTokens),
-      exact(sum.revenueMicroVnd),
-      exact(sum.refundedMicroVnd),
-      String(sum.knownCalls),
-      exact(sum.knownRevenueMicroVnd),
-      exact(sum.costMicroVnd),
-      exact(marginMicroVnd(sum)),
-      exact(marginMicroVnd(before)),
-    ]),
-  ];
+  const columns: CsvColumn<MarginRow>[] = [{ name: group, cell: ({ name }) => name }];
+  if (group === "account") {
+    const emails = await emailsOf(deps.kv, rows.map(({ name }) => name));
+    columns.push({ name: "email", cell: ({ name }) => emails.get(name) });
+  }
+  return new Response(csvFile([...columns, ...sumColumns], rows), {
+    headers: csvDownloadHeaders(`margins-${group}-${range.fromDay}-${range.toDay}.csv`),
+  });
 }

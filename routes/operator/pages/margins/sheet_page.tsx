@@ -1,7 +1,7 @@
 /** `/operator/margins/sheet`: units and sums by provider and UTC day, to hold against an invoice. */
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { costParts, formatCost, formatRate, rateUnit } from "../../../../core/billing/rate_card.ts";
-import { csvFile } from "../../../../core/lib/base/csv.ts";
+import { type CsvColumn, csvFile } from "../../../../core/lib/base/csv.ts";
 import {
   type ProviderSheet,
   readProviderSheet,
@@ -11,6 +11,7 @@ import {
 import type { DayRange } from "../../../../kv/money/receipts/day_sums.ts";
 import {
   Card,
+  type Column,
   DataTable,
   Empty,
   Money,
@@ -202,6 +203,84 @@ function Totals({ asked, sheet, lines, locale }: {
   );
 }
 
+/** A column of the file; the page shows some of them, in the same order. */
+interface SheetColumn extends CsvColumn<SheetLine> {
+  readonly shown?: (locale: Locale) => Column<SheetLine>;
+}
+
+const sheetColumns: readonly SheetColumn[] = [
+  { name: "utc_day", cell: ({ day }) => day },
+  {
+    name: "provider",
+    cell: ({ provider }) => provider,
+    shown: (locale) => ({
+      head: marginTexts[locale].provider,
+      cell: ({ provider }) => provider,
+    }),
+  },
+  {
+    name: "model",
+    cell: ({ model }) => model,
+    shown: (locale) => ({
+      head: marginTexts[locale].model,
+      kind: "long",
+      cell: ({ model }) => model,
+    }),
+  },
+  {
+    name: "bucket",
+    cell: ({ bucket }) => bucket,
+    shown: (locale) => ({
+      head: marginTexts[locale].bucket,
+      cell: ({ bucket }) => <code>{bucket}</code>,
+    }),
+  },
+  {
+    name: "units",
+    cell: ({ units }) => units,
+    shown: (locale) => ({
+      head: marginTexts[locale].units,
+      kind: "number",
+      cell: ({ units }) => formatCount(units, locale),
+    }),
+  },
+  { name: "currency", cell: ({ card }) => card.terms.currency.code },
+  {
+    name: "rate",
+    cell: ({ card, bucket }) => formatRate(card, bucket),
+    shown: (locale) => ({
+      head: marginTexts[locale].rate,
+      kind: "number",
+      cell: ({ card, bucket }) =>
+        `${formatRate(card, bucket) ?? "–"} ${card.terms.currency.code} / ${
+          marginTexts[locale].per[rateUnit(bucket)]
+        }`,
+    }),
+  },
+  { name: "rate_per", cell: ({ bucket }) => rateUnit(bucket) },
+  {
+    name: "sum",
+    cell: ({ parts }) => formatCost(parts),
+    shown: (locale) => ({
+      head: marginTexts[locale].sum,
+      kind: "number",
+      cell: ({ card, parts }) => `${formatCost(parts)} ${card.terms.currency.code}`,
+    }),
+  },
+  { name: "vnd_per_unit", cell: ({ card }) => String(card.terms.currency.vndPerUnit) },
+  {
+    name: "sum_vnd",
+    cell: ({ costMicroVnd }) => formatVnd(costMicroVnd),
+    shown: (locale) => ({
+      head: marginTexts[locale].inVnd,
+      kind: "number",
+      wideOnly: true,
+      cell: ({ costMicroVnd }) => <Money microVnd={costMicroVnd} locale={locale} short />,
+    }),
+  },
+  { name: "rate_card", cell: ({ card }) => card.id },
+];
+
 function SheetTable({ lines, locale }: { lines: readonly SheetLine[]; locale: Locale }) {
   const t = marginTexts[locale];
   return (
@@ -213,31 +292,7 @@ function SheetTable({ lines, locale }: { lines: readonly SheetLine[]; locale: Lo
           <p>{t.noSheetText}</p>
         </Empty>
       }
-      columns={[
-        { head: t.provider, cell: ({ provider }) => provider },
-        { head: t.model, kind: "long", cell: ({ model }) => model },
-        { head: t.bucket, cell: ({ bucket }) => <code>{bucket}</code> },
-        { head: t.units, kind: "number", cell: ({ units }) => formatCount(units, locale) },
-        {
-          head: t.rate,
-          kind: "number",
-          cell: ({ card, bucket }) =>
-            `${formatRate(card, bucket) ?? "–"} ${card.terms.currency.code} / ${
-              t.per[rateUnit(bucket)]
-            }`,
-        },
-        {
-          head: t.sum,
-          kind: "number",
-          cell: ({ card, parts }) => `${formatCost(parts)} ${card.terms.currency.code}`,
-        },
-        {
-          head: t.inVnd,
-          kind: "number",
-          wideOnly: true,
-          cell: ({ costMicroVnd }) => <Money microVnd={costMicroVnd} locale={locale} short />,
-        },
-      ]}
+      columns={sheetColumns.flatMap(({ shown }) => shown === undefined ? [] : [shown(locale)])}
     />
   );
 }
@@ -246,38 +301,8 @@ function SheetTable({ lines, locale }: { lines: readonly SheetLine[]; locale: Lo
 export async function sheetFile(c: OperatorContext, deps: OperatorDeps): Promise<Response> {
   const asked = askedOf(c, deps.clock.nowMs());
   const { sheet } = await readSheet(deps, asked);
-  const rows = sheet.lines.map((
-    { day, provider, model, bucket, card, units, parts, costMicroVnd },
-  ) => [
-    day,
-    provider,
-    model,
-    bucket,
-    String(units),
-    card.terms.currency.code,
-    formatRate(card, bucket) ?? "",
-    rateUnit(bucket),
-    formatCost(parts),
-    String(card.terms.currency.vndPerUnit),
-    formatVnd(costMicroVnd),
-    card.id,
-  ]);
-  const head = [
-    "utc_day",
-    "provider",
-    "model",
-    "bucket",
-    "units",
-    "currency",
-    "rate",
-    "rate_per",
-    "sum",
-    "vnd_per_unit",
-    "sum_vnd",
-    "rate_card",
-  ];
   const name = asked.day ?? asked.month;
-  return new Response(csvFile([head, ...rows]), {
+  return new Response(csvFile(sheetColumns, sheet.lines), {
     headers: csvDownloadHeaders(`provider-sheet-${asked.provider ?? "all"}-${name}.csv`),
   });
 }

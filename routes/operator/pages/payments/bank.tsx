@@ -51,7 +51,7 @@ import { frameTexts } from "../base/texts.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
 import { formatVnd } from "../../../../core/billing/money/micro_vnd.ts";
 import { vietnamDay, vietnamIsoTime } from "../../../../core/lib/time/vietnam_time.ts";
-import { csvFile } from "../../../../core/lib/base/csv.ts";
+import { type CsvColumn, csvFile } from "../../../../core/lib/base/csv.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
 import { parseDay } from "../../../usage_api/range.ts";
 import { formatCount } from "../../../dashboard/text/format.ts";
@@ -59,6 +59,22 @@ import type { Locale } from "../../../dashboard/text/i18n.ts";
 import { unreadablePath } from "./unreadable.tsx";
 
 // Exports paid top-ups for accounting.
+
+/** A notice whose money is in a wallet. */
+interface CreditedRow {
+  readonly event: BankNoticeRow["event"];
+  readonly state: Extract<BankNoticeRow["state"], { kind: "credited" }>;
+}
+
+const topupColumns: readonly CsvColumn<CreditedRow>[] = [
+  { name: "credited_at", cell: ({ state }) => vietnamIsoTime(state.atMs) },
+  { name: "transferred_at", cell: ({ event }) => vietnamIsoTime(event.time.atMs) },
+  { name: "notice", cell: ({ event }) => `${event.source}:${event.id}` },
+  { name: "bank_reference", cell: ({ event }) => event.reference },
+  { name: "account", cell: ({ state }) => state.accountId },
+  { name: "order_code", cell: ({ state }) => state.orderCode },
+  { name: "amount_vnd", cell: ({ event }) => formatVnd(event.amountMicroVnd) },
+];
 
 /**
  * Reads the credited transfers of a period, oldest first, with or without an invoice request. A notice may be credited
@@ -68,18 +84,18 @@ async function creditedRows(
   deps: OperatorDeps,
   fromDay: string,
   toDay: string,
-): Promise<BankNoticeRow[]> {
-  const rows: BankNoticeRow[] = [];
+): Promise<CreditedRow[]> {
+  const rows: CreditedRow[] = [];
   let before: JournalMark | undefined;
   for (;;) {
     const page = await listBankNotices(deps.kv, {
       count: 500,
       ...defined({ before }),
     });
-    for (const row of page) {
-      if (row.state.kind !== "credited") continue;
-      const day = vietnamDay(row.state.atMs);
-      if (day >= fromDay && day <= toDay) rows.push(row);
+    for (const { event, state } of page) {
+      if (state.kind !== "credited") continue;
+      const day = vietnamDay(state.atMs);
+      if (day >= fromDay && day <= toDay) rows.push({ event, state });
     }
     const last = page.at(-1);
     if (last === undefined) return rows.reverse();
@@ -93,26 +109,8 @@ async function topupsCsv(c: OperatorContext, deps: OperatorDeps) {
   const fromDay = parseDay(c.req.query("from")) ?? `${today.slice(0, 7)}-01`;
   const toDay = parseDay(c.req.query("to")) ?? today;
   const rows = await creditedRows(deps, fromDay, toDay);
-  const lines = rows.map(({ event, state }) => [
-    state.kind === "credited" ? vietnamIsoTime(state.atMs) : "",
-    vietnamIsoTime(event.time.atMs),
-    `${event.source}:${event.id}`,
-    event.reference ?? "",
-    state.kind === "credited" ? state.accountId : "",
-    state.kind === "credited" ? state.orderCode ?? "" : "",
-    formatVnd(event.amountMicroVnd),
-  ]);
-  const header = [
-    "credited_at",
-    "transferred_at",
-    "notice",
-    "bank_reference",
-    "account",
-    "order_code",
-    "amount_vnd",
-  ];
   const name = `topups-${fromDay}-${toDay}.csv`;
-  return c.body(csvFile([header, ...lines]), 200, csvDownloadHeaders(name));
+  return c.body(csvFile(topupColumns, rows), 200, csvDownloadHeaders(name));
 }
 
 // Parts of the bank page: its forms, and the result of the last act.
