@@ -1,15 +1,10 @@
-/** Schemas of lists of models, and of what the owner of a key may read. */
+/** Schemas of lists of models, and of what the owner of a key may read: those of the fields that are answered. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import { refusedFields } from "../usage_api/calls.ts";
+import { count, dateTime, maybeText, propertiesOf, text } from "../usage_api/described_field.ts";
+import { balanceFields, sumFields } from "../usage_api/usage_api.ts";
+import { receiptFields } from "../usage_api/receipt_json.ts";
 import { ref } from "./operation.ts";
-
-const text: JsonObject = { type: "string" };
-const maybeText: JsonObject = { type: ["string", "null"] };
-const count: JsonObject = { type: "integer", minimum: 0 };
-const vnd: JsonObject = {
-  type: "string",
-  pattern: "^-?\\d+(\\.\\d+)?$",
-  description: "An exact amount in VND.",
-};
 
 function object(
   description: string,
@@ -29,17 +24,7 @@ function list(name: string, description: string): JsonObject {
   });
 }
 
-const sums: JsonObject = {
-  calls: count,
-  failed_calls: count,
-  input_tokens: count,
-  cache_read_tokens: count,
-  cache_write_tokens: count,
-  output_tokens: count,
-  units: count,
-  cost_vnd: vnd,
-  refunded_vnd: vnd,
-};
+const sums = propertiesOf(sumFields);
 
 const models: JsonObject = {
   Model: object("A model with its price.", ["id", "kind", "price"], {
@@ -79,7 +64,7 @@ const models: JsonObject = {
   Status: object("How each model does.", ["object", "maintenance", "checked_at", "models"], {
     object: { const: "status" },
     maintenance: { type: "boolean" },
-    checked_at: { type: "string", format: "date-time" },
+    checked_at: dateTime,
     models: {
       type: "array",
       items: object("A model.", ["id", "kind", "status", "first_output_ms", "uptime_24h"], {
@@ -112,86 +97,21 @@ const account: JsonObject = {
   Receipt: object(
     "What a call used and cost.",
     ["object", "request_id", "model", "status", "outcome", "cost_vnd"],
-    {
-      object: { const: "receipt" },
-      request_id: text,
-      key_id: text,
-      key_name: maybeText,
-      started_at: { type: "string", format: "date-time" },
-      kind: text,
-      model: text,
-      mapped_from: maybeText,
-      style: text,
-      region: maybeText,
-      answered_in: maybeText,
-      status: { type: "integer" },
-      outcome: text,
-      error: {
-        type: ["object", "null"],
-        properties: { type: text, code: text, message: text },
-        description:
-          "Why a call failed, in the gateway's words; null for a call that was answered.",
-      },
-      ended_by: {
-        type: ["object", "null"],
-        properties: { code: text, message: text },
-        description:
-          "What ended a stream that was not whole: `call_timeout`, `upstream_timeout`, `insufficient_balance` …; null for other calls.",
-      },
-      stream: { type: "boolean" },
-      latency_ms: { type: "number" },
-      first_output_ms: { type: ["number", "null"] },
-      usage: { type: ["object", "null"] },
-      estimated: { type: "boolean" },
-      units: { type: "number" },
-      catalog_version: {
-        type: ["integer", "null"],
-        description: "The version of the catalogue whose price and routes the call had.",
-      },
-      price: { type: "object" },
-      service_tier: {
-        type: ["string", "null"],
-        description: "The tier of service whose factor the price contains.",
-      },
-      hosted_tools: {
-        type: "array",
-        items: { type: "object" },
-        description:
-          "Tools that the provider ran for a fee: `tool`, `uses`, `vnd_per_use`, `cost_vnd`.",
-      },
-      cost_vnd: vnd,
-      shortfall_vnd: vnd,
-      refunded_vnd: vnd,
-      refunded_at: maybeText,
-      attempts: { type: "array", items: { type: "object" } },
-    },
+    propertiesOf(receiptFields),
   ),
   ReceiptList: list("Receipt", "A page of receipts."),
   RefusedCall: object(
     "A call that was refused before a provider was asked. It cost nothing.",
     ["object", "request_id", "key_id", "started_at", "status", "error", "latency_ms"],
-    {
-      object: { const: "refused_call" },
-      request_id: text,
-      key_id: text,
-      started_at: { type: "string", format: "date-time" },
-      endpoint: maybeText,
-      model: maybeText,
-      status: { type: "integer" },
-      error: { type: "object", properties: { type: text, code: text, message: text } },
-      latency_ms: { type: "number" },
-      left_out: { ...count, description: "Refused calls before this one that are not listed." },
-    },
+    propertiesOf(refusedFields),
   ),
   Call: { anyOf: [ref("Receipt"), ref("RefusedCall")] },
   CallList: list("Call", "A page of calls."),
-  Balance: object("The wallet.", ["object", "currency", "balance_vnd", "owed_vnd"], {
-    object: { const: "balance" },
-    currency: { const: "VND" },
-    balance_vnd: vnd,
-    owed_vnd: vnd,
-    reserved_vnd: vnd,
-  }),
+  Balance: object(
+    "The wallet.",
+    ["object", "currency", "balance_vnd", "owed_vnd"],
+    propertiesOf(balanceFields),
+  ),
 };
 
 /** The schemas of this group. */

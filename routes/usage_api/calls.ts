@@ -1,6 +1,7 @@
 /** `GET /v1/calls` and `/v1/calls/{request_id}`: answered and refused calls together. */
 import { type ErrorCode, errorTable, GatewayError } from "../../core/lib/errors/errors.ts";
 import { parseId, type RequestId } from "../../core/lib/ids/ids.ts";
+import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
@@ -9,6 +10,7 @@ import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import { readReceipt } from "../../kv/money/receipts/receipts.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
+import { count, dateTime, type DescribedField, maybeText, text } from "./described_field.ts";
 import { answeredCall, type Call, takeCalls } from "./call_scan.ts";
 import { rangeMs, requireRange } from "./range.ts";
 import { receiptJson } from "./receipt_json.ts";
@@ -70,30 +72,35 @@ function typeOf(code: ErrorCode): string {
   return Object.hasOwn(errorTable, code) ? errorTable[code].type : "api_error";
 }
 
-function refusedJson(call: RefusedCall): JsonObject {
-  const { code, message } = call;
-  return {
-    object: "refused_call",
-    request_id: call.requestId,
-    key_id: call.keyId,
-    started_at: new Date(call.atMs).toISOString(),
-    endpoint: call.endpoint ?? null,
-    model: call.model ?? null,
-    status: call.status,
-    error: { type: typeOf(code), code, message },
-    latency_ms: call.latencyMs,
-    /** Refused calls of the account before this one that are not listed. */
-    left_out: call.leftOut ?? 0,
-  };
-}
+/** The fields of a call that was refused. */
+export const refusedFields: readonly DescribedField<RefusedCall>[] = [
+  { name: "object", schema: { const: "refused_call" }, value: () => "refused_call" },
+  { name: "request_id", schema: text, value: ({ requestId }) => requestId },
+  { name: "key_id", schema: text, value: ({ keyId }) => keyId },
+  { name: "started_at", schema: dateTime, value: ({ atMs }) => new Date(atMs).toISOString() },
+  { name: "endpoint", schema: maybeText, value: ({ endpoint }) => endpoint ?? null },
+  { name: "model", schema: maybeText, value: ({ model }) => model ?? null },
+  { name: "status", schema: { type: "integer" }, value: ({ status }) => status },
+  {
+    name: "error",
+    schema: { type: "object", properties: { type: text, code: text, message: text } },
+    value: ({ code, message }) => ({ type: typeOf(code), code, message }),
+  },
+  { name: "latency_ms", schema: { type: "number" }, value: ({ latencyMs }) => latencyMs },
+  {
+    name: "left_out",
+    schema: { ...count, description: "Refused calls before this one that are not listed." },
+    value: ({ leftOut }) => leftOut ?? 0,
+  },
+];
 
 async function callsJson(kv: KeyValueStore, calls: readonly Call[]): Promise<JsonObject[]> {
   const receipts = calls.flatMap((call) => call.kind === "receipt" ? [call.receipt] : []);
   const refunds = await readRefundsOf(kv, receipts);
   return calls.map((call) =>
     call.kind === "refused"
-      ? refusedJson(call.refused)
-      : receiptJson(call.receipt, refunds.get(call.requestId))
+      ? fieldsJson(refusedFields, call.refused)
+      : receiptJson({ receipt: call.receipt, refund: refunds.get(call.requestId) })
   );
 }
 
@@ -140,7 +147,7 @@ export function callAnswer({ kv }: CallsDeps): Answer {
     if (found?.accountId !== accountId || isHidden) {
       throw new GatewayError("not_found", "There is no such call");
     }
-    if (refused !== undefined) return refusedJson(refused);
+    if (refused !== undefined) return fieldsJson(refusedFields, refused);
     const calls = receipt === undefined ? [] : [answeredCall(receipt)];
     return (await callsJson(kv, calls))[0] ?? {};
   };

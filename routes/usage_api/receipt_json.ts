@@ -1,12 +1,15 @@
 /**
- * Writes receipts as JSON of the API and of exports, and as CSV rows. Amounts are exact, in VND.
+ * The fields of a receipt, each once: its member in the JSON of the API and of exports, its columns in CSV, and its
+ * schema in OpenAPI. Amounts are exact, in VND; in JSON they are decimal strings, so that readers do not round them.
  */
+import type { CsvColumn } from "../../core/lib/base/csv.ts";
+import { fieldColumns, fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { failureOf, streamEndOf } from "../../core/billing/usage/call_failure.ts";
 import { toolChargesMicroVnd } from "../../core/billing/usage/hosted_tools.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { defined } from "../../core/lib/base/defined.ts";
-import { billedInputTokens } from "../../core/billing/tokens/token_bounds.ts";
+import { billedInputTokens, type TokenUsage } from "../../core/billing/tokens/token_bounds.ts";
 import {
   answeringRegion,
   type AppliedPrice,
@@ -14,6 +17,15 @@ import {
 } from "../../core/billing/usage/receipt.ts";
 import { vietnamIsoTime } from "../../core/lib/time/vietnam_time.ts";
 import type { LedgerEntry } from "../../kv/money/ledger/ledger.ts";
+import {
+  count,
+  dateTime,
+  type DescribedField,
+  maybeText,
+  propertiesOf,
+  text,
+  vnd,
+} from "./described_field.ts";
 
 const shown = (microVnd: bigint | undefined) =>
   microVnd === undefined ? undefined : formatVnd(microVnd);
@@ -47,144 +59,266 @@ function streamEndJson(receipt: Receipt): JsonObject | null {
   return end === undefined ? null : { ...end };
 }
 
-/**
- * Converts a receipt to JSON. Amounts are decimal strings in VND, so that readers do not round
- * them.
- *
- * Attempts show their result and time only: the providers that were tried are known to the operator
- * alone.
- *
- * @param refund the ledger's line that gave the cost back, if it was: the receipt itself never changes
- */
-export function receiptJson(receipt: Receipt, refund: LedgerEntry | undefined): JsonObject {
-  const { usage } = receipt;
-  return {
-    object: "receipt",
-    request_id: receipt.requestId,
-    key_id: receipt.keyId,
-    started_at: new Date(receipt.startedAtMs).toISOString(),
-    kind: receipt.kind,
-    model: receipt.model,
-    mapped_from: receipt.mappedFrom ?? null,
-    style: receipt.style,
-    region: receipt.region ?? null,
-    answered_in: answeringRegion(receipt) ?? null,
-    status: receipt.status,
-    outcome: receipt.outcome,
-    /** In our words: a provider's message may repeat the prompt, so it is not kept. */
-    error: failureJson(receipt),
-    ended_by: streamEndJson(receipt),
-    stream: receipt.stream,
-    latency_ms: receipt.latencyMs,
-    first_output_ms: receipt.firstOutputMs ?? null,
-    usage: usage === undefined ? null : {
-      billed_input_tokens: billedInputTokens(usage),
-      input_tokens: usage.input,
-      cache_read_tokens: usage.cacheRead,
-      cache_write_tokens: usage.cacheWrite,
-      cache_write_1h_tokens: usage.cacheWriteHour ?? 0,
-      output_tokens: usage.output,
-      reasoning_tokens: usage.reasoning,
-      ...defined({
-        input_audio_tokens: usage.inputAudio,
-        input_image_tokens: usage.inputImage,
-        output_audio_tokens: usage.outputAudio,
-        output_image_tokens: usage.outputImage,
-      }),
-    },
-    estimated: receipt.estimated,
-    units: receipt.units,
-    service_tier: receipt.serviceTier ?? null,
-    catalog_version: receipt.catalogVersion ?? null,
-    price: priceJson(receipt.price),
-    hosted_tools: (receipt.toolCharges ?? []).map(({ tool, uses, perUseMicroVnd }) => ({
-      tool,
-      uses,
-      vnd_per_use: formatVnd(perUseMicroVnd),
-      cost_vnd: formatVnd(BigInt(uses) * perUseMicroVnd),
-    })),
-    cost_vnd: formatVnd(receipt.costMicroVnd),
-    shortfall_vnd: formatVnd(receipt.shortfallMicroVnd),
-    refunded_vnd: formatVnd(refund?.amountMicroVnd ?? 0n),
-    refunded_at: refund === undefined ? null : new Date(refund.atMs).toISOString(),
-    attempts: receipt.attempts.map(({ outcome, ms }) => ({ outcome, ms })),
-  };
+/** A receipt with what is kept apart from it. */
+export interface ReceiptRow {
+  readonly receipt: Receipt;
+  /** The ledger's line that gave the cost back, if it was: the receipt itself never changes. */
+  readonly refund: LedgerEntry | undefined;
+  /** The name of the key; `null`: the key is gone. Absent: not asked for, so JSON has no such member. */
+  readonly keyName?: string | null;
 }
 
-/** The column names of the CSV export. */
-export const receiptColumns: readonly string[] = [
-  "request_id",
-  "started_at",
-  "key_id",
-  "key_name",
-  "kind",
-  "model",
-  "mapped_from",
-  "style",
-  "status",
-  "outcome",
-  "stream",
-  "latency_ms",
-  "first_output_ms",
-  "input_tokens",
-  "cache_read_tokens",
-  "cache_write_tokens",
-  "output_tokens",
-  "reasoning_tokens",
-  "estimated",
-  "units",
-  "price_unit",
-  "price_vnd",
-  "output_price_vnd",
-  "cost_vnd",
-  "shortfall_vnd",
-  "refunded_vnd",
-  "region",
-  "answered_in",
-  "hosted_tools",
-  "hosted_tools_vnd",
-  "ended_by",
+const usageFields: readonly DescribedField<TokenUsage>[] = [
+  { name: "billed_input_tokens", schema: count, value: billedInputTokens },
+  { name: "input_tokens", schema: count, value: ({ input }) => input, csv: true },
+  { name: "cache_read_tokens", schema: count, value: ({ cacheRead }) => cacheRead, csv: true },
+  { name: "cache_write_tokens", schema: count, value: ({ cacheWrite }) => cacheWrite, csv: true },
+  {
+    name: "cache_write_1h_tokens",
+    schema: count,
+    value: ({ cacheWriteHour }) => cacheWriteHour ?? 0,
+  },
+  { name: "output_tokens", schema: count, value: ({ output }) => output, csv: true },
+  { name: "reasoning_tokens", schema: count, value: ({ reasoning }) => reasoning, csv: true },
+  { name: "input_audio_tokens", schema: count, value: ({ inputAudio }) => inputAudio },
+  { name: "input_image_tokens", schema: count, value: ({ inputImage }) => inputImage },
+  { name: "output_audio_tokens", schema: count, value: ({ outputAudio }) => outputAudio },
+  { name: "output_image_tokens", schema: count, value: ({ outputImage }) => outputImage },
 ];
 
-/** Returns the cells of a receipt, in the order of {@linkcode receiptColumns}. */
-export function receiptCells(
-  receipt: Receipt,
-  keyName: string,
-  refund: LedgerEntry | undefined,
-): string[] {
-  const { usage, price, toolCharges = [] } = receipt;
-  const tokens = price.unit === "token";
-  return [
-    receipt.requestId,
-    vietnamIsoTime(receipt.startedAtMs),
-    receipt.keyId,
-    keyName,
-    receipt.kind,
-    receipt.model,
-    receipt.mappedFrom ?? "",
-    receipt.style,
-    String(receipt.status),
-    receipt.outcome,
-    String(receipt.stream),
-    String(receipt.latencyMs),
-    String(receipt.firstOutputMs ?? ""),
-    String(usage?.input ?? ""),
-    String(usage?.cacheRead ?? ""),
-    String(usage?.cacheWrite ?? ""),
-    String(usage?.output ?? ""),
-    String(usage?.reasoning ?? ""),
-    String(receipt.estimated),
-    String(receipt.units),
-    tokens ? "1M tokens" : price.unit,
-    tokens ? formatVnd(price.inputPerMtokMicroVnd) : formatVnd(price.perUnitMicroVnd),
-    tokens ? formatVnd(price.outputPerMtokMicroVnd) : "",
-    formatVnd(receipt.costMicroVnd),
-    formatVnd(receipt.shortfallMicroVnd),
-    formatVnd(refund?.amountMicroVnd ?? 0n),
-    receipt.region ?? "",
-    answeringRegion(receipt) ?? "",
-    toolCharges.map(({ tool, uses }) => `${tool} ${uses}`).join("; "),
-    toolCharges.length === 0 ? "" : formatVnd(toolChargesMicroVnd(toolCharges)),
-    receipt.endCode ?? "",
-  ];
+/** A field of receipts. */
+interface ReceiptField extends DescribedField<ReceiptRow> {
+  /**
+   * Its columns follow those of lower ranks; absent: 0. A new column takes the next rank, so that it ends the row, and
+   * programs that read columns by number keep working.
+   */
+  readonly rank?: number;
 }
+
+/**
+ * The fields, in the order of JSON. Attempts show their result and time only: the providers that were tried are known to
+ * the operator alone.
+ */
+export const receiptFields: readonly ReceiptField[] = [
+  { name: "object", schema: { const: "receipt" }, value: () => "receipt" },
+  {
+    name: "request_id",
+    schema: text,
+    value: ({ receipt }) => receipt.requestId,
+    csv: true,
+    rank: -1,
+  },
+  {
+    name: "key_id",
+    schema: text,
+    value: ({ receipt }) => receipt.keyId,
+    csv: [
+      { name: "key_id", cell: ({ receipt }) => receipt.keyId },
+      { name: "key_name", cell: ({ keyName }) => keyName },
+    ],
+  },
+  {
+    name: "started_at",
+    schema: dateTime,
+    value: ({ receipt }) => new Date(receipt.startedAtMs).toISOString(),
+    csv: [{ name: "started_at", cell: ({ receipt }) => vietnamIsoTime(receipt.startedAtMs) }],
+    rank: -1,
+  },
+  { name: "kind", schema: text, value: ({ receipt }) => receipt.kind, csv: true },
+  { name: "model", schema: text, value: ({ receipt }) => receipt.model, csv: true },
+  {
+    name: "mapped_from",
+    schema: maybeText,
+    value: ({ receipt }) => receipt.mappedFrom ?? null,
+    csv: true,
+  },
+  { name: "style", schema: text, value: ({ receipt }) => receipt.style, csv: true },
+  {
+    name: "region",
+    schema: maybeText,
+    value: ({ receipt }) => receipt.region ?? null,
+    csv: true,
+    rank: 1,
+  },
+  {
+    name: "answered_in",
+    schema: maybeText,
+    value: ({ receipt }) => answeringRegion(receipt) ?? null,
+    csv: true,
+    rank: 1,
+  },
+  {
+    name: "status",
+    schema: { type: "integer" },
+    value: ({ receipt }) => receipt.status,
+    csv: true,
+  },
+  { name: "outcome", schema: text, value: ({ receipt }) => receipt.outcome, csv: true },
+  {
+    name: "error",
+    schema: {
+      type: ["object", "null"],
+      properties: { type: text, code: text, message: text },
+      description: "Why a call failed, in the gateway's words; null for a call that was answered.",
+    },
+    // A provider's message may repeat the prompt, so it is not kept.
+    value: ({ receipt }) => failureJson(receipt),
+  },
+  {
+    name: "ended_by",
+    schema: {
+      type: ["object", "null"],
+      properties: { code: text, message: text },
+      description:
+        "What ended a stream that was not whole: `call_timeout`, `upstream_timeout`, `insufficient_balance` …; null for other calls.",
+    },
+    value: ({ receipt }) => streamEndJson(receipt),
+    csv: [{ name: "ended_by", cell: ({ receipt }) => receipt.endCode }],
+    rank: 3,
+  },
+  {
+    name: "stream",
+    schema: { type: "boolean" },
+    value: ({ receipt }) => receipt.stream,
+    csv: true,
+  },
+  {
+    name: "latency_ms",
+    schema: { type: "number" },
+    value: ({ receipt }) => receipt.latencyMs,
+    csv: true,
+  },
+  {
+    name: "first_output_ms",
+    schema: { type: ["number", "null"] },
+    value: ({ receipt }) => receipt.firstOutputMs ?? null,
+    csv: true,
+  },
+  {
+    name: "usage",
+    schema: { type: ["object", "null"], properties: propertiesOf(usageFields) },
+    value: ({ receipt: { usage } }) => usage === undefined ? null : fieldsJson(usageFields, usage),
+    csv: fieldColumns(usageFields).map(({ name, cell }) => ({
+      name,
+      cell: ({ receipt: { usage } }) => usage === undefined ? undefined : cell(usage),
+    })),
+  },
+  {
+    name: "estimated",
+    schema: { type: "boolean" },
+    value: ({ receipt }) => receipt.estimated,
+    csv: true,
+  },
+  {
+    name: "units",
+    schema: { type: "number" },
+    value: ({ receipt }) => receipt.units,
+    csv: true,
+  },
+  {
+    name: "service_tier",
+    schema: {
+      type: ["string", "null"],
+      description: "The tier of service whose factor the price contains.",
+    },
+    value: ({ receipt }) => receipt.serviceTier ?? null,
+  },
+  {
+    name: "catalog_version",
+    schema: {
+      type: ["integer", "null"],
+      description: "The version of the catalogue whose price and routes the call had.",
+    },
+    value: ({ receipt }) => receipt.catalogVersion ?? null,
+  },
+  {
+    name: "price",
+    schema: { type: "object" },
+    value: ({ receipt }) => priceJson(receipt.price),
+    csv: [
+      {
+        name: "price_unit",
+        cell: ({ receipt: { price } }) => price.unit === "token" ? "1M tokens" : price.unit,
+      },
+      {
+        name: "price_vnd",
+        cell: ({ receipt: { price } }) =>
+          formatVnd(price.unit === "token" ? price.inputPerMtokMicroVnd : price.perUnitMicroVnd),
+      },
+      {
+        name: "output_price_vnd",
+        cell: ({ receipt: { price } }) =>
+          price.unit === "token" ? formatVnd(price.outputPerMtokMicroVnd) : undefined,
+      },
+    ],
+  },
+  {
+    name: "hosted_tools",
+    schema: {
+      type: "array",
+      items: { type: "object" },
+      description:
+        "Tools that the provider ran for a fee: `tool`, `uses`, `vnd_per_use`, `cost_vnd`.",
+    },
+    value: ({ receipt: { toolCharges = [] } }) =>
+      toolCharges.map(({ tool, uses, perUseMicroVnd }) => ({
+        tool,
+        uses,
+        vnd_per_use: formatVnd(perUseMicroVnd),
+        cost_vnd: formatVnd(BigInt(uses) * perUseMicroVnd),
+      })),
+    csv: [
+      {
+        name: "hosted_tools",
+        cell: ({ receipt: { toolCharges = [] } }) =>
+          toolCharges.map(({ tool, uses }) => `${tool} ${uses}`).join("; "),
+      },
+      {
+        name: "hosted_tools_vnd",
+        cell: ({ receipt: { toolCharges = [] } }) =>
+          toolCharges.length === 0 ? undefined : formatVnd(toolChargesMicroVnd(toolCharges)),
+      },
+    ],
+    rank: 2,
+  },
+  {
+    name: "cost_vnd",
+    schema: vnd,
+    value: ({ receipt }) => formatVnd(receipt.costMicroVnd),
+    csv: true,
+  },
+  {
+    name: "shortfall_vnd",
+    schema: vnd,
+    value: ({ receipt }) => formatVnd(receipt.shortfallMicroVnd),
+    csv: true,
+  },
+  {
+    name: "refunded_vnd",
+    schema: vnd,
+    value: ({ refund }) => formatVnd(refund?.amountMicroVnd ?? 0n),
+    csv: true,
+  },
+  {
+    name: "refunded_at",
+    schema: maybeText,
+    value: ({ refund }) => refund === undefined ? null : new Date(refund.atMs).toISOString(),
+  },
+  {
+    name: "attempts",
+    schema: { type: "array", items: { type: "object" } },
+    value: ({ receipt }) => receipt.attempts.map(({ outcome, ms }) => ({ outcome, ms })),
+  },
+  // Its column is beside the id.
+  { name: "key_name", schema: maybeText, value: ({ keyName }) => keyName },
+];
+
+/** Converts a receipt to JSON. */
+export function receiptJson(row: ReceiptRow): JsonObject {
+  return fieldsJson(receiptFields, row);
+}
+
+/** The columns of the CSV export. */
+export const receiptColumns: readonly CsvColumn<ReceiptRow>[] = fieldColumns(
+  receiptFields.toSorted(({ rank: one = 0 }, { rank: other = 0 }) => one - other),
+);

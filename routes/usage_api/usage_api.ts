@@ -11,7 +11,7 @@ import { type Context, Hono } from "hono";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { newId, parseId } from "../../core/lib/ids/ids.ts";
-import type { JsonObject } from "../../core/lib/json/json.ts";
+import { fieldsJson } from "../../core/lib/json/fields.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getApiKey } from "../../kv/people/api_keys/api_keys.ts";
@@ -36,6 +36,7 @@ import { withCommonHeaders } from "../http/own_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
+import { count, type DescribedField, vnd } from "./described_field.ts";
 import { receiptJson } from "./receipt_json.ts";
 import { takeReceipts } from "./call_scan.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
@@ -47,20 +48,23 @@ export interface UsageApiDeps {
   readonly wallet: Pick<WalletEngine, "balance">;
 }
 
-function sumJson(usage: Usage): JsonObject {
-  return {
-    calls: usage.calls,
-    failed_calls: usage.failedCalls,
-    input_tokens: usage.inputTokens,
-    cache_read_tokens: usage.cacheReadTokens,
-    cache_write_tokens: usage.cacheWriteTokens,
-    output_tokens: usage.outputTokens,
-    units: usage.units,
-    /** The sum of the receipts; refunds follow separately. */
-    cost_vnd: formatVnd(usage.costMicroVnd),
-    refunded_vnd: formatVnd(usage.refundedMicroVnd),
-  };
-}
+/** The fields of a sum of calls. */
+export const sumFields: readonly DescribedField<Usage>[] = [
+  { name: "calls", schema: count, value: ({ calls }) => calls },
+  { name: "failed_calls", schema: count, value: ({ failedCalls }) => failedCalls },
+  { name: "input_tokens", schema: count, value: ({ inputTokens }) => inputTokens },
+  { name: "cache_read_tokens", schema: count, value: ({ cacheReadTokens }) => cacheReadTokens },
+  { name: "cache_write_tokens", schema: count, value: ({ cacheWriteTokens }) => cacheWriteTokens },
+  { name: "output_tokens", schema: count, value: ({ outputTokens }) => outputTokens },
+  { name: "units", schema: count, value: ({ units }) => units },
+  // The sum of the receipts; refunds follow separately.
+  { name: "cost_vnd", schema: vnd, value: ({ costMicroVnd }) => formatVnd(costMicroVnd) },
+  {
+    name: "refunded_vnd",
+    schema: vnd,
+    value: ({ refundedMicroVnd }) => formatVnd(refundedMicroVnd),
+  },
+];
 
 /** The values of `group_by`; each is the name of a group's field. */
 const groupings: Readonly<Record<string, (row: UsageRow) => string>> = {
@@ -91,8 +95,8 @@ function usageAnswer({ kv, clock }: UsageApiDeps): Answer {
       to: range.toDay,
       time_zone: "+07:00",
       group_by: groupBy,
-      total: sumJson(totalUsage(rows)),
-      data: groups.map(([name, usage]) => ({ [groupBy]: name, ...sumJson(usage) })),
+      total: fieldsJson(sumFields, totalUsage(rows)),
+      data: groups.map(([name, usage]) => ({ [groupBy]: name, ...fieldsJson(sumFields, usage) })),
     };
   };
 }
@@ -113,7 +117,9 @@ function receiptListAnswer({ kv, clock }: UsageApiDeps): Answer {
     const refunds = await readRefundsOf(kv, receipts);
     return {
       object: "list",
-      data: receipts.map((receipt) => receiptJson(receipt, refunds.get(receipt.requestId))),
+      data: receipts.map((receipt) =>
+        receiptJson({ receipt, refund: refunds.get(receipt.requestId) })
+      ),
       has_more: next !== undefined,
       last_id: next ?? receipts.at(-1)?.requestId ?? null,
     };
@@ -131,26 +137,38 @@ function receiptAnswer({ kv }: UsageApiDeps): Answer {
     }
     const key = await getApiKey(kv, accountId, receipt.keyId);
     const refund = (await readRefundsOf(kv, [receipt])).get(receipt.requestId);
-    return { ...receiptJson(receipt, refund), key_name: key?.name ?? null };
+    return receiptJson({ receipt, refund, keyName: key?.name ?? null });
   };
 }
+
+type Balance = Awaited<ReturnType<WalletEngine["balance"]>>;
+
+/** The fields of a balance. */
+export const balanceFields: readonly DescribedField<Balance>[] = [
+  { name: "object", schema: { const: "balance" }, value: () => "balance" },
+  { name: "currency", schema: { const: "VND" }, value: () => "VND" },
+  // Negative if the account owes money.
+  { name: "balance_vnd", schema: vnd, value: ({ totalMicroVnd }) => formatVnd(totalMicroVnd) },
+  // The cost of calls beyond the balance; the next top-up pays it first.
+  {
+    name: "owed_vnd",
+    schema: vnd,
+    value: ({ totalMicroVnd }) => formatVnd(totalMicroVnd < 0n ? -totalMicroVnd : 0n),
+  },
+  // Reserved by running calls; included in the balance.
+  {
+    name: "reserved_vnd",
+    schema: vnd,
+    value: ({ reservedMicroVnd }) => formatVnd(reservedMicroVnd),
+  },
+];
 
 function balanceAnswer({ wallet }: UsageApiDeps): Answer {
   return async (_, { accountId, key }) => {
     if (key.readsOnlyOwnCalls === true) {
       throw new GatewayError("permission_denied", "This key may not read the balance");
     }
-    const balance = await wallet.balance(accountId);
-    return {
-      object: "balance",
-      currency: "VND",
-      /** Negative if the account owes money. */
-      balance_vnd: formatVnd(balance.totalMicroVnd),
-      /** The cost of calls beyond the balance; the next top-up pays it first. */
-      owed_vnd: formatVnd(balance.totalMicroVnd < 0n ? -balance.totalMicroVnd : 0n),
-      /** Reserved by running calls; included in the balance. */
-      reserved_vnd: formatVnd(balance.reservedMicroVnd),
-    };
+    return fieldsJson(balanceFields, await wallet.balance(accountId));
   };
 }
 

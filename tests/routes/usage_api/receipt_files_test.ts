@@ -4,6 +4,7 @@ import { parseId } from "../../../core/lib/ids/ids.ts";
 import type { LedgerEntry } from "../../../kv/money/ledger/ledger.ts";
 import { csvForm } from "../../../routes/dashboard/customer/usage/export.ts";
 import { receiptJson } from "../../../routes/usage_api/receipt_json.ts";
+import { assertEquals } from "../../support/assert.ts";
 import { assertKeepsCsv, assertKeepsJson } from "../../support/golden.ts";
 import { receiptOf } from "../../support/worlds/money_world.ts";
 
@@ -106,6 +107,51 @@ Deno.test("the CSV export keeps its columns for receipts of every kind", async (
 });
 
 Deno.test("JSON keeps its members for receipts of every kind", async () => {
-  const rows = calls.map(({ receipt }) => receiptJson(receipt, refundOf(receipt)));
+  const rows = calls.map(({ receipt }) => receiptJson({ receipt, refund: refundOf(receipt) }));
   await assertKeepsJson(new URL("golden/receipts.jsonl", import.meta.url), rows);
+});
+
+/** What only the operator may know, and the owner, who is the reader. */
+const unpublished: readonly (keyof Receipt)[] = ["accountId", "claimMicroVnd", "providerCost"];
+
+Deno.test("each member of a receipt is published, or kept from customers on purpose", () => {
+  const whole: Required<Receipt> = {
+    requestId: id("request", "req_0mi0000000000000000000099"),
+    accountId,
+    keyId,
+    kind: "chat",
+    model: "m",
+    mappedFrom: "n",
+    style: "chat",
+    route: "p/m",
+    region: "sg",
+    startedAtMs,
+    latencyMs: 1,
+    firstOutputMs: 1,
+    status: 200,
+    stream: true,
+    outcome: "broken",
+    usage,
+    estimated: false,
+    units: 1,
+    price: tokenPrice,
+    endCode: "call_timeout",
+    serviceTier: "flex",
+    toolCharges: [],
+    catalogVersion: 1,
+    costMicroVnd: 1n,
+    shortfallMicroVnd: 0n,
+    claimMicroVnd: 1n,
+    providerCost: { kind: "unknown" },
+    attempts: [],
+  };
+  const read = new Set<string | symbol>();
+  const receipt = new Proxy(whole, {
+    get(target, name, receiver) {
+      read.add(name);
+      return Reflect.get(target, name, receiver);
+    },
+  });
+  receiptJson({ receipt, refund: undefined });
+  assertEquals(Object.keys(whole).filter((name) => !read.has(name)), [...unpublished]);
 });

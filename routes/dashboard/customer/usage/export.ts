@@ -1,42 +1,31 @@
 /** Streams the calls of a range as a file: CSV for spreadsheets, JSON for programs. */
 import type { Context } from "hono";
-import { csvCell } from "../../../../core/lib/base/csv.ts";
+import { csvHead, csvRow } from "../../../../core/lib/base/csv.ts";
 import type { Receipt } from "../../../../core/billing/usage/receipt.ts";
 import { listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
-import type { LedgerEntry } from "../../../../kv/money/ledger/ledger.ts";
 import { readRefundsOf } from "../../../../kv/money/ledger/refunds.ts";
 import { csvDownloadHeaders } from "../../../http/query.ts";
-import { receiptCells, receiptColumns, receiptJson } from "../../../usage_api/receipt_json.ts";
+import { receiptColumns, receiptJson, type ReceiptRow } from "../../../usage_api/receipt_json.ts";
 import { scanReceipts } from "../../../usage_api/call_scan.ts";
 import type { DashboardDeps } from "../../page/deps.ts";
 import type { DashboardEnv } from "../../page/visitor.ts";
 import { readUsageFilter } from "./filter_bar.tsx";
 import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 
-/** The data of one row of the file. */
-interface ExportedCall {
-  readonly receipt: Receipt;
-  readonly keyName: string;
-  readonly refund: LedgerEntry | undefined;
-}
-
 interface FileForm {
   headers(fileName: string): Readonly<Record<string, string>>;
   readonly extension: string;
   readonly start: string;
-  row(call: ExportedCall, first: boolean): string;
+  row(call: ReceiptRow, first: boolean): string;
   readonly end: string;
 }
-
-const csvRow = (cells: readonly string[]) => `${cells.map(csvCell).join(",")}\r\n`;
 
 /** The export as CSV. */
 export const csvForm: FileForm = {
   headers: csvDownloadHeaders,
   extension: "csv",
-  // The byte order mark tells spreadsheets that the file is UTF-8.
-  start: `\ufeff${csvRow(receiptColumns)}`,
-  row: ({ receipt, keyName, refund }) => csvRow(receiptCells(receipt, keyName, refund)),
+  start: csvHead(receiptColumns),
+  row: (call) => csvRow(receiptColumns, call),
   end: "",
 };
 
@@ -48,10 +37,7 @@ export const jsonForm: FileForm = {
   }),
   extension: "json",
   start: "[",
-  row: ({ receipt, keyName, refund }, first) => {
-    const row = { ...receiptJson(receipt, refund), key_name: keyName };
-    return `${first ? "\n" : ",\n"}${JSON.stringify(row)}`;
-  },
+  row: (call, first) => `${first ? "\n" : ",\n"}${JSON.stringify(receiptJson(call))}`,
   end: "\n]\n",
 };
 

@@ -15,11 +15,7 @@ import {
   storeReceipts,
   topUp,
 } from "../../../support/worlds/money_world.ts";
-import {
-  receiptCells,
-  receiptColumns,
-  receiptJson,
-} from "../../../../routes/usage_api/receipt_json.ts";
+import { receiptColumns, receiptJson } from "../../../../routes/usage_api/receipt_json.ts";
 import { hourMs } from "../../../../core/lib/time/durations.ts";
 
 interface Call {
@@ -178,15 +174,15 @@ Deno.test("a receipt, its exports and its JSON say what ended a stream", async (
       assertStringIncludes(page.text, `<code>${endCode}</code>`);
     }
   }
-  const whole = receiptJson(receiptOf(account.id), undefined);
+  const whole = receiptJson({ receipt: receiptOf(account.id), refund: undefined });
   assertEquals(whole["ended_by"], null);
-  const json = receipts.map((receipt) => receiptJson(receipt, undefined)["ended_by"]);
+  const json = receipts.map((receipt) => receiptJson({ receipt, refund: undefined })["ended_by"]);
   assertEquals(json[0], {
     code: "call_timeout",
     message: "The call reached its bound of 15 minutes",
   });
-  const column = receiptColumns.indexOf("ended_by");
-  const cells = receipts.map((receipt) => receiptCells(receipt, "key", undefined)[column]);
+  const column = receiptColumns.find(({ name }) => name === "ended_by");
+  const cells = receipts.map((receipt) => column?.cell({ receipt, refund: undefined }));
   assertEquals(cells, ends.map(([endCode]) => endCode));
 });
 
