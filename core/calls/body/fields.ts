@@ -18,7 +18,8 @@ type FieldValue =
  */
 export type MediaFields = ReadonlyMap<string, readonly FieldValue[]>;
 
-function refuse(field: string, why: string): never {
+/** Refuses a field, naming it. @throws {GatewayError} `invalid_request` */
+export function refuseField(field: string, why: string): never {
   throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
 }
 
@@ -56,7 +57,7 @@ export function fieldsOfForm(parts: readonly FormPart[]): MediaFields {
 function singleValue(fields: MediaFields, field: string): FieldValue | undefined {
   const values = fields.get(field);
   if (values === undefined) return undefined;
-  if (values.length !== 1) refuse(field, "must be given once");
+  if (values.length !== 1) refuseField(field, "must be given once");
   return values[0];
 }
 
@@ -70,7 +71,13 @@ export function textField(fields: MediaFields, field: string): string | undefine
   if (value === undefined) return undefined;
   if (value.kind === "text") return value.text;
   if (value.kind === "json" && typeof value.value === "string") return value.value;
-  refuse(field, "must be a string");
+  refuseField(field, "must be a string");
+}
+
+/** Returns a field of a JSON body as it is; `undefined` if it is absent, or a file. */
+export function jsonField(fields: MediaFields, field: string): Json | undefined {
+  const value = singleValue(fields, field);
+  return value?.kind === "json" ? value.value : value?.kind === "text" ? value.text : undefined;
 }
 
 /**
@@ -80,9 +87,9 @@ export function textField(fields: MediaFields, field: string): string | undefine
  */
 export function modelField(fields: MediaFields): string {
   const model = textField(fields, "model");
-  if (model === undefined || model === "") refuse("model", "is required");
+  if (model === undefined || model === "") refuseField("model", "is required");
   if (model.length > maxModelNameChars) {
-    refuse("model", `must be at most ${maxModelNameChars} characters`);
+    refuseField("model", `must be at most ${maxModelNameChars} characters`);
   }
   return model;
 }
@@ -117,7 +124,7 @@ export function booleanField(fields: MediaFields, field: string): boolean | unde
   const raw = value.kind === "text" ? value.text : value.kind === "json" ? value.value : undefined;
   if (raw === true || raw === "true") return true;
   if (raw === false || raw === "false") return false;
-  refuse(field, "must be true or false");
+  refuseField(field, "must be true or false");
 }
 
 /**

@@ -11,19 +11,22 @@ import { maxOutputTokensOfCall } from "../../billing/tokens/limits.ts";
 import type { ChatRequest } from "../../calls/request/chat_request.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { type JsonBody, parseJsonBody } from "../../calls/body/json_body.ts";
-import { GatewayError } from "../../lib/errors/errors.ts";
-import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { maxChoices } from "../../wire/contract/limits.ts";
+import { booleanField, fieldsOfJson, jsonField, refuseField } from "../../calls/body/fields.ts";
 import {
-  booleanField,
-  fieldsOfJson,
-  type MediaFields,
-  modelField,
-  wholeNumberField,
-} from "../../calls/body/fields.ts";
+  type DescribedRequestField,
+  eventsFlag,
+  isToken,
+  listSchema,
+  modelName,
+  type RequestField,
+  tokensSchema,
+  wholeNumber,
+} from "../../calls/body/request_field.ts";
 
 /** Prompts of one call; each gets answers of its own. */
-export const maxPrompts = 128;
+const maxPrompts = 128;
 
 /** A request that was read and checked. */
 export interface CompletionRequest {
@@ -31,14 +34,6 @@ export interface CompletionRequest {
   /** What bounds the call, in the terms of chat calls. */
   readonly bounds: ChatRequest;
 }
-
-/** Refuses a field, naming it. @throws {GatewayError} `invalid_request` */
-export function refuseField(field: string, why: string): never {
-  throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
-}
-
-const isToken = (value: Json | undefined) =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 
 function isPrompt(value: Json | undefined): boolean {
   return typeof value === "string" || (Array.isArray(value) && value.every(isToken));
@@ -59,13 +54,42 @@ function countPrompts(prompt: Json | undefined): number {
   return prompt.length;
 }
 
-function wholeNumber(fields: MediaFields, field: string, max: number): number | undefined {
-  const value = wholeNumberField(fields, field);
-  if (value === "invalid" || (value ?? 1) > max) {
-    refuseField(field, `must be a whole number from 1 to ${max}`);
-  }
-  return value;
-}
+const text: JsonObject = { type: "string" };
+
+const prompt: RequestField<number> = {
+  name: "prompt",
+  isRequired: true,
+  schema: {
+    description: "One text for a chat model; texts or lists of tokens for a completion model.",
+    anyOf: [
+      text,
+      listSchema({ anyOf: [text, tokensSchema] }, maxPrompts, "Several prompts."),
+      tokensSchema,
+    ],
+  },
+  read: (fields) => countPrompts(jsonField(fields, "prompt")),
+};
+
+const maxTokens = wholeNumber("max_tokens", { min: 1, max: maxOutputTokensOfCall });
+const choices = wholeNumber("n", { min: 1, max: maxChoices });
+const bestOf = wholeNumber("best_of", { min: 1, max: maxChoices });
+
+/** The fields that the document names. */
+export const completionFields: readonly DescribedRequestField[] = [
+  modelName,
+  prompt,
+  {
+    name: "suffix",
+    schema: { type: "string", description: "Completion models: what follows the text." },
+  },
+  maxTokens,
+  choices,
+  bestOf,
+  eventsFlag,
+  { name: "stop", schema: { anyOf: [text, { type: "array", items: text }, { type: "null" }] } },
+  { name: "temperature", schema: { type: ["number", "null"] } },
+  { name: "top_p", schema: { type: ["number", "null"] } },
+];
 
 /**
  * Reads a request. `echo` is refused: the prompt would count as output.
@@ -76,12 +100,9 @@ export function readCompletionRequest(bytes: Uint8Array): CompletionRequest {
   const body = parseJsonBody(bytes);
   refuseMergedFields(body.value);
   const fields = fieldsOfJson(body.value);
-  const model = modelField(fields);
-  const prompts = countPrompts(body.value["prompt"]);
-  const answers = Math.max(
-    wholeNumber(fields, "n", maxChoices) ?? 1,
-    wholeNumber(fields, "best_of", maxChoices) ?? 1,
-  );
+  const model = modelName.read(fields);
+  const prompts = prompt.read(fields);
+  const answers = Math.max(choices.read(fields) ?? 1, bestOf.read(fields) ?? 1);
   if (booleanField(fields, "echo") === true) {
     refuseField("echo", "is not supported; put the prompt before the answer yourself");
   }
@@ -91,8 +112,8 @@ export function readCompletionRequest(bytes: Uint8Array): CompletionRequest {
     bounds: {
       style: "chat",
       model,
-      stream: booleanField(fields, "stream") ?? false,
-      maxTokens: wholeNumber(fields, "max_tokens", maxOutputTokensOfCall),
+      stream: eventsFlag.read(fields),
+      maxTokens: maxTokens.read(fields),
       choices: prompts * answers,
       wantsUsage: isJsonObject(options) && options["include_usage"] === true,
     },

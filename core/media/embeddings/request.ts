@@ -8,29 +8,30 @@
  */
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
-import { GatewayError } from "../../lib/errors/errors.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { readCount, textBytes } from "../../wire/stream/reading.ts";
-import { fieldsOfJson, modelField, wholeNumberField } from "../../calls/body/fields.ts";
+import { fieldsOfJson, jsonField, refuseField } from "../../calls/body/fields.ts";
+import {
+  type DescribedRequestField,
+  isToken,
+  listSchema,
+  modelName,
+  type RequestField,
+  tokensSchema,
+  wholeNumber,
+} from "../../calls/body/request_field.ts";
 import type { CountedInput } from "../base/input_charge.ts";
 import { type JsonAnswer, type JsonRequest, jsonWork, type ListAnswer } from "../base/json_call.ts";
 import { jsonKey } from "../../lib/json/json_cursor.ts";
 import type { MediaWork } from "../base/exchange.ts";
 
 /** Inputs of one call: the largest bound of any provider. */
-export const maxEmbeddingInputs = 2_048;
+const maxEmbeddingInputs = 2_048;
 
 /** An embedding request that was read and checked. */
 export interface EmbeddingRequest extends JsonRequest {
   readonly input: CountedInput;
 }
-
-function refuse(field: string, why: string): never {
-  throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
-}
-
-const isToken = (value: Json | undefined): boolean =>
-  typeof value === "number" && Number.isSafeInteger(value) && value >= 0;
 
 /** Counts one input; `undefined` if it is neither a text nor a list of tokens. */
 function countOne(value: Json | undefined): CountedInput | undefined {
@@ -40,25 +41,28 @@ function countOne(value: Json | undefined): CountedInput | undefined {
 }
 
 function countInput(input: Json | undefined): CountedInput {
-  if (input === undefined || input === null) refuse("input", "is required");
-  if (input === "") refuse("input", "must not be empty");
+  if (input === undefined || input === null) refuseField("input", "is required");
+  if (input === "") refuseField("input", "must not be empty");
   const single = countOne(input);
   if (single !== undefined) return single;
   if (!Array.isArray(input)) {
-    refuse(
+    refuseField(
       "input",
       "must be a string, a list of strings, a list of tokens, or a list of such lists",
     );
   }
-  if (input.length === 0) refuse("input", "must not be empty");
+  if (input.length === 0) refuseField("input", "must not be empty");
   if (input.length > maxEmbeddingInputs) {
-    refuse("input", `at most ${maxEmbeddingInputs} inputs, ${input.length} were sent`);
+    refuseField("input", `at most ${maxEmbeddingInputs} inputs, ${input.length} were sent`);
   }
   let sum: CountedInput = { inputs: 0, textBytes: 0, tokens: 0 };
   for (const [index, value] of input.entries()) {
     const one = countOne(value);
     if (one === undefined) {
-      refuse(`input.${index}`, "must be a string or a list of tokens (whole numbers of 0 or more)");
+      refuseField(
+        `input.${index}`,
+        "must be a string or a list of tokens (whole numbers of 0 or more)",
+      );
     }
     sum = {
       inputs: sum.inputs + 1,
@@ -68,6 +72,34 @@ function countInput(input: Json | undefined): CountedInput {
   }
   return sum;
 }
+
+const input: RequestField<CountedInput> = {
+  name: "input",
+  isRequired: true,
+  schema: {
+    description: "A text, a list of texts, a list of tokens, or a list of such lists.",
+    anyOf: [
+      { type: "string", minLength: 1 },
+      listSchema(
+        { anyOf: [{ type: "string" }, tokensSchema] },
+        maxEmbeddingInputs,
+        "Several inputs.",
+      ),
+      tokensSchema,
+    ],
+  },
+  read: (fields) => countInput(jsonField(fields, "input")),
+};
+
+const dimensions = wholeNumber("dimensions", { min: 1 });
+
+/** The fields that the document names. */
+export const embeddingFields: readonly DescribedRequestField[] = [
+  modelName,
+  input,
+  dimensions,
+  { name: "encoding_format", schema: { type: "string", description: "`float` or `base64`." } },
+];
 
 /**
  * Reads an embedding request.
@@ -86,11 +118,9 @@ export function readEmbeddingRequest(bytes: Uint8Array): EmbeddingRequest {
   const body = parseJsonBody(bytes);
   refuseMergedFields(body.value);
   const fields = fieldsOfJson(body.value);
-  const model = modelField(fields);
-  if (wholeNumberField(fields, "dimensions") === "invalid") {
-    refuse("dimensions", "must be a whole number of 1 or more");
-  }
-  return { model, body, input: countInput(body.value["input"]) };
+  const model = modelName.read(fields);
+  dimensions.read(fields);
+  return { model, body, input: input.read(fields) };
 }
 
 // Embedding calls on a route, and the tokens that a provider reports for them.

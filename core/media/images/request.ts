@@ -5,18 +5,23 @@
  */
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { mergedField } from "../../wire/billable_features/asked_for.ts";
-import { GatewayError } from "../../lib/errors/errors.ts";
-import { maxMediaPromptChars } from "../../net/remote/address.ts";
 import { fieldsOfBody, type MediaBody, readMediaBody } from "../../calls/body/body.ts";
 import {
-  booleanField,
   type MediaFields,
-  modelField,
   referenceCount,
   referenceField,
+  refuseField,
   textField,
-  wholeNumberField,
 } from "../../calls/body/fields.ts";
+import {
+  type DescribedRequestField,
+  eventsFlag,
+  listSchema,
+  mediaPrompt,
+  modelName,
+  pictureSchema,
+  wholeNumber,
+} from "../../calls/body/request_field.ts";
 import type { MediaReference } from "../../calls/body/reference.ts";
 import { costOfUnits } from "../../billing/price.ts";
 import type { AppliedPrice, Outcome } from "../../billing/usage/receipt.ts";
@@ -69,13 +74,13 @@ export function chargeForImages(end: ImageEnd): ImageCharge {
 }
 
 /** Images of one request (`n`): what the image API allows. Bounds the price before it is looked up. */
-export const maxImagesPerRequest = 10;
+const maxImagesPerRequest = 10;
 
 /** Reference images of one edit: what the image API allows. */
-export const maxImageReferences = 16;
+const maxImageReferences = 16;
 
 /** Previews of one streamed image: what the image API allows. */
-export const maxPartialImages = 3;
+const maxPartialImages = 3;
 
 /** Pixels of the shorter side of an image: no model makes smaller ones. */
 const minImageSidePixels = 64;
@@ -111,9 +116,45 @@ export const referenceFields = [
   "images",
 ] as const;
 
-function refuse(field: string, why: string): never {
-  throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
-}
+const count = wholeNumber("n", { min: 1, max: maxImagesPerRequest, about: { default: 1 } });
+
+/** Previews are bounded like `n`, since the provider charges tokens for each. */
+const partialImages = wholeNumber("partial_images", {
+  min: 0,
+  max: maxPartialImages,
+  about: { description: "Previews of each picture of a stream." },
+});
+
+/** The fields of both endpoints that the document names. */
+export const imageFields: readonly DescribedRequestField[] = [
+  modelName,
+  mediaPrompt,
+  count,
+  {
+    name: "size",
+    schema: {
+      type: "string",
+      description:
+        `\`<W>x<H>\`, each side ${minImageSidePixels} to ${maxImageSidePixels}, or \`auto\`.`,
+    },
+  },
+  eventsFlag,
+  partialImages,
+];
+
+/** The fields of edits that the document names. */
+export const imageEditFields: readonly DescribedRequestField[] = [
+  ...imageFields,
+  {
+    name: "image",
+    isRequired: true,
+    schema: {
+      description: `Up to ${maxImageReferences} pictures.`,
+      anyOf: [pictureSchema, listSchema(pictureSchema, maxImageReferences, "Several pictures.")],
+    },
+  },
+  { name: "mask", schema: pictureSchema },
+];
 
 /**
  * Reads an image request. Fields that are not checked here are forwarded unchanged.
@@ -129,15 +170,15 @@ export function readImageRequest(
   const body = readMediaBody(bytes, contentType);
   refuseMerged(body);
   const fields = fieldsOfBody(body);
-  const model = modelField(fields);
-  checkPrompt(fields);
+  const model = modelName.read(fields);
+  mediaPrompt.read(fields);
   checkSize(fields);
-  checkPartialImages(fields);
+  partialImages.read(fields);
   return {
     endpoint,
     model,
-    count: readCount(fields),
-    stream: booleanField(fields, "stream") ?? false,
+    count: count.read(fields) ?? 1,
+    stream: eventsFlag.read(fields),
     references: endpoint === "edits" ? readReferences(fields) : [],
     mask: endpoint === "edits" ? readMask(fields) : undefined,
     body,
@@ -151,24 +192,8 @@ export function readImageRequest(
 function refuseMerged(body: MediaBody): void {
   if (body.kind === "json") return refuseMergedFields(body.json.value);
   if (body.parts.some(({ name }) => name === mergedField)) {
-    refuse(mergedField, "is not supported in forms; send its fields beside it");
+    refuseField(mergedField, "is not supported in forms; send its fields beside it");
   }
-}
-
-function checkPrompt(fields: MediaFields): void {
-  const prompt = textField(fields, "prompt");
-  if (prompt === undefined || prompt.trim() === "") refuse("prompt", "is required");
-  if (prompt.length > maxMediaPromptChars) {
-    refuse("prompt", `must be at most ${maxMediaPromptChars} characters`);
-  }
-}
-
-function readCount(fields: MediaFields): number {
-  const count = wholeNumberField(fields, "n") ?? 1;
-  if (count === "invalid" || count > maxImagesPerRequest) {
-    refuse("n", `must be a whole number from 1 to ${maxImagesPerRequest}`);
-  }
-  return count;
 }
 
 /** Refuses sizes that no model makes; providers check their own. */
@@ -179,34 +204,26 @@ function checkSize(fields: MediaFields): void {
   const fits = match?.slice(1).map(Number)
     .every((side) => side >= minImageSidePixels && side <= maxImageSidePixels);
   if (fits !== true) {
-    refuse(
+    refuseField(
       "size",
       `must be <W>x<H>, each from ${minImageSidePixels} to ${maxImageSidePixels}, or auto`,
     );
   }
 }
 
-/** Bounds the number of previews like `n`, since the provider charges tokens for each. */
-function checkPartialImages(fields: MediaFields): void {
-  const count = wholeNumberField(fields, "partial_images", 0) ?? 0;
-  if (count === "invalid" || count > maxPartialImages) {
-    refuse("partial_images", `must be a whole number from 0 to ${maxPartialImages}`);
-  }
-}
-
 function readReferences(fields: MediaFields): MediaReference[] {
   const given = referenceFields.reduce((sum, field) => sum + referenceCount(fields, field), 0);
   if (given === 0) {
-    refuse("image", "is required: a reference image as URL, data URL, base64 or file");
+    refuseField("image", "is required: a reference image as URL, data URL, base64 or file");
   }
   if (given > maxImageReferences) {
-    refuse("image", `at most ${maxImageReferences} reference images, ${given} were sent`);
+    refuseField("image", `at most ${maxImageReferences} reference images, ${given} were sent`);
   }
   return referenceFields.flatMap((field) => referenceField(fields, field));
 }
 
 function readMask(fields: MediaFields): MediaReference | undefined {
   const [mask, ...more] = referenceField(fields, "mask");
-  if (more.length > 0) refuse("mask", "must be one image");
+  if (more.length > 0) refuseField("mask", "must be one image");
   return mask;
 }

@@ -9,22 +9,22 @@
  */
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
-import { GatewayError } from "../../lib/errors/errors.ts";
-import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { jsonKey } from "../../lib/json/json_cursor.ts";
 import type { MediaWork } from "../base/exchange.ts";
-import { fieldsOfJson, modelField } from "../../calls/body/fields.ts";
+import { fieldsOfJson, refuseField } from "../../calls/body/fields.ts";
+import {
+  type DescribedRequestField,
+  listSchema,
+  modelName,
+} from "../../calls/body/request_field.ts";
 import { type JsonAnswer, type JsonRequest, jsonWork } from "../base/json_call.ts";
 
 /** Inputs of one call. Vendors take fewer; a call has one price. */
-export const maxModerationInputs = 1_024;
+const maxModerationInputs = 1_024;
 
 /** Bytes of a whole answer: each input has some 30 categories with three values. */
 const maxModerationAnswerBytes = 8 * 1024 * 1024;
-
-function refuse(field: string, why: string): never {
-  throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
-}
 
 function isInput(value: Json | undefined): boolean {
   if (typeof value === "string") return true;
@@ -32,18 +32,47 @@ function isInput(value: Json | undefined): boolean {
 }
 
 function checkInput(input: Json | undefined): void {
-  if (input === undefined || input === null) refuse("input", "is required");
+  if (input === undefined || input === null) refuseField("input", "is required");
   if (typeof input === "string") return;
-  if (!Array.isArray(input)) refuse("input", "must be a string, or a list of texts and pictures");
-  if (input.length === 0) refuse("input", "must not be empty");
+  if (!Array.isArray(input)) {
+    refuseField("input", "must be a string, or a list of texts and pictures");
+  }
+  if (input.length === 0) refuseField("input", "must not be empty");
   if (input.length > maxModerationInputs) {
-    refuse("input", `at most ${maxModerationInputs} inputs, ${input.length} were sent`);
+    refuseField("input", `at most ${maxModerationInputs} inputs, ${input.length} were sent`);
   }
   const strange = input.findIndex((value) => !isInput(value));
   if (strange >= 0) {
-    refuse(`input.${strange}`, "must be a string, or a part of type text or image_url");
+    refuseField(`input.${strange}`, "must be a string, or a part of type text or image_url");
   }
 }
+
+const text: JsonObject = { type: "string" };
+
+const part: JsonObject = {
+  type: "object",
+  required: ["type"],
+  properties: { type: { type: "string", enum: ["text", "image_url"] } },
+};
+
+/** The fields that the document names. */
+export const moderationFields: readonly DescribedRequestField[] = [
+  { ...modelName, isRequired: false },
+  {
+    name: "input",
+    isRequired: true,
+    schema: {
+      anyOf: [
+        text,
+        listSchema(
+          { anyOf: [text, part] },
+          maxModerationInputs,
+          "Texts, or parts of type `text` and `image_url`.",
+        ),
+      ],
+    },
+  },
+];
 
 /**
  * Reads a request.
@@ -66,7 +95,7 @@ export function readModerationRequest(
   refuseMergedFields(body.value);
   const named = body.value["model"];
   const model = (named === undefined || named === null ? defaultModel : undefined) ??
-    modelField(fieldsOfJson(body.value));
+    modelName.read(fieldsOfJson(body.value));
   const { input } = body.value;
   checkInput(input);
   return { model, body };

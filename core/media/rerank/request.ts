@@ -8,10 +8,16 @@
  */
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
-import { GatewayError } from "../../lib/errors/errors.ts";
-import { isJsonObject, type Json } from "../../lib/json/json.ts";
+import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { readCount, textBytes } from "../../wire/stream/reading.ts";
-import { fieldsOfJson, modelField, textField, wholeNumberField } from "../../calls/body/fields.ts";
+import { fieldsOfJson, jsonField, refuseField, textField } from "../../calls/body/fields.ts";
+import {
+  type DescribedRequestField,
+  listSchema,
+  modelName,
+  type RequestField,
+  wholeNumber,
+} from "../../calls/body/request_field.ts";
 import {
   chargeForInput,
   type CountedInput,
@@ -25,7 +31,7 @@ import { jsonKey } from "../../lib/json/json_cursor.ts";
 import type { MediaWork } from "../base/exchange.ts";
 
 /** Documents of one call: the largest bound of any provider. */
-export const maxDocuments = 10_000;
+const maxDocuments = 10_000;
 
 /** Documents of one search, as vendors count them. */
 const documentsPerSearch = 100;
@@ -47,10 +53,6 @@ export interface RerankRequest extends JsonRequest {
   readonly maxSearches: number;
 }
 
-function refuse(field: string, why: string): never {
-  throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
-}
-
 /** Whether a document consists of what its bytes bound: text, and plain members beside it. */
 function isTextual(document: Json | undefined): boolean {
   if (typeof document === "string") return true;
@@ -68,6 +70,49 @@ function bytesOf(document: Json | undefined): number {
     0,
   );
 }
+
+const query: RequestField<string> = {
+  name: "query",
+  isRequired: true,
+  schema: { type: "string", minLength: 1 },
+  read: (fields) => {
+    const text = textField(fields, "query");
+    if (text === undefined || text === "") refuseField("query", "is required");
+    return text;
+  },
+};
+
+const text: JsonObject = { type: "string" };
+
+const documentList: RequestField<readonly Json[]> = {
+  name: "documents",
+  isRequired: true,
+  schema: listSchema(
+    { anyOf: [text, { type: "object", required: ["text"], properties: { text } }] },
+    maxDocuments,
+    "Texts, or objects with a text.",
+  ),
+  read: (fields) => {
+    const documents = jsonField(fields, "documents");
+    if (!Array.isArray(documents) || documents.length === 0) {
+      refuseField("documents", "must be a list with at least one document");
+    }
+    if (documents.length > maxDocuments) {
+      refuseField("documents", `at most ${maxDocuments} documents, ${documents.length} were sent`);
+    }
+    return documents;
+  },
+};
+
+const topN = wholeNumber("top_n", { min: 1 });
+
+/** The fields that the document names. */
+export const rerankFields: readonly DescribedRequestField[] = [
+  modelName,
+  query,
+  documentList,
+  topN,
+];
 
 const searchesOf = (documents: number) => Math.ceil(documents / documentsPerSearch);
 
@@ -88,24 +133,15 @@ export function readRerankRequest(bytes: Uint8Array): RerankRequest {
   const body = parseJsonBody(bytes);
   refuseMergedFields(body.value);
   const fields = fieldsOfJson(body.value);
-  const model = modelField(fields);
-  const query = textField(fields, "query");
-  if (query === undefined || query === "") refuse("query", "is required");
-  const { documents } = body.value;
-  if (!Array.isArray(documents) || documents.length === 0) {
-    refuse("documents", "must be a list with at least one document");
-  }
-  if (documents.length > maxDocuments) {
-    refuse("documents", `at most ${maxDocuments} documents, ${documents.length} were sent`);
-  }
-  if (wholeNumberField(fields, "top_n") === "invalid") {
-    refuse("top_n", "must be a whole number of 1 or more");
-  }
+  const model = modelName.read(fields);
+  const queryBytes = textBytes(query.read(fields));
+  const documents = documentList.read(fields);
+  topN.read(fields);
   let documentBytes = 0;
   let chunks = 0;
   for (const [index, document] of documents.entries()) {
     if (!isTextual(document)) {
-      refuse(`documents.${index}`, "must be a string, or an object with text");
+      refuseField(`documents.${index}`, "must be a string, or an object with text");
     }
     const length = bytesOf(document);
     documentBytes += length;
@@ -116,7 +152,7 @@ export function readRerankRequest(bytes: Uint8Array): RerankRequest {
     model,
     body,
     documents: count,
-    input: { inputs: count, textBytes: textBytes(query) * count + documentBytes, tokens: 0 },
+    input: { inputs: count, textBytes: queryBytes * count + documentBytes, tokens: 0 },
     searches: searchesOf(count),
     maxSearches: searchesOf(chunks),
   };

@@ -26,7 +26,12 @@ import { mediaErrorEvent, MediaMeter } from "../base/events.ts";
 import { encodeSseEvent } from "../../lib/sse/writer.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { type JsonBody, parseJsonBody } from "../../calls/body/json_body.ts";
-import { fieldsOfJson, modelField, textField } from "../../calls/body/fields.ts";
+import { fieldsOfJson, textField } from "../../calls/body/fields.ts";
+import {
+  type DescribedRequestField,
+  modelName,
+  requiredText,
+} from "../../calls/body/request_field.ts";
 
 // Speech as events (`stream_format: "sse"`): the provider's own events, or events made of plain
 // audio if the provider ignores the request for a stream.
@@ -89,7 +94,7 @@ class AudioAsEvents implements StreamPipe {
 // docs/media.md#speech.
 
 /** Characters of one speech call, which has one price: the largest bound of any provider. */
-export const maxSpeechInputChars = 40_000;
+const maxSpeechInputChars = 40_000;
 
 /** A speech request that was read and checked. */
 export interface SpeechRequest {
@@ -98,6 +103,21 @@ export interface SpeechRequest {
   readonly events: boolean;
   readonly body: JsonBody;
 }
+
+const input = requiredText("input", maxSpeechInputChars);
+
+/** The fields that the document names. */
+export const speechFields: readonly DescribedRequestField[] = [
+  modelName,
+  input,
+  { name: "voice", schema: { description: "One of the provider's voices." } },
+  { name: "response_format", schema: { type: "string" } },
+  { name: "speed", schema: { type: "number" } },
+  {
+    name: "stream_format",
+    schema: { type: "string", description: "`sse`: events instead of audio." },
+  },
+];
 
 /**
  * Reads a speech request. The text is bounded, since a call has one price whatever its length.
@@ -115,15 +135,8 @@ export function readSpeechRequest(bytes: Uint8Array): SpeechRequest {
   const body = parseJsonBody(bytes);
   refuseMergedFields(body.value);
   const fields = fieldsOfJson(body.value);
-  const model = modelField(fields);
-  const input = textField(fields, "input");
-  const refuse = (why: string): never => {
-    throw new GatewayError("invalid_request", `input: ${why}`, { param: "input" });
-  };
-  if (input === undefined || input.trim() === "") refuse("is required");
-  if ((input ?? "").length > maxSpeechInputChars) {
-    refuse(`must be at most ${maxSpeechInputChars} characters`);
-  }
+  const model = modelName.read(fields);
+  input.read(fields);
   return { model, events: textField(fields, "stream_format") === "sse", body };
 }
 

@@ -25,7 +25,12 @@ import type { FrameFate } from "../../wire/stream/reading.ts";
 import { mediaErrorEvent, MediaMeter, WrittenPipe } from "../base/events.ts";
 import { audioSeconds } from "../audio/measure.ts";
 import { type MediaBody, readMediaBody } from "../../calls/body/body.ts";
-import { booleanField, fieldsOfForm, modelField } from "../../calls/body/fields.ts";
+import { fieldsOfForm, refuseField } from "../../calls/body/fields.ts";
+import {
+  type DescribedRequestField,
+  eventsFlag,
+  modelName,
+} from "../../calls/body/request_field.ts";
 
 // Transcripts as events (`stream: true`): the provider's own, or events made of a whole answer.
 
@@ -94,26 +99,48 @@ const remoteFields: ReadonlySet<string> = new Set([
   ...["url", "uri", "audio", "audio_url", "file_url", "file_id", "file_uri", "audio_data"],
 ]);
 
-function refuse(field: string, why: string): never {
-  throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
-}
+/** The fields that the document names. */
+export const transcriptionFields: readonly DescribedRequestField[] = [
+  modelName,
+  {
+    name: "file",
+    isRequired: true,
+    schema: {
+      type: "string",
+      format: "binary",
+      description: `One audio file with a file name, of at most ${maxAudioBytes / 1024 / 1024} MB.`,
+    },
+  },
+  eventsFlag,
+  { name: "language", schema: { type: "string" } },
+  { name: "prompt", schema: { type: "string" } },
+  {
+    name: "response_format",
+    schema: {
+      type: "string",
+      description:
+        "`json`, `verbose_json`, `text`, `srt`, `vtt`, or what else the provider writes.",
+    },
+  },
+  { name: "temperature", schema: { type: "number" } },
+];
 
 /** Finds the one file. A second one, under whatever name, might be the one that a provider takes. */
 function audioFile(parts: readonly FormPart[]): Uint8Array {
   let file: Uint8Array | undefined;
   for (const { name, fileName, body } of parts) {
     const plain = name.replace(/\[.*$/s, "").trim().toLowerCase();
-    if (remoteFields.has(plain)) refuse(name, "is not supported; send the audio as a file");
+    if (remoteFields.has(plain)) refuseField(name, "is not supported; send the audio as a file");
     if (fileName === undefined && plain !== "file") continue;
     if (name !== "file" || fileName === undefined) {
-      refuse(name, "the audio must be one file, in the field file, with a file name");
+      refuseField(name, "the audio must be one file, in the field file, with a file name");
     }
-    if (file !== undefined) refuse("file", "must be given once");
+    if (file !== undefined) refuseField("file", "must be given once");
     file = body;
   }
-  if (file === undefined) refuse("file", "is required: the audio, as a file");
+  if (file === undefined) refuseField("file", "is required: the audio, as a file");
   if (file.length > maxAudioBytes) {
-    refuse("file", `must be at most ${maxAudioBytes / 1024 / 1024} MB`);
+    refuseField("file", `must be at most ${maxAudioBytes / 1024 / 1024} MB`);
   }
   return file;
 }
@@ -138,8 +165,8 @@ export function readTranscriptionRequest(
   }
   const file = audioFile(body.parts);
   const fields = fieldsOfForm(body.parts);
-  const model = modelField(fields);
-  const stream = booleanField(fields, "stream") ?? false;
+  const model = modelName.read(fields);
+  const stream = eventsFlag.read(fields);
   const seconds = Math.max(1, Math.round(audioSeconds(file, "file")));
   return { task, model, stream, seconds, body };
 }

@@ -3,15 +3,21 @@
  *
  * See docs/media.md#parameters.
  */
-import { GatewayError } from "../../lib/errors/errors.ts";
-import { maxMediaPromptChars } from "../../net/remote/address.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
 import {
   type MediaFields,
   referenceCount,
   referenceField,
+  refuseField,
   textField,
   wholeNumberField,
 } from "../../calls/body/fields.ts";
+import {
+  type DescribedRequestField,
+  mediaPrompt,
+  modelName,
+  pictureSchema,
+} from "../../calls/body/request_field.ts";
 import type { MediaReference } from "../../calls/body/reference.ts";
 import { parseRemoteUrl } from "../../net/remote/remote_url.ts";
 import {
@@ -49,22 +55,43 @@ export interface VideoRequest {
   readonly approximatedFields: readonly string[];
 }
 
-const knownFields: ReadonlySet<string> = new Set([
-  "model",
-  "prompt",
-  "seconds",
-  "size",
-  "aspect_ratio",
-  "input_reference",
-  "image_url",
-  "last_frame",
-  "input_video",
-  "resolution",
-]);
+const text: JsonObject = { type: "string" };
 
-function refuse(field: string, why: string): never {
-  throw new GatewayError("invalid_request", `${field}: ${why}`, { param: field });
-}
+/** The fields of the endpoint; what a model takes of them is in its rules. */
+export const videoFields: readonly DescribedRequestField[] = [
+  modelName,
+  mediaPrompt,
+  {
+    name: "seconds",
+    schema: {
+      anyOf: [{ type: "integer", minimum: 1 }, { type: "string", pattern: "^[1-9]\\d{0,2}$" }],
+    },
+  },
+  {
+    name: "size",
+    schema: { type: "string", description: "`<W>x<H>`, one of the model's sizes." },
+  },
+  { name: "aspect_ratio", schema: { type: "string", enum: [...aspectRatios] } },
+  {
+    name: "input_reference",
+    schema: { anyOf: [pictureSchema, { type: "array", items: pictureSchema }] },
+  },
+  {
+    name: "image_url",
+    schema: {
+      anyOf: [pictureSchema, { type: "array", items: pictureSchema }],
+      description: "Another name of `input_reference`.",
+    },
+  },
+  { name: "last_frame", schema: pictureSchema },
+  {
+    name: "input_video",
+    schema: { type: "string", format: "uri", description: "An http(s) URL." },
+  },
+  { name: "resolution", schema: text },
+];
+
+const knownFields: ReadonlySet<string> = new Set(videoFields.map(({ name }) => name));
 
 /** Joins words as `a`, `a or b`, `a, b or c`. */
 function either(words: readonly string[]): string {
@@ -96,7 +123,7 @@ export function readVideoRequest(
   rules: VideoRules,
   model: string,
 ): VideoRequest {
-  const prompt = readPrompt(fields);
+  const prompt = mediaPrompt.read(fields);
   const seconds = readSeconds(fields, rules, model);
   const { isNearest, ...shape } = readShape(fields, rules, model);
   const resolution = readResolution(fields, rules, model);
@@ -114,15 +141,6 @@ export function readVideoRequest(
     unknownFields: [...fields.keys()].filter((name) => !knownFields.has(name)),
     approximatedFields: isNearest ? ["aspect_ratio"] : [],
   };
-}
-
-function readPrompt(fields: MediaFields): string {
-  const prompt = textField(fields, "prompt");
-  if (prompt === undefined || prompt.trim() === "") refuse("prompt", "is required");
-  if (prompt.length > maxMediaPromptChars) {
-    refuse("prompt", `must be at most ${maxMediaPromptChars} characters`);
-  }
-  return prompt;
 }
 
 function isAllowed(rules: VideoRules, seconds: number): boolean {
@@ -146,7 +164,7 @@ function readSeconds(fields: MediaFields, rules: VideoRules, model: string): num
   if (seconds === undefined) return undefined;
   if (seconds !== "invalid" && isAllowed(rules, seconds)) return seconds;
   const ranges = rules.seconds.map(({ from, to }) => from === to ? `${from}` : `${from} to ${to}`);
-  refuse("seconds", `must be ${either(ranges)} for ${model}`);
+  refuseField("seconds", `must be ${either(ranges)} for ${model}`);
 }
 
 function readShape(
@@ -158,7 +176,7 @@ function readShape(
   const ratio = aspectRatios.find((known) => known === ratioText);
   const ofRatio = rules.sizes.find((rule) => rule.ratio === ratio);
   if (ratioText !== undefined && ratio === undefined) {
-    refuse("aspect_ratio", `must be ${either(aspectRatios)}`);
+    refuseField("aspect_ratio", `must be ${either(aspectRatios)}`);
   }
   const sizeText = textField(fields, "size");
   if (sizeText === undefined) {
@@ -169,10 +187,13 @@ function readShape(
   }
   const chosen = rules.sizes.find((rule) => rule.size === sizeText);
   if (chosen === undefined) {
-    refuse("size", `must be ${either(rules.sizes.map((rule) => rule.size))} for ${model}`);
+    refuseField("size", `must be ${either(rules.sizes.map((rule) => rule.size))} for ${model}`);
   }
   if (ratio !== undefined && chosen.ratio !== ratio) {
-    refuse("aspect_ratio", `${ratio} is in conflict with size ${chosen.size}; send one of them`);
+    refuseField(
+      "aspect_ratio",
+      `${ratio} is in conflict with size ${chosen.size}; send one of them`,
+    );
   }
   return { size: chosen.size, aspectRatio: chosen.ratio, isNearest: false };
 }
@@ -204,11 +225,11 @@ function readResolution(
 ): string | undefined {
   const resolution = textField(fields, "resolution");
   if (rules.resolutions.length === 0) {
-    if (resolution !== undefined) refuse("resolution", `is not supported by ${model}`);
+    if (resolution !== undefined) refuseField("resolution", `is not supported by ${model}`);
     return undefined;
   }
   if (resolution !== undefined && !rules.resolutions.includes(resolution)) {
-    refuse("resolution", `must be ${either(rules.resolutions)} for ${model}`);
+    refuseField("resolution", `must be ${either(rules.resolutions)} for ${model}`);
   }
   return resolution ?? rules.resolutions[0];
 }
@@ -221,7 +242,7 @@ function readInputReferences(
   const most = rules.maxInputReferences;
   const given = referenceCount(fields, "input_reference") + referenceCount(fields, "image_url");
   if (given > most) {
-    refuse("input_reference", `at most ${most} images for ${model}, ${given} were sent`);
+    refuseField("input_reference", `at most ${most} images for ${model}, ${given} were sent`);
   }
   return [...referenceField(fields, "input_reference"), ...referenceField(fields, "image_url")];
 }
@@ -233,10 +254,12 @@ function readLastFrame(
   inputReferenceCount: number,
 ): MediaReference | undefined {
   if (!fields.has("last_frame")) return undefined;
-  if (!rules.lastFrame) refuse("last_frame", `is not supported by ${model}`);
+  if (!rules.lastFrame) refuseField("last_frame", `is not supported by ${model}`);
   const [frame, ...more] = referenceField(fields, "last_frame");
-  if (frame === undefined || more.length > 0) refuse("last_frame", "must be one image");
-  if (inputReferenceCount === 0) refuse("last_frame", "needs input_reference as the first frame");
+  if (frame === undefined || more.length > 0) refuseField("last_frame", "must be one image");
+  if (inputReferenceCount === 0) {
+    refuseField("last_frame", "needs input_reference as the first frame");
+  }
   return frame;
 }
 
@@ -246,9 +269,9 @@ function readInputVideo(
   model: string,
 ): string | undefined {
   if (!fields.has("input_video")) return undefined;
-  if (!rules.inputVideo) refuse("input_video", `is not supported by ${model}`);
+  if (!rules.inputVideo) refuseField("input_video", `is not supported by ${model}`);
   const text = textField(fields, "input_video");
   const url = parseRemoteUrl(text ?? "");
-  if (typeof url === "string") refuse("input_video", url);
+  if (typeof url === "string") refuseField("input_video", url);
   return url.href;
 }
