@@ -4,7 +4,7 @@
  * Whatever a provider reports, its customer pays no more than a small multiple of the worst case
  * that was known before the call; the rest is between the provider and the operator.
  */
-import { dearestOf, hasMediaParts, partsWithin } from "./usage/media_parts.ts";
+import { hasMediaParts, maxRate, partsWithin } from "./usage/media_parts.ts";
 import type { AppliedPrice, TokenRates } from "./usage/receipt.ts";
 import { costOfTokens, ratesFor, tokensPerRate } from "./price.ts";
 import { billedInputTokens, type TokenUsage } from "./tokens/token_bounds.ts";
@@ -57,15 +57,15 @@ export function withinCeiling(
   // The price of output is not 0: the cost of the input alone is within the ceiling.
   const left = (ceilingMicroVnd - inputCost) * tokensPerRate;
   const rates = ratesFor(price, usage);
-  // With sound or pictures in it, the output is cut as if all of it had its dearest rate.
+  // With sound or pictures in it, the output is cut as if all of it had its highest rate.
   const output = Math.min(usage.output, Number(left / maxOf(rates, usage)));
   const cut = { ...usage, output, reasoning: Math.min(usage.reasoning, output) };
   return hasMediaParts(usage) ? withParts(cut, usage) : cut;
 }
 
-/** Returns the dearest rate of the output that there is. */
+/** Returns the highest rate of the output that there is. */
 function maxOf(rates: TokenRates, { outputAudio, outputImage }: TokenUsage): bigint {
-  return dearestOf(
+  return maxRate(
     rates.outputPerMtokMicroVnd,
     outputAudio === undefined ? undefined : rates.outputAudioPerMtokMicroVnd,
     outputImage === undefined ? undefined : rates.outputImagePerMtokMicroVnd,

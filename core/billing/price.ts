@@ -1,58 +1,60 @@
-/** Prices as the operator writes them, and the cost of a call under them: pure and exact. */
+/** Customers' prices as the operator writes them, and what a call costs its customer under them: pure and exact. */
 import { invariant } from "../lib/base/assert.ts";
-import { defined } from "../lib/base/defined.ts";
-import { dearestOf, mediaDifference } from "./usage/media_parts.ts";
+import { maxRate } from "./usage/media_parts.ts";
 import type { ToolPrices } from "./usage/hosted_tools.ts";
 import { maxReportedTokens } from "./tokens/limits.ts";
 import type { AppliedPrice, TokenRates } from "./usage/receipt.ts";
 import { billedInputTokens, type TokenUsage } from "./tokens/token_bounds.ts";
-import { tierFactors, type TierPrices } from "./service_tiers.ts";
+import {
+  type AmountReader,
+  appliedRate,
+  appliedRates,
+  compileTariff,
+  countTokens,
+  priceMembers,
+  rateOf,
+  readRates,
+  stepOf,
+  type Tariff,
+  tokenBuckets,
+  type WrittenRates,
+  type WrittenTariff,
+} from "./tariff.ts";
 import { microVndOf, type WrittenVnd } from "./money/micro_vnd.ts";
 
-/** One step of a price by length, in whole seconds, both ends included. */
-export interface VideoPriceTier {
-  readonly fromSeconds: number;
-  readonly toSeconds: number;
-  readonly vnd: WrittenVnd;
-}
+type PriceMembers = typeof priceMembers;
 
-/** Prices of tokens in the catalogue. */
-interface CatalogueRates {
-  /** Per 1,000,000 tokens, input and output alike unless the next fields differ. */
-  readonly vndPerMtok: WrittenVnd;
-  readonly outputVndPerMtok?: WrittenVnd | undefined;
-  readonly cacheReadVndPerMtok?: WrittenVnd | undefined;
-  readonly cacheWriteVndPerMtok?: WrittenVnd | undefined;
-  /** Prompt tokens that a cache keeps for an hour; absent: as other cache writes. */
-  readonly cacheWriteHourVndPerMtok?: WrittenVnd | undefined;
-  /** Tokens of sound and pictures; absent: as text. */
-  readonly inputAudioVndPerMtok?: WrittenVnd | undefined;
-  readonly inputImageVndPerMtok?: WrittenVnd | undefined;
-  readonly outputAudioVndPerMtok?: WrittenVnd | undefined;
-  readonly outputImageVndPerMtok?: WrittenVnd | undefined;
-}
+/** Prices of tokens in the catalogue: VND per 1,000,000. */
+type CatalogueRates = WrittenRates<PriceMembers, WrittenVnd>;
 
 /** A price in the catalogue, as written; the list figure is derived, never stored. */
-export type CataloguePrice =
-  | CatalogueRates & {
-    readonly unit: "token";
-    /** The rates of a whole call that is billed for more input than `aboveTokens`. */
-    readonly longPrompt?: CatalogueRates & { readonly aboveTokens: number } | undefined;
-    /** Factors on all rates, by tier of service. */
-    readonly serviceTiers?: TierPrices | undefined;
-    readonly hostedTools?: ToolPrices | undefined;
-  }
-  | {
-    readonly unit: "request";
-    readonly vnd: WrittenVnd;
-    readonly hostedTools?: ToolPrices | undefined;
-  }
-  | { readonly unit: "image"; readonly vnd: WrittenVnd }
-  /** Searches of some documents each. */
-  | { readonly unit: "search"; readonly vnd: WrittenVnd }
-  /** Audio, billed by the second. */
-  | { readonly unit: "second"; readonly vndPerMinute: WrittenVnd }
-  | { readonly unit: "video"; readonly tiers: readonly VideoPriceTier[] };
+export type CataloguePrice = WrittenTariff<
+  PriceMembers,
+  "vnd",
+  "vndPerMinute",
+  WrittenVnd,
+  ToolPrices
+>;
+
+/** Reads a customers' price in µVND. */
+const inMicroVnd: AmountReader<PriceMembers, "vnd", "vndPerMinute", WrittenVnd> = {
+  rates: (rates) =>
+    readRates(microVndOf(rates.vndPerMtok), (bucket) => {
+      const written = rates[priceMembers[bucket]];
+      return written === undefined ? undefined : microVndOf(written);
+    }),
+  piece: ({ vnd }) => microVndOf(vnd),
+  minute: ({ vndPerMinute }) => microVndOf(vndPerMinute),
+};
+
+/** The prices that were read; a catalogue lives as long as its calls, and each call applies one. */
+const read = new WeakMap<CataloguePrice, Tariff>();
+
+function tariffOf(price: CataloguePrice): Tariff {
+  let tariff = read.get(price);
+  if (tariff === undefined) read.set(price, tariff = compileTariff(price, inMicroVnd));
+  return tariff;
+}
 
 /**
  * Fixes the unit prices at admission. A video price needs the seconds of the request.
@@ -61,74 +63,33 @@ export type CataloguePrice =
  * before
  */
 export function applyPrice(price: CataloguePrice, seconds?: number): AppliedPrice {
-  switch (price.unit) {
+  const tariff = tariffOf(price);
+  switch (tariff.unit) {
     case "token": {
-      const { longPrompt, serviceTiers } = price;
+      const { rates, long, tiers } = tariff;
       return {
         unit: "token",
-        ...ratesOf(price),
-        ...(longPrompt && {
-          long: { ...ratesOf(longPrompt), aboveTokens: longPrompt.aboveTokens },
-        }),
-        ...(serviceTiers && { tiers: tierFactors(serviceTiers) }),
+        ...appliedRates(rates),
+        ...(long && { long: { ...appliedRates(long.rates), aboveTokens: long.aboveTokens } }),
+        ...(tiers && { tiers }),
       };
     }
-    case "request":
-    case "image":
-    case "search":
-      return { unit: price.unit, perUnitMicroVnd: microVndOf(price.vnd) };
-    case "second":
-      return { unit: "second", perUnitMicroVnd: perSecond(price.vndPerMinute) };
     case "video": {
-      const tier = price.tiers.find((t) =>
-        seconds !== undefined && seconds >= t.fromSeconds && seconds <= t.toSeconds
-      );
-      invariant(tier !== undefined, `No price for a video of ${seconds} seconds`);
-      return { unit: "video", perUnitMicroVnd: microVndOf(tier.vnd) };
+      const step = seconds === undefined ? undefined : stepOf(tariff.tiers, seconds);
+      invariant(step !== undefined, `No price for a video of ${seconds} seconds`);
+      return { unit: "video", perUnitMicroVnd: step.amount };
     }
+    case "second":
+      return { unit: "second", perUnitMicroVnd: perSecond(tariff.amount) };
+    default:
+      return { unit: tariff.unit, perUnitMicroVnd: tariff.amount };
   }
-}
-
-function ratesOf(price: CatalogueRates): TokenRates {
-  const { vndPerMtok } = price;
-  const rateOf = (written: WrittenVnd | undefined) =>
-    written === undefined ? undefined : microVndOf(written);
-  return {
-    inputPerMtokMicroVnd: microVndOf(vndPerMtok),
-    outputPerMtokMicroVnd: microVndOf(price.outputVndPerMtok ?? vndPerMtok),
-    cacheReadPerMtokMicroVnd: microVndOf(price.cacheReadVndPerMtok ?? vndPerMtok),
-    cacheWritePerMtokMicroVnd: microVndOf(price.cacheWriteVndPerMtok ?? vndPerMtok),
-    ...defined({
-      cacheWriteHourPerMtokMicroVnd: rateOf(price.cacheWriteHourVndPerMtok),
-      inputAudioPerMtokMicroVnd: rateOf(price.inputAudioVndPerMtok),
-      inputImagePerMtokMicroVnd: rateOf(price.inputImageVndPerMtok),
-      outputAudioPerMtokMicroVnd: rateOf(price.outputAudioVndPerMtok),
-      outputImagePerMtokMicroVnd: rateOf(price.outputImageVndPerMtok),
-    }),
-  };
-}
-
-/** Returns all rates, each with its value where it is absent. */
-function allRates(rates: TokenRates): readonly bigint[] {
-  const { inputPerMtokMicroVnd: input, outputPerMtokMicroVnd: output } = rates;
-  const { cacheWritePerMtokMicroVnd: write } = rates;
-  return [
-    input,
-    output,
-    rates.cacheReadPerMtokMicroVnd,
-    write,
-    rates.cacheWriteHourPerMtokMicroVnd ?? write,
-    rates.inputAudioPerMtokMicroVnd ?? input,
-    rates.inputImagePerMtokMicroVnd ?? input,
-    rates.outputAudioPerMtokMicroVnd ?? output,
-    rates.outputImagePerMtokMicroVnd ?? output,
-  ];
 }
 
 /** Whether no rate is lower than the same one of another price. */
 export function isNowhereCheaper(price: CatalogueRates, other: CatalogueRates): boolean {
-  const [rates, others] = [allRates(ratesOf(price)), allRates(ratesOf(other))];
-  return rates.every((rate, at) => rate >= others[at]!);
+  const [rates, others] = [inMicroVnd.rates(price), inMicroVnd.rates(other)];
+  return tokenBuckets.every((bucket) => rateOf(rates, bucket) >= rateOf(others, bucket));
 }
 
 /**
@@ -163,34 +124,25 @@ export function toolPricesOf(price: CataloguePrice): ToolPrices | undefined {
   return price.unit === "token" || price.unit === "request" ? price.hostedTools : undefined;
 }
 
-function isZero(written: WrittenVnd): boolean {
-  return Number(written) === 0;
-}
-
-function isFree({ vndPerMtok, outputVndPerMtok }: CatalogueRates): boolean {
-  return isZero(vndPerMtok) || (outputVndPerMtok !== undefined && isZero(outputVndPerMtok));
-}
-
 const secondsPerMinute = 60n;
 
 /** Returns µVND, rounded up so that a minute costs no less than its price. */
-function perSecond(vndPerMinute: WrittenVnd): bigint {
-  return (microVndOf(vndPerMinute) + secondsPerMinute - 1n) / secondsPerMinute;
+function perSecond(perMinuteMicroVnd: bigint): bigint {
+  return (perMinuteMicroVnd + secondsPerMinute - 1n) / secondsPerMinute;
 }
 
 /** Whether a call under a price may cost nothing. */
 export function mayBeFree(price: CataloguePrice): boolean {
-  switch (price.unit) {
+  const tariff = tariffOf(price);
+  switch (tariff.unit) {
     case "token":
-      return isFree(price) || price.longPrompt !== undefined && isFree(price.longPrompt);
-    case "request":
-    case "image":
-    case "search":
-      return isZero(price.vnd);
-    case "second":
-      return isZero(price.vndPerMinute);
+      return [tariff.rates, tariff.long?.rates].some((rates) =>
+        rates !== undefined && (rates.input === 0n || rates.output === 0n)
+      );
     case "video":
-      return price.tiers.some(({ vnd }) => isZero(vnd));
+      return tariff.tiers.some(({ amount }) => amount === 0n);
+    default:
+      return tariff.amount === 0n;
   }
 }
 
@@ -235,14 +187,13 @@ export function costOfTokens(price: AppliedPrice, usage: TokenUsage): bigint {
     "Parts of the tokens are larger than all of them",
   );
   const rates = ratesFor(price, usage);
-  const { cacheWriteHourPerMtokMicroVnd = rates.cacheWritePerMtokMicroVnd } = rates;
-  return roundedUp(
-    BigInt(input) * rates.inputPerMtokMicroVnd +
-      BigInt(cacheRead) * rates.cacheReadPerMtokMicroVnd +
-      BigInt(cacheWrite - cacheWriteHour) * rates.cacheWritePerMtokMicroVnd +
-      BigInt(cacheWriteHour) * cacheWriteHourPerMtokMicroVnd +
-      BigInt(output) * rates.outputPerMtokMicroVnd + mediaDifference(rates, usage),
-  );
+  let tokenRates = 0n;
+  countTokens(usage, (bucket) => appliedRate(rates, bucket) !== undefined, (bucket, tokens) => {
+    const rate = appliedRate(rates, bucket);
+    invariant(rate !== undefined, "Tokens were counted in a kind that has no rate");
+    tokenRates += BigInt(tokens) * rate;
+  });
+  return roundedUp(tokenRates);
 }
 
 type TokenPrice = AppliedPrice & { readonly unit: "token" };
@@ -283,22 +234,22 @@ export function worstCaseCost(price: AppliedPrice, bound: MostTokens): bigint {
   invariant(Number.isSafeInteger(bound.inputTokens) && bound.inputTokens >= 0, "Input bound");
   invariant(Number.isSafeInteger(bound.outputTokens) && bound.outputTokens >= 0, "Output bound");
   const rates = ratesAt(price, bound.inputTokens);
-  const cached = dearestOf(
+  const cached = maxRate(
     rates.inputPerMtokMicroVnd,
     rates.cacheReadPerMtokMicroVnd,
     rates.cacheWritePerMtokMicroVnd,
     rates.cacheWriteHourPerMtokMicroVnd,
   );
-  const dearest = bound.isText === true
+  const maxInputRate = bound.isText === true
     ? cached
-    : dearestOf(cached, rates.inputAudioPerMtokMicroVnd, rates.inputImagePerMtokMicroVnd);
+    : maxRate(cached, rates.inputAudioPerMtokMicroVnd, rates.inputImagePerMtokMicroVnd);
   return roundedUp(
-    BigInt(bound.inputTokens) * dearest + BigInt(bound.outputTokens) * dearestOutput(rates),
+    BigInt(bound.inputTokens) * maxInputRate + BigInt(bound.outputTokens) * maxOutputRate(rates),
   );
 }
 
-function dearestOutput(rates: TokenRates): bigint {
-  return dearestOf(
+function maxOutputRate(rates: TokenRates): bigint {
+  return maxRate(
     rates.outputPerMtokMicroVnd,
     rates.outputAudioPerMtokMicroVnd,
     rates.outputImagePerMtokMicroVnd,
@@ -311,5 +262,5 @@ function dearestOutput(rates: TokenRates): bigint {
  */
 export function maxPerOutputToken(price: AppliedPrice, inputTokens: number): bigint {
   if (price.unit !== "token") return 0n;
-  return roundedUp(dearestOutput(ratesAt(price, inputTokens)));
+  return roundedUp(maxOutputRate(ratesAt(price, inputTokens)));
 }

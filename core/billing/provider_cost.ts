@@ -6,10 +6,10 @@ import {
   costInMicroVnd,
   costOfUnitsAt,
   type RateCard,
-  type TokenBucket,
   videoBucket,
 } from "./rate_card.ts";
-import { billedInputTokens, type TokenUsage } from "./tokens/token_bounds.ts";
+import { countTokens, isLong, stepOf } from "./tariff.ts";
+import type { TokenUsage } from "./tokens/token_bounds.ts";
 
 /** What a provider counted of a call. */
 export interface ProviderUse {
@@ -33,28 +33,11 @@ function addTokens(
   usage: TokenUsage,
   tier: string | undefined,
 ): void {
-  const isLong = card.longAboveTokens !== undefined &&
-    billedInputTokens(usage) > card.longAboveTokens;
+  const long = isLong(usage, card.longAboveTokens);
   const own = tier !== undefined && card.tiers.has(tier) ? tier : undefined;
-  const has = (bucket: TokenBucket, tokens: number | undefined) =>
-    tokens !== undefined && card.tokenBuckets.has(bucket) ? tokens : 0;
-  const writeHour = has("cache_write_1h", usage.cacheWriteHour);
-  const inputAudio = has("input_audio", usage.inputAudio);
-  const inputImage = has("input_image", usage.inputImage);
-  const outputAudio = has("output_audio", usage.outputAudio);
-  const outputImage = has("output_image", usage.outputImage);
-  const add = (bucket: TokenBucket, tokens: number) => {
-    if (tokens > 0) units[bucketName(bucket, own, isLong)] = tokens;
-  };
-  add("input", usage.input - inputAudio - inputImage);
-  add("cache_read", usage.cacheRead);
-  add("cache_write", usage.cacheWrite - writeHour);
-  add("cache_write_1h", writeHour);
-  add("input_audio", inputAudio);
-  add("input_image", inputImage);
-  add("output", usage.output - outputAudio - outputImage);
-  add("output_audio", outputAudio);
-  add("output_image", outputImage);
+  countTokens(usage, (bucket) => card.tokenBuckets.has(bucket), (bucket, tokens) => {
+    units[bucketName(bucket, own, long)] = tokens;
+  });
 }
 
 function addTools(units: Record<string, number>, card: RateCard, uses: ToolUses): void {
@@ -88,8 +71,7 @@ export function unitsOnCard(card: RateCard, use: ProviderUse): Record<string, nu
       units["request"] = 1;
       break;
     case "video": {
-      const { seconds = 0 } = use;
-      const tier = cost.tiers.find((t) => seconds >= t.fromSeconds && seconds <= t.toSeconds);
+      const tier = stepOf(cost.tiers, use.seconds ?? 0);
       if (tier !== undefined) units[videoBucket(tier)] = 1;
       break;
     }

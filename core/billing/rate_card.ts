@@ -7,28 +7,26 @@
  */
 import { hashBase62 } from "../lib/hash/short_hash.ts";
 import { type CountedTool, countedTools } from "./usage/hosted_tools.ts";
-import { tierFactors, type TierPrices } from "./service_tiers.ts";
+import {
+  type AmountReader,
+  atFactor,
+  compileTariff,
+  costMembers,
+  rateOf,
+  readRates,
+  type Tariff,
+  type TokenBucket,
+  tokenBuckets,
+  usualFactor,
+  type VideoSeconds,
+  wholeOf,
+  type WrittenTariff,
+} from "./tariff.ts";
 
 // What a provider charges for a route, as the operator writes it: the forms of prices, in the provider's currency.
 
 /** An amount of the provider's currency: a number, or a decimal text such as `"0.075"`. */
 export type WrittenCost = number | string;
-
-/** Rates of tokens, per 1,000,000. */
-export interface CostRates {
-  /** Input and output alike unless the next members differ. */
-  readonly perMtok: WrittenCost;
-  readonly outputPerMtok?: WrittenCost | undefined;
-  readonly cacheReadPerMtok?: WrittenCost | undefined;
-  readonly cacheWritePerMtok?: WrittenCost | undefined;
-  /** Absent: as other cache writes. */
-  readonly cacheWriteHourPerMtok?: WrittenCost | undefined;
-  /** Absent: as text. So are the next three. */
-  readonly inputAudioPerMtok?: WrittenCost | undefined;
-  readonly inputImagePerMtok?: WrittenCost | undefined;
-  readonly outputAudioPerMtok?: WrittenCost | undefined;
-  readonly outputImagePerMtok?: WrittenCost | undefined;
-}
 
 /** The fee of a hosted tool: for each use, or once for a call that uses it at all. */
 export type ToolCost = { readonly perUse: WrittenCost } | { readonly perCall: WrittenCost };
@@ -36,31 +34,16 @@ export type ToolCost = { readonly perUse: WrittenCost } | { readonly perCall: Wr
 /** The fees of hosted tools. */
 export type ToolCosts = Readonly<Partial<Record<CountedTool, ToolCost | undefined>>>;
 
+type CostMembers = typeof costMembers;
+
 /** The cost of a route. */
-export type RouteCost =
-  | CostRates & {
-    readonly unit: "token";
-    readonly longPrompt?: CostRates & { readonly aboveTokens: number } | undefined;
-    /** Factors on all rates, by tier of service. */
-    readonly serviceTiers?: TierPrices | undefined;
-    readonly hostedTools?: ToolCosts | undefined;
-  }
-  | {
-    readonly unit: "request";
-    readonly amount: WrittenCost;
-    readonly hostedTools?: ToolCosts | undefined;
-  }
-  | { readonly unit: "image" | "search"; readonly amount: WrittenCost }
-  /** Sound, and videos that are paid by their length. */
-  | { readonly unit: "second"; readonly perMinute: WrittenCost }
-  | {
-    readonly unit: "video";
-    readonly tiers: readonly {
-      readonly fromSeconds: number;
-      readonly toSeconds: number;
-      readonly amount: WrittenCost;
-    }[];
-  };
+export type RouteCost = WrittenTariff<
+  CostMembers,
+  "amount",
+  "perMinute",
+  WrittenCost,
+  ToolCosts
+>;
 
 /** A currency of invoices, and what the operator counts for one unit of it. */
 export interface CostCurrency {
@@ -81,22 +64,6 @@ export interface RateCardTerms {
 
 /** Units that a provider charged, by bucket. Buckets without units are absent. */
 export type ProviderUnits = Readonly<Record<string, number>>;
-
-/** The kinds of tokens that providers price; a card joins those without a rate of their own. */
-export const tokenBuckets = [
-  "input",
-  "cache_read",
-  "cache_write",
-  "cache_write_1h",
-  "input_audio",
-  "input_image",
-  "output",
-  "output_audio",
-  "output_image",
-] as const;
-
-/** A kind of tokens. */
-export type TokenBucket = typeof tokenBuckets[number];
 
 /** Decimals of written rates and of exchange rates. */
 export const costDecimals = 6;
@@ -144,37 +111,15 @@ function decimal(written: WrittenCost, decimals: number): bigint {
 
 const rate = (written: WrittenCost): bigint => decimal(written, rateDecimals);
 
-function tokenRates(rates: CostRates): ReadonlyMap<TokenBucket, bigint> {
-  const found = new Map<TokenBucket, bigint>([
-    ["input", rate(rates.perMtok)],
-    ["cache_read", rate(rates.cacheReadPerMtok ?? rates.perMtok)],
-    ["cache_write", rate(rates.cacheWritePerMtok ?? rates.perMtok)],
-    ["output", rate(rates.outputPerMtok ?? rates.perMtok)],
-  ]);
-  const others: readonly (readonly [TokenBucket, WrittenCost | undefined])[] = [
-    ["cache_write_1h", rates.cacheWriteHourPerMtok],
-    ["input_audio", rates.inputAudioPerMtok],
-    ["input_image", rates.inputImagePerMtok],
-    ["output_audio", rates.outputAudioPerMtok],
-    ["output_image", rates.outputImagePerMtok],
-  ];
-  for (const [bucket, written] of others) {
-    if (written !== undefined) found.set(bucket, rate(written));
-  }
-  return found;
-}
-
-/** Where a bucket without a rate of its own is counted. */
-const joined: Readonly<Record<TokenBucket, TokenBucket>> = {
-  input: "input",
-  cache_read: "cache_read",
-  cache_write: "cache_write",
-  cache_write_1h: "cache_write",
-  input_audio: "input",
-  input_image: "input",
-  output: "output",
-  output_audio: "output",
-  output_image: "output",
+/** Reads a provider's cost in 10⁻⁸ of its currency. */
+const inCurrency: AmountReader<CostMembers, "amount", "perMinute", WrittenCost> = {
+  rates: (rates) =>
+    readRates(rate(rates.perMtok), (bucket) => {
+      const written = rates[costMembers[bucket]];
+      return written === undefined ? undefined : rate(written);
+    }),
+  piece: ({ amount }) => rate(amount),
+  minute: ({ perMinute }) => rate(perMinute),
 };
 
 /** Returns the name of a bucket of tokens: `input`, `input.flex`, `input.long`, `input.flex.long`. */
@@ -183,27 +128,30 @@ export function bucketName(bucket: TokenBucket, tier: string | undefined, isLong
 }
 
 /** Returns the name of the bucket of videos of a length. */
-export function videoBucket(tier: { readonly fromSeconds: number; readonly toSeconds: number }) {
+export function videoBucket(tier: VideoSeconds): string {
   return `video.${tier.fromSeconds}-${tier.toSeconds}`;
 }
 
-type TokenCost = RouteCost & { readonly unit: "token" };
+type TokenTariff = Tariff & { readonly unit: "token" };
 
-function addTokenRates(card: Map<string, bigint>, cost: TokenCost): Set<TokenBucket> {
-  const short = tokenRates(cost);
-  const long = cost.longPrompt === undefined ? undefined : tokenRates(cost.longPrompt);
-  const buckets = new Set([...short.keys(), ...long?.keys() ?? []]);
-  const factors = [[undefined, 100n], ...Object.entries(tierFactors(cost.serviceTiers ?? {}))];
-  for (const [rates, isLong] of [[short, false], [long, true]] as const) {
-    if (rates === undefined) continue;
+function addTokenRates(card: Map<string, bigint>, tariff: TokenTariff): Set<TokenBucket> {
+  const { rates, long, tiers = {} } = tariff;
+  const buckets = tokenBuckets.filter((bucket) =>
+    rates[bucket] !== undefined || long?.rates[bucket] !== undefined
+  );
+  const factors: (readonly [tier: string | undefined, factor: bigint])[] = [
+    [undefined, usualFactor],
+    ...Object.entries(tiers),
+  ];
+  for (const [own, isLong] of [[rates, false], [long?.rates, true]] as const) {
+    if (own === undefined) continue;
     for (const bucket of buckets) {
-      const own = rates.get(bucket) ?? rates.get(joined[bucket])!;
-      for (const [tier, factor] of factors as [string | undefined, bigint][]) {
-        card.set(bucketName(bucket, tier, isLong), own * factor / 100n);
+      for (const [tier, factor] of factors) {
+        card.set(bucketName(bucket, tier, isLong), atFactor(rateOf(own, bucket), factor));
       }
     }
   }
-  return buckets;
+  return new Set(buckets);
 }
 
 /** Compiles the terms of a card. */
@@ -212,18 +160,16 @@ export function rateCard(terms: RateCardTerms): RateCard {
   const rates = new Map<string, bigint>();
   const tools = new Map<CountedTool, "use" | "call">();
   let buckets: ReadonlySet<TokenBucket> = new Set();
-  switch (cost.unit) {
+  const tariff = compileTariff(cost, inCurrency);
+  switch (tariff.unit) {
     case "token":
-      buckets = addTokenRates(rates, cost);
+      buckets = addTokenRates(rates, tariff);
       break;
     case "video":
-      for (const tier of cost.tiers) rates.set(videoBucket(tier), rate(tier.amount));
-      break;
-    case "second":
-      rates.set("second", rate(cost.perMinute));
+      for (const tier of tariff.tiers) rates.set(videoBucket(tier), tier.amount);
       break;
     default:
-      rates.set(cost.unit, rate(cost.amount));
+      rates.set(tariff.unit, tariff.amount);
   }
   if (cost.unit === "token" || cost.unit === "request") {
     for (const tool of countedTools) {
@@ -247,7 +193,7 @@ export function rateCard(terms: RateCardTerms): RateCard {
 
 /** Returns the bucket in which a card counts a kind of tokens. */
 export function countedBucket(card: RateCard, bucket: TokenBucket): TokenBucket {
-  return card.tokenBuckets.has(bucket) ? bucket : joined[bucket];
+  return card.tokenBuckets.has(bucket) ? bucket : wholeOf[bucket];
 }
 
 /** Returns how many units the rate of a bucket is for. */

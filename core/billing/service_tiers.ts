@@ -5,21 +5,11 @@
  * requested one. It is charged by the tier that the provider reports, but never more than was reserved: a caller that
  * asks for no tier does not pay for one.
  */
-import { defined } from "../lib/base/defined.ts";
 import type { AppliedPrice, TokenRates } from "./usage/receipt.ts";
-import { microVndOf, type WrittenVnd } from "./money/micro_vnd.ts";
-
-/** Factors as written, by tier. */
-export type TierPrices = Readonly<Record<string, WrittenVnd>>;
-
-/** Factors in hundredths, by tier. */
-export type TierFactors = Readonly<Record<string, bigint>>;
+import { appliedRates, atFactor, bucketRates, readRates, usualFactor } from "./tariff.ts";
 
 /** The tier of a call that asks for none, at the rates of the price itself. */
 export const usualTier = "default";
-
-/** The factor of the usual tier, in hundredths. */
-const usualFactor = 100n;
 
 /** Most decimals of a factor: with those of a price, within the six that are exact. */
 export const factorDecimals = 2;
@@ -51,13 +41,6 @@ export function tierName(word: string): string {
   const name = word.toLowerCase().replace(/^service_tier_/, "").replace(/^on_demand_/, "");
   if (usualNames.has(name)) return usualTier;
   return name === "performance" ? "priority" : name;
-}
-
-/** Converts written factors to hundredths. */
-export function tierFactors(prices: TierPrices): TierFactors {
-  return Object.fromEntries(
-    Object.entries(prices).map(([tier, factor]) => [tier, microVndOf(factor) / 10_000n]),
-  );
 }
 
 function factorOf(price: AppliedPrice, tier: string): bigint {
@@ -133,21 +116,13 @@ function withFactor(price: AppliedPrice, factor: bigint): AppliedPrice {
   };
 }
 
-/** Multiplies all rates. Exact: rates have four decimals, factors two. */
+/** Multiplies all rates. */
 function scaled(rates: TokenRates, factor: bigint): TokenRates {
-  const at = (rate: bigint) => rate * factor / usualFactor;
-  const atIfAny = (rate: bigint | undefined) => rate === undefined ? undefined : at(rate);
-  return {
-    inputPerMtokMicroVnd: at(rates.inputPerMtokMicroVnd),
-    outputPerMtokMicroVnd: at(rates.outputPerMtokMicroVnd),
-    cacheReadPerMtokMicroVnd: at(rates.cacheReadPerMtokMicroVnd),
-    cacheWritePerMtokMicroVnd: at(rates.cacheWritePerMtokMicroVnd),
-    ...defined({
-      cacheWriteHourPerMtokMicroVnd: atIfAny(rates.cacheWriteHourPerMtokMicroVnd),
-      inputAudioPerMtokMicroVnd: atIfAny(rates.inputAudioPerMtokMicroVnd),
-      inputImagePerMtokMicroVnd: atIfAny(rates.inputImagePerMtokMicroVnd),
-      outputAudioPerMtokMicroVnd: atIfAny(rates.outputAudioPerMtokMicroVnd),
-      outputImagePerMtokMicroVnd: atIfAny(rates.outputImagePerMtokMicroVnd),
+  const own = bucketRates(rates);
+  return appliedRates(
+    readRates(atFactor(own.input, factor), (bucket) => {
+      const rate = own[bucket];
+      return rate === undefined ? undefined : atFactor(rate, factor);
     }),
-  };
+  );
 }

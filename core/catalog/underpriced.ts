@@ -10,10 +10,9 @@ import {
   costOfUnitsAt,
   countedBucket,
   type RateCard,
-  type TokenBucket,
-  tokenBuckets,
   unitsPerRate,
 } from "../billing/rate_card.ts";
+import { atFactor, bucketRates, rateOf, tokenBuckets, usualFactor } from "../billing/tariff.ts";
 import { unitsOnCard } from "../billing/provider_cost.ts";
 import type { TokenRates } from "../billing/usage/receipt.ts";
 import { microVndOf } from "../billing/money/micro_vnd.ts";
@@ -39,22 +38,6 @@ function unitCost(card: RateCard, bucket: string): bigint {
   return costInMicroVnd(card, costOfUnitsAt(card, { [bucket]: unitsPerRate(bucket) }));
 }
 
-function ratesByBucket(rates: TokenRates): Record<TokenBucket, bigint> {
-  const { inputPerMtokMicroVnd: input, outputPerMtokMicroVnd: output } = rates;
-  const { cacheWritePerMtokMicroVnd: write } = rates;
-  return {
-    input,
-    cache_read: rates.cacheReadPerMtokMicroVnd,
-    cache_write: write,
-    cache_write_1h: rates.cacheWriteHourPerMtokMicroVnd ?? write,
-    input_audio: rates.inputAudioPerMtokMicroVnd ?? input,
-    input_image: rates.inputImagePerMtokMicroVnd ?? input,
-    output,
-    output_audio: rates.outputAudioPerMtokMicroVnd ?? output,
-    output_image: rates.outputImagePerMtokMicroVnd ?? output,
-  };
-}
-
 type TokenPrice = Extract<CataloguePrice, { readonly unit: "token" }>;
 
 /** Compares the rates of tokens: short and long prompts, and each tier that customers can ask for. */
@@ -70,18 +53,18 @@ function tokenComparisons(price: TokenPrice, card: RateCard): Comparison[] {
     if (long !== undefined && long.aboveTokens > longAboveTokens) pairs.push([short, true]);
   }
   const factors: (readonly [string | undefined, bigint])[] = [
-    [undefined, 100n],
+    [undefined, usualFactor],
     ...Object.entries(tiers),
   ];
   return pairs.flatMap(([rates, isLong]) => {
-    const paid = ratesByBucket(rates);
+    const paid = bucketRates(rates);
     return factors.flatMap(([tier, factor]) =>
       tokenBuckets.map((bucket): Comparison => {
         const own = tier !== undefined && card.tiers.has(tier) ? tier : undefined;
         const counted = bucketName(countedBucket(card, bucket), own, isLong);
         return {
           bucket: bucketName(bucket, tier, isLong),
-          priceMicroVnd: paid[bucket] * factor / 100n,
+          priceMicroVnd: atFactor(rateOf(paid, bucket), factor),
           costMicroVnd: unitCost(card, counted),
         };
       })

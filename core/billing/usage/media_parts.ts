@@ -3,7 +3,6 @@
  *
  * A part is never larger than the bucket that it belongs to, so that the rest of the bucket is text.
  */
-import type { TokenRates } from "./receipt.ts";
 import type { MediaParts, TokenUsage } from "../tokens/token_bounds.ts";
 
 /**
@@ -38,20 +37,9 @@ export function hasMediaParts(usage: TokenUsage): boolean {
     usage.outputAudio !== undefined || usage.outputImage !== undefined;
 }
 
-/** Sums what parts cost beyond, or below, the text rates of their buckets, in tokens × rates. */
-export function mediaDifference(rates: TokenRates, usage: TokenUsage): bigint {
-  const { inputPerMtokMicroVnd: input, outputPerMtokMicroVnd: output } = rates;
-  const part = (tokens: number | undefined, rate: bigint | undefined, text: bigint): bigint =>
-    tokens === undefined || rate === undefined ? 0n : BigInt(tokens) * (rate - text);
-  return part(usage.inputAudio, rates.inputAudioPerMtokMicroVnd, input) +
-    part(usage.inputImage, rates.inputImagePerMtokMicroVnd, input) +
-    part(usage.outputAudio, rates.outputAudioPerMtokMicroVnd, output) +
-    part(usage.outputImage, rates.outputImagePerMtokMicroVnd, output);
-}
-
 /** Returns the largest of rates, of which some may be absent. */
-export function dearestOf(first: bigint, ...others: readonly (bigint | undefined)[]): bigint {
-  let dearest = first;
-  for (const rate of others) if (rate !== undefined && rate > dearest) dearest = rate;
-  return dearest;
+export function maxRate(first: bigint, ...others: readonly (bigint | undefined)[]): bigint {
+  let max = first;
+  for (const rate of others) if (rate !== undefined && rate > max) max = rate;
+  return max;
 }

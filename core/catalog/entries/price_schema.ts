@@ -17,6 +17,7 @@ import {
   writtenPrice,
 } from "../../billing/money/micro_vnd.ts";
 import { costDecimals } from "../../billing/rate_card.ts";
+import type { costMembers, priceMembers, TokenBucket } from "../../billing/tariff.ts";
 
 const priceForm = {
   error: `must be VND from 0 to ${maxPriceVnd} with at most ${priceDecimals} decimals`,
@@ -47,7 +48,7 @@ const tokenRates = {
     .describe("Prompt tokens of pictures and films that are not cached. Default: as text."),
   outputAudioVndPerMtok: vnd.optional().describe("Output tokens of sound. Default: as text."),
   outputImageVndPerMtok: vnd.optional().describe("Output tokens of pictures. Default: as text."),
-};
+} satisfies Record<typeof priceMembers[TokenBucket], z.ZodType>;
 
 const toolFee = z.union([
   z.strictObject({
@@ -84,20 +85,66 @@ const hostedTools = z.partialRecord(z.enum(countedTools), toolFee).optional().de
   "Chat: fees for tools that the provider runs. Routes without `allow` offer the tools that have a fee.",
 );
 
+/** The members of a written tariff, by what they are for. */
+interface TariffMembers<Rates, Piece, Search, Minute, TokenFees, Fees> {
+  readonly rates: Rates;
+  /** One call, picture or video. */
+  readonly piece: Piece;
+  readonly search: Search;
+  readonly minute: Minute;
+  /** What a tariff of tokens has beside its rates, and what one of calls has beside its amount. */
+  readonly tokenFees: TokenFees;
+  readonly fees: Fees;
+}
+
+/** Makes the schemas of the units of a tariff: customers' prices and providers' costs differ in the names of members. */
+function tariffSchemas<
+  Rates extends z.ZodRawShape,
+  Piece extends z.ZodRawShape,
+  Search extends z.ZodRawShape,
+  Minute extends z.ZodRawShape,
+  TokenFees extends z.ZodRawShape,
+  Fees extends z.ZodRawShape,
+>(members: TariffMembers<Rates, Piece, Search, Minute, TokenFees, Fees>) {
+  const { rates, piece, search, minute, tokenFees, fees } = members;
+  const seconds = z.int().min(1).max(3600);
+  return {
+    longPrompt: z.strictObject({ aboveTokens: z.int().positive().max(maxReportedTokens), ...rates })
+      .optional(),
+    token: <Long extends z.ZodType>(longPrompt: Long) =>
+      z.strictObject({ unit: z.literal("token"), ...rates, longPrompt, ...tokenFees }),
+    others: [
+      z.strictObject({ unit: z.literal("request"), ...piece, ...fees }),
+      z.strictObject({ unit: z.literal("image"), ...piece }),
+      z.strictObject({ unit: z.literal("search"), ...search }),
+      z.strictObject({ unit: z.literal("second"), ...minute }),
+      z.strictObject({
+        unit: z.literal("video"),
+        tiers: z.array(z.strictObject({ fromSeconds: seconds, toSeconds: seconds, ...piece }))
+          .min(1).max(64),
+      }),
+    ],
+  } as const;
+}
+
+const priceUnits = tariffSchemas({
+  rates: tokenRates,
+  piece: { vnd },
+  search: { vnd: vnd.describe("Per search of up to 100 documents, as the provider counts them.") },
+  minute: {
+    vndPerMinute: vnd.describe(
+      "Per minute of audio; billed by the second, as the gateway measures it.",
+    ),
+  },
+  tokenFees: { hostedTools, serviceTiers },
+  fees: { hostedTools },
+});
+
 /** The schema of the price of a model. */
 export const priceSchema = z.discriminatedUnion("unit", [
-  z.strictObject({
-    unit: z.literal("token"),
-    ...tokenRates,
-    longPrompt: z.strictObject({
-      aboveTokens: z.int().positive().max(maxReportedTokens),
-      ...tokenRates,
-    }).optional().describe(
-      "Higher rates for all tokens of a call that is billed for more input than `aboveTokens`.",
-    ),
-    hostedTools,
-    serviceTiers,
-  }).refine(
+  priceUnits.token(priceUnits.longPrompt.describe(
+    "Higher rates for all tokens of a call that is billed for more input than `aboveTokens`.",
+  )).refine(
     ({ longPrompt, hostedTools: _, serviceTiers: _tiers, ...price }) =>
       longPrompt === undefined || isNowhereCheaper(longPrompt, price),
     {
@@ -106,26 +153,7 @@ export const priceSchema = z.discriminatedUnion("unit", [
       message: "must not be cheaper than the price of shorter prompts, in any rate",
     },
   ),
-  z.strictObject({ unit: z.literal("request"), vnd, hostedTools }),
-  z.strictObject({ unit: z.literal("image"), vnd }),
-  z.strictObject({
-    unit: z.literal("search"),
-    vnd: vnd.describe("Per search of up to 100 documents, as the provider counts them."),
-  }),
-  z.strictObject({
-    unit: z.literal("second"),
-    vndPerMinute: vnd.describe(
-      "Per minute of audio; billed by the second, as the gateway measures it.",
-    ),
-  }),
-  z.strictObject({
-    unit: z.literal("video"),
-    tiers: z.array(z.strictObject({
-      fromSeconds: z.int().min(1).max(3600),
-      toSeconds: z.int().min(1).max(3600),
-      vnd,
-    })).min(1).max(64),
-  }),
+  ...priceUnits.others,
 ]);
 
 // The shape of what providers charge, in `gateway.json`: currencies, and the cost of a route.
@@ -156,7 +184,7 @@ const rates = {
   inputImagePerMtok: amount.optional(),
   outputAudioPerMtok: amount.optional(),
   outputImagePerMtok: amount.optional(),
-};
+} satisfies Record<typeof costMembers[TokenBucket], z.ZodType>;
 
 const hostedToolCosts = z.partialRecord(
   z.enum(countedTools),
@@ -165,33 +193,22 @@ const hostedToolCosts = z.partialRecord(
   }),
 ).optional();
 
-/** The schema of the cost of a route. */
-export const costSchema = z.discriminatedUnion("unit", [
-  z.strictObject({
-    unit: z.literal("token"),
-    ...rates,
-    longPrompt: z.strictObject({
-      aboveTokens: z.int().positive().max(maxReportedTokens),
-      ...rates,
-    }).optional(),
+const costUnits = tariffSchemas({
+  rates,
+  piece: { amount },
+  search: { amount },
+  minute: { perMinute: amount.describe("Per minute of sound, or of a video.") },
+  tokenFees: {
     serviceTiers: serviceTiers.describe("Factors on all rates by tier of service."),
     hostedTools: hostedToolCosts,
-  }),
-  z.strictObject({ unit: z.literal("request"), amount, hostedTools: hostedToolCosts }),
-  z.strictObject({ unit: z.literal("image"), amount }),
-  z.strictObject({ unit: z.literal("search"), amount }),
-  z.strictObject({
-    unit: z.literal("second"),
-    perMinute: amount.describe("Per minute of sound, or of a video."),
-  }),
-  z.strictObject({
-    unit: z.literal("video"),
-    tiers: z.array(z.strictObject({
-      fromSeconds: z.int().min(1).max(3600),
-      toSeconds: z.int().min(1).max(3600),
-      amount,
-    })).min(1).max(64),
-  }),
+  },
+  fees: { hostedTools: hostedToolCosts },
+});
+
+/** The schema of the cost of a route. */
+export const costSchema = z.discriminatedUnion("unit", [
+  costUnits.token(costUnits.longPrompt),
+  ...costUnits.others,
 ]).describe(
   "What the provider charges, in the currency of the provider: the forms of `price`. Only operators see it; see " +
     "docs/operations/prices.md#costs-and-margins.",

@@ -11,7 +11,7 @@
 import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { JsonObject } from "../../../core/lib/json/json.ts";
 import { countedTools, defaultMostUses } from "../../../core/billing/usage/hosted_tools.ts";
-import type { TierPrices } from "../../../core/billing/service_tiers.ts";
+import type { TierPrices } from "../../../core/billing/tariff.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { listFigure, microVndOf, type WrittenVnd } from "../../../core/billing/money/micro_vnd.ts";
 import { type CataloguePrice, toolPricesOf } from "../../../core/billing/price.ts";

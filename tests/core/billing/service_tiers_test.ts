@@ -1,11 +1,8 @@
 import * as fc from "../../support/property.ts";
 import { assert, assertEquals } from "../../support/assert.ts";
 import { applyPrice, costOfTokens, worstCaseCost } from "../../../core/billing/price.ts";
-import {
-  chargedTier,
-  reservedPrice,
-  type TierPrices,
-} from "../../../core/billing/service_tiers.ts";
+import { chargedTier, reservedPrice } from "../../../core/billing/service_tiers.ts";
+import type { TierPrices } from "../../../core/billing/tariff.ts";
 import { billedInputTokens } from "../../../core/billing/tokens/token_bounds.ts";
 
 const hundredths = (max: number) => fc.nat({ max }).map((parts) => parts / 100);
