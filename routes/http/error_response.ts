@@ -15,9 +15,6 @@ import {
 import { Reply } from "../../core/net/http1/server/reply.ts";
 import type { RequestId } from "../../core/lib/ids/ids.ts";
 import { answerHeaders, withCommonHeaders } from "./own_headers.ts";
-import { z } from "zod";
-import { maxSwitchReasonChars } from "../../kv/engine/control/control.ts";
-import { plainMaintenanceMessage } from "../../kv/people/operators/switches.ts";
 
 // Answers HEAD requests as GET, without the body.
 
@@ -40,14 +37,6 @@ export function headAsGet(request: Request): Request {
   const { url, headers, signal } = request;
   return new Request(url, { headers, signal });
 }
-
-// How programs turn maintenance on and off: the same body in every operator interface.
-
-/** A request that turns maintenance on or off. */
-export const maintenanceBody = z.strictObject({
-  on: z.boolean(),
-  message: z.string().min(1).max(maxSwitchReasonChars).default(plainMaintenanceMessage),
-});
 
 const encoder = new TextEncoder();
 

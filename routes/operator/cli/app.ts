@@ -2,39 +2,46 @@
  * The administrator's commands as a small HTTP app. `deno task admin` reaches it through the running server's socket
  * or, when no server runs, in its own process: one implementation, one owner of the store.
  */
-import { Hono } from "hono";
-import { z } from "zod";
+import { type Context, Hono } from "hono";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { newId } from "../../../core/lib/ids/ids.ts";
 import { commandLine } from "../../../kv/people/audit/operator_audit.ts";
-import { setMaintenance } from "../../../kv/people/operators/switches.ts";
-import { maintenanceBody } from "../../http/error_response.ts";
+import { errorResponse } from "../../http/error_response.ts";
+import { operationError } from "../operations/operation.ts";
+import { operationNames, operationPaths } from "../operations/paths.ts";
+import { operationServing } from "../operations/serving.ts";
 import { addAccountRoutes, addCreditRoute, addKeyRoutes } from "./commands/accounts.ts";
 import type { AdminDeps } from "./commands/admin_deps.ts";
 import { addBackupRoutes } from "./commands/backups.ts";
 import { addBookRoutes, addCostRoutes } from "./commands/books.ts";
 import { addCampaignRoutes } from "./commands/campaigns.ts";
-import { addCatalogRoutes } from "./commands/catalog.ts";
 import { addNoticeRoutes, addOutboxRoutes } from "./commands/outbox.ts";
+
+async function readJson(context: Context): Promise<unknown> {
+  const text = await context.req.text();
+  return text === "" ? {} : JSON.parse(text);
+}
 
 /** Builds the app. It has no authentication of its own: access to its socket is access to the store. */
 export function createAdminApp(deps: AdminDeps): Hono {
-  const { clock, control } = deps;
+  const { clock } = deps;
   const app = new Hono();
 
-  app.onError((error, context) => {
-    if (error instanceof GatewayError) {
-      if (error.retryAfterSeconds !== undefined) {
-        context.header("retry-after", String(error.retryAfterSeconds));
-      }
-      return context.json({ error: error.message }, error.status < 500 ? 400 : 503);
-    }
-    if (error instanceof z.ZodError) {
-      const text = error.issues.map((i) => `${i.path.join(".")}: ${i.message}`).join("; ");
-      return context.json({ error: text }, 400);
-    }
-    return context.json({ error: `${error.name}: ${error.message}` }, 500);
-  });
+  /** The owner of the machine reads what went wrong, as nobody else does. */
+  const errorAnswer = (thrown: unknown): Response => {
+    const error = operationError(thrown);
+    const known = error instanceof Error && !(error instanceof GatewayError)
+      ? new GatewayError("internal_error", `${error.name}: ${error.message}`)
+      : error;
+    return errorResponse(known, "chat", newId("request", clock.nowMs()));
+  };
+  app.onError(errorAnswer);
 
+  const serve = operationServing({ deps, operator: commandLine, readJson, errorAnswer });
+  for (const name of operationNames) {
+    const { method, path } = operationPaths[name];
+    app.on(method, path, (context) => serve(name, context));
+  }
   addAccountRoutes(app, deps);
   addKeyRoutes(app, deps);
   addCreditRoute(app, deps);
@@ -43,15 +50,6 @@ export function createAdminApp(deps: AdminDeps): Hono {
   addBookRoutes(app, deps);
   addOutboxRoutes(app, deps);
   addBackupRoutes(app, deps);
-  addCatalogRoutes(app, deps.editing);
   addCostRoutes(app, deps);
-
-  app.post("/maintenance", async (context) => {
-    const { on, message } = maintenanceBody.parse(await context.req.json());
-    const act = { operator: commandLine, nowMs: clock.nowMs() };
-    await setMaintenance(control, on ? message : undefined, act);
-    return context.json({ maintenance: on });
-  });
-
   return app;
 }

@@ -10,7 +10,7 @@ import {
 
 /** A request to the admin app. */
 export interface AdminRequest {
-  readonly method: "GET" | "POST" | "DELETE";
+  readonly method: "GET" | "POST" | "PUT" | "DELETE";
   readonly path: string;
   readonly body?: unknown;
   /** The operation id of a command that moves money: repeated with it, the command counts once. */
@@ -29,6 +29,10 @@ export interface CommandOption {
   /** The placeholder of the value in the help text; absent for an option without a value. */
   readonly value?: string;
   readonly needed?: true;
+  /** Needed, unless this option is set. */
+  readonly neededWithout?: string;
+  /** The value is a number. */
+  readonly isNumber?: true;
 }
 
 /** The syntax of one command. */
@@ -312,24 +316,27 @@ export const commandForms: readonly CommandForm[] = [
     words: ["catalog", "apply"],
     operands: ["FILE"],
     options: [
-      { name: "reason", value: "R" },
+      { name: "reason", value: "R", neededWithout: "dry-run" },
       { name: "from", value: "TIME" },
       { name: "dry-run" },
     ],
     about:
       "make a version of a file in the form of gateway.json, in force at once or from a time\n" +
       "such as 2026-12-01T00:00:00+07:00; --dry-run: only show what would change",
-    request: ([catalogFile = ""], body) => ({
-      method: "POST",
-      path: "/catalog",
-      body,
-      catalogFile,
-    }),
+    request: ([catalogFile = ""], { reason, from, "dry-run": isDry }) =>
+      isDry === undefined
+        ? {
+          method: "PUT",
+          path: "/catalog",
+          body: { reason, effective_from: from },
+          catalogFile,
+        }
+        : { method: "POST", path: "/catalog/preview", body: {}, catalogFile },
   },
   {
     words: ["catalog", "history"],
     operands: [],
-    options: [{ name: "before", value: "VERSION" }],
+    options: [{ name: "before", value: "VERSION", isNumber: true }],
     about: "versions with author and reason, newest first",
     request: (_, { before }) => ({
       method: "GET",
@@ -342,10 +349,10 @@ export const commandForms: readonly CommandForm[] = [
     options: [{ name: "reason", value: "R", needed: true }, { name: "from", value: "TIME" }],
     about:
       `make a version with the contents of an older one; R: 1 to ${maxCatalogReasonChars} characters`,
-    request: ([version], body) => ({
+    request: ([version], { reason, from }) => ({
       method: "POST",
       path: "/catalog/rollback",
-      body: { version, ...body },
+      body: { version: Number(version), reason, effective_from: from },
     }),
   },
   {
@@ -353,7 +360,7 @@ export const commandForms: readonly CommandForm[] = [
     operands: [],
     options: [{ name: "reason", value: "R", needed: true }],
     about: "take back the version that waits for its time",
-    request: (_, body) => ({ method: "POST", path: "/catalog/withdraw", body }),
+    request: (_, body) => ({ method: "DELETE", path: "/catalog/scheduled", body }),
   },
   {
     words: ["maintenance", "on"],
@@ -468,10 +475,15 @@ function problemOf(form: CommandForm, { words, options }: Split): string | undef
     form.options.every((option) => option.name !== name)
   );
   if (foreign !== undefined) return `Unknown option "--${foreign}"`;
-  const needed = form.options.find((option) =>
-    option.needed === true && options[option.name] === undefined
+  const needed = form.options.find(({ name, needed, neededWithout }) =>
+    options[name] === undefined &&
+    (needed === true || (neededWithout !== undefined && options[neededWithout] === undefined))
   );
-  return needed && `--${needed.name} is missing`;
+  if (needed !== undefined) return `--${needed.name} is missing`;
+  const unclear = form.options.find(({ name, isNumber }) =>
+    isNumber === true && !/^\d{1,9}$/.test(options[name] ?? "0")
+  );
+  return unclear && `--${unclear.name} must be a number`;
 }
 
 /**

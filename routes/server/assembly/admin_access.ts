@@ -22,14 +22,14 @@ export async function openAdmin(
     const { receivingAccounts } = gateway.config.topup;
     // Loaded with the first command.
     const app = loadedOnce(async () => {
-      const [{ createAdminApp }, { storeReadings }, { editingOf }] = await Promise.all([
+      const [{ createAdminApp }, { storeReadings }, { operationDepsOf }] = await Promise.all([
         import("../../operator/cli/app.ts"),
         import("../../operator/cli/commands/admin_deps.ts"),
-        import("../../operator/catalog/editing.ts"),
+        import("../../operator/operations/operation.ts"),
       ]);
       return createAdminApp({
+        ...operationDepsOf(gateway),
         ...gateway,
-        editing: editingOf(gateway),
         masterKeys,
         ...defined({ snapshot }),
         receivingAccounts,

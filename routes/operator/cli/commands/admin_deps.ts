@@ -11,9 +11,8 @@ import type { Clock } from "../../../../core/lib/time/clock.ts";
 import type { ReceivingAccount } from "../../../../core/trade/bank/receiving_account.ts";
 import type { Control } from "../../../../kv/engine/control/control.ts";
 import type { WalletEngine } from "../../../../kv/money/wallet/mod.ts";
-import type { CatalogEditing } from "../../catalog/editing.ts";
+import type { OperationDeps } from "../../operations/operation.ts";
 import type { ReadSnapshot } from "../../../../kv/engine/parts/snapshot.ts";
-import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 import type { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { sleepUnless } from "../../../../core/lib/time/sleep.ts";
@@ -73,13 +72,11 @@ export function storeReadings({ clock, deadlines, stopping }: StoreReadingsOptio
 }
 
 /** The dependencies of all commands. */
-export interface AdminDeps {
-  readonly kv: KeyValueStore;
+export interface AdminDeps extends OperationDeps {
   readonly clock: Clock;
   readonly masterKeys: MasterKeys;
   readonly control: Control;
   readonly wallet: WalletEngine;
-  readonly editing: CatalogEditing;
   readonly receivingAccounts: readonly ReceivingAccount[];
   /** Reads every row as of one moment, for a backup. */
   readonly snapshot?: ReadSnapshot;

@@ -29,7 +29,7 @@ import {
   previewCatalog,
   rollBackCatalog,
   withdrawCatalog,
-} from "../../catalog/editing.ts";
+} from "../../operations/editing.ts";
 import {
   doneAt,
   type OperatorContext,

@@ -8,11 +8,8 @@
  */
 import { Hono } from "hono";
 import { maxSwitchReasonChars, type Switches } from "../../../../kv/engine/control/control.ts";
-import {
-  routeActions,
-  setMaintenance,
-  switchRoute,
-} from "../../../../kv/people/operators/switches.ts";
+import { routeActions } from "../../../../kv/people/operators/switches.ts";
+import { turnMaintenance, turnRoute } from "../../operations/service.ts";
 import {
   Badge,
   Card,
@@ -381,21 +378,21 @@ async function changeMaintenance(c: OperatorContext, deps: OperatorDeps) {
   const message = form.text("message").slice(0, maxSwitchReasonChars);
   if (on && message === "") return await servicePage(c, deps, t.problems.reason);
   const nowMs = deps.clock.nowMs();
-  await setMaintenance(deps.control, on ? message : undefined, { operator: operatorOf(c), nowMs });
+  await turnMaintenance.run(deps, { on, message }, { operator: operatorOf(c), nowMs });
   return doneAt(c, "/operator/service", "switched");
 }
 
 async function changeRoute(c: OperatorContext, deps: OperatorDeps) {
   const t = frameTexts[c.get("visitor").locale];
   const form = await readForm(c);
-  const routeId = form.text("route");
+  const id = form.text("route");
   const action = routeActions.find((one) => one === form.text("action"));
   const reason = form.text("reason").slice(0, maxSwitchReasonChars);
-  const isKnown = deps.routes().some(({ route }) => route.id === routeId);
+  const isKnown = deps.routes().some(({ route }) => route.id === id);
   if (action === undefined || !isKnown) return await notFoundPage(c);
   if (reason === "") return await refusedPage(c, deps, t.problems.reason);
   const nowMs = deps.clock.nowMs();
-  await switchRoute(deps.control, { routeId, action, reason }, { operator: operatorOf(c), nowMs });
+  await turnRoute.run(deps, { id, action, reason }, { operator: operatorOf(c), nowMs });
   const filter = readRouteFilter(form.text);
   const isListed = deps.routes().some((report) => rowOf(report) === filter.row);
   if (!isListed) return doneAt(c, "/operator/service", "switched");

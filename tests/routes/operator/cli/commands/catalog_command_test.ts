@@ -26,20 +26,23 @@ Deno.test("catalog apply shows what would change, makes a version, and catalog r
   await using w = await world();
   await w.write((catalog) => catalog["listRate"] = 25_000);
   const dry = await w.run("apply", w.file, "--dry-run");
-  assertEquals([dry.code, dry.body.changes], [0, ["~ settings listRate: 22000 → 25000"]]);
+  assertEquals([dry.code, dry.body.lines], [0, ["~ settings listRate: 22000 → 25000"]]);
   const noReason = await w.run("apply", w.file);
-  assertEquals(noReason.code, 1);
-  assertStringIncludes(noReason.body.error, "--reason");
+  assertEquals(noReason.code, 2);
+  assertStringIncludes(noReason.errors, "--reason is missing");
+  const unclear = await w.run("history", "--before", "soon");
+  assertEquals(unclear.code, 2);
+  assertStringIncludes(unclear.errors, "--before must be a number");
   const applied = await w.run("apply", w.file, "--reason", "a new rate");
-  assertEquals([applied.code, applied.body.applied.version], [0, 2]);
+  assertEquals([applied.code, applied.body.version], [0, 2]);
   assertEquals((await w.run("show")).body.catalog.listRate, 25_000);
   const again = await w.run("apply", w.file, "--reason", "a new rate");
-  assertEquals([again.code, again.body.error], [1, "nothing would change"]);
+  assertEquals([again.code, again.body.error.message], [1, "Nothing would change"]);
   const back = await w.run("rollback", "1", "--reason", "too early");
-  assertEquals(back.body.applied.rollback_to, 1);
+  assertEquals(back.body.rollback_to, 1);
   const { body } = await w.run("history");
   assertEquals(
-    body.versions.map(({ version, author }: { version: number; author: string }) =>
+    body.data.map(({ version, author }: { version: number; author: string }) =>
       `${version} ${author}`
     ),
     ["3 command line", "2 command line", "1 gateway.json"],
@@ -53,8 +56,8 @@ Deno.test("catalog apply lists all problems of a file, and makes no version", as
     catalog["listRate"] = -1;
   });
   const refused = await w.run("apply", w.file, "--reason", "r");
-  assertEquals([refused.code, refused.body.problems.length], [1, 2]);
-  assertEquals((await w.run("history")).body.versions.length, 1);
+  assertEquals([refused.code, refused.body.error.problems.length], [1, 2]);
+  assertEquals((await w.run("history")).body.data.length, 1);
   const missing = await w.run("apply", `${w.file}.gone`, "--reason", "r");
   assertEquals(missing.code, 1);
   assert(missing.errors.includes("new.json.gone"));
@@ -67,8 +70,8 @@ Deno.test("a version waits for a time with a zone, and catalog withdraw takes it
   const bad = await w.run("apply", w.file, "--reason", "r", "--from", "2026-12-01");
   assertEquals(bad.code, 1);
   const waiting = await w.run("apply", w.file, "--reason", "r", "--from", from);
-  assertEquals(waiting.body.applied.effective_from, from);
+  assertEquals(waiting.body.effective_from, from);
   assertEquals((await w.run("show")).body.version, 1);
-  assertEquals((await w.run("withdraw", "--reason", "r")).body, { withdrawn: 2 });
-  assertEquals((await w.run("withdraw", "--reason", "r")).body.error, "no version waits");
+  assertEquals((await w.run("withdraw", "--reason", "r")).body, { version: 1 });
+  assertEquals((await w.run("withdraw", "--reason", "r")).body.error.message, "No version waits");
 });

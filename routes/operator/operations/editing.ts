@@ -1,11 +1,4 @@
-/**
- * Changes the catalogue for pages, the operator's API and commands alike.
- *
- * - Folder `routes/operator/catalog/`: what all ways of editing the catalogue share.
- * - In: contents of a catalogue as they are written, and the version that their author saw.
- * - Out: what would change, every problem, or a new version with its audit line.
- * - Never: makes a version that this process cannot serve itself.
- */
+/** Changes the catalogue for pages and operations alike: what would change, every problem, or a new version. */
 import { ambiguousPrices } from "../../../core/catalog/ambiguous_prices.ts";
 import { type CatalogChange, catalogChanges } from "../../../core/catalog/diff.ts";
 import type { ReadCatalog } from "../../../core/config/catalog_reading.ts";

@@ -1,0 +1,266 @@
+/** Operations on the catalogue: reading, dry runs, changes, history, rollback. */
+import { z } from "zod";
+import { type CatalogChange, changeLine } from "../../../core/catalog/diff.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { maxCatalogBytes } from "../../../kv/services/catalog/contents.ts";
+import {
+  type CatalogVersion,
+  listVersions,
+  maxCatalogReasonChars,
+  readVersion,
+  readVersionContents,
+  versionsPerPage,
+} from "../../../kv/services/catalog/versions.ts";
+import {
+  applyCatalog,
+  catalogState,
+  type ChangeResult,
+  changesOfVersion,
+  effectiveMomentMs,
+  previewCatalog,
+  rollBackCatalog,
+  versionJson,
+  withdrawCatalog,
+} from "./editing.ts";
+import {
+  operation,
+  type OperationAct,
+  type OperationAnswer,
+  type OperationDeps,
+} from "./operation.ts";
+
+const reason = z.string().min(1).max(maxCatalogReasonChars);
+const moment = z.string().optional();
+const contents = z.record(z.string(), z.unknown());
+
+const versionRow = z.object({
+  version: z.int(),
+  author: z.string(),
+  reason: z.string(),
+  created_at: z.iso.datetime(),
+  effective_from: z.iso.datetime(),
+  parent: z.int().optional(),
+  rollback_to: z.int().optional(),
+  digest: z.string(),
+});
+
+const madeVersion = versionRow.extend({
+  withdrawn: z.int().optional().describe("The version that waited and is taken back by this one."),
+});
+
+/** Changes as values, and as lines for people. */
+const changeLists = {
+  changes: z.array(z.record(z.string(), z.unknown())),
+  lines: z.array(z.string()),
+};
+
+function changesJson(changes: readonly CatalogChange[]) {
+  return { changes: changes.map((change) => ({ ...change })), lines: changes.map(changeLine) };
+}
+
+function momentMs(text: string | undefined, nowMs: number): number | undefined {
+  if (text === undefined) return undefined;
+  const ms = effectiveMomentMs(text, nowMs);
+  if (ms !== undefined) return ms;
+  throw new GatewayError(
+    "invalid_request",
+    "effective_from: must be a time with its zone within a year, such as 2026-12-01T00:00:00+07:00",
+    { param: "effective_from" },
+  );
+}
+
+/** The version that the author has seen; whoever names none has seen the newest. */
+async function baseOf({ editing }: OperationDeps, { base }: OperationAct): Promise<number> {
+  return base === undefined ? (await catalogState(editing)).head.newest : base();
+}
+
+function conflict(newest: CatalogVersion | undefined) {
+  return {
+    ok: false,
+    status: 412,
+    body: {
+      error: { code: "conflict", message: "The catalogue was changed meanwhile" },
+      ...(newest !== undefined && { newest: versionJson(newest) }),
+    },
+  } as const;
+}
+
+function changeAnswer(result: ChangeResult): OperationAnswer<z.infer<typeof madeVersion>> {
+  if (result.ok) {
+    const { version, withdrawn } = result;
+    const body = { ...versionJson(version), ...defined({ withdrawn }) };
+    return { ok: true, body, version: version.version };
+  }
+  switch (result.reason) {
+    case "conflict":
+      return conflict(result.newest);
+    case "invalid": {
+      const message = "The catalogue is not valid";
+      const { problems } = result;
+      return {
+        ok: false,
+        status: 422,
+        body: { error: { code: "invalid_catalog", message, problems } },
+      };
+    }
+    case "unchanged": {
+      const error = { code: "unchanged", message: "Nothing would change" };
+      return { ok: false, status: 409, body: { error } };
+    }
+    case "missing":
+      throw new GatewayError("not_found", "There is no such version, or its contents are not kept");
+  }
+}
+
+/** Shows the catalogue. */
+export const showCatalog = operation({
+  name: "catalog.show",
+  summary: "The catalogue in force, its version, and the one that waits",
+  effect: "reads",
+  input: z.object({}),
+  output: z.object({
+    object: z.literal("catalog"),
+    version: z.int(),
+    newest: z.int(),
+    scheduled: z.object({ version: z.int(), effective_from: z.iso.datetime() }).nullable(),
+    served_here: z.int().nullable(),
+    refused_here: z.object({ version: z.int(), problems: z.array(z.string()).readonly() })
+      .nullable(),
+    file_differs: z.boolean(),
+    catalog: contents,
+  }),
+  async run({ editing, catalog: live }) {
+    const { version, head, contents, isFilePassedOver } = await catalogState(editing);
+    const { scheduled, newest } = head;
+    const body = {
+      object: "catalog" as const,
+      version,
+      newest,
+      scheduled: scheduled === undefined ? null : {
+        version: scheduled.version,
+        effective_from: new Date(scheduled.effectiveFromMs).toISOString(),
+      },
+      served_here: live?.current.version ?? null,
+      refused_here: live?.refused ?? null,
+      file_differs: isFilePassedOver,
+      catalog: contents,
+    };
+    return { ok: true, body, version: newest };
+  },
+});
+
+/** Checks contents, and shows what they would change. */
+export const tryCatalog = operation({
+  name: "catalog.preview",
+  summary: "What a catalogue would change, or all its problems; changes nothing",
+  effect: "reads",
+  input: z.strictObject({ catalog: z.unknown() }),
+  output: z.object({ ok: z.literal(true), in_force: z.int(), ...changeLists }),
+  maxBodyBytes: maxCatalogBytes,
+  async run({ editing }, { catalog }) {
+    const state = await catalogState(editing);
+    const preview = previewCatalog(editing, state.contents, catalog);
+    if (!preview.ok) return { ok: false, status: 422, body: { ...preview } };
+    const body = { ok: true as const, in_force: state.version, ...changesJson(preview.changes) };
+    return { ok: true, body };
+  },
+});
+
+/** Makes a version of contents. */
+export const putCatalog = operation({
+  name: "catalog.apply",
+  summary: "Makes a version of a catalogue, in force at once or from a time",
+  effect: "acts",
+  input: z.strictObject({ catalog: z.unknown(), reason, effective_from: moment }),
+  output: madeVersion,
+  maxBodyBytes: maxCatalogBytes,
+  async run(deps, { catalog, reason, effective_from }, act) {
+    const effectiveFromMs = momentMs(effective_from, act.nowMs);
+    const wanted = { base: await baseOf(deps, act), reason, effectiveFromMs };
+    return changeAnswer(await applyCatalog(deps.editing, catalog, wanted, act.operator));
+  },
+});
+
+/** Makes a version with the contents of an older one. */
+export const rollBackTo = operation({
+  name: "catalog.rollback",
+  summary: "Makes a version with the contents of an older one",
+  effect: "acts",
+  input: z.strictObject({ version: z.int().min(1), reason, effective_from: moment }),
+  output: madeVersion,
+  maxBodyBytes: maxCatalogBytes,
+  async run(deps, { version, reason, effective_from }, act) {
+    const effectiveFromMs = momentMs(effective_from, act.nowMs);
+    const wanted = { base: await baseOf(deps, act), reason, effectiveFromMs };
+    return changeAnswer(await rollBackCatalog(deps.editing, version, wanted, act.operator));
+  },
+});
+
+/** Takes back the version that waits. */
+export const withdrawScheduledVersion = operation({
+  name: "catalog.withdraw",
+  summary: "Takes back the version that waits for its time",
+  effect: "acts",
+  input: z.strictObject({ reason }),
+  output: z.object({ version: z.int().describe("The version in force.") }),
+  maxBodyBytes: maxCatalogBytes,
+  async run(deps, { reason }, act) {
+    const { kv, editing } = deps;
+    const wanted = { base: await baseOf(deps, act), reason };
+    const result = await withdrawCatalog(editing, wanted, act.operator);
+    if (result === "missing") throw new GatewayError("not_found", "No version waits");
+    const { head } = await catalogState(editing);
+    if (result === "conflict") return conflict(await readVersion(kv, head.newest));
+    return { ok: true, body: { version: head.version }, version: head.newest };
+  },
+});
+
+/** Lists versions. */
+export const listCatalogVersions = operation({
+  name: "catalog.versions",
+  summary: "The history of the catalogue, newest first",
+  effect: "reads",
+  input: z.object({
+    before: z.coerce.number().min(0).optional().catch(undefined)
+      .describe("Only versions older than this one; what is no number is ignored."),
+  }),
+  output: z.object({
+    object: z.literal("list"),
+    data: z.array(versionRow),
+    has_more: z.boolean(),
+  }),
+  async run({ kv, editing }, { before }) {
+    // A store that no gateway has served from gets its first version here, as reading the catalogue gives it one.
+    await catalogState(editing);
+    const rows = await listVersions(kv, defined({ before }));
+    const has_more = rows.length === versionsPerPage && (rows.at(-1)?.version ?? 1) > 1;
+    return { ok: true, body: { object: "list" as const, data: rows.map(versionJson), has_more } };
+  },
+});
+
+/** Shows one version. */
+export const showCatalogVersion = operation({
+  name: "catalog.version",
+  summary: "One version, with what it changed and its contents",
+  effect: "reads",
+  input: z.object({ version: z.coerce.number().int() }),
+  output: versionRow.extend({
+    object: z.literal("catalog.version"),
+    changes: changeLists.changes.optional(),
+    lines: changeLists.lines.optional(),
+    catalog: z.unknown(),
+  }),
+  async run({ kv }, { version }) {
+    const row = await readVersion(kv, version);
+    if (row === undefined) throw new GatewayError("not_found", "There is no such version");
+    const changes = await changesOfVersion(kv, row.version);
+    const body = {
+      object: "catalog.version" as const,
+      ...versionJson(row),
+      ...(changes !== undefined && changesJson(changes)),
+      catalog: await readVersionContents(kv, row.version) ?? null,
+    };
+    return { ok: true, body };
+  },
+});

@@ -1,0 +1,29 @@
+/** The table of all operations of operators. */
+import {
+  listCatalogVersions,
+  putCatalog,
+  rollBackTo,
+  showCatalog,
+  showCatalogVersion,
+  tryCatalog,
+  withdrawScheduledVersion,
+} from "./catalog.ts";
+import type { Operation } from "./operation.ts";
+import type { OperationName } from "./paths.ts";
+import { listClaims, listRoutes, showMaintenance, turnMaintenance, turnRoute } from "./service.ts";
+
+/** All operations, by name: an operation without a path, or a path without an operation, does not compile. */
+export const operations: Readonly<Record<OperationName, Operation>> = {
+  "routes.list": listRoutes,
+  "routes.switch": turnRoute,
+  "claims.list": listClaims,
+  "maintenance.show": showMaintenance,
+  "maintenance.set": turnMaintenance,
+  "catalog.show": showCatalog,
+  "catalog.preview": tryCatalog,
+  "catalog.apply": putCatalog,
+  "catalog.rollback": rollBackTo,
+  "catalog.withdraw": withdrawScheduledVersion,
+  "catalog.versions": listCatalogVersions,
+  "catalog.version": showCatalogVersion,
+};
