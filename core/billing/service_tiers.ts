@@ -1,7 +1,7 @@
 /**
  * Factors on the rates of tokens for tiers of service, such as `flex` and `priority`.
  *
- * A call reserves at the dearest tier that it may get: a provider may run a call at its usual tier instead of the
+ * A call reserves at the highest factor that it may get: a provider may run a call at its usual tier instead of the
  * requested one. It is charged by the tier that the provider reports, but never more than was reserved: a caller that
  * asks for no tier does not pay for one.
  */
@@ -48,15 +48,15 @@ function factorOf(price: AppliedPrice, tier: string): bigint {
   return tiers !== undefined && Object.hasOwn(tiers, tier) ? tiers[tier]! : usualFactor;
 }
 
-/** Computes the dearest factor of a call that asks for a tier, in hundredths. */
-function dearestFactor(price: AppliedPrice, asked: string): bigint {
+/** Computes the highest factor of a call that asks for a tier, in hundredths. */
+function maxFactor(price: AppliedPrice, asked: string): bigint {
   const factor = factorOf(price, asked);
   return factor > usualFactor ? factor : usualFactor;
 }
 
 /** Returns the price at which a call reserves money that asks for a tier. */
 export function reservedPrice(price: AppliedPrice, asked: string): AppliedPrice {
-  return withFactor(price, dearestFactor(price, asked));
+  return withFactor(price, maxFactor(price, asked));
 }
 
 /** What is known of the tier of an ended call. */
@@ -92,7 +92,7 @@ export function chargedTier(
   { asked, reported, isCarried }: TierOfCall,
 ): ChargedTier {
   if (price.unit !== "token" || price.tiers === undefined) return { price };
-  const most = dearestFactor(price, asked);
+  const most = maxFactor(price, asked);
   const known = reported === undefined || reported === "" ? undefined : tierName(reported);
   const assumed = isCarried && factorOf(price, asked) > usualFactor ? asked : usualTier;
   const tier = known ?? assumed;

@@ -259,8 +259,8 @@ export class LiveRouter implements Router, RouterOfThreads {
     this.#exchange?.changed(route, operation, health);
   }
 
-  adopt(states: readonly SharedState[]): void {
-    this.#exchange?.adopt(states);
+  merge(states: readonly SharedState[]): void {
+    this.#exchange?.merge(states);
   }
 
   shared(): SharedState[] {

@@ -218,9 +218,9 @@ export class ProviderAccess {
     return this.#providers.get(provider)?.credentials.shared(at, nowMs);
   }
 
-  /** Takes over what another thread knows of a key. */
-  adopt(provider: string, at: number, shared: SharedCredential, nowMs: number): void {
-    this.#providers.get(provider)?.credentials.adopt(at, shared, nowMs);
+  /** Merges what another thread knows of a key. */
+  merge(provider: string, at: number, shared: SharedCredential, nowMs: number): void {
+    this.#providers.get(provider)?.credentials.merge(at, shared, nowMs);
   }
 
   /** The keys that are not as they were in the beginning. */

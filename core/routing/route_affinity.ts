@@ -22,7 +22,7 @@ const maxEntries = 60_000;
 const rememberedMs = hourMs;
 
 /**
- * Routes by API key and prompt. Bounded: the longest unused entry is removed first.
+ * Routes by API key and prompt. Bounded: evicts the least recently used entry.
  *
  * Only a prompt that continues an answered one has a route here. Calls with the same first message are spread over
  * the routes as usual.
@@ -62,13 +62,13 @@ export class RouteAffinity {
       const hash = place.hashAt(prompt, at);
       if (hash === undefined) continue;
       const id = idOf(keyId, place.name, hash);
-      this.adopt({ id, routeId }, nowMs);
+      this.merge({ id, routeId }, nowMs);
       this.#share?.({ id, routeId });
     }
   }
 
   /** Remembers what another thread has noted. */
-  adopt({ id, routeId }: SharedAffinity, nowMs: number): void {
+  merge({ id, routeId }: SharedAffinity, nowMs: number): void {
     this.#entries.delete(id);
     this.#entries.set(id, { routeId, atMs: nowMs });
     if (this.#entries.size <= maxEntries) return;

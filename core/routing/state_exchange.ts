@@ -1,9 +1,9 @@
 /**
- * Keeps what several serving threads know about routes the same: gathers what this one finds out, and takes over what
- * others tell.
+ * Keeps what several serving threads know about routes the same: gathers what this one finds out, and merges what
+ * others publish.
  *
- * What takes something out of use travels at once; what is only counted, after {@linkcode gatherMs}. Each thing is told
- * in its state of that moment, so that what is gathered is bounded by the routes, keys and limited customers there are.
+ * What takes something out of use travels at once; what is only counted, after {@linkcode gatherMs}. Only the
+ * current state of each item is sent, so that what is gathered is bounded by the routes, keys and limited customers.
  */
 import type { Catalog, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";
@@ -17,7 +17,7 @@ import type { Operation, RouteName, SharedState } from "./contract/router.ts";
 /** Milliseconds for which counts are gathered: ten messages a second are no load, and breakers look back for thirty seconds. */
 const gatherMs = 100;
 
-/** Limited customers that are gathered before they are told at once. */
+/** Limited customers that are gathered before they are published at once. */
 const maxGathered = 200;
 
 /** What a {@linkcode StateExchange} connects. */
@@ -62,7 +62,7 @@ export class StateExchange {
     this.replaceCatalog(options.catalog);
   }
 
-  /** Changes to the routes of another catalogue. What was gathered is told by the names it had. */
+  /** Changes to the routes of another catalogue. What was gathered is published under the names it had. */
   replaceCatalog({ models }: Catalog): void {
     this.#flush();
     this.#names = new Map();
@@ -110,9 +110,9 @@ export class StateExchange {
     this.#send([{ kind: "false_report", route: this.#nameOf(route) }]);
   }
 
-  /** Takes over what another thread found out. */
-  adopt(states: readonly SharedState[]): void {
-    for (const state of states) this.#adoptOne(state);
+  /** Merges what another thread found out. */
+  merge(states: readonly SharedState[]): void {
+    for (const state of states) this.#mergeOne(state);
   }
 
   /** All that is known, for a thread that starts. */
@@ -138,24 +138,24 @@ export class StateExchange {
     return states;
   }
 
-  #adoptOne(state: SharedState): void {
+  #mergeOne(state: SharedState): void {
     const { clock, health: table, access, customerLimits, onEvidence, onFalseReport } =
       this.#options;
     const nowMs = clock.monotonicMs();
     if (state.kind === "credential") {
-      return access.adopt(state.provider, state.at, state.credential, nowMs);
+      return access.merge(state.provider, state.at, state.credential, nowMs);
     }
     const route = this.#routes.get(keyOf(state.route));
     if (route === undefined) return;
     switch (state.kind) {
       case "breaker":
-        return table.of(route, state.operation).adopt(state.breaker, nowMs);
+        return table.of(route, state.operation).merge(state.breaker, nowMs);
       case "evidence":
         table.of(route, state.operation).addEvidence(state.evidence, nowMs);
         if (state.evidence.well > 0) customerLimits.worked(route, undefined, nowMs);
         return onEvidence(route, state.operation);
       case "customer":
-        return customerLimits.adopt(route, state.customer, state.limit, nowMs);
+        return customerLimits.merge(route, state.customer, state.limit, nowMs);
       case "served":
         return customerLimits.served(route, state.calls, nowMs);
       case "false_report":
@@ -205,7 +205,7 @@ export class StateExchange {
   }
 
   #nameOf(route: Route): RouteName {
-    // Routes of a removed model may still end their attempts; nobody adopts them.
+    // Routes of a removed model may still end their attempts; nobody merges them.
     return this.#names.get(route) ?? { modelId: "", routeId: route.id };
   }
 

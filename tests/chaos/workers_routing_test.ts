@@ -88,7 +88,7 @@ async function openWorld(
               }),
             post(message) {
               port.post(message);
-              told.get(start.number)?.push(...kindsIn(message, "adopt"));
+              told.get(start.number)?.push(...kindsIn(message, "merge"));
             },
           },
         };

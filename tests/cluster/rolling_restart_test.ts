@@ -7,7 +7,7 @@ import { clusterTest, isLong } from "./scenario.ts";
 import { startTraffic } from "./traffic.ts";
 
 const turns = isLong ? 5 : 1;
-/** Milliseconds between two looks at `/readyz`: several within the time that a stopped gateway keeps answering. */
+/** Polling interval of `/readyz` in milliseconds: several within the time that a stopped gateway keeps answering. */
 const lookEveryMs = 200;
 
 async function isReady(address: string): Promise<boolean> {

@@ -81,7 +81,7 @@ export function isRouteFault(error: GatewayError): boolean {
 }
 
 /** Chooses the more informative of two failures for the client: a rate limit over an outage. */
-function moreTelling(former: GatewayError | undefined, error: GatewayError): GatewayError {
+function moreInformative(former: GatewayError | undefined, error: GatewayError): GatewayError {
   if (former === undefined || former.code !== "rate_limit_exceeded") return error;
   if (error.code !== "rate_limit_exceeded") return former;
   const soonest = Math.min(
@@ -121,7 +121,7 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
   readonly #attempts: Attempt[] = [];
   #attemptsOnRoute: Map<Route, number> | undefined;
   #started = 0;
-  #telling: GatewayError | undefined;
+  #bestError: GatewayError | undefined;
   /** The error of a route that cannot carry this request. Used only if no route can. */
   #unsuited: GatewayError | undefined;
   /** Attempts that may still answer, in the order in which they began. */
@@ -139,7 +139,7 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
   constructor(input: AttemptLoopInput<Begun, Result>) {
     this.#input = input;
     this.#queue = [...input.candidates];
-    if (this.#queue.length > 1) this.#onTurn = () => this.#besides();
+    if (this.#queue.length > 1) this.#onTurn = () => this.#hedge();
   }
 
   #next(): RouteAttempt<Begun, Result> | undefined {
@@ -159,7 +159,7 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
   }
 
   /** Whether the call continues after this failure. */
-  #goesOn({ error, unsuited }: FailedAttempt): boolean {
+  #shouldContinue({ error, unsuited }: FailedAttempt): boolean {
     return this.#input.control.stopped === undefined && (unsuited || isRouteFault(error));
   }
 
@@ -172,7 +172,7 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
     if (unsuited) {
       this.#unsuited ??= error;
       this.#started--; // no provider was asked
-    } else this.#telling = moreTelling(this.#telling, error);
+    } else this.#bestError = moreInformative(this.#bestError, error);
   }
 
   /** Starts the next route, beside the attempts that run. Returns whether there was one. */
@@ -192,7 +192,7 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
   }
 
   /** Starts the next route beside a slow attempt that runs alone, or in place of one that has fallen silent. */
-  #besides(): void {
+  #hedge(): void {
     if (this.#input.control.stopped !== undefined || !this.#hasNext) return;
     if (this.#running.length < attemptsAtOnce) {
       if (this.#running.at(-1)?.isSlow) this.#start();
@@ -266,7 +266,7 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
         : { routeAttempt: alone, outcome: await alone.outcome };
       this.#hedgeTimer?.disarm();
       this.#note(routeAttempt);
-      if (outcome.ok || !this.#goesOn(outcome)) {
+      if (outcome.ok || !this.#shouldContinue(outcome)) {
         if (this.#running.length + this.#leaving.length > 1) {
           await this.#endOthers(routeAttempt, outcome.ok);
         }
@@ -280,9 +280,9 @@ class AttemptLoop<Begun extends BegunAttempt, Result> {
       remove(this.#running, routeAttempt);
       remove(this.#leaving, routeAttempt);
       this.#learn(outcome);
-      if (this.#running.length > 0) this.#besides();
+      if (this.#running.length > 0) this.#hedge();
     }
-    const error = this.#telling ?? this.#unsuited ??
+    const error = this.#bestError ?? this.#unsuited ??
       new GatewayError("upstream_unreachable", "No route to this model is available at the moment");
     return { ok: false, error: forClient(error), attempts };
   }

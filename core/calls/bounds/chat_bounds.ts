@@ -51,7 +51,7 @@ export interface ChatBounds {
   readonly prefixes?: PromptPrefixes | undefined;
   /** The tier of service that the request asks for. */
   readonly tier: string;
-  /** The price at which money is reserved: at the dearest tier that the call may get. */
+  /** The price at which money is reserved: with the highest factor of a tier that the call may get. */
   readonly reservedPrice: AppliedPrice;
   /** The most that the call can cost; see `initial_reservation.ts` for what is reserved. */
   readonly costMicroVnd: bigint;

@@ -20,7 +20,7 @@ const answerBytesPerToken = 4 * 1024;
 /** Bytes of a whole answer beside its tokens: pictures, encrypted reasoning, search results. */
 const answerBytesBeside = 8 * 1024 * 1024;
 
-/** Bytes of the events for one token of a stream, with its alternatives or its piece of sound. */
+/** Upper bound of SSE bytes per output token, including logprobs and audio. */
 const streamBytesPerToken = 8 * 1024;
 /** Bytes of a stream beside its tokens: pings, pictures, encrypted reasoning. */
 const streamBytesBeside = 64 * 1024 * 1024;

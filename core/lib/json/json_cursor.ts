@@ -15,7 +15,7 @@ const minus = 0x2d;
 const zero = 0x30;
 const nine = 0x39;
 
-/** What ends a list of numbers, and what it does not have. */
+/** Bytes that end a number list or disqualify it. */
 const searched = ["]", '"', "[", "{"] as const;
 
 /**

@@ -15,10 +15,10 @@ const LETTER_U = 0x75;
 const learntInVain = 8;
 
 /**
- * One frame with a hole for the text of a JSON string. It matches only frames that follow the learnt one at once, and one
- * another, so whatever the other bytes mean, they have just meant the same.
+ * One frame with a placeholder for the text of a JSON string. It matches only frames that follow the learnt one at once,
+ * and one another, so whatever the other bytes mean, they have just meant the same.
  *
- * A second hole is the random string `obfuscation`, with which vendors hide the length of a token.
+ * A second placeholder is the random string `obfuscation`, with which vendors hide the length of a token.
  *
  * @example
  * ```ts
@@ -37,9 +37,9 @@ export class RepeatedFrame {
   #isKnown = false;
   #learntInVain = 0;
   #before = nothing;
-  /** From the closing quote of the text to the second hole, or to the end. */
+  /** From the closing quote of the text to the second placeholder, or to the end. */
   #after = nothing;
-  /** From the closing quote of the second hole to the end. */
+  /** The suffix after the second placeholder, closing quote included. */
   #tail = nothing;
   /** Where the text of the last match is, without its quotes. */
   textStart = 0;
@@ -52,7 +52,7 @@ export class RepeatedFrame {
     return this.#isKnown;
   }
 
-  /** Whether the learnt frame has a second hole. */
+  /** Whether the learnt frame has a second placeholder. */
   get hasSecondText(): boolean {
     return this.#tail.length > 0;
   }
@@ -78,9 +78,11 @@ export class RepeatedFrame {
     const { bytes, start, end } = frame;
     this.#before = bytes.slice(start, textStart);
     const rest = bytes.slice(textEnd, end);
-    const hole = indexOf(rest, obfuscation);
-    const close = hole === -1 ? -1 : stringEnd(rest, hole + obfuscation.length, rest.length);
-    this.#after = close === -1 ? rest : rest.slice(0, hole + obfuscation.length);
+    const placeholder = indexOf(rest, obfuscation);
+    const close = placeholder === -1
+      ? -1
+      : stringEnd(rest, placeholder + obfuscation.length, rest.length);
+    this.#after = close === -1 ? rest : rest.slice(0, placeholder + obfuscation.length);
     this.#tail = close === -1 ? nothing : rest.slice(close);
     return this.#isKnown = true;
   }

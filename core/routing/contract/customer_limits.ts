@@ -87,10 +87,10 @@ export class CustomerLimits {
     return this.#limited.get(route)?.shared(customer, nowMs);
   }
 
-  /** Takes over what another thread knows; `undefined`: the customer is limited no more. */
-  adopt(route: Route, customer: string, shared: SharedLimit | undefined, nowMs: number): void {
+  /** Merges what another thread knows; `undefined`: the customer is limited no more. */
+  merge(route: Route, customer: string, shared: SharedLimit | undefined, nowMs: number): void {
     if (shared === undefined) this.#limited.get(route)?.worked(customer, nowMs);
-    else this.#of(route).adopt(customer, shared, nowMs);
+    else this.#of(route).merge(customer, shared, nowMs);
   }
 
   #of(route: Route): LimitedCustomers {

@@ -195,8 +195,8 @@ export type TokenAnswer = { readonly ok: true; readonly issued: IssuedToken } | 
 
 /** The part of a router for the other threads of the process. */
 export interface RouterOfThreads {
-  /** Takes over what another thread found out. */
-  adopt(states: readonly SharedState[]): void;
+  /** Merges what another thread found out. */
+  merge(states: readonly SharedState[]): void;
   /** All that is known, for a thread that starts. */
   shared(): SharedState[];
   /** Gives another thread a valid token, and renews it first if it must. */

@@ -191,7 +191,7 @@ const startToleranceMs = 1;
 /** A failure that lies so long before now, with no probe since, says nothing about the route. */
 const forgottenAfterMs = 10 * 60_000;
 /** How much longer a pause lasts in threads that took it over: the thread that opened the breaker probes first. */
-const adoptedPauseFactor = 1.25;
+const mergedPauseFactor = 1.25;
 
 /** A circuit breaker: takes a failing route out of use and probes it again. */
 export class Breaker {
@@ -209,8 +209,8 @@ export class Breaker {
   /** The end of the pause that the provider asked for. */
   #askedUntilMs = 0;
   #reason: string | undefined;
-  /** What this thread has seen while closed and others were not told. */
-  readonly #untold = new EvidenceTally();
+  /** What this thread has seen while closed and has not published. */
+  readonly #unpublished = new EvidenceTally();
 
   /** Why the last attempt failed; `undefined` once the breaker has closed. */
   get reason(): string | undefined {
@@ -290,14 +290,14 @@ export class Breaker {
       }
     }
     if (this.#state === "closed") {
-      this.#untold.count(evidence.ok, evidence.ok ? undefined : evidence.reason);
+      this.#unpublished.count(evidence.ok, evidence.ok ? undefined : evidence.reason);
     }
     return this.#state === before ? undefined : this.#state;
   }
 
   /** What this thread has seen since the last time, for the breakers of others; `undefined` if nothing. */
   takeEvidence(): SharedEvidence | undefined {
-    return this.#untold.take();
+    return this.#unpublished.take();
   }
 
   /** All evidence by which a closed breaker is judged, for a thread that starts. */
@@ -353,10 +353,10 @@ export class Breaker {
     };
   }
 
-  /** Takes over what the breaker of another thread found out. */
-  adopt(shared: SharedBreaker, nowMs: number): void {
+  /** Merges what the breaker of another thread found out. */
+  merge(shared: SharedBreaker, nowMs: number): void {
     this.#probing = false;
-    this.#untold.clear();
+    this.#unpublished.clear();
     if (shared.state === "closed") {
       this.#consecutiveFailures = 0;
       if (this.#state !== "closed" && nowMs >= this.#distrustedUntilMs) this.#close();
@@ -369,7 +369,7 @@ export class Breaker {
     this.#openings = Math.max(this.#openings, openings);
     this.#pauseWasAsked = askedMs > 0;
     this.#askedUntilMs = Math.max(this.#askedUntilMs, nowMs + askedMs);
-    this.#nextProbeMs = Math.max(this.#nextProbeMs, nowMs + pauseMs * adoptedPauseFactor);
+    this.#nextProbeMs = Math.max(this.#nextProbeMs, nowMs + pauseMs * mergedPauseFactor);
     if (distrustedMs > 0) this.#distrustedUntilMs = this.#nextProbeMs;
   }
 
@@ -418,7 +418,7 @@ export class Breaker {
     if (this.#state !== "open") this.#changedAtMs = nowMs;
     this.#state = "open";
     this.#nextProbeMs = Math.max(this.#nextProbeMs, nowMs + pauseMs);
-    this.#untold.clear();
+    this.#unpublished.clear();
   }
 
   #close(): void {

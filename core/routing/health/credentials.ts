@@ -87,7 +87,7 @@ export class Credentials {
     const credential = this.#find(secret);
     if (credential === undefined || credential.renewalFailure === failure) return;
     credential.renewalFailure = failure;
-    this.#tell(credential, false);
+    this.#publish(credential, false);
   }
 
   get count(): number {
@@ -107,7 +107,7 @@ export class Credentials {
     credential.refusals++;
     credential.reason = reason;
     credential.restUntilMs = nowMs + restMs;
-    this.#tell(credential, true);
+    this.#publish(credential, true);
   }
 
   /** The provider limits this key (429), or its token cannot be renewed for the moment. */
@@ -123,7 +123,7 @@ export class Credentials {
     const restMs = Math.min(retryAfterMs ?? rateLimitRestMs, breakerPauseMaxMs);
     credential.restUntilMs = Math.max(credential.restUntilMs, nowMs + restMs);
     credential.reason = reason;
-    this.#tell(credential, !rested);
+    this.#publish(credential, !rested);
   }
 
   /** The key worked. */
@@ -131,7 +131,7 @@ export class Credentials {
     const credential = this.#find(secret);
     if (credential === undefined || credential.refusals === 0) return;
     credential.refusals = 0;
-    this.#tell(credential, false);
+    this.#publish(credential, false);
   }
 
   /** The secret at a place. */
@@ -152,8 +152,8 @@ export class Credentials {
     return { restMs: Math.max(0, restUntilMs - nowMs), refusals, reason, renewalFailure };
   }
 
-  /** Takes over what another thread knows. */
-  adopt(at: number, shared: SharedCredential, nowMs: number): void {
+  /** Merges what another thread knows. */
+  merge(at: number, shared: SharedCredential, nowMs: number): void {
     const credential = this.#credentials[at];
     if (credential === undefined) return;
     credential.refusals = shared.refusals;
@@ -163,7 +163,7 @@ export class Credentials {
     credential.reason = shared.reason;
   }
 
-  #tell(credential: Credential, isUrgent: boolean): void {
+  #publish(credential: Credential, isUrgent: boolean): void {
     this.#onChange(this.#credentials.indexOf(credential), isUrgent);
   }
 

@@ -197,8 +197,8 @@ export class LimitedCustomers {
   readonly #load = new RecentLoad();
   /** Of customers who used up what the provider allows. */
   readonly #paces = new Map<string, Pace>();
-  /** Calls that this thread served and others were not told of. */
-  #untold = new Map<string, number>();
+  /** Calls that this thread served and has not published. */
+  #unpublished = new Map<string, number>();
   #refusedAtMs = -Infinity;
   #workedAtMs = -Infinity;
 
@@ -246,7 +246,7 @@ export class LimitedCustomers {
   worked(customer: string | undefined, nowMs: number): boolean {
     if (customer !== undefined && nowMs - this.#refusedAtMs < countedMs) {
       this.#load.note(customer, nowMs);
-      addTo(this.#untold, customer, 1);
+      addTo(this.#unpublished, customer, 1);
     }
     if (this.#customers.size === 0) return false;
     this.#workedAtMs = nowMs;
@@ -255,9 +255,9 @@ export class LimitedCustomers {
 
   /** The calls that were served here since the last time, by customer. */
   takeServed(): readonly (readonly [customer: string, calls: number])[] {
-    if (this.#untold.size === 0) return [];
-    const served = [...this.#untold];
-    this.#untold = new Map();
+    if (this.#unpublished.size === 0) return [];
+    const served = [...this.#unpublished];
+    this.#unpublished = new Map();
     return served;
   }
 
@@ -284,8 +284,8 @@ export class LimitedCustomers {
     };
   }
 
-  /** Takes over what another thread knows of a limited customer. */
-  adopt(customer: string, shared: SharedLimit, nowMs: number): void {
+  /** Merges what another thread knows of a limited customer. */
+  merge(customer: string, shared: SharedLimit, nowMs: number): void {
     const former = this.#customers.get(customer);
     this.#refusedAtMs = Math.max(this.#refusedAtMs, nowMs - shared.refusedAgoMs);
     if (shared.isHeavy) this.#slow(customer, nowMs);

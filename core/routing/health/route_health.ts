@@ -340,9 +340,9 @@ export class RouteHealth {
     return this.#breaker.shared(nowMs);
   }
 
-  /** See {@linkcode Breaker.adopt}. */
-  adopt(shared: SharedBreaker, nowMs: number): void {
-    this.#breaker.adopt(shared, nowMs);
+  /** See {@linkcode Breaker.merge}. */
+  merge(shared: SharedBreaker, nowMs: number): void {
+    this.#breaker.merge(shared, nowMs);
   }
 
   /** See {@linkcode Breaker.takeEvidence}. */

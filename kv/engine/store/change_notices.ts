@@ -39,19 +39,19 @@ export function isNoticeKind(text: unknown): text is NoticeKind {
  * import { keysEpochKey } from "../schema/keys.ts";
  * import { announcingStore } from "./change_notices.ts";
  * using kv = await Deno.openKv(":memory:");
- * const told: string[] = [];
- * const store = announcingStore(kv, (kind) => told.push(kind));
+ * const published: string[] = [];
+ * const store = announcingStore(kv, (kind) => published.push(kind));
  * await store.set(["wallet", 1], 1);
  * await store.atomic().set(keysEpochKey(), "next").commit();
- * if (told.join() !== "control") throw new Error(told.join());
+ * if (published.join() !== "control") throw new Error(published.join());
  * ```
  */
 export function announcingStore(
   kv: KeyValueStore,
-  tell: (kind: NoticeKind) => void,
+  publish: (kind: NoticeKind) => void,
 ): KeyValueStore {
   const announce = (kinds: Iterable<string>) => {
-    for (const kind of kinds) if (isNoticeKind(kind)) tell(kind);
+    for (const kind of kinds) if (isNoticeKind(kind)) publish(kind);
   };
   return {
     get: (key) => kv.get(key),

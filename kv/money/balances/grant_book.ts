@@ -36,7 +36,7 @@ export interface GrantMark {
 }
 
 /** The members of a ledger line by which it changes the pots. */
-export interface TurnedLine {
+export interface LedgerMovement {
   readonly ledgerId: LedgerId;
   readonly accountId: AccountId;
   readonly amountMicroVnd: bigint;
@@ -109,10 +109,10 @@ function bookGrant(value: unknown): BookGrant {
 }
 
 /** A movement, with the rows that were read for it: the wallet first. */
-export interface TurnedMovement {
+export interface MovementWithRows {
   readonly wallet: WalletRow;
   readonly book: { readonly value: unknown; readonly versionstamp: string | null };
-  readonly entry: TurnedLine;
+  readonly entry: LedgerMovement;
   /** For a movement that gives credit: from now on the order of the account. */
   readonly spendGranted: SpendGranted | undefined;
 }
@@ -134,9 +134,9 @@ export async function worthByRows(
  * write besides; `undefined` if the account has no grant, `stale` if less is left of a grant than the
  * movement takes back: another one was faster.
  */
-export async function turnGrantBook(
+export async function advanceGrantBook(
   kv: KeyValueStore,
-  { wallet, book, entry, spendGranted = "first" }: TurnedMovement,
+  { wallet, book, entry, spendGranted = "first" }: MovementWithRows,
 ): Promise<((op: AtomicWrite) => void) | undefined | "stale"> {
   const stored = grantBook(book);
   const { grant } = entry;
@@ -146,11 +146,11 @@ export async function turnGrantBook(
   const after = withLine(bringForward(before, worthMicroVnd), entry);
   if (after === undefined) return "stale";
   const isGiven = grant !== undefined && grant.grantId === undefined;
-  const turned = isGiven ? { ...after, spendGranted } : after;
-  return (op) => writeBook(op, turned, entry);
+  const advanced = isGiven ? { ...after, spendGranted } : after;
+  return (op) => writeBook(op, advanced, entry);
 }
 
-function withLine(book: GrantBook, entry: TurnedLine): GrantBook | undefined {
+function withLine(book: GrantBook, entry: LedgerMovement): GrantBook | undefined {
   const { grant, amountMicroVnd } = entry;
   if (grant === undefined) return moveOwn(book, amountMicroVnd);
   if (grant.grantId !== undefined) return expire(book, grant.grantId, -amountMicroVnd);
@@ -189,8 +189,8 @@ function writeBook(
   op: AtomicWrite,
   book: GrantBook,
   { accountId, ledgerId, atMs, grant: mark }:
-    & Pick<TurnedLine, "accountId" | "atMs" | "grant">
-    & Partial<Pick<TurnedLine, "ledgerId">>,
+    & Pick<LedgerMovement, "accountId" | "atMs" | "grant">
+    & Partial<Pick<LedgerMovement, "ledgerId">>,
 ): void {
   for (const grant of book.grants) {
     const { campaignId, grantId, leftMicroVnd, expiresAtMs } = grant;

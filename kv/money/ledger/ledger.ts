@@ -22,7 +22,7 @@ import {
 import { walletWriteAttempts } from "../balances/leases.ts";
 import { maxReceiptTextChars } from "../receipts/receipt_codec.ts";
 import { compareAndSet } from "../../engine/store/cas.ts";
-import { type GrantMark, turnGrantBook } from "../balances/grant_book.ts";
+import { advanceGrantBook, type GrantMark } from "../balances/grant_book.ts";
 import {
   grantBookKey,
   ledgerByTimeKey,
@@ -240,8 +240,8 @@ async function tryToMove(
     return { done: { status: "insufficient", availableMicroVnd: wallet.availableMicroVnd } };
   }
   // The book changes only together with the wallet, whose version is checked.
-  const turned = await turnGrantBook(kv, { wallet, book, entry, spendGranted });
-  if (turned === "stale") return { done: { status: "conflict" } };
+  const advance = await advanceGrantBook(kv, { wallet, book, entry, spendGranted });
+  if (advance === "stale") return { done: { status: "conflict" } };
   const lineKey = ledgerKey(accountId, ledgerId);
   const op = kv.atomic()
     .check({ key: ledgerOperationKey(operationId), versionstamp: null })
@@ -249,7 +249,7 @@ async function tryToMove(
   changeWallet(op, wallet, availableMicroVnd, { isTopup: entry.kind === "topup" });
   op.set(lineKey, entry).set(ledgerOperationKey(operationId), entry)
     .set(ledgerByTimeKey(ledgerId), entry);
-  turned?.(op);
+  advance?.(op);
   await attach?.(op, entry);
   const result = await op.commit();
   if (result.ok) return { done: { status: "applied", entry } };

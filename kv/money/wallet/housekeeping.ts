@@ -163,7 +163,7 @@ export class Housekeeping {
     // No progress may mean that the instance lease is lost; a commit finds out.
     if (indexed === 0 && index.length > 0) await pipeline.chore(checkpoint);
     if (index === pipeline.index) await index.sweep(pipeline.book.checkpointedBefore());
-    await pipeline.transfers.lookAgain(pipeline.book);
+    await pipeline.transfers.recheck(pipeline.book);
     this.#returnIdleLeases();
     return { indexed, waiting: pipeline.index.length };
   }

@@ -146,7 +146,7 @@ function mayCallForNothing({ catalog }: Gateway, { allowedModels }: Principal): 
 const anyMicroVnd = 1n;
 
 /**
- * Requires a positive balance; without a promise and the store while the account has a lease here. Money that other
+ * Requires a positive balance; synchronous while this instance holds a lease of the account. Money that other
  * calls reserve counts as well: they may be over when the body is complete.
  */
 function requireMoney({ wallet }: Gateway, { accountId }: Principal): Promise<void> | undefined {

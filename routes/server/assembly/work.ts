@@ -12,7 +12,7 @@ import type { Cron, FreezeWatch } from "../../process/cron.ts";
 import type { CustomerApp } from "./customer_app.ts";
 import { startJobs } from "../jobs/jobs.ts";
 
-/** Milliseconds between two looks at the outbox that notices of other instances cause: each of their polls sends one. */
+/** Shortest interval in milliseconds between polls of the outbox that notices cause: each poll of others sends one. */
 const noticePauseMs = 1_000;
 
 /** Starts jobs and workers. What they do runs by timers, by cron, and at a request after a freeze. */

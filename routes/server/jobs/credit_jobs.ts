@@ -12,7 +12,7 @@ const expiryEveryMs = 60_000;
  */
 const bonusEveryMs = 10_000;
 
-/** Milliseconds between two looks for top-ups that others credited, so that an idle gateway hardly reads. */
+/** Polling interval in milliseconds for top-ups that others credited, so that an idle gateway hardly reads. */
 const bonusOfOthersEveryMs = 60_000;
 
 /** What follows credit. */

@@ -34,13 +34,13 @@ function servicesOfOthers(
 ): OthersServices {
   return {
     share(states) {
-      for (const { link } of others()) link.note("adopt", states);
-      router.adopt(states);
+      for (const { link } of others()) link.note("merge", states);
+      router.merge(states);
     },
     shared: () => router.shared(),
     tokenFor: (wanted) => router.tokenFor(wanted),
     shareAffinities(entries) {
-      for (const { link } of others()) link.note("adoptAffinities", entries);
+      for (const { link } of others()) link.note("mergeAffinities", entries);
     },
     metrics,
     async replayed(id) {
@@ -64,7 +64,7 @@ const longestPauseMs = 5_000;
 /** Milliseconds that a worker has to run for its end not to count as one in a row. */
 const soundMs = 10_000;
 
-/** Milliseconds between two looks at the workers. What was counted since the last one is lost with a worker. */
+/** Polling interval of the workers in milliseconds. What was counted since the last one is lost with a worker. */
 const lookMs = 1_000;
 
 /** Looks in a row without an answer after which a worker is ended: by then every client has given up. */
@@ -102,7 +102,7 @@ export class Fleet {
   readonly #timer: ReturnType<typeof setInterval>;
   /** What ended workers had counted. */
   #remaining: RegistrySnapshot = new Map();
-  /** Workers in a row that ended soon after they had begun to serve. */
+  /** Consecutive workers that died within {@linkcode soundMs}. */
   #shortLives = 0;
   #isStopping = false;
 
@@ -130,7 +130,7 @@ export class Fleet {
 
   /** Tells all workers what the owner found out about routes. */
   share(states: readonly SharedState[]): void {
-    for (const { link } of this.#seats.values()) link.note("adopt", states);
+    for (const { link } of this.#seats.values()) link.note("merge", states);
   }
 
   /** From now on `/readyz` answers 503. */

@@ -80,8 +80,8 @@ export type OwnerServices = StoreServices & LimitServices & RateServices & {
 /** What an owner may call of its workers. */
 export type WorkerServices = {
   notice(kind: NoticeKind): void;
-  adopt(states: readonly SharedState[]): void;
-  adoptAffinities(entries: readonly SharedAffinity[]): void;
+  merge(states: readonly SharedState[]): void;
+  mergeAffinities(entries: readonly SharedAffinity[]): void;
   snapshot(nothing: null): { readonly metrics: RegistrySnapshot; readonly calls: number };
   /** Waits for a call that is settled and has not passed on its last byte. */
   replayed(id: string): Promise<ReplayedAnswer | undefined>;

@@ -68,7 +68,7 @@ interface Serving {
 class OwnersNotices implements ChangeNotices {
   readonly #listeners = new Set<(kind: NoticeKind) => void | Promise<void>>();
 
-  tell(kind: NoticeKind): void {
+  publish(kind: NoticeKind): void {
     for (const listener of this.#listeners) void listener(kind);
   }
 
@@ -108,11 +108,11 @@ class WorkerProgram {
 
   #services(): WorkerServices {
     return {
-      notice: (kind) => this.#notices.tell(kind),
-      adopt: (states) => this.#gateway?.router.adopt(states),
-      adoptAffinities: (entries) => {
+      notice: (kind) => this.#notices.publish(kind),
+      merge: (states) => this.#gateway?.router.merge(states),
+      mergeAffinities: (entries) => {
         const nowMs = systemClock.monotonicMs();
-        for (const entry of entries) this.#gateway?.routeAffinity.adopt(entry, nowMs);
+        for (const entry of entries) this.#gateway?.routeAffinity.merge(entry, nowMs);
       },
       snapshot: () => ({
         metrics: this.#gateway?.metrics.snapshot() ?? new Map(),
@@ -171,9 +171,9 @@ class WorkerProgram {
     });
     const { gateway } = assembled;
     this.#gateway = gateway;
-    // What the others find out while this is on its way is adopted, too.
-    gateway.router.adopt(await link.call("shared", null));
-    this.#notices.listen((kind) => this.#heard(gateway, kind));
+    // What the others find out while this is on its way is merged, too.
+    gateway.router.merge(await link.call("shared", null));
+    this.#notices.listen((kind) => this.#receive(gateway, kind));
     const customerApp = openCustomerApp(gateway, { masterKeys: loaded.masterKeys, baseUrl, write });
     const app = createApp(gateway, { stopping: () => this.#isStopping, customerApp });
     const answer: Answer = answerWith(gateway, app);
@@ -187,7 +187,7 @@ class WorkerProgram {
     return { assembled, jobs, shutdown: listening.shutdown };
   }
 
-  async #heard({ control, log }: Gateway, kind: NoticeKind): Promise<void> {
+  async #receive({ control, log }: Gateway, kind: NoticeKind): Promise<void> {
     // Workers of the outbox run at the owner.
     if (kind !== "control") return;
     try {

@@ -26,8 +26,8 @@ const reservations: readonly (readonly [
     cacheReadVndPerMtok: 10,
     cacheWriteVndPerMtok: 99,
   }, 100n],
-  ["writing to the cache where that is dearest", { cacheWriteVndPerMtok: 125 }, 125n],
-  ["reading from the cache where that is dearest", { cacheReadVndPerMtok: 130 }, 130n],
+  ["writing to the cache where that has the highest rate", { cacheWriteVndPerMtok: 125 }, 125n],
+  ["reading from the cache where that has the highest rate", { cacheReadVndPerMtok: 130 }, 130n],
   ["writing, dearer than reading that is dear too", {
     cacheReadVndPerMtok: 110,
     cacheWriteVndPerMtok: 125,
@@ -36,7 +36,7 @@ const reservations: readonly (readonly [
     cacheReadVndPerMtok: 125,
     cacheWriteVndPerMtok: 110,
   }, 125n],
-  ["writing for an hour where that is dearest", {
+  ["writing for an hour where that has the highest rate", {
     cacheWriteVndPerMtok: 125,
     cacheWriteHourVndPerMtok: 200,
   }, 200n],

@@ -54,8 +54,8 @@ function newThreads(workers: number) {
       isJudge: at === 0,
       share(states) {
         messages.push(structuredClone(states));
-        routers.forEach((other, i) => i !== at && i !== 0 && other.adopt(states));
-        if (at !== 0) routers[0]?.adopt(states);
+        routers.forEach((other, i) => i !== at && i !== 0 && other.merge(states));
+        if (at !== 0) routers[0]?.merge(states);
       },
     });
     times.push(time);
@@ -225,13 +225,13 @@ Deno.test("a thread that starts later knows what the others know", () => {
   attempt(2, "failed");
   pass(wholeGatherMs);
   const late = add();
-  late.adopt(routers[0]!.shared());
+  late.merge(routers[0]!.shared());
   assertEquals([late.access(route).secret, late.access(route).secret], ["sk-second", "sk-second"]);
   // Two failures are known, so that the third opens the breaker.
   attempt(3, "failed");
   assertEquals(late.reports()[0]?.operations[operation]?.state, "open");
   const last = add();
-  last.adopt(routers[0]!.shared());
+  last.merge(routers[0]!.shared());
   assertEquals(last.reports()[0]?.operations[operation]?.state, "open");
   assertEquals(candidates(4), 1);
 });

@@ -37,7 +37,7 @@ import { keysPerRead, type KeyValueStore } from "../../../engine/store/key_value
 const walletsPerTransfer = 8;
 
 /** Milliseconds after which the wallet of a lease in use is read again: ten wallets are read in one step of the housekeeping. */
-const lookAgainMs = 1_000;
+const recheckMs = 1_000;
 
 /** The result for a waiter. A granted amount is already reserved on the lease. */
 export type Granted =
@@ -308,11 +308,11 @@ export class Transfers {
    * Reads the wallets of leases in use that were read longest ago, and returns what a wallet needs that became small:
    * while a lease has room, its instance does not notice what others draw.
    */
-  async lookAgain(book: LeaseBook): Promise<void> {
+  async recheck(book: LeaseBook): Promise<void> {
     if (!this.#deps.isShared) return;
     const nowMs = this.#deps.nowMs();
     const due = [...book.leases()]
-      .filter((lease) => nowMs - lease.walletSeenAtMs >= lookAgainMs && freeMicroVnd(lease) > 0n)
+      .filter((lease) => nowMs - lease.walletSeenAtMs >= recheckMs && freeMicroVnd(lease) > 0n)
       .sort((one, other) => one.walletSeenAtMs - other.walletSeenAtMs)
       .slice(0, keysPerRead);
     if (due.length === 0) return;

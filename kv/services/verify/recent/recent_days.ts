@@ -30,7 +30,7 @@ import { DayDigests } from "../days/day_digests.ts";
 import { groupsOf, inParallel } from "../../../engine/store/in_parallel.ts";
 import { indexedIds } from "./recent_index.ts";
 import { RecentScan } from "./recent_scan.ts";
-import { linesSince, lookAgain } from "./recent_second_look.ts";
+import { linesSince, recheck } from "./recent_second_look.ts";
 import { type RecentBounds, recentDaySums, type RecentTally } from "./recent_sums.ts";
 import {
   balanceProblems,
@@ -303,7 +303,7 @@ async function settleSuspects(
   const unreadable = new Set(scan.problems.map(({ accountId }) => accountId));
   const suspects = [...scan.suspects].filter((accountId) => !unreadable.has(accountId));
   const { sums } = scan;
-  let left = await lookAgain(kv, suspects, { bounds, sums, slices, pause });
+  let left = await recheck(kv, suspects, { bounds, sums, slices, pause });
   const problems: Problem[] = [];
   const doubtful = new Map<AccountId, AccountPrints>();
   for (const durationMs of [0, ...restPausesMs]) {

@@ -128,7 +128,7 @@ class BatchWatch implements AsyncDisposable {
 }
 
 /** Readings of an account until two in a row are equal. */
-const stillAttempts = 5;
+const stableReadAttempts = 5;
 
 /** Rounds over the accounts that did not come out right: each sees them at another moment. */
 const rounds = 3;
@@ -146,7 +146,7 @@ export interface SecondLookOptions {
 }
 
 /** An account at a moment. */
-interface Sight {
+interface AccountSnapshot {
   readonly stored: DaySums;
   readonly indexed: ReadonlySet<RequestId>;
   readonly leases: ReadonlyMap<InstanceId, LeaseRow>;
@@ -165,7 +165,7 @@ interface Sight {
 }
 
 /** Returns the accounts that did not come out right. */
-export async function lookAgain(
+export async function recheck(
   kv: KeyValueStore,
   suspects: Iterable<AccountId>,
   options: SecondLookOptions,
@@ -183,36 +183,36 @@ async function oneRound(
   suspects: ReadonlySet<AccountId>,
   options: SecondLookOptions,
 ): Promise<Set<AccountId>> {
-  const sights = new Map<AccountId, Sight>();
+  const snapshots = new Map<AccountId, AccountSnapshot>();
   await using watch = new BatchWatch(kv, suspects);
   await watch.poll();
   await inParallel(suspects, async (accountId) => {
-    const sight = await sightOf(kv, accountId, watch, options);
-    if (sight !== undefined) sights.set(accountId, sight);
+    const snapshot = await snapshotOf(kv, accountId, watch, options);
+    if (snapshot !== undefined) snapshots.set(accountId, snapshot);
   });
-  // What was settled before the last sight is in the batches now, or was seen there.
+  // What was settled before the last snapshot is in the batches now, or was seen there.
   await watch.poll();
   if (watch.isFull) return new Set(suspects);
-  await addRecentReceipts(kv, sights, watch, options);
+  await addRecentReceipts(kv, snapshots, watch, options);
   const left = new Set<AccountId>();
   for (const accountId of suspects) {
-    const sight = sights.get(accountId);
-    if (sight === undefined || !isRight(accountId, sight, options)) left.add(accountId);
+    const snapshot = snapshots.get(accountId);
+    if (snapshot === undefined || !isRight(accountId, snapshot, options)) left.add(accountId);
   }
   return left;
 }
 
 /** Reads an account at a moment; nothing if it kept changing. */
-async function sightOf(
+async function snapshotOf(
   kv: KeyValueStore,
   accountId: AccountId,
   watch: BatchWatch,
   { bounds, sums }: SecondLookOptions,
-): Promise<Sight | undefined> {
+): Promise<AccountSnapshot | undefined> {
   const { sumStartId, recentStart, start } = bounds;
   const from = sumStartId > recentStart ? sumStartId : recentStart;
   const readDaySums = () => recentDaySums(kv, accountId, bounds);
-  const derived = await still(readDaySums, versionOf, () => indexedIds(kv, accountId, from));
+  const derived = await readStable(readDaySums, versionOf, () => indexedIds(kv, accountId, from));
   if (derived === undefined || derived.inside.problems.length > 0) return undefined;
   const polls = watch.polls;
   const readRows = async () => {
@@ -222,7 +222,7 @@ async function sightOf(
     ]);
     return { wallet, leases };
   };
-  const held = await still(
+  const held = await readStable(
     readRows,
     ({ wallet, leases }) => [wallet, ...leases].map((row) => row.versionstamp).join(),
     () => linesSince(kv, accountId, start?.atMs),
@@ -250,13 +250,13 @@ async function sightOf(
 }
 
 /** Reads one thing between two equal readings of another. */
-async function still<Around, Inside>(
+async function readStable<Around, Inside>(
   around: () => Promise<Around>,
   version: (read: Around) => string,
   inside: () => Promise<Inside>,
 ): Promise<{ readonly around: Around; readonly inside: Inside } | undefined> {
   let before = await around();
-  for (let attempt = 0; attempt < stillAttempts; attempt++) {
+  for (let attempt = 0; attempt < stableReadAttempts; attempt++) {
     const read = await inside();
     const after = await around();
     if (version(before) === version(after)) return { around: after, inside: read };
@@ -290,7 +290,7 @@ export async function linesSince(
 
 async function addRecentReceipts(
   kv: KeyValueStore,
-  sights: ReadonlyMap<AccountId, Sight>,
+  snapshots: ReadonlyMap<AccountId, AccountSnapshot>,
   watch: BatchWatch,
   { bounds, slices }: SecondLookOptions,
 ): Promise<void> {
@@ -300,62 +300,66 @@ async function addRecentReceipts(
   const selector = from === "" ? { prefix } : { prefix, start: receiptPageKey(from) };
   for await (const page of wholeKind<unknown>(kv, selector, slices)) {
     for (const receipt of readable(() => decodeReceiptPage(page))) {
-      const sight = sights.get(receipt.accountId);
-      if (sight === undefined || receipt.requestId <= recentStart) continue;
-      addRecentReceipt(sight, receipt, watch, bounds);
+      const snapshot = snapshots.get(receipt.accountId);
+      if (snapshot === undefined || receipt.requestId <= recentStart) continue;
+      addRecentReceipt(snapshot, receipt, watch, bounds);
     }
   }
 }
 
 function addRecentReceipt(
-  sight: Sight,
+  snapshot: AccountSnapshot,
   receipt: Receipt,
   watch: BatchWatch,
   bounds: RecentBounds,
 ): void {
   const { requestId, costMicroVnd } = receipt;
-  const isIndexed = sight.indexed.has(requestId);
+  const isIndexed = snapshot.indexed.has(requestId);
   if (isIndexed) {
-    sight.found++;
+    snapshot.found++;
     const cell = daySumCell(receipt);
     if (bounds.start === undefined || cell.day >= bounds.start.day) {
       const id = sumId(cell);
-      const sum = sight.cells.get(id) ?? { ...noUsage };
+      const sum = snapshot.cells.get(id) ?? { ...noUsage };
       addReceipt(sum, receipt);
-      sight.cells.set(id, sum);
+      snapshot.cells.set(id, sum);
     }
   }
   if (requestId < bounds.startId) return;
   const settled = watch.find(requestId);
   if (settled === undefined) {
     // Indexed before the watch began, so the lease row has it; else settled later.
-    if (isIndexed) sight.chargedMicroVnd += costMicroVnd;
+    if (isIndexed) snapshot.chargedMicroVnd += costMicroVnd;
     return;
   }
-  const lease = sight.leases.get(settled.instanceId);
+  const lease = snapshot.leases.get(settled.instanceId);
   if (lease !== undefined) {
-    if (settled.commit <= lease.asOfCommit) sight.chargedMicroVnd += costMicroVnd;
-  } else if (isIndexed || settled.poll <= sight.polls) {
+    if (settled.commit <= lease.asOfCommit) snapshot.chargedMicroVnd += costMicroVnd;
+  } else if (isIndexed || settled.poll <= snapshot.polls) {
     // The lease was used up or returned after the charge, else it would still be there.
-    sight.chargedMicroVnd += costMicroVnd;
-  } else sight.isDoubtful = true;
+    snapshot.chargedMicroVnd += costMicroVnd;
+  } else snapshot.isDoubtful = true;
 }
 
 function isRight(
   accountId: AccountId,
-  sight: Sight,
+  snapshot: AccountSnapshot,
   { sums }: SecondLookOptions,
 ): boolean {
   const tally = sums.tallies.get(accountId);
-  if (tally === undefined || sight.isDoubtful || sight.found !== sight.indexed.size) return false;
+  if (tally === undefined || snapshot.isDoubtful || snapshot.found !== snapshot.indexed.size) {
+    return false;
+  }
   if (tally.oldReceiptsPrint !== tally.oldIndexPrint) return false;
-  const charged = tally.oldChargedMicroVnd + sight.chargedMicroVnd;
-  if (sight.rowsMicroVnd !== tally.openingMicroVnd + sight.ledgerMicroVnd - charged) return false;
-  const right = new Map(sight.cells);
+  const charged = tally.oldChargedMicroVnd + snapshot.chargedMicroVnd;
+  if (snapshot.rowsMicroVnd !== tally.openingMicroVnd + snapshot.ledgerMicroVnd - charged) {
+    return false;
+  }
+  const right = new Map(snapshot.cells);
   for (const [id, { cell, old }] of sums.cellsOf(accountId)) {
     if (cell.accountId === accountId) right.set(id, addUsage(old, right.get(id) ?? noUsage));
   }
-  for (const [id, { sum }] of sight.stored) {
+  for (const [id, { sum }] of snapshot.stored) {
     if (!sameUsage(sum, right.get(id) ?? noUsage)) return false;
     right.delete(id);
   }

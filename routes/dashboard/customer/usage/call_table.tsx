@@ -17,7 +17,7 @@ import { formatCount, formatDateTime, formatDuration } from "../../text/format.t
 import type { Locale } from "../../text/i18n.ts";
 import { usageTexts } from "./texts.ts";
 
-// Parts of pages with a log of calls: how it renews itself, what it leaves out, and how it goes on.
+// Parts of pages with a log of calls: live refresh, omitted-rows notice, pager.
 
 /** Says that new calls appear by themselves; without script a link to load the page again. */
 export function LiveNote({ href, locale }: { href: string; locale: Locale }) {

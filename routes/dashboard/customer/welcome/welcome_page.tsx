@@ -121,7 +121,7 @@ const welcomeTexts = defineTexts({
 
 // The place where the first call of a new account appears: it asks for it until the call is there.
 
-/** Seconds between two looks: a person who has just run the code sees the call at once. */
+/** Polling interval in seconds: a person who has just run the code sees the call at once. */
 const lookEverySeconds = 2;
 
 /** Looks of one page, ten minutes long: who has not called by then reads the page again. */

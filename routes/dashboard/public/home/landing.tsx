@@ -218,7 +218,7 @@ function MoneyPath({ catalog, locale }: { catalog: Catalog; locale: Locale }) {
   );
 }
 
-/** Models in the table of prices: the first of each family, so many of them. */
+/** Models in the table of prices: one row per family. */
 const shownModels = 8;
 
 /** Days of the strip. */

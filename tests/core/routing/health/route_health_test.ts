@@ -182,7 +182,7 @@ Deno.test("a route that rests in one thread rests in the others, a little longer
   const [one, other] = [new RouteHealth(), new RouteHealth()];
   fail(one, breakerConsecutiveFailures, 0);
   // The clock of the other thread began later.
-  other.adopt(one.shared(0), 5_000_000);
+  other.merge(one.shared(0), 5_000_000);
   assertEquals(
     other.availability(5_000_000 + breakerPauseMs),
     "no",
@@ -191,7 +191,7 @@ Deno.test("a route that rests in one thread rests in the others, a little longer
   assertEquals(other.availability(5_000_000 + 1.25 * breakerPauseMs), "probe");
   one.begin(breakerPauseMs);
   assertEquals(one.end(success, breakerPauseMs, middle), "closed");
-  other.adopt(one.shared(breakerPauseMs), 5_000_000 + breakerPauseMs);
+  other.merge(one.shared(breakerPauseMs), 5_000_000 + breakerPauseMs);
   assertEquals(other.availability(5_000_000 + breakerPauseMs), "yes");
 });
 
@@ -202,7 +202,7 @@ Deno.test("what another thread found out during a probe does not leave the probe
   other.begin(breakerPauseMs);
   one.begin(breakerPauseMs);
   assertEquals(one.end(failure, breakerPauseMs, middle), "open");
-  other.adopt(one.shared(breakerPauseMs), breakerPauseMs + 5);
+  other.merge(one.shared(breakerPauseMs), breakerPauseMs + 5);
   other.end(success, breakerPauseMs + 10, middle, breakerPauseMs);
   assertEquals(other.availability(other.nextProbeMs), "probe");
 });

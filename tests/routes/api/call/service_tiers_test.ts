@@ -147,7 +147,7 @@ Deno.test("a converted call pays for a tier only if its route was asked for it",
   assertEquals(await world.spentVnd(), 180);
 });
 
-Deno.test("a tier without a factor is refused, and the dearest tier of a call is reserved", async () => {
+Deno.test("a tier without a factor is refused, and the highest factor of a call is reserved", async () => {
   await using world = await openWorld(1_000);
   for (const [model, service_tier] of [["chat", "scale"], ["plain", "priority"]] as const) {
     const refused = await world.send("chat", model, { service_tier });

@@ -3,7 +3,7 @@ import type { AccountId } from "../../../../../core/lib/ids/ids.ts";
 import type { KeyValueStore } from "../../../../../kv/engine/store/key_value_store.ts";
 import { DayBalancePages } from "../../../../../kv/services/verify/days/day_balances.ts";
 import { RecentScan } from "../../../../../kv/services/verify/recent/recent_scan.ts";
-import { lookAgain } from "../../../../../kv/services/verify/recent/recent_second_look.ts";
+import { recheck } from "../../../../../kv/services/verify/recent/recent_second_look.ts";
 import { recentBounds } from "../../../../../kv/services/verify/recent/recent_sums.ts";
 import { recentIdsStart } from "../../../../../kv/services/verify/checks/verify_index.ts";
 import { BooksWorld } from "../../../../support/worlds/books_world.ts";
@@ -35,7 +35,7 @@ async function looksWrong(
   await meanwhile();
   const pause = () => Promise.resolve();
   return [
-    ...await lookAgain(kv, suspects, { bounds, sums: scan.sums, slices: undefined, pause }),
+    ...await recheck(kv, suspects, { bounds, sums: scan.sums, slices: undefined, pause }),
   ];
 }
 
