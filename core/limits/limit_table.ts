@@ -12,6 +12,7 @@
  * - Never: waits for a store, or costs a call without limits anything.
  */
 import { invariant } from "../lib/base/assert.ts";
+import { hourMs, minuteMs } from "../lib/time/durations.ts";
 
 /** Whom a limit binds. */
 export type LimitSubject = "account" | "key" | "model" | "account_model";
@@ -26,12 +27,14 @@ interface ConcurrencyLimit {
   readonly subjects: readonly LimitSubject[];
 }
 
-/** An amount in any 60 seconds; counted in memory, exchanged between instances. */
+/** An amount in any 60 seconds or 60 minutes; counted in memory, exchanged between instances. */
 interface SlidingLimit {
-  readonly meter: "calls" | "tokens";
-  readonly window: "minute";
+  /** Money is limited in whole VND. */
+  readonly meter: "calls" | "tokens" | "money";
+  readonly window: "minute" | "hour";
   readonly subjects: readonly LimitSubject[];
-  readonly header: LimitHeader;
+  /** Absent: no header tells what is left; the vendors' are of minutes. */
+  readonly header?: LimitHeader;
   /** Names on pages of the exchange: of the sum since the start, and of what the window has of it. */
   readonly shared: readonly [total: string, inWindow: string];
 }
@@ -71,25 +74,24 @@ export const limitTable = {
     shared: ["tokens", "minuteTokens"],
   },
   callsAtOnce: { meter: "calls", window: "at_once", subjects: everyone },
-} as const satisfies Record<string, ConcurrencyLimit | SlidingLimit | PeriodLimit>;
+} as const satisfies Record<string, LimitKind>;
 
 type Table = typeof limitTable;
+
+type LimitKind = ConcurrencyLimit | SlidingLimit | PeriodLimit;
 
 /** A limit. */
 export type LimitName = keyof Table;
 
-/** For how long what was counted counts. */
-export type LimitWindow = Table[LimitName]["window"];
-
 /** The limits with one of these windows. */
-export type LimitIn<Window extends LimitWindow> = {
+type LimitIn<Window extends LimitKind["window"]> = {
   [Name in LimitName]: Table[Name]["window"] extends Window ? Name : never;
 }[LimitName];
 
 /** The limits of calls that run at the same time. */
 export type ConcurrencyLimitName = LimitIn<"at_once">;
-/** The limits of an amount in any 60 seconds. */
-export type SlidingLimitName = LimitIn<"minute">;
+/** The limits of an amount in any minute or hour. */
+export type SlidingLimitName = LimitIn<SlidingLimit["window"]>;
 
 /** The limits that the rate book counts. */
 export type RateLimitName = ConcurrencyLimitName | SlidingLimitName;
@@ -98,7 +100,7 @@ export type RateLimitName = ConcurrencyLimitName | SlidingLimitName;
 export type PeriodLimitName = LimitIn<"day" | "month">;
 
 /** What the rate book counts. */
-export type RateMeter = Table[RateLimitName]["meter"];
+export type RateMeter = (ConcurrencyLimit | SlidingLimit)["meter"];
 
 /** The rate limits that can bind one kind of subject. */
 export type RateLimitOf<Subject extends LimitSubject> = {
@@ -112,7 +114,7 @@ function isLimitName(name: string): name is LimitName {
 /** All limits, in the order of the table. */
 export const limitNames: readonly LimitName[] = Object.keys(limitTable).filter(isLimitName);
 
-function limitsIn<Window extends LimitWindow>(
+function limitsIn<Window extends LimitKind["window"]>(
   ...windows: readonly Window[]
 ): readonly LimitIn<Window>[] {
   return limitNames.filter((name): name is LimitIn<Window> =>
@@ -122,10 +124,36 @@ function limitsIn<Window extends LimitWindow>(
 
 /** Lists the limits of calls that run at the same time. */
 export const concurrencyLimitNames = limitsIn("at_once");
-/** Lists the limits of an amount in any 60 seconds. */
-export const slidingLimitNames = limitsIn("minute");
+/** Lists the limits of an amount in any minute or hour. */
+export const slidingLimitNames = limitsIn("minute", "hour");
+/** Milliseconds of the windows of sliding limits. */
+const windowMs: Record<SlidingLimit["window"], number> = { minute: minuteMs, hour: hourMs };
+
+/** A sliding limit as it is counted. */
+export interface SlidingKind {
+  readonly meter: RateMeter;
+  readonly windowMs: number;
+  readonly header: LimitHeader | undefined;
+  readonly shared: (typeof limitTable)[SlidingLimitName]["shared"];
+  /** Counted for every subject, limited or not, so that a limit that is set later counts what was used before. */
+  readonly isAlwaysCounted: boolean;
+}
+
+/** Returns how a limit is counted. */
+export function slidingKind(name: SlidingLimitName): SlidingKind {
+  const kind: SlidingLimit = limitTable[name];
+  const { meter, window, header } = kind;
+  return {
+    meter,
+    windowMs: windowMs[window],
+    header,
+    shared: limitTable[name].shared,
+    isAlwaysCounted: window === "minute",
+  };
+}
+
 /** Lists the limits that the rate book counts. */
-export const rateLimitNames = limitsIn("minute", "at_once");
+export const rateLimitNames = limitsIn("minute", "hour", "at_once");
 /** Lists the spending limits of a day or month. */
 export const periodLimitNames = limitsIn("day", "month");
 

@@ -10,25 +10,26 @@ import {
   concurrencyLimitNames,
   type LimitHeader,
   type LimitSubject,
-  limitTable,
   type RateLimitName,
   type RateMeter,
+  type SlidingKind,
+  slidingKind,
   type SlidingLimitName,
   slidingLimitNames,
 } from "./limit_table.ts";
 import type { RateLimits, RateSubject } from "./rate_limits.ts";
-import { MinuteWindow, msUntilAtMost } from "./minute_window.ts";
+import { msUntilAtMost, SlidingWindow, type WindowShape } from "./sliding_window.ts";
 
 // What one subject has used of its minute: here, and at other instances as far as they have told.
 
 /** The sums of one limit that an instance shares, by their names in the table of limits. */
 type SharedSums = Readonly<
-  Record<(typeof limitTable)[SlidingLimitName]["shared"][number], number>
+  Record<SlidingKind["shared"][number], number>
 >;
 
 /**
- * What an instance tells the others of a subject: sums since it first saw it, and of its last minute. An instance of
- * another version may lack a limit, and have others.
+ * What an instance tells the others of a subject: sums since it first saw it, and of the window of each limit. It has
+ * those limits that it counts; an instance of another version may have others.
  */
 export interface SharedUse extends Partial<SharedSums> {
   /** Calls that run now. */
@@ -37,12 +38,18 @@ export interface SharedUse extends Partial<SharedSums> {
 
 /** The amounts of one limit of a subject. */
 class Meter {
-  readonly own = new MinuteWindow();
-  #others: MinuteWindow | undefined;
+  readonly own: SlidingWindow;
+  readonly #shape: WindowShape;
+  #others: SlidingWindow | undefined;
   /** All that was ever added here, less what was taken back while it counted. */
   total = 0;
   /** Added here since other instances were last told. */
   untold = 0;
+
+  constructor(shape: WindowShape) {
+    this.#shape = shape;
+    this.own = new SlidingWindow(shape);
+  }
 
   sum(nowMs: number): number {
     return this.own.sum(nowMs) + (this.#others?.sum(nowMs) ?? 0);
@@ -63,15 +70,15 @@ class Meter {
   /** Counts what another instance added, or took back, since it last told. */
   addOfOthers(amount: number, nowMs: number): void {
     if (amount === 0) return;
-    this.#others ??= new MinuteWindow();
+    this.#others ??= new SlidingWindow(this.#shape);
     if (amount > 0) this.#others.add(amount, nowMs);
     else this.#others.takeBackNewest(-amount, nowMs);
   }
 
   /** Milliseconds until `amount` fits under a limit. */
   fitsInMs(amount: number, limit: number, nowMs: number): number {
-    const windows = this.#others === undefined ? [this.own] : [this.own, this.#others];
-    return msUntilAtMost(windows, limit - amount, nowMs);
+    const others = this.#others === undefined ? [] : [this.#others];
+    return msUntilAtMost([this.own, ...others], limit - amount, nowMs);
   }
 
   /** Milliseconds until nothing is used any more. */
@@ -80,21 +87,36 @@ class Meter {
   }
 }
 
+/** What one unit of a limit is in its counters: money is counted in millionths of a VND. */
+const perUnit: Record<RateMeter, number> = { calls: 1, tokens: 1, money: 1_000_000 };
+
+const kinds = byLimit(slidingLimitNames, slidingKind);
+
+/** The value of a limit in the unit of its counters. */
+function countedLimit(limits: RateLimits, name: SlidingLimitName): number | undefined {
+  const limit = limits[name];
+  return limit === undefined ? undefined : limit * perUnit[kinds[name].meter];
+}
+
 /** The amounts of one limit of a subject, and the share of them that this instance may add. */
 class Counter {
   readonly name: SlidingLimitName;
-  readonly meter = new Meter();
+  readonly meter: Meter;
   /** What may be added until the next exchange. */
   quota = Infinity;
 
   constructor(name: SlidingLimitName) {
     this.name = name;
+    const { windowMs, meter } = kinds[name];
+    this.meter = new Meter({ windowMs, isWide: meter === "money" });
   }
 }
 
+const alwaysCounted = slidingLimitNames.filter((name) => kinds[name].isAlwaysCounted);
+
 /** The use of one subject. */
 class SubjectUse {
-  readonly counters: readonly Counter[] = slidingLimitNames.map((name) => new Counter(name));
+  readonly counters = alwaysCounted.map((name) => new Counter(name));
   /** Calls that run here. */
   running = 0;
   /** Calls that began here since other instances were last told, less those of them that ended. */
@@ -105,6 +127,20 @@ class SubjectUse {
   runningQuota = Infinity;
   /** The exchange of which the quotas are. */
   #exchange = -1;
+
+  /** Returns the counter of a limit, which counts from now on if it did not before. */
+  counterOf(name: SlidingLimitName): Counter {
+    const known = this.counters.find((counter) => counter.name === name);
+    if (known !== undefined) return known;
+    const counter = new Counter(name);
+    this.counters.push(counter);
+    return counter;
+  }
+
+  /** Counts all that is limited. */
+  countAll(limits: RateLimits): void {
+    for (const name of slidingLimitNames) if (limits[name] !== undefined) this.counterOf(name);
+  }
 
   /** Whether nothing is used or told any more, so that it can be forgotten. */
   isIdle(nowMs: number): boolean {
@@ -119,7 +155,7 @@ class SubjectUse {
     const sums: { -readonly [Name in keyof SharedSums]?: number } = {};
     for (const { name, meter } of this.counters) {
       meter.untold = 0;
-      const [total, inWindow] = limitTable[name].shared;
+      const [total, inWindow] = kinds[name].shared;
       const lately = meter.own.sum(nowMs);
       sums[total] = meter.total;
       sums[inWindow] = lately;
@@ -128,13 +164,19 @@ class SubjectUse {
     return isUsed ? { ...sums, running: this.running } : undefined;
   }
 
-  /** Counts what another instance tells beyond what it told before. */
-  adopt(told: SharedUse, former: SharedUse | undefined, nowMs: number): void {
-    for (const { name, meter } of this.counters) {
-      const [total, inWindow] = limitTable[name].shared;
-      const sum = told[total] ?? 0;
-      const before = former === undefined ? sum - (told[inWindow] ?? 0) : former[total] ?? 0;
-      meter.addOfOthers(sum - before, nowMs);
+  /**
+   * Counts what another instance tells beyond what it told before.
+   *
+   * @param sinceMs how long ago it told `former`; beyond the window of a limit only what is in the window counts
+   */
+  adopt(told: SharedUse, former: SharedUse | undefined, sinceMs: number, nowMs: number): void {
+    for (const name of slidingLimitNames) {
+      const { shared: [total, inWindow], windowMs } = kinds[name];
+      const sum = told[total];
+      if (sum === undefined) continue;
+      const isRecent = former !== undefined && sinceMs < windowMs;
+      const before = isRecent ? former[total] ?? 0 : sum - (told[inWindow] ?? 0);
+      this.counterOf(name).meter.addOfOthers(sum - before, nowMs);
     }
   }
 
@@ -146,7 +188,7 @@ class SubjectUse {
     if (this.#exchange === exchange) return;
     this.#exchange = exchange;
     for (const counter of this.counters) {
-      const left = (limits[counter.name] ?? Infinity) - counter.meter.sum(nowMs);
+      const left = (countedLimit(limits, counter.name) ?? Infinity) - counter.meter.sum(nowMs);
       counter.quota = left / instances;
     }
     let maxRunning = Infinity;
@@ -193,7 +235,9 @@ export interface RateRefusal {
 export interface RatedEnd {
   /** Tokens that it used; `undefined` if that is not known: the expected ones remain. */
   readonly tokens: number | undefined;
-  /** False for a call that no provider got: it does not count as a call either. */
+  /** What it cost; absent if that is not known: the expected cost remains. */
+  readonly costMicroVnd?: bigint;
+  /** False for a call that no provider got: it counts neither as a call nor as money. */
   readonly isCounted: boolean;
 }
 
@@ -217,6 +261,8 @@ export interface RateRequest {
   readonly tokens: number;
   /** The part of them that is its prompt: a prompt beyond a limit can never be admitted. */
   readonly inputTokens: number;
+  /** What it is expected to cost, and what it needs to begin; absent: nothing. */
+  readonly cost?: { readonly expectedMicroVnd: bigint; readonly leastMicroVnd: bigint };
 }
 
 /** What a subject uses now of each limit, for pages. */
@@ -262,7 +308,11 @@ export class ProcessRateBook implements RateBook {
     const nowMs = this.#monotonicMs();
     const { subjects } = request;
     const needs = needsOf(request);
-    const uses = subjects.map(({ id }) => this.#useOf(id, nowMs));
+    const uses = subjects.map(({ id, limits }) => {
+      const use = this.#useOf(id, nowMs);
+      use.countAll(limits);
+      return use;
+    });
     for (const [index, subject] of subjects.entries()) {
       const refused = this.#refusal(subject, uses[index]!, needs, nowMs);
       if (refused === undefined) continue;
@@ -281,7 +331,11 @@ export class ProcessRateBook implements RateBook {
       const use = this.#uses.get(id);
       const sums = byLimit(
         slidingLimitNames,
-        (name) => use?.counters.find((counter) => counter.name === name)?.meter.sum(nowMs) ?? 0,
+        (name) =>
+          inUnits(
+            name,
+            use?.counters.find((counter) => counter.name === name)?.meter.sum(nowMs) ?? 0,
+          ),
       );
       const running = use === undefined ? 0 : use.running + use.othersRunning;
       return { ...sums, ...byLimit(concurrencyLimitNames, () => running) };
@@ -303,19 +357,19 @@ export class ProcessRateBook implements RateBook {
    * Counts what another instance tells beyond what it told before.
    *
    * @param told `undefined`: nothing of it counts any more
-   * @param isRecent whether `former` is of the last minute; otherwise only the reported minute counts
+   * @param sinceMs how long ago `former` was told
    */
   adopt(
     id: string,
     told: SharedUse | undefined,
     former: SharedUse | undefined,
-    isRecent = true,
+    sinceMs = 0,
   ): void {
     const nowMs = this.#monotonicMs();
     const use = this.#useOf(id, nowMs);
     use.othersRunning += (told?.running ?? 0) - (former?.running ?? 0);
     if (told === undefined) return;
-    use.adopt(told, isRecent ? former : undefined, nowMs);
+    use.adopt(told, former, sinceMs, nowMs);
   }
 
   /** Sums were exchanged, or it is not known with how many. */
@@ -362,14 +416,21 @@ export class ProcessRateBook implements RateBook {
     }
     for (const { name: limitName, meter, quota } of use.counters) {
       const limit = limits[limitName];
-      const { amount: needed, least } = needs[limitName];
-      if (limit === undefined || needed === 0) continue;
-      if (least > limit) return { limitName, limit, needed, retryAfterMs: undefined };
-      const retryAfterMs = waitMs(meter, needed, limit, isShared ? quota : undefined, nowMs);
+      const most = countedLimit(limits, limitName);
+      const { amount, least } = needs[limitName];
+      if (limit === undefined || most === undefined || amount === 0) continue;
+      const needed = inUnits(limitName, amount);
+      if (least > most) return { limitName, limit, needed, retryAfterMs: undefined };
+      const retryAfterMs = waitMs(meter, amount, most, isShared ? quota : undefined, nowMs);
       if (retryAfterMs > 0) return { limitName, limit, needed, retryAfterMs };
     }
     return undefined;
   }
+}
+
+/** An amount of a counter in the unit of its limit, rounded up. */
+function inUnits(name: SlidingLimitName, amount: number): number {
+  return Math.ceil(amount / perUnit[kinds[name].meter]);
 }
 
 /** What a call is expected to need, and what it needs at least: more than the limit can never be admitted. */
@@ -383,12 +444,20 @@ type Needs = Readonly<Record<SlidingLimitName, Need>>;
 const needOf: Record<RateMeter, (request: RateRequest) => Need> = {
   calls: () => ({ amount: 1, least: 1 }),
   tokens: ({ tokens, inputTokens }) => ({ amount: tokens, least: inputTokens }),
+  money: ({ cost }) => ({
+    amount: Number(cost?.expectedMicroVnd ?? 0n),
+    least: Number(cost?.leastMicroVnd ?? 0n),
+  }),
 };
 
 /** What a call used; `undefined`: not known, so what it was expected to need remains. */
 const usedOf: Record<RateMeter, (end: RatedEnd) => number | undefined> = {
   calls: ({ isCounted }) => isCounted ? 1 : 0,
   tokens: ({ tokens }) => tokens,
+  money: ({ isCounted, costMicroVnd }) => {
+    if (!isCounted) return 0;
+    return costMicroVnd === undefined ? undefined : Number(costMicroVnd);
+  },
 };
 
 /**
@@ -397,9 +466,11 @@ const usedOf: Record<RateMeter, (end: RatedEnd) => number | undefined> = {
  */
 function needsOf(request: RateRequest): Needs {
   return byLimit(slidingLimitNames, (name) => {
-    const { amount, least } = needOf[limitTable[name].meter](request);
+    const { amount, least } = needOf[kinds[name].meter](request);
     let most = amount;
-    for (const { limits } of request.subjects) most = Math.min(most, limits[name] ?? Infinity);
+    for (const { limits } of request.subjects) {
+      most = Math.min(most, countedLimit(limits, name) ?? Infinity);
+    }
     return { amount: Math.max(most, least), least };
   });
 }
@@ -430,7 +501,8 @@ function figuresOf(
   const figures: { -readonly [Header in LimitHeader]?: RateFigure } = {};
   for (const [index, { limits }] of subjects.entries()) {
     for (const { name, meter } of uses[index]!.counters) {
-      const { header } = limitTable[name];
+      const { header } = kinds[name];
+      if (header === undefined) continue;
       const figure = stricterFigure(figures[header], limits[name], meter, nowMs);
       if (figure !== undefined) figures[header] = figure;
     }
@@ -493,7 +565,7 @@ class BookedCall implements RatedCall {
       use.runningUntold = Math.max(0, use.runningUntold - 1);
     }
     for (const { name, meter, amount, place } of this.#added) {
-      const used = usedOf[limitTable[name].meter](end) ?? amount;
+      const used = usedOf[kinds[name].meter](end) ?? amount;
       if (used > amount) meter.add(used - amount, nowMs);
       else if (used < amount) meter.takeBack(place, amount - used, nowMs);
     }

@@ -21,12 +21,13 @@ export function limitsAnything(limits: RateLimits | undefined): limits is RateLi
   return limits !== undefined && rateLimitNames.some((name) => limits[name] !== undefined);
 }
 
-/** Makes limits from what each one is. */
-export function rateLimitsFrom(
-  limitOf: (name: RateLimitName) => number | undefined,
+/** Makes limits from what each of some is. */
+export function rateLimitsFrom<Name extends RateLimitName>(
+  names: readonly Name[],
+  limitOf: (name: Name) => number | undefined,
 ): RateLimits {
-  const limits: { [Name in RateLimitName]?: number } = {};
-  for (const name of rateLimitNames) {
+  const limits: { [Each in RateLimitName]?: number } = {};
+  for (const name of names) {
     const limit = limitOf(name);
     if (limit !== undefined) limits[name] = limit;
   }
@@ -39,7 +40,7 @@ function overridden(
   overrides: RateOverrides | undefined,
 ): RateLimits | undefined {
   if (overrides === undefined) return defaults;
-  return rateLimitsFrom((name) => {
+  return rateLimitsFrom(rateLimitNames, (name) => {
     const set = overrides[name];
     return set === "none" ? undefined : set ?? defaults?.[name];
   });
@@ -48,7 +49,7 @@ function overridden(
 /** The stricter of two limits, each by itself. */
 function stricter(one: RateLimits | undefined, other: RateLimits): RateLimits {
   if (one === undefined) return other;
-  return rateLimitsFrom((name) => {
+  return rateLimitsFrom(rateLimitNames, (name) => {
     const a = one[name];
     const b = other[name];
     return a === undefined || b === undefined ? a ?? b : Math.min(a, b);

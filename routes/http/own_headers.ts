@@ -4,7 +4,7 @@
  */
 import type { RequestId } from "../../core/lib/ids/ids.ts";
 import type { ErrorStyle } from "../../core/lib/errors/errors.ts";
-import { type LimitHeader, limitTable, slidingLimitNames } from "../../core/limits/limit_table.ts";
+import { type LimitHeader, slidingKind, slidingLimitNames } from "../../core/limits/limit_table.ts";
 import type { RateFigures } from "../../core/limits/rate_book.ts";
 
 /** Headers of answers. */
@@ -133,8 +133,8 @@ function wholeSecond(atMs: number): string {
   return `${new Date(Math.ceil(atMs / 1_000) * 1_000).toISOString().slice(0, 19)}Z`;
 }
 
-const figureHeaders: readonly LimitHeader[] = slidingLimitNames.map((name) =>
-  limitTable[name].header
+const figureHeaders: readonly LimitHeader[] = slidingLimitNames.flatMap((name) =>
+  slidingKind(name).header ?? []
 );
 
 /** Adds the headers of rate limits to an answer, or to a refusal. */

@@ -14,7 +14,6 @@
 import type { Clock } from "../../../core/lib/time/clock.ts";
 import type { Timer } from "../../../core/lib/time/deadlines.ts";
 import type { ProcessRateBook, SharedUse } from "../../../core/limits/rate_book.ts";
-import { rateWindowMs } from "../../../core/limits/minute_window.ts";
 import { rateUseKey, rateUseOf, rateUsePrefix } from "../../engine/schema/keys.ts";
 import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 
@@ -183,8 +182,8 @@ export class RateExchange {
       return;
     }
     const { book } = this.#options;
-    const isRecent = peer !== undefined && nowMs - peer.heardAtMs < rateWindowMs;
-    for (const [id, use] of uses) book.adopt(id, use, peer?.uses.get(id), isRecent);
+    const sinceMs = peer === undefined ? 0 : nowMs - peer.heardAtMs;
+    for (const [id, use] of uses) book.adopt(id, use, peer?.uses.get(id), sinceMs);
     for (const [id, former] of peer?.uses ?? []) {
       if (!uses.has(id)) book.adopt(id, undefined, former);
     }

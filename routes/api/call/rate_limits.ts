@@ -12,6 +12,7 @@ import {
   type RateMeter,
 } from "../../../core/limits/limit_table.ts";
 import { type RateSources, rateSubjects } from "../../../core/limits/rate_limits.ts";
+import type { ReservationRange } from "../../../core/billing/reservation_range.ts";
 import type { TokenUsage } from "../../../core/billing/tokens/token_bounds.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import { counted } from "../../http/query.ts";
@@ -25,6 +26,12 @@ const firstOutputTokens = 1_000;
 export interface ExpectedTokens {
   readonly input: number;
   readonly output: number;
+}
+
+/** What a call is expected to need. */
+export interface Expected {
+  readonly tokens: ExpectedTokens;
+  readonly money: ReservationRange;
 }
 
 function sourcesOf(
@@ -63,15 +70,16 @@ export async function beginRated(
   incoming: Incoming,
   principal: Principal,
   model: Model,
-  expected: ExpectedTokens,
+  expected: Expected,
 ): Promise<RatedCall | undefined> {
   const subjects = rateSubjects(sourcesOf(gateway, principal, model));
   if (subjects === undefined) return undefined;
-  const { input, output } = expected;
+  const { tokens: { input, output }, money: { expectedMicroVnd, leastMicroVnd } } = expected;
   const begun = await gateway.rates.begin({
     subjects,
     tokens: input + output,
     inputTokens: input,
+    cost: { expectedMicroVnd, leastMicroVnd },
   });
   incoming.rateFigures = begun.figures;
   if (begun.ok) return begun.call;
@@ -127,6 +135,11 @@ const amountTexts: Record<RateMeter, {
       "Send a shorter prompt",
     left: (left, needed) => `; ${left} are left and this call is expected to need ${needed}`,
   },
+  money: {
+    tooLarge: (needed, rule) =>
+      `Request too large: it is expected to cost ${needed} VND, and the rate limit is ${rule}. Ask for less at once`,
+    left: (_left, needed) => `; this call is expected to cost ${needed} VND`,
+  },
 };
 
 /** The error of a refused call: which limit, its value, and when to try again. */
@@ -142,9 +155,9 @@ export function rateRefusalError(refusal: RateRefusal, model: Pick<Model, "id">)
     });
   }
   const retryAfterSeconds = Math.max(1, Math.ceil(retryAfterMs / 1000));
-  const left = kind.window === "at_once"
-    ? ""
-    : texts.left(counted(figures[kind.header]?.remaining ?? 0), counted(needed));
+  const header = "header" in kind ? kind.header : undefined;
+  const remaining = header === undefined ? 0 : figures[header]?.remaining ?? 0;
+  const left = texts.left(counted(remaining), counted(needed));
   const then = kind.window === "at_once"
     ? "Try again when one of them has ended"
     : `Try again in ${retryAfterSeconds} s`;

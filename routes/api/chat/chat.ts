@@ -261,12 +261,6 @@ export async function serveAdmittedChat(
     if (known !== undefined) return known;
   }
   const { bounds, call } = checked;
-  const rated = isRateLimited(gateway, principal, call.model)
-    ? await beginRated(gateway, incoming, principal, call.model, {
-      input: bounds.estimatedInputTokens,
-      output: expectedOutput(gateway, principal, call.model, bounds.outputTokens),
-    })
-    : undefined;
   const keyId = principal.key.id;
   const initial = initialReservation(bounds, {
     stream: call.request.stream,
@@ -275,6 +269,15 @@ export async function serveAdmittedChat(
     leastTokens: leastOutputTokens(call.request, call.body.outline),
     ...(isNested === true && { waits: false }),
   });
+  const rated = isRateLimited(gateway, principal, call.model)
+    ? await beginRated(gateway, incoming, principal, call.model, {
+      tokens: {
+        input: bounds.estimatedInputTokens,
+        output: expectedOutput(gateway, principal, call.model, bounds.outputTokens),
+      },
+      money: initial.range,
+    })
+    : undefined;
   const { reservation, boundBy } = await reserveWithin(gateway.wallet, principal, {
     range: initial.range,
     otherwise: initial.unlimited,

@@ -147,8 +147,8 @@ class WorkerRates {
         if (this.#hasEnded) this.endAll();
         return { ok: true, call, figures: begun.figures };
       },
-      endRated: ({ call, tokens, isCounted }) => {
-        this.#calls.get(call)?.end({ tokens, isCounted });
+      endRated: ({ call, ...end }) => {
+        this.#calls.get(call)?.end(end);
         this.#calls.delete(call);
       },
       rateUse: (ids) => book.use(ids),

@@ -29,7 +29,7 @@ const nobody: RateSources = {
 
 /** Limits that set one alone. */
 function only(name: RateLimitName, limit: number) {
-  return rateLimitsFrom((one) => one === name ? limit : undefined);
+  return rateLimitsFrom(rateLimitNames, (one) => one === name ? limit : undefined);
 }
 
 Deno.test("every limit is either a rate or of a period", () => {
@@ -66,7 +66,8 @@ Deno.test("every rate limit refuses the call that exceeds it, counts, and is sha
       new ProcessRateBook(() => 1_000_000),
     ];
     const subjects = [{ id: "s", scope: "account", limits: only(name, 2) } as const];
-    const call = { subjects, tokens: 1, inputTokens: 1 };
+    const cost = { expectedMicroVnd: 1_000_000n, leastMicroVnd: 1_000_000n };
+    const call = { subjects, tokens: 1, inputTokens: 1, cost };
     assert(here.begin(call).ok && here.begin(call).ok, name);
     const refused = here.begin(call);
     assert(!refused.ok, name);

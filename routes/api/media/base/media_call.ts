@@ -112,11 +112,13 @@ export async function beginMediaCall<Value>(
   const { incoming, principal, chosen, price } = input;
   const providers = chosen.model.routes.map(({ provider }) => chosen.catalog.providers[provider]);
   await vetUrls(gateway, input.urls, providers);
+  const range = input.range ?? rangeOf(input.worstCaseMicroVnd);
+  const expected = { tokens: input.expectedTokens ?? noTokens, money: range };
   const rated = isRateLimited(gateway, principal, chosen.model)
-    ? await beginRated(gateway, incoming, principal, chosen.model, input.expectedTokens ?? noTokens)
+    ? await beginRated(gateway, incoming, principal, chosen.model, expected)
     : undefined;
   const { reservation, boundBy } = await reserveWithin(gateway.wallet, principal, {
-    range: input.range ?? rangeOf(input.worstCaseMicroVnd),
+    range,
     startedAtMs: input.start.startedAtMs,
     rated,
     localError: () => {

@@ -126,7 +126,7 @@ interface TypedLimits {
 /** Reads the limits of a form; an empty field sets none. */
 function typedLimitsOf(values: KeyLimitTexts, t: KeyTexts): TypedLimits {
   const errors: { -readonly [Name in LimitName]?: string } = {};
-  const rates = rateLimitsFrom((name) => {
+  const rates = rateLimitsFrom(keyRateNames, (name) => {
     const limit = parseTypedLimit(values[name]);
     if (values[name] !== "" && limit === undefined) errors[name] = t.rateWrong;
     return limit;

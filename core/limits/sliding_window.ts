@@ -1,35 +1,47 @@
-/** Amounts of the last minute in constant memory, by which a rate limit decides. */
+/** Amounts of the last minute or hour in constant memory, by which a rate limit decides. */
 
-/** Milliseconds of the window of every rate limit: a minute, as vendors count. */
-export const rateWindowMs = 60_000;
-
-/** Milliseconds of one slot: an amount leaves the window at most this much later than it could. */
-const slotMs = 1_000;
+/** Slots of a window: an amount leaves it at most a sixtieth later than it could. */
+const slotsOfWindow = 60;
 
 /** A slot more than the window has: the oldest counts until all of it has left the window. */
-const slots = rateWindowMs / slotMs + 1;
+const slots = slotsOfWindow + 1;
 
-/** The largest amount that a slot holds. */
+/** The largest amount that a slot of 4 bytes holds: enough for calls and tokens. */
 const maxInSlot = 2 ** 32 - 1;
 
+/** Milliseconds of a window, and whether its slots hold amounts up to 2^53, such as money, in 8 bytes each. */
+export interface WindowShape {
+  readonly windowMs: number;
+  readonly isWide: boolean;
+}
+
 /**
- * Sums amounts by the second of their arrival. An amount counts for at least 60 and less than 61 seconds, so whoever
- * adds only what the sum allows never has more than that in any 60 seconds.
+ * Sums amounts by the slot of their arrival, a sixtieth of the window. An amount counts for at least the window and less
+ * than a slot more, so whoever adds only what the sum allows never has more than that in any such time.
  *
  * @example
  * ```ts
- * import { MinuteWindow } from "./minute_window.ts";
- * const window = new MinuteWindow();
+ * import { SlidingWindow } from "./sliding_window.ts";
+ * const window = new SlidingWindow({ windowMs: 60_000, isWide: false });
  * window.add(3, 500);
  * window.add(1, 30_000);
  * if (window.sum(60_500) !== 4 || window.sum(61_000) !== 1) throw new Error("not a minute");
  * ```
  */
-export class MinuteWindow {
-  readonly #slots = new Uint32Array(slots);
+export class SlidingWindow {
+  /** Milliseconds of one slot. */
+  readonly slotMs: number;
+  readonly #slots: Uint32Array | Float64Array;
+  readonly #maxInSlot: number;
   /** The number of the newest slot since the clock's zero. */
   #newest = 0;
   #sum = 0;
+
+  constructor({ windowMs, isWide }: WindowShape) {
+    this.slotMs = windowMs / slotsOfWindow;
+    this.#slots = isWide ? new Float64Array(slots) : new Uint32Array(slots);
+    this.#maxInSlot = isWide ? Number.MAX_SAFE_INTEGER : maxInSlot;
+  }
 
   /** The sum of what counts at `nowMs`, by a monotonic clock. */
   sum(nowMs: number): number {
@@ -42,7 +54,7 @@ export class MinuteWindow {
     this.#advance(nowMs);
     const at = this.#newest % slots;
     const held = this.#slots[at]!;
-    const added = Math.min(amount, maxInSlot - held);
+    const added = Math.min(amount, this.#maxInSlot - held);
     this.#slots[at] = held + added;
     this.#sum += added;
     return this.#newest;
@@ -72,7 +84,7 @@ export class MinuteWindow {
   emptyInMs(nowMs: number): number {
     if (this.sum(nowMs) === 0) return 0;
     for (let age = 0; age < slots; age++) {
-      if (this.addedAt(age) > 0) return msUntilLeft(age, nowMs);
+      if (this.addedAt(age) > 0) return msUntilLeft(age, this.slotMs, nowMs);
     }
     return 0;
   }
@@ -89,7 +101,7 @@ export class MinuteWindow {
   }
 
   #advance(nowMs: number): void {
-    const now = Math.floor(nowMs / slotMs);
+    const now = Math.floor(nowMs / this.slotMs);
     if (now <= this.#newest) return;
     const steps = Math.min(now - this.#newest, slots);
     for (let step = 1; step <= steps; step++) {
@@ -102,13 +114,13 @@ export class MinuteWindow {
 }
 
 /** Milliseconds until what was added `age` slots ago has left the window. */
-function msUntilLeft(age: number, nowMs: number): number {
+function msUntilLeft(age: number, slotMs: number, nowMs: number): number {
   return (slots - age) * slotMs - nowMs % slotMs;
 }
 
-/** Milliseconds until the sum of windows is at most `most`, if nothing is added; 0 if it is now. */
+/** Milliseconds until the sum of windows of one shape is at most `most`, if nothing is added; 0 if it is now. */
 export function msUntilAtMost(
-  windows: readonly MinuteWindow[],
+  windows: readonly [SlidingWindow, ...SlidingWindow[]],
   most: number,
   nowMs: number,
 ): number {
@@ -116,7 +128,7 @@ export function msUntilAtMost(
   for (const window of windows) sum += window.sum(nowMs);
   for (let age = slots - 1; age >= 0 && sum > most; age--) {
     for (const window of windows) sum -= window.addedAt(age);
-    if (sum <= most) return msUntilLeft(age, nowMs);
+    if (sum <= most) return msUntilLeft(age, windows[0].slotMs, nowMs);
   }
   return 0;
 }
