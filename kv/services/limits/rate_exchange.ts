@@ -29,17 +29,49 @@ const silentMs = 5_000;
 /** Milliseconds that a page lives: longer than what is in it counts. */
 const pageExpireMs = 120_000;
 
-/** Subjects on a page, at about 100 bytes each: below the 64 KiB of a value. */
-const subjectsPerPage = 400;
+/** Most bytes of a page, by the estimate of {@linkcode bytesOf}: some 400 subjects, below the 64 KiB of a value. */
+const maxPageBytes = 60_000;
 
 /** Pages of an instance. Beyond them, those that were not used for the longest time count at this instance alone. */
 const maxPages = 10;
+
+type ToldUse = readonly [id: string, use: SharedUse];
 
 /** A page as it is stored. */
 interface Page {
   /** Another number in each version, by which readers see that the instance lives. */
   readonly beat: number;
-  readonly uses: readonly (readonly [id: string, use: SharedUse])[];
+  readonly uses: readonly ToldUse[];
+}
+
+/** Bytes of a stored number, and of the tags of its name and its own. */
+const bytesPerMember = 11;
+
+/** Bytes of the tags of a stored subject. */
+const bytesPerSubject = 16;
+
+/** Estimates the bytes of a subject on a page, rather too high. */
+function bytesOf([id, use]: ToldUse): number {
+  let bytes = id.length + bytesPerSubject;
+  for (const name in use) bytes += name.length + bytesPerMember;
+  return bytes;
+}
+
+/** Distributes subjects over pages, the last used first; those beyond the last page are left out. */
+function pagesOf(told: readonly ToldUse[]): ToldUse[][] {
+  const pages: ToldUse[][] = [];
+  let leftBytes = 0;
+  for (const one of told.toReversed()) {
+    const bytes = bytesOf(one);
+    if (bytes > leftBytes) {
+      if (pages.length === maxPages) break;
+      pages.push([]);
+      leftBytes = maxPageBytes;
+    }
+    pages.at(-1)?.push(one);
+    leftBytes -= bytes;
+  }
+  return pages;
 }
 
 /** What is known of another instance. */
@@ -130,16 +162,14 @@ export class RateExchange {
 
   async #write(): Promise<void> {
     const { kv, book } = this.#options;
-    const told = book.tell().slice(-maxPages * subjectsPerPage);
-    const pages = Math.ceil(told.length / subjectsPerPage);
+    const pages = pagesOf(book.tell());
     this.#beat++;
-    for (let page = 0; page < pages; page++) {
-      const uses = told.slice(page * subjectsPerPage, (page + 1) * subjectsPerPage);
+    for (const [page, uses] of pages.entries()) {
       const value: Page = { beat: this.#beat, uses };
       await kv.set(rateUseKey(this.#instance, page), value, { expireIn: pageExpireMs });
     }
-    await this.#remove(pages);
-    this.#writtenPages = pages;
+    await this.#remove(pages.length);
+    this.#writtenPages = pages.length;
   }
 
   /** Removes pages that are not needed any more. */

@@ -272,3 +272,24 @@ Deno.test("thousands of subjects take some pages, and further ones are counted h
   await one.exchange.close();
   assertEquals((await rowsOf(kv)).length, 0);
 });
+
+Deno.test("pages stay below the bound of a value, however long the names of models are", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const time = new ManualTime();
+  const [one, two] = [openManual(kv, time), openManual(kv, time)];
+  const ids = Array.from({ length: 900 }, (_, at) => `acc_0 ${"m".repeat(120)}${at}`);
+  for (const id of ids) {
+    one.book.begin({
+      subjects: [{
+        id,
+        scope: "account_model",
+        limits: { requestsPerMinute: 4, tokensPerMinute: 1_000_000_000 },
+      }],
+      tokens: 1_000_000_000,
+      inputTokens: 9,
+    });
+  }
+  await one.exchange.exchange();
+  await two.exchange.exchange();
+  for (const use of two.book.use(ids)) assertEquals(use.callsAtOnce, 1);
+});
