@@ -73,6 +73,12 @@ export const limitTable = {
     header: "tokens",
     shared: ["tokens", "minuteTokens"],
   },
+  vndPerHour: {
+    meter: "money",
+    window: "hour",
+    subjects: ["model"],
+    shared: ["microVnd", "hourMicroVnd"],
+  },
   callsAtOnce: { meter: "calls", window: "at_once", subjects: everyone },
 } as const satisfies Record<string, LimitKind>;
 

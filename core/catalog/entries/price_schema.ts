@@ -237,6 +237,7 @@ const limit = z.int().min(1).max(maxRateLimit).optional();
 const rateLimitTexts: Record<RateLimitName, string> = {
   requestsPerMinute: "Calls in any 60 seconds.",
   tokensPerMinute: "Tokens in any 60 seconds: prompts and answers, cached prompts left out.",
+  vndPerHour: "VND that calls cost in any 60 minutes.",
   callsAtOnce: "Calls that run at the same time, from admission to the end of the answer.",
 };
 

@@ -105,6 +105,7 @@ export function ratedTokens(usage: TokenUsage | undefined): number {
 const unitOf: Record<RateLimitName, readonly [one: string, more: string]> = {
   requestsPerMinute: ["request per minute", "requests per minute"],
   tokensPerMinute: ["token per minute", "tokens per minute"],
+  vndPerHour: ["VND per hour", "VND per hour"],
   callsAtOnce: ["call at once", "calls at once"],
 };
 

@@ -81,6 +81,7 @@ Deno.test("the tokens that a call used replace those it was expected to need", (
   assertEquals(book.use(["account"]), [{
     requestsPerMinute: 1,
     tokensPerMinute: 30,
+    vndPerHour: 0,
     callsAtOnce: 0,
   }]);
   const second = admitted(begin(subjects, 70, 20));
@@ -100,6 +101,7 @@ Deno.test("a call that no provider got does not count at all", () => {
   assertEquals(book.use(["account"]), [{
     requestsPerMinute: 0,
     tokensPerMinute: 0,
+    vndPerHour: 0,
     callsAtOnce: 0,
   }]);
   assert(begin(subjects, 50, 10).ok);
@@ -162,4 +164,40 @@ Deno.test("the longest unused subjects are forgotten beyond 50,000", () => {
     book.use(["account 0", "account 1"]).map(({ requestsPerMinute }) => requestsPerMinute),
     [1, 0],
   );
+});
+
+Deno.test("money counts from admission, is corrected by the cost, and is exact to a millionth of a VND", () => {
+  const { time, book } = open();
+  const begin = (expectedMicroVnd: bigint, leastMicroVnd = expectedMicroVnd) =>
+    book.begin({
+      subjects: [{ id: "model m", scope: "model", limits: { vndPerHour: 1_000_000_000 } }],
+      tokens: 0,
+      inputTokens: 0,
+      cost: { expectedMicroVnd, leastMicroVnd },
+    });
+  const limitMicroVnd = 1_000_000_000n * 1_000_000n;
+  const ends: [costMicroVnd: bigint | undefined, isCounted: boolean, leftMicroVnd: bigint][] = [
+    [1n, true, limitMicroVnd - 1n],
+    [0n, true, limitMicroVnd - 1n],
+    [undefined, false, limitMicroVnd - 1n],
+    [limitMicroVnd - 3n, true, 2n],
+    [undefined, true, 0n],
+  ];
+  for (const [costMicroVnd, isCounted, leftMicroVnd] of ends) {
+    const { call } = admitted(begin(1n));
+    const end = costMicroVnd === undefined ? {} : { costMicroVnd };
+    call.end({ tokens: 0, isCounted, ...end });
+    if (leftMicroVnd < 2n) break;
+    const most = admitted(begin(leftMicroVnd));
+    assert(!begin(1n).ok, "all of it is used");
+    most.call.end({ tokens: 0, isCounted: false });
+  }
+  assert(begin(1n).ok, "one is left");
+  const refused = begin(1n);
+  assert(!refused.ok && (refused.retryAfterMs ?? 0) > 3_600_000);
+  const never = begin(limitMicroVnd * 2n);
+  assert(!never.ok);
+  assertEquals([never.retryAfterMs, never.needed], [undefined, 2_000_000_000]);
+  time.nowMs += 3_660_000;
+  assert(begin(limitMicroVnd * 2n, 1n).ok, "what it may cost beyond the limit is capped");
 });

@@ -27,6 +27,7 @@ export const rateTexts = defineTexts({
     names: {
       requestsPerMinute: "Calls per minute",
       tokensPerMinute: "Tokens per minute",
+      vndPerHour: "Spending per hour, in ₫",
       callsAtOnce: "Calls at once",
       dailyLimit: "Most per day, in ₫",
       monthlyLimit: "Most per month, in ₫",
@@ -53,6 +54,7 @@ export const rateTexts = defineTexts({
     names: {
       requestsPerMinute: "Lượt gọi mỗi phút",
       tokensPerMinute: "Token mỗi phút",
+      vndPerHour: "Chi tiêu mỗi giờ, ₫",
       callsAtOnce: "Lượt gọi cùng lúc",
       dailyLimit: "Tối đa mỗi ngày, ₫",
       monthlyLimit: "Tối đa mỗi tháng, ₫",

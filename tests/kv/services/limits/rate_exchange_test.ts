@@ -148,6 +148,7 @@ Deno.test("sums of others leave the window, and tokens that were not used are gi
   assertEquals(two.book.use(["account"])[0], {
     requestsPerMinute: 1,
     tokensPerMinute: 800,
+    vndPerHour: 0,
     callsAtOnce: 1,
   });
   assert(!begin(two, limits, 300).ok);
@@ -157,6 +158,7 @@ Deno.test("sums of others leave the window, and tokens that were not used are gi
   assertEquals(two.book.use(["account"])[0], {
     requestsPerMinute: 1,
     tokensPerMinute: 100,
+    vndPerHour: 0,
     callsAtOnce: 0,
   });
   assert(begin(two, limits, 300).ok);
@@ -273,18 +275,45 @@ Deno.test("thousands of subjects take some pages, and further ones are counted h
   assertEquals((await rowsOf(kv)).length, 0);
 });
 
+Deno.test("money of an hour reaches other instances once, however long an instance is silent", async () => {
+  using kv = await Deno.openKv(":memory:");
+  const time = new ManualTime(0);
+  const [one, two] = [openManual(kv, time), openManual(kv, time)];
+  const spend = (vnd: number) => {
+    const result = one.book.begin({
+      subjects: [{ id: "model m", scope: "model", limits: { vndPerHour: 1_000 } }],
+      tokens: 0,
+      inputTokens: 0,
+      cost: { expectedMicroVnd: BigInt(vnd) * 1_000_000n, leastMicroVnd: 0n },
+    });
+    assert(result.ok);
+    result.call.end({ tokens: 0, costMicroVnd: BigInt(vnd) * 1_000_000n, isCounted: true });
+  };
+  const known = () => two.book.use(["model m"])[0]?.vndPerHour;
+  for (
+    const [minutes, vnd, sum] of [[0, 30, 30], [2, 40, 70], [0, 0, 70], [59, 5, 45], [62, 7, 7]]
+  ) {
+    await time.advance(minutes! * 60_000);
+    if (vnd! > 0) spend(vnd!);
+    await one.exchange.exchange();
+    await two.exchange.exchange();
+    assertEquals(known(), sum);
+  }
+});
+
 Deno.test("pages stay below the bound of a value, however long the names of models are", async () => {
   using kv = await Deno.openKv(":memory:");
   const time = new ManualTime();
   const [one, two] = [openManual(kv, time), openManual(kv, time)];
+  const allLimits = {
+    requestsPerMinute: 4,
+    tokensPerMinute: 1_000_000_000,
+    vndPerHour: 1_000_000_000,
+  };
   const ids = Array.from({ length: 900 }, (_, at) => `acc_0 ${"m".repeat(120)}${at}`);
   for (const id of ids) {
     one.book.begin({
-      subjects: [{
-        id,
-        scope: "account_model",
-        limits: { requestsPerMinute: 4, tokensPerMinute: 1_000_000_000 },
-      }],
+      subjects: [{ id, scope: "account_model", limits: allLimits }],
       tokens: 1_000_000_000,
       inputTokens: 9,
     });

@@ -1,5 +1,5 @@
 /** Tests rate limits at the endpoints: admission, headers of both styles, refusals, and what counts as a call. */
-import type { AccountId } from "../../../../core/lib/ids/ids.ts";
+import { type AccountId, parseId } from "../../../../core/lib/ids/ids.ts";
 import {
   type LimitSubject,
   limitTable,
@@ -9,10 +9,11 @@ import {
 import type { AccountRateLimits, RateLimits } from "../../../../core/limits/rate_limits.ts";
 import { setRateLimits } from "../../../../kv/people/accounts/rate_limits.ts";
 import { listRefusedCalls } from "../../../../kv/services/calls/refused_calls.ts";
-import { listReceipts } from "../../../../kv/money/receipts/receipts.ts";
+import { listReceipts, readReceipt } from "../../../../kv/money/receipts/receipts.ts";
 import { rateRefusalError } from "../../../../routes/api/call/rate_limits.ts";
 import { assert, assertEquals, assertMatch } from "../../../support/assert.ts";
 import { mockProvider } from "../gateway/media_world.ts";
+import { ManualTime } from "../../../support/manual_time.ts";
 import { openTestGateway, type TestGateway } from "../../../support/gateways/gateway_in_process.ts";
 
 type Change = (file: Record<string, unknown>) => Record<string, unknown>;
@@ -288,7 +289,7 @@ Deno.test("calls at once are released on every path", async () => {
   const poor = await test.customer();
   assertEquals((await send(test, poor.key, "chat")).status, 402);
   assertEquals(await test.assembled.gateway.rates.use([poor.accountId]), [
-    { requestsPerMinute: 0, tokensPerMinute: 0, callsAtOnce: 0 },
+    { requestsPerMinute: 0, tokensPerMinute: 0, vndPerHour: 0, callsAtOnce: 0 },
   ]);
 });
 
@@ -399,6 +400,101 @@ Deno.test("owners of keys set lower limits than the operator's, not higher ones"
   assertMatch((await refused.json()).error.message, /1 request per minute for this API key/);
 });
 
+Deno.test("what calls of a model cost in an hour is limited for all customers together", async () => {
+  const time = new ManualTime(Date.UTC(2026, 10, 20, 5));
+  await using test = await openTestGateway({
+    file: withLimits(undefined, { all: { vndPerHour: 100 } }),
+    time,
+  });
+  const [one, other] = [await test.customer(100_000), await test.customer(100_000)];
+  const spent = async () =>
+    (await test.assembled.gateway.rates.use(["model premium-1"]))[0]?.vndPerHour;
+  let costVnd = 0;
+  for (const style of ["chat", "messages", "responses"] as const) {
+    const answer = await send(test, one.key, style);
+    assertEquals(answer.status, 200);
+    costVnd += Number(answer.headers.get("x-gateway-cost-vnd"));
+    await answer.body?.cancel();
+    assertEquals(await spent(), Math.ceil(costVnd), "the cost replaces what was expected");
+    assertEquals(rateHeadersOf(answer), {}, "no vendor has a header for it");
+  }
+  const text = "word ".repeat(2_000);
+  for (let calls = 0; costVnd < 100 && calls < 100; calls++) {
+    const answer = await send(test, one.key, "chat", { text });
+    if (answer.status === 429) break;
+    costVnd += Number(answer.headers.get("x-gateway-cost-vnd"));
+    await answer.body?.cancel();
+  }
+  assert(costVnd > 0 && costVnd <= 100, `calls of one after another never exceed it: ${costVnd}`);
+  for (const style of ["chat", "messages", "responses"] as const) {
+    for (const stream of [false, true]) {
+      const refused = await send(test, other.key, style, { text, stream });
+      assertEquals(refused.status, 429);
+      assertMatch(
+        (await refused.json()).error.message,
+        /^Rate limit reached: 100 VND per hour for the model premium-1; this call is expected to cost \d+ VND\. Try again in \d+ s$/,
+      );
+      const retryAfter = Number(refused.headers.get("retry-after"));
+      assert(retryAfter > 3_500 && retryAfter <= 3_660, String(retryAfter));
+    }
+  }
+  const elsewhere = await post(test, other.key, "/v1/chat/completions", {
+    model: "general-01",
+    max_tokens: 50,
+    messages: [{ role: "user", content: text }],
+  });
+  assertEquals(elsewhere.status, 200, "other models have their own");
+  await elsewhere.body?.cancel();
+  await time.advance(61 * 60_000);
+  assertEquals(await spent(), 0);
+  const later = await send(test, other.key, "chat", { text });
+  assertEquals(later.status, 200);
+  await later.body?.cancel();
+});
+
+Deno.test("calls of every kind and every end count with their cost", async () => {
+  await using test = await openTestGateway({
+    file: (file) => ({
+      ...file,
+      models: (file["models"] as object[]).map((entry) => ({
+        ...entry,
+        rateLimits: { all: { vndPerHour: 1_000_000 } },
+      })),
+    }),
+  });
+  const { key } = await test.customer(1_000_000);
+  const messages = [{ role: "user", content: "Hello" }];
+  const calls: [path: string, body: Record<string, unknown> & { readonly model: string }][] = [
+    ["/v1/messages", { model: "premium-1", max_tokens: 50, messages }],
+    ["/v1/chat/completions", { model: "mid-top-1", messages, stream: true }],
+    ["/v1/images/generations", { model: "image-1", prompt: "A cat", n: 2 }],
+    ["/v1/audio/speech", { model: "speech-1", input: "Hello", voice: "lan" }],
+    ["/v1/embeddings", { model: "example-embedding", input: "Hello" }],
+    ["/v1/rerank", { model: "example-rerank", query: "cat", documents: ["cat", "dog"] }],
+    ["/v1/moderations", { model: "example-moderation", input: "Hello" }],
+    ["/v1/completions", { model: "example-completion", prompt: "Hello", max_tokens: 9 }],
+    ["/v1/videos", { model: "video-a", prompt: "A cat" }],
+  ];
+  for (const [path, body] of calls) {
+    const answer = await post(test, key, path, body);
+    assertEquals(answer.status, 200, `${path} ${answer.status}`);
+    await answer.arrayBuffer();
+    const requestId = parseId("request", answer.headers.get("x-request-id") ?? "");
+    assert(requestId !== undefined, path);
+    const [use] = await test.assembled.gateway.rates.use([`model ${body.model}`]);
+    const receipt = await readReceipt(test.kv, requestId);
+    assert(receipt !== undefined, path);
+    const costVnd = Number((receipt.costMicroVnd + 999_999n) / 1_000_000n);
+    assertEquals(use?.vndPerHour, costVnd, path);
+    assertEquals(use?.callsAtOnce, 0);
+  }
+  const failed = { model: "general-02", max_tokens: 50, messages };
+  const refused = await post(test, (await test.customer()).key, "/v1/messages", failed);
+  assertEquals(refused.status, 402);
+  const [use] = await test.assembled.gateway.rates.use(["model general-02"]);
+  assertEquals(use?.vndPerHour, 0, "a call that cannot pay counts nothing");
+});
+
 Deno.test("every limit is named to whoever exceeds it, with its value and whom it binds", () => {
   const model = { id: "premium-1" };
   const subjects: Record<LimitSubject, string> = {
@@ -410,6 +506,7 @@ Deno.test("every limit is named to whoever exceeds it, with its value and whom i
   const units: Record<RateLimitName, readonly [one: string, more: string, then: string]> = {
     requestsPerMinute: ["1 request per minute", "2,000 requests per minute", "Try again in 2 s"],
     tokensPerMinute: ["1 token per minute", "2,000 tokens per minute", "Try again in 2 s"],
+    vndPerHour: ["1 VND per hour", "2,000 VND per hour", "Try again in 2 s"],
     callsAtOnce: [
       "1 call at once",
       "2,000 calls at once",
@@ -419,9 +516,11 @@ Deno.test("every limit is named to whoever exceeds it, with its value and whom i
   const figures = { tokens: { limit: 2_000, remaining: 1_200, resetMs: 5 } };
   for (const limitName of rateLimitNames) {
     const [one, more, then] = units[limitName];
-    const left = limitName === "tokensPerMinute"
-      ? "; 1,200 are left and this call is expected to need 3,456"
-      : "";
+    const left = {
+      calls: "",
+      tokens: "; 1,200 are left and this call is expected to need 3,456",
+      money: "; this call is expected to cost 3,456 VND",
+    }[limitTable[limitName].meter];
     for (const scope of limitTable[limitName].subjects) {
       for (const [limit, rule] of [[1, one], [2_000, more]] as const) {
         const refusal = { ok: false, scope, limitName, limit, needed: 3_456, figures } as const;
