@@ -1,7 +1,14 @@
 /** Schemas of lists of models, and of what the owner of a key may read: those of the fields that are answered. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
 import { refusedFields } from "../usage_api/calls.ts";
-import { count, dateTime, maybeText, propertiesOf, text } from "../usage_api/described_field.ts";
+import {
+  count,
+  dateTime,
+  maybeText,
+  objectSchema,
+  propertiesOf,
+  text,
+} from "../../core/lib/json/schemas.ts";
 import { balanceFields, sumFields } from "../usage_api/usage_api.ts";
 import { receiptFields } from "../usage_api/receipt_json.ts";
 import { ref } from "./operation.ts";
@@ -94,24 +101,15 @@ const account: JsonObject = {
       items: { type: "object", properties: { day: text, key: text, model: text, ...sums } },
     },
   }),
-  Receipt: object(
-    "What a call used and cost.",
-    ["object", "request_id", "model", "status", "outcome", "cost_vnd"],
-    propertiesOf(receiptFields),
-  ),
+  Receipt: objectSchema("What a call used and cost.", receiptFields),
   ReceiptList: list("Receipt", "A page of receipts."),
-  RefusedCall: object(
+  RefusedCall: objectSchema(
     "A call that was refused before a provider was asked. It cost nothing.",
-    ["object", "request_id", "key_id", "started_at", "status", "error", "latency_ms"],
-    propertiesOf(refusedFields),
+    refusedFields,
   ),
   Call: { anyOf: [ref("Receipt"), ref("RefusedCall")] },
   CallList: list("Call", "A page of calls."),
-  Balance: object(
-    "The wallet.",
-    ["object", "currency", "balance_vnd", "owed_vnd"],
-    propertiesOf(balanceFields),
-  ),
+  Balance: objectSchema("The wallet.", balanceFields),
 };
 
 /** The schemas of this group. */

@@ -1,5 +1,6 @@
 /** Schemas of chat requests, generated, and of chat answers. */
 import { isJsonObject, type Json, type JsonObject } from "../../core/lib/json/json.ts";
+import { count, text } from "../../core/lib/json/schemas.ts";
 import { chatFields } from "../../core/wire/chat/request/decode_request.ts";
 import { geminiFields } from "../../core/wire/gemini/request/decode_request.ts";
 import { maxChoices } from "../../core/wire/contract/limits.ts";
@@ -174,9 +175,6 @@ const requests: JsonObject = {
     },
   }),
 };
-
-const count: JsonObject = { type: "integer", minimum: 0 };
-const text: JsonObject = { type: "string" };
 
 const answers: JsonObject = {
   Message: {

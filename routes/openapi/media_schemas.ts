@@ -1,6 +1,6 @@
 /** Schemas of the endpoints beside chat. Those of requests are the fields by which they are read. */
 import type { JsonObject } from "../../core/lib/json/json.ts";
-import { bodySchema } from "../../core/calls/body/request_field.ts";
+import { objectSchema, text } from "../../core/lib/json/schemas.ts";
 import { completionFields } from "../../core/media/completion/request.ts";
 import { embeddingFields } from "../../core/media/embeddings/request.ts";
 import { imageEditFields, imageFields } from "../../core/media/images/request.ts";
@@ -9,9 +9,8 @@ import { rerankFields } from "../../core/media/rerank/request.ts";
 import { speechFields } from "../../core/media/speech/attempt.ts";
 import { transcriptionFields } from "../../core/media/transcription/attempt.ts";
 import { videoFields } from "../../core/media/video/request.ts";
+import { videoAnswerFields, videoDeletedFields } from "../../core/media/video/task.ts";
 import { ref } from "./operation.ts";
-
-const text: JsonObject = { type: "string" };
 
 function object(
   description: string,
@@ -22,15 +21,15 @@ function object(
 }
 
 const requests: JsonObject = {
-  ImageRequest: bodySchema("A request for pictures.", imageFields),
-  ImageEditRequest: bodySchema("A request to change pictures.", imageEditFields),
-  SpeechRequest: bodySchema("A text to speak.", speechFields),
-  TranscriptionRequest: bodySchema("A recording.", transcriptionFields),
-  EmbeddingRequest: bodySchema("Texts to turn into vectors.", embeddingFields),
-  RerankRequest: bodySchema("Documents to rank by a query.", rerankFields),
-  ModerationRequest: bodySchema("Texts and pictures to classify.", moderationFields),
-  CompletionRequest: bodySchema("A text to continue.", completionFields),
-  VideoRequest: bodySchema("A video to make; what a model takes is on its page.", videoFields),
+  ImageRequest: objectSchema("A request for pictures.", imageFields),
+  ImageEditRequest: objectSchema("A request to change pictures.", imageEditFields),
+  SpeechRequest: objectSchema("A text to speak.", speechFields),
+  TranscriptionRequest: objectSchema("A recording.", transcriptionFields),
+  EmbeddingRequest: objectSchema("Texts to turn into vectors.", embeddingFields),
+  RerankRequest: objectSchema("Documents to rank by a query.", rerankFields),
+  ModerationRequest: objectSchema("Texts and pictures to classify.", moderationFields),
+  CompletionRequest: objectSchema("A text to continue.", completionFields),
+  VideoRequest: objectSchema("A video to make; what a model takes is on its page.", videoFields),
 };
 
 const usage: JsonObject = { type: "object", description: "What the provider reports." };
@@ -101,26 +100,7 @@ const answers: JsonObject = {
     },
     usage,
   }),
-  Video: object("A task.", ["id", "object", "model", "status", "progress", "created_at"], {
-    id: text,
-    object: { const: "video" },
-    model: text,
-    status: {
-      type: "string",
-      enum: ["queued", "in_progress", "completed", "failed", "cancelled"],
-      description: "It ends in any state but `queued` and `in_progress`.",
-    },
-    progress: { type: "number", description: "Percent." },
-    created_at: { type: "integer", description: "Seconds since 1970." },
-    completed_at: { type: ["integer", "null"] },
-    expires_at: { type: ["integer", "null"] },
-    prompt: { type: "null", description: "Always null: prompts are not stored." },
-    size: text,
-    seconds: text,
-    error: {
-      anyOf: [{ type: "object", properties: { code: text, message: text } }, { type: "null" }],
-    },
-  }),
+  Video: objectSchema("A task.", videoAnswerFields),
   VideoList: object("A page of tasks.", ["object", "data", "has_more"], {
     object: { const: "list" },
     data: { type: "array", items: ref("Video") },
@@ -128,13 +108,7 @@ const answers: JsonObject = {
     last_id: { type: ["string", "null"] },
     has_more: { type: "boolean" },
   }),
-  VideoDeleted: object("The task that was cancelled or removed.", ["id", "object", "deleted"], {
-    id: text,
-    object: { const: "video.deleted" },
-    deleted: { const: true },
-    status: text,
-    refunded: { type: "boolean" },
-  }),
+  VideoDeleted: objectSchema("The task that was cancelled or removed.", videoDeletedFields),
   File: { type: "string", format: "binary", description: "The bytes of the file." },
 };
 

@@ -3,6 +3,13 @@ import { type ErrorCode, errorTable, GatewayError } from "../../core/lib/errors/
 import { parseId, type RequestId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
 import type { JsonObject } from "../../core/lib/json/json.ts";
+import {
+  count,
+  dateTime,
+  type DescribedField,
+  maybeText,
+  text,
+} from "../../core/lib/json/schemas.ts";
 import type { Clock } from "../../core/lib/time/clock.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { readRefusedCall, type RefusedCall } from "../../kv/services/calls/refused_calls.ts";
@@ -10,7 +17,6 @@ import { readRefundsOf } from "../../kv/money/ledger/refunds.ts";
 import { readReceipt } from "../../kv/money/receipts/receipts.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
-import { count, dateTime, type DescribedField, maybeText, text } from "./described_field.ts";
 import { answeredCall, type Call, takeCalls } from "./call_scan.ts";
 import { rangeMs, requireRange } from "./range.ts";
 import { receiptJson } from "./receipt_json.ts";
@@ -74,19 +80,35 @@ function typeOf(code: ErrorCode): string {
 
 /** The fields of a call that was refused. */
 export const refusedFields: readonly DescribedField<RefusedCall>[] = [
-  { name: "object", schema: { const: "refused_call" }, value: () => "refused_call" },
-  { name: "request_id", schema: text, value: ({ requestId }) => requestId },
-  { name: "key_id", schema: text, value: ({ keyId }) => keyId },
-  { name: "started_at", schema: dateTime, value: ({ atMs }) => new Date(atMs).toISOString() },
+  {
+    name: "object",
+    isRequired: true,
+    schema: { const: "refused_call" },
+    value: () => "refused_call",
+  },
+  { name: "request_id", isRequired: true, schema: text, value: ({ requestId }) => requestId },
+  { name: "key_id", isRequired: true, schema: text, value: ({ keyId }) => keyId },
+  {
+    name: "started_at",
+    isRequired: true,
+    schema: dateTime,
+    value: ({ atMs }) => new Date(atMs).toISOString(),
+  },
   { name: "endpoint", schema: maybeText, value: ({ endpoint }) => endpoint ?? null },
   { name: "model", schema: maybeText, value: ({ model }) => model ?? null },
-  { name: "status", schema: { type: "integer" }, value: ({ status }) => status },
+  { name: "status", isRequired: true, schema: { type: "integer" }, value: ({ status }) => status },
   {
     name: "error",
+    isRequired: true,
     schema: { type: "object", properties: { type: text, code: text, message: text } },
     value: ({ code, message }) => ({ type: typeOf(code), code, message }),
   },
-  { name: "latency_ms", schema: { type: "number" }, value: ({ latencyMs }) => latencyMs },
+  {
+    name: "latency_ms",
+    isRequired: true,
+    schema: { type: "number" },
+    value: ({ latencyMs }) => latencyMs,
+  },
   {
     name: "left_out",
     schema: { ...count, description: "Refused calls before this one that are not listed." },

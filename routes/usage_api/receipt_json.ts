@@ -24,8 +24,14 @@ import {
   maybeText,
   propertiesOf,
   text,
-  vnd,
-} from "./described_field.ts";
+} from "../../core/lib/json/schemas.ts";
+
+/** The schema of an amount. */
+export const vnd: JsonObject = {
+  type: "string",
+  pattern: "^-?\\d+(\\.\\d+)?$",
+  description: "An exact amount in VND.",
+};
 
 const shown = (microVnd: bigint | undefined) =>
   microVnd === undefined ? undefined : formatVnd(microVnd);
@@ -100,9 +106,10 @@ interface ReceiptField extends DescribedField<ReceiptRow> {
  * the operator alone.
  */
 export const receiptFields: readonly ReceiptField[] = [
-  { name: "object", schema: { const: "receipt" }, value: () => "receipt" },
+  { name: "object", isRequired: true, schema: { const: "receipt" }, value: () => "receipt" },
   {
     name: "request_id",
+    isRequired: true,
     schema: text,
     value: ({ receipt }) => receipt.requestId,
     csv: true,
@@ -125,7 +132,13 @@ export const receiptFields: readonly ReceiptField[] = [
     rank: -1,
   },
   { name: "kind", schema: text, value: ({ receipt }) => receipt.kind, csv: true },
-  { name: "model", schema: text, value: ({ receipt }) => receipt.model, csv: true },
+  {
+    name: "model",
+    isRequired: true,
+    schema: text,
+    value: ({ receipt }) => receipt.model,
+    csv: true,
+  },
   {
     name: "mapped_from",
     schema: maybeText,
@@ -149,11 +162,18 @@ export const receiptFields: readonly ReceiptField[] = [
   },
   {
     name: "status",
+    isRequired: true,
     schema: { type: "integer" },
     value: ({ receipt }) => receipt.status,
     csv: true,
   },
-  { name: "outcome", schema: text, value: ({ receipt }) => receipt.outcome, csv: true },
+  {
+    name: "outcome",
+    isRequired: true,
+    schema: text,
+    value: ({ receipt }) => receipt.outcome,
+    csv: true,
+  },
   {
     name: "error",
     schema: {
@@ -283,6 +303,7 @@ export const receiptFields: readonly ReceiptField[] = [
   },
   {
     name: "cost_vnd",
+    isRequired: true,
     schema: vnd,
     value: ({ receipt }) => formatVnd(receipt.costMicroVnd),
     csv: true,

@@ -12,6 +12,7 @@ import type { Clock } from "../../core/lib/time/clock.ts";
 import { GatewayError } from "../../core/lib/errors/errors.ts";
 import { newId, parseId } from "../../core/lib/ids/ids.ts";
 import { fieldsJson } from "../../core/lib/json/fields.ts";
+import { count, type DescribedField } from "../../core/lib/json/schemas.ts";
 import { formatVnd } from "../../core/billing/money/micro_vnd.ts";
 import { vietnamDay } from "../../core/lib/time/vietnam_time.ts";
 import { getApiKey } from "../../kv/people/api_keys/api_keys.ts";
@@ -36,8 +37,7 @@ import { withCommonHeaders } from "../http/own_headers.ts";
 import { errorResponse } from "../http/error_response.ts";
 import { rowLimit, wrongParameter } from "../http/query.ts";
 import { boundedRange, maxUsageDays, rangeMs, requireRange } from "./range.ts";
-import { count, type DescribedField, vnd } from "./described_field.ts";
-import { receiptJson } from "./receipt_json.ts";
+import { receiptJson, vnd } from "./receipt_json.ts";
 import { takeReceipts } from "./call_scan.ts";
 import type { KeyValueStore } from "../../kv/engine/store/key_value_store.ts";
 
@@ -145,13 +145,19 @@ type Balance = Awaited<ReturnType<WalletEngine["balance"]>>;
 
 /** The fields of a balance. */
 export const balanceFields: readonly DescribedField<Balance>[] = [
-  { name: "object", schema: { const: "balance" }, value: () => "balance" },
-  { name: "currency", schema: { const: "VND" }, value: () => "VND" },
+  { name: "object", isRequired: true, schema: { const: "balance" }, value: () => "balance" },
+  { name: "currency", isRequired: true, schema: { const: "VND" }, value: () => "VND" },
   // Negative if the account owes money.
-  { name: "balance_vnd", schema: vnd, value: ({ totalMicroVnd }) => formatVnd(totalMicroVnd) },
+  {
+    name: "balance_vnd",
+    isRequired: true,
+    schema: vnd,
+    value: ({ totalMicroVnd }) => formatVnd(totalMicroVnd),
+  },
   // The cost of calls beyond the balance; the next top-up pays it first.
   {
     name: "owed_vnd",
+    isRequired: true,
     schema: vnd,
     value: ({ totalMicroVnd }) => formatVnd(totalMicroVnd < 0n ? -totalMicroVnd : 0n),
   },

@@ -4,6 +4,7 @@
  */
 import { maxModelNameChars } from "../../lib/base/limits.ts";
 import type { Json, JsonObject } from "../../lib/json/json.ts";
+import { count, type DescribedMember } from "../../lib/json/schemas.ts";
 import { maxMediaPromptChars } from "../../net/remote/address.ts";
 import {
   booleanField,
@@ -14,30 +15,10 @@ import {
   wholeNumberField,
 } from "./fields.ts";
 
-/** What the document says of a field. A field that is only described is forwarded unread, or read with others. */
-export interface DescribedRequestField {
-  readonly name: string;
-  readonly schema: JsonObject;
-  readonly isRequired?: boolean;
-}
-
-/** A field with its reader. */
-export interface RequestField<Value> extends DescribedRequestField {
+/** A field with its reader. Fields that are only described are forwarded unread, or read with others. */
+export interface RequestField<Value> extends DescribedMember {
   /** @throws {GatewayError} `invalid_request` that names the field */
   readonly read: (fields: MediaFields) => Value;
-}
-
-/** Makes the schema of a body with these fields. */
-export function bodySchema(
-  description: string,
-  fields: readonly DescribedRequestField[],
-): JsonObject {
-  return {
-    type: "object",
-    description,
-    required: fields.filter(({ isRequired }) => isRequired).map(({ name }) => name),
-    properties: Object.fromEntries(fields.map(({ name, schema }) => [name, schema])),
-  };
 }
 
 /** The schema of a list that is not empty. */
@@ -49,7 +30,7 @@ export function listSchema(items: JsonObject, maxItems: number, description: str
 export const tokensSchema: JsonObject = {
   type: "array",
   minItems: 1,
-  items: { type: "integer", minimum: 0 },
+  items: count,
 };
 
 /** Whether a value is one token. */

@@ -7,15 +7,15 @@
  * - Out: completions as the provider sent them, or made of chat answers, and what was read of them.
  * - Never: drops a field of the request without an error.
  */
+import { type DescribedMember, text } from "../../lib/json/schemas.ts";
 import { maxOutputTokensOfCall } from "../../billing/tokens/limits.ts";
 import type { ChatRequest } from "../../calls/request/chat_request.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { type JsonBody, parseJsonBody } from "../../calls/body/json_body.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { maxChoices } from "../../wire/contract/limits.ts";
 import { booleanField, fieldsOfJson, jsonField, refuseField } from "../../calls/body/fields.ts";
 import {
-  type DescribedRequestField,
   eventsFlag,
   isToken,
   listSchema,
@@ -54,8 +54,6 @@ function countPrompts(prompt: Json | undefined): number {
   return prompt.length;
 }
 
-const text: JsonObject = { type: "string" };
-
 const prompt: RequestField<number> = {
   name: "prompt",
   isRequired: true,
@@ -75,7 +73,7 @@ const choices = wholeNumber("n", { min: 1, max: maxChoices });
 const bestOf = wholeNumber("best_of", { min: 1, max: maxChoices });
 
 /** The fields that the document names. */
-export const completionFields: readonly DescribedRequestField[] = [
+export const completionFields: readonly DescribedMember[] = [
   modelName,
   prompt,
   {

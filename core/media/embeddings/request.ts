@@ -6,13 +6,13 @@
  * - Out: a checked request with the count of its input, and its work on a route.
  * - Never: parses a vector.
  */
+import type { DescribedMember } from "../../lib/json/schemas.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { readCount, textBytes } from "../../wire/stream/reading.ts";
 import { fieldsOfJson, jsonField, refuseField } from "../../calls/body/fields.ts";
 import {
-  type DescribedRequestField,
   isToken,
   listSchema,
   modelName,
@@ -94,7 +94,7 @@ const input: RequestField<CountedInput> = {
 const dimensions = wholeNumber("dimensions", { min: 1 });
 
 /** The fields that the document names. */
-export const embeddingFields: readonly DescribedRequestField[] = [
+export const embeddingFields: readonly DescribedMember[] = [
   modelName,
   input,
   dimensions,

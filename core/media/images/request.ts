@@ -3,6 +3,7 @@
  *
  * See docs/media.md#images.
  */
+import type { DescribedMember } from "../../lib/json/schemas.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { mergedField } from "../../wire/billable_features/asked_for.ts";
 import { fieldsOfBody, type MediaBody, readMediaBody } from "../../calls/body/body.ts";
@@ -14,7 +15,6 @@ import {
   textField,
 } from "../../calls/body/fields.ts";
 import {
-  type DescribedRequestField,
   eventsFlag,
   listSchema,
   mediaPrompt,
@@ -126,7 +126,7 @@ const partialImages = wholeNumber("partial_images", {
 });
 
 /** The fields of both endpoints that the document names. */
-export const imageFields: readonly DescribedRequestField[] = [
+export const imageFields: readonly DescribedMember[] = [
   modelName,
   mediaPrompt,
   count,
@@ -143,7 +143,7 @@ export const imageFields: readonly DescribedRequestField[] = [
 ];
 
 /** The fields of edits that the document names. */
-export const imageEditFields: readonly DescribedRequestField[] = [
+export const imageEditFields: readonly DescribedMember[] = [
   ...imageFields,
   {
     name: "image",

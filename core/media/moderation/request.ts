@@ -7,17 +7,14 @@
  * - Out: a checked request, the addresses in it, and its work on a route.
  * - Never: keeps what is classified, or its result.
  */
+import { type DescribedMember, text } from "../../lib/json/schemas.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
 import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
 import { jsonKey } from "../../lib/json/json_cursor.ts";
 import type { MediaWork } from "../base/exchange.ts";
 import { fieldsOfJson, refuseField } from "../../calls/body/fields.ts";
-import {
-  type DescribedRequestField,
-  listSchema,
-  modelName,
-} from "../../calls/body/request_field.ts";
+import { listSchema, modelName } from "../../calls/body/request_field.ts";
 import { type JsonAnswer, type JsonRequest, jsonWork } from "../base/json_call.ts";
 
 /** Inputs of one call. Vendors take fewer; a call has one price. */
@@ -47,8 +44,6 @@ function checkInput(input: Json | undefined): void {
   }
 }
 
-const text: JsonObject = { type: "string" };
-
 const part: JsonObject = {
   type: "object",
   required: ["type"],
@@ -56,7 +51,7 @@ const part: JsonObject = {
 };
 
 /** The fields that the document names. */
-export const moderationFields: readonly DescribedRequestField[] = [
+export const moderationFields: readonly DescribedMember[] = [
   { ...modelName, isRequired: false },
   {
     name: "input",

@@ -6,13 +6,13 @@
  * - Out: a checked request with the count of its input, the answer, and what it costs.
  * - Never: believes more searches or tokens than the documents can be.
  */
+import { type DescribedMember, text } from "../../lib/json/schemas.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { parseJsonBody } from "../../calls/body/json_body.ts";
-import { isJsonObject, type Json, type JsonObject } from "../../lib/json/json.ts";
+import { isJsonObject, type Json } from "../../lib/json/json.ts";
 import { readCount, textBytes } from "../../wire/stream/reading.ts";
 import { fieldsOfJson, jsonField, refuseField, textField } from "../../calls/body/fields.ts";
 import {
-  type DescribedRequestField,
   listSchema,
   modelName,
   type RequestField,
@@ -82,8 +82,6 @@ const query: RequestField<string> = {
   },
 };
 
-const text: JsonObject = { type: "string" };
-
 const documentList: RequestField<readonly Json[]> = {
   name: "documents",
   isRequired: true,
@@ -107,7 +105,7 @@ const documentList: RequestField<readonly Json[]> = {
 const topN = wholeNumber("top_n", { min: 1 });
 
 /** The fields that the document names. */
-export const rerankFields: readonly DescribedRequestField[] = [
+export const rerankFields: readonly DescribedMember[] = [
   modelName,
   query,
   documentList,

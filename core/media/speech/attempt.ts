@@ -6,6 +6,7 @@
  * - Out: audio as the provider sent it, or as events where the client asked for them.
  * - Never: settles the call; `routes/api/media/` does.
  */
+import type { DescribedMember } from "../../lib/json/schemas.ts";
 import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
 import { withFields } from "../../calls/body/changed_body.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
@@ -27,11 +28,7 @@ import { encodeSseEvent } from "../../lib/sse/writer.ts";
 import { refuseMergedFields } from "../../calls/body/decisive_fields.ts";
 import { type JsonBody, parseJsonBody } from "../../calls/body/json_body.ts";
 import { fieldsOfJson, textField } from "../../calls/body/fields.ts";
-import {
-  type DescribedRequestField,
-  modelName,
-  requiredText,
-} from "../../calls/body/request_field.ts";
+import { modelName, requiredText } from "../../calls/body/request_field.ts";
 
 // Speech as events (`stream_format: "sse"`): the provider's own events, or events made of plain
 // audio if the provider ignores the request for a stream.
@@ -107,7 +104,7 @@ export interface SpeechRequest {
 const input = requiredText("input", maxSpeechInputChars);
 
 /** The fields that the document names. */
-export const speechFields: readonly DescribedRequestField[] = [
+export const speechFields: readonly DescribedMember[] = [
   modelName,
   input,
   { name: "voice", schema: { description: "One of the provider's voices." } },

@@ -6,6 +6,7 @@
  * - Out: the text as the provider sent it, whole or as events.
  * - Never: settles the call, or takes the length of audio from anything but the audio.
  */
+import type { DescribedMember } from "../../lib/json/schemas.ts";
 import { isEventStream, type StartedStream, startStream } from "../../calls/attempts/attempt.ts";
 import { providerRequest } from "../../calls/exchange/provider_request.ts";
 import { readWhole } from "../../net/transport/read_whole.ts";
@@ -26,11 +27,7 @@ import { mediaErrorEvent, MediaMeter, WrittenPipe } from "../base/events.ts";
 import { audioSeconds } from "../audio/measure.ts";
 import { type MediaBody, readMediaBody } from "../../calls/body/body.ts";
 import { fieldsOfForm, refuseField } from "../../calls/body/fields.ts";
-import {
-  type DescribedRequestField,
-  eventsFlag,
-  modelName,
-} from "../../calls/body/request_field.ts";
+import { eventsFlag, modelName } from "../../calls/body/request_field.ts";
 
 // Transcripts as events (`stream: true`): the provider's own, or events made of a whole answer.
 
@@ -100,7 +97,7 @@ const remoteFields: ReadonlySet<string> = new Set([
 ]);
 
 /** The fields that the document names. */
-export const transcriptionFields: readonly DescribedRequestField[] = [
+export const transcriptionFields: readonly DescribedMember[] = [
   modelName,
   {
     name: "file",

@@ -3,7 +3,7 @@
  *
  * See docs/media.md#parameters.
  */
-import type { JsonObject } from "../../lib/json/json.ts";
+import { type DescribedMember, text } from "../../lib/json/schemas.ts";
 import {
   type MediaFields,
   referenceCount,
@@ -12,12 +12,7 @@ import {
   textField,
   wholeNumberField,
 } from "../../calls/body/fields.ts";
-import {
-  type DescribedRequestField,
-  mediaPrompt,
-  modelName,
-  pictureSchema,
-} from "../../calls/body/request_field.ts";
+import { mediaPrompt, modelName, pictureSchema } from "../../calls/body/request_field.ts";
 import type { MediaReference } from "../../calls/body/reference.ts";
 import { parseRemoteUrl } from "../../net/remote/remote_url.ts";
 import {
@@ -55,10 +50,8 @@ export interface VideoRequest {
   readonly approximatedFields: readonly string[];
 }
 
-const text: JsonObject = { type: "string" };
-
 /** The fields of the endpoint; what a model takes of them is in its rules. */
-export const videoFields: readonly DescribedRequestField[] = [
+export const videoFields: readonly DescribedMember[] = [
   modelName,
   mediaPrompt,
   {

@@ -14,10 +14,14 @@
  * - Never: polls or stores; `kv/services/videos/` does.
  */
 import type { AccountId, ApiKeyId, LedgerId, RequestId, VideoId } from "../../lib/ids/ids.ts";
+import { fieldsJson } from "../../lib/json/fields.ts";
 import type { JsonObject } from "../../lib/json/json.ts";
+import { type DescribedField, text } from "../../lib/json/schemas.ts";
 
-/** The states of a video task. */
-export type VideoState = "queued" | "in_progress" | "completed" | "failed" | "cancelled";
+const videoStates = ["queued", "in_progress", "completed", "failed", "cancelled"] as const;
+
+/** The state of a video task. */
+export type VideoState = typeof videoStates[number];
 
 /** Why a task failed, as a message for the client. */
 export interface VideoError {
@@ -200,6 +204,64 @@ function unixSeconds(ms: number | undefined): number | null {
   return ms === undefined ? null : Math.floor(ms / 1_000);
 }
 
+/** The fields of a task, as clients see it. */
+export const videoAnswerFields: readonly DescribedField<VideoTask>[] = [
+  { name: "id", isRequired: true, schema: text, value: ({ id }) => id },
+  { name: "object", isRequired: true, schema: { const: "video" }, value: () => "video" },
+  { name: "model", isRequired: true, schema: text, value: ({ model }) => model },
+  {
+    name: "status",
+    isRequired: true,
+    schema: {
+      type: "string",
+      enum: [...videoStates],
+      description: "It ends in any state but `queued` and `in_progress`.",
+    },
+    value: ({ state }) => state,
+  },
+  {
+    name: "progress",
+    isRequired: true,
+    schema: { type: "number", description: "Percent." },
+    value: ({ progress }) => progress,
+  },
+  {
+    name: "created_at",
+    isRequired: true,
+    schema: { type: "integer", description: "Seconds since 1970." },
+    value: ({ createdAtMs }) => unixSeconds(createdAtMs),
+  },
+  {
+    name: "completed_at",
+    schema: { type: ["integer", "null"] },
+    value: ({ completedAtMs }) => unixSeconds(completedAtMs),
+  },
+  {
+    name: "expires_at",
+    schema: { type: ["integer", "null"] },
+    value: ({ expiresAtMs }) => unixSeconds(expiresAtMs),
+  },
+  {
+    name: "prompt",
+    schema: { type: "null", description: "Always null: prompts are not stored." },
+    value: () => null,
+  },
+  { name: "size", schema: text, value: ({ size }) => size },
+  { name: "seconds", schema: text, value: ({ seconds }) => String(seconds) },
+  {
+    name: "remixed_from_video_id",
+    schema: { type: "null", description: "Always null: videos are not remixed here." },
+    value: () => null,
+  },
+  {
+    name: "error",
+    schema: {
+      anyOf: [{ type: "object", properties: { code: text, message: text } }, { type: "null" }],
+    },
+    value: ({ error }) => error === undefined ? null : { code: error.code, message: error.message },
+  },
+];
+
 /**
  * Writes the object that `POST`, `GET` and the list return.
  *
@@ -208,21 +270,7 @@ function unixSeconds(ms: number | undefined): number | null {
  * `in_progress`.
  */
 export function videoObject(task: VideoTask): JsonObject {
-  return {
-    id: task.id,
-    object: "video",
-    model: task.model,
-    status: task.state,
-    progress: task.progress,
-    created_at: unixSeconds(task.createdAtMs),
-    completed_at: unixSeconds(task.completedAtMs),
-    expires_at: unixSeconds(task.expiresAtMs),
-    prompt: null,
-    size: task.size,
-    seconds: String(task.seconds),
-    remixed_from_video_id: null,
-    error: task.error === undefined ? null : { code: task.error.code, message: task.error.message },
-  };
+  return fieldsJson(videoAnswerFields, task);
 }
 
 /** Writes one page of a list, newest or oldest first as requested. */
@@ -237,15 +285,27 @@ export function videoList(tasks: readonly VideoTask[], hasMore: boolean): JsonOb
 }
 
 /**
- * Writes the answer of `DELETE`. The SDKs do not read `status` and `refunded`, which are additions
- * of this gateway.
+ * The fields of the answer of `DELETE`. The SDKs do not read `status` and `refunded`, which are additions of this
+ * gateway.
  */
+export const videoDeletedFields: readonly DescribedField<VideoTask>[] = [
+  { name: "id", isRequired: true, schema: text, value: ({ id }) => id },
+  {
+    name: "object",
+    isRequired: true,
+    schema: { const: "video.deleted" },
+    value: () => "video.deleted",
+  },
+  { name: "deleted", isRequired: true, schema: { const: true }, value: () => true },
+  { name: "status", schema: text, value: ({ state }) => state },
+  {
+    name: "refunded",
+    schema: { type: "boolean" },
+    value: ({ refundId }) => refundId !== undefined,
+  },
+];
+
+/** Writes the answer of `DELETE`. */
 export function videoDeleted(task: VideoTask): JsonObject {
-  return {
-    id: task.id,
-    object: "video.deleted",
-    deleted: true,
-    status: task.state,
-    refunded: task.refundId !== undefined,
-  };
+  return fieldsJson(videoDeletedFields, task);
 }

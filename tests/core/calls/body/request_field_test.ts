@@ -1,7 +1,6 @@
 /** Fields of request bodies: what the schema allows is what the reader accepts. */
 import { fieldsOfForm, fieldsOfJson } from "../../../../core/calls/body/fields.ts";
 import {
-  bodySchema,
   eventsFlag,
   mediaPrompt,
   modelName,
@@ -19,6 +18,7 @@ import { transcriptionFields } from "../../../../core/media/transcription/attemp
 import { videoFields } from "../../../../core/media/video/request.ts";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import type { Json } from "../../../../core/lib/json/json.ts";
+import { objectSchema } from "../../../../core/lib/json/schemas.ts";
 import { assertEquals } from "../../../support/assert.ts";
 
 const bounded = wholeNumber("n", { min: 0, max: 3 });
@@ -67,7 +67,7 @@ Deno.test("a field is read within its bounds, and refused by its name beyond the
 });
 
 Deno.test("the schema of a body names its bounds and what it needs", () => {
-  assertEquals(bodySchema("A body.", [text, bounded, open]), {
+  assertEquals(objectSchema("A body.", [text, bounded, open]), {
     type: "object",
     description: "A body.",
     required: ["input"],
