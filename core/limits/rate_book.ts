@@ -20,7 +20,7 @@ import {
 import type { RateLimits, RateSubject } from "./rate_limits.ts";
 import { msUntilAtMost, SlidingWindow, type WindowShape } from "./sliding_window.ts";
 
-// What one subject has used of its minute: here, and at other instances as far as they have told.
+// What one subject has used of its minute: here, and at other instances as far as they have published.
 
 /** The sums of one limit that an instance shares, by their names in the table of limits. */
 type SharedSums = Readonly<
@@ -28,7 +28,7 @@ type SharedSums = Readonly<
 >;
 
 /**
- * What an instance tells the others of a subject: sums since it first saw it, and of the window of each limit. It has
+ * What an instance publishes of a subject: sums since it first saw it, and of the window of each limit. It has
  * those limits that it counts; an instance of another version may have others.
  */
 export interface SharedUse extends Partial<SharedSums> {
@@ -43,8 +43,8 @@ class Meter {
   #others: SlidingWindow | undefined;
   /** All that was ever added here, less what was taken back while it counted. */
   total = 0;
-  /** Added here since other instances were last told. */
-  untold = 0;
+  /** Added here and not published yet. */
+  unpublished = 0;
 
   constructor(shape: WindowShape) {
     this.#shape = shape;
@@ -57,17 +57,17 @@ class Meter {
 
   add(amount: number, nowMs: number): number {
     this.total += amount;
-    this.untold += amount;
+    this.unpublished += amount;
     return this.own.add(amount, nowMs);
   }
 
   takeBack(place: number, amount: number, nowMs: number): void {
     const taken = this.own.takeBack(place, amount, nowMs);
     this.total -= taken;
-    this.untold = Math.max(0, this.untold - taken);
+    this.unpublished = Math.max(0, this.unpublished - taken);
   }
 
-  /** Counts what another instance added, or took back, since it last told. */
+  /** Counts what another instance added, or took back, since it last published. */
   addOfOthers(amount: number, nowMs: number): void {
     if (amount === 0) return;
     this.#others ??= new SlidingWindow(this.#shape);
@@ -119,9 +119,9 @@ class SubjectUse {
   readonly counters = alwaysCounted.map((name) => new Counter(name));
   /** Calls that run here. */
   running = 0;
-  /** Calls that began here since other instances were last told, less those of them that ended. */
-  runningUntold = 0;
-  /** Calls that run at other instances, as they told. */
+  /** Calls that began here and are not published yet, less those of them that ended. */
+  runningUnpublished = 0;
+  /** Calls that run at other instances, as they published. */
   othersRunning = 0;
   /** Calls that may begin until the next exchange. */
   runningQuota = Infinity;
@@ -142,19 +142,19 @@ class SubjectUse {
     for (const name of slidingLimitNames) if (limits[name] !== undefined) this.counterOf(name);
   }
 
-  /** Whether nothing is used or told any more, so that it can be forgotten. */
+  /** Whether nothing is used or published any more, so that it can be forgotten. */
   isIdle(nowMs: number): boolean {
     return this.running === 0 && this.othersRunning === 0 &&
       this.counters.every(({ meter }) => meter.sum(nowMs) === 0);
   }
 
   /** Returns the use to report to other instances, and counts it as reported; `undefined` if there is none. */
-  tell(nowMs: number): SharedUse | undefined {
-    this.runningUntold = 0;
+  publish(nowMs: number): SharedUse | undefined {
+    this.runningUnpublished = 0;
     let isUsed = this.running > 0;
     const sums: { -readonly [Name in keyof SharedSums]?: number } = {};
     for (const { name, meter } of this.counters) {
-      meter.untold = 0;
+      meter.unpublished = 0;
       const [total, inWindow] = kinds[name].shared;
       const lately = meter.own.sum(nowMs);
       sums[total] = meter.total;
@@ -165,17 +165,17 @@ class SubjectUse {
   }
 
   /**
-   * Counts what another instance tells beyond what it told before.
+   * Counts what another instance publishes beyond what it published before.
    *
-   * @param sinceMs how long ago it told `former`; beyond the window of a limit only what is in the window counts
+   * @param sinceMs how long ago it published `former`; beyond the window of a limit only what is in the window counts
    */
-  adopt(told: SharedUse, former: SharedUse | undefined, sinceMs: number, nowMs: number): void {
+  merge(published: SharedUse, former: SharedUse | undefined, sinceMs: number, nowMs: number): void {
     for (const name of slidingLimitNames) {
       const { shared: [total, inWindow], windowMs } = kinds[name];
-      const sum = told[total];
+      const sum = published[total];
       if (sum === undefined) continue;
       const isRecent = former !== undefined && sinceMs < windowMs;
-      const before = isRecent ? former[total] ?? 0 : sum - (told[inWindow] ?? 0);
+      const before = isRecent ? former[total] ?? 0 : sum - (published[inWindow] ?? 0);
       this.counterOf(name).meter.addOfOthers(sum - before, nowMs);
     }
   }
@@ -199,13 +199,13 @@ class SubjectUse {
   }
 }
 
-/** Subjects that are counted at once, at about 1 KB each. Further ones replace the longest unused. */
+/** Subjects that are counted at once, at about 1 KB each. Beyond that, evicts the least recently used. */
 const maxSubjects = 50_000;
 
-/** Milliseconds after which a call may be sent again that waits for another to end: when that is, is not known. */
+/** Suggested retry delay in milliseconds for a call that waits for a running one; we cannot know when that ends. */
 const endOfOtherMs = 1_000;
 
-/** Milliseconds after which sums have been exchanged again for sure. */
+/** Milliseconds after which the next exchange has run. */
 const exchangedInMs = 1_000;
 
 /** A limit, what is left of it, and when all of it is there again. */
@@ -215,7 +215,7 @@ export interface RateFigure {
   readonly resetMs: number;
 }
 
-/** The strictest limits of a call at its admission, or when it was refused; those that headers tell. */
+/** The strictest limits of a call at its admission, or when it was refused; those that headers show. */
 export type RateFigures = { readonly [Header in LimitHeader]?: RateFigure };
 
 /** A refusal by the first limit that forbids a call. */
@@ -343,33 +343,33 @@ export class ProcessRateBook implements RateBook {
   }
 
   /** What this instance reports to others: all subjects that its calls use. */
-  tell(): [id: string, use: SharedUse][] {
+  publish(): [id: string, use: SharedUse][] {
     const nowMs = this.#monotonicMs();
-    const told: [string, SharedUse][] = [];
+    const published: [string, SharedUse][] = [];
     for (const [id, use] of this.#uses) {
-      const own = use.tell(nowMs);
-      if (own !== undefined) told.push([id, own]);
+      const own = use.publish(nowMs);
+      if (own !== undefined) published.push([id, own]);
     }
-    return told;
+    return published;
   }
 
   /**
-   * Counts what another instance tells beyond what it told before.
+   * Counts what another instance publishes beyond what it published before.
    *
-   * @param told `undefined`: nothing of it counts any more
-   * @param sinceMs how long ago `former` was told
+   * @param published `undefined`: nothing of it counts any more
+   * @param sinceMs how long ago `former` was published
    */
-  adopt(
+  merge(
     id: string,
-    told: SharedUse | undefined,
+    published: SharedUse | undefined,
     former: SharedUse | undefined,
     sinceMs = 0,
   ): void {
     const nowMs = this.#monotonicMs();
     const use = this.#useOf(id, nowMs);
-    use.othersRunning += (told?.running ?? 0) - (former?.running ?? 0);
-    if (told === undefined) return;
-    use.adopt(told, former, sinceMs, nowMs);
+    use.othersRunning += (published?.running ?? 0) - (former?.running ?? 0);
+    if (published === undefined) return;
+    use.merge(published, former, sinceMs, nowMs);
   }
 
   /** Sums were exchanged, or it is not known with how many. */
@@ -388,7 +388,7 @@ export class ProcessRateBook implements RateBook {
     return use;
   }
 
-  /** Makes room: forgets idle subjects at the front, and the longest unused one in any case. */
+  /** Makes room: forgets idle subjects at the front, and the least recently used one in any case. */
   #forget(nowMs: number): void {
     for (const [id, use] of this.#uses) {
       const isIdle = use.isIdle(nowMs);
@@ -411,7 +411,7 @@ export class ProcessRateBook implements RateBook {
       const limit = limits[limitName];
       if (limit === undefined) continue;
       const fits = use.running + use.othersRunning < limit &&
-        fitsQuota(use.runningUntold, 1, isShared ? use.runningQuota : undefined);
+        fitsQuota(use.runningUnpublished, 1, isShared ? use.runningQuota : undefined);
       if (!fits) return { limitName, limit, needed: 1, retryAfterMs: endOfOtherMs };
     }
     for (const { name: limitName, meter, quota } of use.counters) {
@@ -476,8 +476,8 @@ function needsOf(request: RateRequest): Needs {
 }
 
 /** Whether more may be added before the next exchange. The first amount may be larger than the share. */
-function fitsQuota(untold: number, amount: number, quota: number | undefined): boolean {
-  return quota === undefined || untold === 0 || untold + amount <= quota;
+function fitsQuota(unpublished: number, amount: number, quota: number | undefined): boolean {
+  return quota === undefined || unpublished === 0 || unpublished + amount <= quota;
 }
 
 /** Milliseconds until an amount may be added; 0 if it may now. */
@@ -489,7 +489,7 @@ function waitMs(
   nowMs: number,
 ): number {
   if (meter.sum(nowMs) + amount > limit) return Math.max(1, meter.fitsInMs(amount, limit, nowMs));
-  return fitsQuota(meter.untold, amount, quota) ? 0 : exchangedInMs;
+  return fitsQuota(meter.unpublished, amount, quota) ? 0 : exchangedInMs;
 }
 
 /** The figures of the strictest limits: those with the least left. */
@@ -551,7 +551,7 @@ class BookedCall implements RatedCall {
         added.push({ name, meter, amount, place: meter.add(amount, nowMs) });
       }
       use.running++;
-      use.runningUntold++;
+      use.runningUnpublished++;
     }
     this.#added = added;
   }
@@ -562,7 +562,7 @@ class BookedCall implements RatedCall {
     const nowMs = this.#monotonicMs();
     for (const use of this.#uses) {
       use.running--;
-      use.runningUntold = Math.max(0, use.runningUntold - 1);
+      use.runningUnpublished = Math.max(0, use.runningUnpublished - 1);
     }
     for (const { name, meter, amount, place } of this.#added) {
       const used = usedOf[kinds[name].meter](end) ?? amount;

@@ -108,13 +108,13 @@ export function outboxDeadKey(queue: string, id: string): StoreKey {
   return ["outbox_dead", queue, id];
 }
 
-// Builds keys of what instances tell each other of the use of rate limits.
+// Builds keys of what instances publish of the use of rate limits.
 
 export function rateUsePrefix(): StoreKey {
   return ["rate_use"];
 }
 
-/** Key of one page of what an instance tells. */
+/** Key of one page of what an instance publishes. */
 export function rateUseKey(instance: string, page: number): StoreKey {
   return ["rate_use", instance, page];
 }

@@ -35,13 +35,13 @@ const maxPageBytes = 60_000;
 /** Pages of an instance. Beyond them, those that were not used for the longest time count at this instance alone. */
 const maxPages = 10;
 
-type ToldUse = readonly [id: string, use: SharedUse];
+type PublishedUse = readonly [id: string, use: SharedUse];
 
 /** A page as it is stored. */
 interface Page {
   /** Another number in each version, by which readers see that the instance lives. */
   readonly beat: number;
-  readonly uses: readonly ToldUse[];
+  readonly uses: readonly PublishedUse[];
 }
 
 /** Bytes of a stored number, and of the tags of its name and its own. */
@@ -51,17 +51,17 @@ const bytesPerMember = 11;
 const bytesPerSubject = 16;
 
 /** Estimates the bytes of a subject on a page, rather too high. */
-function bytesOf([id, use]: ToldUse): number {
+function bytesOf([id, use]: PublishedUse): number {
   let bytes = id.length + bytesPerSubject;
   for (const name in use) bytes += name.length + bytesPerMember;
   return bytes;
 }
 
 /** Distributes subjects over pages, the last used first; those beyond the last page are left out. */
-function pagesOf(told: readonly ToldUse[]): ToldUse[][] {
-  const pages: ToldUse[][] = [];
+function pagesOf(published: readonly PublishedUse[]): PublishedUse[][] {
+  const pages: PublishedUse[][] = [];
   let leftBytes = 0;
-  for (const one of told.toReversed()) {
+  for (const one of published.toReversed()) {
     const bytes = bytesOf(one);
     if (bytes > leftBytes) {
       if (pages.length === maxPages) break;
@@ -162,7 +162,7 @@ export class RateExchange {
 
   async #write(): Promise<void> {
     const { kv, book } = this.#options;
-    const pages = pagesOf(book.tell());
+    const pages = pagesOf(book.publish());
     this.#beat++;
     for (const [page, uses] of pages.entries()) {
       const value: Page = { beat: this.#beat, uses };
@@ -195,12 +195,12 @@ export class RateExchange {
     for (const [instance, peer] of this.#peers) {
       if (!uses.has(instance)) this.#forget(instance, peer);
     }
-    for (const [instance, told] of uses) {
-      this.#hear(instance, beats.get(instance) ?? 0, told, nowMs);
+    for (const [instance, published] of uses) {
+      this.#receive(instance, beats.get(instance) ?? 0, published, nowMs);
     }
   }
 
-  #hear(
+  #receive(
     instance: string,
     beat: number,
     uses: ReadonlyMap<string, SharedUse>,
@@ -213,21 +213,21 @@ export class RateExchange {
     }
     const { book } = this.#options;
     const sinceMs = peer === undefined ? 0 : nowMs - peer.heardAtMs;
-    for (const [id, use] of uses) book.adopt(id, use, peer?.uses.get(id), sinceMs);
+    for (const [id, use] of uses) book.merge(id, use, peer?.uses.get(id), sinceMs);
     for (const [id, former] of peer?.uses ?? []) {
-      if (!uses.has(id)) book.adopt(id, undefined, former);
+      if (!uses.has(id)) book.merge(id, undefined, former);
     }
     this.#peers.set(instance, { beat, heardAtMs: nowMs, uses });
   }
 
-  /** The calls that ran at an instance which does not tell any more have ended with it. */
+  /** The calls that ran at an instance that publishes no more have ended with it. */
   #silence(peer: Peer): void {
     const uses = new Map<string, SharedUse>();
     for (const [id, former] of peer.uses) {
       if (former.running === 0) uses.set(id, former);
       else {
         const ended = { ...former, running: 0 };
-        this.#options.book.adopt(id, ended, former);
+        this.#options.book.merge(id, ended, former);
         uses.set(id, ended);
       }
     }
@@ -235,7 +235,7 @@ export class RateExchange {
   }
 
   #forget(instance: string, peer: Peer): void {
-    for (const [id, former] of peer.uses) this.#options.book.adopt(id, undefined, former);
+    for (const [id, former] of peer.uses) this.#options.book.merge(id, undefined, former);
     this.#peers.delete(instance);
   }
 }

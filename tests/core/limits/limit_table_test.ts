@@ -73,8 +73,8 @@ Deno.test("every rate limit refuses the call that exceeds it, counts, and is sha
     assert(!refused.ok, name);
     assertEquals([refused.limitName, refused.limit, refused.needed], [name, 2, 1]);
     assertEquals(here.use(["s"])[0]?.[name], 2);
-    for (const [id, use] of here.tell()) there.adopt(id, use, undefined);
-    assertEquals(there.use(["s"])[0]?.[name], 2, "what an instance tells arrives");
+    for (const [id, use] of here.publish()) there.merge(id, use, undefined);
+    assertEquals(there.use(["s"])[0]?.[name], 2, "what an instance publishes arrives");
     assert(!there.begin(call).ok, name);
   }
 });

@@ -153,7 +153,7 @@ Deno.test("limits that are changed count what was used before", () => {
   assert(begin([subjectOf({ requestsPerMinute: 6, tokensPerMinute: 60 })], 10, 10).ok);
 });
 
-Deno.test("the longest unused subjects are forgotten beyond 50,000", () => {
+Deno.test("the least recently used subjects are evicted beyond 50,000", () => {
   const { time, begin, book } = open();
   const one = (at: number) => begin([subjectOf({ requestsPerMinute: 1 }, `account ${at}`)]);
   for (let at = 0; at < 50_000; at++) admitted(one(at));

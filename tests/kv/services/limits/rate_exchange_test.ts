@@ -179,7 +179,7 @@ Deno.test("calls at once are counted over instances, and those of a dead one end
   await two.exchange.exchange();
   assert(!begin(two, limits).ok);
   assertEquals(two.book.use(["account"])[0]?.callsAtOnce, 5);
-  // The first instance is killed: it does not tell any more.
+  // The first instance is killed: it publishes no more.
   time.advance(5_500);
   await two.exchange.exchange();
   assertEquals(two.book.use(["account"])[0]?.callsAtOnce, 1);
@@ -270,7 +270,7 @@ Deno.test("thousands of subjects take some pages, and further ones are counted h
   await two.exchange.exchange();
   const [oldest, latest] = [0, 4_999].map((at) => `acc_${String(at).padStart(26, "0")}`);
   const known = two.book.use([oldest!, latest!]).map(({ requestsPerMinute }) => requestsPerMinute);
-  assertEquals(known, [0, 1], "the latest are told");
+  assertEquals(known, [0, 1], "the latest are published");
   await one.exchange.close();
   assertEquals((await rowsOf(kv)).length, 0);
 });
