@@ -147,7 +147,7 @@ function usableScanner(): Scanner | null {
  * import { longStringIndex, scanJson } from "./scan.ts";
  * const text = `{"content":"${"long ".repeat(200)}","n":1}`;
  * const skeleton = scanJson(new TextEncoder().encode(text));
- * if (skeleton?.text !== '{"content":1e-300,"n":1}') throw new Error(skeleton?.text);
+ * if (skeleton?.text !== '{"content": 1e-300 ,"n":1}') throw new Error(skeleton?.text);
  * const [start = 0, end = 0] = skeleton.longStrings;
  * if (longStringIndex(1e-300) !== 0 || !text.slice(start, end).startsWith("long")) throw new Error("wrong place");
  * ```

@@ -119,7 +119,8 @@
     (call $put (i32.add (i32.const 0x30) (i32.rem_u (local.get $number) (i32.const 10)))))
 
   ;; Leaves a long string out of the copy, unless it is a name. In its place goes its number, counted from 1, times
-  ;; 1e-300; texts in which a number has an exponent are doubtful, so no other number looks like this one.
+  ;; 1e-300; texts in which a number has an exponent are doubtful, so no other number looks like this one. The spaces
+  ;; around it keep a digit or a sign that stands beside the string, which is not JSON, from becoming part of the number.
   (func $leaveOut (param $open i32) (param $close i32) (param $longAt i32)
     (local $p i32) (local $byte i32)
     (local.set $p (i32.add (local.get $close) (i32.const 1)))
@@ -139,10 +140,11 @@
     (i32.store (local.get $p) (i32.add (local.get $open) (i32.const 1)))
     (i32.store offset=4 (local.get $p) (local.get $close))
     (global.set $longs (i32.add (global.get $longs) (i32.const 1)))
+    (call $put (i32.const 0x20))
     (call $decimal (global.get $longs))
     (i32.store (global.get $out) (i32.const 0x30332d65)) ;; e-30
-    (i32.store8 offset=4 (global.get $out) (i32.const 0x30))
-    (global.set $out (i32.add (global.get $out) (i32.const 5))))
+    (i32.store16 offset=4 (global.get $out) (i32.const 0x2030)) ;; 0 and a space
+    (global.set $out (i32.add (global.get $out) (i32.const 6))))
 
   ;; Scans `$length` bytes at `$in`, behind at least 16 bytes of ASCII and before at least 128 spaces.
   ;; Returns flags: 1 doubtful, 2 a number of 8 digits or more, 4 bytes beyond ASCII.

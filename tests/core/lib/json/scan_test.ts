@@ -172,6 +172,23 @@ Deno.test("scanJson() takes nothing but JSON, and gives its value: valid, faulty
   );
 });
 
+Deno.test("scanJson() takes no long string with something beside it that would change its mark", () => {
+  const long = JSON.stringify("y".repeat(600));
+  for (const beside of ["0", "5", "12", "-", "+", ".", "1.", ".5", "e", "E", "n", '""', long]) {
+    for (
+      const text of [
+        `{"a":${long}${beside}}`,
+        `{"a":${beside}${long}}`,
+        `[1,${long}${beside},2]`,
+        `[1,${beside}${long}]`,
+        `{"a":{"b":[${long}${beside}]}}`,
+      ]
+    ) {
+      assert(!checkAgainstParser(encode(text)), text.replace(long, "…"));
+    }
+  }
+});
+
 Deno.test("scanJson() validates UTF-8 in what it leaves out, at every place of a block", () => {
   const sequences = [
     [0x80],
