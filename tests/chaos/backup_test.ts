@@ -14,7 +14,7 @@ Deno.test({
     const env = { GATEWAY_BACKUP_KEY: newMasterKey() };
     try {
       await using gateway = await startGateway({ env });
-      const [account] = JSON.parse((await gateway.admin("account", "list")).output);
+      const { data: [account] } = JSON.parse((await gateway.admin("account", "list")).output);
       await gateway.admin("credit", account.id, "10000000", "--reason", "money to spend");
       let isOver = false;
       let calls = 0;

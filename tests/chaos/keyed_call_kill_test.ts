@@ -57,7 +57,7 @@ async function sendAll(
 }
 
 async function balanceVnd(gateway: StartedGateway): Promise<number> {
-  const list = JSON.parse((await gateway.admin("account", "list")).output);
+  const { data: list } = JSON.parse((await gateway.admin("account", "list")).output);
   const { output } = await gateway.admin("account", "show", list[0].id);
   return Number(String(JSON.parse(output).balanceVnd).replaceAll(/[^\d.]/g, ""));
 }

@@ -29,7 +29,7 @@ import type { KeyValueStore } from "../../engine/store/key_value_store.ts";
 import { type CasStep, commitFresh, compareAndSet } from "../../engine/store/cas.ts";
 import { defined } from "../../../core/lib/base/defined.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
-import { addAuditLine, type Operator } from "../audit/operator_audit.ts";
+import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
 
 // Repeats changes of accounts: check-and-set with pauses, and one error if it keeps failing.
 
@@ -237,7 +237,7 @@ export async function setBlocked(
   kv: KeyValueStore,
   accountId: AccountId,
   change: { readonly blocked: boolean; readonly reason: string },
-  act: { readonly operator: Operator; readonly nowMs: number },
+  act: { readonly operator: Actor; readonly nowMs: number },
 ): Promise<Account | undefined> {
   return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));

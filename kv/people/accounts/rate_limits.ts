@@ -9,7 +9,7 @@ import type { AtomicWrite, KeyValueStore } from "../../engine/store/key_value_st
 import type { AccountId } from "../../../core/lib/ids/ids.ts";
 import type { AccountRateLimits } from "../../../core/limits/rate_limits.ts";
 import { bumpKeysEpoch } from "../../engine/control/control.ts";
-import { addAuditLine, type Operator } from "../audit/operator_audit.ts";
+import { type Actor, addAuditLine } from "../audit/operator_audit.ts";
 import { type Account, writeAccount } from "./accounts.ts";
 
 // Sets the rate limits of single accounts; they hold on all instances within two seconds.
@@ -25,7 +25,7 @@ export async function setRateLimits(
   kv: KeyValueStore,
   accountId: AccountId,
   limits: AccountRateLimits | undefined,
-  act: { readonly operator: Operator; readonly reason: string; readonly nowMs: number },
+  act: { readonly operator: Actor; readonly reason: string; readonly nowMs: number },
 ): Promise<Account | undefined> {
   return await writeAccount<Account | undefined>(async () => {
     const entry = await kv.get<Account>(accountKey(accountId));

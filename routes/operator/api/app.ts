@@ -92,6 +92,14 @@ export function createOperatorApi(gateway: Gateway): Hono {
     const { method, path } = operationPaths[name];
     app.on(method, path, requireKey, async (context) => await (await served())(name, context));
   }
+  app.get("/openapi.json", requireKey, async (context) => {
+    const { operatorDocument } = await import("../operations/document.ts");
+    return context.json(operatorDocument(gateway.config.baseUrl ?? "/"));
+  });
+  app.all("/api/*", requireKey, (context) => {
+    const error = new GatewayError("not_found", `There is no ${context.req.path}`);
+    return errorResponse(error, "chat", newId("request", clock.nowMs()));
+  });
   app.all("/catalog/*", requireKey, (context) => context.text("404 Not Found", 404));
   return app;
 }

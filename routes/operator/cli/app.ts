@@ -13,8 +13,8 @@ import { operationServing } from "../operations/serving.ts";
 import { addAccountRoutes, addCreditRoute, addKeyRoutes } from "./commands/accounts.ts";
 import type { AdminDeps } from "./commands/admin_deps.ts";
 import { addBackupRoutes } from "./commands/backups.ts";
-import { addBookRoutes, addCostRoutes } from "./commands/books.ts";
-import { addCampaignRoutes } from "./commands/campaigns.ts";
+import { addBookRoutes } from "./commands/books.ts";
+import { addApprovalRoute } from "./commands/campaigns.ts";
 import { addNoticeRoutes, addOutboxRoutes } from "./commands/outbox.ts";
 
 async function readJson(context: Context): Promise<unknown> {
@@ -45,11 +45,10 @@ export function createAdminApp(deps: AdminDeps): Hono {
   addAccountRoutes(app, deps);
   addKeyRoutes(app, deps);
   addCreditRoute(app, deps);
-  addCampaignRoutes(app, deps);
+  addApprovalRoute(app, deps);
   addNoticeRoutes(app, deps);
   addBookRoutes(app, deps);
   addOutboxRoutes(app, deps);
   addBackupRoutes(app, deps);
-  addCostRoutes(app, deps);
   return app;
 }

@@ -53,6 +53,10 @@ function campaignPath(campaign = "", act: string): string {
   return `/campaigns/${encodeURIComponent(campaign)}/${act}`;
 }
 
+function pausing(campaign: string | undefined, paused: boolean): AdminRequest {
+  return { method: "POST", path: `/api${campaignPath(campaign, "pause")}`, body: { paused } };
+}
+
 /** Names options as the fields of a body: `min-topup` is `minTopup`. */
 function camelCased(options: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const field = (name: string) =>
@@ -67,7 +71,7 @@ export const commandForms: readonly CommandForm[] = [
     operands: [],
     options: [],
     about: "list accounts",
-    request: () => ({ method: "GET", path: "/accounts" }),
+    request: () => ({ method: "GET", path: "/api/accounts" }),
   },
   {
     words: ["account", "create"],
@@ -81,7 +85,7 @@ export const commandForms: readonly CommandForm[] = [
     operands: ["ACCOUNT"],
     options: [],
     about: "balance and keys (ACCOUNT: id or e-mail)",
-    request: ([account]) => ({ method: "GET", path: accountPath(account) }),
+    request: ([account]) => ({ method: "GET", path: `/api${accountPath(account)}` }),
   },
   {
     words: ["key", "create"],
@@ -125,7 +129,7 @@ export const commandForms: readonly CommandForm[] = [
     operands: [],
     options: [],
     about: "campaigns of credit, with what they have given",
-    request: () => ({ method: "GET", path: "/campaigns" }),
+    request: () => ({ method: "GET", path: "/api/campaigns" }),
   },
   {
     words: ["campaign", "make"],
@@ -148,7 +152,7 @@ export const commandForms: readonly CommandForm[] = [
       "A bonus may be --percent of the top-up, at most --cap. Set --budget or --max-grants",
     request: ([kind = "", name = ""], options) => ({
       method: "POST",
-      path: "/campaigns",
+      path: "/api/campaigns",
       body: { kind, name, ...camelCased(options) },
     }),
   },
@@ -157,14 +161,14 @@ export const commandForms: readonly CommandForm[] = [
     operands: ["CAMPAIGN"],
     options: [],
     about: "give nothing more until it is resumed",
-    request: ([campaign]) => ({ method: "POST", path: campaignPath(campaign, "pause") }),
+    request: ([campaign]) => pausing(campaign, true),
   },
   {
     words: ["campaign", "resume"],
     operands: ["CAMPAIGN"],
     options: [],
     about: "give again",
-    request: ([campaign]) => ({ method: "POST", path: campaignPath(campaign, "resume") }),
+    request: ([campaign]) => pausing(campaign, false),
   },
   {
     words: ["campaign", "approve"],
@@ -180,7 +184,7 @@ export const commandForms: readonly CommandForm[] = [
     about: "make voucher codes; they are shown only now",
     request: ([campaign, count], { uses }) => ({
       method: "POST",
-      path: campaignPath(campaign, "codes"),
+      path: `/api${campaignPath(campaign, "codes")}`,
       body: { count: Number(count), uses: uses === undefined ? 1 : Number(uses) },
     }),
   },
@@ -205,7 +209,10 @@ export const commandForms: readonly CommandForm[] = [
     ],
     about: "what calls earned and cost, by default of this month by model;\n" +
       "GROUP: model, route, account, key or day",
-    request: (_, options) => ({ method: "GET", path: `/margins?${new URLSearchParams(options)}` }),
+    request: (_, options) => ({
+      method: "GET",
+      path: `/api/margins?${new URLSearchParams(options)}`,
+    }),
   },
   {
     words: ["provider-sheet"],
@@ -218,7 +225,7 @@ export const commandForms: readonly CommandForm[] = [
     about: "units, rates and sums of UTC days, to hold against a provider's invoice",
     request: (_, options) => ({
       method: "GET",
-      path: `/provider-sheet?${new URLSearchParams(options)}`,
+      path: `/api/provider-sheet?${new URLSearchParams(options)}`,
     }),
   },
   {

@@ -78,6 +78,8 @@ export interface OperationForm<In, Out> {
   /** Query, path parameters and body in one. */
   readonly input: z.ZodType<In>;
   readonly output: z.ZodType<Out>;
+  /** It replaces a version of the catalogue: a program names in `if-match` the one that it has seen. */
+  readonly replacesVersion?: true;
   /** Bytes of a body; absent: those of a reason and a message. */
   readonly maxBodyBytes?: number;
   run(deps: OperationDeps, input: In, act: OperationAct): Promise<OperationAnswer<Out>>;
@@ -87,7 +89,7 @@ export interface OperationForm<In, Out> {
 export interface Operation extends
   Pick<
     OperationForm<unknown, unknown>,
-    "name" | "summary" | "effect" | "maxBodyBytes"
+    "name" | "summary" | "effect" | "maxBodyBytes" | "replacesVersion"
   > {
   /** The schemas of input and body. */
   readonly schemas: { readonly input: z.ZodType; readonly output: z.ZodType };

@@ -1,4 +1,6 @@
 /** The table of all operations of operators. */
+import { limitAccount, pageOfAccounts, showAccount, turnAccount } from "./accounts.ts";
+import { makeCodes, newestCampaigns, startCampaign, turnCampaign } from "./campaigns.ts";
 import {
   listCatalogVersions,
   putCatalog,
@@ -8,6 +10,7 @@ import {
   tryCatalog,
   withdrawScheduledVersion,
 } from "./catalog.ts";
+import { showMargins, showSheet } from "./costs.ts";
 import type { Operation } from "./operation.ts";
 import type { OperationName } from "./paths.ts";
 import { listClaims, listRoutes, showMaintenance, turnMaintenance, turnRoute } from "./service.ts";
@@ -25,5 +28,15 @@ export const operations: Readonly<Record<OperationName, Operation>> = {
   "catalog.rollback": rollBackTo,
   "catalog.withdraw": withdrawScheduledVersion,
   "catalog.versions": listCatalogVersions,
+  "accounts.list": pageOfAccounts,
+  "accounts.show": showAccount,
+  "accounts.block": turnAccount,
+  "accounts.limits": limitAccount,
+  "campaigns.list": newestCampaigns,
+  "campaigns.make": startCampaign,
+  "campaigns.pause": turnCampaign,
+  "campaigns.codes": makeCodes,
+  "margins.show": showMargins,
+  "margins.sheet": showSheet,
   "catalog.version": showCatalogVersion,
 };

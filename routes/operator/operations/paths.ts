@@ -7,7 +7,11 @@ export interface OperationPath {
   readonly path: string;
 }
 
-/** The paths of all operations. A table of its own, so that a start need not load the operations. */
+/**
+ * The paths of all operations. A table of its own, so that a start need not load the operations. Below `/api` are those
+ * that came later: without it, some would be the addresses of pages. No path may be ambiguous beside another: the router
+ * would change to one that is slower and does not match ids with slashes.
+ */
 export const operationPaths = {
   "routes.list": { method: "GET", path: "/routes" },
   "routes.switch": { method: "POST", path: "/routes/:id{.+}/:action{disable|enable|drain}" },
@@ -20,6 +24,16 @@ export const operationPaths = {
   "catalog.rollback": { method: "POST", path: "/catalog/rollback" },
   "catalog.withdraw": { method: "DELETE", path: "/catalog/scheduled" },
   "catalog.versions": { method: "GET", path: "/catalog/versions" },
+  "accounts.list": { method: "GET", path: "/api/accounts" },
+  "accounts.show": { method: "GET", path: "/api/accounts/:account" },
+  "accounts.block": { method: "POST", path: "/api/accounts/:account/block" },
+  "accounts.limits": { method: "PUT", path: "/api/accounts/:account/limits" },
+  "campaigns.list": { method: "GET", path: "/api/campaigns" },
+  "campaigns.make": { method: "POST", path: "/api/campaigns" },
+  "campaigns.pause": { method: "POST", path: "/api/campaigns/:campaign/pause" },
+  "campaigns.codes": { method: "POST", path: "/api/campaigns/:campaign/codes" },
+  "margins.show": { method: "GET", path: "/api/margins" },
+  "margins.sheet": { method: "GET", path: "/api/provider-sheet" },
   "catalog.version": { method: "GET", path: "/catalog/versions/:version{[0-9]+}" },
 } as const satisfies Readonly<Record<string, OperationPath>>;
 

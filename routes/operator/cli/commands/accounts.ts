@@ -3,13 +3,7 @@ import type { Hono } from "hono";
 import { z } from "zod";
 import { GatewayError } from "../../../../core/lib/errors/errors.ts";
 import { formatVnd, inVnd, microVndPerVnd } from "../../../../core/billing/money/micro_vnd.ts";
-import {
-  createAccount,
-  findAccountByEmail,
-  getAccount,
-  listAccounts,
-} from "../../../../kv/people/accounts/accounts.ts";
-import { isActive, listApiKeys } from "../../../../kv/people/api_keys/api_keys.ts";
+import { createAccount } from "../../../../kv/people/accounts/accounts.ts";
 import {
   credit,
   debit,
@@ -18,29 +12,13 @@ import {
 } from "../../../../kv/money/ledger/ledger.ts";
 import { addAuditLine, commandLine } from "../../../../kv/people/audit/operator_audit.ts";
 import { forgetSecondFactor } from "../../../../kv/people/accounts/second_factor.ts";
+import { requireAccount } from "../../operations/accounts.ts";
 import type { AdminDeps } from "./admin_deps.ts";
-import type { AtomicWrite, KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
+import type { AtomicWrite } from "../../../../kv/engine/store/key_value_store.ts";
 import { defined } from "../../../../core/lib/base/defined.ts";
-import { type AccountId, type ApiKeyId, parseId } from "../../../../core/lib/ids/ids.ts";
+import { type ApiKeyId, parseId } from "../../../../core/lib/ids/ids.ts";
 import { parseWrittenAmount } from "../../../../core/billing/money/read_amount.ts";
 import { createApiKey, revokeApiKey } from "../../../../kv/people/api_keys/api_key_changes.ts";
-
-// Finds the account that a command names by id or by e-mail address.
-
-function accountIdOf(text: string): AccountId {
-  const id = parseId("account", text);
-  if (id === undefined) throw new GatewayError("invalid_request", `Not an account id: ${text}`);
-  return id;
-}
-
-/** @throws {GatewayError} `invalid_request` or `not_found` if there is no such account */
-export async function requireAccount(kv: KeyValueStore, text: string): Promise<AccountId> {
-  const id = text.includes("@")
-    ? (await findAccountByEmail(kv, text.toLowerCase()))?.id
-    : (await getAccount(kv, accountIdOf(text)))?.id;
-  if (id === undefined) throw new GatewayError("not_found", `No such account: ${text}`);
-  return id;
-}
 
 // Reads amounts of the admin command as the pages do, and repeats them in its answer so that a slip is noticed.
 
@@ -132,9 +110,6 @@ export function addKeyRoutes(
   });
 }
 
-/** Accounts that `admin account list` shows: more than a person reads in a terminal. */
-const maxAccountsListed = 1_000;
-
 /** Characters of the shortest reason for a correction of a wallet. */
 export const minReasonChars = 3;
 
@@ -163,10 +138,10 @@ const creditBody = z.strictObject({
     ),
 });
 
-/** Adds `/accounts` and, below an account, its balance and second factor. */
+/** Adds `POST /accounts` and, below an account, its second factor. */
 export function addAccountRoutes(
   app: Hono,
-  { kv, clock, wallet }: Pick<AdminDeps, "kv" | "clock" | "wallet">,
+  { kv, clock }: Pick<AdminDeps, "kv" | "clock">,
 ): void {
   app.post("/accounts", async (context) => {
     const { email } = accountBody.parse(await context.req.json());
@@ -175,32 +150,6 @@ export function addAccountRoutes(
       ...defined({ email: email?.toLowerCase() }),
     });
     return context.json(account);
-  });
-
-  app.get("/accounts", async (context) => {
-    const { accounts } = await listAccounts(kv, { limit: maxAccountsListed });
-    return context.json(accounts.map(({ id, email, createdAtMs, blockedAtMs }) => ({
-      id,
-      email,
-      createdAt: new Date(createdAtMs).toISOString(),
-      blocked: blockedAtMs !== undefined,
-    })));
-  });
-
-  app.get("/accounts/:account", async (context) => {
-    const id = await requireAccount(kv, context.req.param("account"));
-    const balance = await wallet.balance(id);
-    const keys = await listApiKeys(kv, id);
-    return Response.json(inVnd({
-      ...(await getAccount(kv, id)),
-      balanceVnd: formatVnd(balance.totalMicroVnd),
-      keys: keys.map((key) => ({
-        id: key.id,
-        name: key.name,
-        masked: key.masked,
-        active: isActive(key, clock.nowMs()),
-      })),
-    }));
   });
 
   app.delete("/accounts/:account/second-factor", async (context) => {

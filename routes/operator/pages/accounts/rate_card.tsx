@@ -1,5 +1,6 @@
 /** The rate limits of one account: what binds it, what is used now, and the form that changes them. */
 import type { Account } from "../../../../kv/people/accounts/accounts.ts";
+import { maxLimitedModels } from "../../operations/accounts.ts";
 import { Card, PostForm, SubmitButton, TextField } from "../../../dashboard/components/mod.ts";
 import { formatCount } from "../../../dashboard/text/format.ts";
 import { defineTexts, type Locale, parseTypedLimit } from "../../../dashboard/text/i18n.ts";
@@ -17,9 +18,6 @@ import type { AccountRateLimits, RateOverrides } from "../../../../core/limits/r
 import type { PostedForm } from "../../../dashboard/page/form_data.ts";
 
 // Reads the form in which an operator sets the rate limits of one account.
-
-/** Models of one account with limits of their own: more would be a price list. */
-const maxModels = 50;
 
 /** The fields in their order on the form. */
 const accountFields = rateLimitsOf("account");
@@ -66,7 +64,7 @@ export function readRateForm(form: PostedForm, isModel: (id: string) => boolean)
   const own = overridesOf(accountFields, (name) => form.text(name));
   if (own === undefined) return { ok: false, problem: "limit" };
   const lines = form.text("models").split("\n").map((line) => line.trim()).filter(Boolean);
-  if (lines.length > maxModels) return { ok: false, problem: "model" };
+  if (lines.length > maxLimitedModels) return { ok: false, problem: "model" };
   const models: Record<string, RateOverrides> = {};
   for (const line of lines) {
     const [id = "", ...texts] = line.split(/\s+/);

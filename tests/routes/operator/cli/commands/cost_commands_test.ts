@@ -1,9 +1,12 @@
 import { assert, assertEquals, assertStringIncludes } from "../../../../support/assert.ts";
-import { Hono } from "hono";
+import type { Hono } from "hono";
 import { newId } from "../../../../../core/lib/ids/ids.ts";
 import { createAccount } from "../../../../../kv/people/accounts/accounts.ts";
 import { openWalletEngine } from "../../../../../kv/money/wallet/mod.ts";
-import { addCostRoutes } from "../../../../../routes/operator/cli/commands/books.ts";
+import { createAdminApp } from "../../../../../routes/operator/cli/app.ts";
+import { openControl } from "../../../../../kv/engine/control/control.ts";
+import { newMasterKey, readMasterKeys } from "../../../../../core/people/api_keys/seal.ts";
+import { testEditing } from "../../../../support/worlds/catalog_editing.ts";
 import { readAdminCommand } from "../../../../../routes/operator/cli/command_forms.ts";
 import { createGatewayMetrics } from "../../../../../routes/telemetry/gateway_metrics.ts";
 import { costedCatalog, makeCostedCalls } from "../../../../support/worlds/costed_calls.ts";
@@ -34,8 +37,16 @@ Deno.test("margins and provider sheets are printed by commands", async () => {
     calls: 4,
   });
   await wallet.close();
-  const app = new Hono();
-  addCostRoutes(app, { kv, clock });
+  const control = await openControl(kv, clock);
+  const app = createAdminApp({
+    kv,
+    clock,
+    wallet,
+    control,
+    masterKeys: await readMasterKeys(newMasterKey()),
+    editing: testEditing(kv, clock),
+    receivingAccounts: [],
+  });
   const margins = await answerOf(app, "margins --by model");
   assertEquals([margins.fromDay, margins.toDay], ["2026-11-01", "2026-11-20"]);
   const image = margins.rows.find(({ model }: { model: string }) => model === "image-1");
@@ -52,6 +63,7 @@ Deno.test("margins and provider sheets are printed by commands", async () => {
   ]);
   const other = await answerOf(app, "provider-sheet --from 2026-11-18 --provider north");
   assertEquals(other.rows, []);
+  control.close();
 });
 
 Deno.test("metrics count costs and the revenue of the same calls, by model and provider", () => {

@@ -1,0 +1,205 @@
+/** Operations on accounts: search, balance and keys, blocking, rate limits. */
+import { z } from "zod";
+import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { type AccountId, parseId } from "../../../core/lib/ids/ids.ts";
+import { rateLimitsOf } from "../../../core/limits/limit_table.ts";
+import {
+  type Account,
+  findAccountByEmail,
+  getAccount,
+  listAccounts,
+  setBlocked,
+} from "../../../kv/people/accounts/accounts.ts";
+import { setRateLimits } from "../../../kv/people/accounts/rate_limits.ts";
+import { isActive, listApiKeys } from "../../../kv/people/api_keys/api_keys.ts";
+import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
+import { operation } from "./operation.ts";
+
+/** Accounts of a page: more than a person reads in a terminal. */
+const maxAccountsListed = 1_000;
+
+/** Characters of a reason for an act on an account: a few sentences. */
+const maxReasonChars = 500;
+
+/** Models of one account with limits of their own: more would be a price list. */
+export const maxLimitedModels = 50;
+
+/** Largest limit: twelve digits, as forms take them. */
+const maxLimit = 999_999_999_999;
+
+/**
+ * Finds the account that an operator names by id or by e-mail address.
+ *
+ * @throws {GatewayError} `invalid_request` or `not_found` if there is no such account
+ */
+export async function requireAccount(kv: KeyValueStore, text: string): Promise<AccountId> {
+  return (await namedAccount(kv, text)).id;
+}
+
+async function namedAccount(kv: KeyValueStore, text: string): Promise<Account> {
+  const account = text.includes("@")
+    ? await findAccountByEmail(kv, text.toLowerCase())
+    : await getAccount(kv, accountIdOf(text));
+  if (account === undefined) throw noAccount(text);
+  return account;
+}
+
+function accountIdOf(text: string): AccountId {
+  const id = parseId("account", text);
+  if (id === undefined) throw new GatewayError("invalid_request", `Not an account id: ${text}`);
+  return id;
+}
+
+function noAccount(text: string): GatewayError {
+  return new GatewayError("not_found", `No such account: ${text}`);
+}
+
+const reason = z.string().min(1).max(maxReasonChars);
+
+const limit = z.union([z.int().min(1).max(maxLimit), z.literal("none")]);
+
+/** Limits in place of the defaults, those that can bind the subject; what is absent keeps the default. */
+const accountLimits = z.partialRecord(z.enum(rateLimitsOf("account")), limit);
+const modelLimits = z.partialRecord(z.enum(rateLimitsOf("account_model")), limit);
+
+const accountRow = z.object({
+  id: z.string(),
+  email: z.string().optional(),
+  createdAt: z.iso.datetime(),
+  blocked: z.boolean(),
+});
+
+function rowOf({ id, email, createdAtMs, blockedAtMs }: Account) {
+  return {
+    id,
+    ...defined({ email }),
+    createdAt: new Date(createdAtMs).toISOString(),
+    blocked: blockedAtMs !== undefined,
+  };
+}
+
+/** Lists accounts. */
+export const pageOfAccounts = operation({
+  name: "accounts.list",
+  summary: "Accounts, oldest first",
+  effect: "reads",
+  input: z.object({
+    after: z.string().optional().describe("Id of the last account of the page before."),
+    limit: z.coerce.number().int().min(1).max(maxAccountsListed).default(maxAccountsListed),
+  }),
+  output: z.object({
+    object: z.literal("list"),
+    data: z.array(accountRow),
+    has_more: z.boolean(),
+  }),
+  async run({ kv }, { after, limit }) {
+    const from = after === undefined ? {} : { after: accountIdOf(after) };
+    const { accounts, next } = await listAccounts(kv, { limit, ...from });
+    const body = {
+      object: "list" as const,
+      data: accounts.map(rowOf),
+      has_more: next !== undefined,
+    };
+    return { ok: true, body };
+  },
+});
+
+/** Shows one account. */
+export const showAccount = operation({
+  name: "accounts.show",
+  summary: "One account by its id or e-mail address: balance, keys, limits",
+  effect: "reads",
+  input: z.object({ account: z.string() }),
+  output: z.object({
+    id: z.string(),
+    createdAtMs: z.number(),
+    email: z.string().optional(),
+    locale: z.string().optional(),
+    blockedAtMs: z.number().optional(),
+    blockedReason: z.string().optional(),
+    deletedAtMs: z.number().optional(),
+    lowBalanceVnd: z.string().optional(),
+    lowBalanceMailedAtMs: z.number().optional(),
+    rateLimits: z.record(z.string(), z.unknown()).optional(),
+    identities: z.array(z.object({ issuer: z.string(), subject: z.string() })).optional(),
+    balanceVnd: z.string(),
+    keys: z.array(
+      z.object({ id: z.string(), name: z.string(), masked: z.string(), active: z.boolean() }),
+    ),
+  }),
+  async run({ kv, wallet }, { account: text }, { nowMs }) {
+    const { lowBalanceMicroVnd, identities, rateLimits, ...account } = await namedAccount(kv, text);
+    const balance = await wallet.balance(account.id);
+    const keys = await listApiKeys(kv, account.id);
+    const body = {
+      ...account,
+      ...(lowBalanceMicroVnd !== undefined && { lowBalanceVnd: formatVnd(lowBalanceMicroVnd) }),
+      ...(identities !== undefined && { identities: [...identities] }),
+      ...(rateLimits !== undefined && { rateLimits: { ...rateLimits } }),
+      balanceVnd: formatVnd(balance.totalMicroVnd),
+      keys: keys.map((key) => ({
+        id: key.id,
+        name: key.name,
+        masked: key.masked,
+        active: isActive(key, nowMs),
+      })),
+    };
+    return { ok: true, body };
+  },
+});
+
+/** Blocks an account, or admits it again. */
+export const turnAccount = operation({
+  name: "accounts.block",
+  summary: "Blocks an account (sign-in and calls are refused, the money stays), or unblocks it",
+  effect: "acts",
+  input: z.strictObject({ account: z.string(), blocked: z.boolean(), reason }),
+  output: accountRow,
+  async run({ kv }, { account: text, blocked, reason }, act) {
+    const id = await requireAccount(kv, text);
+    const changed = await setBlocked(kv, id, { blocked, reason }, act);
+    if (changed === undefined) throw noAccount(text);
+    return { ok: true, body: rowOf(changed) };
+  },
+});
+
+/** Sets the rate limits of an account. */
+export const limitAccount = operation({
+  name: "accounts.limits",
+  summary: "Replaces the rate limits of an account; without limits the defaults hold",
+  effect: "acts",
+  input: z.strictObject({
+    account: z.string(),
+    limits: accountLimits.default({}),
+    models: z.record(z.string(), modelLimits).default({}).describe(
+      "Limits on single models, by id.",
+    ),
+    reason,
+  }),
+  output: z.object({
+    id: z.string(),
+    rateLimits: z.record(z.string(), z.unknown()).nullable(),
+  }),
+  async run({ kv, catalog }, { account: text, limits, models, reason }, act) {
+    const ids = Object.keys(models);
+    const unknown = ids.find((id) => catalog?.current.find(id)?.id !== id);
+    if (unknown !== undefined || ids.length > maxLimitedModels) {
+      const problem = unknown === undefined
+        ? `at most ${maxLimitedModels} models may have limits of their own`
+        : `there is no model "${unknown}"`;
+      throw new GatewayError("invalid_request", `models: ${problem}`, { param: "models" });
+    }
+    const wanted = { ...limits, ...(ids.length > 0 && { models }) };
+    const id = await requireAccount(kv, text);
+    const isNone = Object.keys(wanted).length === 0;
+    const changed = await setRateLimits(kv, id, isNone ? undefined : wanted, { ...act, reason });
+    if (changed === undefined) throw noAccount(text);
+    const { rateLimits } = changed;
+    return {
+      ok: true,
+      body: { id, rateLimits: rateLimits === undefined ? null : { ...rateLimits } },
+    };
+  },
+});

@@ -1,0 +1,179 @@
+/** Operations on campaigns, which give credit to accounts. */
+import { z } from "zod";
+import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
+import { defined } from "../../../core/lib/base/defined.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
+import { type CampaignId, parseId } from "../../../core/lib/ids/ids.ts";
+import { type Campaign, campaignKinds, type Gift } from "../../../core/trade/credits/campaign.ts";
+import {
+  campaignFieldNames,
+  type CampaignFields,
+  maxCampaignNameChars,
+  noCampaignFields,
+  readCampaign,
+} from "../../../core/trade/credits/campaign_form.ts";
+import {
+  type CampaignActResult,
+  listCampaigns,
+  makeCampaign,
+  pauseCampaign,
+} from "../../../kv/money/credits/campaigns.ts";
+import { makeVouchers, maxCodesAtOnce, maxUsesOfCode } from "../../../kv/money/credits/vouchers.ts";
+import { operation } from "./operation.ts";
+
+const author = z.object({ accountId: z.string().optional(), email: z.string() });
+
+const campaignRow = z.object({
+  id: z.string(),
+  kind: z.enum(campaignKinds),
+  name: z.string(),
+  gift: z.union([
+    z.object({ kind: z.literal("amount"), amountVnd: z.string() }),
+    z.object({ kind: z.literal("percent"), percent: z.number(), capVnd: z.string() }),
+  ]),
+  minTopupVnd: z.string().optional(),
+  budgetVnd: z.string().optional(),
+  maxGrants: z.int().optional(),
+  expiresAfterDays: z.int().optional(),
+  perAccount: z.int(),
+  perNetworkPerDay: z.int().optional(),
+  createdBy: author,
+  needsApproval: z.literal(true).optional()
+    .describe("It gives nothing until an operator agrees on the pages."),
+  approvedBy: author.optional(),
+  givenVnd: z.string(),
+  grants: z.int(),
+  expiredVnd: z.string(),
+  createdAt: z.iso.datetime(),
+  startsAt: z.iso.datetime(),
+  endsAt: z.iso.datetime().nullable(),
+  paused: z.boolean(),
+});
+
+/** What each field takes. */
+const fieldForms: Readonly<Record<keyof CampaignFields, string>> = {
+  kind: "signup, voucher or bonus",
+  name: `1 to ${maxCampaignNameChars} characters`,
+  amount: "whole VND above 0 and at most 10,000,000, unless percent is set",
+  percent: "1 to 200, for a bonus without an amount",
+  cap: "whole VND, and is needed with percent and only there",
+  minTopup: "whole VND, for a bonus",
+  budget: "whole VND; a campaign needs it or maxGrants",
+  maxGrants: "1 to 1,000,000",
+  starts: "a day such as 2026-12-01, with or without 08:00",
+  ends: "a day such as 2026-12-31, after the start",
+  expiresAfterDays: "1 to 3,650",
+  perAccount: "1 to 100, and 1 for signup",
+  perNetworkPerDay: "1 to 10,000, for signup",
+};
+
+const refusals: Readonly<Record<Exclude<CampaignActResult, "done" | "missing">, string>> = {
+  state: "it is in that state already",
+  person: "it needs somebody else",
+  busy: "it kept changing; try again",
+};
+
+/** @throws {GatewayError} unless the act on a campaign was done */
+export function requireDone(result: CampaignActResult): void {
+  if (result === "done") return;
+  if (result === "missing") throw new GatewayError("not_found", "There is no such campaign");
+  throw new GatewayError("invalid_request", `Nothing was changed: ${refusals[result]}`);
+}
+
+/** @throws {GatewayError} if a text is no id of a campaign */
+export function campaignIdOf(text: string): CampaignId {
+  const id = parseId("campaign", text);
+  if (id === undefined) throw new GatewayError("invalid_request", `Not a campaign: ${text}`);
+  return id;
+}
+
+function giftJson(gift: Gift) {
+  return gift.kind === "amount"
+    ? { kind: gift.kind, amountVnd: formatVnd(gift.amountMicroVnd) }
+    : { kind: gift.kind, percent: gift.percent, capVnd: formatVnd(gift.capMicroVnd) };
+}
+
+function campaignJson(campaign: Campaign) {
+  const { minTopupMicroVnd, budgetMicroVnd, givenMicroVnd, expiredMicroVnd, ...fields } = campaign;
+  const { gift, createdAtMs, startsAtMs, endsAtMs, pausedAtMs, ...rest } = fields;
+  const vnd = (microVnd: bigint | undefined) =>
+    microVnd === undefined ? undefined : formatVnd(microVnd);
+  return {
+    ...rest,
+    gift: giftJson(gift),
+    ...defined({ minTopupVnd: vnd(minTopupMicroVnd), budgetVnd: vnd(budgetMicroVnd) }),
+    givenVnd: formatVnd(givenMicroVnd),
+    expiredVnd: formatVnd(expiredMicroVnd),
+    createdAt: new Date(createdAtMs).toISOString(),
+    startsAt: new Date(startsAtMs).toISOString(),
+    endsAt: endsAtMs === undefined ? null : new Date(endsAtMs).toISOString(),
+    paused: pausedAtMs !== undefined,
+  };
+}
+
+/** Lists campaigns. */
+export const newestCampaigns = operation({
+  name: "campaigns.list",
+  summary: "The newest 200 campaigns, with what they have given",
+  effect: "reads",
+  input: z.object({}),
+  output: z.object({ object: z.literal("list"), data: z.array(campaignRow) }),
+  async run({ kv }) {
+    const data = (await listCampaigns(kv)).map(campaignJson);
+    return { ok: true, body: { object: "list" as const, data } };
+  },
+});
+
+/** Makes a campaign. */
+export const startCampaign = operation({
+  name: "campaigns.make",
+  summary: "Makes a campaign; one that a program makes waits for the agreement of an operator",
+  effect: "acts",
+  input: z.partialRecord(z.enum(campaignFieldNames), z.string()),
+  output: campaignRow,
+  async run({ kv }, typed, act) {
+    const fields: CampaignFields = { ...noCampaignFields, ...defined(typed) };
+    const read = readCampaign(fields, act.nowMs);
+    if (!read.ok) {
+      const { field } = read;
+      const text = `${field}: must be ${fieldForms[field]}`;
+      throw new GatewayError("invalid_request", text, { param: field });
+    }
+    // The limit binds persons alone: a program always needs one, and the owner of the store may write whatever row.
+    const made = await makeCampaign(kv, read.terms, { ...act, limitMicroVnd: 0n });
+    return { ok: true, body: campaignJson(made) };
+  },
+});
+
+/** Pauses a campaign, or resumes it. */
+export const turnCampaign = operation({
+  name: "campaigns.pause",
+  summary: "Pauses a campaign (it gives nothing more), or resumes it",
+  effect: "acts",
+  input: z.strictObject({ campaign: z.string(), paused: z.boolean() }),
+  output: z.object({ id: z.string(), paused: z.boolean() }),
+  async run({ kv }, { campaign, paused }, act) {
+    const id = campaignIdOf(campaign);
+    requireDone(await pauseCampaign(kv, id, paused, act));
+    return { ok: true, body: { id, paused } };
+  },
+});
+
+/** Makes voucher codes. */
+export const makeCodes = operation({
+  name: "campaigns.codes",
+  summary: "Makes voucher codes of a campaign; this answer alone has them",
+  effect: "acts",
+  input: z.strictObject({
+    campaign: z.string(),
+    count: z.int().min(1).max(maxCodesAtOnce),
+    uses: z.int().min(1).max(maxUsesOfCode).default(1).describe("Accounts that may use a code."),
+  }),
+  output: z.object({ campaignId: z.string(), codes: z.array(z.string()) }),
+  async run({ kv }, { campaign, count, uses: maxUses }, act) {
+    const campaignId = campaignIdOf(campaign);
+    const made = await makeVouchers(kv, { campaignId, count, maxUses }, act);
+    if (!made.ok) throw new GatewayError("not_found", "There is no such campaign of vouchers");
+    return { ok: true, body: { campaignId, codes: [...made.codes] } };
+  },
+});

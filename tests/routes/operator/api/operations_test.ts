@@ -1,0 +1,220 @@
+/** The operator's API reaches what only pages and commands had: accounts, campaigns, margins; and describes itself. */
+import { assert, assertEquals, assertStringIncludes } from "../../../support/assert.ts";
+import { newId } from "../../../../core/lib/ids/ids.ts";
+import { getAccount, tryCreateAccount } from "../../../../kv/people/accounts/accounts.ts";
+import { approveCampaign } from "../../../../kv/money/credits/campaigns.ts";
+import { listAuditLines, operatorProgram } from "../../../../kv/people/audit/operator_audit.ts";
+import { operations } from "../../../../routes/operator/operations/operations.ts";
+import {
+  type OperationName,
+  operationNames,
+  operationPaths,
+} from "../../../../routes/operator/operations/paths.ts";
+import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
+
+const operatorKey = "operator-key-of-a-test-0123456789";
+
+async function world() {
+  const gateway = await openTestGateway({ env: { GATEWAY_OPERATOR_KEY: operatorKey } });
+  const send = async (method: string, path: string, body?: unknown, key = operatorKey) => {
+    const response = await gateway.fetch(
+      new Request(`http://gateway/operator${path}`, {
+        method,
+        headers: { authorization: `Bearer ${key}` },
+        body: body === undefined ? null : JSON.stringify(body),
+      }),
+    );
+    return { status: response.status, body: await response.json() };
+  };
+  return {
+    gateway,
+    send,
+    /** Sends a request, and checks that its answer is as the operation declares it. */
+    async done(name: OperationName, path: string, body?: unknown) {
+      const answer = await send(operationPaths[name].method, path, body);
+      assertEquals(answer.status, 200, `${name}: ${JSON.stringify(answer.body)}`);
+      assertEquals(operations[name].schemas.output.parse(answer.body), answer.body);
+      return answer.body;
+    },
+    async audited() {
+      const lines = await listAuditLines(gateway.kv, { count: 20 });
+      return lines.map(({ act, operatorEmail, detail }) => `${act} by ${operatorEmail}: ${detail}`);
+    },
+    [Symbol.asyncDispose]: () => gateway[Symbol.asyncDispose](),
+  };
+}
+
+Deno.test("a program lists, shows, blocks and limits accounts, with audit lines", async () => {
+  await using w = await world();
+  const { kv } = w.gateway;
+  const { accountId: id } = await w.gateway.customer(50_000);
+  await tryCreateAccount(kv, { nowMs: w.gateway.time.nowMs(), email: "ann@example.com" });
+  const first = await w.done("accounts.list", "/api/accounts?limit=1");
+  assertEquals([first.data.length, first.has_more], [1, true]);
+  const rest = await w.done("accounts.list", `/api/accounts?after=${first.data[0].id}`);
+  assertEquals([rest.data.length, rest.has_more], [1, false]);
+  assertEquals((await w.done("accounts.show", `/api/accounts/${id}`)).balanceVnd, "50000");
+  const ann = encodeURIComponent("ann@example.com");
+  const path = `/api/accounts/${ann}`;
+  assertEquals((await w.done("accounts.show", path)).email, "ann@example.com");
+  assertEquals(
+    (await w.done("accounts.block", `${path}/block`, { blocked: true, reason: "abuse" })).blocked,
+    true,
+  );
+  assertEquals(
+    (await w.done("accounts.block", `${path}/block`, { blocked: false, reason: "ok" })).blocked,
+    false,
+  );
+  const limits = { requestsPerMinute: 60, callsAtOnce: "none" };
+  const wanted = {
+    limits,
+    models: { "premium-1": { tokensPerMinute: 9 } },
+    reason: "big customer",
+  };
+  const { rateLimits } = await w.done("accounts.limits", `${path}/limits`, wanted);
+  assertEquals(rateLimits, { ...limits, models: wanted.models });
+  assertEquals((await w.done("accounts.show", path)).rateLimits, rateLimits);
+  assertEquals(await w.done("accounts.limits", `${path}/limits`, { reason: "usual" }), {
+    id: rest.data[0].id === id ? first.data[0].id : rest.data[0].id,
+    rateLimits: null,
+  });
+  assertEquals(await w.audited(), [
+    "rate_limits_changed by operator key: usual",
+    "rate_limits_changed by operator key: big customer",
+    "account_unblocked by operator key: ok",
+    "account_blocked by operator key: abuse",
+  ]);
+});
+
+Deno.test("a wrong request on an account changes nothing, and names the field", async () => {
+  await using w = await world();
+  const { accountId: id } = await w.gateway.customer();
+  const nobody = newId("account", 1);
+  const wrong: readonly (readonly [string, string, unknown, number, string])[] = [
+    ["GET", `/api/accounts/${nobody}`, undefined, 404, "No such account"],
+    ["GET", "/api/accounts/x", undefined, 400, "Not an account id"],
+    ["GET", "/api/accounts?limit=0", undefined, 400, "limit: "],
+    ["POST", `/api/accounts/${id}/block`, {}, 400, "blocked: "],
+    ["POST", `/api/accounts/${id}/block`, { blocked: true, reason: "" }, 400, "reason: "],
+    [
+      "POST",
+      `/api/accounts/${nobody}/block`,
+      { blocked: true, reason: "r" },
+      404,
+      "No such account",
+    ],
+    ["POST", `/api/accounts/${id}/block`, { blocked: true, reason: "r", more: 1 }, 400, '"more"'],
+    ["PUT", `/api/accounts/${id}/limits`, { reason: "r", limits: { x: 1 } }, 400, "limits"],
+    [
+      "PUT",
+      `/api/accounts/${id}/limits`,
+      { reason: "r", limits: { callsAtOnce: 0 } },
+      400,
+      "limits.",
+    ],
+    ["PUT", `/api/accounts/${id}/limits`, { reason: "r", models: { none: {} } }, 400, '"none"'],
+    [
+      "PUT",
+      `/api/accounts/${id}/limits`,
+      { reason: "r", limits: { vndPerHour: 5 } },
+      400,
+      "limits",
+    ],
+    ["POST", `/api/accounts/${id}/credit`, { vnd: "5" }, 404, "There is no"],
+  ];
+  for (const [method, path, body, status, text] of wrong) {
+    const refused = await w.send(method, path, body);
+    assertEquals(refused.status, status, `${method} ${path}`);
+    assertStringIncludes(refused.body.error.message, text);
+  }
+  assertEquals(await w.audited(), []);
+  const account = await getAccount(w.gateway.kv, id);
+  assertEquals([account?.blockedAtMs, account?.rateLimits], [undefined, undefined]);
+});
+
+Deno.test("a campaign of a program gives nothing until a person agrees, whom no program replaces", async () => {
+  await using w = await world();
+  const { kv, time } = w.gateway;
+  const terms = { kind: "voucher", name: "Tet", amount: "20000", budget: "100000" };
+  const made = await w.done("campaigns.make", "/api/campaigns", terms);
+  assertEquals([made.needsApproval, made.createdBy], [true, { email: "operator key" }]);
+  const { id } = made;
+  assertEquals((await w.send("POST", `/api/campaigns/${id}/approve`)).status, 404);
+  const program = { operator: operatorProgram, nowMs: time.nowMs() };
+  assertEquals(await approveCampaign(kv, id, program), "person");
+  const person = { accountId: newId("account", 1), email: "op@example.com" };
+  assertEquals(await approveCampaign(kv, id, { ...program, operator: person }), "done");
+  assertEquals(await w.done("campaigns.pause", `/api/campaigns/${id}/pause`, { paused: true }), {
+    id,
+    paused: true,
+  });
+  const again = await w.send("POST", `/api/campaigns/${id}/pause`, { paused: true });
+  assertEquals(again.status, 400);
+  assertStringIncludes(again.body.error.message, "in that state already");
+  await w.done("campaigns.pause", `/api/campaigns/${id}/pause`, { paused: false });
+  const { codes } = await w.done("campaigns.codes", `/api/campaigns/${id}/codes`, { count: 2 });
+  assertEquals(new Set(codes).size, 2);
+  const { data: [row] } = await w.done("campaigns.list", "/api/campaigns");
+  assertEquals([row.id, row.paused, row.approvedBy.email], [id, false, "op@example.com"]);
+  const wrong = await w.send("POST", "/api/campaigns", { ...terms, budget: "much" });
+  assertEquals([wrong.status, wrong.body.error.param], [400, "budget"]);
+});
+
+Deno.test("a program reads margins and provider sheets of days", async () => {
+  await using w = await world();
+  const margins = await w.done(
+    "margins.show",
+    "/api/margins?by=route&from=2026-11-01&to=2026-11-20",
+  );
+  assertEquals([margins.fromDay, margins.total.calls], ["2026-11-01", 0]);
+  const sheet = await w.done("margins.sheet", "/api/provider-sheet?from=2026-11-01");
+  assertEquals([sheet.toUtcDay, sheet.rows], ["2026-11-01", []]);
+  const late = await w.send("GET", "/api/margins?from=2026-11-02&to=2026-11-01");
+  assertEquals([late.status, late.body.error.param], [400, "from"]);
+  assertEquals((await w.send("GET", "/api/margins?by=colour")).status, 400);
+});
+
+Deno.test("the paths below /operator/api exist for the operator's key only", async () => {
+  await using w = await world();
+  const paths = [...operationNames.map((name) => operationPaths[name]), {
+    method: "GET",
+    path: "/openapi.json",
+  }];
+  for (const { method, path } of paths) {
+    const written = path.replaceAll(/:action\{(\w+)\|[^}]*\}/g, "$1")
+      .replaceAll(/:version\{[^}]*\}/g, "1").replaceAll(/:\w+(?:\{[^}]*\})?/g, "x");
+    assertEquals((await w.send(method, written, undefined, "another")).status, 401, path);
+  }
+  assertEquals((await w.send("GET", "/api/nothing")).body.error.code, "not_found");
+});
+
+Deno.test("the OpenAPI document has every operation, with its parameters, body and answers", async () => {
+  await using w = await world();
+  const { status, body: document } = await w.send("GET", "/openapi.json");
+  assertEquals([status, document.openapi], [200, "3.1.0"]);
+  const described = Object.entries<Record<string, { operationId: string }>>(document.paths)
+    .flatMap(([path, methods]) =>
+      Object.entries(methods).map(([method, { operationId }]) => `${operationId} ${method} ${path}`)
+    );
+  assertEquals(described.length, operationNames.length);
+  for (const name of operationNames) {
+    const { method } = operationPaths[name];
+    assert(described.some((line) => line.startsWith(`${name} ${method.toLowerCase()} /operator/`)));
+  }
+  const limits = document.paths["/operator/api/accounts/{account}/limits"].put;
+  assertEquals(limits.parameters.map(({ name }: { name: string }) => name), ["account"]);
+  const { schema } = limits.requestBody.content["application/json"];
+  assertEquals([Object.keys(schema.properties), schema.required], [
+    ["limits", "models", "reason"],
+    ["reason"],
+  ]);
+  const apply = document.paths["/operator/catalog"].put;
+  assertEquals(apply.parameters.map(({ name }: { name: string }) => name), ["if-match"]);
+  for (const answer of ["200", "401", "409", "412", "422"]) {
+    assert(answer in apply.responses, answer);
+  }
+  const references = JSON.stringify(document).matchAll(/"#\/components\/(\w+)\/([\w-]+)"/g);
+  for (const [reference, group = "", entry = ""] of references) {
+    assert(entry in document.components[group], reference);
+  }
+});

@@ -1,0 +1,138 @@
+/** Each operation of operators is reached by the HTTP API, a command and a page, or the hole has a reason. */
+import { assertEquals } from "../../../support/assert.ts";
+import { commandForms } from "../../../../routes/operator/cli/command_forms.ts";
+import { operations } from "../../../../routes/operator/operations/operations.ts";
+import {
+  type OperationName,
+  operationNames,
+  operationPaths,
+} from "../../../../routes/operator/operations/paths.ts";
+
+const pagesFolder = new URL("../../../../routes/operator/pages/", import.meta.url);
+
+/** Where an operation is, beside the HTTP API; or why it is not there. */
+interface Surfaces {
+  readonly commands: readonly string[] | { readonly none: string };
+  /** The address in the sources of the pages. */
+  readonly page: string | { readonly none: string };
+}
+
+const running = { none: "of a running process; commands also run on the store alone" };
+const calledWhenNeeded = { none: "for programs that read only what they compare" };
+
+const surfaces: Readonly<Record<OperationName, Surfaces>> = {
+  "routes.list": { commands: running, page: "/operator/service" },
+  "routes.switch": { commands: running, page: "/operator/service/route" },
+  "claims.list": {
+    commands: { none: "a report for pages and programs" },
+    page: "/operator/claims",
+  },
+  "maintenance.show": { commands: running, page: "/operator/service" },
+  "maintenance.set": {
+    commands: ["maintenance on", "maintenance off"],
+    page: "/operator/service/maintenance",
+  },
+  "catalog.show": { commands: ["catalog show"], page: "/operator/catalogue" },
+  "catalog.preview": { commands: ["catalog apply"], page: "/operator/catalogue" },
+  "catalog.apply": { commands: ["catalog apply"], page: "/operator/catalogue" },
+  "catalog.rollback": { commands: ["catalog rollback"], page: "/operator/catalogue" },
+  "catalog.withdraw": { commands: ["catalog withdraw"], page: "/operator/catalogue" },
+  "catalog.versions": { commands: ["catalog history"], page: "/operator/catalogue" },
+  "catalog.version": { commands: calledWhenNeeded, page: "/operator/catalogue" },
+  "accounts.list": { commands: ["account list"], page: "/operator/accounts" },
+  "accounts.show": { commands: ["account show"], page: "/operator/accounts/:id" },
+  "accounts.block": {
+    commands: { none: "the owner of the machine has the API and the pages for it" },
+    page: "/operator/accounts/:id/block",
+  },
+  "accounts.limits": {
+    commands: { none: "names models of the running catalogue" },
+    page: "/operator/accounts/:id/limits",
+  },
+  "campaigns.list": { commands: ["campaign list"], page: "/operator/campaigns" },
+  "campaigns.make": { commands: ["campaign make"], page: "/operator/campaigns" },
+  "campaigns.pause": {
+    commands: ["campaign pause", "campaign resume"],
+    page: "/operator/campaigns",
+  },
+  "campaigns.codes": { commands: ["campaign codes"], page: "/operator/campaigns" },
+  "margins.show": { commands: ["margins"], page: "/operator/margins" },
+  "margins.sheet": { commands: ["provider-sheet"], page: "/operator/margins" },
+};
+
+/** Commands that are no operation: why the HTTP API does not have them. */
+const commandsAlone: Readonly<Record<string, string>> = {
+  "account create": "makes a store, before anything serves",
+  "key create": "shows a secret of a customer, which nobody but the customer should have",
+  "key revoke": "the owner of the key does it on the pages of the account",
+  "second-factor forget": "gives access to the pages of operators",
+  "credit": "moves money: needs the authority of a person",
+  "campaign approve": "agrees to what others promise: needs the authority of a person",
+  "verify": "reads the whole store, for as long as hours",
+  "reseal": "changes what proves the books",
+  "sandbox void": "takes money back, once, before the store serves real providers",
+  "export": "has every record of the store",
+  "sums rebuild": "repairs rows that verify found wrong",
+  "outbox list": "holds addresses of customers",
+  "outbox revive": "goes with outbox list",
+  "outbox forget": "goes with outbox list",
+  "notice return": "decides about money: needs the authority of a person",
+  "backup": "has every row of the store",
+  "restore": "fills a store that nothing serves",
+};
+
+/** The names of the operations that a command may send. */
+function operationsOf({ operands, request, options }: typeof commandForms[number]): string[] {
+  const dry: Record<string, string> = options.some(({ name }) => name === "dry-run")
+    ? { "dry-run": "yes" }
+    : {};
+  return [{}, dry].flatMap((given) => {
+    const { method, path } = request(operands.map(() => "x"), given);
+    const [pathname = path] = path.split("?");
+    return operationNames.filter((name) => {
+      const known = operationPaths[name];
+      const pattern = new URLPattern({ pathname: known.path.replaceAll(/\{[^}]*\}/g, "") });
+      return known.method === method && pattern.test({ pathname });
+    });
+  });
+}
+
+Deno.test("each operation has the commands that the table names, and each other command a reason", () => {
+  const found = new Map<string, Set<string>>(operationNames.map((name) => [name, new Set()]));
+  const alone: string[] = [];
+  for (const form of commandForms) {
+    const words = form.words.join(" ");
+    const names = operationsOf(form);
+    for (const name of names) found.get(name)?.add(words);
+    if (names.length === 0) alone.push(words);
+  }
+  for (const name of operationNames) {
+    const { commands } = surfaces[name];
+    assertEquals([...found.get(name) ?? []], "none" in commands ? [] : commands, name);
+  }
+  assertEquals(alone.toSorted(), Object.keys(commandsAlone).toSorted());
+});
+
+Deno.test("each operation has the page that the table names", async () => {
+  let text = "";
+  for await (const folder of Deno.readDir(pagesFolder)) {
+    if (!folder.isDirectory) continue;
+    for await (const file of Deno.readDir(new URL(`${folder.name}/`, pagesFolder))) {
+      text += await Deno.readTextFile(new URL(`${folder.name}/${file.name}`, pagesFolder));
+    }
+  }
+  for (const name of operationNames) {
+    const { page } = surfaces[name];
+    if (typeof page === "string") {
+      assertEquals(text.includes(`"${page}"`), true, `${name}: ${page}`);
+    }
+  }
+});
+
+Deno.test("an operation that acts changes with another method than GET, and one that reads needs no body", () => {
+  for (const name of operationNames) {
+    const isGet = operationPaths[name].method === "GET";
+    const { effect } = operations[name];
+    assertEquals(isGet ? "reads" : name === "catalog.preview" ? "reads" : "acts", effect, name);
+  }
+});
