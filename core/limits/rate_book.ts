@@ -101,18 +101,22 @@ function countedLimit(limits: RateLimits, name: SlidingLimitName): number | unde
 /** The amounts of one limit of a subject, and the share of them that this instance may add. */
 class Counter {
   readonly name: SlidingLimitName;
+  /** Its place among all sliding limits, as in {@linkcode Needs}. */
+  readonly index: number;
   readonly meter: Meter;
   /** What may be added until the next exchange. */
   quota = Infinity;
 
   constructor(name: SlidingLimitName) {
     this.name = name;
+    this.index = slidingLimitNames.indexOf(name);
     const { windowMs, meter } = kinds[name];
     this.meter = new Meter({ windowMs, isWide: meter === "money" });
   }
 }
 
 const alwaysCounted = slidingLimitNames.filter((name) => kinds[name].isAlwaysCounted);
+const countedIfLimited = slidingLimitNames.filter((name) => !kinds[name].isAlwaysCounted);
 
 /** The use of one subject. */
 class SubjectUse {
@@ -139,7 +143,7 @@ class SubjectUse {
 
   /** Counts all that is limited. */
   countAll(limits: RateLimits): void {
-    for (const name of slidingLimitNames) if (limits[name] !== undefined) this.counterOf(name);
+    for (const name of countedIfLimited) if (limits[name] !== undefined) this.counterOf(name);
   }
 
   /** Whether nothing is used or published any more, so that it can be forgotten. */
@@ -414,11 +418,12 @@ export class ProcessRateBook implements RateBook {
         fitsQuota(use.runningUnpublished, 1, isShared ? use.runningQuota : undefined);
       if (!fits) return { limitName, limit, needed: 1, retryAfterMs: endOfOtherMs };
     }
-    for (const { name: limitName, meter, quota } of use.counters) {
+    for (const { name: limitName, index, meter, quota } of use.counters) {
       const limit = limits[limitName];
-      const most = countedLimit(limits, limitName);
-      const { amount, least } = needs[limitName];
-      if (limit === undefined || most === undefined || amount === 0) continue;
+      if (limit === undefined) continue;
+      const most = limit * perUnit[kinds[limitName].meter];
+      const { amount, least } = needs[index]!;
+      if (amount === 0) continue;
       const needed = inUnits(limitName, amount);
       if (least > most) return { limitName, limit, needed, retryAfterMs: undefined };
       const retryAfterMs = waitMs(meter, amount, most, isShared ? quota : undefined, nowMs);
@@ -439,7 +444,8 @@ interface Need {
   readonly least: number;
 }
 
-type Needs = Readonly<Record<SlidingLimitName, Need>>;
+/** In the order of the sliding limits. */
+type Needs = readonly Need[];
 
 const needOf: Record<RateMeter, (request: RateRequest) => Need> = {
   calls: () => ({ amount: 1, least: 1 }),
@@ -465,7 +471,7 @@ const usedOf: Record<RateMeter, (end: RatedEnd) => number | undefined> = {
  * long must not forbid a call whose prompt fits.
  */
 function needsOf(request: RateRequest): Needs {
-  return byLimit(slidingLimitNames, (name) => {
+  return slidingLimitNames.map((name) => {
     const { amount, least } = needOf[kinds[name].meter](request);
     let most = amount;
     for (const { limits } of request.subjects) {
@@ -546,8 +552,8 @@ class BookedCall implements RatedCall {
     this.#uses = uses;
     const added: Added[] = [];
     for (const use of uses) {
-      for (const { name, meter } of use.counters) {
-        const { amount } = needs[name];
+      for (const { name, index, meter } of use.counters) {
+        const { amount } = needs[index]!;
         added.push({ name, meter, amount, place: meter.add(amount, nowMs) });
       }
       use.running++;
