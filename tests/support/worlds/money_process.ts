@@ -6,6 +6,7 @@ import type { AccountId, ApiKeyId } from "../../../core/lib/ids/ids.ts";
 import { checkTopups } from "../../../kv/money/payments/topup_checks.ts";
 import { createTopupOrder, type TopupOrder } from "../../../kv/money/payments/topups.ts";
 import { callAdminSocket } from "../../../routes/operator/cli/socket.ts";
+import { operationPaths } from "../../../routes/operator/operations/paths.ts";
 import { verifyStore } from "../../../kv/services/verify/verify_books.ts";
 import { codeFor, secretOn } from "./operator_world.ts";
 import {
@@ -264,9 +265,8 @@ export async function askAdmin<Answer>(
       headers: { "content-type": "application/json" },
     }),
   });
-  const answer = await call.response.json();
-  if (!call.response.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`);
-  return answer;
+  if (!call.response.ok) throw new Error(`${method} ${path}: ${await call.response.text()}`);
+  return await call.response.json();
 }
 
 export interface Payer {
@@ -292,7 +292,7 @@ export async function newPayer(gateway: StartedGateway, vnd = 0): Promise<Payer>
 
 /** What an account has, in VND as the command line shows it. */
 export async function balanceVnd(gateway: StartedGateway, accountId: string): Promise<string> {
-  const path = `/accounts/${accountId}`;
+  const path = operationPaths["accounts.show"].path.replace(":account", accountId);
   return (await askAdmin<{ balanceVnd: string }>(gateway, "GET", path)).balanceVnd;
 }
 
