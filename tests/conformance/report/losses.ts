@@ -109,17 +109,24 @@ function needle(text: string): string {
   return type?.startsWith("text/") ? new TextDecoder().decode(decodeBase64(data)) : data;
 }
 
-/** Returns the paths of a request whose text is missing in the converted body and which no warning names. */
+/**
+ * Returns the paths of a request whose text is missing in the converted body and which no warning names.
+ *
+ * @param dataOf the data that stands in the body for a URL of the request, where it was fetched
+ */
 export function lostOfRequest(
   request: JsonObject,
   body: JsonObject,
   named: readonly string[],
+  dataOf: (url: string) => string | undefined = () => undefined,
 ): string[] {
   const there = haystack(body).join("\n");
   const isNamed = (path: string) =>
     named.some((name) => name === "more" || path === name || path.startsWith(`${name}.`));
   return leavesOf(request, "", [])
-    .filter(({ path, text }) => !isNamed(path) && !there.includes(needle(text)))
+    .filter(({ path, text }) =>
+      !isNamed(path) && !there.includes(needle(text)) && !there.includes(dataOf(text) ?? text)
+    )
     .map(({ path }) => path);
 }
 

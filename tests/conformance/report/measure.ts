@@ -1,5 +1,12 @@
 /** Converts recorded exchanges in every direction and counts the results. */
-import { convertAnswer, convertRequest } from "../../../core/wire/convert/convert.ts";
+import { offerSearch } from "../../../core/calls/web_search/search_function.ts";
+import {
+  convertAnswer,
+  convertRequest,
+  readConversation,
+  writeConversation,
+} from "../../../core/wire/convert/convert.ts";
+import type { FetchedDocuments } from "../../../core/wire/contract/fetched_documents.ts";
 import { validateRequest } from "../../../sandbox/vendor_validators/validators.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
@@ -17,10 +24,40 @@ export interface Conversions {
 }
 
 export const ownConversions: Conversions = {
-  request: convertRequest,
+  request: convertAsServed,
   answer: convertAnswer,
   stream: convertStream,
 };
+
+/** Whatever a request names by URL, as the gateway would have fetched it: a picture of one point, an empty file. */
+const fetchedFiles = {
+  picture: { mediaType: "image/gif", base64: "R0lGODlhAQABAIAAAAAAAAAAACwAAAAAAQABAAACAkQBADs=" },
+  document: { mediaType: "application/pdf", base64: "JVBERi0xLjQKJSVFT0YK" },
+} as const;
+
+const fetched: FetchedDocuments = {
+  get: (_url, kind) => kind === "picture" ? fetchedFiles.picture : fetchedFiles.document,
+};
+
+/** The data for which a URL was given; `undefined` for other text. */
+function dataOf(text: string): string | undefined {
+  return /^https?:/u.test(text) ? fetchedFiles.picture.base64 : undefined;
+}
+
+/**
+ * Converts a request as a gateway serves it that has all that an operator can give it: files behind URLs are fetched, and
+ * where the route's model cannot search the web, the search is offered as a function that the gateway runs.
+ */
+function convertAsServed(...[from, to, body, options]: Parameters<typeof convertRequest>) {
+  const served = { ...options, documents: fetched };
+  const converted = convertRequest(from, to, body, served);
+  if (converted.ok) return converted;
+  const offered = attempt(() => offerSearch(readConversation(from, body, served)));
+  if (!offered.ok || offered.value === undefined) return converted;
+  const { conversation } = offered.value;
+  const written = attempt(() => writeConversation(conversation, to, served));
+  return written.ok ? { ok: true as const, request: written.value } : converted;
+}
 
 /** The counts of one direction. */
 export interface Row {
@@ -101,7 +138,7 @@ function measureRequest({ name, request }: Recording, { request: convert }: Conv
     row.invalid++;
     row.remarks.push(`${name}: invalid, ${problem}`);
   }
-  remarkLosses(name, "request", lostOfRequest(request, body, dropped), row);
+  remarkLosses(name, "request", lostOfRequest(request, body, dropped, dataOf), row);
 }
 
 function remarkLosses(name: string, of: string, lost: readonly string[], row: Row): void {
