@@ -153,16 +153,17 @@ export function suitesOf(tier: Tier, options: RunOptions): ReadonlyMap<string, r
   return new Map<string, readonly Job[]>([
     ["agents", processJobs(testFilesIn(["tests/agents"]), tier, options)],
     ["cluster", processJobs(testFilesIn(["tests/cluster"]), tier, options)],
+    // Some of them wait for minutes: begun last, they would be waited for with a processor idle.
+    ["units", [
+      ...processJobs(units.filter(isLong), tier, options),
+      ...unitJobs("units", properties.filter((file) => !isLong(file)), tier, options),
+    ]],
     ["openapi", [programJob("openapi", 1)]],
     ["processes", processJobs(processes, tier, options)],
     ["runtime-server", [
       ...processJobs(served.filter((file) => !isUnit(file)), tier, options, onRuntime),
       ...unitJobs("runtime-server", served.filter(isUnit), tier, options, onRuntime),
     ]],
-    [
-      "units",
-      unitJobs("units", [...new Set([...properties, ...units.filter(isLong)])], tier, options),
-    ],
     ["runtimes", [programJob("runtimes", "all")]],
     ["examples", [examplesJob]],
   ]);
