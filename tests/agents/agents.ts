@@ -168,7 +168,9 @@ const cline: Agent = {
     if (!success) {
       throw new Error(new TextDecoder().decode(stderr) + new TextDecoder().decode(stdout));
     }
-    return { program: programs.cline, args: ["--json", prompt], env: {} };
+    // By itself it leaves a daemon behind, which would outlive the tests.
+    const env = { CLINE_SESSION_BACKEND_MODE: "local" };
+    return { program: programs.cline, args: ["--json", prompt], env };
   },
 };
 
