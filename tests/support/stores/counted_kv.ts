@@ -1,4 +1,5 @@
-/** Counts the calls of a store, and the bytes that they write. */
+/** Counts the calls of a store, and the bytes that they write; waits until a store has answered all of them. */
+import { setImmediate } from "node:timers";
 import type { KeyValueStore } from "../../../kv/engine/store/key_value_store.ts";
 import { encodeKey, encodeValue } from "../../../kv/engine/parts/tuple_key.ts";
 
@@ -39,7 +40,10 @@ export function countedKv(kv: KeyValueStore): StoreCounts {
   };
   kv.list = <Value>(...call: Parameters<KeyValueStore["list"]>) => {
     counts.reads++;
-    return list<Value>(...call);
+    const rows = list<Value>(...call);
+    const next = rows.next.bind(rows);
+    rows.next = () => follow(next());
+    return rows;
   };
   kv.set = (...call) => {
     counts.commits++;
@@ -66,4 +70,15 @@ export function countedKv(kv: KeyValueStore): StoreCounts {
     return operation;
   };
   return counts;
+}
+
+/** Turns without a call to the store after which nothing is expected to ask it: what follows an answer takes one or two. */
+const quietTurns = 10;
+
+/** Lets everything finish that needs no time: waits until the store has answered every call, however slow the machine. */
+export async function settledDown(store: Pick<StoreCounts, "underWay">): Promise<void> {
+  for (let quiet = 0; quiet < quietTurns;) {
+    await new Promise((resolve) => setImmediate(resolve));
+    quiet = store.underWay === 0 ? quiet + 1 : 0;
+  }
 }

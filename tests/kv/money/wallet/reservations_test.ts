@@ -1,5 +1,4 @@
 /** Reservations that grow while a call runs, and calls that wait for the reservations of others. */
-import { setImmediate } from "node:timers";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import {
   openWalletEngine,
@@ -9,6 +8,7 @@ import {
 import { reapExpiredInstances } from "../../../../kv/money/wallet/reaper.ts";
 import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
+import { countedKv, settledDown } from "../../../support/stores/counted_kv.ts";
 import {
   draftOf,
   mustReserve,
@@ -16,30 +16,22 @@ import {
   reserve,
   topUp,
 } from "../../../support/worlds/money_world.ts";
-import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.ts";
 
 async function world() {
   const kv = await Deno.openKv(":memory:");
+  const store = countedKv(kv);
   const time = new ManualTime();
   const open = () => openWalletEngine(kv, { clock: time, timer: time, random: () => 0 });
-  return { kv, time, open, wallet: await open(), [Symbol.dispose]: () => kv.close() };
+  return { kv, store, time, open, wallet: await open(), [Symbol.dispose]: () => kv.close() };
 }
 
 type World = Awaited<ReturnType<typeof world>>;
 
-/** Lets everything finish that needs no time. */
-async function settleDown(kv: KeyValueStore): Promise<void> {
-  for (let turn = 0; turn < 10; turn++) {
-    await kv.get(["nothing"]);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
-}
-
 /** Advances time in steps, so that every timer and the store have their turns. */
-async function pass({ kv, time }: World, ms: number): Promise<void> {
+async function pass({ store, time }: World, ms: number): Promise<void> {
   for (let passed = 0; passed < ms; passed += 500) {
     time.advance(500);
-    await settleDown(kv);
+    await settledDown(store);
   }
 }
 
@@ -66,7 +58,7 @@ Deno.test("calls that wait for others' reservations get what those do not use, i
     done.push(at);
     return reservation;
   });
-  await settleDown(w.kv);
+  await settledDown(w.store);
   assertEquals(done, []);
   for (const reservation of running) await w.wallet.settle(reservation, draftOf(1n));
   for (const each of waiting) await w.wallet.settle(await each, draftOf(1n));
@@ -104,12 +96,12 @@ Deno.test("an empty wallet refuses at once; a top-up, or what another instance g
   await topUp(w.kv, account, 100n);
   const elsewhere = await mustReserve(other, account, 100n);
   const first = reserve(w.wallet, account, 40n);
-  await settleDown(w.kv);
+  await settledDown(w.store);
   await topUp(w.kv, account, 40n);
   await pass(w, 2_000);
   assertEquals(states([await first]), ["ok"]);
   const second = reserve(w.wallet, account, 50n);
-  await settleDown(w.kv);
+  await settledDown(w.store);
   other.release(elsewhere);
   await other.close();
   await pass(w, 2_000);
@@ -124,10 +116,10 @@ Deno.test("no more calls of an account wait than may", async () => {
   const calls = Array.from({ length: 1_005 }, () => reserve(w.wallet, account, 10n));
   let refused = 0;
   for (const call of calls) call.then((result) => refused += result.ok ? 0 : 1);
-  await settleDown(w.kv);
+  await settledDown(w.store);
   assertEquals(refused, 5);
   w.wallet.release(first);
-  await settleDown(w.kv);
+  await settledDown(w.store);
   await w.wallet.close();
   assertEquals(states(await Promise.all(calls)).filter((state) => state === "ok").length, 1);
 });
@@ -157,7 +149,7 @@ Deno.test("a call that runs waits for what others hold before it learns that the
     await mustReserve(w.wallet, account, 40n),
   ];
   const extension = Promise.resolve(w.wallet.extend(one, 30n, 5_000));
-  await settleDown(w.kv);
+  await settledDown(w.store);
   await w.wallet.settle(two, draftOf(5n));
   assertEquals(await extension, { outcome: "granted", amountMicroVnd: 30n });
   const late = Promise.resolve(w.wallet.extend(one, 30n, 5_000));
@@ -176,7 +168,7 @@ Deno.test("a call that ends while its reservation grows keeps nothing", async ()
     const other = await mustReserve(w.wallet, account, 50n);
     const call = await mustReserve(w.wallet, account, 50n);
     const extension = Promise.resolve(w.wallet.extend(call, 30n, 5_000));
-    await settleDown(w.kv);
+    await settledDown(w.store);
     if (end === "settle") await w.wallet.settle(call, draftOf(50n));
     else w.wallet.release(call);
     w.wallet.release(other);
@@ -194,7 +186,7 @@ Deno.test("a reservation whose lease was lost grows on the next one, whole", asy
   const call: Reservation = await mustReserve(w.wallet, account, 60n);
   await reapExpiredInstances(w.kv, w.time.nowMs(), { all: true });
   await w.wallet.heartbeat();
-  await settleDown(w.kv);
+  await settledDown(w.store);
   assertEquals(await w.wallet.extend(call, 20n, 0), { outcome: "granted", amountMicroVnd: 20n });
   assertEquals(call.amountMicroVnd, 80n);
   const balance = await w.wallet.balance(account);
@@ -209,11 +201,11 @@ Deno.test("a wallet engine that closes ends all waits", async () => {
   await topUp(w.kv, account, 10n);
   const first = await mustReserve(w.wallet, account, 10n);
   const waiting = reserve(w.wallet, account, 10n);
-  await settleDown(w.kv);
+  await settledDown(w.store);
   w.wallet.release(first);
   assertEquals(states([await waiting]), ["ok"]);
   const last = reserve(w.wallet, account, 10n);
-  await settleDown(w.kv);
+  await settledDown(w.store);
   const closing = w.wallet.close();
   assertEquals(states([await last]), ["unavailable"]);
   await closing;

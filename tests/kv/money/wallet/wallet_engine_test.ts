@@ -1,4 +1,3 @@
-import { setImmediate } from "node:timers";
 import { assert, assertEquals, assertRejects, assertThrows } from "../../../support/assert.ts";
 import { InvariantError } from "../../../../core/lib/base/assert.ts";
 import { maxAttachedRowBytes } from "../../../../kv/money/wallet/settle/settlements.ts";
@@ -21,6 +20,7 @@ import { verifyStore } from "../../../../kv/services/verify/verify_books.ts";
 import { readWallet } from "../../../../kv/money/balances/wallets.ts";
 import { type Fault, faultyKv } from "../../../support/stores/faulty_kv.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
+import { countedKv, settledDown, type StoreCounts } from "../../../support/stores/counted_kv.ts";
 import {
   draftOf,
   mustReserve,
@@ -32,28 +32,20 @@ import type { KeyValueStore } from "../../../../kv/engine/store/key_value_store.
 
 async function world(wrap: (kv: KeyValueStore) => KeyValueStore = (kv) => kv) {
   const kv = await Deno.openKv(":memory:");
+  // Counted below the faults: a call that never reaches the store is not waited for.
+  const store = countedKv(kv);
   const time = new ManualTime();
   // Waits for other reservations are tested in `reservations_test.ts`.
   const options = { clock: time, timer: time, random: () => 0, reservationWaitMs: 0 };
   const open = () => openWalletEngine(wrap(kv), options);
   return {
     kv,
+    store,
     time,
     open,
     wallet: await open(),
     [Symbol.dispose]: () => kv.close(),
   };
-}
-
-/**
- * Lets everything finish that needs no time: the store answers in order, so its own call is
- * answered last.
- */
-async function settleDown(kv: KeyValueStore): Promise<void> {
-  for (let turn = 0; turn < 10; turn++) {
-    await kv.get(["nothing"]);
-    await new Promise((resolve) => setImmediate(resolve));
-  }
 }
 
 async function leaseRows(kv: KeyValueStore): Promise<number> {
@@ -203,7 +195,7 @@ Deno.test("a balance read while a draw has landed, but is not known yet, misses 
   const { promise, resolve } = Promise.withResolvers<void>();
   told = promise;
   const drawing = reserve(w.wallet, account, 500n);
-  await settleDown(w.kv);
+  await settledDown(w.store);
   assert((await readWallet(w.kv, account)).availableMicroVnd < 500n, "the draw has landed");
   const reading = w.wallet.balance(account);
   // The store answers in order: by now wallet and leases were read several times.
@@ -339,7 +331,7 @@ Deno.test("the timer indexes and returns idle leases", async () => {
   await w.wallet.settle(await mustReserve(w.wallet, account, 500n), draftOf(10n));
   for (let turn = 0; turn < 6; turn++) {
     w.time.advance(indexLingerMs);
-    await settleDown(w.kv);
+    await settledDown(w.store);
   }
   assertEquals(await leaseRows(w.kv), 0);
   assertEquals((await readWallet(w.kv, account)).availableMicroVnd, 990n);
@@ -351,7 +343,7 @@ Deno.test("an idle instance stays alive by its heartbeat", async () => {
   using w = await world();
   for (let minute = 0; minute < 40; minute++) {
     w.time.advance(heartbeatMs);
-    await settleDown(w.kv);
+    await settledDown(w.store);
   }
   assertEquals((await reapExpiredInstances(w.kv, w.time.nowMs())).reaped, 0);
 });
@@ -419,7 +411,7 @@ Deno.test("while the store is silent calls are refused, and what is owed is sett
   const asking = reserve(w.wallet, newAccount(), 5n);
   for (let turn = 0; turn < 60; turn++) {
     w.time.advance(500);
-    await settleDown(w.kv);
+    await settledDown(w.store);
   }
   const refused = await asking;
   assertEquals(refused.ok ? "ok" : refused.reason, "unavailable");
@@ -427,7 +419,7 @@ Deno.test("while the store is silent calls are refused, and what is owed is sett
   fault = "none";
   for (let turn = 0; turn < 20 && !settled; turn++) {
     w.time.advance(500);
-    await settleDown(w.kv);
+    await settledDown(w.store);
   }
   assertEquals((await settling).costMicroVnd, 70n);
   await w.wallet.close();
@@ -447,7 +439,7 @@ Deno.test("while the store takes no writes the wallet engine says so and admits 
   const settling = w.wallet.settle(open, draftOf(7n));
   for (let turn = 0; turn < 10; turn++) {
     w.time.advance(500);
-    await settleDown(w.kv);
+    await settledDown(w.store);
   }
   assertEquals(w.wallet.healthy, false);
   const refused = await reserve(w.wallet, account, 10n);
@@ -455,7 +447,7 @@ Deno.test("while the store takes no writes the wallet engine says so and admits 
   full = false;
   for (let turn = 0; turn < 10; turn++) {
     w.time.advance(500);
-    await settleDown(w.kv);
+    await settledDown(w.store);
   }
   assertEquals((await settling).costMicroVnd, 7n);
   assertEquals(w.wallet.healthy, true);
@@ -471,7 +463,7 @@ Deno.test("a call that is refused on a silent store asks whether it is back", as
   const asking = reserve(w.wallet, account, 10n);
   for (let turn = 0; turn < 20; turn++) {
     w.time.advance(500);
-    await settleDown(w.kv);
+    await settledDown(w.store);
   }
   assert(!(await asking).ok);
   assertEquals(w.wallet.healthy, false);
@@ -479,7 +471,7 @@ Deno.test("a call that is refused on a silent store asks whether it is back", as
   assert(!(await reserve(w.wallet, account, 10n)).ok);
   for (let turn = 0; turn < 5; turn++) {
     w.time.advance(500);
-    await settleDown(w.kv);
+    await settledDown(w.store);
   }
   assert((await reserve(w.wallet, account, 10n)).ok);
 });
@@ -492,12 +484,12 @@ Deno.test("closing on a silent store gives up in time and leaves the money to th
   const open = await mustReserve(w.wallet, account, 100n);
   fault = "before";
   const settling = assertRejects(() => w.wallet.settle(open, draftOf(70n)), StoppedError);
-  await settleDown(w.kv);
+  await settledDown(w.store);
   let closed = false;
   const closing = w.wallet.close().then(() => closed = true);
   for (let turn = 0; turn < 60 && !closed; turn++) {
     w.time.advance(500);
-    await settleDown(w.kv);
+    await settledDown(w.store);
   }
   await closing;
   await settling;
@@ -527,7 +519,7 @@ Deno.test("an index whose answer is lost again and again counts each call once",
   const step = w.wallet.indexOnce();
   for (let turn = 0; turn < 40; turn++) {
     w.time.advance(50);
-    await settleDown(w.kv);
+    await settledDown(w.store);
   }
   assertEquals(landed, true);
   fault = () => "none";
@@ -541,14 +533,14 @@ Deno.test("an index whose answer is lost again and again counts each call once",
 
 /** Lets time pass until a promise is settled. */
 async function runWith<T>(
-  { kv, time }: { readonly kv: KeyValueStore; readonly time: ManualTime },
+  { store, time }: { readonly store: StoreCounts; readonly time: ManualTime },
   promise: Promise<T>,
 ): Promise<T> {
   let done = false;
   promise.finally(() => done = true).catch(() => {});
   while (!done) {
     time.advance(50);
-    await settleDown(kv);
+    await settledDown(store);
   }
   return await promise;
 }
