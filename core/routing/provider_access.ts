@@ -1,6 +1,6 @@
 /** How routes are reached right now: the transport of their provider, and a credential that is not resting. */
 import { invariant } from "../lib/base/assert.ts";
-import type { RouteAccess } from "../calls/exchange/chat_exchange.ts";
+import type { RouteAccess } from "../calls/exchange/chat_call.ts";
 import type { ProviderAuth } from "../catalog/entries/cloud_schema.ts";
 import type { Catalog, Route } from "../catalog/catalog.ts";
 import type { Clock } from "../lib/time/clock.ts";

@@ -5,7 +5,8 @@ import type { ProviderEntry } from "../../catalog/schema.ts";
 import { GatewayError } from "../../lib/errors/errors.ts";
 import type { Transport } from "../../net/transport/transport.ts";
 import { anyDocument } from "../request/remote_documents.ts";
-import { type ChatCall, startChatExchange } from "./chat_exchange.ts";
+import type { ChatCall } from "./chat_call.ts";
+import { startChatExchange } from "./chat_exchange.ts";
 
 /**
  * Finds the error with which every route refuses a request before it is sent: a feature that no route offers, a

@@ -15,7 +15,7 @@ import {
   type CallControl,
   stopError,
 } from "../../calls/attempts/route_attempt.ts";
-import type { RouteAccess } from "../../calls/exchange/chat_exchange.ts";
+import type { RouteAccess } from "../../calls/exchange/chat_call.ts";
 import type { GrowingCounter } from "../../net/transport/read_whole.ts";
 import type { Route } from "../../catalog/catalog.ts";
 import type {

@@ -7,7 +7,7 @@
  * - Out: types, and the rests of customers who were limited on a route.
  * - Never: orders routes, or gathers what other threads should know: `core/routing/` does.
  */
-import type { RouteAccess } from "../../calls/exchange/chat_exchange.ts";
+import type { RouteAccess } from "../../calls/exchange/chat_call.ts";
 import type { Hedge } from "../../calls/attempts/attempt_loop.ts";
 import type { AttemptResult } from "../../calls/attempts/route_attempt.ts";
 import type { Model, Route, RouteStyle } from "../../catalog/catalog.ts";

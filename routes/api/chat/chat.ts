@@ -27,11 +27,8 @@ import {
 } from "../../../core/calls/bounds/chat_bounds.ts";
 import { keptForCount } from "../../../core/calls/bounds/prompt_count.ts";
 import { runAttempts } from "../../../core/calls/attempts/attempt_loop.ts";
-import {
-  type ChatCall,
-  type ChatExchange,
-  startChatExchange,
-} from "../../../core/calls/exchange/chat_exchange.ts";
+import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
+import { startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
 import {
   type ChatRequest,
   continuesTurn,

@@ -5,7 +5,7 @@ import type { BufferedBody } from "../../../core/lib/bytes/body_budget.ts";
 import type { StartedStream, WholeAnswer } from "../../../core/calls/attempts/attempt.ts";
 import type { AttemptLoopResult } from "../../../core/calls/attempts/attempt_loop.ts";
 import type { CallControl } from "../../../core/calls/attempts/route_attempt.ts";
-import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
+import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
 import type { FetchedUrl } from "../../../core/net/remote/fetched_urls.ts";
 import { arrivalOf, earlyStream } from "../../../core/calls/stream/early_stream.ts";
 import { ArrayStream } from "../../../core/calls/exchange/gemini_body.ts";

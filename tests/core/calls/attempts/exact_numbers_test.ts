@@ -2,7 +2,8 @@
 import { joined } from "../../../../core/lib/bytes/byte_parts.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
 import { attemptAnswer } from "../../../../core/calls/attempts/attempt.ts";
-import { type ChatCall, startChatExchange } from "../../../../core/calls/exchange/chat_exchange.ts";
+import type { ChatCall } from "../../../../core/calls/exchange/chat_call.ts";
+import { startChatExchange } from "../../../../core/calls/exchange/chat_exchange.ts";
 import { readChatRequest } from "../../../../core/calls/request/chat_request.ts";
 import { exactBoundBodyBytes, inputBound } from "../../../../core/calls/bounds/input_bound.ts";
 import { parseJsonBody } from "../../../../core/calls/body/json_body.ts";

@@ -1,11 +1,8 @@
 /** What leaves for a provider, and what does not, when a request asks for more than tokens. */
 import { joined } from "../../../../core/lib/bytes/byte_parts.ts";
 import { assert, assertEquals } from "../../../support/assert.ts";
-import {
-  type ChatCall,
-  type ChatRouteAccess,
-  startChatExchange,
-} from "../../../../core/calls/exchange/chat_exchange.ts";
+import type { ChatCall, ChatRouteAccess } from "../../../../core/calls/exchange/chat_call.ts";
+import { startChatExchange } from "../../../../core/calls/exchange/chat_exchange.ts";
 import { readChatRequest } from "../../../../core/calls/request/chat_request.ts";
 import { parseJsonBody } from "../../../../core/calls/body/json_body.ts";
 import { buildCatalog, type Model } from "../../../../core/catalog/catalog.ts";

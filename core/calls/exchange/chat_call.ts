@@ -1,0 +1,60 @@
+/** A chat call on its way to one route, and what its exchange with the provider offers. */
+import type { Model } from "../../catalog/catalog.ts";
+import type { ProviderEntry } from "../../catalog/schema.ts";
+import type { FetchedDocuments } from "../../wire/contract/fetched_documents.ts";
+import type { Transport } from "../../net/transport/transport.ts";
+import type { AttemptHandlers } from "../attempts/attempt.ts";
+import type { ChatRequest } from "../request/chat_request.ts";
+import type { ItemVisitor } from "./item_tap.ts";
+import type { JsonBody } from "../body/json_body.ts";
+import type { RoundPayer, WebSearcher } from "../web_search/search_rounds.ts";
+
+/** A chat call as it arrived, before a route is chosen. */
+export interface ChatCall {
+  readonly request: ChatRequest;
+  readonly body: JsonBody;
+  readonly model: Model;
+  readonly requestId: string;
+  readonly nowSeconds: number;
+  readonly clientHeader: (name: string) => string | undefined;
+  /** `x-gateway-strict: true`: refuse instead of dropping. */
+  readonly strict: boolean;
+  /** Fields that were lost before a route was chosen, since the request came in the form of another style. */
+  readonly dropped?: readonly string[];
+  /** Most output tokens of one answer that are paid for, if the provider has to get a lower limit than the client's. */
+  readonly outputLimit?: number | undefined;
+  /** Documents that were fetched for the route. */
+  readonly documents?: FetchedDocuments;
+  /** Visits the items of a Responses answer that goes to the client. */
+  readonly onItem?: ItemVisitor;
+  /** Runs the web searches of the model, which can run none itself; absent: nobody does. */
+  readonly searcher?: WebSearcher | undefined;
+  /** Pays for the rounds of a model that searches; absent: nothing is sent. */
+  readonly rounds?: RoundPayer | undefined;
+}
+
+/** The provider's side of a route. */
+export interface RouteAccess {
+  readonly provider: ProviderEntry;
+  readonly secret: string | undefined;
+  readonly transport: Transport;
+  /** See {@linkcode AttemptHandlers.onStatus}. */
+  readonly onStatus: (status: number, retryAfterSeconds: number | undefined) => void;
+  /** See {@linkcode AttemptHandlers.mayRepeat}. */
+  readonly mayRepeat: () => boolean;
+}
+
+/**
+ * A route for one attempt of a chat call. Its request may be sent twice: a second answer costs tokens but has no
+ * other effect.
+ */
+export interface ChatRouteAccess extends RouteAccess {
+  /** Called when the request was sent a second time: see `UpstreamRequest`. */
+  readonly onSentAgain: () => void;
+}
+
+/** A chat call prepared for one route: how to send it and how to read its answer. */
+export interface ChatExchange extends AttemptHandlers {
+  /** Fields of the request that this route could not carry, for `x-gateway-conversion`. */
+  readonly dropped: readonly string[];
+}

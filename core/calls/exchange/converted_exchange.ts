@@ -1,0 +1,186 @@
+/** A chat call on a route of another style: request, answer and stream are converted. */
+import type { ByteParts } from "../../lib/bytes/byte_parts.ts";
+import type { Route } from "../../catalog/catalog.ts";
+import { readAnswer } from "../../wire/convert/answer_reading.ts";
+import { inClientTerms } from "../../wire/stream/client_model.ts";
+import type {
+  AnswerReading,
+  ConversionOptions,
+  ConvertedRequest,
+  ProviderStyle,
+} from "../../wire/contract/contract.ts";
+import { withoutPictures } from "../../wire/fields/pictures.ts";
+import { answerFrames } from "../../wire/stream/answer_frames.ts";
+import { convertAnswer, convertRequest } from "../../wire/convert/convert.ts";
+import { createConvertingPipe } from "../../wire/convert/converting_pipe.ts";
+import type { SortedBetas } from "../../wire/billable_features/asked_for.ts";
+import { decodeProviderError } from "../../wire/convert/provider_errors.ts";
+import { GatewayError } from "../../lib/errors/errors.ts";
+import { takesHostedTools } from "../../wire/tools/tool_fields.ts";
+import type { JsonObject } from "../../lib/json/json.ts";
+import { stringifyExactly } from "../../lib/runtime/mod.ts";
+import { hasPathMembers, withoutPathMembers } from "../../wire/mod.ts";
+import {
+  fieldsLeftOut,
+  hostedToolsAskedFor,
+  type StyledRequest,
+} from "../request/billable_features.ts";
+import { loweredLimit } from "./lowered_limit.ts";
+import { defined } from "../../lib/base/defined.ts";
+import type { ChatCall, ChatExchange, ChatRouteAccess } from "./chat_call.ts";
+import {
+  betasFor,
+  clientReading,
+  cloudChanges,
+  collected,
+  encoder,
+  errorOptions,
+  open,
+  pipeContext,
+  refuseDropping,
+} from "./provider_side.ts";
+
+/** The style of a route of a chat model. */
+export function chatStyle(route: Route): ProviderStyle {
+  switch (route.style) {
+    case "messages":
+    case "chat":
+    case "responses":
+    case "gemini":
+    case "converse":
+      return route.style;
+  }
+  throw new GatewayError("internal_error", "A chat model has a route of another kind");
+}
+
+/** Takes the tokens of pictures out of what a client pays who does not get them. */
+function withoutLostPictures(reading: AnswerReading): AnswerReading {
+  const { usage } = reading;
+  return usage === undefined ? reading : { ...reading, usage: withoutPictures(usage) };
+}
+
+/** Adds the betas that a converted body needs. */
+function withBetas({ kept, dropped }: SortedBetas, needed: readonly string[]): SortedBetas {
+  if (needed.length === 0) return { kept, dropped };
+  return { kept: [...kept === undefined ? [] : [kept], ...needed].join(","), dropped };
+}
+
+/** Starts a call on a route of another style. */
+export function startConverted(
+  call: ChatCall,
+  route: Route,
+  style: ProviderStyle,
+  access: ChatRouteAccess,
+): ChatExchange {
+  const clientStyle = call.request.style;
+  refuseLosing(call, route);
+  const options = conversionOptions(call, route);
+  const converted = convertRequest(clientStyle, style, limitedBody(call), options);
+  if (!converted.ok) throw converted.error;
+  const { memory } = converted.request;
+  const { dropped, ...sent } = outgoing(call, route, style, access, converted.request);
+  refuseDropping(call, dropped);
+  const context = pipeContext(call, route);
+  return {
+    exchange: open(call, route, style, access, sent),
+    createPipe: () => createConvertingPipe(style, clientStyle, context, memory),
+    readAnswer: (answer) => {
+      const reading = clientReading(readAnswer(style, answer), context);
+      return clientStyle === "messages" ? withoutLostPictures(reading) : reading;
+    },
+    asStream: (body) => encoder.encode(answerFrames(style, body)),
+    fromStream: (bytes) => collected(style, clientStyle, bytes, context, memory),
+    decodeError: (status, text, waitSeconds) =>
+      inClientTerms(
+        decodeProviderError(style, status, text, errorOptions(waitSeconds, false)),
+        context,
+      ),
+    onStatus: access.onStatus,
+    mayRepeat: access.mayRepeat,
+    toClient: (answer) =>
+      encoder.encode(
+        stringifyExactly(
+          convertAnswer(style, clientStyle, answer.value, context, memory, (lost) => {
+            dropped.push(lost);
+            refuseDropping(call, [lost]);
+          }),
+        ),
+      ),
+    dropped,
+  };
+}
+
+/** The client's body, with the limit of output that is paid for. */
+export function limitedBody({ request: { style }, body, outputLimit }: ChatCall): JsonObject {
+  if (outputLimit === undefined) return body.value;
+  return { ...body.value, ...loweredLimit(style, body.outline, outputLimit) };
+}
+
+/** What a conversion has to know of the route. */
+export function conversionOptions({ model, documents }: ChatCall, route: Route): ConversionOptions {
+  return {
+    capabilities: route.capabilities,
+    upstreamModel: route.upstreamModel,
+    maxOutputTokens: model.maxOutputTokens,
+    allow: route.allow,
+    ...defined({ documents }),
+  };
+}
+
+/** A converted request as it goes out. */
+interface OutgoingRequest {
+  readonly body: ByteParts;
+  readonly betas: SortedBetas;
+  readonly dropped: string[];
+}
+
+/** Finishes a converted request: takes out what the route does not allow, adds what its cloud wants. */
+export function outgoing(
+  call: ChatCall,
+  route: Route,
+  style: ProviderStyle,
+  access: ChatRouteAccess,
+  { body, ...converted }: ConvertedRequest,
+): OutgoingRequest {
+  const asked = { style: call.request.style, body: call.body.outline };
+  // Fields that a route takes as they are (`shared_fields`, `extra_fields`) are checked in the body that goes out.
+  const leftOut = fieldsLeftOut({ model: call.model, route, sent: { style, body }, asked });
+  const betas = withBetas(betasFor(call, route, style), converted.betas);
+  const cloud = cloudChanges(access, style, betas);
+  for (const field of [...leftOut, ...cloud?.removed ?? []]) delete body[field];
+  Object.assign(body, cloud?.added);
+  const written = hasPathMembers(style) ? withoutPathMembers(body) : body;
+  return {
+    body: encoder.encode(stringifyExactly(written)),
+    betas,
+    dropped: [...call.dropped ?? [], ...converted.dropped, ...leftOut, ...betas.dropped],
+  };
+}
+
+/**
+ * Refuses a feature that another route offers, or that all routes refuse, so that the conversion does not drop it
+ * silently.
+ *
+ * @param except a feature that the gateway provides itself
+ */
+export function refuseLosing(
+  { request: { style }, body, model }: ChatCall,
+  route: Route,
+  except?: "web_search",
+): void {
+  const asked = { style, body: body.outline };
+  const isOffered = model.routes.some((other) =>
+    other.style === style || offersMore(other, route, asked)
+  );
+  if (isOffered) fieldsLeftOut({ model, route, sent: asked, asked, ...defined({ except }) });
+}
+
+/** Whether `other` runs a requested hosted tool that `route` does not run. */
+function offersMore(other: Route, route: Route, asked: StyledRequest): boolean {
+  if (other.allow.size === 0 || !takesHostedTools(chatStyle(other), other.capabilities)) {
+    return false;
+  }
+  return hostedToolsAskedFor(asked).some((feature) =>
+    other.allow.has(feature) && !route.allow.has(feature)
+  );
+}
