@@ -4,7 +4,7 @@
  *
  * - Folder `core/calls/attempts/`: attempts on routes: one after the other, two at once where hedging says so, and
  *   their end.
- * - In: the routes in their order, and a function that begins an attempt on one of them.
+ * - In: the routes in their order, and the host that begins an attempt on one of them.
  * - Out: the answer of one route, and every attempt for the receipt.
  * - Never: moves money, or changes to another route after the first output reached the client.
  */
@@ -28,7 +28,7 @@ export const attemptsPerCall = 8;
 /** Attempts on one route in one call, each with other credentials of its provider if it refused the last. */
 export const attemptsPerRoute = 3;
 
-/** What the attempt loop needs of a call and of its endpoint. */
+/** What the attempt loop needs of a call. */
 export interface AttemptLoopInput<Begun extends BegunAttempt, Result>
   extends RouteAttemptInput<Begun, Result> {
   /** Routes in the order to try. Each is tried once, or once per credential if credentials are refused. */

@@ -87,33 +87,38 @@ export interface BegunAttempt {
   readonly mayRepeat?: () => boolean;
 }
 
-/** What an attempt needs of its call and route. */
-export interface RouteAttemptInput<Begun extends BegunAttempt, Result> {
+/** What a call does for its attempts: it begins them, reads their first output, and hears of their end. */
+export interface AttemptHost<Begun extends BegunAttempt, Result> {
   /**
    * Starts the exchange on a route. A {@linkcode GatewayError} that it throws (e.g. a refused conversion) means that
    * the route cannot carry this request and nothing was sent. It returns a promise if something must be prepared
    * first; the route's time begins when it resolves. It calls `onSentAgain` when its request goes out a second time.
    */
-  readonly start: (route: Route, onSentAgain: () => void) => Begun | Promise<Begun>;
+  start(route: Route, onSentAgain: () => void): Begun | Promise<Begun>;
   /**
    * Reads what commits the call to this route: the first output of a stream, a whole answer, an accepted task. It
    * calls `onSign` for bytes that are not output yet (a status, a ping, a start event).
    */
-  readonly firstOutput: (begun: Begun, onSign: () => void) => Promise<Result>;
+  firstOutput(begun: Begun, onSign: () => void): Promise<Result>;
   /**
-   * Time for {@linkcode RouteAttemptInput.firstOutput}, after which the attempt is given up; `undefined`: as long as
-   * the call may take.
+   * Time for {@linkcode AttemptHost.firstOutput}, after which the attempt is given up; `undefined`: as long as the
+   * call may take.
    */
-  readonly timeoutMs: (route: Route) => number | undefined;
-  /** Time after which the next route starts beside this one; absent where no two routes may run at once. */
-  readonly slowAfterMs?: ((route: Route) => number | undefined) | undefined;
+  timeoutMs(route: Route): number | undefined;
+  /** Time after which the next route starts beside this one; `undefined` where no two routes may run at once. */
+  slowAfterMs(route: Route): number | undefined;
+  /** Called once for each attempt, with the monotonic time at which it ended; e.g. to track the health of routes. */
+  report(route: Route, result: AttemptResult, endedMs: number): void;
+  /** Receives exceptions that are defects. The attempt counts as failed; its route is not blamed. */
+  onBug(error: unknown): void;
+}
+
+/** What an attempt needs of its call. */
+export interface RouteAttemptInput<Begun extends BegunAttempt, Result> {
+  readonly host: AttemptHost<Begun, Result>;
   readonly deadlines: Deadlines;
   readonly clock: Clock;
   readonly control: CallControl;
-  /** Called once for each attempt, with the monotonic time at which it ended; e.g. to track the health of routes. */
-  readonly report: (route: Route, result: AttemptResult, endedMs: number) => void;
-  /** Receives exceptions that are defects. The attempt counts as failed; its route is not blamed. */
-  readonly onBug: (error: unknown) => void;
 }
 
 /** An attempt without a result. */
@@ -218,18 +223,18 @@ export class RouteAttempt<Begun extends BegunAttempt, Result> {
 
   async #run(): Promise<RaceOutcome<Begun, Result>> {
     const { route } = this;
-    const { firstOutput, control } = this.#input;
+    const { host, control } = this.#input;
     try {
       const onSentAgain = () => {
         this.#sentAgainMs = this.#input.clock.monotonicMs();
       };
-      const starting = this.#input.start(route, onSentAgain);
+      const starting = host.start(route, onSentAgain);
       // Awaited only where it is a promise: most attempts start at once, and an await would delay them.
       const begun = starting instanceof Promise ? await this.#readied(starting) : starting;
       this.#begun = begun;
       control.attach(this.#cancel);
       this.#setTimes();
-      const result = await firstOutput(begun, this.#onSign);
+      const result = await host.firstOutput(begun, this.#onSign);
       // The output arrived just as the exchange was given up: nothing more can be read from it.
       if (this.#givenUp) return this.#failed(undefined);
       this.#finish("ok", (ms) => ({ kind: "ok", ms }));
@@ -245,13 +250,13 @@ export class RouteAttempt<Begun extends BegunAttempt, Result> {
   }
 
   #setTimes(): void {
-    const { timeoutMs, slowAfterMs, deadlines } = this.#input;
-    const ownTimeoutMs = timeoutMs(this.route);
-    if (ownTimeoutMs !== undefined) {
+    const { host, deadlines } = this.#input;
+    const timeoutMs = host.timeoutMs(this.route);
+    if (timeoutMs !== undefined) {
       this.#deadline = deadlines.create(() => this.giveUp());
-      this.#deadline.arm(ownTimeoutMs);
+      this.#deadline.arm(timeoutMs);
     }
-    const slow = this.#onTurn === undefined ? undefined : slowAfterMs?.(this.route);
+    const slow = this.#onTurn === undefined ? undefined : host.slowAfterMs(this.route);
     if (slow === undefined) return;
     this.#slowAfterMs = slow;
     this.#pacer = deadlines.create(() => this.#turn());
@@ -300,7 +305,7 @@ export class RouteAttempt<Begun extends BegunAttempt, Result> {
 
   #bug(cause: unknown): FailedAttempt {
     const { route } = this;
-    this.#input.onBug(cause);
+    this.#input.host.onBug(cause);
     const error = new GatewayError("internal_error", "Something went wrong inside the gateway", {
       cause,
     });
@@ -321,7 +326,7 @@ export class RouteAttempt<Begun extends BegunAttempt, Result> {
     this.#attempts = this.#sentAgainMs === undefined
       ? [last]
       : [{ ...at, outcome: "connection_lost", ms: lostMs }, last];
-    this.#input.report(this.route, result(ms), endedMs);
+    this.#input.host.report(this.route, result(ms), endedMs);
   }
 }
 

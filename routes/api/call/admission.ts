@@ -4,16 +4,15 @@ import type { ChatRequest } from "../../../core/calls/request/chat_request.ts";
 import { firstImagePath } from "../../../core/calls/request/image_inputs.ts";
 import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { OutlineObject } from "../../../core/lib/json/json.ts";
-import type { RatedCall } from "../../../core/limits/rate_book.ts";
 import { formatVnd } from "../../../core/billing/money/micro_vnd.ts";
 import type { Principal } from "../../../kv/people/api_keys/key_directory.ts";
 import type { LimitRefusal } from "../../../kv/services/limits/limit_book.ts";
-import { rangeOf, type ReservationRange } from "../../../core/billing/reservation_range.ts";
+import type { ReservationRange } from "../../../core/billing/reservation_range.ts";
 import type {
   KeyedReservation,
   KeyedWalletEngine,
 } from "../../../kv/services/limits/keyed_wallet.ts";
-import type { Refusal, Reservation } from "../../../kv/money/wallet/mod.ts";
+import type { Refusal } from "../../../kv/money/wallet/mod.ts";
 
 const endpointOfKind: Record<ModelKind, string> = {
   chat: "/v1/messages or /v1/chat/completions",
@@ -139,70 +138,38 @@ export function refuseFreeChoices(model: Model, request: ChatRequest, body: Outl
 /** Seconds after which a call that failed because of other calls' reservations may be sent again. */
 const reservationRetrySeconds = 5;
 
-/** The reservation of a call that needs an exact amount. */
-export interface ReservationRequest {
-  /** The amount that must be free for the call to begin. */
-  readonly amountMicroVnd: bigint;
-  readonly startedAtMs: number;
-  /** Set if rate limits bind the call, which does not count if it cannot pay. */
-  readonly rated?: RatedCall | undefined;
-  /** Finds the error of a request that would be refused whatever the balance; called only before a 402 is sent. */
-  readonly localError: () => Promise<GatewayError | undefined>;
-}
-
-/** The reservation of a call that can begin with less than it may cost. */
-export interface RangeRequest extends Omit<ReservationRequest, "amountMicroVnd"> {
+/** The reservation of a call, which may begin with less than it may cost. */
+export interface RangeRequest {
   readonly range: ReservationRange;
   /** Reserved instead if the money does not suffice for `range`. */
   readonly otherwise?: ReservationRange | undefined;
-}
-
-/**
- * Reserves the money that a call needs to begin.
- *
- * @throws {GatewayError} 402 naming the needed and the available amount; 429 if calls in flight still hold it after a
- * wait; 503 if the ledger cannot be reached
- */
-export async function reserve(
-  wallet: KeyedWalletEngine,
-  principal: Principal,
-  { amountMicroVnd, ...request }: ReservationRequest,
-): Promise<Reservation> {
-  const range = rangeOf(amountMicroVnd);
-  const { reservation } = await reserveWithin(wallet, principal, { range, ...request });
-  return reservation;
+  readonly startedAtMs: number;
+  /** Finds the error of a request that would be refused whatever the balance; called only before a 402 is sent. */
+  readonly localError: () => Promise<GatewayError | undefined>;
 }
 
 /**
  * Reserves as much of a range as a call can have.
  *
- * @throws {GatewayError} as {@linkcode reserve} does, naming the least amount of the range
+ * @throws {GatewayError} 402 naming the least amount of the range and what is available; 429 if calls in flight still
+ * hold it after a wait; 503 if the ledger cannot be reached
  */
 export async function reserveWithin(
   wallet: KeyedWalletEngine,
   principal: Principal,
-  { range, otherwise, startedAtMs, rated, localError }: RangeRequest,
+  { range, otherwise, startedAtMs, localError }: RangeRequest,
 ): Promise<KeyedReservation> {
-  let isReserved = false;
-  try {
-    const reserved = (some: ReservationRange) =>
-      wallet.reserveFor(principal.key, some, startedAtMs);
-    const outcome = reserved(range);
-    let result = outcome instanceof Promise ? await outcome : outcome;
-    let asked = range;
-    if (!result.ok && result.reason !== "unavailable" && otherwise !== undefined) {
-      asked = otherwise;
-      result = await reserved(otherwise);
-    }
-    if (result.ok) {
-      isReserved = true;
-      return result;
-    }
-    const unpaid = unpaidError(result, asked.leastMicroVnd);
-    throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
-  } finally {
-    if (!isReserved) rated?.end({ tokens: 0, isCounted: false });
+  const reserved = (some: ReservationRange) => wallet.reserveFor(principal.key, some, startedAtMs);
+  const outcome = reserved(range);
+  let result = outcome instanceof Promise ? await outcome : outcome;
+  let asked = range;
+  if (!result.ok && result.reason !== "unavailable" && otherwise !== undefined) {
+    asked = otherwise;
+    result = await reserved(otherwise);
   }
+  if (result.ok) return result;
+  const unpaid = unpaidError(result, asked.leastMicroVnd);
+  throw (unpaid.code !== "maintenance" ? await localError() : undefined) ?? unpaid;
 }
 
 const periodInWords: Record<LimitRefusal["period"], string> = { day: "daily", month: "monthly" };

@@ -11,12 +11,6 @@
 import type { Reply } from "../../../core/net/http1/server/reply.ts";
 import { invariant } from "../../../core/lib/base/assert.ts";
 import {
-  attemptAnswer,
-  attemptStream,
-  type StartedStream,
-  type WholeAnswer,
-} from "../../../core/calls/attempts/attempt.ts";
-import {
   type ChatBounds,
   chatBounds,
   initialReservation,
@@ -26,38 +20,24 @@ import {
   withinOutput,
 } from "../../../core/calls/bounds/chat_bounds.ts";
 import { keptForCount } from "../../../core/calls/bounds/prompt_count.ts";
-import { runAttempts } from "../../../core/calls/attempts/attempt_loop.ts";
-import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
-import { startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
-import {
-  type ChatRequest,
-  continuesTurn,
-  readChatRequest,
-  readCompactRequest,
-} from "../../../core/calls/request/chat_request.ts";
+import type { ChatCall } from "../../../core/calls/exchange/chat_call.ts";
+import { readChatRequest, readCompactRequest } from "../../../core/calls/request/chat_request.ts";
 import { geminiBody, type GeminiPath } from "../../../core/calls/exchange/gemini_body.ts";
 import { isLate } from "../../../core/calls/stream/early_stream.ts";
 import { RemoteDocuments } from "../../../core/calls/request/remote_documents.ts";
-import { localChatRefusal } from "../../../core/calls/exchange/local_refusal.ts";
-import type { Catalog, Model, Route } from "../../../core/catalog/catalog.ts";
+import type { Catalog, Model } from "../../../core/catalog/catalog.ts";
 import type { Style } from "../../../core/wire/contract/contract.ts";
-import { GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
+import { GatewayError } from "../../../core/lib/errors/errors.ts";
 import type { RatedCall } from "../../../core/limits/rate_book.ts";
 import type { AmountBound } from "../../../kv/services/limits/keyed_wallet.ts";
 import type { Reservation } from "../../../kv/money/wallet/mod.ts";
-import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
-import {
-  chooseModel,
-  refuseFreeChoices,
-  refuseUnseenImages,
-  reserveWithin,
-} from "../call/admission.ts";
+import { chooseModel, refuseFreeChoices, refuseUnseenImages } from "../call/admission.ts";
+import { findRoute, localError } from "./chat_attempts.ts";
+import { reserveFunds } from "../call/funds.ts";
 import { deliverAnswer, deliverEarly, deliverStream, type Delivery } from "./chat_delivery.ts";
 import { hasIdempotencyKey, knownAnswer } from "../call/idempotency.ts";
 import { type CallStart, startCall } from "../call/call_settlement.ts";
-import { reportResult } from "../call/route_result.ts";
-import { vetUrls } from "../gateway/vetted_urls.ts";
-import { beginRated, expectedOutput, isRateLimited } from "../call/rate_limits.ts";
+import { expectedOutput } from "../call/rate_limits.ts";
 import { ChatSettlement, PaidRounds } from "./chat_settlement.ts";
 import type { Gateway } from "../gateway/gateway.ts";
 import { CallSearcher, chooseSearch } from "./web_search.ts";
@@ -266,23 +246,18 @@ export async function serveAdmittedChat(
     leastTokens: leastOutputTokens(call.request, call.body.outline),
     ...(isNested === true && { waits: false }),
   });
-  const rated = isRateLimited(gateway, principal, call.model)
-    ? await beginRated(gateway, incoming, principal, call.model, {
-      tokens: {
-        input: bounds.estimatedInputTokens,
-        output: expectedOutput(gateway, principal, call.model, bounds.outputTokens),
-      },
-      money: initial.range,
-    })
-    : undefined;
-  const { reservation, boundBy } = await reserveWithin(gateway.wallet, principal, {
+  const { reservation, boundBy, rated } = await reserveFunds(gateway, incoming, {
+    principal,
+    model: call.model,
     range: initial.range,
     otherwise: initial.unlimited,
+    expectedTokens: {
+      input: bounds.estimatedInputTokens,
+      output: expectedOutput(gateway, principal, call.model, bounds.outputTokens),
+    },
     startedAtMs: start.startedAtMs,
-    rated,
     localError: () => localError(gateway, checked),
   });
-  incoming.isAdmitted = true;
   const paid = boundBy === undefined || initial.isStoppable
     ? checked
     : withPaidOutput(checked, reservation.amountMicroVnd, boundBy);
@@ -391,39 +366,18 @@ async function deliver(
   }
 }
 
-function localError(
-  { router }: Gateway,
-  { call, catalog }: CheckedCall,
-): Promise<GatewayError | undefined> {
-  const { style, stream } = call.request;
-  const operation = stream ? "chat_stream" : "chat";
-  const candidates = servingRoutes(
-    router.candidates(call.model, { style, operation }),
-    call.request,
-  );
-  return localChatRefusal(call, candidates, ({ provider }) => catalog.providers[provider]);
-}
-
-/** The routes that can serve a request. */
-function servingRoutes(
-  routes: readonly Route[],
-  { compacts }: Pick<ChatRequest, "compacts">,
-): readonly Route[] {
-  return compacts === true ? routes.filter((route) => route.compactsResponses) : routes;
-}
-
 /**
  * Finds a route and delivers its answer. `onSent` is called when the request was sent to the first route, or could
  * not be.
  */
 async function answer(delivery: Delivery, onSent: () => void): Promise<Reply | Response> {
   if (!delivery.call.request.stream) {
-    const found = await find(delivery, () => undefined);
+    const found = await findRoute(delivery, () => undefined);
     invariant(found.result.kind === "answer", "no stream was asked for");
     return await deliverAnswer(delivery, found, found.result);
   }
   let statusSent: number | undefined;
-  const finding = find(delivery, () => statusSent);
+  const finding = findRoute(delivery, () => statusSent);
   onSent();
   if (await isLate(delivery.gateway.deadlines, finding)) {
     statusSent = 200;
@@ -432,78 +386,4 @@ async function answer(delivery: Delivery, onSent: () => void): Promise<Reply | R
   const found = await finding;
   invariant(found.result.kind === "stream", "a stream was asked for");
   return deliverStream(delivery, found, found.result);
-}
-
-/**
- * Tries the routes until one produces output.
- *
- * @param statusSent the status that the client already has, if it has one
- * @throws {GatewayError} when no route did; the call is settled then
- */
-async function find(delivery: Delivery, statusSent: () => number | undefined) {
-  const { gateway, catalog, call, settlement, control } = delivery;
-  const { request, model } = call;
-  const { router } = gateway;
-  const operation = request.stream ? "chat_stream" : "chat";
-  const routeId = settlement.formerRoute();
-  const former = routeId === undefined
-    ? undefined
-    : { routeId, midTurn: continuesTurn(request.style, call.body.outline) };
-  const { customer } = settlement;
-  const candidates = servingRoutes(
-    router.candidates(model, { style: request.style, operation, former, customer }),
-    request,
-  );
-  const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
-    candidates,
-    start: (route, onSentAgain) => {
-      const access = { ...router.begin(route, operation), onSentAgain };
-      const begin = (given: ChatCall) => {
-        const begun = startChatExchange(given, route, access);
-        for (const field of begun.dropped) delivery.dropped.add(field);
-        return begun;
-      };
-      const vetting = vetUrls(gateway, delivery.urls, [access.provider]);
-      const fetching = delivery.documents?.for(route);
-      if (vetting === undefined && fetching === undefined) return begin(call);
-      return Promise.all([fetching, vetting]).then(([documents]) =>
-        begin(documents === undefined ? call : { ...call, documents })
-      );
-    },
-    firstOutput: (begun, onSign) =>
-      request.stream ? attemptStream(begun, gateway, onSign) : attemptAnswer(begun, gateway, {
-        maxBytes: settlement.maxBytesOfAnswer,
-        counter: delivery.bufferedAnswer,
-      }),
-    timeoutMs: (route) =>
-      request.stream
-        ? ownFirstOutputMs(catalog, route)
-        : answerTimeoutMs(catalog, model, route, false),
-    slowAfterMs: request.stream ? (route) => slowAfterMs(catalog, model, route) : undefined,
-    hedge: router.hedge(model, operation, candidates[0]),
-    deadlines: gateway.deadlines,
-    clock: gateway.clock,
-    control,
-    report: (route, result, endedMs) => {
-      settlement.tried(route, result, endedMs);
-      router.report(model, route, operation, result, customer);
-    },
-    onBug: settlement.onBug,
-  });
-  delivery.documents?.release();
-  const routed = { model, operation, customer, candidates: candidates.length, control } as const;
-  const found = reportResult(gateway, routed, loop);
-  if (found.ok) {
-    settlement.noteRoute(found.route);
-    return found;
-  }
-  const { error } = found;
-  await settlement.settle({
-    outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
-    status: statusSent() ?? wireStatus(error, request.style === "messages" ? "messages" : "chat"),
-    reading: undefined,
-    route: undefined,
-    attempts: found.attempts,
-  });
-  throw error;
 }

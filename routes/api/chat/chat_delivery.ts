@@ -69,7 +69,8 @@ export interface Delivery {
   readonly dropped: Set<string>;
 }
 
-type Found = Extract<
+/** The route that answered, with its first output. */
+export type Found = Extract<
   AttemptLoopResult<ChatExchange, StartedStream | WholeAnswer>,
   { readonly ok: true }
 >;

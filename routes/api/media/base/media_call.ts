@@ -15,6 +15,7 @@ import {
   type AttemptLoopResult,
   runAttempts,
 } from "../../../../core/calls/attempts/attempt_loop.ts";
+import type { AttemptHost, AttemptResult } from "../../../../core/calls/attempts/route_attempt.ts";
 import type { FetchedUrl } from "../../../../core/net/remote/fetched_urls.ts";
 import { localRefusal } from "../../../../core/calls/exchange/local_refusal.ts";
 import type { Route } from "../../../../core/catalog/catalog.ts";
@@ -24,6 +25,7 @@ import {
   type MediaWork,
   startMediaExchange,
   toolsOfCall,
+  type UpstreamBodyTools,
   withoutFetching,
 } from "../../../../core/media/base/exchange.ts";
 import { answerTimeoutMs } from "../../../../core/routing/timeouts.ts";
@@ -32,13 +34,14 @@ import type { AppliedPrice, Attempt } from "../../../../core/billing/usage/recei
 import { rangeOf, type ReservationRange } from "../../../../core/billing/reservation_range.ts";
 import type { AmountBound } from "../../../../kv/services/limits/keyed_wallet.ts";
 import type { Principal } from "../../../../kv/people/api_keys/key_directory.ts";
-import { type ChosenModel, reserveWithin } from "../../call/admission.ts";
+import type { ChosenModel } from "../../call/admission.ts";
+import { reserveFunds } from "../../call/funds.ts";
 import type { RunningCall } from "../../gateway/access_watch.ts";
 import { CallSettlement, type CallStart } from "../../call/call_settlement.ts";
 import type { Gateway } from "../../gateway/gateway.ts";
 import type { Incoming } from "../../call/incoming.ts";
 import { callHeaders } from "../../call/response_headers.ts";
-import { beginRated, type ExpectedTokens, isRateLimited } from "../../call/rate_limits.ts";
+import type { ExpectedTokens } from "../../call/rate_limits.ts";
 import { reportResult } from "../../call/route_result.ts";
 import { vetUrls } from "../../gateway/vetted_urls.ts";
 
@@ -113,20 +116,17 @@ export async function beginMediaCall<Value>(
   const providers = chosen.model.routes.map(({ provider }) => chosen.catalog.providers[provider]);
   await vetUrls(gateway, input.urls, providers);
   const range = input.range ?? rangeOf(input.worstCaseMicroVnd);
-  const expected = { tokens: input.expectedTokens ?? noTokens, money: range };
-  const rated = isRateLimited(gateway, principal, chosen.model)
-    ? await beginRated(gateway, incoming, principal, chosen.model, expected)
-    : undefined;
-  const { reservation, boundBy } = await reserveWithin(gateway.wallet, principal, {
+  const { reservation, boundBy, rated } = await reserveFunds(gateway, incoming, {
+    principal,
+    model: chosen.model,
     range,
+    expectedTokens: input.expectedTokens ?? noTokens,
     startedAtMs: input.start.startedAtMs,
-    rated,
     localError: () => {
       const tools = withoutFetching(gateway.media.tools);
       return localRefusal(candidatesOf(gateway, input), (route) => work.prepare(route, tools));
     },
   });
-  incoming.isAdmitted = true;
   const control = gateway.calls.begin(input.stream ? principal : undefined);
   const settlement = new CallSettlement(gateway, {
     requestId: incoming.requestId,
@@ -163,6 +163,61 @@ function candidatesOf(
   return router.candidates(chosen.model, { style, operation, customer: principal.accountId });
 }
 
+/** The attempts of one media call. */
+class MediaAttempts<Value> implements AttemptHost<MediaExchange, Value> {
+  readonly #call: MediaCall<Value>;
+  readonly #tools: UpstreamBodyTools;
+  /** Routes whose attempt the router knows of; one that failed while its request was prepared is not reported. */
+  readonly #asked = new Set<Route>();
+
+  constructor(call: MediaCall<Value>) {
+    this.#call = call;
+    this.#tools = toolsOfCall(call.gateway.media.tools, call.fetched);
+  }
+
+  start(route: Route): Promise<MediaExchange> {
+    const { gateway, work, control, fetched, bufferedAnswer, input } = this.#call;
+    fetched.release(); // for the route before
+    return startMediaExchange(work, {
+      route,
+      tools: this.#tools,
+      begin: () => {
+        this.#asked.add(route);
+        return gateway.router.begin(route, input.operation);
+      },
+      control,
+      time: gateway,
+      counter: bufferedAnswer,
+    });
+  }
+
+  firstOutput(begun: MediaExchange): Promise<Value> {
+    return this.#call.work.receive(begun);
+  }
+
+  timeoutMs(route: Route): number | undefined {
+    const { chosen: { catalog, model }, stream } = this.#call.input;
+    return answerTimeoutMs(catalog, model, route, stream);
+  }
+
+  /** No two routes work on one media call: both would be paid in full. */
+  slowAfterMs(): undefined {
+    return undefined;
+  }
+
+  report(route: Route, result: AttemptResult, endedMs: number): void {
+    const { gateway: { router }, settlement, input } = this.#call;
+    settlement.tried(route, result, endedMs);
+    if (!this.#asked.delete(route)) return;
+    const { chosen: { model }, operation, principal: { accountId: customer } } = input;
+    router.report(model, route, operation, result, customer);
+  }
+
+  onBug(error: unknown): void {
+    this.#call.settlement.onBug(error);
+  }
+}
+
 /**
  * Tries the routes. A client that leaves ends only a streaming call: otherwise the provider would finish and charge
  * it anyway.
@@ -170,40 +225,15 @@ function candidatesOf(
 export async function tryRoutes<Value>(
   call: MediaCall<Value>,
 ): Promise<AttemptLoopResult<MediaExchange, Value>> {
-  const { gateway, control, input, work } = call;
-  const { router, clock, deadlines } = gateway;
-  const { operation, principal: { accountId: customer } } = input;
-  const { catalog, model } = input.chosen;
+  const { gateway, control, input } = call;
+  const { operation, principal: { accountId: customer }, chosen: { model } } = input;
   if (input.stream) control.watchClient(input.incoming.request.signal);
   const candidates = candidatesOf(gateway, input);
-  const tools = toolsOfCall(gateway.media.tools, call.fetched);
-  /** Routes whose attempt the router knows of; one that failed while its request was prepared is not reported. */
-  const asked = new Set<Route>();
   const result = await runAttempts<MediaExchange, Value>({
     candidates,
-    start: (route) => {
-      call.fetched.release(); // for the route before
-      return startMediaExchange(work, {
-        route,
-        tools,
-        begin: () => {
-          asked.add(route);
-          return router.begin(route, operation);
-        },
-        control,
-        time: gateway,
-        counter: call.bufferedAnswer,
-      });
-    },
-    firstOutput: work.receive,
-    timeoutMs: (route) => answerTimeoutMs(catalog, model, route, input.stream),
-    report: (route, outcome, endedMs) => {
-      call.settlement.tried(route, outcome, endedMs);
-      if (asked.delete(route)) router.report(model, route, operation, outcome, customer);
-    },
-    onBug: call.settlement.onBug,
-    clock,
-    deadlines,
+    host: new MediaAttempts(call),
+    clock: gateway.clock,
+    deadlines: gateway.deadlines,
     control,
   });
   call.fetched.release();

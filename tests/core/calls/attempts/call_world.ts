@@ -11,11 +11,16 @@ import {
   type AttemptLoopInput,
   runAttempts,
 } from "../../../../core/calls/attempts/attempt_loop.ts";
-import { type AttemptResult, CallControl } from "../../../../core/calls/attempts/route_attempt.ts";
+import {
+  type AttemptHost,
+  type AttemptResult,
+  CallControl,
+} from "../../../../core/calls/attempts/route_attempt.ts";
 import { Deadlines } from "../../../../core/lib/time/deadlines.ts";
 import { readAnswer } from "../../../../core/wire/convert/answer_reading.ts";
 import { decodeProviderError } from "../../../../core/wire/convert/provider_errors.ts";
 import { createNativePipe } from "../../../../core/wire/convert/dialects.ts";
+import { defined } from "../../../../core/lib/base/defined.ts";
 import { ManualTime } from "../../../support/manual_time.ts";
 import { FakeExchange } from "../stream/fake_exchange.ts";
 
@@ -79,7 +84,9 @@ export interface World {
 type ChatResult = StartedStream | WholeAnswer;
 
 export interface WorldOptions
-  extends Omit<Partial<AttemptLoopInput<AttemptHandlers, ChatResult>>, "slowAfterMs"> {
+  extends
+    Partial<Pick<AttemptHost<AttemptHandlers, ChatResult>, "start" | "firstOutput">>,
+    Partial<Pick<AttemptLoopInput<AttemptHandlers, ChatResult>, "hedge" | "control">> {
   readonly routes: readonly string[];
   /** Default: a stream is asked for. */
   readonly stream?: boolean;
@@ -100,9 +107,8 @@ export function tryRoutes(options: WorldOptions) {
   const tries: World["tries"] = [];
   const reports: World["reports"] = [];
   const bugs: unknown[] = [];
-  const result = runAttempts<AttemptHandlers, ChatResult>({
-    candidates: options.routes.map(routeOf),
-    start: (route) => {
+  const host: AttemptHost<AttemptHandlers, ChatResult> = {
+    start(route) {
       const exchange = new FakeExchange();
       tries.push({ route: route.id, exchange });
       options.script?.(route.id, exchange);
@@ -125,13 +131,18 @@ export function tryRoutes(options: WorldOptions) {
         ? attemptAnswer(begun, { clock: time, deadlines })
         : attemptStream(begun, { clock: time, deadlines }, onSign),
     timeoutMs: () => options.givenUpAfterMs,
+    slowAfterMs: () => options.stream === false ? undefined : options.slowAfterMs ?? 30_000,
+    report: (route, outcome) => reports.push({ route: route.id, result: outcome }),
+    onBug: (error) => bugs.push(error),
+    ...defined({ start: options.start, firstOutput: options.firstOutput }),
+  };
+  const result = runAttempts<AttemptHandlers, ChatResult>({
+    candidates: options.routes.map(routeOf),
+    hedge: options.hedge,
+    host,
     deadlines,
     clock: time,
     control,
-    report: (route, outcome) => reports.push({ route: route.id, result: outcome }),
-    onBug: (error) => bugs.push(error),
-    ...options,
-    slowAfterMs: options.stream === false ? undefined : () => options.slowAfterMs ?? 30_000,
   });
   const world: World = {
     time,

@@ -2,8 +2,9 @@ import { assert, assertEquals } from "../../../support/assert.ts";
 import { readChatRequest } from "../../../../core/calls/request/chat_request.ts";
 import { newId } from "../../../../core/lib/ids/ids.ts";
 import { applyPrice } from "../../../../core/billing/price.ts";
+import { rangeOf } from "../../../../core/billing/reservation_range.ts";
 import { readReceipt } from "../../../../kv/money/receipts/receipts.ts";
-import { reserve } from "../../../../routes/api/call/admission.ts";
+import { reserveWithin } from "../../../../routes/api/call/admission.ts";
 import { ChatSettlement } from "../../../../routes/api/chat/chat_settlement.ts";
 import { openTestGateway } from "../../../support/gateways/gateway_in_process.ts";
 
@@ -18,6 +19,11 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
   const startedAtMs = gateway.clock.nowMs();
   const startedMonotonicMs = gateway.clock.monotonicMs();
   const requestId = newId("request", startedAtMs);
+  const { reservation } = await reserveWithin(gateway.wallet, principal, {
+    range: rangeOf(0n),
+    startedAtMs,
+    localError: () => Promise.resolve(undefined),
+  });
   const settlement = new ChatSettlement(gateway, {
     rounds: undefined,
     requestId,
@@ -43,11 +49,7 @@ Deno.test("the first output of a call is that of the attempt that was first, tho
       reservedPrice: applyPrice(model.price),
       costMicroVnd: 0n,
     },
-    reservation: await reserve(gateway.wallet, principal, {
-      amountMicroVnd: 0n,
-      startedAtMs,
-      localError: () => Promise.resolve(undefined),
-    }),
+    reservation,
     start: { startedAtMs, startedMonotonicMs, origin: undefined },
     running: { end() {} },
   });

@@ -1,0 +1,158 @@
+/** Tries the routes of a chat call until one of them produces output. */
+import {
+  attemptAnswer,
+  attemptStream,
+  type StartedStream,
+  type WholeAnswer,
+} from "../../../core/calls/attempts/attempt.ts";
+import { runAttempts } from "../../../core/calls/attempts/attempt_loop.ts";
+import type { AttemptHost, AttemptResult } from "../../../core/calls/attempts/route_attempt.ts";
+import type { ChatCall, ChatExchange } from "../../../core/calls/exchange/chat_call.ts";
+import { startChatExchange } from "../../../core/calls/exchange/chat_exchange.ts";
+import { localChatRefusal } from "../../../core/calls/exchange/local_refusal.ts";
+import { type ChatRequest, continuesTurn } from "../../../core/calls/request/chat_request.ts";
+import type { Catalog, Route } from "../../../core/catalog/catalog.ts";
+import { type GatewayError, wireStatus } from "../../../core/lib/errors/errors.ts";
+import type { Operation } from "../../../core/routing/contract/router.ts";
+import { answerTimeoutMs, ownFirstOutputMs, slowAfterMs } from "../../../core/routing/timeouts.ts";
+import { reportResult } from "../call/route_result.ts";
+import type { Gateway } from "../gateway/gateway.ts";
+import { vetUrls } from "../gateway/vetted_urls.ts";
+import type { Delivery, Found } from "./chat_delivery.ts";
+
+function operationOf({ stream }: Pick<ChatRequest, "stream">): Operation {
+  return stream ? "chat_stream" : "chat";
+}
+
+/** The routes that can serve a request. */
+function servingRoutes(
+  routes: readonly Route[],
+  { compacts }: Pick<ChatRequest, "compacts">,
+): readonly Route[] {
+  return compacts === true ? routes.filter((route) => route.compactsResponses) : routes;
+}
+
+/** Finds the error of a request that every route would refuse before anything is sent. */
+export function localError(
+  { router }: Gateway,
+  { call, catalog }: { readonly call: ChatCall; readonly catalog: Catalog },
+): Promise<GatewayError | undefined> {
+  const { request, model } = call;
+  const asked = { style: request.style, operation: operationOf(request) };
+  const candidates = servingRoutes(router.candidates(model, asked), request);
+  return localChatRefusal(call, candidates, ({ provider }) => catalog.providers[provider]);
+}
+
+/** The attempts of one chat call. */
+class ChatAttempts implements AttemptHost<ChatExchange, StartedStream | WholeAnswer> {
+  readonly #delivery: Delivery;
+  readonly operation: Operation;
+
+  constructor(delivery: Delivery) {
+    this.#delivery = delivery;
+    this.operation = operationOf(delivery.call.request);
+  }
+
+  start(route: Route, onSentAgain: () => void): ChatExchange | Promise<ChatExchange> {
+    const { gateway, call, urls, documents, dropped } = this.#delivery;
+    const access = { ...gateway.router.begin(route, this.operation), onSentAgain };
+    const begin = (given: ChatCall) => {
+      const begun = startChatExchange(given, route, access);
+      for (const field of begun.dropped) dropped.add(field);
+      return begun;
+    };
+    const vetting = vetUrls(gateway, urls, [access.provider]);
+    const fetching = documents?.for(route);
+    if (vetting === undefined && fetching === undefined) return begin(call);
+    return Promise.all([fetching, vetting]).then(([fetched]) =>
+      begin(fetched === undefined ? call : { ...call, documents: fetched })
+    );
+  }
+
+  firstOutput(begun: ChatExchange, onSign: () => void): Promise<StartedStream | WholeAnswer> {
+    const { gateway, call, settlement, bufferedAnswer } = this.#delivery;
+    return call.request.stream
+      ? attemptStream(begun, gateway, onSign)
+      : attemptAnswer(begun, gateway, {
+        maxBytes: settlement.maxBytesOfAnswer,
+        counter: bufferedAnswer,
+      });
+  }
+
+  timeoutMs(route: Route): number | undefined {
+    const { catalog, call: { request, model } } = this.#delivery;
+    return request.stream
+      ? ownFirstOutputMs(catalog, route)
+      : answerTimeoutMs(catalog, model, route, false);
+  }
+
+  slowAfterMs(route: Route): number | undefined {
+    const { catalog, call: { request, model } } = this.#delivery;
+    return request.stream ? slowAfterMs(catalog, model, route) : undefined;
+  }
+
+  report(route: Route, result: AttemptResult, endedMs: number): void {
+    const { gateway, call, settlement } = this.#delivery;
+    settlement.tried(route, result, endedMs);
+    gateway.router.report(call.model, route, this.operation, result, settlement.customer);
+  }
+
+  onBug(error: unknown): void {
+    this.#delivery.settlement.onBug(error);
+  }
+}
+
+/** Where the call went the last time, for a vendor's cache of prompts. */
+function formerRoute({ call: { request, body }, settlement }: Delivery) {
+  const routeId = settlement.formerRoute();
+  return routeId === undefined
+    ? undefined
+    : { routeId, midTurn: continuesTurn(request.style, body.outline) };
+}
+
+/**
+ * Tries the routes until one produces output.
+ *
+ * @param statusSent the status that the client already has, if it has one
+ * @throws {GatewayError} when no route did; the call is settled then
+ */
+export async function findRoute(
+  delivery: Delivery,
+  statusSent: () => number | undefined,
+): Promise<Found> {
+  const { gateway, call, settlement, control } = delivery;
+  const { request, model } = call;
+  const { router } = gateway;
+  const host = new ChatAttempts(delivery);
+  const { operation } = host;
+  const { customer } = settlement;
+  const former = formerRoute(delivery);
+  const candidates = servingRoutes(
+    router.candidates(model, { style: request.style, operation, former, customer }),
+    request,
+  );
+  const loop = await runAttempts<ChatExchange, StartedStream | WholeAnswer>({
+    candidates,
+    hedge: router.hedge(model, operation, candidates[0]),
+    host,
+    deadlines: gateway.deadlines,
+    clock: gateway.clock,
+    control,
+  });
+  delivery.documents?.release();
+  const routed = { model, operation, customer, candidates: candidates.length, control } as const;
+  const found = reportResult(gateway, routed, loop);
+  if (found.ok) {
+    settlement.noteRoute(found.route);
+    return found;
+  }
+  const { error } = found;
+  await settlement.settle({
+    outcome: control.stopped === "client_gone" ? "client_gone" : "failed",
+    status: statusSent() ?? wireStatus(error, request.style === "messages" ? "messages" : "chat"),
+    reading: undefined,
+    route: undefined,
+    attempts: found.attempts,
+  });
+  throw error;
+}
