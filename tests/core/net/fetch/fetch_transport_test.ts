@@ -171,13 +171,14 @@ const failures: readonly (readonly [name: string, code: string, script: Script])
   }],
 ];
 for (const [name, code, script] of failures) {
+  // Only silence is waited for: a busy machine may keep a peer that hangs up from doing so in time.
   Deno.test(`both drivers agree about a peer that ${name}`, async () => {
     await withBoth(async ({ http1, viaFetch }) => {
       await using peer = new RawPeer(script);
       for (const driver of [http1, viaFetch]) {
         assertEquals(await failureCode(call(driver, { url: peer.url })), code);
       }
-    }, { headMs: 60, idleMs: 60 });
+    }, code === "timeout" ? { headMs: 60, idleMs: 60 } : {});
   });
 }
 
