@@ -66,8 +66,8 @@ export interface MediaWorld extends AsyncDisposable {
   readonly test: TestGateway;
   readonly accountId: AccountId;
   readonly key: string;
-  /** Moves the gateway's clock on. */
-  readonly advance: (ms: number) => void;
+  /** Moves the gateway's clock on, by more than a tick. What begins afterwards has the whole of its time. */
+  readonly advance: (ms: number) => Promise<void>;
   /** A request of the customer. */
   readonly send: (path: string, init?: RequestInit) => Promise<Response>;
   readonly post: (path: string, body: unknown, headers?: HeadersInit) => Promise<Response>;
@@ -183,7 +183,13 @@ export async function openMediaWorld(options: MediaWorldOptions = {}): Promise<M
     test,
     accountId,
     key,
-    advance: (ms) => test.time.advance(ms),
+    async advance(ms) {
+      // Deadlines count from their last turn: one that is armed before the next would have lost this time.
+      const { promise: turned, resolve } = Promise.withResolvers<void>();
+      deadlines.create(resolve).arm(0);
+      test.time.advance(ms);
+      await turned;
+    },
     send,
     post: (path, body, headers = {}) =>
       send(path, {

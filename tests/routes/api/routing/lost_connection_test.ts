@@ -73,7 +73,7 @@ for (const { path, body, model, answer } of orders) {
     await first.bytes();
     assertEquals(first.status, 200);
     // Long enough for its connection to count as one that the provider keeps.
-    world.advance(provenRestMs + 400);
+    await world.advance(provenRestMs + 400);
     const second = await world.post(path, body);
     await second.body?.cancel();
     assertEquals([second.status, requests, peer.acceptedCount], [502, 2, 1]);

@@ -55,7 +55,7 @@ async function outlasting(
   calling: Promise<Response>,
 ): Promise<Response> {
   await hung.reached;
-  world.advance(2 * patienceMs);
+  await world.advance(2 * patienceMs);
   return await calling;
 }
 

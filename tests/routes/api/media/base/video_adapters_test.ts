@@ -127,7 +127,7 @@ Deno.test("a provider with request_id, pending and done, described in gateway.js
     video: { url: "https://example.com/in.mp4" },
   });
 
-  world.advance(1_100);
+  await world.advance(1_100);
   await world.poll();
   assertEquals(provider.seen[1]!.path, "/v1/videos/job%2F1%20%C3%A4");
   const running = await statusOf(world, id);
@@ -135,7 +135,7 @@ Deno.test("a provider with request_id, pending and done, described in gateway.js
 
   answer = { status: "done", progress: 100, video: { url: "http://store.example/signed?x=1" } };
   status = 200;
-  world.advance(1_100);
+  await world.advance(1_100);
   await world.poll();
   assertEquals((await statusOf(world, id)).status, "completed");
   const content = await world.send(`/v1/videos/${id}/content`);
@@ -196,7 +196,7 @@ Deno.test("a provider with task_id, processing and succeeded, described in gatew
   ];
   for (const [next, state, progress] of steps) {
     data = next;
-    world.advance(1_100);
+    await world.advance(1_100);
     await world.poll();
     const now = await statusOf(world, id);
     assertEquals([now.status, now.progress], [state, progress]);
@@ -208,7 +208,7 @@ Deno.test("a provider with task_id, processing and succeeded, described in gatew
     finished_at: nowSeconds - 1,
     expires_at: new Date((nowSeconds + 600) * 1_000).toISOString(),
   };
-  world.advance(1_100);
+  await world.advance(1_100);
   await world.poll();
   const done = await statusOf(world, id);
   assertEquals([done.status, done.completed_at, done.expires_at], [
@@ -218,7 +218,7 @@ Deno.test("a provider with task_id, processing and succeeded, described in gatew
   ]);
   const content = await world.send(`/v1/videos/${id}/content`);
   assertEquals(await content.bytes(), mp4);
-  world.advance(601_000);
+  await world.advance(601_000);
   const late = await errorOf(await world.send(`/v1/videos/${id}/content`));
   assertEquals(late.status, 404, "what the provider said has expired is not asked for again");
 });
@@ -236,7 +236,7 @@ Deno.test("a described failure is refunded; its message is cleaned of hosts and 
   });
   const { id } = await (await world.post("/v1/videos", { model: "video-y", prompt: "x" })).json();
   assertEquals(await world.balanceVnd(), 997_000);
-  world.advance(1_100);
+  await world.advance(1_100);
   await world.poll();
   const failed = await statusOf(world, id);
   assertEquals(failed.error, {

@@ -58,9 +58,9 @@ Deno.test("a repeated request with the same key gets the same task, paid once, f
 
   assertNotEquals(await idOf(await post(world, "key-2")), id);
   assertNotEquals(await idOf(await world.post("/v1/videos", call)), id);
-  world.advance(idempotencyKeptMs - 1_000);
+  await world.advance(idempotencyKeptMs - 1_000);
   assertEquals(await idOf(await post(world, "key-1")), id);
-  world.advance(2_000);
+  await world.advance(2_000);
   assertNotEquals(await idOf(await post(world, "key-1")), id);
   await assertBooks(world, 4);
 });

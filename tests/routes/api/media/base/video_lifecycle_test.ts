@@ -55,7 +55,7 @@ async function created(world: MediaWorld): Promise<string> {
 async function completed(world: MediaWorld, provider: ReturnType<typeof standardProvider>) {
   const id = await created(world);
   provider.state.video = { id: "up-1", status: "completed" };
-  world.advance(1_100);
+  await world.advance(1_100);
   await world.poll();
   return id;
 }
@@ -90,7 +90,7 @@ Deno.test("DELETE of a task that had not started: cancelled at the provider, ref
   assertEquals(await world.balanceVnd(), 1_000_000);
   assertEquals((await (await world.send(`/v1/videos/${id}`)).json()).status, "cancelled");
   // The poll that was due finds an ended task and goes; the provider is not asked again.
-  world.advance(1_100);
+  await world.advance(1_100);
   assertEquals(await world.poll(), 1);
   assertEquals(await world.poll(), 0);
   assertEquals(provider.seen.length, 3);
@@ -370,7 +370,7 @@ Deno.test("a task is polled with the credential that created it, also while that
   for (let i = 0; i < 2; i++) await created(world);
   const submits = seen.filter((line) => line.startsWith("POST"));
   assertEquals(submits.filter((line) => line === first).length, 2, "one accepted, one refused");
-  world.advance(1_100);
+  await world.advance(1_100);
   assertEquals(await world.poll(), 4);
   const polls = seen.filter((line) => line.startsWith("GET")).toSorted();
   const pinned = [first, second, second, second].map((line) => line!.replace("POST", "GET"));

@@ -64,10 +64,10 @@ for (const period of ["dailyLimitMicroVnd", "monthlyLimitMicroVnd"] as const) {
     assertEquals(await statusOf(), 200);
     assertEquals(await statusOf(), 402, "two would be above the limit");
     state = "failed";
-    world.advance(1_100);
+    await world.advance(1_100);
     await world.poll();
     state = "queued";
-    world.advance(10_000);
+    await world.advance(10_000);
     assertEquals(await statusOf(), 200, "the first one was refunded");
     assertEquals(await statusOf(), 402);
     assertEquals(await world.balanceVnd(), 997_000);
@@ -82,7 +82,7 @@ Deno.test("usage and receipts show refunds, and the sums agree", async () => {
   const failed = await key.video();
   await failed.body?.cancel();
   state = "failed";
-  world.advance(1_100);
+  await world.advance(1_100);
   await world.poll();
   state = "queued";
   const made = await key.video();
