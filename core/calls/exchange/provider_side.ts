@@ -69,7 +69,11 @@ export function betasFor(call: ChatCall, route: Route, style: ProviderStyle): So
   return header === undefined ? { kept: undefined, dropped: [] } : sortBetas(header, route.allow);
 }
 
-/** @throws {GatewayError} `conversion_refused` if the client wants no field dropped and one would be */
+/**
+ * Refuses a call whose client wants no field dropped, if one would be.
+ *
+ * @throws {GatewayError} `conversion_refused`, naming the fields
+ */
 export function refuseDropping(call: ChatCall, dropped: readonly string[]): void {
   if (!call.strict || dropped.length === 0) return;
   throw new GatewayError(
