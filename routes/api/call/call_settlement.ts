@@ -228,7 +228,7 @@ export class CallSettlement {
       // A call that reached no provider does not count.
       this.call.rated?.end({
         tokens: ratedTokens(charge.usage),
-        costMicroVnd: charge.priceMicroVnd,
+        costMicroVnd: isWithheld ? 0n : charge.priceMicroVnd,
         isCounted: end.attempts.length > 0,
       });
     }

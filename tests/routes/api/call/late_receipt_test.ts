@@ -52,7 +52,17 @@ async function world() {
     isDown = true;
     return plan.fault;
   });
-  const test = await openTestGateway({ kv, env: { GATEWAY_RECEIPT_WAIT_MS: "20000" } });
+  const test = await openTestGateway({
+    kv,
+    env: { GATEWAY_RECEIPT_WAIT_MS: "20000" },
+    file: (file) => ({
+      ...file,
+      models: (file["models"] as object[]).map((entry) => ({
+        ...entry,
+        rateLimits: { all: { vndPerHour: 1_000_000 } },
+      })),
+    }),
+  });
   const { accountId, key } = await test.customer(1_000_000);
   const deadlines = new Deadlines({ clock: time, timer: time });
   const gateway = { ...test.assembled.gateway, deadlines };
@@ -100,6 +110,10 @@ async function world() {
     async receipts() {
       await gateway.wallet.indexOnce();
       return (await listReceipts(inner, accountId, { limit: 10 })).receipts;
+    },
+    /** What is used of the model's spending limit. */
+    async ratedVnd(model: string) {
+      return (await gateway.rates.use([`model ${model}`]))[0]?.vndPerHour;
     },
     async spentMicroVnd() {
       await gateway.withheldRefunds.rest(20_000);
@@ -150,8 +164,12 @@ for (const fault of firstFaults) {
     Deno.test(`${name} whose receipt is late ${ends} (commit fails ${fault} it took effect)`, async () => {
       await using w = await world();
       const before = await warm(w);
+      const ratedBefore = await w.ratedVnd(body.model);
       w.breakStore(fault);
       const [response, text] = await late(w, w.send(path, body));
+      if (!isStream) {
+        assertEquals(await w.ratedVnd(body.model), ratedBefore, "what is free is not spent");
+      }
       assertEquals(response.status, isStream ? 200 : 503);
       assertStringIncludes(text, "The store does not answer");
       const requestId = response.headers.get("x-request-id") ?? "none";
