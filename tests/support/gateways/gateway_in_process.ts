@@ -29,6 +29,8 @@ export interface TestGateway extends AsyncDisposable {
   readonly time: ManualTime;
   /** Log lines so far. */
   readonly log: string[];
+  /** Moves the clock on, by more than a tick. What begins afterwards has the whole of its time. */
+  advance(ms: number): Promise<void>;
   /** Serves one request, as if it came over a socket. */
   fetch(request: Request): Promise<Response>;
   /** Creates an account with a key and, optionally, money. */
@@ -92,13 +94,20 @@ export async function openTestGateway(options: TestGatewayOptions = {}): Promise
     write: (line) => log.push(line),
   });
   const app = createApp(assembled.gateway, { stopping: () => false });
-  const { clock } = assembled.gateway;
+  const { clock, deadlines } = assembled.gateway;
   return {
     assembled,
     kv,
     masterKeys,
     time,
     log,
+    async advance(ms) {
+      // Deadlines count from their last turn: one that is armed before the next would have lost this time.
+      const { promise: turned, resolve } = Promise.withResolvers<void>();
+      deadlines.create(resolve).arm(0);
+      time.advance(ms);
+      await turned;
+    },
     async fetch(request) {
       return await app.fetch(request, { clientAddress: "127.0.0.1" });
     },

@@ -65,7 +65,7 @@ async function statusOf(gateway: TestGateway, key: string): Promise<number> {
 
 /** Its status for a call, once an instance has served as long as it may by what it read of the store. */
 async function statusIn2s(gateway: TestGateway, key: string): Promise<number> {
-  gateway.time.advance(controlStaleMs + 1);
+  await gateway.advance(controlStaleMs + 1);
   return await statusOf(gateway, key);
 }
 
